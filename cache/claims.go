@@ -1,0 +1,4 @@
+package cache
+
+// Claims keeps whose task is whose.
+type Claims struct{}

@@ -1,0 +1,7 @@
+// Package admin is the operator's listener: health and readiness.
+//
+// It is for probes and people on the operator's network. It is not for teams: nothing of it is ever mounted on the
+// public listener, and nothing on it changes state.
+//
+// It promises to answer without asking anything over a network, so that a probe tells of this process alone.
+package admin

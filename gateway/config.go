@@ -1,0 +1,52 @@
+package gateway
+
+import (
+	"log/slog"
+	"net/url"
+	"time"
+
+	"sluice/cache"
+	"sluice/policy"
+	"sluice/telemetry"
+)
+
+// Words that Config.Workspace and Config.DataInspection take besides a value to send.
+const (
+	HeaderStrip   = "strip"   // the client's header is dropped; the default
+	HeaderForward = "forward" // the client's header goes upstream as it came
+)
+
+// Config is what the operator set for the public listener. Every field is required unless it says otherwise: the
+// defaults are those of cmd/sluice, which has checked the values.
+type Config struct {
+	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1
+
+	HeaderPrefix   string   // the service's header word with its dashes, "X-Service-"
+	Workspace      string   // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
+	DataInspection string   // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
+	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
+
+	MaxBody    int64 // bytes of one request's body
+	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
+
+	ConnectTimeout time.Duration // to connect to upstream, TLS included
+	HeaderTimeout  time.Duration // from the request's last byte to upstream's response header
+	IdleTimeout    time.Duration // silence inside an upstream response
+	WriteTimeout   time.Duration // one write to a client that does not read
+
+	TaskTTL  time.Duration  // how long the service knows a task
+	TaskZone *time.Location // zone of the times inside task answers
+
+	SyncImageModels []policy.Pattern // models whose synchronous calls make images
+	EditImageModels []policy.Pattern // models of the asynchronous image endpoint and of interleaved streams
+}
+
+// Deps are the parts a Gateway works with. All are required.
+type Deps struct {
+	Now         func() time.Time             // the clock for times and durations; time.Now outside tests
+	Teams       *policy.Teams                // the teams to start with; SetTeams replaces them
+	UpstreamKey Secret                       // the key to start with; SetUpstreamKey replaces it
+	Claims      *cache.Claims                // whose task is whose
+	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
+	Logger      *slog.Logger                 // for what happens outside requests, and for the inside of errors
+}

@@ -1,0 +1,28 @@
+package telemetry
+
+import "time"
+
+// Record is what one request leaves behind: the members of its log line, one field each. The gateway fills it while
+// the request runs and hands it over once, at the end. The zero value of a field means "not known" and is written as
+// such.
+type Record struct {
+	Time           time.Time     // when the request arrived
+	ID             string        // Sluice's request id, a lower-case UUID
+	UpstreamID     string        // upstream's X-Request-Id
+	TraceID        string        // 32 hex digits
+	Team           string        // id of the team whose key was presented
+	Key            string        // public id of that key
+	Endpoint       string        // text, multimodal, image, tasks, other
+	Kind           string        // what the request asked for; see package policy
+	Model          string        // as the request named it
+	Task           string        // task id, for requests that make or concern one
+	Status         int           // HTTP status sent to the client; 499 when the client left first
+	Refusal        string        // <stage>/<reason> when Sluice refused
+	Cache          string        // hit, miss, collapsed or stale, for polls
+	Duration       time.Duration // from arrival to the end of the handler
+	Overhead       time.Duration // the part of Duration spent neither on upstream nor on the client's connection
+	FirstByte      time.Duration // from arrival to the first byte handed to the client
+	BytesIn        int64         // bytes of the request body that were read
+	BytesOut       int64         // bytes of the response body
+	UpstreamStatus int           // HTTP status that upstream answered; 0 when it was not asked or did not answer
+}
