@@ -19,6 +19,9 @@ type Record struct {
 	Status         int           // HTTP status sent to the client; 499 when the client left first
 	Refusal        string        // <stage>/<reason> when Sluice refused
 	Cache          string        // hit, miss, collapsed or stale, for polls
+	Usage          Usage         // what the answer said it used
+	Cost           Cost          // what was charged
+	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler
 	Overhead       time.Duration // the part of Duration spent neither on upstream nor on the client's connection
 	FirstByte      time.Duration // from arrival to the first byte handed to the client

@@ -1,0 +1,133 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// queueLength is how many lines may wait. At 10,000 requests a second it rides out 0.4 s of a stalled output, in
+	// under 4 MiB.
+	queueLength = 4096
+	// linger is how long the writing goroutine lets lines gather after the first one. A goroutine that waited at the
+	// queue for every line would have to be woken by every request, which costs the request more than the line does.
+	linger = 5 * time.Millisecond
+	// batchBytes is how much is encoded before it is written.
+	batchBytes = 64 << 10
+)
+
+// LogConfig says where a Log writes and what. Writer and Now are required.
+type LogConfig struct {
+	Writer io.Writer        // each write is one or more whole lines
+	Level  slog.Leveler     // lines below it are not written; nil is INFO
+	Text   bool             // key=value lines instead of JSON
+	Now    func() time.Time // the clock, for Records without a time and for the Log's own lines
+}
+
+// Log is the one stream of lines of the process: a line per Record, and whatever is logged through [Log.Logger], in
+// the order of the calls. Nothing that uses it ever waits for the output: lines go through a bounded queue to one
+// goroutine, and a line that finds the queue full is dropped and counted. Its methods may be called from anywhere at
+// any time.
+type Log struct {
+	config  LogConfig
+	queue   chan entry
+	dropped atomic.Uint64
+	closed  atomic.Bool
+	closing chan struct{}
+	done    chan struct{}
+	logger  *slog.Logger
+}
+
+// entry is a waiting line: an event that its caller has encoded, or else a Record.
+type entry struct {
+	event  []byte
+	record Record
+}
+
+// NewLog returns a Log and starts its goroutine, which [Log.Close] ends.
+func NewLog(config LogConfig) *Log {
+	if config.Level == nil {
+		config.Level = slog.LevelInfo
+	}
+	l := &Log{
+		config:  config,
+		queue:   make(chan entry, queueLength),
+		closing: make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	l.logger = slog.New(config.handler(eventWriter{l}, inUTC))
+	go newLineWriter(l).run()
+	return l
+}
+
+// Write queues the line of one Record. It does not wait and does not allocate, except to shorten an overlong value.
+// The Record's strings must not be parts of a request's body, which they would keep in memory.
+func (l *Log) Write(record Record) {
+	if record.level() < l.config.Level.Level() {
+		return
+	}
+	record.clip()
+	l.put(&entry{record: record})
+}
+
+// Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that nothing they
+// mention is read later, and then queued like those of Records.
+func (l *Log) Logger() *slog.Logger { return l.logger }
+
+// Dropped returns how many lines were lost: they found the queue full, the output failed, or the Log was closed.
+func (l *Log) Dropped() uint64 { return l.dropped.Load() }
+
+// Close writes what waits and ends the goroutine, for as long as the context lasts: an output that nobody reads must
+// not keep the process from stopping. Lines that come later are dropped. Calling it again waits again.
+func (l *Log) Close(ctx context.Context) error {
+	if !l.closed.Swap(true) {
+		close(l.closing)
+	}
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("flush the log, %d lines waiting: %w", len(l.queue), ctx.Err())
+	}
+}
+
+func (l *Log) put(e *entry) {
+	if l.closed.Load() {
+		l.dropped.Add(1)
+		return
+	}
+	select {
+	case l.queue <- *e:
+	default:
+		l.dropped.Add(1)
+	}
+}
+
+// eventWriter queues what a slog handler writes, one line per call.
+type eventWriter struct{ log *Log }
+
+func (w eventWriter) Write(line []byte) (int, error) {
+	w.log.put(&entry{event: bytes.Clone(line)})
+	return len(line), nil
+}
+
+func (c LogConfig) handler(w io.Writer, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
+	options := &slog.HandlerOptions{Level: c.Level, ReplaceAttr: replace}
+	if c.Text {
+		return slog.NewTextHandler(w, options)
+	}
+	return slog.NewJSONHandler(w, options)
+}
+
+// inUTC writes the time of events like that of Records.
+func inUTC(groups []string, attr slog.Attr) slog.Attr {
+	if attr.Key == slog.TimeKey && len(groups) == 0 {
+		attr.Value = slog.TimeValue(attr.Value.Time().UTC())
+	}
+	return attr
+}

@@ -1,0 +1,108 @@
+package telemetry
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxValue is how many bytes of a value that a client or upstream chose stand in a line.
+const maxValue = 256
+
+// level is WARN for failures of Sluice's own making, which are for the operator to look into, and INFO for all else:
+// a 5xx that upstream answered is upstream's, and a refused team is Sluice at work.
+func (r *Record) level() slog.Level {
+	if r.Status >= 500 && (r.Refusal != "" || r.UpstreamStatus != r.Status) {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// clip shortens the values that come from outside.
+func (r *Record) clip() {
+	for _, value := range [...]*string{&r.Model, &r.Task, &r.UpstreamID, &r.TraceID} {
+		if len(*value) > maxValue {
+			*value = shorten(*value, maxValue)
+		}
+	}
+}
+
+// shorten cuts s to at most limit bytes at a code point's end. It copies, so that the long string is let go.
+func shorten(s string, limit int) string {
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.Clone(s[:limit])
+}
+
+// recordLine turns Records into slog's form, reusing its memory: a result is valid until the next call.
+type recordLine struct {
+	attrs  []slog.Attr
+	groups []slog.Attr
+}
+
+// of lists the members of a line. A member never changes its type: an unknown string is "", an unknown number 0;
+// only usage, cost and held are null instead of an object.
+func (l *recordLine) of(r *Record) slog.Record {
+	l.groups = l.groups[:0]
+	l.attrs = append(l.attrs[:0],
+		slog.String("id", r.ID),
+		slog.String("upstream_id", r.UpstreamID),
+		slog.String("trace_id", r.TraceID),
+		slog.String("team", r.Team),
+		slog.String("key", r.Key),
+		slog.String("endpoint", r.Endpoint),
+		slog.String("kind", r.Kind),
+		slog.String("model", r.Model),
+		slog.String("task", r.Task),
+		slog.Int("status", r.Status),
+		slog.String("refusal", r.Refusal),
+		slog.String("cache", r.Cache),
+		l.usage(&r.Usage),
+		l.cost("cost", &r.Cost),
+		l.cost("held", &r.Held),
+		milliseconds("dur_ms", r.Duration),
+		milliseconds("overhead_ms", r.Overhead),
+		milliseconds("first_byte_ms", r.FirstByte),
+		slog.Int64("bytes_in", r.BytesIn),
+		slog.Int64("bytes_out", r.BytesOut),
+		slog.Int("upstream_status", r.UpstreamStatus),
+	)
+	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
+	record.AddAttrs(l.attrs...)
+	return record
+}
+
+func (l *recordLine) usage(u *Usage) slog.Attr {
+	if !u.Known() {
+		return slog.Any("usage", nil)
+	}
+	start := len(l.groups)
+	for name, n := range u.All() {
+		l.groups = append(l.groups, slog.Float64(name, n))
+	}
+	return slog.Attr{Key: "usage", Value: slog.GroupValue(l.groups[start:]...)}
+}
+
+func (l *recordLine) cost(name string, c *Cost) slog.Attr {
+	if !c.Known {
+		return slog.Any(name, nil)
+	}
+	start := len(l.groups)
+	l.groups = append(l.groups,
+		slog.Int64("requests", c.Requests),
+		slog.Int64("tokens", c.Tokens),
+		slog.Int64("images", c.Images),
+		slog.Float64("spend", float64(c.Spend)/1e9),
+	)
+	if c.Flag != "" {
+		l.groups = append(l.groups, slog.String("flag", c.Flag))
+	}
+	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
+}
+
+// milliseconds are written to the microsecond.
+func milliseconds(name string, d time.Duration) slog.Attr {
+	return slog.Float64(name, float64(d.Microseconds())/1000)
+}

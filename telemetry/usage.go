@@ -1,0 +1,117 @@
+package telemetry
+
+import "iter"
+
+// Field names one of the usage numbers that the service is known to report.
+type Field uint8
+
+// The known fields, in the order in which the log line writes them. A number that the service reports both flat and in
+// a details object (cached_tokens and prompt_tokens_details.cached_tokens) is one field here.
+const (
+	InputTokens         Field = iota // input_tokens
+	OutputTokens                     // output_tokens
+	TotalTokens                      // total_tokens; absent on some models
+	ImageCount                       // image_count: pictures made, successes only
+	ImageTokens                      // image_tokens, or the same in input_tokens_details
+	VideoTokens                      // video_tokens, or the same in input_tokens_details
+	AudioTokens                      // audio_tokens, or the same in input_tokens_details
+	CachedTokens                     // cached_tokens, or the same in the input's details: input read from a cache
+	CacheCreationTokens              // cache_creation_input_tokens, or the same in the input's details
+	ReasoningTokens                  // reasoning_tokens in the output's details: tokens of the thinking chain
+	fieldCount
+)
+
+var fieldNames = [fieldCount]string{
+	InputTokens:         "input_tokens",
+	OutputTokens:        "output_tokens",
+	TotalTokens:         "total_tokens",
+	ImageCount:          "image_count",
+	ImageTokens:         "image_tokens",
+	VideoTokens:         "video_tokens",
+	AudioTokens:         "audio_tokens",
+	CachedTokens:        "cached_tokens",
+	CacheCreationTokens: "cache_creation_input_tokens",
+	ReasoningTokens:     "reasoning_tokens",
+}
+
+// String returns the field's name as the service and the log line write it.
+func (f Field) String() string { return fieldNames[f] }
+
+const (
+	// maxNumber bounds every usage number: above it a number is no longer exact in the accounts, which are kept by
+	// scripts that count in doubles.
+	maxNumber = 1<<53 - 1
+	// maxOthers bounds the unknown fields kept of one answer, and maxPath the length of their names, so that an
+	// answer cannot make a Usage grow.
+	maxOthers = 16
+	maxPath   = 96
+)
+
+// Usage is what an answer says it used: an open set of numbers in which zero and absent differ. The zero value has no
+// number at all. It is an array and a bit set instead of a map, because one is filled per frame of every stream.
+// A copy shares the unknown fields with the original; only the Meter adds to them.
+type Usage struct {
+	present uint16 // bit f: values[f] was reported
+	values  [fieldCount]int64
+	others  []other
+}
+
+// other is a number under a name that Sluice does not know.
+type other struct {
+	name  string // its path below usage, joined by dots
+	value float64
+}
+
+// Get returns the field's number, and false when the answer did not report it.
+func (u *Usage) Get(f Field) (int64, bool) { return u.values[f], u.present&(1<<f) != 0 }
+
+// Raise sets the field to n unless it already has a greater number: usage is cumulative, so of two reports the larger
+// one counts and never their sum.
+func (u *Usage) Raise(f Field, n int64) {
+	if u.present&(1<<f) == 0 || n > u.values[f] {
+		u.values[f] = n
+	}
+	u.present |= 1 << f
+}
+
+// Known says whether the answer reported any number.
+func (u *Usage) Known() bool { return u.present != 0 || len(u.others) > 0 }
+
+// Tokens returns the tokens to charge, the larger of the total and of input plus output, each absent number counting
+// as nothing. It returns false when all three are absent.
+func (u *Usage) Tokens() (int64, bool) {
+	const any = 1<<InputTokens | 1<<OutputTokens | 1<<TotalTokens
+	return max(u.values[TotalTokens], u.values[InputTokens]+u.values[OutputTokens]), u.present&any != 0
+}
+
+// All yields the reported numbers by name: the known fields in their order, then the unknown ones as they were first
+// seen, under their path below usage ("output_tokens_details.text_tokens").
+func (u *Usage) All() iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for f := range fieldCount {
+			if n, ok := u.Get(f); ok && !yield(f.String(), float64(n)) {
+				return
+			}
+		}
+		for _, o := range u.others {
+			if !yield(o.name, o.value) {
+				return
+			}
+		}
+	}
+}
+
+// raiseOther is Raise for an unknown field. It returns false when there is no room for another name.
+func (u *Usage) raiseOther(name []byte, value float64) bool {
+	for i := range u.others {
+		if u.others[i].name == string(name) {
+			u.others[i].value = max(u.others[i].value, value)
+			return true
+		}
+	}
+	if len(u.others) == maxOthers {
+		return false
+	}
+	u.others = append(u.others, other{string(name), value})
+	return true
+}
