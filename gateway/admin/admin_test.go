@@ -1,0 +1,110 @@
+package admin_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sluice/gateway/admin"
+)
+
+// ask sends one request to a listener and returns status and body.
+func ask(deps admin.Deps, method, target string) *httptest.ResponseRecorder {
+	if deps.Ready == nil {
+		deps.Ready = func() error { return nil }
+	}
+	answer := httptest.NewRecorder()
+	admin.New(deps).ServeHTTP(answer, httptest.NewRequest(method, target, nil))
+	return answer
+}
+
+func TestHealthAndReadiness(t *testing.T) {
+	draining := func() error { return errors.New("stopping") }
+	unwell := []admin.Check{
+		{Name: "teams", State: func() error { return errors.New("the file is faulty") }},
+		{Name: "accept", State: func() error { return nil }},
+	}
+	for _, tt := range []struct {
+		about, target string
+		deps          admin.Deps
+		status        int
+		body          string
+	}{
+		{"healthy", "/healthz", admin.Deps{}, 200, "ok\n"},
+		{"ready", "/readyz", admin.Deps{}, 200, "ready\n"},
+		{"a stopping process is healthy", "/healthz", admin.Deps{Ready: draining}, 200, "ok\n"},
+		{"but not ready", "/readyz", admin.Deps{Ready: draining}, 503, "not ready: stopping\n"},
+		{"what limps still serves", "/readyz", admin.Deps{Checks: unwell}, 200, "ready\n"},
+		{"and says how", "/readyz?verbose", admin.Deps{Checks: unwell}, 200, "ready\nteams: the file is faulty\naccept: ok\n"},
+		{"with a value too", "/healthz?verbose=1", admin.Deps{Checks: unwell}, 200, "ok\nteams: the file is faulty\naccept: ok\n"},
+	} {
+		answer := ask(tt.deps, "GET", tt.target)
+		if answer.Code != tt.status || answer.Body.String() != tt.body {
+			t.Errorf("%s: %d %q, want %d %q", tt.about, answer.Code, answer.Body, tt.status, tt.body)
+		}
+	}
+}
+
+func TestA147_NothingButReadingAndNothingButThesePaths(t *testing.T) {
+	for _, tt := range []struct {
+		method, target string
+		status         int
+	}{
+		{"HEAD", "/healthz", 200},
+		{"HEAD", "/readyz", 200},
+		{"POST", "/healthz", 405},
+		{"PUT", "/readyz", 405},
+		{"DELETE", "/readyz", 405},
+		{"OPTIONS", "/readyz", 405},
+		{"GET", "/", 404},
+		{"GET", "//healthz", 404},
+		{"GET", "/healthz/", 404},
+		{"GET", "/x/../healthz", 404},
+		{"GET", "/reload", 404},
+		{"POST", "/reload", 404},
+		{"GET", "/debug/pprof/", 404},
+		{"GET", "/debug/pprof/heap", 404},
+		{"GET", "/debug/vars", 404},
+		{"GET", "/api/v1/tasks", 404},
+	} {
+		answer := ask(admin.Deps{}, tt.method, tt.target)
+		if answer.Code != tt.status {
+			t.Errorf("%s %s is answered %d, want %d", tt.method, tt.target, answer.Code, tt.status)
+		}
+		if tt.status == 405 && answer.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s %s: Allow is %q", tt.method, tt.target, answer.Header().Get("Allow"))
+		}
+	}
+}
+
+func TestH16_ProfilesOnlyWhenAskedFor(t *testing.T) {
+	for target, content := range map[string]string{
+		"/debug/pprof/":                   "goroutine",
+		"/debug/pprof/goroutine?debug=1":  "goroutine profile",
+		"/debug/pprof/heap?debug=1":       "heap profile",
+		"/debug/pprof/cmdline":            "admin.test",
+		"/debug/pprof/symbol":             "num_symbols",
+		"/debug/pprof/trace?seconds=0.01": "trace",
+	} {
+		if answer := ask(admin.Deps{}, "GET", target); answer.Code != http.StatusNotFound {
+			t.Errorf("%s is answered %d without the setting", target, answer.Code)
+		}
+		answer := ask(admin.Deps{Pprof: true}, "GET", target)
+		if answer.Code != http.StatusOK || !strings.Contains(answer.Body.String(), content) {
+			t.Errorf("%s is answered %d with the setting, want 200 and %q", target, answer.Code, content)
+		}
+	}
+	if answer := ask(admin.Deps{Pprof: true}, "POST", "/debug/pprof/symbol"); answer.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST to a profile is answered %d", answer.Code)
+	}
+}
+
+func TestAnswersAreNeverStored(t *testing.T) {
+	for _, target := range []string{"/healthz", "/readyz", "/elsewhere"} {
+		if got := ask(admin.Deps{}, "GET", target).Header().Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s has Cache-Control %q", target, got)
+		}
+	}
+}
