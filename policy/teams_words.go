@@ -1,0 +1,52 @@
+package policy
+
+import "slices"
+
+// endpoints reads the list of endpoints that a team may use.
+func (r *fileReader) endpoints(n fileNode) []Endpoint {
+	var all []Endpoint
+	words := make([]string, len(Endpoints))
+	for i, e := range Endpoints {
+		words[i] = string(e)
+	}
+	r.some(n, "endpoints", func(item fileNode) {
+		text, ok := r.text(item, list(words))
+		if ok && !slices.Contains(words, text) {
+			r.refuse(item, text, list(words))
+		}
+		all = append(all, Endpoint(text))
+	})
+	return all
+}
+
+// modes reads modes by rule id.
+func (r *fileReader) modes(n fileNode) Modes {
+	modes := Modes{}
+	r.pairs(n, func(id string, key, value fileNode) {
+		text, ok := r.text(value, modeWords)
+		if ok && !Mode(text).known() {
+			r.refuse(value, text, modeWords)
+		}
+		modes[id] = Mode(text)
+	})
+	return modes
+}
+
+// prices reads what models cost.
+func (r *fileReader) prices(n fileNode) (prices []Price) {
+	r.items(n, "a list of prices", func(item fileNode) {
+		var p Price
+		given := r.fields(item, []fileField{
+			{"model", func(v fileNode) { p.Pattern = r.pattern(v) }},
+			{"image", func(v fileNode) { p.Image, _ = r.money(v) }},
+			{"input_per_million", func(v fileNode) { p.InputPerMillion, _ = r.money(v) }},
+			{"output_per_million", func(v fileNode) { p.OutputPerMillion, _ = r.money(v) }},
+		})
+		r.require(item, given, "model")
+		if len(given) == 1 && given["model"] {
+			r.fault(item, "got no price, allowed: image, input_per_million, output_per_million")
+		}
+		prices = append(prices, p)
+	})
+	return prices
+}
