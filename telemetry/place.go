@@ -1,0 +1,118 @@
+package telemetry
+
+// place is where in an answer a value stands. The Meter knows the few places it reads; everything else is nowhere and
+// is stepped over, so that text which merely looks like usage can never be taken for it.
+type place uint8
+
+const (
+	nowhere place = iota
+
+	// Objects.
+	placeRoot
+	placeOutput
+	placeChoice
+	placeMessage
+	placeItem // of a message's content
+	placeToolCall
+	placeFunction
+	placeResult // of an older image task
+	placeUsage  // and every object inside it
+
+	// Arrays.
+	placeChoices
+	placeContent // an array of items, or a string
+	placeToolCalls
+	placeResults
+
+	// Values.
+	placeRequestID
+	placeCode
+	placeErrorMessage
+	placeStatusCode
+	placeTaskID
+	placeTaskStatus
+	placeFinished
+	placeFinishReason
+	placeIndex
+	placeText
+	placeReasoning
+	placeArguments
+	placeImage // an address
+	placeNumber
+	placeCount
+)
+
+// member is a name at a place and where it leads.
+type member struct {
+	name string
+	to   place
+}
+
+// members lists what the Meter reads of each object. Inside usage every name is read.
+var members = [placeCount][]member{
+	placeRoot: {
+		{"output", placeOutput},
+		{"usage", placeUsage},
+		{"request_id", placeRequestID},
+		{"code", placeCode},
+		{"message", placeErrorMessage},
+		{"status_code", placeStatusCode},
+	},
+	placeOutput: {
+		{"choices", placeChoices},
+		{"text", placeText},
+		{"finish_reason", placeFinishReason},
+		{"task_id", placeTaskID},
+		{"task_status", placeTaskStatus},
+		{"results", placeResults},
+		{"finished", placeFinished},
+		{"code", placeCode}, // older tasks fail with code and message in here
+		{"message", placeErrorMessage},
+	},
+	placeChoice:   {{"message", placeMessage}, {"finish_reason", placeFinishReason}, {"index", placeIndex}},
+	placeMessage:  {{"content", placeContent}, {"reasoning_content", placeReasoning}, {"tool_calls", placeToolCalls}},
+	placeItem:     {{"text", placeText}, {"image", placeImage}},
+	placeToolCall: {{"function", placeFunction}},
+	placeFunction: {{"arguments", placeArguments}},
+	placeResult:   {{"url", placeImage}},
+}
+
+// elements says what the elements of an array are.
+var elements = [placeCount]place{placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult}
+
+// into returns the place of a member of an object at p.
+func (p place) into(name []byte) place {
+	if p == placeUsage {
+		return placeNumber
+	}
+	for _, m := range members[p] {
+		if m.name == string(name) {
+			return m.to
+		}
+	}
+	return nowhere
+}
+
+// object says what an object at p is, nowhere if none is expected there.
+func (p place) object() place {
+	switch {
+	case p == placeNumber:
+		return placeUsage
+	case p == placeUsage || len(members[p]) > 0:
+		return p
+	}
+	return nowhere
+}
+
+// prose says whether a string at p is the model's output, of which only the length matters, and which kind it is.
+func (p place) prose() (kind int, ok bool) {
+	switch p {
+	case placeText, placeContent:
+		return 0, true
+	case placeReasoning:
+		return 1, true
+	case placeArguments:
+		return 2, true
+	}
+	return 0, false
+}

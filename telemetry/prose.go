@@ -1,0 +1,59 @@
+package telemetry
+
+import "hash/crc32"
+
+const (
+	proseKinds = 3 // content, thinking, tool arguments
+	proseSlots = 4 // choices that are told apart; a request asks for at most four
+)
+
+// prose measures one text of an answer over all frames. Frames either repeat the text so far or carry what is new, and
+// no answer says which: a stream repeats if every frame begins with all of the frame before. That is decided by length
+// and checksum, because to keep the text would take as much memory as the answer.
+type prose struct {
+	raw     int    // bytes so far in this frame, as escaped in JSON
+	crc     uint32 // of them
+	length  int    // the same unescaped
+	follows bool   // they begin with the whole text of the frame before
+
+	beforeRaw int // the frame before
+	beforeCRC uint32
+
+	sum, longest int  // of length over the frames
+	differs      bool // a frame did not begin with the one before
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// add takes the next bytes as they stand in the JSON.
+func (t *prose) add(p []byte) {
+	t.length += len(p)
+	if missing := t.beforeRaw - t.raw; missing > 0 && missing <= len(p) {
+		t.crc = crc32.Update(t.crc, castagnoli, p[:missing])
+		t.follows = t.crc == t.beforeCRC
+		t.raw += missing
+		p = p[missing:]
+	}
+	t.crc = crc32.Update(t.crc, castagnoli, p)
+	t.raw += len(p)
+}
+
+// endFrame closes the frame. One that was cut short has not shown whether it would have begun like the one before.
+func (t *prose) endFrame(cut bool) {
+	if t.raw == 0 {
+		return
+	}
+	t.sum += t.length
+	t.longest = max(t.longest, t.length)
+	t.differs = t.differs || t.beforeRaw > 0 && !t.follows && !(cut && t.raw < t.beforeRaw)
+	t.beforeRaw, t.beforeCRC = t.raw, t.crc
+	t.raw, t.crc, t.length, t.follows = 0, 0, 0, false
+}
+
+// total returns the length of the whole text.
+func (t *prose) total() int {
+	if t.differs {
+		return t.sum
+	}
+	return t.longest
+}

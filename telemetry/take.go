@@ -1,0 +1,183 @@
+package telemetry
+
+import (
+	"math"
+	"strings"
+)
+
+// entered is called for every object at a known place when it opens.
+func (m *Meter) entered(p place) {
+	switch p {
+	case placeChoice:
+		m.slot = min(m.inFrame, proseSlots-1)
+		m.inFrame++
+		m.reason = ""
+	case placeToolCall:
+		m.hasContent = true
+	case placeUsage:
+		if top := m.depth - 1; m.levels[top-1].place == placeUsage && len(m.path) < maxPath {
+			m.path = append(m.path, '.')
+			m.levels[top].prefix = uint8(len(m.path))
+		}
+	}
+}
+
+// left is called for every object at a known place when it closes.
+func (m *Meter) left(p place) {
+	if p == placeChoice {
+		m.endChoice(m.reason)
+	}
+}
+
+// takeName returns the place of the member whose name was read.
+func (m *Meter) takeName() place {
+	top := &m.levels[m.depth-1]
+	if m.over {
+		return nowhere
+	}
+	if top.place == placeUsage {
+		if int(top.prefix)+len(m.token) > maxPath {
+			return nowhere
+		}
+		m.path = append(m.path[:top.prefix], m.token...)
+	}
+	return top.place.into(m.token)
+}
+
+// takeString takes a whole string value.
+func (m *Meter) takeString() {
+	if m.place == placeImage {
+		m.hasContent = m.pictures.endAddress() || m.hasContent
+		return
+	}
+	if m.place == placeErrorMessage {
+		m.frame.message = strings.ToValidUTF8(string(m.token), "")
+		return
+	}
+	if m.over {
+		return
+	}
+	switch m.place {
+	case placeRequestID:
+		keepString(&m.responseID, m.token)
+	case placeTaskID:
+		keepString(&m.taskID, m.token)
+	case placeTaskStatus:
+		keepString(&m.taskStatus, m.token)
+	case placeCode:
+		m.frame.code = string(m.token)
+	case placeFinishReason:
+		m.takeReason(finishWord(m.token))
+	case placeNumber:
+		m.odd = m.odd || m.field() < fieldCount
+	}
+}
+
+// takeWord takes a whole number or literal.
+func (m *Meter) takeWord() {
+	switch m.place {
+	case placeNumber:
+		m.takeNumber()
+	case placeFinished:
+		m.finished = m.finished || string(m.token) == "true"
+	case placeStatusCode:
+		if n, ok := parseNumber(m.token); ok && n >= 100 && n < 1000 {
+			m.frame.status = int(n)
+		}
+	case placeIndex:
+		if n, ok := parseNumber(m.token); ok && n >= 0 {
+			m.slot = int(min(n, proseSlots-1))
+		}
+	}
+}
+
+// takeNumber takes a number of the usage. What cannot be an amount is ignored, but not silently.
+func (m *Meter) takeNumber() {
+	f := m.field()
+	switch string(m.token) {
+	case "null": // the interface has it for the tokens of pictures, video and sound
+		m.odd = m.odd || f <= ImageCount
+		return
+	case "true", "false":
+		m.odd = m.odd || f < fieldCount
+		return
+	}
+	n, ok := parseNumber(m.token)
+	switch {
+	case !ok || m.over || n < 0 || n > maxNumber:
+		m.odd = true
+	case f == fieldCount:
+		m.odd = !m.usage.raiseOther(m.path, n) || m.odd
+	case n != math.Trunc(n):
+		m.odd = true
+	default:
+		m.usage.Raise(f, int64(n))
+	}
+}
+
+// field names the usage number at the path, fieldCount if Sluice does not know it.
+func (m *Meter) field() Field {
+	switch string(m.path) {
+	case "input_tokens":
+		return InputTokens
+	case "output_tokens":
+		return OutputTokens
+	case "total_tokens":
+		return TotalTokens
+	case "image_count":
+		return ImageCount
+	case "image_tokens", "input_tokens_details.image_tokens":
+		return ImageTokens
+	case "video_tokens", "input_tokens_details.video_tokens":
+		return VideoTokens
+	case "audio_tokens", "input_tokens_details.audio_tokens":
+		return AudioTokens
+	case "cached_tokens", "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens":
+		return CachedTokens
+	case "cache_creation_input_tokens", "prompt_tokens_details.cache_creation_input_tokens",
+		"input_tokens_details.cache_creation_input_tokens":
+		return CacheCreationTokens
+	case "reasoning_tokens", "output_tokens_details.reasoning_tokens":
+		return ReasoningTokens
+	}
+	return fieldCount
+}
+
+// takeReason takes a finish reason: a choice's is kept until the choice is closed, because its index may come later.
+func (m *Meter) takeReason(reason string) {
+	if m.levels[m.depth-1].place == placeChoice {
+		m.reason = reason
+		return
+	}
+	m.slot = 0
+	m.endChoice(reason)
+}
+
+func (m *Meter) endChoice(reason string) {
+	m.seen |= 1 << m.slot
+	if reason != "" {
+		m.reasons[m.slot] = reason
+	}
+}
+
+// finishWord returns the usual reasons without allocating, and "" for the string "null", which is no reason.
+func finishWord(token []byte) string {
+	switch string(token) {
+	case "stop":
+		return "stop"
+	case "length":
+		return "length"
+	case "tool_calls":
+		return "tool_calls"
+	case "null":
+		return ""
+	}
+	return string(token)
+}
+
+// keepString sets s, allocating only when it changes: every frame of a stream repeats these values.
+func keepString(s *string, token []byte) {
+	if *s != string(token) {
+		*s = string(token)
+	}
+}
