@@ -18,6 +18,7 @@ package simulator
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"slices"
 	"sync"
@@ -47,6 +48,10 @@ type Simulator struct {
 	records *recorder
 	bill    bill
 	stalls  stalls
+	tasks   *tasks
+	routes  map[string]handler
+	drawing chan struct{} // a slot per picture drawn at once
+	secret  []byte        // signs image addresses
 
 	mu     sync.Mutex
 	keys   []string
@@ -56,11 +61,17 @@ type Simulator struct {
 // New returns a running service.
 func New(cfg Config) *Simulator {
 	cfg = cfg.withDefaults()
-	return &Simulator{
+	s := &Simulator{
 		cfg:     cfg,
 		records: newRecorder(cfg.KeepRequests),
+		drawing: make(chan struct{}, maxDrawing),
+		secret:  make([]byte, 32),
 		keys:    slices.Clone(cfg.Keys),
 	}
+	rand.Read(s.secret) // never fails, see its documentation
+	s.tasks = newTasks(&s.cfg, &s.bill)
+	s.routes = s.handlers()
+	return s
 }
 
 // SetKeys replaces the keys the service knows; none accepts every key.
@@ -107,6 +118,7 @@ func (s *Simulator) Count(endpoint string) int {
 // ended by the clock are billed by then, even if nobody ever looked.
 func (s *Simulator) Tally() Tally {
 	var t Tally
+	s.tasks.settle(s.cfg.Now())
 	s.records.tally(&t)
 	s.bill.tally(&t)
 	return t
@@ -129,5 +141,15 @@ func (s *Simulator) Reset() {
 
 // ServeHTTP answers as the service would.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.NotFound(w, r)
+	to := find(r.URL.EscapedPath())
+	c, err := s.receive(r)
+	c.taskID = to.taskID
+	s.record(c, to.endpoint)
+	defer func() { s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.id) }()
+	a, err := s.decide(c, to, err)
+	if err != nil {
+		s.refuse(w, c, asRefusal(err))
+		return
+	}
+	s.send(w, c, a)
 }

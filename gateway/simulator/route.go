@@ -1,0 +1,129 @@
+package simulator
+
+import (
+	"net/http"
+	"strings"
+)
+
+// handler answers one call with a result or a refusal.
+type handler func(*call) (answer, error)
+
+// route is what a path leads to.
+type route struct {
+	endpoint string
+	method   string
+	taskID   string
+}
+
+// prefix is the version prefix of every path except the pictures'.
+const prefix = "/api/v1/"
+
+// generations are the paths that take a JSON body.
+var generations = map[string]string{
+	"services/aigc/text-generation/generation":       EndpointText,
+	"services/aigc/multimodal-generation/generation": EndpointMultimodal,
+	"services/aigc/image-generation/generation":      EndpointImage,
+	"services/aigc/text2image/image-synthesis":       EndpointSynthesis,
+	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
+}
+
+// find says what an escaped path leads to. Only task paths tolerate a slash
+// at the end.
+func find(path string) route {
+	if strings.HasPrefix(path, picturePath) {
+		return route{endpoint: EndpointPicture, method: http.MethodGet}
+	}
+	rest, ok := strings.CutPrefix(path, prefix)
+	if !ok {
+		return route{endpoint: EndpointOther}
+	}
+	if endpoint, ok := generations[rest]; ok {
+		return route{endpoint: endpoint, method: http.MethodPost}
+	}
+	if rest == "uploads" {
+		return route{endpoint: EndpointUploads, method: http.MethodGet}
+	}
+	return findTask(strings.Split(strings.TrimSuffix(rest, "/"), "/"))
+}
+
+func findTask(parts []string) route {
+	switch {
+	case parts[0] != "tasks":
+	case len(parts) == 1:
+		return route{endpoint: EndpointList, method: http.MethodGet}
+	case len(parts) == 2 && parts[1] != "":
+		return route{endpoint: EndpointTask, method: http.MethodGet, taskID: parts[1]}
+	case len(parts) == 3 && parts[1] != "" && parts[2] == "cancel":
+		return route{endpoint: EndpointCancel, method: http.MethodPost, taskID: parts[1]}
+	}
+	return route{endpoint: EndpointOther}
+}
+
+// handlers pairs every endpoint with what answers it.
+func (s *Simulator) handlers() map[string]handler {
+	return map[string]handler{
+		EndpointText:       s.serveText,
+		EndpointMultimodal: s.serveMultimodal,
+		EndpointImage:      s.serveImage,
+		EndpointSynthesis:  s.serveSynthesis,
+		EndpointTask:       s.limited(s.serveTask),
+		EndpointCancel:     s.limited(s.serveCancel),
+		EndpointList:       s.limited(s.serveList),
+		EndpointUploads:    s.serveUploads,
+		EndpointPicture:    s.servePicture,
+	}
+}
+
+// decide works out the answer to a call: the door first (path, method, key),
+// then the fault, then the rules and the work.
+func (s *Simulator) decide(c *call, to route, received error) (answer, error) {
+	if to.endpoint == EndpointOther {
+		return answer{}, errNotFound
+	}
+	if c.r.Method != to.method && !(to.endpoint == EndpointPicture && c.r.Method == http.MethodHead) {
+		return answer{}, &refusal{status: http.StatusMethodNotAllowed, code: "InvalidParameter",
+			message: "Request method is not supported.", plain: true, allow: to.method}
+	}
+	if to.endpoint != EndpointPicture && !s.knowsKey(c.r) {
+		return answer{}, errKey
+	}
+	if received != nil {
+		return answer{}, received
+	}
+	if to.method == http.MethodPost && to.endpoint != EndpointCancel {
+		if err := c.parse(); err != nil {
+			return answer{}, err
+		}
+	}
+	if err := s.chooseFault(c); err != nil {
+		return answer{}, err
+	}
+	return s.work(c)
+}
+
+// work answers a call that got in, unless its fault is to refuse it.
+func (s *Simulator) work(c *call) (answer, error) {
+	f := c.fault
+	if f.Redirect != "" || f.Upgrade {
+		return answer{}, nil
+	}
+	refused := f.Error != nil && f.After == 0
+	if refused && !f.Error.Executed {
+		return answer{}, f.Error.refusal()
+	}
+	a, err := s.routes[c.rec.Endpoint](c)
+	if err != nil {
+		return answer{}, err
+	}
+	if a.work {
+		s.records.setExecuted(c.rec)
+	}
+	if refused {
+		s.bill.add(a.model, a.cost)
+		if a.ended != nil {
+			a.ended()
+		}
+		return answer{}, f.Error.refusal()
+	}
+	return a, nil
+}

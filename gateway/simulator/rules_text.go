@@ -1,0 +1,207 @@
+package simulator
+
+import (
+	"math"
+	"regexp"
+	"strings"
+)
+
+// textRules are the bounds of a chat's parameters.
+var textRules = []rule{
+	{"result_format", words("text", "message")},
+	{"temperature", span{from: 0, to: 2, openTo: true}.check},
+	{"top_p", span{from: 0, to: 1, openFrom: true}.check},
+	{"top_k", atLeast(0)},
+	{"repetition_penalty", span{from: 0, to: math.Inf(1), openFrom: true}.check},
+	{"presence_penalty", span{from: -2, to: 2}.check},
+	{"max_tokens", atLeast(1)},
+	{"max_completion_tokens", atLeast(1)},
+	{"thinking_budget", atLeast(0)},
+	{"seed", seed},
+	{"n", integers(1, 4)},
+	{"logprobs", boolean},
+	{"top_logprobs", integers(0, 5)},
+	{"max_pixels", atLeast(1)},
+	{"stream", boolean},
+	{"incremental_output", boolean},
+	{"enable_thinking", boolean},
+	{"enable_code_interpreter", boolean},
+	{"parallel_tool_calls", boolean},
+	{"vl_high_resolution_images", boolean},
+	{"vl_enable_image_hw_output", boolean},
+	{"stop", stop},
+	{"tools", tools},
+	{"tool_choice", toolChoice},
+	{"response_format", responseFormat},
+}
+
+// checkText judges a request to the text path.
+func (s *Simulator) checkText(c *call) error {
+	if err := s.checkChat(c); err != nil {
+		return err
+	}
+	parameters := c.body.child("parameters")
+	if len(parameters.list("tools")) > 0 && s.resultFormat(c.model, parameters) == "text" {
+		return invalid("parameters.result_format must be message when tools is used")
+	}
+	if parameters.flag("enable_thinking") && matches(s.cfg.ThinkingModels, c.model) && parameters.text("result_format") == "text" {
+		return invalid("parameters.result_format can only be message in thinking mode")
+	}
+	for _, m := range c.body.child("input").list("messages") {
+		for _, item := range asObject(m).list("content") {
+			if _, ok := asObject(item)["text"]; !ok {
+				return invalid("input.messages.content of a text model holds text only")
+			}
+		}
+	}
+	return nil
+}
+
+// checkChat judges what both chat paths have in common.
+func (s *Simulator) checkChat(c *call) error {
+	if c.async {
+		return errNoAsync
+	}
+	if err := s.checkModel(c); err != nil {
+		return err
+	}
+	if err := checkConversation(c.body.child("input")); err != nil {
+		return err
+	}
+	parameters := c.body.child("parameters")
+	if err := checkAll(parameters, textRules); err != nil {
+		return err
+	}
+	return s.checkTogether(c, parameters)
+}
+
+// checkTogether judges parameters that depend on each other.
+func (s *Simulator) checkTogether(c *call, parameters object) error {
+	n, thinking := parameters.integer("n", 1), parameters.flag("enable_thinking")
+	switch {
+	case n > 1 && len(parameters.list("tools")) > 0:
+		return invalid("parameters.n must be 1 when tools is used")
+	case n > 1 && thinking:
+		return invalid("parameters.n must be 1 in thinking mode")
+	case thinking && parameters.child("tool_choice") != nil:
+		return invalid("parameters.tool_choice cannot force a tool in thinking mode")
+	case len(parameters.list("tools")) > 0 && matches(s.cfg.VisionModels, c.model):
+		return invalid("parameters.tools is not supported by this model")
+	case parameters.child("response_format").text("type") == "json_object" && !asksForJSON(c.body.child("input")):
+		return invalid("input.messages must contain the word json to use response_format json_object")
+	}
+	return nil
+}
+
+// asksForJSON reports whether any text of the conversation says json.
+func asksForJSON(in object) bool {
+	said := func(s string) bool { return strings.Contains(strings.ToLower(s), "json") }
+	for _, v := range in.list("messages") {
+		m := asObject(v)
+		if said(m.text("content")) {
+			return true
+		}
+		for _, item := range m.list("content") {
+			if said(asObject(item).text("text")) {
+				return true
+			}
+		}
+	}
+	return said(in.text("prompt"))
+}
+
+func stop(v any) string {
+	const complaint = "must be a string, an array of strings or an array of token ids"
+	if _, ok := v.(string); ok {
+		return ""
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return complaint
+	}
+	kinds := map[string]bool{}
+	for _, e := range list {
+		kind := stopKind(e)
+		if kind == "" {
+			return complaint
+		}
+		kinds[kind] = true
+	}
+	if len(kinds) > 1 {
+		return "must not mix strings and token ids"
+	}
+	return ""
+}
+
+// stopKind names the kind of one stop sequence; empty is none at all.
+func stopKind(v any) string {
+	switch e := v.(type) {
+	case string:
+		return "string"
+	case float64:
+		if atLeast(0)(e) == "" {
+			return "id"
+		}
+	case []any:
+		for _, id := range e {
+			if atLeast(0)(id) != "" {
+				return ""
+			}
+		}
+		return "ids"
+	}
+	return ""
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func tools(v any) string {
+	list, ok := v.([]any)
+	if !ok {
+		return "must be an array"
+	}
+	for _, e := range list {
+		t := asObject(e)
+		f := t.child("function")
+		schema, given := f["parameters"]
+		description, described := f["description"]
+		switch {
+		case t.text("type") != "function":
+			return "must hold tools of type function"
+		case f == nil:
+			return "must hold a function object in each tool"
+		case !toolName.MatchString(f.text("name")):
+			return "must name each function with 1 to 64 letters, digits, underscores or hyphens"
+		case described && description != nil && str(description) != "":
+			return "must describe each function with a string"
+		case given && schema != nil && asObject(schema) == nil:
+			return "must give each function's parameters as a JSON Schema object"
+		}
+	}
+	return ""
+}
+
+func toolChoice(v any) string {
+	if words("auto", "none")(v) == "" {
+		return ""
+	}
+	o := asObject(v)
+	if o.text("type") == "function" && o.child("function").text("name") != "" {
+		return ""
+	}
+	return "must be auto, none or an object that names a function"
+}
+
+func responseFormat(v any) string {
+	o := asObject(v)
+	if o == nil {
+		return "must be an object"
+	}
+	if complaint := words("text", "json_object", "json_schema")(o["type"]); complaint != "" {
+		return "type " + complaint
+	}
+	if o.text("type") == "json_schema" && o.child("json_schema").child("schema") == nil {
+		return "must hold json_schema.schema when its type is json_schema"
+	}
+	return ""
+}

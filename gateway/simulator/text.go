@@ -1,0 +1,196 @@
+package simulator
+
+import (
+	"iter"
+	"strconv"
+)
+
+// message is an assistant's words on the wire. The content of a multimodal
+// model is a list of parts.
+type message struct {
+	Content   any        `json:"content"`
+	Reasoning *string    `json:"reasoning_content,omitempty"`
+	Role      string     `json:"role"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+}
+
+// part is one item of a multimodal message.
+type part struct {
+	Type    string     `json:"type,omitempty"`
+	Text    *string    `json:"text,omitempty"`
+	Image   string     `json:"image,omitempty"`
+	ImageHW [][]string `json:"image_hw,omitempty"`
+}
+
+// choice is one alternative. Index is there when there are several.
+type choice struct {
+	Message  any       `json:"message"`
+	Finish   *string   `json:"finish_reason"`
+	Index    *int      `json:"index,omitempty"`
+	Logprobs *logprobs `json:"logprobs,omitempty"`
+}
+
+// textOutput is the output of either result format.
+type textOutput struct {
+	Choices []choice `json:"choices,omitempty"`
+	Finish  *string  `json:"finish_reason,omitempty"`
+	Text    *string  `json:"text,omitempty"`
+}
+
+// chat is one chat answer in the making.
+type chat struct {
+	s          *Simulator
+	c          *call
+	parameters object
+	prompt     *prompt
+	scripts    []script
+	parts      bool // content is a list
+	textFormat bool // result_format text
+}
+
+// serveText answers the text path.
+func (s *Simulator) serveText(c *call) (answer, error) {
+	if err := s.checkText(c); err != nil {
+		return answer{}, err
+	}
+	return s.chat(c, false), nil
+}
+
+// chat answers a valid chat request.
+func (s *Simulator) chat(c *call, multimodal bool) answer {
+	parameters := c.body.child("parameters")
+	ch := &chat{s: s, c: c, parameters: parameters, prompt: readPrompt(c.body), parts: multimodal}
+	ch.textFormat = !multimodal && s.resultFormat(c.model, parameters) == "text"
+	ch.scripts = s.generate(ch.prompt, parameters)
+	steps := ch.length()
+	a := answer{work: true, model: c.model, cost: ch.cost(steps)}
+	if c.sse {
+		a.frames = ch.frames(steps)
+	} else {
+		r := ch.reply(0, steps, true)
+		a.doc = &r
+	}
+	return a
+}
+
+// resultFormat is the format a request gets.
+func (s *Simulator) resultFormat(model string, parameters object) string {
+	if f := parameters.text("result_format"); f != "" {
+		return f
+	}
+	if matches(s.cfg.MessageModels, model) || parameters.flag("enable_thinking") && matches(s.cfg.ThinkingModels, model) {
+		return "message"
+	}
+	return "text"
+}
+
+// length is the number of steps of the longest alternative.
+func (ch *chat) length() int {
+	n := 1
+	for _, sc := range ch.scripts {
+		n = max(n, len(sc.steps))
+	}
+	return n
+}
+
+// frames streams the answer step by step, repeating what went before unless
+// increments are asked for.
+func (ch *chat) frames(steps int) iter.Seq[frame] {
+	incremental := ch.parameters.flag("incremental_output")
+	return func(yield func(frame) bool) {
+		for i := range steps {
+			from, last := 0, i == steps-1
+			if incremental {
+				from = i
+			}
+			if !yield(frame{reply: ch.reply(from, i+1, last), spent: ch.cost(i + 1), last: last}) {
+				return
+			}
+		}
+	}
+}
+
+// reply is the answer's steps from..to-1 on the wire, with the usage up to
+// there.
+func (ch *chat) reply(from, to int, last bool) reply {
+	var out textOutput
+	for i, sc := range ch.scripts {
+		out.Choices = append(out.Choices, ch.choice(i, sc, from, to, last))
+	}
+	if ch.textFormat {
+		first := out.Choices[0].Message.(message).Content.(string)
+		out = textOutput{Finish: out.Choices[0].Finish, Text: &first}
+	}
+	return reply{Output: out, Usage: ch.usage(to), RequestID: ch.c.id}
+}
+
+func (ch *chat) choice(i int, sc script, from, to int, last bool) choice {
+	n := len(sc.steps)
+	m, said := fold(sc.steps[min(from, n):min(to, n)])
+	if ch.parameters.flag("enable_thinking") {
+		m.Reasoning = &said.thinking
+	}
+	m.Content = said.content
+	if ch.parts {
+		m.Content = ch.content(said.content, last)
+	}
+	out := choice{Message: m, Finish: ch.finish(sc, to)}
+	if len(ch.scripts) > 1 {
+		out.Index = &i
+	}
+	if ch.parameters.flag("logprobs") {
+		out.Logprobs = probabilities(said.content, ch.parameters.integer("top_logprobs", 0))
+	}
+	return out
+}
+
+// content is a multimodal model's text as a list, with the images' scaled
+// sizes at the very end.
+func (ch *chat) content(text string, last bool) []part {
+	if text == "" && !last {
+		return []part{}
+	}
+	p := part{Text: &text}
+	if last && ch.parameters.flag("vl_enable_image_hw_output") {
+		for _, sz := range ch.prompt.sizes {
+			p.ImageHW = append(p.ImageHW, []string{strconv.Itoa(sz.h), strconv.Itoa(sz.w)})
+		}
+	}
+	return []part{p}
+}
+
+// finish is the reason an alternative ended, or the service's word for "not
+// yet" after to steps.
+func (ch *chat) finish(sc script, to int) *string {
+	if to >= len(sc.steps) {
+		return &sc.finish
+	}
+	return ch.s.unfinished()
+}
+
+// unfinished is the finish_reason of a stream that goes on.
+func (s *Simulator) unfinished() *string {
+	if s.cfg.NullFinish {
+		return nil
+	}
+	null := "null"
+	return &null
+}
+
+// fold joins steps to one message.
+func fold(steps []step) (message, step) {
+	m := message{Role: "assistant"}
+	var all step
+	for _, st := range steps {
+		all.thinking += st.thinking
+		all.content += st.content
+		for _, tc := range st.calls {
+			if n := len(m.ToolCalls); n > 0 && m.ToolCalls[n-1].Index == tc.Index {
+				m.ToolCalls[n-1].Function.Arguments += tc.Function.Arguments
+			} else {
+				m.ToolCalls = append(m.ToolCalls, tc)
+			}
+		}
+	}
+	return m, all
+}
