@@ -1,4 +1,99 @@
 package cache
 
-// Claims keeps whose task is whose.
-type Claims struct{}
+import (
+	"sync"
+	"time"
+)
+
+// Claim says whose task is whose, and what was last heard of the task.
+type Claim struct {
+	Team    string
+	Key     string // public id of the key that made the task; any key of the team may read it
+	Task    string
+	Model   string
+	Created time.Time // when the claim was made, by this process's clock
+
+	Answer  Answer    // what the last answer said
+	Body    []byte    // the last answer as it came; the creation's own is the first. Not to be changed
+	Fetched time.Time // when Body was received
+}
+
+// Claims keeps claims in this process's memory for the life of the tasks. It is safe for concurrent use. The zero
+// value is not ready; use [NewClaims].
+type Claims struct {
+	ttl time.Duration
+	now func() time.Time
+
+	mu     sync.Mutex
+	byTask map[owned]*Claim
+	byTeam map[string][]*Claim // oldest first
+	oldest []*Claim            // all of them, oldest first
+}
+
+// owned is a claim's name. The team is part of it: a look-up by another team cannot find what it must not see.
+type owned struct{ team, task string }
+
+// NewClaims makes an empty store. ttl is how long the service knows a task; now is the clock.
+func NewClaims(ttl time.Duration, now func() time.Time) *Claims {
+	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), byTeam: make(map[string][]*Claim)}
+}
+
+// Put claims a task for a team from this moment on. A task that is claimed already stays as it is.
+func (c *Claims) Put(claim Claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	name := owned{claim.Team, claim.Task}
+	if c.byTask[name] != nil {
+		return
+	}
+	claim.Created = c.now()
+	claim.Fetched = claim.Created
+	c.byTask[name] = &claim
+	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
+	c.oldest = append(c.oldest, &claim)
+}
+
+// Get returns a team's claim. An absent task, an expired one and another team's are one answer: false.
+func (c *Claims) Get(team, task string) (Claim, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	claim := c.byTask[owned{team, task}]
+	if claim == nil {
+		return Claim{}, false
+	}
+	return *claim, true
+}
+
+// Hear records an answer to a query of a claimed task and returns the claim as it then stands. An answer that was
+// overtaken by a later state, or that knows no state, changes nothing.
+func (c *Claims) Hear(team, task string, answer Answer, body []byte) (Claim, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	claim := c.byTask[owned{team, task}]
+	if claim == nil {
+		return Claim{}, false
+	}
+	if answer.Status.rank() > 0 && answer.Status.rank() >= claim.Answer.Status.rank() && !claim.Answer.Status.Final() {
+		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
+	}
+	return *claim, true
+}
+
+// expire forgets the tasks that the service has forgotten. Each claim is made once and forgotten once, so the work of
+// all calls together grows with the number of tasks alone.
+func (c *Claims) expire() {
+	limit := c.now().Add(-c.ttl)
+	for len(c.oldest) > 0 && c.oldest[0].Created.Before(limit) {
+		gone := c.oldest[0]
+		c.oldest[0] = nil
+		c.oldest = c.oldest[1:]
+		delete(c.byTask, owned{gone.Team, gone.Task})
+		if rest := c.byTeam[gone.Team][1:]; len(rest) > 0 {
+			c.byTeam[gone.Team] = rest
+		} else {
+			delete(c.byTeam, gone.Team)
+		}
+	}
+}

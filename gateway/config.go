@@ -37,8 +37,8 @@ type Config struct {
 	TaskTTL  time.Duration  // how long the service knows a task
 	TaskZone *time.Location // zone of the times inside task answers
 
-	SyncImageModels []policy.Pattern // models whose synchronous calls make images
-	EditImageModels []policy.Pattern // models of the asynchronous image endpoint and of interleaved streams
+	Families policy.Families // the model patterns that kinds and rules hang on
+	Rules    policy.Modes    // the gateway's modes by rule id; a team's own modes go before them; may be nil
 }
 
 // Deps are the parts a Gateway works with. All are required.

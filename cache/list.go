@@ -1,0 +1,67 @@
+package cache
+
+import "time"
+
+// Filter chooses among a team's tasks; its zero value chooses all.
+type Filter struct {
+	Task   string
+	Model  string
+	Status Status
+	From   time.Time // created at or after; zero: no bound
+	To     time.Time // created at or before; zero: no bound
+	Page   int       // from 1; less counts as 1
+	Size   int       // tasks on a page; see [PageSize]
+}
+
+const (
+	defaultPage = 10
+	largestPage = 100
+)
+
+// PageSize is what the service makes of a page size that was asked for: 10 when there is none, 100 at most.
+func PageSize(asked int) int {
+	if asked < 1 {
+		return defaultPage
+	}
+	return min(asked, largestPage)
+}
+
+// List returns one page of a team's tasks, newest first, and how many there are on all pages.
+func (c *Claims) List(team string, f Filter) (page []Claim, total int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	size := PageSize(f.Size)
+	skip := (max(f.Page, 1) - 1) * size
+	all := c.byTeam[team]
+	for i := len(all) - 1; i >= 0; i-- {
+		if !f.admits(all[i]) {
+			continue
+		}
+		if total >= skip && len(page) < size {
+			page = append(page, *all[i])
+		}
+		total++
+	}
+	return page, total
+}
+
+func (f *Filter) admits(c *Claim) bool {
+	switch {
+	case f.Task != "" && f.Task != c.Task,
+		f.Model != "" && f.Model != c.Model,
+		f.Status != "" && f.Status != c.Answer.Status,
+		!f.From.IsZero() && c.Submitted().Before(f.From),
+		!f.To.IsZero() && c.Submitted().After(f.To):
+		return false
+	}
+	return true
+}
+
+// Submitted is when the task was made, by the service's word where it gave one.
+func (c *Claim) Submitted() time.Time {
+	if !c.Answer.Submitted.IsZero() {
+		return c.Answer.Submitted
+	}
+	return c.Created
+}

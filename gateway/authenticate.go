@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// maxKey is the longest key that is looked at, in bytes.
+const maxKey = 256
+
+var errUpstreamKeySeen = errors.New("a client presented the service's own key: it has leaked and should be replaced")
+
+// authenticate finds whose request it is, and whether that team may use the endpoint. Every way in which a key can be
+// wrong has one answer, so that nothing can be learnt from it.
+func (g *Gateway) authenticate(next handler) handler {
+	return func(w *reply, r *http.Request, c *call) error {
+		presented := bearer(r.Header["Authorization"])
+		team, key, ok := g.teams.Load().Lookup(presented, c.start)
+		if !ok {
+			return g.unknownKey(presented)
+		}
+		c.team, c.Team, c.Key = team, team.ID, key.ID
+		if !team.MayUse(c.route.endpoint) {
+			return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, c.route.endpoint)
+		}
+		return next(w, r, c)
+	}
+}
+
+func (g *Gateway) unknownKey(presented string) error {
+	refused := refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.")
+	digest := sha256.Sum256([]byte(presented))
+	if known := g.upstreamKey.Load().digest; subtle.ConstantTimeCompare(digest[:], known[:]) == 1 {
+		g.Logger.Warn(errUpstreamKeySeen.Error())
+		return refused.because(errUpstreamKeySeen)
+	}
+	return refused
+}
+
+// bearer returns the one key presented, or "" when there is none or when two readers could differ over which it is.
+// The scheme may be in any case, as real clients send it.
+func bearer(values []string) string {
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, key, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxKey || strings.ContainsAny(key, " \t,") {
+		return ""
+	}
+	return key
+}

@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"sluice/policy"
+	"sluice/telemetry"
+)
+
+// call is what one request knows of itself on its way through the stages. observe makes it, the stages fill it, and
+// its Record is written when the request ends.
+type call struct {
+	telemetry.Record
+	match
+
+	team    *policy.Team
+	request policy.Request
+	header  http.Header // the client's, as they came
+	query   string      // the client's, for forwarded paths only
+	method  string
+	body    []byte // the whole body, once inspect has read it
+
+	start   time.Time
+	waited  time.Duration // the part of the time so far that was upstream's or the client's connection's
+	ended   bool          // nothing more will come of the client's body
+	taken   share         // what the body holds of the memory budget
+	failure error         // what the proxy's error handler was told
+}
+
+// callKey is the one context key of the program. The ReverseProxy hands its hooks nothing but the request.
+type callKey struct{}
+
+func (c *call) attach(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}

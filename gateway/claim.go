@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+
+	"sluice/cache"
+	"sluice/policy"
+)
+
+var errNoTask = errors.New("upstream's answer to a task's creation names no task")
+
+// claimWhole reads a creation's answer whole and claims the task before a byte of it leaves: a client that knows the
+// id may ask for it in the same instant.
+func (g *Gateway) claimWhole(kept *http.Response, c *call) error {
+	text, err := readWhole(kept)
+	if err != nil {
+		return err
+	}
+	answer := cache.ReadAnswer(text, g.TaskZone)
+	if !isTaskID(answer.Task) {
+		return refuse(refuseAnswer).say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").because(errNoTask)
+	}
+	g.claim(c, answer, text)
+	return nil
+}
+
+func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
+	c.Task = answer.Task
+	g.Claims.Put(cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body})
+}
+
+// watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the
+// task that a stream of images may carry.
+func (g *Gateway) watch(c *call) func(whole []byte) error {
+	claims := c.route.creates || c.Kind == string(policy.KindInterleaved)
+	return func(whole []byte) error {
+		if i := errorFrame(whole); i >= 0 {
+			g.upstreamKey.Load().redact(whole[i:])
+		}
+		if claims && bytes.Contains(whole, []byte(`"task_id"`)) {
+			claims = !g.claimFrame(c, whole)
+		}
+		return nil
+	}
+}
+
+// claimFrame reads the events of a piece and reports whether a task was claimed.
+func (g *Gateway) claimFrame(c *call, whole []byte) bool {
+	for line := range bytes.Lines(whole) {
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		if !ok {
+			continue
+		}
+		if answer := cache.ReadAnswer(data, g.TaskZone); isTaskID(answer.Task) {
+			g.claim(c, answer, bytes.Clone(bytes.TrimSpace(data)))
+			return true
+		}
+	}
+	return false
+}
+
+// errorFrame returns where an error frame begins, or -1. JSON has no raw line ends, so model text cannot look like one.
+func errorFrame(whole []byte) int {
+	for _, name := range [...]string{"event:error", "event: error"} {
+		if i := bytes.Index(whole, []byte(name)); i == 0 || i > 0 && whole[i-1] == '\n' {
+			return i
+		}
+	}
+	return -1
+}

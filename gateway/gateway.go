@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"sync/atomic"
+
+	"sluice/policy"
+)
+
+// Gateway is the public listener's handler. Create it with [New]; it is safe for concurrent use.
+type Gateway struct {
+	Config
+	Deps
+
+	routes   *routes
+	upstream *upstream
+	proxy    *httputil.ReverseProxy
+	budget   *budget
+	names    headerNames
+
+	teams       atomic.Pointer[policy.Teams]
+	upstreamKey atomic.Pointer[credential]
+	draining    atomic.Bool // every answer carries Connection: close
+	stopping    atomic.Bool // new requests are refused
+}
+
+// New builds a Gateway. It starts nothing and connects to nothing.
+func New(config Config, deps Deps) *Gateway {
+	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget)}
+	g.SetTeams(deps.Teams)
+	g.SetUpstreamKey(deps.UpstreamKey)
+	g.upstream = newUpstream(g)
+	g.proxy = newProxy(g)
+	g.routes = newRoutes(config.UpstreamURL, g.table())
+	return g
+}
+
+// table is the whole public surface; what is not in it is 404. Each chain names its handler first and then the stages
+// before it, in running order.
+func (g *Gateway) table() []route {
+	generate := chain(g.forward, g.authenticate, g.declared, g.throttle, g.inspect)
+	poll := chain(g.recall, g.authenticate)
+	cancel := chain(g.cancel, g.authenticate)
+	list := chain(g.list, g.authenticate)
+
+	table := []route{
+		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
+		{method: post, path: "services/aigc/multimodal-generation/generation", endpoint: policy.EndpointMultimodal, run: generate},
+		{method: post, path: "services/aigc/image-generation/generation", endpoint: policy.EndpointImage, creates: true, run: generate},
+		{method: post, path: "services/aigc/text2image/image-synthesis", endpoint: policy.EndpointImage, creates: true, older: true, run: generate},
+		{method: post, path: "services/aigc/image2image/image-synthesis", endpoint: policy.EndpointImage, creates: true, older: true, run: generate},
+		{method: get, path: "tasks", endpoint: policy.EndpointTasks, run: list},
+		{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, run: poll},
+		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
+	}
+	for _, prefix := range g.ForwardPaths {
+		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})
+	}
+	return table
+}
+
+// handler answers one request or says why it is refused. observe writes the error; nobody else does.
+type handler func(w *reply, r *http.Request, c *call) error
+
+// stage is a step before a handler. It calls next, or returns an error and the request ends there.
+type stage func(next handler) handler
+
+// chain puts the stages, listed in running order, before the handler.
+func chain(last handler, stages ...stage) handler {
+	for i := len(stages) - 1; i >= 0; i-- {
+		last = stages[i](last)
+	}
+	return last
+}
+
+// SetTeams replaces the teams for every request that has not been authenticated yet.
+func (g *Gateway) SetTeams(teams *policy.Teams) { g.teams.Store(teams) }
+
+// SetUpstreamKey replaces the service's key for every request that has not been sent yet.
+func (g *Gateway) SetUpstreamKey(key Secret) { g.upstreamKey.Store(newCredential(key, g.UpstreamURL)) }
+
+// BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
+// one still serves.
+func (g *Gateway) BeginDrain() { g.draining.Store(true) }
+
+// BeginStop refuses every request from now on with 503 serve/stopping; those that run go on.
+func (g *Gateway) BeginStop() { g.stopping.Store(true) }

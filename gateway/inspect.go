@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+
+	"sluice/policy"
+)
+
+// declared refuses a body by what its header says of it: too large, or of a kind that cannot be read. It is the half
+// of inspect that needs no body, and stands before throttle in the order of judgement.
+func (g *Gateway) declared(next handler) handler {
+	return func(w *reply, r *http.Request, c *call) error {
+		if r.ContentLength > g.MaxBody {
+			return refuseTooLarge(g.MaxBody)
+		}
+		if c.route.endpoint != policy.EndpointOther {
+			if err := readable(r.Header); err != nil {
+				return err
+			}
+		}
+		return next(w, r, c)
+	}
+}
+
+// readable reports whether the body is JSON in UTF-8, uncompressed, said once.
+func readable(h http.Header) error {
+	if encoding := h["Content-Encoding"]; len(encoding) > 0 && (len(encoding) > 1 || !strings.EqualFold(encoding[0], "identity")) {
+		return refuse(refuseMedia).say("Compressed bodies are not read; send the JSON as it is, without Content-Encoding.")
+	}
+	types := h["Content-Type"]
+	if len(types) == 1 && types[0] == "application/json" { // nearly every request; the full reading allocates
+		return nil
+	}
+	if len(types) != 1 {
+		return refuse(refuseMedia).say("Send one Content-Type, application/json; %d were given.", len(types))
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	if err != nil || media != "application/json" {
+		return refuse(refuseMedia).say("The Content-Type must be application/json; %s was given.", brief(types[0]))
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return refuse(refuseMedia).say("JSON is UTF-8; the charset %s was given.", brief(charset))
+	}
+	return nil
+}
+
+// inspect reads the body once, in memory, and judges it. A forwarded path's body is carried unread.
+func (g *Gateway) inspect(next handler) handler {
+	return func(w *reply, r *http.Request, c *call) error {
+		if err := g.readBody(w, r, c); err != nil {
+			return err
+		}
+		if c.route.endpoint == policy.EndpointOther {
+			c.Kind, c.query = string(policy.KindOther), r.URL.RawQuery
+			return next(w, r, c)
+		}
+		if err := g.judge(w, c); err != nil {
+			return err
+		}
+		return next(w, r, c)
+	}
+}
+
+func (g *Gateway) judge(w *reply, c *call) error {
+	request, err := policy.Read(&g.Families, g.asked(c), c.body)
+	if err != nil {
+		return refuse(refuseBody).say("%s", err.Error())
+	}
+	c.request, c.Kind, c.Model = request, string(request.Kind), request.Model
+	if !c.team.MayAsk(request.Model) {
+		return refuse(refuseModel).say("Team %s may not ask the model %s.", c.team.ID, brief(request.Model))
+	}
+	verdict := policy.Judge(g.Rules, c.team.Modes, &request)
+	for _, warning := range verdict.Warnings {
+		w.Header().Add("Sluice-Warning", warning.Warning())
+	}
+	if len(verdict.Violations) > 0 {
+		return refuse(refuseRules).say("%s", violations(verdict.Violations))
+	}
+	return nil
+}
+
+// violations puts every violation into one message.
+func violations(found []policy.Finding) string {
+	texts := make([]string, len(found))
+	for i := range found {
+		texts[i] = found[i].String()
+	}
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,104 @@
+package gateway
+
+import (
+	"encoding/hex"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+)
+
+// statusClientGone is what the log says of a request whose client left before its answer; nobody receives it.
+const statusClientGone = 499
+
+// ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
+// refusal, fences panics, and ends all of it exactly once.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{start: g.Now(), header: r.Header, method: r.Method}
+	c.Time, c.ID = c.start, newID()
+	out := newReply(g, w, c)
+	out.extendDeadline() // the connection may carry the deadline of the request before
+	defer g.end(out, r, c)
+	if err := g.run(out, r, c); err != nil {
+		g.answer(out, r, c, asRefusal(err))
+	}
+}
+
+func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
+	if g.stopping.Load() {
+		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
+	}
+	m, err := g.routes.find(r.Method, r.URL)
+	if err != nil {
+		return err
+	}
+	c.match, c.Endpoint, c.Task = m, string(m.route.endpoint), m.task
+	return m.route.run(w, r, c)
+}
+
+// answer writes a refusal, or cuts the connection where bytes of another answer have left already: a cut is the only
+// way left to say that it is not whole.
+func (g *Gateway) answer(w *reply, r *http.Request, c *call, refused *refusal) {
+	if refused.inside != nil {
+		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", refused.inside.Error()))
+	}
+	if w.wrote {
+		c.Refusal = refused.name
+		panic(http.ErrAbortHandler)
+	}
+	unread := !c.ended && hasBody(r)
+	w.closes = w.closes || unread
+	writeRefusal(w, c, refused)
+	if unread {
+		w.linger(r)
+	}
+}
+
+// end is deferred by ServeHTTP, so that it also runs for an answer that is cut and for a panic. http.ErrAbortHandler
+// goes on up: swallowing it would make a cut answer look complete.
+func (g *Gateway) end(w *reply, r *http.Request, c *call) {
+	p := recover()
+	if p != nil && p != http.ErrAbortHandler {
+		p = g.fence(w, r, c, p)
+	}
+	c.taken.release()
+	c.Duration = g.Now().Sub(c.start)
+	c.Overhead = max(c.Duration-c.waited, 0)
+	if w.failed != nil || r.Context().Err() != nil {
+		c.Status = statusClientGone
+	}
+	g.Deps.Record(c.Record)
+	if p != nil {
+		panic(p)
+	}
+}
+
+// fence answers for a fault of our own and returns what is left to panic with.
+func (g *Gateway) fence(w *reply, r *http.Request, c *call, p any) any {
+	g.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", c.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	if w.wrote {
+		c.Refusal = refusePanic.name
+		return http.ErrAbortHandler
+	}
+	writeRefusal(w, c, refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id."))
+	return nil
+}
+
+// newID returns a random UUID in lower case. It need not be secret, only unlike any other, so the runtime's generator
+// (ChaCha8, seeded by the system) serves.
+func newID() string {
+	var id [16]byte
+	hi, lo := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		id[i], id[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i))
+	}
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	var s [36]byte
+	hex.Encode(s[0:8], id[0:4])
+	hex.Encode(s[9:13], id[4:6])
+	hex.Encode(s[14:18], id[6:8])
+	hex.Encode(s[19:23], id[8:10])
+	hex.Encode(s[24:36], id[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}

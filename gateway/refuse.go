@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reason is one row of the table of refusals: the stage that refuses, why, and how that is said in the service's own
+// form. The codes are those of the service, so that a team's error handling works unchanged.
+type reason struct {
+	name   string // <stage>/<reason>, the value of Sluice-Refusal
+	status int
+	code   string
+}
+
+// The refusals. A golden file holds them.
+var (
+	refusePath        = &reason{"route/path", http.StatusNotFound, "NotFound"}
+	refuseMethod      = &reason{"route/method", http.StatusMethodNotAllowed, "InvalidParameter"}
+	refuseKey         = &reason{"authenticate/key", http.StatusUnauthorized, "InvalidApiKey"}
+	refuseEndpoint    = &reason{"authenticate/endpoint", http.StatusForbidden, "AccessDenied"}
+	refuseLarge       = &reason{"inspect/large", http.StatusRequestEntityTooLarge, "BadRequest.TooLarge"}
+	refuseMedia       = &reason{"inspect/media", http.StatusUnsupportedMediaType, "InvalidParameter"}
+	refuseSlow        = &reason{"inspect/slow", http.StatusRequestTimeout, "RequestTimeOut"}
+	refuseBody        = &reason{"inspect/body", http.StatusBadRequest, "InvalidParameter"}
+	refuseModel       = &reason{"inspect/model", http.StatusForbidden, "Model.AccessDenied"}
+	refuseRules       = &reason{"inspect/rules", http.StatusBadRequest, "InvalidParameter"}
+	refuseMemory      = &reason{"throttle/memory", http.StatusServiceUnavailable, "ServiceUnavailable"}
+	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
+	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
+	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
+	refuseAnswer      = &reason{"forward/answer", http.StatusBadGateway, "InternalError"}
+	refuseSilent      = &reason{"forward/silent", http.StatusGatewayTimeout, "RequestTimeOut"}
+	refuseStopping    = &reason{"serve/stopping", http.StatusServiceUnavailable, "ServiceUnavailable"}
+	refusePanic       = &reason{"observe/panic", http.StatusInternalServerError, "InternalError"}
+)
+
+// reasons lists every row, in the order of judgement.
+var reasons = []*reason{
+	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseMemory, refuseSlow, refuseBody,
+	refuseModel, refuseRules, refuseTask, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+}
+
+// refusal is an error with an outside, which the client reads, and an inside, which only the log does.
+type refusal struct {
+	*reason
+	message string        // the outside: what was given, what is allowed; never a secret
+	inside  error         // nil when there is nothing more to know
+	header  string        // name of one more header, with its value
+	value   string        //
+	after   time.Duration // Retry-After on 429 and 503, before jitter
+	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
+}
+
+// refuse starts a refusal of that row.
+func refuse(row *reason) *refusal { return &refusal{reason: row, message: http.StatusText(row.status)} }
+
+// say sets the message for the client.
+func (r *refusal) say(format string, args ...any) *refusal {
+	r.message = fmt.Sprintf(format, args...)
+	return r
+}
+
+// because sets the inside.
+func (r *refusal) because(err error) *refusal { r.inside = err; return r }
+
+// with adds one header to the answer.
+func (r *refusal) with(name, value string) *refusal { r.header, r.value = name, value; return r }
+
+// retry sets the time after which the same request may pass.
+func (r *refusal) retry(after time.Duration) *refusal { r.after = after; return r }
+
+// closing ends the connection with the answer.
+func (r *refusal) closing() *refusal { r.closes = true; return r }
+
+// brief is what a message may repeat of a client's input.
+func brief(input string) string {
+	if len(input) > 64 {
+		input = input[:64] + "…"
+	}
+	return strconv.Quote(strings.ToValidUTF8(input, "?"))
+}
+
+func (r *refusal) Error() string {
+	if r.inside != nil {
+		return r.name + ": " + r.inside.Error()
+	}
+	return r.name
+}
+
+func (r *refusal) Unwrap() error { return r.inside }
+
+// asRefusal gives every error a row: an error that no stage named is our own fault.
+func asRefusal(err error) *refusal {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r
+	}
+	return refuse(refusePanic).because(err)
+}
+
+// writeRefusal is the one place that answers for Sluice itself: the service's error body, code first, compact, with
+// the request id clients quote to support.
+func writeRefusal(w *reply, c *call, r *refusal) {
+	c.Refusal = r.name
+	w.closes = w.closes || r.closes
+	h := w.Header()
+	clear(h) // whatever a stage or the proxy had prepared was meant for another answer
+	h.Set("Content-Type", "application/json")
+	h.Set("Sluice-Refusal", r.name)
+	if r.header != "" {
+		h.Set(r.header, r.value)
+	}
+	if r.status == http.StatusUnauthorized {
+		h.Set("Www-Authenticate", `Bearer realm="sluice"`)
+	}
+	if r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
+		h.Set("Retry-After", strconv.Itoa(retryAfter(r.after, rand.Float64())))
+	}
+	body := errorBody(r.code, r.message, c.ID)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(r.status)
+	_, _ = w.Write(body) // a client that is gone is seen by the Record
+}
+
+// errorBody writes {"code":…,"message":…,"request_id":…}: in this order, because clients match the beginning.
+func errorBody(code, message, id string) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(struct {
+		Code      string `json:"code"`
+		Message   string `json:"message"`
+		RequestID string `json:"request_id"`
+	}{code, message, id}) // strings always encode
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// retryAfter is never earlier than after and spreads clients over a further 20 % or 1 s, whichever is more, 60 s at
+// most, so that they do not all come back at once. luck is in [0,1).
+func retryAfter(after time.Duration, luck float64) int {
+	spread := min(max(after/5, time.Second), time.Minute)
+	return int(math.Ceil((after + time.Duration(luck*float64(spread))).Seconds()))
+}

@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// reply is the ResponseWriter of every handler. It adds Sluice's own headers when the header leaves, gives each write
+// a deadline, and keeps the counts of the Record. It hides nothing: Unwrap lets http.ResponseController reach what is
+// below, without which a stream would not be flushed.
+type reply struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	call    *call
+	gateway *Gateway
+	closes  bool  // the connection ends with this answer
+	wrote   bool  // the header has left
+	failed  error // the first write that failed; the client is gone or does not read
+}
+
+func newReply(g *Gateway, w http.ResponseWriter, c *call) *reply {
+	return &reply{ResponseWriter: w, control: http.NewResponseController(w), call: c, gateway: g}
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader sends the header with Sluice's facts in it.
+func (w *reply) WriteHeader(status int) {
+	if w.wrote || status < http.StatusOK {
+		return // upstream's informational answers are not for teams
+	}
+	w.wrote = true
+	w.stamp(w.Header())
+	w.call.Status = status
+	w.extendDeadline()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// stamp writes the facts that every answer carries. The maps are assigned directly: the names are canonical.
+func (w *reply) stamp(h http.Header) {
+	c := w.call
+	now := w.gateway.Now()
+	c.FirstByte = now.Sub(c.start)
+	h["Sluice-Request-Id"] = []string{c.ID}
+	h["Cache-Control"] = []string{"private, no-store"}
+	h["Server-Timing"] = []string{serverTiming(c.FirstByte - c.waited)}
+	if w.closes || w.gateway.draining.Load() {
+		h["Connection"] = []string{"close"}
+	}
+}
+
+// serverTiming tells the client how much of the wait was Sluice's, in ms to a tenth.
+func serverTiming(own time.Duration) string {
+	buf := make([]byte, 0, 24)
+	buf = append(buf, "sluice;dur="...)
+	return string(strconv.AppendFloat(buf, float64(own.Microseconds())/1000, 'f', 1, 64))
+}
+
+// Write sends bytes of the body. A client that takes longer than WriteTimeout to read what is written is cut off.
+func (w *reply) Write(p []byte) (int, error) {
+	if !w.wrote {
+		w.WriteHeader(http.StatusOK)
+	}
+	w.extendDeadline()
+	before := w.gateway.Now()
+	n, err := w.ResponseWriter.Write(p)
+	w.call.waited += w.gateway.Now().Sub(before)
+	w.call.BytesOut += int64(n)
+	w.note(err)
+	return n, err
+}
+
+// FlushError passes a flush on and remembers that the client is gone.
+func (w *reply) FlushError() error {
+	before := w.gateway.Now()
+	err := w.control.Flush()
+	w.call.waited += w.gateway.Now().Sub(before)
+	w.note(err)
+	return err
+}
+
+func (w *reply) note(err error) {
+	if err != nil && w.failed == nil {
+		w.failed = err
+	}
+}
+
+// extendDeadline is called before each write, because a deadline for the whole answer would cut long streams. Writers
+// that know no deadlines (test recorders) are left alone.
+func (w *reply) extendDeadline() {
+	_ = w.control.SetWriteDeadline(w.gateway.Now().Add(w.gateway.WriteTimeout))
+}

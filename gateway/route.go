@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"sort"
+	"strings"
+
+	"sluice/policy"
+)
+
+const (
+	get  = http.MethodGet
+	post = http.MethodPost
+
+	versionPrefix = "/api/v1/"
+)
+
+// route is one row of the public surface.
+type route struct {
+	method   string // "" is any method that may carry a request to a forwarded path
+	path     string // relative to the version prefix; {id} stands for a task id
+	prefix   bool   // path is a prefix that ends at a segment's border
+	creates  bool   // a success is a task, which is claimed before the answer leaves
+	older    bool   // one of the older families of image tasks
+	endpoint policy.Endpoint
+	run      handler
+
+	target *url.URL // the address at upstream, where the path is fixed
+}
+
+// routes finds a request's route. net/http's ServeMux is no use here: it redirects paths with // or .., answers 404
+// and 405 in plain text, and decodes %2F inside a wildcard.
+type routes struct {
+	exact    map[string]*route
+	prefixes []*route
+}
+
+func newRoutes(base *url.URL, table []route) *routes {
+	rs := &routes{exact: make(map[string]*route)}
+	for i := range table {
+		r := &table[i]
+		r.target = base.JoinPath(r.path)
+		if r.prefix {
+			rs.prefixes = append(rs.prefixes, r)
+			continue
+		}
+		rs.exact[r.path] = r
+	}
+	// The longest prefix wins, whatever order the setting has.
+	sort.Slice(rs.prefixes, func(i, j int) bool { return len(rs.prefixes[i].path) > len(rs.prefixes[j].path) })
+	return rs
+}
+
+// match is what a path leads to.
+type match struct {
+	route *route
+	task  string // the id, on task routes
+	rest  string // what stands behind a forwarded prefix's first byte: the whole relative path, still encoded
+}
+
+// find reads the escaped path, so that an encoded slash cannot move a segment's border. A path that leads nowhere, and
+// an id that no task can have, are refused as route/path; a path whose method does not fit as route/method.
+func (rs *routes) find(method string, u *url.URL) (match, error) {
+	if method == http.MethodConnect || method == "PRI" {
+		return match{}, refuse(refuseMethod).say("The method %s is not served.", brief(method)).closing()
+	}
+	m, ok := rs.lookup(u.EscapedPath())
+	if !ok {
+		return match{}, refuse(refusePath).say("This path is not served. The paths are those of the service below %s.", versionPrefix)
+	}
+	if m.route.method != "" && method != m.route.method || m.route.prefix && !forwardable(method) {
+		return match{}, refuse(refuseMethod).say("This path takes %s.", allowed(m.route)).with("Allow", allowed(m.route))
+	}
+	return m, nil
+}
+
+func (rs *routes) lookup(path string) (match, bool) {
+	relative, ok := strings.CutPrefix(path, versionPrefix)
+	if !ok {
+		return match{}, false
+	}
+	if r := rs.exact[relative]; r != nil {
+		return match{route: r}, true
+	}
+	if rest, ok := strings.CutPrefix(relative, "tasks/"); ok {
+		return rs.lookupTask(rest)
+	}
+	for _, r := range rs.prefixes {
+		if rest, ok := strings.CutPrefix(relative, r.path); ok && (rest == "" || rest[0] == '/') && plain(rest) {
+			return match{route: r, rest: relative}, true
+		}
+	}
+	return match{}, false
+}
+
+// lookupTask finds tasks/, tasks/{id} and tasks/{id}/cancel, each with or without a slash at the end: clients send
+// both, and a redirect would cost them their key.
+func (rs *routes) lookupTask(rest string) (match, bool) {
+	id, action, _ := strings.Cut(strings.TrimSuffix(rest, "/"), "/")
+	if rest == "" {
+		return match{route: rs.exact["tasks"]}, true
+	}
+	id, err := url.PathUnescape(id)
+	if err != nil || !isTaskID(id) || strings.HasSuffix(rest, "//") {
+		return match{}, false
+	}
+	path := "tasks/{id}"
+	if action != "" {
+		path += "/" + action
+	}
+	r := rs.exact[path]
+	return match{route: r, task: id}, r != nil
+}
+
+// isTaskID reports whether id has the form of the service's task ids: ^[A-Za-z0-9_-]{1,128}$.
+func isTaskID(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for i := range len(id) {
+		switch b := id[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '_', b == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// plain reports whether what stands behind a forwarded prefix cannot climb out of it, however upstream decodes it.
+func plain(rest string) bool {
+	decoded := rest
+	for range 3 { // %252e is a dot after two readings
+		next, err := url.PathUnescape(decoded)
+		if err != nil {
+			return false
+		}
+		decoded = next
+	}
+	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || r == 0x7f }) && !strings.Contains(decoded, "//")
+}
+
+const forwardMethods = "GET, POST, PUT, PATCH, DELETE"
+
+func forwardable(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return true
+	}
+	return false
+}
+
+func allowed(r *route) string {
+	if r.method != "" {
+		return r.method
+	}
+	return forwardMethods
+}

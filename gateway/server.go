@@ -1,0 +1,30 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// NewServer returns the server for the public listener. It has no timeout for whole answers, which would cut streams:
+// each write has its own. TLS, where the operator wants it, is the caller's to serve with.
+func NewServer(handler http.Handler, errors *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    32<<10 - 4096, // net/http adds 4,096 to what it is told
+		ErrorLog:          slog.NewLogLogger(errors.Handler(), slog.LevelDebug),
+		// OPTIONS * is answered by the routes, like everything else.
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+// Listen opens the public listener. Its keep-alive probes free the connection of a client that lost its power within a
+// minute.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}}
+	return config.Listen(ctx, "tcp", address)
+}
