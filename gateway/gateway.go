@@ -86,3 +86,6 @@ func (g *Gateway) BeginDrain() { g.draining.Store(true) }
 
 // BeginStop refuses every request from now on with 503 serve/stopping; those that run go on.
 func (g *Gateway) BeginStop() { g.stopping.Store(true) }
+
+// Close frees the idle connections to upstream. Requests that run are not touched.
+func (g *Gateway) Close() { g.upstream.transport.CloseIdleConnections() }
