@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// integer is the value as an integer, if it is written as one. 1.0 and 1e0 are numbers but not written as integers,
+// and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
+// the largest that does.
+func (v value) integer() (int64, bool) {
+	if v.shape != shapeNumber || v.text == "-0" || strings.ContainsAny(v.text, ".eE") {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	if err != nil && v.text[0] == '-' {
+		return math.MinInt64, true
+	} else if err != nil {
+		return math.MaxInt64, true
+	}
+	return n, true
+}
+
+// number is the value as a number. One too large for a double is none; one too small is 0.
+func (v value) number() (float64, bool) {
+	if v.shape != shapeNumber {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(v.text, 64)
+	return n, err == nil
+}
+
+// of makes a check of one member's value, which absent and null pass.
+func of(f field, allowed string, legal func(value) bool) check {
+	return check{allowed: allowed, find: func(q *Request) offence {
+		if v := q.facts.values[f]; v.set() && !legal(v) {
+			return offends(v.given())
+		}
+		return offence{}
+	}}
+}
+
+// integer demands an integer from low to high.
+func integer(f field, low, high int64) check {
+	words := "an integer from " + strconv.FormatInt(low, 10) + " to " + strconv.FormatInt(high, 10)
+	switch {
+	case low == high:
+		words = strconv.FormatInt(low, 10)
+	case high == math.MaxInt64:
+		words = "an integer of at least " + strconv.FormatInt(low, 10)
+	}
+	return of(f, words, func(v value) bool {
+		n, ok := v.integer()
+		return ok && n >= low && n <= high
+	})
+}
+
+// number demands a number that the function takes.
+func number(f field, allowed string, in func(float64) bool) check {
+	return of(f, allowed, func(v value) bool {
+		n, ok := v.number()
+		return ok && in(n)
+	})
+}
+
+// boolean demands true or false.
+func boolean(f field) check {
+	return of(f, "true or false", func(v value) bool { return v.shape == shapeTrue || v.shape == shapeFalse })
+}
+
+// ofShape demands a value of one type.
+func ofShape(f field, s shape) check {
+	return of(f, s.String(), func(v value) bool { return v.shape == s })
+}
+
+// oneOf demands one of some words.
+func oneOf(f field, words ...string) check {
+	return of(f, strings.Join(words, " or "), func(v value) bool {
+		for _, w := range words {
+			if v.shape == shapeString && v.text == w {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// noneOf demands that the value is not there.
+func noneOf(f field, allowed string) check {
+	return of(f, allowed, func(value) bool { return false })
+}
+
+// notTrue demands that a switch is not on.
+func notTrue(f field, allowed string) check {
+	return of(f, allowed, func(v value) bool { return v.shape != shapeTrue })
+}

@@ -1,0 +1,85 @@
+package policy
+
+// What the service makes of numbers that are absent.
+const (
+	absentEditImages  = 4 // n of the editing models, also assumed for image models nothing is known of
+	absentSyncImages  = 1 // n of the synchronous image models
+	absentMostImages  = 5 // max_images of an interleaved answer
+	messageTokens     = 16
+	asciiPerToken     = 4
+	absentTextAnswers = 1
+)
+
+// textLength estimates the input's tokens: ASCII bytes ÷ 4 + other code points, + 16 per message.
+func textLength(ascii, wide, messages int) int64 {
+	return int64((ascii+asciiPerToken-1)/asciiPerToken) + int64(wide) + int64(messages)*messageTokens
+}
+
+// effective fills in what the request may cost: how many answers or images, by kind and model.
+func (q *Request) effective() {
+	v := &q.facts.values
+	switch {
+	case q.Kind == KindText || q.Kind == KindChat:
+		q.N = v[fieldN].positive(absentTextAnswers)
+	case q.Interleave:
+		q.N = v[fieldN].positive(1)
+		q.MaxImages = v[fieldMaxImages].positive(absentMostImages)
+		q.Images = times(q.N, q.MaxImages)
+	case q.Kind == KindImage && !q.facts.families.editImage:
+		q.N = v[fieldN].positive(absentSyncImages)
+		q.Images = q.N
+	case q.Kind == KindTask || q.Kind == KindImage:
+		q.N = v[fieldN].positive(absentEditImages)
+		q.Images = q.N
+	}
+	q.Size = v[fieldSize].text
+}
+
+// maxCount bounds a number of answers or images, also one that a rule switched off lets through, so that no sum of
+// costs overflows.
+const maxCount = 1<<31 - 1
+
+// positive is the value as a count, or absent if it is none.
+func (v value) positive(absent int) int {
+	n, ok := v.integer()
+	if !ok || n < 1 {
+		return absent
+	}
+	return int(min(n, maxCount))
+}
+
+func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
+
+// generation fills in what spans tell and token holds are made of.
+func (q *Request) generation() {
+	v := &q.facts.values
+	q.MaxTokens = larger(v[fieldMaxTokens].maybeInteger(), v[fieldMaxCompletionTokens].maybeInteger())
+	q.Thinking = v[fieldEnableThinking].shape == shapeTrue ||
+		!v[fieldEnableThinking].set() && q.facts.families.thinking
+	q.ThinkingBudget = v[fieldThinkingBudget].maybeInteger()
+	q.Increments = v[fieldIncrementalOutput].shape == shapeTrue
+	q.Temperature = v[fieldTemperature].maybeNumber()
+	q.TopP = v[fieldTopP].maybeNumber()
+	q.PresencePenalty = v[fieldPresencePenalty].maybeNumber()
+	q.TopK = v[fieldTopK].maybeInteger()
+	q.Seed = v[fieldSeed].maybeInteger()
+}
+
+func larger(a, b Maybe[int64]) Maybe[int64] {
+	if !a.Set || b.Set && b.Value > a.Value {
+		return b
+	}
+	return a
+}
+
+// maybeInteger is the value as a non-negative integer. A negative one is no estimate of anything and would credit
+// what it should cost.
+func (v value) maybeInteger() Maybe[int64] {
+	n, ok := v.integer()
+	return Maybe[int64]{Value: max(n, 0), Set: ok && n >= 0}
+}
+
+func (v value) maybeNumber() Maybe[float64] {
+	n, ok := v.number()
+	return Maybe[float64]{Value: n, Set: ok}
+}

@@ -1,0 +1,5 @@
+package policy
+
+func (r *reader) image(raw []byte, escaped bool) {}
+
+func (r *reader) media(raw []byte, escaped bool) {}

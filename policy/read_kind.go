@@ -1,0 +1,58 @@
+package policy
+
+import "strings"
+
+// finish derives from the facts what the request asks for.
+func (r *reader) finish(f *Families) {
+	q := &r.req
+	q.facts.call = r.call
+	q.Model = q.facts.values[fieldModel].text
+	q.facts.families = f.of(q.Model)
+	q.Interleave = q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
+	q.Kind = q.kind()
+	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
+	q.effective()
+	q.generation()
+	q.Stream = headerOn(r.call.SSE) || accepts(r.call.Accept, "text/event-stream")
+}
+
+// kind tells the kinds of the multimodal path apart by model and parameters; every other path serves one.
+func (q *Request) kind() Kind {
+	switch q.facts.call.Endpoint {
+	case EndpointText:
+		return KindText
+	case EndpointImage:
+		return KindTask
+	case EndpointMultimodal:
+		switch {
+		case q.Interleave:
+			return KindInterleaved
+		case q.facts.families.editImage, q.facts.families.syncImage:
+			return KindImage
+		}
+		return KindChat
+	}
+	return KindOther
+}
+
+// headerOn reports whether a switch header is on: enable in any case, anywhere among its values. "disable" is legal
+// and means absent.
+func headerOn(values []string) bool {
+	for _, v := range values {
+		if strings.EqualFold(v, "enable") {
+			return true
+		}
+	}
+	return false
+}
+
+// accepts reports whether the Accept header names the media type.
+func accepts(accept, mediaType string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, _, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), mediaType) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// text is a string of the document: where it stands, and what the pass learned on the way. Lengths are those of the
+// decoded string.
+type text struct {
+	start, end int  // the bytes between the quotes, escapes unresolved
+	escaped    bool // at least one escape
+	nul        bool // holds U+0000
+	ascii      int  // ASCII characters
+	wide       int  // other code points
+}
+
+// points is the length of the string in code points.
+func (t text) points() int { return t.ascii + t.wide }
+
+// string consumes a string, whose opening quote comes next, and proves it to be valid UTF-8 without lone surrogates.
+func (s *scanner) string() (text, error) {
+	t := text{start: s.pos + 1}
+	wideBytes, escapeBytes := 0, 0
+	for i := t.start; ; {
+		i = plain(s.src, i)
+		switch c := s.at(i); {
+		case c == '"':
+			t.end = i
+			t.ascii += i - t.start - wideBytes - escapeBytes
+			s.pos = i + 1
+			return t, nil
+		case c == '\\':
+			r, size, fault := escape(s.src[i:])
+			if fault != "" {
+				return t, s.fail(i, fault)
+			}
+			t.escaped = true
+			t.nul = t.nul || r == 0
+			if r < utf8.RuneSelf {
+				t.ascii++
+			} else {
+				t.wide++
+			}
+			escapeBytes += size
+			i += size
+		case c < ' ': // a control character, or the input is at its end
+			return t, s.fail(i, FaultSyntax)
+		default:
+			r, size := utf8.DecodeRune(s.src[i:])
+			if r == utf8.RuneError && size == 1 {
+				return t, s.fail(i, FaultUTF8)
+			}
+			t.wide++
+			wideBytes += size
+			i += size
+		}
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain returns the index of the first byte at or after i that a string does not simply hold: a quote, a backslash, a
+// control character, a byte beyond ASCII, or the end. It looks at eight bytes at a time, for most of a large body is
+// one base64 string. A subtraction that borrows marks bytes above a true hit, never below one, so the lowest mark is
+// right.
+func plain(src []byte, i int) int {
+	for ; i+8 <= len(src); i += 8 {
+		w := binary.LittleEndian.Uint64(src[i:])
+		hit := (w ^ ones*'"') - ones
+		hit |= (w ^ ones*'\\') - ones
+		hit |= w - ones*' '
+		hit |= w
+		if hit &= highs; hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+	}
+	for ; i < len(src); i++ {
+		if c := src[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
+// escape reads the escape at the start of src: the character it stands for and the bytes it takes. A surrogate counts
+// with its other half; alone it is refused, because parsers put U+FFFD, raw halves or nothing in its place.
+func escape(src []byte) (r rune, size int, fault BodyFault) {
+	if len(src) < 2 {
+		return 0, 0, FaultSyntax
+	}
+	if src[1] != 'u' {
+		r = simpleEscape(src[1])
+		if r < 0 {
+			return 0, 0, FaultSyntax
+		}
+		return r, 2, ""
+	}
+	if r = hex4(src[2:]); r < 0 {
+		return 0, 0, FaultSyntax
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6, ""
+	}
+	if len(src) < 8 || src[6] != '\\' || src[7] != 'u' {
+		return 0, 0, FaultSurrogate
+	}
+	low := hex4(src[8:])
+	if low < 0 {
+		return 0, 0, FaultSyntax
+	}
+	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+		return 0, 0, FaultSurrogate
+	}
+	return r, 12, ""
+}
+
+// simpleEscape is the character that a backslash and c stand for, -1 if none.
+func simpleEscape(c byte) rune {
+	switch c {
+	case '"', '\\', '/':
+		return rune(c)
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return -1
+}
+
+// hex4 is the number that the first four bytes of src write in hexadecimal, -1 if they do not.
+func hex4(src []byte) rune {
+	if len(src) < 4 {
+		return -1
+	}
+	var n rune
+	for _, c := range src[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n<<4 | rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			n = n<<4 | rune(c|0x20-'a'+10)
+		default:
+			return -1
+		}
+	}
+	return n
+}
+
+// unescape appends the decoded string whose bytes between the quotes are raw, which string has proved, and stops once
+// dst holds limit bytes or more.
+func unescape(dst, raw []byte, limit int) []byte {
+	for len(raw) > 0 && len(dst) < limit {
+		if raw[0] != '\\' {
+			dst = append(dst, raw[0])
+			raw = raw[1:]
+			continue
+		}
+		r, size, _ := escape(raw)
+		dst = utf8.AppendRune(dst, r)
+		raw = raw[size:]
+	}
+	return dst
+}
