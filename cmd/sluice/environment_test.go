@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/gateway"
+)
+
+// faultsOf loads the environment and returns its faults by variable.
+func faultsOf(t *testing.T, environ []string) map[string]string {
+	t.Helper()
+	_, err := loadSettings(environ)
+	texts := make(map[string]string)
+	if err == nil {
+		return texts
+	}
+	var fs faults
+	if !errors.As(err, &fs) {
+		t.Fatalf("the error is a %T, want faults", err)
+	}
+	for _, f := range fs {
+		texts[f.Name] = f.Text
+	}
+	return texts
+}
+
+func TestF_D1_EveryFaultIsListedAtOnce(t *testing.T) {
+	_, err := loadSettings([]string{
+		"SLUICE_LISTEN=nowhere",
+		"SLUICE_POLL_INTERVAL=soon",
+		"SLUICE_MAX_BODY=lots",
+		"SLUICE_UPSTEAM_URL=https://service.example/api/v1",
+	})
+	var fs faults
+	if !errors.As(err, &fs) {
+		t.Fatalf("got %v, want faults", err)
+	}
+	var names []string
+	for _, f := range fs {
+		names = append(names, f.Name)
+	}
+	want := []string{
+		"SLUICE_LISTEN", "SLUICE_MAX_BODY", "SLUICE_POLL_INTERVAL",
+		"SLUICE_UPSTEAM_URL", "SLUICE_UPSTREAM_KEY", "SLUICE_UPSTREAM_URL",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("faults of %q, want %q", names, want)
+	}
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != len(want) {
+		t.Errorf("the text has %d lines, want one a fault:\n%s", lines, err)
+	}
+}
+
+func TestUnknownNamesAreRefusedWithTheNearest(t *testing.T) {
+	for unknown, nearest := range map[string]string{
+		"SLUICE_UPSTREAM_KEYFILE":  "SLUICE_UPSTREAM_KEY_FILE",
+		"SLUICE_TEAM_FILE":         "SLUICE_TEAMS_FILE",
+		"SLUICE_LISTN":             "SLUICE_LISTEN",
+		"SLUICE_":                  "config.example.env",
+		"SLUICE_OF_NO_KIND_AT_ALL": "config.example.env",
+	} {
+		text := faultsOf(t, with(unknown+"=value-of-it"))[unknown]
+		if !strings.Contains(text, nearest) || strings.Contains(text, "value-of-it") {
+			t.Errorf("%s: %q, want the nearest name %s and not the value", unknown, text, nearest)
+		}
+	}
+}
+
+func TestNamesThatKubernetesInjectsAreNoSettings(t *testing.T) {
+	environ := with(
+		"SLUICE_SERVICE_HOST=10.0.0.1",
+		"SLUICE_SERVICE_PORT_HTTP=80",
+		"SLUICE_PORT=tcp://10.0.0.1:80",
+		"SLUICE_PORT_80_TCP_ADDR=10.0.0.1",
+		"OTEL_SERVICE_NAME=sluice",
+		"PATH=/bin",
+	)
+	if fs := faultsOf(t, environ); len(fs) > 0 {
+		t.Errorf("faults: %v", fs)
+	}
+}
+
+func TestSetButEmptyIsUnset(t *testing.T) {
+	s, err := loadSettings(with("SLUICE_LISTEN=", "SLUICE_TEAMS_POLL=", "SLUICE_REDIS_URL=", "SLUICE_REDIS_URL_FILE="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Listen != ":8080" || s.TeamsPoll == 0 || s.RedisURL != "" {
+		t.Errorf("empty variables hid the defaults: %+v", s)
+	}
+	if _, missing := faultsOf(t, []string{enough[0], "SLUICE_UPSTREAM_KEY="})["SLUICE_UPSTREAM_KEY"]; !missing {
+		t.Error("an empty key passed for a key")
+	}
+}
+
+func TestWhiteSpaceAroundAValueIsAFault(t *testing.T) {
+	for _, value := range []string{" ", "\t", "sk-key\r", " sk-key", "sk-key\n"} {
+		if text := faultsOf(t, []string{enough[0], "SLUICE_UPSTREAM_KEY=" + value})["SLUICE_UPSTREAM_KEY"]; text == "" {
+			t.Errorf("key %q passed", value)
+		}
+	}
+}
+
+func TestSecretsComeFromFilesToo(t *testing.T) {
+	for content, want := range map[string]gateway.Secret{
+		"sk-filed":     "sk-filed",
+		"sk-filed\n":   "sk-filed",
+		"sk-filed\r\n": "sk-filed",
+	} {
+		s, err := loadSettings([]string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + write(t, content)})
+		if err != nil || s.UpstreamKey != want {
+			t.Errorf("%q gives the key %q and error %v, want %q", content, s.UpstreamKey.Reveal(), err, want.Reveal())
+		}
+	}
+	s, err := loadSettings(with("SLUICE_REDIS_URL_FILE=" + write(t, "rediss://:pass@redis.example\n")))
+	if err != nil || s.RedisURL != "rediss://:pass@redis.example" {
+		t.Errorf("the address of Redis was not read from its file: %v", err)
+	}
+}
+
+func TestF_D1_SecretFilesThatCannotBeUsed(t *testing.T) {
+	for what, content := range map[string]string{
+		"empty":         "",
+		"a line end":    "\n",
+		"two lines":     "sk-CANARY\nsk-CANARY\n",
+		"blank inside":  "sk CANARY",
+		"not ASCII":     "sk-CANARYé",
+		"begins blank":  " sk-CANARY",
+		"control bytes": "sk-CANARY\x00",
+	} {
+		fs := faultsOf(t, []string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + write(t, content)})
+		text, found := fs["SLUICE_UPSTREAM_KEY_FILE"]
+		if !found || len(fs) != 1 || strings.Contains(text, "CANARY") {
+			t.Errorf("%s: faults %v, want one that names SLUICE_UPSTREAM_KEY_FILE and nothing of its content", what, fs)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "CANARY")
+	text := faultsOf(t, []string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + missing})["SLUICE_UPSTREAM_KEY_FILE"]
+	if !strings.Contains(text, "no such file") || strings.Contains(text, "CANARY") {
+		t.Errorf("a missing file: %q, want the reason without the path", text)
+	}
+}
+
+func TestF_D1_ASecretHasOneSource(t *testing.T) {
+	fs := faultsOf(t, with("SLUICE_UPSTREAM_KEY_FILE="+write(t, "sk-filed")))
+	if text := fs["SLUICE_UPSTREAM_KEY_FILE"]; !strings.Contains(text, "SLUICE_UPSTREAM_KEY is set too") {
+		t.Errorf("faults %v, want that both are set", fs)
+	}
+}
+
+func TestFilesWithoutAnEndAreNotReadWhole(t *testing.T) {
+	if _, err := readFile("/dev/zero"); !errors.Is(err, errFileSize) {
+		t.Errorf("reading /dev/zero: %v, want %v", err, errFileSize)
+	}
+	if _, err := readFile(t.TempDir()); err == nil {
+		t.Error("a directory was read")
+	}
+}
+
+// write puts content into a new file that only its owner reads, and returns its path.
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"log/slog"
+	"reflect"
+	"testing"
+	"time"
+
+	"sluice/policy"
+)
+
+// enough are the variables without which nothing starts.
+var enough = []string{
+	"SLUICE_UPSTREAM_URL=https://service.example/api/v1",
+	"SLUICE_UPSTREAM_KEY=sk-upstream",
+}
+
+// with returns an environment of the required variables and some more.
+func with(variables ...string) []string { return append(append([]string{}, enough...), variables...) }
+
+// defaults are the default values by variable, as text.
+func defaults() map[string]string {
+	texts := make(map[string]string)
+	for field := range reflect.TypeFor[settings]().Fields() {
+		texts[prefix+field.Tag.Get("env")] = field.Tag.Get("envDefault")
+	}
+	return texts
+}
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	s, err := loadSettings(enough)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, offset := time.Now().In(s.TaskTimezone).Zone()
+	for _, tt := range []struct {
+		name      string
+		got, want any
+	}{
+		{"LISTEN", s.Listen, ":8080"},
+		{"ADMIN_LISTEN", s.AdminListen, "127.0.0.1:8081"},
+		{"ADMIN_PPROF", s.AdminPprof, false},
+		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
+		{"WORKSPACE", s.Workspace, "strip"},
+		{"DATA_INSPECTION", s.DataInspection, "strip"},
+		{"FORWARD_PATHS", s.ForwardPaths, []forwardPath(nil)},
+		{"TEAMS_FILE", s.TeamsFile, "teams.yaml"},
+		{"TEAMS_POLL", s.TeamsPoll, 500 * time.Millisecond},
+		{"REDIS_TIMEOUT", s.RedisTimeout, 50 * time.Millisecond},
+		{"ON_STATE_LOSS", s.OnStateLoss, "local"},
+		{"REPLICAS", s.Replicas, 1},
+		{"POLL_INTERVAL", s.PollInterval, 5 * time.Second},
+		{"TASK_QUERY_RATE", s.TaskQueryRate, 20},
+		{"TASK_TTL", s.TaskTTL, 24 * time.Hour},
+		{"TASK_TIMEZONE", offset, 8 * 60 * 60},
+		{"MAX_BODY", s.MaxBody, byteSize(64 << 20)},
+		{"BODY_BUDGET", s.BodyBudget, byteSize(512 << 20)},
+		{"CONNECT_TIMEOUT", s.ConnectTimeout, 5 * time.Second},
+		{"HEADER_TIMEOUT", s.HeaderTimeout, 300 * time.Second},
+		{"IDLE_TIMEOUT", s.IdleTimeout, 300 * time.Second},
+		{"WRITE_TIMEOUT", s.WriteTimeout, 30 * time.Second},
+		{"SHUTDOWN_DELAY", s.ShutdownDelay, 5 * time.Second},
+		{"SHUTDOWN_GRACE", s.ShutdownGrace, 30 * time.Second},
+		{"SYNC_IMAGE_MODELS", s.SyncImageModels, []policy.Pattern{"llm-image*"}},
+		{"EDIT_IMAGE_MODELS", s.EditImageModels, []policy.Pattern{"gen2.6-image*"}},
+		{"THINKING_MODELS", s.ThinkingModels, []policy.Pattern(nil)},
+		{"PROVIDER_NAME", s.ProviderName, "service"},
+		{"TRACE_CONTEXT", s.TraceContext, "link"},
+		{"TRACE_UPSTREAM", s.TraceUpstream, false},
+		{"CAPTURE_CONTENT", s.CaptureContent, false},
+		{"LOG_LEVEL", s.LogLevel, slog.LevelInfo},
+		{"LOG_FORMAT", s.LogFormat, "json"},
+	} {
+		if !reflect.DeepEqual(tt.got, tt.want) {
+			t.Errorf("%s is %v by default, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func TestEverySettingSaysWhatIsAllowed(t *testing.T) {
+	for _, name := range settingNames {
+		if name == prefix || allowed[name] == "" {
+			t.Errorf("the field of %q lacks a tag", name)
+		}
+	}
+}
+
+func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
+	s, err := loadSettings(with(
+		"SLUICE_FORWARD_PATHS=uploads, services/embeddings",
+		"SLUICE_VISION_MODELS=llm-vl-*, llm-omni*",
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []forwardPath{"uploads", "services/embeddings"}; !reflect.DeepEqual(s.ForwardPaths, want) {
+		t.Errorf("FORWARD_PATHS: %q, want %q", s.ForwardPaths, want)
+	}
+	if want := []policy.Pattern{"llm-vl-*", "llm-omni*"}; !reflect.DeepEqual(s.VisionModels, want) {
+		t.Errorf("VISION_MODELS: %q, want %q", s.VisionModels, want)
+	}
+}

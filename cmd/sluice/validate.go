@@ -1,0 +1,123 @@
+package main
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/gateway"
+)
+
+// validate checks what parsing alone cannot. A setting that could not be parsed has its fault already.
+func (s *settings) validate(fs *faults) {
+	for _, check := range []struct {
+		name string
+		ok   bool
+	}{
+		{"LISTEN", isAddress(s.Listen)},
+		{"ADMIN_LISTEN", isAddress(s.AdminListen) && (s.AdminListen != s.Listen || freePort(s.Listen))},
+		{"TLS_CERT_FILE", s.TLSCertFile != "" || s.TLSKeyFile == ""},
+		{"TLS_KEY_FILE", s.TLSKeyFile != "" || s.TLSCertFile == ""},
+		{"UPSTREAM_URL", isServiceURL(s.UpstreamURL)},
+		{"UPSTREAM_KEY", isHeaderSecret(s.UpstreamKey) || s.UpstreamKeyFile != ""},
+		{"UPSTREAM_KEY_FILE", isHeaderSecret(s.UpstreamKey) || s.UpstreamKeyFile == ""},
+		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
+		{"WORKSPACE", isHeaderValue(s.Workspace)},
+		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
+		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
+		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
+		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, "local", "refuse")},
+		{"REPLICAS", s.Replicas >= 1},
+		{"POLL_INTERVAL", s.PollInterval >= 100*time.Millisecond},
+		{"TASK_QUERY_RATE", s.TaskQueryRate >= 1},
+		{"MAX_BODY", s.MaxBody > 0},
+		{"BODY_BUDGET", s.BodyBudget > 0 && s.BodyBudget/2 >= s.MaxBody},
+		{"SHUTDOWN_DELAY", s.ShutdownDelay >= 0},
+		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
+		{"TRACE_CONTEXT", isOneOf(s.TraceContext, "link", "join")},
+		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},
+	} {
+		if !check.ok {
+			fs.add(prefix+check.name, "allowed: "+allowed[prefix+check.name])
+		}
+	}
+	s.validateDurations(fs)
+}
+
+// validateDurations refuses what is zero or less. Nothing here may be switched off by a zero: a wait without an end
+// would hold memory, connections and tasks for ever.
+func (s *settings) validateDurations(fs *faults) {
+	for name, d := range map[string]time.Duration{
+		"TEAMS_POLL":      s.TeamsPoll,
+		"REDIS_TIMEOUT":   s.RedisTimeout,
+		"TASK_TTL":        s.TaskTTL,
+		"CONNECT_TIMEOUT": s.ConnectTimeout,
+		"HEADER_TIMEOUT":  s.HeaderTimeout,
+		"IDLE_TIMEOUT":    s.IdleTimeout,
+		"WRITE_TIMEOUT":   s.WriteTimeout,
+		"SHUTDOWN_GRACE":  s.ShutdownGrace,
+	} {
+		if d <= 0 {
+			fs.add(prefix+name, "allowed: "+allowed[prefix+name])
+		}
+	}
+}
+
+var (
+	headerPrefixForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,62}-$`)
+	providerForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+)
+
+// isAddress accepts numeric ports alone: a name would be looked up differently from machine to machine.
+func isAddress(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+// freePort reports whether the address leaves the port to the system, so that equal addresses do not collide.
+func freePort(address string) bool {
+	_, port, _ := net.SplitHostPort(address)
+	return port == "0"
+}
+
+// isServiceURL is strict about the end, because every outbound path is appended to it as it is.
+func isServiceURL(u *url.URL) bool {
+	return u != nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" &&
+		u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.RawPath == "" &&
+		strings.HasSuffix(u.Path, "/api/v1")
+}
+
+// redisForm is one or more hosts behind a scheme of ours, with a master's name where sentinels are asked for it. Several
+// hosts with ports are no URL to net/url, so the form is checked here; whether anybody answers is found out in use.
+var redisForm = regexp.MustCompile(`^rediss?(\+cluster)?://([^/\s]*@)?[^/@\s,]+(,[^/@\s,]+)*(/[0-9]*)?$` +
+	`|^rediss?\+sentinel://([^/\s]*@)?[^/@\s,]+(,[^/@\s,]+)*/[^/@\s]+(/[0-9]*)?$`)
+
+func isRedisURL(secret gateway.Secret) bool {
+	return secret == "" || redisForm.MatchString(secret.Reveal())
+}
+
+func isHeaderSecret(secret gateway.Secret) bool {
+	return secret != "" && isVisible(secret.Reveal(), 0x21)
+}
+
+func isHeaderValue(value string) bool { return value != "" && isVisible(value, 0x20) }
+
+// isVisible reports whether text is ASCII from the given byte up to ~.
+func isVisible(text string, from byte) bool {
+	for i := range len(text) {
+		if text[i] < from || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func isOneOf(word string, words ...string) bool { return slices.Contains(words, word) }

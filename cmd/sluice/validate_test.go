@@ -1,0 +1,102 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each row is one variable with values that pass and values that do not.
+var bounds = []struct {
+	name       string
+	good, evil []string
+}{
+	{"LISTEN", []string{":0", "127.0.0.1:80", "[::1]:65535", "host:1"}, []string{"8080", "host", ":http", ":65536", ":-1", "a:b:c"}},
+	{"ADMIN_LISTEN", []string{":8081", "127.0.0.1:0"}, []string{"8081", ":8080"}},
+	{"ADMIN_PPROF", []string{"true", "false", "1"}, []string{"yes", "on"}},
+	{"UPSTREAM_URL", []string{"http://127.0.0.1:9000/api/v1", "https://service.example/a/b/api/v1"}, []string{
+		"service.example/api/v1", "//service.example/api/v1", "ftp://service.example/api/v1", "https:///api/v1", "https://:443/api/v1",
+		"https://service.example", "https://service.example/api/v1/", "https://service.example/api/v2", "https://service.example/api/v1?a=b",
+		"https://service.example/api/v1?", "https://service.example/api/v1#a", "https://user:pass@service.example/api/v1",
+		"https://user@service.example/api/v1", "http:api/v1", "https://service.example/%61pi/v1/x%2f/api/v1", "https://ser vice/api/v1",
+	}},
+	{"HEADER_PREFIX", []string{"X-Service-", "X-Other-Word-"}, []string{"X-Service", "-", "X Service-", "X-Sérvice-", "X:-"}},
+	{"WORKSPACE", []string{"strip", "forward", "ws 1"}, []string{"w\ns", "wörk", "w\x7f"}},
+	{"DATA_INSPECTION", []string{"strip", `{"input":"cip"}`}, []string{"\x01"}},
+	{"FORWARD_PATHS", []string{"uploads", "uploads,services/embeddings", "services/aigc/video-generation", "task"}, []string{
+		"/uploads", "uploads/", "uploads,", ",", "a//b", "../x", "a/../b", "a/./b", "up%6coads", "a?b", "a b", "*",
+		"tasks", "tasks/x", "TASKS", "services", "services/aigc", "services/aigc/text-generation",
+		"services/aigc/image-generation/generation", "services/aigc/image-generation/generation/v2", "Services/AIGC",
+	}},
+	{"TEAMS_POLL", []string{"1ms", "1m"}, []string{"0", "0s", "-5s", "5", "soon"}},
+	{"REDIS_URL", []string{
+		"redis://h", "rediss://:pass@h:6379/0", "redis+cluster://h1:1,h2", "rediss+cluster://h1,h2", "redis+sentinel://h1,h2/master/0",
+	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h", "red://h"}},
+	{"REDIS_TIMEOUT", []string{"50ms"}, []string{"0", "-1ms"}},
+	{"ON_STATE_LOSS", []string{"local", "refuse"}, []string{"Local", "open"}},
+	{"REPLICAS", []string{"1", "100"}, []string{"0", "-1", "1.5", "99999999999999999999"}},
+	{"POLL_INTERVAL", []string{"100ms", "5s"}, []string{"99ms", "0", "-5s"}},
+	{"TASK_QUERY_RATE", []string{"1", "20"}, []string{"0", "-20", "20/s"}},
+	{"TASK_TTL", []string{"24h"}, []string{"0", "-24h", "1d"}},
+	{"TASK_TIMEZONE", []string{"+08:00", "-03:30", "+00:00"}, []string{"UTC", "Asia/Shanghai", "8", "+8", "+08:60", "+25:00"}},
+	{"MAX_BODY", []string{"1", "1B", "64KiB", "256MiB"}, []string{"0", "-1", "64MB", "1.5MiB", "64 MiB", "MiB", "8589934592GiB", "257MiB"}},
+	{"BODY_BUDGET", []string{"128MiB", "1GiB"}, []string{"0", "127MiB", "64MiB", "-1GiB"}},
+	{"CONNECT_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"HEADER_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"IDLE_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"WRITE_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
+	{"SHUTDOWN_DELAY", []string{"0", "0s", "5s"}, []string{"-1s", "5"}},
+	{"SHUTDOWN_GRACE", []string{"1s"}, []string{"0", "-1s"}},
+	{"SYNC_IMAGE_MODELS", []string{"*", "a,b*"}, []string{"a,", ",a", "a,,b", "a\x01"}},
+	{"EDIT_IMAGE_MODELS", []string{"gen2.6-image"}, []string{","}},
+	{"THINKING_MODELS", []string{"llm-*"}, []string{","}},
+	{"VISION_MODELS", []string{"llm-*"}, []string{","}},
+	{"REASONING_MODELS", []string{"llm-*"}, []string{","}},
+	{"PROVIDER_NAME", []string{"service", "acme.cloud_1"}, []string{"a b", "é", strings.Repeat("a", 65)}},
+	{"TRACE_CONTEXT", []string{"link", "join"}, []string{"Link", "follow"}},
+	{"TRACE_UPSTREAM", []string{"true"}, []string{"always"}},
+	{"CAPTURE_CONTENT", []string{"true"}, []string{"some"}},
+	{"LOG_LEVEL", []string{"debug", "INFO", "warn", "error"}, []string{"loud", "trace"}},
+	{"LOG_FORMAT", []string{"json", "text"}, []string{"JSON", "xml"}},
+}
+
+func TestF_D1_BoundsOfEverySetting(t *testing.T) {
+	for _, tt := range bounds {
+		name := prefix + tt.name
+		for _, value := range tt.good {
+			if text, bad := faultsOf(t, with(name+"="+value))[name]; bad {
+				t.Errorf("%s=%s is refused: %s", name, value, text)
+			}
+		}
+		for _, value := range tt.evil {
+			if _, bad := faultsOf(t, with(name+"="+value))[name]; !bad && !faulty(t, name, value) {
+				t.Errorf("%s=%q passes", name, value)
+			}
+		}
+	}
+}
+
+// faulty is for the one pair of settings where the fault is told of the other.
+func faulty(t *testing.T, name, value string) bool {
+	t.Helper()
+	return name == "SLUICE_MAX_BODY" && faultsOf(t, with(name+"="+value))["SLUICE_BODY_BUDGET"] != ""
+}
+
+func TestTLSFilesComeInPairs(t *testing.T) {
+	for set, missing := range map[string]string{
+		"SLUICE_TLS_CERT_FILE": "SLUICE_TLS_KEY_FILE",
+		"SLUICE_TLS_KEY_FILE":  "SLUICE_TLS_CERT_FILE",
+	} {
+		if text := faultsOf(t, with(set+"=file.pem"))[missing]; !strings.Contains(text, set) {
+			t.Errorf("%s alone: %q, want a fault of %s", set, text, missing)
+		}
+	}
+}
+
+func TestEqualListenersAreRefusedUnlessTheSystemPicksThePort(t *testing.T) {
+	if fs := faultsOf(t, with("SLUICE_LISTEN=:0", "SLUICE_ADMIN_LISTEN=:0")); len(fs) > 0 {
+		t.Errorf("faults: %v", fs)
+	}
+	if fs := faultsOf(t, with("SLUICE_LISTEN=:1", "SLUICE_ADMIN_LISTEN=:1")); len(fs) != 1 {
+		t.Errorf("faults: %v, want one", fs)
+	}
+}

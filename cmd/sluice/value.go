@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"sluice/policy"
+)
+
+// parsers read the kinds of value that the settings have beyond numbers, words and durations. Their errors are never
+// shown, so they say nothing.
+var parsers = map[reflect.Type]env.ParserFunc{
+	reflect.TypeFor[byteSize]():       func(v string) (any, error) { return parseSize(v) },
+	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
+	reflect.TypeFor[policy.Pattern](): func(v string) (any, error) { return parsePattern(v) },
+	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
+}
+
+var errValue = errors.New("not allowed")
+
+// byteSize is a number of bytes. It is written as a whole number with one of the units B (or none), KiB, MiB and GiB.
+type byteSize int64
+
+var sizeForm = regexp.MustCompile(`^([0-9]{1,18})(B|KiB|MiB|GiB)?$`)
+
+func parseSize(text string) (byteSize, error) {
+	parts := sizeForm.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, errValue
+	}
+	n, err := strconv.ParseInt(parts[1], 10, 64)
+	shift := map[string]int{"KiB": 10, "MiB": 20, "GiB": 30}[parts[2]]
+	if err != nil || n > math.MaxInt64>>shift {
+		return 0, errValue
+	}
+	return byteSize(n << shift), nil
+}
+
+// String writes the size in the largest unit that divides it.
+func (b byteSize) String() string {
+	for _, unit := range []struct {
+		name  string
+		shift int
+	}{{"GiB", 30}, {"MiB", 20}, {"KiB", 10}} {
+		if whole := b >> unit.shift; whole > 0 && whole<<unit.shift == b {
+			return strconv.FormatInt(int64(whole), 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10) + "B"
+}
+
+var offsetForm = regexp.MustCompile(`^[+-](0[0-9]|1[0-4]):[0-5][0-9]$`)
+
+// parseOffset reads "+08:00". Zone names are refused: the service's times have a fixed offset, and a name would need a
+// zone database wherever Sluice runs.
+func parseOffset(text string) (time.Location, error) {
+	t, err := time.Parse("-07:00", text)
+	if err != nil || !offsetForm.MatchString(text) {
+		return time.Location{}, errValue
+	}
+	_, seconds := t.Zone()
+	return *time.FixedZone(text, seconds), nil
+}
+
+// parsePattern reads one element of a comma-separated list, blanks around it ignored.
+func parsePattern(text string) (policy.Pattern, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsFunc(text, isControl) {
+		return "", errValue
+	}
+	return policy.Pattern(text), nil
+}
+
+// forwardPath is a path prefix relative to the version prefix, no slash at either end.
+type forwardPath string
+
+// Segments of dots alone are no path, and anything that needs escaping could be read in two ways.
+var forwardForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
+
+// answered are the paths that Sluice answers itself. A forwarded prefix that covers one, or lies below one, would be a
+// way around everything that is done there: tasks/{id} of another team, images that nobody claims.
+var answered = []string{
+	"tasks",
+	"services/aigc/text-generation/generation",
+	"services/aigc/multimodal-generation/generation",
+	"services/aigc/image-generation/generation",
+	"services/aigc/text2image/image-synthesis",
+	"services/aigc/image2image/image-synthesis",
+}
+
+func parseForwardPath(text string) (forwardPath, error) {
+	text = strings.TrimSpace(text)
+	if !forwardForm.MatchString(text) {
+		return "", errValue
+	}
+	for _, own := range answered {
+		if covers(text, own) || covers(own, text) {
+			return "", errValue
+		}
+	}
+	return forwardPath(text), nil
+}
+
+// covers reports whether path is prefix or lies below it. Case is ignored, because nobody knows whether the service
+// heeds it.
+func covers(prefix, path string) bool {
+	return len(path) >= len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) &&
+		(len(path) == len(prefix) || path[len(prefix)] == '/')
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
