@@ -1,0 +1,155 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/policy"
+)
+
+// someTeams is a teams file with one team and one key.
+const someTeams = `teams:
+  - id: search
+    keys:
+      - id: 7f3k9q2m4x1c
+        sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+`
+
+func TestCheckShowsWhatIsInEffect(t *testing.T) {
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TASK_TTL=90m", "SLUICE_VISION_MODELS=a, b*"), "check")
+	if got.code != exitClean {
+		t.Fatalf("%+v", got)
+	}
+	for _, want := range []string{
+		"SLUICE_LISTEN=:8080\n",
+		"SLUICE_UPSTREAM_URL=https://service.example/api/v1\n",
+		"SLUICE_UPSTREAM_KEY=[redacted]\n",
+		"SLUICE_REDIS_URL=\n",
+		"SLUICE_HEADER_TIMEOUT=5m\n",
+		"SLUICE_TASK_TTL=1h30m\n",
+		"SLUICE_TASK_TIMEZONE=+08:00\n",
+		"SLUICE_BODY_BUDGET=512MiB\n",
+		"SLUICE_VISION_MODELS=a,b*\n",
+		"SLUICE_LOG_LEVEL=info\n",
+		"# team search: 1 keys, models *, endpoints *\n",
+		"# warning: SLUICE_REDIS_URL: not set",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, got.stdout)
+		}
+	}
+}
+
+func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
+	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"), "check").stdout
+	var environ []string
+	for line := range strings.Lines(shown) {
+		if strings.HasPrefix(line, prefix) {
+			environ = append(environ, strings.TrimSuffix(strings.Replace(line, "[redacted]", "sk-other", 1), "\n"))
+		}
+	}
+	if again := command(t.Context(), environ, "check"); again.stdout != shown {
+		t.Errorf("shown again:\n%s\nwant\n%s", again.text(), shown)
+	}
+}
+
+func TestF_D1_CheckListsFaultsOfSettingsAndFilesTogether(t *testing.T) {
+	broken := someTeams + "  - id: Search\n    colour: red\n"
+	got := command(t.Context(), []string{"SLUICE_TEAMS_FILE=" + write(t, broken), "SLUICE_REPLICAS=0"}, "check")
+	if got.code != exitFaulty {
+		t.Errorf("exit code %d, want %d", got.code, exitFaulty)
+	}
+	for _, want := range []string{"SLUICE_REPLICAS: ", "SLUICE_UPSTREAM_KEY: ", "SLUICE_TEAMS_FILE: line 6", "SLUICE_TEAMS_FILE: line 7"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("%q is missing in\n%s", want, got.stderr)
+		}
+	}
+	if !strings.Contains(got.stdout, "# faulty: SLUICE_REPLICAS\n") {
+		t.Errorf("the faulty setting is not marked in\n%s", got.stdout)
+	}
+}
+
+func TestF_D1_TeamsFileThatCannotBeRead(t *testing.T) {
+	for what, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "CANARY"), "a directory": t.TempDir(), "no YAML": write(t, "\t: CANARY: [")} {
+		got := command(t.Context(), with("SLUICE_TEAMS_FILE="+path), "check")
+		if got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_TEAMS_FILE: ") || strings.Contains(got.text(), "CANARY") {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}
+
+func TestA53_TheUpstreamKeyMustNotBeATeams(t *testing.T) {
+	// The SHA-256 in someTeams is that of "test".
+	environ := []string{enough[0], "SLUICE_UPSTREAM_KEY=test", "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
+	for _, name := range []string{"check", "serve"} {
+		got := command(stopped(), environ, name)
+		if got.code != exitFaulty || !strings.Contains(got.stderr, "upstream key stands in it") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestF_D8_WorldReadableSecretsAreWarnedOf(t *testing.T) {
+	key := write(t, "sk-filed")
+	environ := []string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + key, "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
+	const warning = "SLUICE_UPSTREAM_KEY_FILE: every user of this machine can read the file"
+	if got := command(t.Context(), environ, "check"); strings.Contains(got.stdout, warning) {
+		t.Errorf("a private file is warned of:\n%s", got.stdout)
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, warning) {
+		t.Errorf("a readable file is not warned of:\n%s", got.stdout)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	limited := someTeams + "    concurrent: 5\n"
+	for _, tt := range []struct{ variable, says string }{
+		{"SLUICE_REDIS_URL=redis://h", "SLUICE_REDIS_URL: has no effect in this build"},
+		{"SLUICE_REPLICAS=3", "SLUICE_REPLICAS: has no effect in this build"},
+		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: has no effect in this build"},
+		{"SLUICE_UPSTREAM_URL=http://10.0.0.1/api/v1", "http sends the upstream key in clear text"},
+		{"SLUICE_TEAMS_FILE=" + write(t, limited), "checked but not kept in this build"},
+		{"SLUICE_ADMIN_PPROF=true\nSLUICE_ADMIN_LISTEN=:8081", "profiles can contain prompts and keys"},
+	} {
+		environ := append(with("SLUICE_TEAMS_FILE="+write(t, someTeams)), strings.Split(tt.variable, "\n")...)
+		got := command(t.Context(), environ, "check")
+		if got.code != exitClean || !strings.Contains(got.stdout, "# warning: ") || !strings.Contains(got.stdout, tt.says) {
+			t.Errorf("%s: want a warning of %q in\n%s", tt.variable, tt.says, got.text())
+		}
+	}
+}
+
+func TestDefaultsAreNotWarnedOf(t *testing.T) {
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REPLICAS=1", "SLUICE_UPSTREAM_URL=http://127.0.0.1:9/api/v1"), "check")
+	if n := strings.Count(got.stdout, "# warning: "); n != 1 {
+		t.Errorf("%d warnings, want one, of memory, in\n%s", n, got.stdout)
+	}
+}
+
+func TestKeyIsMintedForTheTeamsFile(t *testing.T) {
+	got := command(t.Context(), nil, "key", "--team", "search")
+	key, lines, _ := strings.Cut(got.stdout, "\n")
+	teams, err := policy.ParseTeams([]byte("teams:\n  - id: search\n    keys:\n" + lines))
+	if got.code != exitClean || err != nil {
+		t.Fatalf("%+v (%v)", got, err)
+	}
+	if team, _, ok := teams.Lookup(key, testTime); !ok || team.ID != "search" {
+		t.Errorf("the lines do not let the key in:\n%s", got.stdout)
+	}
+	if strings.Count(got.stdout, key) != 1 || strings.Contains(got.stderr, key) {
+		t.Errorf("the key is not shown exactly once:\n%s%s", got.stdout, got.stderr)
+	}
+}
+
+func TestKeyForATeamThatCannotBe(t *testing.T) {
+	for _, team := range []string{"Search", "", "a b", "a\n  - id: b", "-a", strings.Repeat("a", 64)} {
+		if got := command(t.Context(), nil, "key", "--team="+team); got.code != exitFaulty || got.stdout != "" {
+			t.Errorf("%q: %+v", team, got)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+)
+
+// curlMain is as much of curl as the demonstration's lines use, so that they are tried as they are on a machine that
+// has no curl.
+func curlMain() {
+	if err := curl(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "curl:", err)
+		os.Exit(1)
+	}
+}
+
+func curl(args []string) error {
+	method, body, after := http.MethodGet, "", ""
+	url, header, include := "", http.Header{}, false
+	for i := 0; i < len(args); i++ {
+		value := func() string { i++; return args[i] }
+		switch arg := args[i]; arg {
+		case "-s", "-sN", "-N":
+		case "-i":
+			include = true
+		case "-w":
+			after = strings.ReplaceAll(value(), `\n`, "\n")
+		case "-H":
+			name, content, _ := strings.Cut(value(), ": ")
+			header.Add(name, content)
+		case "-d":
+			method, body = http.MethodPost, value()
+		default:
+			if url != "" || strings.HasPrefix(arg, "-") {
+				return fmt.Errorf("%s: not in this curl", arg)
+			}
+			url = arg
+		}
+	}
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header = header
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if include {
+		fmt.Printf("%s %s\r\n", answer.Proto, answer.Status)
+		_ = answer.Header.Write(os.Stdout)
+		fmt.Print("\r\n")
+	}
+	_, err = io.Copy(os.Stdout, answer.Body)
+	fmt.Print(after)
+	return err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"sluice/gateway"
+	"sluice/policy"
+)
+
+// demoCommand is sluice demo.
+type demoCommand struct {
+	Listen  string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen (${default}; another port if that one is taken)."`
+	Traffic bool   `help:"Send requests of every kind, a few a second, until interrupted."`
+}
+
+// Run shows the gateway at work with nothing set up: a simulated service behind it, two teams in front of it, all on
+// loopback and in memory. What goes to standard output can be pasted into a shell; the log goes to standard error.
+func (d demoCommand) Run(ctx context.Context, p program) error {
+	service, err := listen(ctx, "the simulator", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	teams, err := mintDemoTeams()
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	c := teams.configuration(service.Addr(), d.freeAddress(ctx))
+	log := openLog(c.settings, p.stderr)
+	defer closeLog(log)
+	process, err := open(ctx, c, log)
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	simulating, enough := context.WithCancel(context.WithoutCancel(ctx)) // the service outlives the gateway's stop
+	defer enough()
+	simulator := newSimulator(service.Addr(), []string{c.UpstreamKey.Reveal()}, nil)
+	running.Go(func() {
+		_ = serveUntil(simulating, gateway.NewServer(simulator, slog.New(slog.DiscardHandler)), service)
+	})
+
+	base := "http://" + process.doors.public.Addr().String() + "/api/v1"
+	if err := writeDemo(p.stdout, base, teams); err != nil {
+		return err
+	}
+	if d.Traffic {
+		running.Go(func() { sendTraffic(ctx, base, teams) })
+	}
+	return process.serve(ctx)
+}
+
+// freeAddress is the address asked for, or one with a port of the system's choice where that one is taken: a
+// demonstration should start on any machine.
+func (d demoCommand) freeAddress(ctx context.Context) string {
+	listener, err := gateway.Listen(ctx, d.Listen)
+	if err == nil {
+		_ = listener.Close()
+		return d.Listen
+	}
+	host, _, split := net.SplitHostPort(d.Listen)
+	if split != nil || !errors.Is(err, syscall.EADDRINUSE) {
+		return d.Listen // the error is told when it is opened for good
+	}
+	return net.JoinHostPort(host, "0")
+}
+
+// demoTeams are the teams of the demonstration, with keys that exist nowhere else.
+type demoTeams struct {
+	file        *policy.Teams
+	search, ads gateway.Secret
+}
+
+func mintDemoTeams() (demoTeams, error) {
+	search, err := policy.MintKey(rand.Reader)
+	if err != nil {
+		return demoTeams{}, err
+	}
+	ads, err := policy.MintKey(rand.Reader)
+	if err != nil {
+		return demoTeams{}, err
+	}
+	file, err := policy.ParseTeams([]byte("teams:\n" +
+		"  - id: search\n    keys:\n" + search.Lines() +
+		"  - id: ads\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
+	if err != nil {
+		return demoTeams{}, fmt.Errorf("the demonstration's teams: %w", err)
+	}
+	return demoTeams{file, gateway.Secret(search.Reveal()), gateway.Secret(ads.Reveal())}, nil
+}
+
+// configuration is the default one in front of a service at that address.
+func (t demoTeams) configuration(service net.Addr, listen string) configuration {
+	s, _ := loadSettings(nil) // the only faults are what is required, and that is set here
+	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
+	s.UpstreamKey = gateway.Secret(rand.Text())
+	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
+	s.ShutdownDelay, s.ShutdownGrace = 0, time.Second // there is no balancer, and whoever presses Ctrl-C means it
+	return configuration{settings: s, teams: t.file}
+}
+
+// writeDemo writes what to paste.
+func writeDemo(w io.Writer, base string, teams demoTeams) error {
+	var text strings.Builder
+	text.WriteString("# Sluice is at " + base + " until Ctrl-C. These lines can be pasted into another terminal.\n")
+	for _, step := range demoSteps(base, teams) {
+		text.WriteString("\n# " + step.about + "\n" + step.line + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+
+	"sluice/gateway"
+)
+
+// step is one line of the demonstration, for a POSIX shell with curl, grep and sed.
+type step struct{ about, line string }
+
+// demoSteps are the lines in the order in which they make sense. Each works as it stands; those that use $TASK need the
+// one that sets it. The comments do without quotes and brackets, which a shell that takes no comments would act upon.
+func demoSteps(base string, teams demoTeams) []step {
+	task := line(quiet, teams.search, base+"/tasks/$TASK")
+	return []step{
+		{"Text, with the key of team search.", post(quiet, teams.search, base+textPath, demoText)},
+		{"The same as a stream.", post("curl -sN -H 'X-Service-SSE: enable'", teams.search, base+textPath, demoStream)},
+		{"A synchronous image: the answer holds its address, to open in a browser.", post(quiet, teams.search, base+multimodalPath, demoPicture)},
+		{"An asynchronous image task: created,", "TASK=$(" + post(quiet+async, teams.search, base+imagePath, demoEdit) +
+			` | sed 's/.*"task_id":"\([^"]*\)".*/\1/'); echo "$TASK"`},
+		{"polled to its end, which takes some 4 seconds,", "until " + task +
+			` | grep -oE '"task_status":"[A-Z]+"' | tee /dev/stderr | grep -qE 'SUCCEEDED|FAILED'; do sleep 1; done`},
+		{"and its images.", task},
+		{"To another team the task does not exist: 404.", line(quiet+" -i", teams.ads, base+"/tasks/$TASK")},
+		{"Team ads may not ask that model: 403.", post(quiet+" -i"+async, teams.ads, base+imagePath, demoEdit)},
+		{"A wrong key: 401.", line(quiet+" -i", "slk_wrong", base+"/tasks")},
+	}
+}
+
+// How the lines call curl: without its progress, and with a line end behind the body, which has none.
+const (
+	quiet = `curl -s -w '\n'`
+	async = " -H 'X-Service-Async: enable'"
+)
+
+// Paths of the service, behind the version prefix.
+const (
+	textPath       = "/services/aigc/text-generation/generation"
+	multimodalPath = "/services/aigc/multimodal-generation/generation"
+	imagePath      = "/services/aigc/image-generation/generation"
+)
+
+// Bodies of the demonstration.
+const (
+	demoText    = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}`
+	demoStream  = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message","incremental_output":true}}`
+	demoPicture = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}]}]},"parameters":{"size":"1024*768"}}`
+	demoEdit    = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
+)
+
+// line is a curl call with a key. The key is shown: whoever runs the demonstration minted it.
+func line(curl string, key gateway.Secret, url string) string {
+	return strings.Join([]string{curl, url, "-H 'Authorization: Bearer " + key.Reveal() + "'"}, " ")
+}
+
+func post(curl string, key gateway.Secret, url, body string) string {
+	return line(curl, key, url) + " -H 'Content-Type: application/json' -d '" + body + "'"
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+
+	"sluice/gateway"
+)
+
+// listen opens an address. The error names the setting and says why, without the address.
+func listen(ctx context.Context, setting, address string) (net.Listener, error) {
+	listener, err := gateway.Listen(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot listen there: %w", setting, addressless(err))
+	}
+	return listener, nil
+}
+
+func addressless(err error) error {
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		return errors.New(lookup.Err)
+	}
+	var outer *net.OpError
+	if errors.As(err, &outer) {
+		return outer.Err
+	}
+	return err
+}
+
+// acceptor is a listener that remembers whether connections can be taken. net/http tries again by itself, a second
+// later at most; without this nobody would see why clients wait.
+type acceptor struct {
+	net.Listener
+	log    *slog.Logger
+	failed atomic.Uint64 // times since the start
+	fault  atomic.Pointer[string]
+}
+
+// Accept implements net.Listener.
+func (a *acceptor) Accept() (net.Conn, error) {
+	conn, err := a.Listener.Accept()
+	switch {
+	case err == nil:
+		if a.fault.Swap(nil) != nil {
+			a.log.Info("connections are accepted again")
+		}
+	case !errors.Is(err, net.ErrClosed):
+		a.failed.Add(1)
+		text := addressless(err).Error()
+		if a.fault.Swap(&text) == nil {
+			a.log.Error("no connection can be accepted", "error", text)
+		}
+	}
+	return conn, err
+}
+
+// state is the acceptor's line in readiness.
+func (a *acceptor) state() error {
+	if text := a.fault.Load(); text != nil {
+		return fmt.Errorf("no connection can be accepted (%d times since the start): %s", a.failed.Load(), *text)
+	}
+	return nil
+}

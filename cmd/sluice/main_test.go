@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes the binary itself, and a curl for machines that have none, commands of the scripts in testdata.
+func TestMain(m *testing.M) {
+	testscript.Main(leakless{m}, map[string]func(){"sluice": main, "curl": curlMain})
+}
+
+// leakless runs the tests and fails when they leave goroutines behind.
+type leakless struct{ *testing.M }
+
+func (l leakless) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// outcome is what a command did.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+func (o outcome) text() string { return o.stdout + o.stderr }
+
+// command runs a command of the binary inside the test.
+func command(ctx context.Context, environ []string, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, program{environ, &stdout, &stderr}, args)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// stopped is the context of a command that is told to stop before it starts.
+func stopped() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// testTime is a moment at which the tests' keys are valid.
+var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/cache"
+	"sluice/gateway"
+	"sluice/gateway/admin"
+	"sluice/telemetry"
+)
+
+// logFlush bounds the wait for an output that nobody reads when the process ends.
+const logFlush = 2 * time.Second
+
+// process is a gateway that runs: its handler, its two listeners, its log. Make it with [open] and run it with serve.
+type process struct {
+	configuration
+	log     *telemetry.Log
+	gateway *gateway.Gateway
+	public  *http.Server
+	admin   *http.Server
+	doors   struct {
+		public *acceptor
+		admin  net.Listener
+	}
+	checks []admin.Check
+	phase  atomic.Pointer[string] // why requests should not be sent here; nil while they should
+}
+
+// open takes the listeners and builds everything, without serving yet. The log stays the caller's to close.
+func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, error) {
+	logger := log.Logger()
+	public, err := listen(ctx, prefix+"LISTEN", c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{configuration: c, log: log}
+	p.doors.public = &acceptor{Listener: public, log: logger}
+	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
+	if err != nil {
+		_ = public.Close()
+		return nil, err
+	}
+	p.enter("starting")
+	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
+		Now:         time.Now,
+		Teams:       c.teams,
+		UpstreamKey: c.UpstreamKey,
+		Claims:      cache.NewClaims(c.TaskTTL, time.Now),
+		Record:      log.Write,
+		Logger:      logger,
+	})
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
+	p.public = gateway.NewServer(p.gateway, logger)
+	p.public.TLSConfig = c.tlsConfig()
+	return p, nil
+}
+
+// enter says why requests should not be sent here; "" says that they should.
+func (p *process) enter(phase string) {
+	if phase == "" {
+		p.phase.Store(nil)
+		return
+	}
+	p.phase.Store(&phase)
+}
+
+func (p *process) ready() error {
+	if phase := p.phase.Load(); phase != nil {
+		return errors.New(*phase)
+	}
+	return nil
+}
+
+func (p *process) logState() error {
+	if n := p.log.Dropped(); n > 0 {
+		return fmt.Errorf("%d lines lost since the start, because the output does not keep up", n)
+	}
+	return nil
+}
+
+// serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
+func (p *process) serve(ctx context.Context) error {
+	p.admin = gateway.NewServer(admin.New(admin.Deps{Ready: p.ready, Checks: p.checks, Pprof: p.AdminPprof}), p.log.Logger())
+	failed := make(chan error, 2)
+	var serving sync.WaitGroup
+	serving.Go(func() { failed <- p.servePublic() })
+	serving.Go(func() { failed <- p.admin.Serve(p.doors.admin) })
+	defer serving.Wait()
+	defer func() { _ = p.admin.Close() }()
+	defer func() { _ = p.public.Close() }()
+
+	p.enter("")
+	p.log.Logger().Info("serving",
+		"listen", p.doors.public.Addr().String(), "tls", p.certificate != nil,
+		"admin", p.doors.admin.Addr().String(), "upstream", p.UpstreamURL.String())
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		return p.stop(failed)
+	}
+}
+
+func (p *process) servePublic() error {
+	if p.certificate != nil {
+		return p.public.ServeTLS(p.doors.public, "", "")
+	}
+	return p.public.Serve(p.doors.public)
+}
+
+// stop ends the process in the order that loses no request: first nobody is sent here any more, then whoever comes all
+// the same is served for a while, on connections that end; then what runs may end.
+func (p *process) stop(failed <-chan error) error {
+	logger := p.log.Logger()
+	p.enter("stopping")
+	p.gateway.BeginDrain()
+	logger.Info("stopping", "delay", showDuration(p.ShutdownDelay), "grace", showDuration(p.ShutdownGrace))
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-time.After(p.ShutdownDelay):
+	}
+	p.gateway.BeginStop()
+	grace, cancel := context.WithTimeout(context.Background(), p.ShutdownGrace)
+	defer cancel()
+	if err := p.public.Shutdown(grace); err != nil {
+		return fmt.Errorf("requests still ran after %sSHUTDOWN_GRACE and were cut: %w", prefix, err)
+	}
+	logger.Info("stopped")
+	return nil
+}
+
+// tlsConfig is nil where no certificate is set. ServeTLS adds HTTP/2.
+func (c configuration) tlsConfig() *tls.Config {
+	if c.certificate == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
+}
+
+// closeLog writes what waits, for a bounded time.
+func closeLog(log *telemetry.Log) {
+	ctx, cancel := context.WithTimeout(context.Background(), logFlush)
+	defer cancel()
+	_ = log.Close(ctx) // what cannot be written cannot be told of either
+}
+
+// openLog starts the one stream of the process: a line for each request, and lines about the process between them, so
+// that an operator reads one thing. Nothing waits for it, and it may be anywhere.
+func openLog(s settings, w io.Writer) *telemetry.Log {
+	return telemetry.NewLog(telemetry.LogConfig{Writer: w, Level: s.LogLevel, Text: s.LogFormat == "text", Now: time.Now})
+}
+
+// announce tells what runs, and every warning.
+func announce(log *slog.Logger, c configuration) {
+	b := readBuild()
+	log.Info("starting", "version", b.version, "go", b.goVersion, "revision", b.revision, "teams", len(c.teams.List))
+	for _, warning := range c.warnings {
+		log.Warn("configuration", "warning", warning)
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitClean   = 0 // done, or stopped when asked to
+	exitFailure = 1 // something failed that the configuration cannot help
+	exitFaulty  = 2 // the configuration or the command line has to change first
+)
+
+// program is what a command may use of the world outside.
+type program struct {
+	environ        []string // in the form of os.Environ
+	stdout, stderr io.Writer
+}
+
+// commandLine is every command there is.
+type commandLine struct {
+	Serve    serveCommand    `cmd:"" default:"1" help:"Run the gateway, from the environment. The default."`
+	Demo     demoCommand     `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`
+	Simulate simulateCommand `cmd:"" help:"Run the upstream simulator alone."`
+	Check    checkCommand    `cmd:"" help:"Read settings and teams file, show them, and list every fault and warning."`
+	Key      keyCommand      `cmd:"" help:"Mint a key for a team: prints it once, and the line for the teams file."`
+	Health   healthCommand   `cmd:"" help:"Ask the running gateway whether it is healthy, for a container's healthcheck."`
+	Version  versionCommand  `cmd:"" help:"Show what this binary was built from."`
+}
+
+// run does what the arguments say and returns the exit code. It ends soon after ctx does.
+func run(ctx context.Context, p program, args []string) int {
+	var line commandLine
+	helped := false
+	parser := kong.Must(&line,
+		kong.Name("sluice"),
+		kong.Description("A gateway in front of a hosted model service. Settings are environment variables: see config.example.env."),
+		kong.UsageOnError(),
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(int) { helped = true }), // called by --help alone, which leaves it to us to stop
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	command, err := parser.Parse(args)
+	if helped {
+		return exitClean
+	}
+	if err != nil {
+		return report(p.stderr, badUsage{err})
+	}
+	return report(p.stderr, command.Run(p))
+}
+
+// badUsage is a command line that means nothing.
+type badUsage struct{ error }
+
+// report tells of an error and returns the exit code it stands for.
+func report(stderr io.Writer, err error) int {
+	var fs faults
+	var usage badUsage
+	switch {
+	case err == nil:
+		return exitClean
+	case errors.As(err, &fs):
+		_, _ = fmt.Fprintf(stderr, "sluice: the configuration is faulty:\n%v\n", fs)
+		return exitFaulty
+	case errors.As(err, &usage):
+		_, _ = fmt.Fprintf(stderr, "sluice: %v (try sluice --help)\n", usage)
+		return exitFaulty
+	}
+	_, _ = fmt.Fprintf(stderr, "sluice: %v\n", err)
+	return exitFailure
+}

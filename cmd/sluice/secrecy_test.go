@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sluice/gateway"
+)
+
+// secretName is how a field that holds a secret is called; a path to one is no secret.
+var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential)s?$`)
+
+// TestH07_SecretsHaveTheirType looks at every struct of this package's configuration and the gateway's.
+func TestH07_SecretsHaveTheirType(t *testing.T) {
+	found := 0
+	for _, kind := range []reflect.Type{
+		reflect.TypeFor[settings](), reflect.TypeFor[gateway.Config](), reflect.TypeFor[gateway.Deps](),
+		reflect.TypeFor[demoTeams](), reflect.TypeFor[watch](), reflect.TypeFor[look](),
+	} {
+		for field := range kind.Fields() {
+			isSecret := field.Type == reflect.TypeFor[gateway.Secret]()
+			if secretName.MatchString(field.Name) && !isSecret {
+				t.Errorf("%s.%s is a %s, want a gateway.Secret", kind, field.Name, field.Type)
+			}
+			if isSecret {
+				found++
+			}
+		}
+	}
+	if redis, _ := reflect.TypeFor[settings]().FieldByName("RedisURL"); redis.Type != reflect.TypeFor[gateway.Secret]() {
+		t.Error("an address that may hold a password must be a gateway.Secret")
+	}
+	if found < 5 {
+		t.Errorf("only %d secrets seen: the test looks at the wrong structs", found)
+	}
+}
+
+func TestH07_TheConfigurationPrintsWithoutSecrets(t *testing.T) {
+	c, err := loadConfiguration(with("SLUICE_REDIS_URL=redis://:CANARY@h", "SLUICE_UPSTREAM_KEY=CANARY", "SLUICE_TEAMS_FILE="+write(t, someTeams)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("configuration", "settings", c.settings, "all", c)
+	encoded, err := json.Marshal(c.UpstreamKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{log.String(), string(encoded), fmt.Sprint(c.values())}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		texts = append(texts, fmt.Sprintf(verb, c.settings), fmt.Sprintf(verb, c))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "CANARY") {
+			t.Errorf("a secret shows in %.200s", text)
+		}
+	}
+}
+
+// TestH08_NoValueShows puts a canary into every variable, one at a time, and reads all that check and serve say.
+func TestH08_NoValueShows(t *testing.T) {
+	const canary = "CANARY-4f1e9b"
+	teams := "SLUICE_TEAMS_FILE=" + write(t, someTeams)
+	listeners := []string{"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0"}
+	for _, name := range settingNames {
+		for _, value := range []string{canary, " " + canary, canary + "\x01", canary + ":80", "redis://:" + canary + "@h"} {
+			environ := append(with(teams), append(listeners, name+"="+value)...)
+			if serve := command(stopped(), environ, "serve"); strings.Contains(serve.text(), canary) {
+				t.Errorf("%s=%q: serve says\n%s", name, value, serve.text())
+			}
+			check := command(stopped(), environ, "check")
+			if strings.Contains(check.stderr, canary) {
+				t.Errorf("%s=%q: check's faults say\n%s", name, value, check.stderr)
+			}
+			// What passes and is no secret is what check is there to show, on its own line and nowhere else.
+			own := name + "=" + value + "\n"
+			if isSecretName(name) {
+				own = "\x00"
+			}
+			if strings.Contains(strings.Replace(check.stdout, own, "", 1), canary) {
+				t.Errorf("%s=%q: check shows\n%s", name, value, check.stdout)
+			}
+		}
+	}
+	unknown := command(stopped(), with(teams, "SLUICE_UPSTREAM_KYE="+canary), "serve")
+	if unknown.code != exitFaulty || strings.Contains(unknown.text(), canary) {
+		t.Errorf("an unknown variable: %+v", unknown)
+	}
+}
+
+func isSecretName(name string) bool { return name == secretNames[0] || name == secretNames[1] }
+
+func TestSecretNamesAreThoseOfTheSecrets(t *testing.T) {
+	var names []string
+	for field := range reflect.TypeFor[settings]().Fields() {
+		if field.Type == reflect.TypeFor[gateway.Secret]() {
+			names = append(names, prefix+field.Tag.Get("env"))
+		}
+	}
+	if !reflect.DeepEqual(names, secretNames) {
+		t.Errorf("secrets are %q, secretNames has %q", names, secretNames)
+	}
+	for _, name := range secretNames {
+		if allowed[name+"_FILE"] == "" {
+			t.Errorf("%s has no _FILE form", name)
+		}
+	}
+}
+
+func TestH08_SecretsLeaveTheEnvironment(t *testing.T) {
+	for _, name := range secretNames {
+		t.Setenv(name, "CANARY")
+	}
+	forgetSecrets()
+	got := command(stopped(), os.Environ(), "check")
+	if strings.Contains(strings.Join(os.Environ(), "\n"), "CANARY") || !strings.Contains(got.stderr, "SLUICE_UPSTREAM_KEY: ") {
+		t.Error("a secret is still in the environment")
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"sluice/gateway"
+	"sluice/gateway/admin"
+	"sluice/policy"
+)
+
+// serveCommand is sluice serve.
+type serveCommand struct{}
+
+// Run serves from the environment until it is told to stop.
+func (serveCommand) Run(ctx context.Context, p program) error {
+	hangups := make(chan os.Signal, 1) // one is enough: who sends two while one waits wants the newest content twice
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	c, err := loadConfiguration(p.environ)
+	if err != nil {
+		return err
+	}
+	log := openLog(c.settings, p.stdout)
+	defer closeLog(log)
+	announce(log.Logger(), c)
+	process, err := open(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	w := newWatch(c, log.Logger(), process.reload)
+	process.checks = append(process.checks, admin.Check{Name: "teams", State: w.state})
+	// Teams that are changed while the process stops are still heard: requests are still taken.
+	watching, enough := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { w.run(watching, hangups) })
+	defer running.Wait()
+	defer enough()
+	return process.serve(ctx)
+}
+
+// reload puts new teams and a new key in force together with the next request.
+func (p *process) reload(teams *policy.Teams, key gateway.Secret) {
+	p.gateway.SetTeams(teams)
+	p.gateway.SetUpstreamKey(key)
+}
+
+// gatewayConfig is what of the settings is the gateway's.
+func (c configuration) gatewayConfig() gateway.Config {
+	paths := make([]string, len(c.ForwardPaths))
+	for i, path := range c.ForwardPaths {
+		paths[i] = string(path)
+	}
+	return gateway.Config{
+		UpstreamURL:    c.UpstreamURL,
+		HeaderPrefix:   c.HeaderPrefix,
+		Workspace:      c.Workspace,
+		DataInspection: c.DataInspection,
+		ForwardPaths:   paths,
+		MaxBody:        int64(c.MaxBody),
+		BodyBudget:     int64(c.BodyBudget),
+		ConnectTimeout: c.ConnectTimeout,
+		HeaderTimeout:  c.HeaderTimeout,
+		IdleTimeout:    c.IdleTimeout,
+		WriteTimeout:   c.WriteTimeout,
+		TaskTTL:        c.TaskTTL,
+		TaskZone:       c.TaskTimezone,
+		Families: policy.Families{
+			SyncImage: c.SyncImageModels, EditImage: c.EditImageModels,
+			Thinking: c.ThinkingModels, Vision: c.VisionModels, Reasoning: c.ReasoningModels,
+		},
+	}
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/gateway"
+	"sluice/policy"
+)
+
+// otherTeams is someTeams after a change.
+var otherTeams = strings.ReplaceAll(someTeams, "search", "ads")
+
+// watched is a watch that runs in a bubble of synctest, with what it did.
+type watched struct {
+	*watch
+	teams   *policy.Teams  // last applied; nil before the first
+	key     gateway.Secret // last applied
+	applied int
+	log     bytes.Buffer
+	hangups chan os.Signal
+	stop    context.CancelFunc
+	ended   chan struct{}
+}
+
+// watchFiles starts a watch of a teams file, and of a key file where there is one, that are in force already.
+func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
+	t.Helper()
+	c := configuration{settings: settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond}}
+	c.first = lookAt(teamsPath, keyPath)
+	w := &watched{hangups: make(chan os.Signal, 1), ended: make(chan struct{})}
+	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(teams *policy.Teams, key gateway.Secret) {
+		w.teams, w.key = teams, key
+		w.applied++
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	w.stop = stop
+	go func() {
+		defer close(w.ended)
+		w.run(ctx, w.hangups)
+	}()
+	return w
+}
+
+// aSecond lets a second pass, within which a change must be in force.
+func aSecond() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// end stops the watch; a bubble must not leave goroutines.
+func (w *watched) end() {
+	w.stop()
+	<-w.ended
+}
+
+func (w *watched) logged(text string) int { return strings.Count(w.log.String(), text) }
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnUnchangedFileIsLeftAlone(t *testing.T) {
+	path := write(t, someTeams)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		aSecond()
+		must(t, os.Chtimes(path, time.Now(), time.Now()))
+		aSecond()
+		if w.applied != 0 || w.log.Len() > 0 {
+			t.Errorf("applied %d times, logged %q", w.applied, w.log.String())
+		}
+	})
+}
+
+func TestF_D4_AChangeIsInForceWithinASecond(t *testing.T) {
+	path := write(t, someTeams)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		put(t, path, otherTeams)
+		aSecond()
+		if w.teams == nil || w.teams.Team("search") != nil || w.teams.Team("ads") == nil {
+			t.Errorf("the removed team is still there; logged %q", w.log.String())
+		}
+	})
+}
+
+func TestF_D2_AFaultyFileChangesNothingAndIsToldOfOnce(t *testing.T) {
+	path := write(t, someTeams)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		for _, faulty := range []string{"", someTeams[:len(someTeams)/2], someTeams + "colour: red\n", "teams: [", "\x00"} {
+			w.log.Reset()
+			put(t, path, faulty)
+			for range 10 {
+				aSecond()
+			}
+			if w.applied != 0 || w.state() == nil || w.logged("refused") != 1 {
+				t.Errorf("%q: applied %d times, state %v, logged\n%s", faulty, w.applied, w.state(), w.log.String())
+			}
+		}
+		if n := w.faulty.Load(); n != 5 || !strings.Contains(w.state().Error(), "5 refused") {
+			t.Errorf("%d faulty files counted, state %v, want 5", n, w.state())
+		}
+		put(t, path, someTeams)
+		aSecond()
+		if w.applied != 1 || w.state() != nil {
+			t.Errorf("mended: applied %d times, state %v", w.applied, w.state())
+		}
+	})
+}
+
+func TestF_D2_AFileThatIsGoneKeepsTheTeams(t *testing.T) {
+	path := write(t, someTeams)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		must(t, os.Remove(path))
+		aSecond()
+		if w.applied != 0 || w.state() == nil || strings.Contains(w.state().Error(), path) {
+			t.Errorf("applied %d times, state %v", w.applied, w.state())
+		}
+	})
+}
+
+func TestF_D2_AFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
+	path := write(t, someTeams)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		two := otherTeams + strings.ReplaceAll(strings.TrimPrefix(strings.ReplaceAll(someTeams, "7f3", "8f3"), "teams:\n"), "9f8", "1f8")
+		put(t, path, otherTeams) // valid, and half of what is meant
+		time.Sleep(500*time.Millisecond + settle/2)
+		put(t, path, two)
+		aSecond()
+		if w.applied != 1 || len(w.teams.List) != 2 {
+			t.Errorf("applied %d times, want once with both teams; logged %q", w.applied, w.log.String())
+		}
+	})
+}
+
+func TestF_D8_ReplacedFilesAreSeen(t *testing.T) {
+	for about, replace := range map[string]func(t *testing.T, path, content string){
+		"written in place": put,
+		"renamed over": func(t *testing.T, path, content string) {
+			put(t, path+".new", content)
+			must(t, os.Rename(path+".new", path))
+		},
+		"removed and written": func(t *testing.T, path, content string) {
+			must(t, os.Remove(path))
+			put(t, path, content)
+		},
+		"a symbolic link put in its place": func(t *testing.T, path, content string) {
+			must(t, os.Remove(path))
+			must(t, os.Symlink(write(t, content), path))
+		},
+	} {
+		path := write(t, someTeams)
+		synctest.Test(t, func(t *testing.T) {
+			w := watchFiles(t, path, "")
+			defer w.end()
+			replace(t, path, otherTeams)
+			aSecond()
+			if w.applied != 1 || w.teams.Team("ads") == nil {
+				t.Errorf("%s: applied %d times, logged %q", about, w.applied, w.log.String())
+			}
+		})
+	}
+}
+
+// TestF_D8_AMountedDirectoryIsSwapped does what Kubernetes does to a mounted ConfigMap: the file is a link through
+// ..data, which is itself a link that is renamed over.
+func TestF_D8_AMountedDirectoryIsSwapped(t *testing.T) {
+	dir := t.TempDir()
+	for version, content := range map[string]string{"..1": someTeams, "..2": otherTeams} {
+		must(t, os.Mkdir(filepath.Join(dir, version), 0o700))
+		put(t, filepath.Join(dir, version, "teams.yaml"), content)
+	}
+	must(t, os.Symlink("..1", filepath.Join(dir, "..data")))
+	must(t, os.Symlink("..data/teams.yaml", filepath.Join(dir, "teams.yaml")))
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, filepath.Join(dir, "teams.yaml"), "")
+		defer w.end()
+		must(t, os.Symlink("..2", filepath.Join(dir, "..tmp")))
+		must(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
+		aSecond()
+		if w.applied != 1 || w.teams.Team("ads") == nil {
+			t.Errorf("applied %d times, logged %q", w.applied, w.log.String())
+		}
+	})
+}
+
+func TestH23_ANewUpstreamKeyIsTakenOver(t *testing.T) {
+	path, key := write(t, someTeams), write(t, "sk-first\n")
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, key)
+		defer w.end()
+		put(t, key, "sk-second\n")
+		aSecond()
+		if w.key != "sk-second" {
+			t.Errorf("the key in force is %q", w.key.Reveal())
+		}
+		for about, content := range map[string]string{"empty": "", "two lines": "a\nb\n", "a team's": "test"} {
+			put(t, key, content)
+			aSecond()
+			if w.key != "sk-second" || w.state() == nil {
+				t.Errorf("%s: the key in force is %q, state %v", about, w.key.Reveal(), w.state())
+			}
+		}
+		if strings.Contains(w.log.String(), "sk-") {
+			t.Errorf("a key shows in %s", w.log.String())
+		}
+	})
+}
+
+func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
+	path := write(t, someTeams)
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		put(t, path, "teams: [")
+		aSecond()
+		for range 2 {
+			w.hangups <- os.Interrupt
+			time.Sleep(2 * settle)
+			synctest.Wait()
+		}
+		if w.logged("refused") != 3 {
+			t.Errorf("logged\n%s\nwant the fault once by itself and once for each signal", w.log.String())
+		}
+		put(t, path, otherTeams)
+		w.hangups <- os.Interrupt
+		time.Sleep(2 * settle)
+		synctest.Wait()
+		if w.applied != 1 {
+			t.Errorf("applied %d times, want once and at once", w.applied)
+		}
+	})
+}
