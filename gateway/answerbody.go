@@ -1,47 +1,55 @@
 package gateway
 
 import (
-	"context"
-	"errors"
 	"io"
+	"net/http"
 	"time"
 )
-
-// answerBody is an answer's body on its way to a client: read with a bound on silence, and drained when the client is
-// gone, because the usage stands at the end and is owed either way.
-type answerBody struct {
-	io.ReadCloser
-	exchange *exchange
-	call     *call
-	timer    *time.Timer
-	ended    bool // EOF or an error was read
-}
 
 const (
 	drainBytes = 8 << 20
 	drainTime  = 30 * time.Second
 )
 
+// answerBody is an answer's body on its way to a client: read with a bound on silence, and drained when the client is
+// gone, because the usage stands at the end and is owed either way.
+type answerBody struct {
+	io.ReadCloser
+	conn     *conn
+	call     *call
+	gateway  *Gateway
+	reusable bool      // upstream keeps the connection open behind this answer
+	ended    bool      // EOF or an error was read
+	whole    bool      // EOF was read
+	closed   bool      // the connection is not ours any more
+	limit    time.Time // the end of draining; zero before it began
+}
+
 func (b *answerBody) Read(p []byte) (int, error) {
-	g := b.exchange.gateway
-	b.arm(g.IdleTimeout)
-	before := g.Now()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	before := b.gateway.Now()
+	b.extendDeadline()
 	n, err := b.ReadCloser.Read(p)
-	b.call.waited += g.Now().Sub(before)
+	b.call.waited += b.gateway.Now().Sub(before)
 	if err != nil {
-		b.ended = true
-		b.timer.Stop()
+		b.ended, b.whole = true, err == io.EOF
 		err = b.explain(err)
 	}
 	return n, err
 }
 
-func (b *answerBody) arm(bound time.Duration) {
-	if b.timer == nil {
-		b.timer = time.AfterFunc(bound, func() { b.exchange.cancel(errSilence) })
+// extendDeadline bounds the silence before the next bytes. Bytes that are here already need no deadline.
+func (b *answerBody) extendDeadline() {
+	if b.conn.in.Buffered() > 0 {
 		return
 	}
-	b.timer.Reset(bound)
+	deadline := time.Now().Add(b.gateway.IdleTimeout)
+	if !b.limit.IsZero() && deadline.After(b.limit) {
+		deadline = b.limit
+	}
+	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
 }
 
 func (b *answerBody) explain(err error) error {
@@ -49,35 +57,28 @@ func (b *answerBody) explain(err error) error {
 		return err
 	}
 	row := refuseAnswer
-	if errors.Is(context.Cause(b.exchange.ctx), errSilence) {
-		row, err = refuseSilent, errSilence
+	if isTimeout(err) {
+		row = refuseSilent
 	}
 	b.call.Refusal = row.name // for the log, where the header has left already
 	return refuse(row).because(err)
 }
 
-// abandon frees the connection of an answer that is not wanted.
-func (b *answerBody) abandon() {
-	b.exchange.stop()
-	b.ended = true
-	_ = b.Close() // it was cut on purpose
-}
-
-// Close drains what is left, within bounds, and frees the connection.
+// Close drains what is left, within bounds, and lets the connection go.
 func (b *answerBody) Close() error {
 	if !b.ended {
-		b.drain()
+		b.limit = time.Now().Add(drainTime)
+		_, _ = io.CopyN(io.Discard, b, drainBytes)
 	}
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-	err := b.ReadCloser.Close()
-	b.exchange.stop()
-	return err
+	b.abandon()
+	return nil
 }
 
-func (b *answerBody) drain() {
-	stop := time.AfterFunc(drainTime, b.exchange.stop)
-	defer stop.Stop()
-	_, _ = io.CopyN(io.Discard, b, drainBytes)
+// abandon lets the connection go without reading what is left.
+func (b *answerBody) abandon() {
+	if b.closed {
+		return
+	}
+	b.closed, b.ended = true, true
+	b.conn.finish(b.whole && b.reusable)
 }

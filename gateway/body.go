@@ -136,7 +136,6 @@ func (u *upload) explain(err error, have int) error {
 	}
 }
 
-
 func refuseTooLarge(limit int64) error {
 	return refuse(refuseLarge).say("The body is larger than the %d bytes that one request may have.", limit)
 }

@@ -32,7 +32,9 @@ type call struct {
 // callKey is the one context key of the program. The ReverseProxy hands its hooks nothing but the request.
 type callKey struct{}
 
-func (c *call) attach(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
+func (c *call) attach(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
 
 func callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)

@@ -43,10 +43,10 @@ type Config struct {
 
 // Deps are the parts a Gateway works with. All are required.
 type Deps struct {
-	Now         func() time.Time             // the clock for times and durations; time.Now outside tests
-	Teams       *policy.Teams                // the teams to start with; SetTeams replaces them
-	UpstreamKey Secret                       // the key to start with; SetUpstreamKey replaces it
-	Claims      *cache.Claims                // whose task is whose
+	Now         func() time.Time              // the clock for times and durations; time.Now outside tests
+	Teams       *policy.Teams                 // the teams to start with; SetTeams replaces them
+	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
+	Claims      *cache.Claims                 // whose task is whose
 	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
-	Logger      *slog.Logger                 // for what happens outside requests, and for the inside of errors
+	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
 }

@@ -1,25 +1,48 @@
 package gateway
 
 import (
-	"context"
-	"crypto/tls"
+	"bufio"
+	"errors"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// conn is a connection to upstream that counts what was written on it. The count answers the one question on which
-// re-sending hangs: has a byte of this request left? net/http's own hook (WroteHeaders) also fires when the header went
-// into a buffer of a dead connection.
+const (
+	// inlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer.
+	inlineBody = 64 << 10
+	// longestHeader bounds an answer's header in bytes.
+	longestHeader = 64 << 10
+	// readBuffer is what a connection reads at once.
+	readBuffer = 8 << 10
+)
+
+var errLongHeader = errors.New("upstream's answer has a header over the bound")
+
+// conn is a connection to upstream, used by one exchange at a time. The goroutine that makes the request also writes
+// and reads: net/http's Transport has two goroutines for each connection, and handing over to them costs more than the
+// rest of the proxy's work. It counts what it writes, which answers the one question on which re-sending hangs: has a
+// byte of this request left?
 type conn struct {
 	net.Conn
-	written atomic.Int64
-	stall   time.Duration // the longest that one write may wait for upstream to read
+	pool    *pool
+	raw     syscall.RawConn // below TLS, to look whether upstream has closed
+	in      *bufio.Reader
+	head    []byte       // the outgoing header, with the body where it is small; reused
+	written atomic.Int64 // bytes of the request that runs
+	busy    atomic.Bool  // a large body is still being written
+	left    int64        // bytes that may still be read; math.MaxInt64 inside bodies
+	used    bool         // it has carried an exchange
+	idle    time.Time    // since when it waits in the pool
 }
 
+// Write counts. A write that upstream does not take for the bound of silence fails.
 func (c *conn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
+	if err := c.SetWriteDeadline(time.Now().Add(c.pool.stall)); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Write(p)
@@ -27,42 +50,69 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// newTransport speaks HTTP/1.1 to upstream over counted connections. It follows no proxy from the environment, which
-// would be handed the key, and never asks for compression, which would hide usage.
-func newTransport(config *Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: config.ConnectTimeout}
-	count := func(c net.Conn, err error) (net.Conn, error) {
-		if err != nil {
-			return nil, err
-		}
-		return &conn{Conn: c, stall: config.IdleTimeout}, nil
+func (c *conn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errLongHeader
 	}
-	// The count lies above TLS, so that a handshake is not taken for a request.
-	secure := &tls.Dialer{NetDialer: dialer, Config: &tls.Config{MinVersion: tls.VersionTLS12}}
-	return &http.Transport{
-		Proxy: nil,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return count(dialer.DialContext(ctx, network, address))
-		},
-		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout) // the handshake's time included
-			defer cancel()
-			return count(secure.DialContext(ctx, network, address))
-		},
-		DisableCompression:     true,
-		MaxIdleConns:           0, // no bound over all hosts: there is one host
-		MaxIdleConnsPerHost:    512,
-		IdleConnTimeout:        30 * time.Second, // shorter than load balancers keep them, so that few are dead when used
-		ResponseHeaderTimeout:  config.HeaderTimeout,
-		MaxResponseHeaderBytes: 64 << 10,
-		WriteBufferSize:        8 << 10,
-		ReadBufferSize:         8 << 10,
-		Protocols:              http1(),
+	n, err := c.Conn.Read(p)
+	c.left -= int64(n)
+	return n, err
+}
+
+// send writes a request. A small one leaves in one write; the body of a large one is written beside the reading of the
+// answer, because upstream may refuse it before it has read it all.
+func (c *conn) send(out *http.Request, body []byte) error {
+	c.written.Store(0)
+	c.head = appendHead(c.head[:0], out, len(body))
+	if len(body) <= inlineBody {
+		c.head = append(c.head, body...)
+		_, err := c.Write(c.head)
+		return err
+	}
+	if _, err := c.Write(c.head); err != nil {
+		return err
+	}
+	c.busy.Store(true)
+	go func() {
+		if _, err := c.Write(body); err == nil {
+			c.busy.Store(false) // after an error it stays busy and is not used again; the reading side explains it
+		}
+	}()
+	return nil
+}
+
+// receive reads an answer's header. Upstream's informational answers are dropped, however many they are, within the
+// one bound in time.
+func (c *conn) receive(out *http.Request, bound time.Duration) (*http.Response, error) {
+	if err := c.SetReadDeadline(time.Now().Add(bound)); err != nil {
+		return nil, err
+	}
+	for {
+		c.left = longestHeader
+		answer, err := http.ReadResponse(c.in, out)
+		if err != nil {
+			return nil, unexpectedEOF(err)
+		}
+		if answer.StatusCode >= http.StatusOK || answer.StatusCode == http.StatusSwitchingProtocols {
+			c.left = math.MaxInt64
+			return answer, nil
+		}
 	}
 }
 
-func http1() *http.Protocols {
-	p := new(http.Protocols)
-	p.SetHTTP1(true)
-	return p
+// unexpectedEOF tells an answer that did not come from one that ended.
+func unexpectedEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// finish ends an exchange: the connection waits for the next one if both sides are at the end of theirs.
+func (c *conn) finish(whole bool) {
+	if whole && !c.busy.Load() && c.in.Buffered() == 0 {
+		c.pool.put(c)
+		return
+	}
+	_ = c.Close() // nothing more is to be said on it
 }

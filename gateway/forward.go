@@ -32,9 +32,7 @@ func newProxy(g *Gateway) *httputil.ReverseProxy {
 func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 	c := callOf(pr.In.Context())
 	pr.Out.Header = g.outbound(c)
-	pr.Out.Body = bodyReader(c.body)
-	pr.Out.ContentLength = int64(len(c.body))
-	pr.Out.Host = ""
+	pr.Out.Body = nil // the call has it
 }
 
 // target is the address at upstream. It is made from the route, never from the client's path; only a forwarded path's

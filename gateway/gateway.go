@@ -88,4 +88,4 @@ func (g *Gateway) BeginDrain() { g.draining.Store(true) }
 func (g *Gateway) BeginStop() { g.stopping.Store(true) }
 
 // Close frees the idle connections to upstream. Requests that run are not touched.
-func (g *Gateway) Close() { g.upstream.transport.CloseIdleConnections() }
+func (g *Gateway) Close() { g.upstream.pool.close() }

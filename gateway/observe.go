@@ -63,7 +63,7 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	}
 	c.taken.release()
 	c.Duration = g.Now().Sub(c.start)
-	c.Overhead = max(c.Duration-c.waited, 0)
+	c.Overhead = max(c.Duration-c.waited-w.writing, 0)
 	if w.failed != nil || r.Context().Err() != nil {
 		c.Status = statusClientGone
 	}

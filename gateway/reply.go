@@ -17,6 +17,10 @@ type reply struct {
 	closes  bool  // the connection ends with this answer
 	wrote   bool  // the header has left
 	failed  error // the first write that failed; the client is gone or does not read
+
+	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
+	// stream from a goroutine of its own while the call reads the answer.
+	writing time.Duration
 }
 
 func newReply(g *Gateway, w http.ResponseWriter, c *call) *reply {
@@ -66,7 +70,7 @@ func (w *reply) Write(p []byte) (int, error) {
 	w.extendDeadline()
 	before := w.gateway.Now()
 	n, err := w.ResponseWriter.Write(p)
-	w.call.waited += w.gateway.Now().Sub(before)
+	w.writing += w.gateway.Now().Sub(before)
 	w.call.BytesOut += int64(n)
 	w.note(err)
 	return n, err
@@ -76,7 +80,7 @@ func (w *reply) Write(p []byte) (int, error) {
 func (w *reply) FlushError() error {
 	before := w.gateway.Now()
 	err := w.control.Flush()
-	w.call.waited += w.gateway.Now().Sub(before)
+	w.writing += w.gateway.Now().Sub(before)
 	w.note(err)
 	return err
 }

@@ -22,11 +22,6 @@ type syncUsage struct {
 	Count  int `json:"image_count"`
 }
 
-// imageOutput is the output of a synchronous image answer.
-type imageOutput struct {
-	Choices []choice `json:"choices"`
-}
-
 // imageChoice wraps an image's parts as a choice.
 func imageChoice(finish *string, parts ...part) choice {
 	return choice{Message: message{Content: parts, Role: "assistant"}, Finish: finish}
@@ -67,7 +62,7 @@ func (s *Simulator) serveSyncImage(c *call) (answer, error) {
 	}
 	easel := s.easel(c, ask.prompt, sz)
 	n := parameters.integer("n", 1)
-	var out imageOutput
+	var out messageOutput
 	for i := range n {
 		out.Choices = append(out.Choices, imageChoice(&finishStop, part{Image: easel.address(i, c.now)}))
 	}

@@ -118,7 +118,7 @@ func (s *Simulator) serveInterleaved(c *call) (answer, error) {
 	st := s.newStory(c)
 	a := answer{work: true, model: c.model, cost: cost{images: int64(len(st.paragraphs))}}
 	if !c.sse {
-		a.doc = &reply{Output: imageOutput{[]choice{imageChoice(&finishStop, st.parts()...)}}, Usage: st.total(), RequestID: c.id}
+		a.doc = &reply{Output: messageOutput{[]choice{imageChoice(&finishStop, st.parts()...)}}, Usage: st.total(), RequestID: c.id}
 		return a, nil
 	}
 	a.frames = s.storyFrames(c, st, nil)

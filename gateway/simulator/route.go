@@ -107,7 +107,7 @@ func (s *Simulator) work(c *call) (answer, error) {
 	if f.Redirect != "" || f.Upgrade {
 		return answer{}, nil
 	}
-	refused := f.Error != nil && f.After == 0
+	refused := f.Error != nil && (f.After == 0 || !c.streams())
 	if refused && !f.Error.Executed {
 		return answer{}, f.Error.refusal()
 	}
@@ -118,7 +118,7 @@ func (s *Simulator) work(c *call) (answer, error) {
 	if a.work {
 		s.records.setExecuted(c.rec)
 	}
-	if refused {
+	if refused || f.Error != nil && a.frames == nil {
 		s.bill.add(a.model, a.cost)
 		if a.ended != nil {
 			a.ended()

@@ -30,11 +30,15 @@ type choice struct {
 	Logprobs *logprobs `json:"logprobs,omitempty"`
 }
 
-// textOutput is the output of either result format.
+// messageOutput is the output of result_format message.
+type messageOutput struct {
+	Choices []choice `json:"choices"`
+}
+
+// textOutput is the output of result_format text.
 type textOutput struct {
-	Choices []choice `json:"choices,omitempty"`
-	Finish  *string  `json:"finish_reason,omitempty"`
-	Text    *string  `json:"text,omitempty"`
+	Finish *string `json:"finish_reason"`
+	Text   string  `json:"text"`
 }
 
 // chat is one chat answer in the making.
@@ -113,20 +117,22 @@ func (ch *chat) frames(steps int) iter.Seq[frame] {
 // reply is the answer's steps from..to-1 on the wire, with the usage up to
 // there.
 func (ch *chat) reply(from, to int, last bool) reply {
-	var out textOutput
+	r := reply{Usage: ch.usage(to), RequestID: ch.c.id}
+	if ch.textFormat { // tells the first alternative only
+		_, said := fold(ch.scripts[0].window(from, to))
+		r.Output = textOutput{Finish: ch.finish(ch.scripts[0], to), Text: said.content}
+		return r
+	}
+	var out messageOutput
 	for i, sc := range ch.scripts {
 		out.Choices = append(out.Choices, ch.choice(i, sc, from, to, last))
 	}
-	if ch.textFormat {
-		first := out.Choices[0].Message.(message).Content.(string)
-		out = textOutput{Finish: out.Choices[0].Finish, Text: &first}
-	}
-	return reply{Output: out, Usage: ch.usage(to), RequestID: ch.c.id}
+	r.Output = out
+	return r
 }
 
 func (ch *chat) choice(i int, sc script, from, to int, last bool) choice {
-	n := len(sc.steps)
-	m, said := fold(sc.steps[min(from, n):min(to, n)])
+	m, said := fold(sc.window(from, to))
 	if ch.parameters.flag("enable_thinking") {
 		m.Reasoning = &said.thinking
 	}
@@ -175,6 +181,12 @@ func (s *Simulator) unfinished() *string {
 	}
 	null := "null"
 	return &null
+}
+
+// window is the part of the steps from..to-1 that there are.
+func (sc script) window(from, to int) []step {
+	n := len(sc.steps)
+	return sc.steps[min(from, n):min(to, n)]
 }
 
 // fold joins steps to one message.

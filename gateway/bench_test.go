@@ -1,0 +1,350 @@
+package gateway_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/gateway"
+	"sluice/policy"
+	"sluice/telemetry"
+)
+
+// The benchmarks put the gateway beside a bare ReverseProxy on a tuned Transport. Each of the two, and upstream, is a
+// process of its own with a core of its own; rounds alternate, so that a machine whose speed drifts gives a fair ratio.
+
+const (
+	benchRole     = "BENCH_ROLE"
+	benchUpstream = "BENCH_UPSTREAM"
+	benchProfile  = "BENCH_PROFILE" // CPU profiles go to this path with .bare and .gateway behind it
+	benchKey      = "slk_bench0000000_0000000000000000000000000000000000000000000"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(benchRole); role != "" {
+		os.Exit(playRole(role))
+	}
+	os.Exit(m.Run())
+}
+
+// playRole is the life of a child: it serves until its standard input is closed.
+func playRole(role string) int {
+	var handler http.Handler
+	switch role {
+	case "upstream":
+		handler = http.HandlerFunc(benchAnswer)
+	case "bare":
+		handler = bareProxy()
+	case "gateway":
+		handler = benchGateway()
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 1
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/stats", benchStats)
+	statsListener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 1
+	}
+	server := gateway.NewServer(handler, slog.New(slog.DiscardHandler))
+	go func() { _ = server.Serve(listener) }()
+	go func() { _ = (&http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}).Serve(statsListener) }()
+	if path := os.Getenv(benchProfile); path != "" && role != "upstream" {
+		if f, err := os.Create(path + "." + role); err == nil && pprof.StartCPUProfile(f) == nil {
+			defer pprof.StopCPUProfile()
+		}
+	}
+	fmt.Println(listener.Addr(), statsListener.Addr())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// benchStats tells the process's CPU time in µs, its allocations and its live heap in bytes.
+func benchStats(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Has("gc") {
+		runtime.GC()
+	}
+	var use syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use)
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	cpu := use.Utime.Sec*1e6 + use.Utime.Usec + use.Stime.Sec*1e6 + use.Stime.Usec
+	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc)
+}
+
+// benchAnswer answers 1 KB of JSON, or a stream of 50 frames where one is asked for.
+func benchAnswer(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	if !strings.EqualFold(r.Header.Get("X-Service-Sse"), "enable") {
+		w.Header()["Content-Type"] = []string{"application/json"}
+		w.Header()["X-Request-Id"] = []string{"7f3c"}
+		_, _ = w.Write(benchJSON)
+		return
+	}
+	w.Header()["Content-Type"] = []string{"text/event-stream;charset=UTF-8"}
+	flusher := w.(http.Flusher)
+	for i := 1; i <= 50; i++ {
+		_, _ = fmt.Fprintf(w, benchFrame, i, i, 20+i)
+		flusher.Flush()
+	}
+}
+
+var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
+
+const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
+
+func bareProxy() http.Handler {
+	base := benchBase()
+	config := settings()
+	return &httputil.ReverseProxy{
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.SetURL(&url.URL{Scheme: base.Scheme, Host: base.Host})
+			pr.Out.Header.Set("Authorization", "Bearer upstream")
+		},
+		Transport: &http.Transport{
+			DisableCompression: true, MaxIdleConnsPerHost: 512, IdleConnTimeout: 30 * time.Second,
+			ResponseHeaderTimeout: config.HeaderTimeout, WriteBufferSize: 8 << 10, ReadBufferSize: 8 << 10,
+		},
+		BufferPool: gateway.NewBufferPool(),
+	}
+}
+
+func benchGateway() http.Handler {
+	teams, err := policy.ParseTeams([]byte(fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))))
+	if err != nil {
+		panic(err)
+	}
+	config := settings()
+	config.UpstreamURL = benchBase()
+	log := telemetry.NewLog(telemetry.LogConfig{Writer: io.Discard, Now: time.Now})
+	return gateway.New(config, gateway.Deps{
+		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: cache.NewClaims(config.TaskTTL, time.Now),
+		Record: log.Write, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+func benchBase() *url.URL {
+	base, err := url.Parse("http://" + os.Getenv(benchUpstream) + "/api/v1")
+	if err != nil {
+		panic(err)
+	}
+	return base
+}
+
+// child is a process that plays a role.
+type child struct {
+	testing.TB
+	address, stats string
+}
+
+func startChild(b testing.TB, role, upstream string, procs int) *child {
+	b.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), benchRole+"="+role, benchUpstream+"="+upstream, "GOMAXPROCS="+strconv.Itoa(procs), "GOGC=200")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	c := &child{TB: b}
+	if _, err := fmt.Fscan(out, &c.address, &c.stats); err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+type stats struct{ cpu, mallocs, heap float64 }
+
+func (c *child) read(query string) stats {
+	c.Helper()
+	resp, err := http.Get("http://" + c.stats + "/stats" + query)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var s stats
+	if _, err := fmt.Fscan(resp.Body, &s.cpu, &s.mallocs, &s.heap); err != nil {
+		c.Fatal(err)
+	}
+	return s
+}
+
+// BenchmarkBesideBare reports, for the gateway and a bare ReverseProxy in the same run, requests per second on one core
+// each, CPU time and allocations per request, and the ratio of the gateway's requests per second to the bare proxy's.
+func BenchmarkBesideBare(b *testing.B) {
+	upstream := startChild(b, "upstream", "", 2)
+	bare := startChild(b, "bare", upstream.address, 1)
+	gate := startChild(b, "gateway", upstream.address, 1)
+	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
+	for _, tt := range []struct {
+		name, path, body string
+		headers          string
+		clients, chunk   int
+	}{
+		{"json-1KB", textPath, padded(1024), "", 32, 2000},
+		{"sse-50-frames", textPath, padded(1024), "X-Service-SSE: enable\r\n", 16, 200},
+		{"body-13MB", multimodalPath, large, "", 4, 8},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
+			compare(b, bare, gate, request, tt.clients, tt.chunk)
+		})
+	}
+}
+
+func padded(size int) string {
+	body := `{"model":"llm-max","input":{"messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"%s"}]},"parameters":{"result_format":"message","temperature":0.7,"max_tokens":512}}`
+	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
+}
+
+// compare sends b.N requests to each of the two, in alternating rounds.
+func compare(b *testing.B, bare, gate *child, request []byte, clients, chunk int) {
+	type side struct {
+		*child
+		conns  []*benchConn
+		took   time.Duration
+		before stats
+	}
+	sides := []*side{{child: bare}, {child: gate}}
+	for _, s := range sides {
+		s.conns = dialAll(b, s.address, clients)
+		drive(b, s.conns, request, min(chunk, 500)) // warm connections, pools and the scheduler
+		s.before = s.read("")
+	}
+	b.ResetTimer()
+	for done := 0; done < b.N; done += chunk {
+		for _, s := range sides {
+			start := time.Now()
+			drive(b, s.conns, request, min(chunk, b.N-done))
+			s.took += time.Since(start)
+		}
+	}
+	b.StopTimer()
+	n := float64(b.N)
+	for i, name := range []string{"bare", "gateway"} {
+		s := sides[i]
+		after := s.read("")
+		b.ReportMetric(n/s.took.Seconds(), name+"-req/s")
+		b.ReportMetric((after.cpu-s.before.cpu)/n, name+"-cpu-µs/req")
+		b.ReportMetric((after.mallocs-s.before.mallocs)/n, name+"-allocs/req")
+	}
+	b.ReportMetric(sides[0].took.Seconds()/sides[1].took.Seconds(), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// benchConn is a client connection that costs little beside what is measured.
+type benchConn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func dialAll(b *testing.B, address string, n int) []*benchConn {
+	b.Helper()
+	conns := make([]*benchConn, n)
+	for i := range conns {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = conn.Close() })
+		conns[i] = &benchConn{conn, bufio.NewReaderSize(conn, 64<<10)}
+	}
+	return conns
+}
+
+// drive sends n requests over the connections, each as fast as it answers.
+func drive(b *testing.B, conns []*benchConn, request []byte, n int) {
+	var wg sync.WaitGroup
+	for i, conn := range conns {
+		share := n / len(conns)
+		if i < n%len(conns) {
+			share++
+		}
+		wg.Go(func() {
+			for range share {
+				if err := conn.exchange(request); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// exchange reads an answer without building one: status line, headers, and a body framed by length or by chunks.
+func (c *benchConn) exchange(request []byte) error {
+	if _, err := c.Write(request); err != nil {
+		return err
+	}
+	length, status := -1, ""
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if status == "" {
+			status = string(line)
+		}
+		if len(line) <= 2 {
+			break
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			length, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
+		}
+	}
+	if !strings.HasPrefix(status, "HTTP/1.1 200") {
+		return fmt.Errorf("answered %q", status)
+	}
+	if length >= 0 {
+		_, err := c.in.Discard(length)
+		return err
+	}
+	return c.chunks()
+}
+
+func (c *benchConn) chunks() error {
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 64)
+		if err != nil {
+			return err
+		}
+		if _, err := c.in.Discard(int(size) + 2); err != nil {
+			return err
+		}
+		if size == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,6 @@
+package gateway
+
+// What the tests of behaviour need of the inside.
+var (
+	NewBufferPool = newBufferPool
+)
