@@ -1,0 +1,325 @@
+package simulator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// Paths of the service.
+const (
+	textPath       = "/api/v1/services/aigc/text-generation/generation"
+	multimodalPath = "/api/v1/services/aigc/multimodal-generation/generation"
+	imagePath      = "/api/v1/services/aigc/image-generation/generation"
+	olderPath      = "/api/v1/services/aigc/text2image/image-synthesis"
+	olderEditPath  = "/api/v1/services/aigc/image2image/image-synthesis"
+	tasksPath      = "/api/v1/tasks"
+)
+
+// start is when the clock of every test begins.
+var start = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
+
+// rig is a service behind a real socket with its clock and a client.
+type rig struct {
+	*Simulator
+	t      *testing.T
+	clock  *Clock
+	server *httptest.Server
+	client *http.Client
+}
+
+// newRig starts a service on a fake clock with the key "k".
+func newRig(t *testing.T, cfg Config) *rig {
+	t.Helper()
+	clock := NewClock(start)
+	if cfg.Now == nil {
+		cfg.Now = clock.Now
+	}
+	if cfg.Keys == nil {
+		cfg.Keys = []string{"k"}
+	}
+	s := New(cfg)
+	transport := &http.Transport{DisableCompression: true}
+	r := &rig{Simulator: s, t: t, clock: clock, server: httptest.NewServer(s), client: &http.Client{
+		Transport: transport, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		r.Release()
+		r.server.Close()
+	})
+	return r
+}
+
+// request makes a request with the key and pairs of header names and values.
+func (r *rig) request(method, path, body string, header ...string) *http.Request {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer k")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return req
+}
+
+// got is a whole answer.
+type got struct {
+	status int
+	header http.Header
+	body   string
+	err    error // of reading the body
+}
+
+// do sends a request and reads the whole answer.
+func (r *rig) do(method, path, body string, header ...string) got {
+	r.t.Helper()
+	resp, err := r.client.Do(r.request(method, path, body, header...))
+	if err != nil {
+		return got{err: err}
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return got{resp.StatusCode, resp.Header, string(b), err}
+}
+
+func (r *rig) post(path, body string, header ...string) got {
+	r.t.Helper()
+	return r.do("POST", path, body, header...)
+}
+
+func (r *rig) get(path string, header ...string) got {
+	r.t.Helper()
+	return r.do("GET", path, "", header...)
+}
+
+// object parses the body.
+func (g got) object(t *testing.T) object {
+	t.Helper()
+	if g.err != nil {
+		t.Fatal(g.err)
+	}
+	var o object
+	if err := json.Unmarshal([]byte(g.body), &o); err != nil {
+		t.Fatalf("answer %d is no JSON object: %v\n%s", g.status, err, g.body)
+	}
+	return o
+}
+
+// want fails unless the answer is a refusal with this status and code.
+func (g got) want(t *testing.T, status int, code string) {
+	t.Helper()
+	if g.err != nil {
+		t.Fatal(g.err)
+	}
+	if prefix := fmt.Sprintf(`{"code":%q,"message":`, code); g.status != status || !strings.HasPrefix(g.body, prefix) {
+		t.Errorf("got %d %s, want %d %s…", g.status, g.body, status, prefix)
+	}
+}
+
+// at walks into parsed JSON by member names and indexes; nil is nothing there.
+func at(v any, path ...any) any {
+	if o, ok := v.(object); ok {
+		v = map[string]any(o)
+	}
+	for _, p := range path {
+		switch step := p.(type) {
+		case string:
+			v = asObject(v)[step]
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+// event is one parsed frame.
+type event struct {
+	id, name, status, data string
+}
+
+func (e event) object(t *testing.T) object {
+	t.Helper()
+	return got{body: e.data}.object(t)
+}
+
+// errFrame is a stream that is not in the service's form.
+var errFrame = errors.New("malformed frame")
+
+// readEvent reads one frame, by the letter: every line has its place and its
+// prefix, and an empty line ends it.
+func readEvent(r *bufio.Reader) (event, error) {
+	var values []string
+	for _, prefix := range []string{"id:", "event:", ":HTTP_STATUS/", "data:", ""} {
+		line, err := r.ReadString('\n')
+		if err == io.EOF && line == "" && prefix == "id:" {
+			return event{}, io.EOF
+		}
+		if err != nil {
+			return event{}, fmt.Errorf("%w: %q: %w", errFrame, line, err)
+		}
+		value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix)
+		if !ok || prefix == "" && value != "" || strings.HasPrefix(value, " ") {
+			return event{}, fmt.Errorf("%w: %q where %q belongs", errFrame, line, prefix)
+		}
+		values = append(values, value)
+	}
+	return event{values[0], values[1], values[2], values[3]}, nil
+}
+
+// events parses a whole stream.
+func (g got) events(t *testing.T) []event {
+	t.Helper()
+	if g.err != nil {
+		t.Fatal(g.err)
+	}
+	if ct := g.header.Get("Content-Type"); g.status != 200 || ct != "text/event-stream;charset=UTF-8" {
+		t.Fatalf("answer is no stream: %d %s\n%s", g.status, ct, g.body)
+	}
+	var out []event
+	r := bufio.NewReader(strings.NewReader(g.body))
+	for {
+		e, err := readEvent(r)
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// sse switches a stream on.
+var sse = []string{"X-Service-SSE", "enable"}
+
+// async makes a task.
+var async = []string{"X-Service-Async", "enable"}
+
+// say is a chat request with one user message. Parameters are the inside of
+// that object.
+func say(words, parameters string) string {
+	content, _ := json.Marshal(words)
+	return fmt.Sprintf(`{"model":"llm-plus","input":{"messages":[{"role":"user","content":%s}]},"parameters":{%s}}`, content, parameters)
+}
+
+// edit is an image editing request with one input image.
+func edit(parameters string) string {
+	return fmt.Sprintf(`{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[
+		{"text":"A quiet lake"},{"image":"https://images.example/in.png"}]}]},"parameters":{%s}}`, parameters)
+}
+
+// draw is a synchronous image request.
+func draw(parameters string) string {
+	return fmt.Sprintf(`{"model":"llm-image-plus","input":{"messages":[{"role":"user","content":[
+		{"text":"A quiet lake"}]}]},"parameters":{%s}}`, parameters)
+}
+
+// older is a request to the older image paths.
+func older(parameters string) string {
+	return fmt.Sprintf(`{"model":"gen2.2-t2i","input":{"prompt":"A quiet lake"},"parameters":{%s}}`, parameters)
+}
+
+// createTask creates a task and returns its id.
+func (r *rig) createTask(path, body string) string {
+	r.t.Helper()
+	o := r.post(path, body, async...).object(r.t)
+	id, _ := at(o, "output", "task_id").(string)
+	if id == "" || at(o, "output", "task_status") != "PENDING" {
+		r.t.Fatalf("task not created: %v", o)
+	}
+	return id
+}
+
+// poll queries a task.
+func (r *rig) poll(id string) object {
+	r.t.Helper()
+	g := r.get(tasksPath + "/" + id)
+	if g.status != 200 {
+		r.t.Fatalf("poll: %d %s", g.status, g.body)
+	}
+	return g.object(r.t)
+}
+
+// refusalOf sends a body in process and returns the message of the refusal,
+// empty if there is none.
+func refusalOf(t *testing.T, s *Simulator, path, body string, header ...string) string {
+	t.Helper()
+	w := serveOnce(s, path, body, header...)
+	data := w.Body.Bytes()
+	if _, frame, ok := bytes.Cut(data, []byte("event:error")); ok {
+		_, data, _ = bytes.Cut(frame, []byte("data:"))
+	} else if w.Code == 200 {
+		return ""
+	}
+	var e errorBody
+	if err := json.Unmarshal(data, &e); err != nil || e.Message == "" {
+		t.Fatalf("refusal is no error: %s", w.Body)
+	}
+	return e.Code + " " + e.Message
+}
+
+// verdict is one row of a rule table: a change to a request and the words of
+// its refusal, empty if it is to pass.
+type verdict struct {
+	name, change, refusal string
+}
+
+// judge runs a rule table through a path.
+func judge(t *testing.T, s *Simulator, path string, request func(string) string, header []string, table []verdict) {
+	t.Helper()
+	for _, v := range table {
+		t.Run(v.name, func(t *testing.T) {
+			said := refusalOf(t, s, path, request(v.change), header...)
+			if (said == "") != (v.refusal == "") || !strings.Contains(said, v.refusal) {
+				t.Errorf("%s\nsaid %q, want %q", v.change, said, v.refusal)
+			}
+		})
+	}
+}
+
+// within is a context that ends a test that hangs.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// serveOnce serves one request in process.
+func serveOnce(s *Simulator, path, body string, header ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest("POST", path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer k")
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, req)
+	return w
+}

@@ -1,0 +1,118 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"testing"
+)
+
+// dataURI packs bytes.
+func dataURI(media string, raw []byte) string {
+	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(raw)
+}
+
+// pngOf encodes a picture; opaque decides its colour type.
+func pngOf(w, h int, opaque bool) []byte {
+	var img image.Image = image.NewGray(image.Rect(0, 0, w, h))
+	if !opaque {
+		m := image.NewNRGBA(image.Rect(0, 0, w, h))
+		m.Set(0, 0, color.NRGBA{1, 2, 3, 4})
+		img = m
+	}
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, img); err != nil {
+		panic(err)
+	}
+	return buf.Bytes()
+}
+
+func jpegOf(w, h int) []byte {
+	var buf bytes.Buffer
+	if err := jpeg.Encode(&buf, image.NewGray(image.Rect(0, 0, w, h)), nil); err != nil {
+		panic(err)
+	}
+	return buf.Bytes()
+}
+
+func bmpOf(w, h int32) []byte {
+	raw := make([]byte, 54)
+	copy(raw, "BM")
+	binary.LittleEndian.PutUint32(raw[18:], uint32(w))
+	binary.LittleEndian.PutUint32(raw[22:], uint32(h))
+	return raw
+}
+
+func webpOf(chunk string, tail ...byte) []byte {
+	raw := make([]byte, 40)
+	copy(raw, "RIFF....WEBP"+chunk)
+	copy(raw[20:], tail)
+	return raw
+}
+
+func TestReadData(t *testing.T) {
+	for _, tt := range []struct {
+		name, uri string
+		want      size
+		alpha     bool
+		fails     bool
+	}{
+		{"png", dataURI("image/png", pngOf(300, 240, true)), size{300, 240}, false, false},
+		{"png with alpha", dataURI("image/png", pngOf(300, 240, false)), size{300, 240}, true, false},
+		{"jpeg", dataURI("image/jpeg", jpegOf(320, 256)), size{320, 256}, false, false},
+		{"jpg", dataURI("image/jpg", jpegOf(320, 256)), size{320, 256}, false, false},
+		{"bmp", dataURI("image/bmp", bmpOf(640, 480)), size{640, 480}, false, false},
+		{"bmp from the top", dataURI("image/bmp", bmpOf(640, -480)), size{640, 480}, false, false},
+		{"webp lossy", dataURI("image/webp", webpOf("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 0x40, 1, 0xf0, 0)), size{320, 240}, false, false},
+		{"webp lossless", dataURI("image/webp", webpOf("VP8L", 0x2f, 0x3f, 0xc1, 0x3b, 0)), size{320, 240}, false, false},
+		{"webp extended", dataURI("image/webp", webpOf("VP8X", 0, 0, 0, 0, 0x3f, 1, 0, 0xef, 0, 0)), size{320, 240}, false, false},
+		{"media type in capitals", dataURI("IMAGE/PNG", pngOf(300, 240, true)), size{300, 240}, false, false},
+		{"webp of another kind", dataURI("image/webp", webpOf("VP9 ")), size{}, false, true},
+		{"short webp", dataURI("image/webp", []byte("RIFF")), size{}, false, true},
+		{"short bmp", dataURI("image/bmp", []byte("BM")), size{}, false, true},
+		{"short png", dataURI("image/png", []byte("\x89PNG")), size{}, false, true},
+		{"jpeg that is png", dataURI("image/jpeg", pngOf(300, 240, true)), size{}, false, true},
+		{"png that is jpeg", dataURI("image/png", jpegOf(300, 240)), size{}, false, true},
+		{"gif", dataURI("image/gif", []byte("GIF89a")), size{}, false, true},
+		{"not base64", "data:image/png;base64,???", size{}, false, true},
+		{"no marker", "data:image/png,abcd", size{}, false, true},
+		{"no data", "data:image/png;base64", size{}, false, true},
+		{"no media type", "data:;base64,abcd", size{}, false, true},
+		{"an address", "https://images.example/a.png", size{}, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := readData(tt.uri)
+			if (err != nil) != tt.fails {
+				t.Fatalf("error is %v, want one: %v", err, tt.fails)
+			}
+			if err == nil && (p.size != tt.want || p.alpha != tt.alpha || p.bytes == 0) {
+				t.Errorf("read %+v, want size %v, alpha %v", p, tt.want, tt.alpha)
+			}
+		})
+	}
+}
+
+func TestDataSize(t *testing.T) {
+	if got := dataSize(dataURI("image/png", pngOf(300, 240, true))); got != (size{300, 240}) {
+		t.Errorf("a picture at hand has size %v", got)
+	}
+	for _, address := range []string{"https://images.example/a.png", "data:image/png;base64,abcd", ""} {
+		if got := dataSize(address); got != unknownSize {
+			t.Errorf("%q has size %v, want the stand-in", address, got)
+		}
+	}
+}
+
+func FuzzReadData(f *testing.F) {
+	f.Add("image/png", pngOf(4, 4, true))
+	f.Add("image/bmp", bmpOf(4, 4))
+	f.Add("image/webp", webpOf("VP8X", 0, 0, 0, 0, 1))
+	f.Add("image/jpeg", jpegOf(4, 4))
+	f.Fuzz(func(_ *testing.T, media string, raw []byte) {
+		_, _ = readData(dataURI(media, raw)) // must not panic
+	})
+}
