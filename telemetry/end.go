@@ -41,7 +41,7 @@ func (m *Meter) close() bool {
 		return closed
 	}
 	if m.data || m.isError { // a last frame without the empty line
-		if closed || !m.data {
+		if closed || m.isError {
 			m.frames++
 		}
 		m.settle(!closed)

@@ -1,7 +1,5 @@
 package telemetry
 
-import "bytes"
-
 // scanState is what the scanner expects next.
 type scanState uint8
 
@@ -49,38 +47,52 @@ type scanner struct {
 // feed walks the next piece of the document.
 func (m *Meter) feed(p []byte) {
 	for i := 0; i < len(p); {
-		switch m.state {
-		case inKey, inString, inSkippedString:
-			i += m.scanString(p[i:])
-		case inWord:
-			i += m.scanWord(p[i:])
-		case inSkipped:
-			i += m.scanSkipped(p[i:])
-		case atLoss:
+		c := p[i]
+		switch {
+		case m.state == atLoss:
 			return
+		case m.state >= inKey:
+			i += m.resume(p[i:])
+			continue
+		case c == '"' && m.state != atStart && m.state != atColon && m.state != atComma:
+			m.odd = m.odd || m.place == placeUsage && (m.state == atValue || m.state == atFirstElement)
+			i += m.begin(p[i:])
+			continue
+		case c <= ' ':
+		case m.state == atComma:
+			m.afterValue(c)
 		default:
-			if c := p[i]; c > ' ' {
-				m.step(c)
-			}
-			i++
+			m.step(c)
 		}
+		i++
 	}
 }
 
-// step takes one byte of the document's structure.
+// resume goes on with what an earlier byte began, and returns how many bytes it took.
+func (m *Meter) resume(p []byte) int {
+	switch m.state {
+	case inKey, inString, inSkippedString:
+		return m.scanString(p)
+	case inWord:
+		return m.scanWord(p)
+	case inSkipped:
+		return m.scanSkipped(p)
+	}
+	if p[0] > ' ' { // after the document's end
+		m.state = atLoss
+	}
+	return 1
+}
+
+// step takes one byte of the document's structure, other than a quote or what follows a value.
 func (m *Meter) step(c byte) {
 	switch m.state {
-	case atComma:
-		m.afterValue(c)
 	case atFirstKey, atKey:
-		switch {
-		case c == '"':
-			m.beginToken(inKey)
-		case c == '}' && m.state == atFirstKey:
-			m.leave()
-		default:
+		if c != '}' || m.state != atFirstKey {
 			m.state = atLoss
+			return
 		}
+		m.leave()
 	case atColon:
 		m.state = atLoss
 		if c == ':' {
@@ -121,12 +133,8 @@ func (m *Meter) afterValue(c byte) {
 }
 
 func (m *Meter) beginValue(c byte) {
-	if m.place == placeUsage && c != '{' && c != 'n' {
-		m.odd = true
-	}
+	m.odd = m.odd || m.place == placeUsage && c != '{' && c != 'n'
 	switch {
-	case c == '"':
-		m.beginToken(inString)
 	case c == '{':
 		m.open(m.place.object(), false)
 	case c == '[':
@@ -171,90 +179,5 @@ func (m *Meter) leave() {
 	m.state = atComma
 	if m.depth == 0 {
 		m.state = atEnd
-	}
-}
-
-// scanWord takes the bytes of a number or literal. The byte that ends it belongs to what follows.
-func (m *Meter) scanWord(p []byte) int {
-	for i, c := range p {
-		if c == ',' || c == '}' || c == ']' || c <= ' ' {
-			m.keep(p[:i])
-			m.state = atComma
-			m.takeWord()
-			return i
-		}
-	}
-	m.keep(p)
-	return len(p)
-}
-
-// scanSkipped counts brackets until the skipped value is closed. It does not tell braces from brackets: a document
-// that mixes them up is upstream's affair, and nothing in there is read.
-func (m *Meter) scanSkipped(p []byte) int {
-	for i, c := range p {
-		switch c {
-		case '"':
-			m.state = inSkippedString
-			return i + 1
-		case '{', '[':
-			m.skipped++
-		case '}', ']':
-			if m.skipped--; m.skipped == 0 {
-				m.state = atComma
-				return i + 1
-			}
-		}
-	}
-	return len(p)
-}
-
-// scanString takes the bytes of a string up to its end. The search for the quote is not repeated at every backslash,
-// or a long text of many escapes would take quadratic time.
-func (m *Meter) scanString(p []byte) int {
-	quote := indexFrom(p, 0, '"')
-	for i := 0; i < len(p); {
-		if m.escape != 0 {
-			m.unescape(p[i])
-			if i++; quote < i {
-				quote = indexFrom(p, i, '"')
-			}
-			continue
-		}
-		if b := bytes.IndexByte(p[i:quote], '\\'); b >= 0 {
-			m.keep(p[i : i+b])
-			m.escape = 1
-			i += b + 1
-			continue
-		}
-		m.keep(p[i:quote])
-		i = quote
-		if quote < len(p) {
-			m.measure(p[:quote])
-			m.endString()
-			return quote + 1
-		}
-	}
-	m.measure(p)
-	return len(p)
-}
-
-// indexFrom is the index of c in p at i or later, len(p) if there is none.
-func indexFrom(p []byte, i int, c byte) int {
-	if n := bytes.IndexByte(p[i:], c); n >= 0 {
-		return i + n
-	}
-	return len(p)
-}
-
-func (m *Meter) endString() {
-	switch m.state {
-	case inSkippedString:
-		m.state = inSkipped
-	case inKey:
-		m.state = atColon
-		m.place = m.takeName()
-	default:
-		m.state = atComma
-		m.takeString()
 	}
 }

@@ -30,28 +30,28 @@ func (m *Meter) left(p place) {
 }
 
 // takeName returns the place of the member whose name was read.
-func (m *Meter) takeName() place {
+func (m *Meter) takeName(name []byte) place {
 	top := &m.levels[m.depth-1]
 	if m.over {
 		return nowhere
 	}
 	if top.place == placeUsage {
-		if int(top.prefix)+len(m.token) > maxPath {
+		if int(top.prefix)+len(name) > maxPath {
 			return nowhere
 		}
-		m.path = append(m.path[:top.prefix], m.token...)
+		m.path = append(m.path[:top.prefix], name...)
 	}
-	return top.place.into(m.token)
+	return top.place.into(name)
 }
 
 // takeString takes a whole string value.
-func (m *Meter) takeString() {
+func (m *Meter) takeString(token []byte) {
 	if m.place == placeImage {
 		m.hasContent = m.pictures.endAddress() || m.hasContent
 		return
 	}
 	if m.place == placeErrorMessage {
-		m.frame.message = strings.ToValidUTF8(string(m.token), "")
+		m.frame.message = strings.ToValidUTF8(string(token), "")
 		return
 	}
 	if m.over {
@@ -59,42 +59,42 @@ func (m *Meter) takeString() {
 	}
 	switch m.place {
 	case placeRequestID:
-		keepString(&m.responseID, m.token)
+		keepString(&m.responseID, token)
 	case placeTaskID:
-		keepString(&m.taskID, m.token)
+		keepString(&m.taskID, token)
 	case placeTaskStatus:
-		keepString(&m.taskStatus, m.token)
+		keepString(&m.taskStatus, token)
 	case placeCode:
-		m.frame.code = string(m.token)
+		m.frame.code = string(token)
 	case placeFinishReason:
-		m.takeReason(finishWord(m.token))
+		m.takeReason(finishWord(token))
 	case placeNumber:
 		m.odd = m.odd || m.field() < fieldCount
 	}
 }
 
 // takeWord takes a whole number or literal.
-func (m *Meter) takeWord() {
+func (m *Meter) takeWord(token []byte) {
 	switch m.place {
 	case placeNumber:
-		m.takeNumber()
+		m.takeNumber(token)
 	case placeFinished:
-		m.finished = m.finished || string(m.token) == "true"
+		m.finished = m.finished || string(token) == "true"
 	case placeStatusCode:
-		if n, ok := parseNumber(m.token); ok && n >= 100 && n < 1000 {
+		if n, ok := parseNumber(token); ok && n >= 100 && n < 1000 {
 			m.frame.status = int(n)
 		}
 	case placeIndex:
-		if n, ok := parseNumber(m.token); ok && n >= 0 {
+		if n, ok := parseNumber(token); ok && n >= 0 {
 			m.slot = int(min(n, proseSlots-1))
 		}
 	}
 }
 
 // takeNumber takes a number of the usage. What cannot be an amount is ignored, but not silently.
-func (m *Meter) takeNumber() {
+func (m *Meter) takeNumber(token []byte) {
 	f := m.field()
-	switch string(m.token) {
+	switch string(token) {
 	case "null": // the interface has it for the tokens of pictures, video and sound
 		m.odd = m.odd || f <= ImageCount
 		return
@@ -102,7 +102,7 @@ func (m *Meter) takeNumber() {
 		m.odd = m.odd || f < fieldCount
 		return
 	}
-	n, ok := parseNumber(m.token)
+	n, ok := parseNumber(token)
 	switch {
 	case !ok || m.over || n < 0 || n > maxNumber:
 		m.odd = true
