@@ -16,7 +16,10 @@ const (
 // maxLine is how much of a line other than data is kept. The longest that matters is ":HTTP_STATUS/400".
 const maxLine = 32
 
-const statusComment = "HTTP_STATUS/"
+var (
+	statusComment = []byte("HTTP_STATUS/")
+	lineFeed      = []byte("\n") // between the data lines of one frame
+)
 
 // framing splits an event stream into lines and lines into fields. It accepts what the standard does: LF, CR and CRLF
 // ends, data over several lines, comments, one space or none after a colon.
@@ -92,7 +95,7 @@ func (m *Meter) valuePart() lineState {
 	switch string(m.name[:m.nameLen]) {
 	case "data":
 		if m.data {
-			m.feed([]byte{'\n'})
+			m.feed(lineFeed)
 		}
 		m.data = true
 		return inData
@@ -122,7 +125,7 @@ func (m *Meter) takeField(value []byte) {
 		m.isError = string(value) == "error"
 		return
 	}
-	if digits, ok := bytes.CutPrefix(value, []byte(statusComment)); ok {
+	if digits, ok := bytes.CutPrefix(value, statusComment); ok {
 		if n, ok := parseNumber(digits); ok && n >= 100 && n < 1000 {
 			m.frame.status = int(n)
 		}

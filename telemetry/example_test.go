@@ -1,0 +1,26 @@
+package telemetry_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"sluice/telemetry"
+)
+
+// A Meter sits beside the copy from upstream to the client.
+func ExampleMeter() {
+	body := `data:{"output":{"text":"Three words","finish_reason":"null"},"usage":{"input_tokens":14,"output_tokens":2}}
+
+data:{"output":{"text":"Three words.","finish_reason":"stop"},"usage":{"input_tokens":14,"output_tokens":3}}
+
+`
+	meter := telemetry.NewMeter("text/event-stream", "")
+	if _, err := io.Copy(io.Discard, io.TeeReader(strings.NewReader(body), meter)); err != nil {
+		fmt.Println(err)
+	}
+	reading := meter.End()
+	tokens, _ := reading.Usage.Tokens()
+	fmt.Println(tokens, reading.FinishReasons, reading.Complete)
+	// Output: 17 [stop] true
+}

@@ -1,0 +1,226 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.FixedZone("", 8*3600))
+
+func fixedNow() time.Time { return noon }
+
+// logged returns what a Log writes while f uses it.
+func logged(t *testing.T, config LogConfig, f func(*Log)) string {
+	t.Helper()
+	var out bytes.Buffer
+	config.Writer, config.Now = &out, fixedNow
+	l := NewLog(config)
+	f(l)
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func fullRecord() Record {
+	r := Record{
+		Time: noon, ID: "0b1c", UpstreamID: "7a2f", TraceID: "4bf9", Team: "search", Key: "7f3k9q2m4x1c", Endpoint: "text",
+		Kind: "text", Model: "llm-max", Task: "0385", Status: 200, Refusal: "admit/quota", Cache: "hit",
+		Cost:     Cost{Known: true, Requests: 1, Tokens: 1292, Spend: 1_033_600, Flag: "exact"},
+		Held:     Cost{Known: true, Requests: 1, Tokens: 3000, Images: 4, Spend: 2_500_000_000},
+		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
+		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200,
+	}
+	r.Usage.Raise(InputTokens, 1250)
+	r.Usage.Raise(OutputTokens, 42)
+	r.Usage.Raise(CachedTokens, 0)
+	r.Usage.raiseOther([]byte("plugins.search.seconds"), 0.5)
+	return r
+}
+
+// members of a line in their order, as design.md 5 has them.
+var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team key endpoint kind model task status refusal
+	cache usage cost held dur_ms overhead_ms first_byte_ms bytes_in bytes_out upstream_status`)
+
+func TestLinesAsWritten(t *testing.T) {
+	for name, config := range map[string]LogConfig{"lines.json": {}, "lines.text": {Text: true}} {
+		t.Run(name, func(t *testing.T) {
+			got := logged(t, config, func(l *Log) {
+				l.Write(fullRecord())
+				l.Write(Record{})
+				l.Write(Record{Time: noon, Status: 503, Refusal: "admit/state", Cost: Cost{Known: true}})
+			})
+			path := "testdata/log/" + name
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// memberNames lists the members of one JSON object in their order, and its values by name.
+func memberNames(t *rapid.T, line string) (names []string, values map[string]any) {
+	if err := json.Unmarshal([]byte(line), &values); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	d := jsontext.NewDecoder(strings.NewReader(line))
+	for {
+		token, err := d.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF):
+			return names, values
+		case err != nil:
+			t.Fatal(err)
+		case d.StackDepth() != 1 || token.Kind() != '"':
+			continue
+		}
+		names = append(names, token.String())
+		if err := d.SkipValue(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOneLineWhateverTheClientSends(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		value := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+		model := value.Draw(rt, "model") + strings.Repeat(value.Draw(rt, "more"), 100)
+		record := Record{Model: model, Task: value.Draw(rt, "task"), Status: 200, UpstreamID: "\n{}\r\u2028"}
+		line := logged(t, LogConfig{}, func(l *Log) { l.Write(record) })
+		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") || strings.ContainsAny(line, "\r\u2028") {
+			rt.Fatalf("not one line: %q", line)
+		}
+		names, values := memberNames(rt, line)
+		if diff := cmp.Diff(lineMembers, names); diff != "" {
+			rt.Fatal(diff)
+		}
+		if got := values["model"].(string); len(model) <= maxValue && got != strings.ToValidUTF8(model, "\ufffd") &&
+			len([]rune(got)) != len([]rune(model)) || len([]rune(got)) > maxValue {
+			rt.Fatalf("model %q became %q", model, got)
+		}
+	})
+}
+
+func TestLongValuesAreCut(t *testing.T) {
+	line := logged(t, LogConfig{}, func(l *Log) {
+		l.Write(Record{Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1)})
+	})
+	for _, want := range []string{
+		`"model":"m` + strings.Repeat("词", 85) + `"`, // 256 bytes, none of them half a character
+		`"task":"` + strings.Repeat("t", 256) + `"`,
+		`"trace_id":"` + strings.Repeat("x", 256) + `"`,
+	} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %s in %s", want, line)
+		}
+	}
+}
+
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		record Record
+		want   slog.Level
+	}{
+		{Record{Status: 200, UpstreamStatus: 200}, slog.LevelInfo},
+		{Record{Status: 429, Refusal: "admit/rate"}, slog.LevelInfo},
+		{Record{Status: 499}, slog.LevelInfo},
+		{Record{Status: 500, UpstreamStatus: 500}, slog.LevelInfo},
+		{Record{Status: 500}, slog.LevelWarn},
+		{Record{Status: 502, UpstreamStatus: 401, Refusal: "forward/key"}, slog.LevelWarn},
+		{Record{Status: 502, UpstreamStatus: 502, Refusal: "forward/answer"}, slog.LevelWarn},
+		{Record{Status: 503, Refusal: "admit/state"}, slog.LevelWarn},
+		{Record{Status: 504, Refusal: "forward/silent"}, slog.LevelWarn},
+	} {
+		if got := c.record.level(); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.record, got, c.want)
+		}
+	}
+}
+
+func TestTheLevelMayChange(t *testing.T) {
+	var level slog.LevelVar
+	level.Set(slog.LevelWarn)
+	out := logged(t, LogConfig{Level: &level}, func(l *Log) {
+		l.Write(Record{ID: "one", Status: 200})
+		l.Write(Record{ID: "two", Status: 503})
+		l.Logger().Info("three")
+		level.Set(slog.LevelDebug)
+		l.Write(Record{ID: "four", Status: 200})
+		l.Logger().Debug("five")
+	})
+	if got := order(out, "one", "two", "three", "four", "five"); !slices.Equal(got, []string{"two", "four", "five"}) {
+		t.Errorf("%v in %s", got, out)
+	}
+}
+
+// order lists those words that the text has, as they come in it.
+func order(text string, words ...string) []string {
+	words = slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	slices.SortFunc(words, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) })
+	return words
+}
+
+func TestEventsKeepTheirPlaceAmongRecords(t *testing.T) {
+	out := logged(t, LogConfig{}, func(l *Log) {
+		for i := range 100 {
+			l.Write(Record{ID: fmt.Sprintf("n%03d", 2*i)})
+			l.Logger().With("component", "teams").Info("reloaded\nor not", "id", fmt.Sprintf("n%03d", 2*i+1))
+		}
+	})
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 200 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, fmt.Sprintf(`"id":"n%03d"`, i)) || !strings.Contains(line, `Z","level":"INFO"`) {
+			t.Fatalf("line %d is %s", i, line)
+		}
+	}
+}
+
+// A quiet Log writes its line after the linger, without being closed.
+func TestALineDoesNotWaitForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := NewLog(LogConfig{Writer: &out, Now: time.Now})
+		for range 3 {
+			out.Reset()
+			l.Write(Record{})
+			time.Sleep(linger) // fake time
+			synctest.Wait()
+			if strings.Count(out.String(), "\n") != 1 {
+				t.Fatalf("written: %q", out.String())
+			}
+		}
+		if err := l.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

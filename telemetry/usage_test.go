@@ -1,0 +1,89 @@
+package telemetry
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+)
+
+func TestZeroAndAbsentDiffer(t *testing.T) {
+	var u Usage
+	if n, ok := u.Get(OutputTokens); n != 0 || ok || u.Known() {
+		t.Errorf("absent: %d, %t, known %t", n, ok, u.Known())
+	}
+	u.Raise(OutputTokens, 0)
+	if n, ok := u.Get(OutputTokens); n != 0 || !ok || !u.Known() {
+		t.Errorf("zero: %d, %t, known %t", n, ok, u.Known())
+	}
+	var other Usage
+	other.raiseOther([]byte("plugins"), 0)
+	if _, ok := other.Tokens(); ok || !other.Known() {
+		t.Error("an unknown number is usage, but no tokens")
+	}
+}
+
+func TestFieldNames(t *testing.T) {
+	for f := range fieldCount {
+		name := f.String()
+		r := read("", fmt.Appendf(nil, `{"usage":{"%s":%d}}`, name, f+1))
+		if n, ok := r.Usage.Get(f); !ok || n != int64(f)+1 || len(r.Usage.others) > 0 {
+			t.Errorf("%s is read as %+v", name, r.Usage)
+		}
+	}
+}
+
+func TestDetailsAreTheSameNumbers(t *testing.T) {
+	for path, f := range map[string]Field{
+		`"input_tokens_details":{"image_tokens":7}`:                                                  ImageTokens,
+		`"input_tokens_details":{"text_tokens":1,"video_tokens":7}`:                                  VideoTokens,
+		`"input_tokens_details":{"audio_tokens":7}`:                                                  AudioTokens,
+		`"input_tokens_details":{"cached_tokens":7}`:                                                 CachedTokens,
+		`"prompt_tokens_details":{"cached_tokens":7}`:                                                CachedTokens,
+		`"cached_tokens":3,"prompt_tokens_details":{"cached_tokens":7,"cache_type":"ephemeral"}`:     CachedTokens,
+		`"prompt_tokens_details":{"cache_creation":{"x":1},"cache_creation_input_tokens":7}`:         CacheCreationTokens,
+		`"output_tokens_details":{"reasoning_tokens":7},"reasoning_tokens":2`:                        ReasoningTokens,
+		`"x_details":[{"image_count":9}],"output_tokens_details":{"image_tokens":9},"image_count":7`: ImageCount,
+	} {
+		r := read("", []byte(`{"usage":{`+path+`}}`))
+		if n, ok := r.Usage.Get(f); n != 7 || !ok {
+			t.Errorf("%s: %s is %d, %t", path, f, n, ok)
+		}
+		for _, token := range []Field{InputTokens, OutputTokens, TotalTokens} {
+			if _, ok := r.Usage.Get(token); ok {
+				t.Errorf("%s: %s is known", path, token)
+			}
+		}
+	}
+}
+
+func TestAllStopsWhenAsked(t *testing.T) {
+	r := read("", []byte(`{"usage":{"b":1,"input_tokens":2,"a":3,"b":4}}`))
+	var names []string
+	for name := range r.Usage.All() {
+		names = append(names, name)
+	}
+	if fmt.Sprint(names) != "[input_tokens b a]" {
+		t.Errorf("order %v", names)
+	}
+	for stop := range names {
+		n := 0
+		for range r.Usage.All() {
+			if n++; n > stop {
+				break
+			}
+		}
+		if n != stop+1 {
+			t.Errorf("%d numbers, want %d", n, stop+1)
+		}
+	}
+}
+
+// Records lie in the log's queue by value.
+func TestSizes(t *testing.T) {
+	if n := unsafe.Sizeof(Record{}) * queueLength; n > 4<<20 {
+		t.Errorf("a full queue takes %d bytes", n)
+	}
+	if n := unsafe.Sizeof(Meter{}); n > 2<<10 {
+		t.Errorf("a Meter takes %d bytes", n)
+	}
+}
