@@ -323,3 +323,18 @@ func serveOnce(s *Simulator, path, body string, header ...string) *httptest.Resp
 	s.ServeHTTP(w, req)
 	return w
 }
+
+// await polls until ok; the service's own work has no event to wait for.
+func await(t *testing.T, ok func() bool) {
+	t.Helper()
+	ctx := within(t)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("it did not come true in time")
+		}
+	}
+}
