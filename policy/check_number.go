@@ -95,3 +95,31 @@ func noneOf(f field, allowed string) check {
 func notTrue(f field, allowed string) check {
 	return of(f, allowed, func(v value) bool { return v.shape != shapeTrue })
 }
+
+// notWord demands that the value is not the word.
+func notWord(f field, word, allowed string) check {
+	return of(f, allowed, func(v value) bool { return v.shape != shapeString || v.text != word })
+}
+
+// atMost demands that an integer is not larger. What is no integer is another rule's.
+func atMost(f field, limit int64, allowed string) check {
+	c := of(f, allowed, func(v value) bool {
+		n, ok := v.integer()
+		return !ok || n <= limit
+	})
+	c.limit = strconv.FormatInt(limit, 10)
+	return c
+}
+
+// isTrue and its like are conditions on another member than the one that a rule is about.
+func isTrue(f field) func(*Request) bool {
+	return func(q *Request) bool { return q.facts.values[f].shape == shapeTrue }
+}
+
+func isNotTrue(f field) func(*Request) bool {
+	return func(q *Request) bool { return q.facts.values[f].shape != shapeTrue }
+}
+
+func isFalse(f field) func(*Request) bool {
+	return func(q *Request) bool { return q.facts.values[f].shape == shapeFalse }
+}

@@ -38,7 +38,8 @@ const (
 	markContent                 // content that is neither string nor array, where it must be
 	markContentText             // content that is a string
 	markContentList             // content that is an array
-	markItem                    // a content item that is no object, or holds nothing known
+	markItem                    // a content item that is no object
+	markItemKind                // a content item that holds nothing known
 	markItemMedia               // a content item that holds neither text nor image
 	markText                    // a text that is no string
 	markImage                   // an image that is no string
@@ -65,12 +66,21 @@ const (
 	markCount
 )
 
-// mark notes an offender at the reader's place in the lists. Only the first is described, so that a body of a million
-// offenders makes no longer an answer than a body of one.
+// mark notes a value that offends at the reader's place in the lists. Only the first is described, so that a body of a
+// million offenders makes no longer an answer than a body of one.
 func (r *reader) mark(m mark, v value) {
+	if seen := &r.req.facts.marks[m]; seen.count > 0 {
+		seen.count++
+		return
+	}
+	r.note(m, v.given())
+}
+
+// note is mark for what is not told by a value's type.
+func (r *reader) note(m mark, given string) {
 	seen := &r.req.facts.marks[m]
 	if seen.count == 0 {
-		seen.given, seen.at = v.given(), r.at2
+		seen.given, seen.at = given, r.at2
 	}
 	seen.count++
 }

@@ -17,7 +17,7 @@ func (r *reader) item() error {
 	}
 	if !r.part.text && !r.part.image {
 		if !r.part.media {
-			r.mark(markItem, value{shape: shapeObject})
+			r.mark(markItemKind, value{shape: shapeObject})
 		}
 		r.mark(markItemMedia, value{shape: shapeObject})
 	}

@@ -8,7 +8,7 @@ func (r *reader) finish(f *Families) {
 	q.facts.call = r.call
 	q.Model = q.facts.values[fieldModel].text
 	q.facts.families = f.of(q.Model)
-	q.Interleave = q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
+	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
 	q.Kind = q.kind()
 	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
 	q.effective()

@@ -1,19 +1,23 @@
 package policy
 
-// rules is interface.md in executable form: one row per sentence.
-var rules = []rule{
-	{
-		ID: "header.async", When: always, Field: "Async header",
-		Check: check{allowed: "enable where a task is created, elsewhere disable or no such header", find: asyncHeader},
-		From:  "3: X-Service-Async: enable (required, must be enable).",
-		Mode:  ModeRefuse,
-	},
-	{
-		ID: "header.sse", When: always, Field: "SSE header",
-		Check: check{allowed: "enable or disable", find: sseHeader},
-		From:  "1: For streaming, also X-Service-SSE: enable.",
-		Mode:  ModeRefuse,
-	},
-}
+import "slices"
 
-var always = when{"every request", func(*Request) bool { return true }}
+// rules is interface.md in executable form: one row per sentence that a gateway can judge. Lay it beside that document
+// and tick every bound; the sentences that no gateway can judge are in unjudged.
+//
+// A bound that the document states is refused. What it says is truncated, ignored, without effect, of the other mode,
+// or states in two ways, is warned of: such a request does something, and nothing legal is ever refused.
+//
+// A row reads: id, when, field, check, the sentence it comes from, mode. The sentences are verbatim; the number before
+// one is its endpoint, M the message resources and L the limits. Names that the document does not show are those that
+// the service's clients use.
+var rules = slices.Concat(headerRules, textRules, toolRules, imageRules, inputRules)
+
+var headerRules = []rule{
+	{"header.async", always, "Async header",
+		check{allowed: "enable where a task is created, elsewhere disable or no such header", find: asyncHeader},
+		"3: X-Service-Async: enable (required, must be enable).", ModeRefuse},
+	{"header.sse", always, "SSE header",
+		check{allowed: "enable or disable", find: sseHeader},
+		"1: For streaming, also X-Service-SSE: enable.", ModeRefuse},
+}

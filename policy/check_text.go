@@ -1,0 +1,86 @@
+package policy
+
+// stopForm demands stop sequences of a known form.
+func stopForm() check {
+	return of(fieldStop, "a string, or an array of strings or of token ids", func(v value) bool {
+		return v.shape == shapeString || v.shape == shapeArray
+	})
+}
+
+// stopList looks at the kinds of the elements of stop, if it is an array.
+func stopList(allowed string, legal func(kinds uint) bool) check {
+	return check{allowed: allowed, find: func(q *Request) offence {
+		if kinds := q.facts.stopKinds; !legal(kinds) {
+			return offends(stopGiven(kinds))
+		}
+		return offence{}
+	}}
+}
+
+func knownStops(kinds uint) bool { return kinds&stopUnknown == 0 }
+
+// unmixed reports whether all known elements are of one kind.
+func unmixed(kinds uint) bool {
+	known := kinds &^ stopUnknown
+	return known&(known-1) == 0
+}
+
+// stopGiven names the kinds.
+func stopGiven(kinds uint) string {
+	words := ""
+	for i, word := range [...]string{"strings", "token ids", "lists of token ids", "other values"} {
+		if kinds>>i&1 != 0 {
+			if words != "" {
+				words += " and "
+			}
+			words += word
+		}
+	}
+	return words
+}
+
+// choice demands a tool choice of a known form.
+func choice() check {
+	return check{
+		allowed: `"auto", "none" or {"type":"function","function":{"name":...}}`,
+		find: func(q *Request) offence {
+			v := q.facts.values[fieldToolChoice]
+			if !v.set() || q.facts.forced || v.shape == shapeString && (v.text == "auto" || v.text == "none") {
+				return offence{}
+			}
+			return offends(v.given())
+		},
+	}
+}
+
+// never objects to what the row's condition describes, and says what was given by the field's value.
+func never(f field, allowed string) check {
+	return check{allowed: allowed, find: func(q *Request) offence {
+		return offends(q.facts.values[f].given())
+	}}
+}
+
+// schema demands the schema that a response format of type json_schema cannot do without.
+func schema() check {
+	return check{allowed: "an object", find: func(q *Request) offence {
+		v := q.facts.values[fieldJSONSchema]
+		if v.shape == shapeObject || q.facts.values[fieldResponseType].text != "json_schema" {
+			return offence{}
+		}
+		return offends(v.given())
+	}}
+}
+
+// coupling demands what an interleaved answer streams by: stream in the body and the SSE header, for which an Accept of
+// text/event-stream alone does as well.
+func coupling() check {
+	return check{allowed: "stream true and the header X-Service-SSE: enable", find: func(q *Request) offence {
+		switch v := q.facts.values[fieldStream]; {
+		case v.shape != shapeTrue:
+			return offends("stream " + v.given())
+		case !q.Stream:
+			return offends("no such header")
+		}
+		return offence{}
+	}}
+}

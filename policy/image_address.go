@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"bytes"
+	"strings"
+)
+
+// maxAddress bounds an address in bytes. Pre-signed addresses take two thousand; beyond this servers refuse a line.
+const maxAddress = 8 << 10
+
+// address notes an address that the service would not fetch. It is judged by its form: nothing is ever fetched here.
+func (r *reader) address(raw []byte, escaped bool) {
+	a := raw
+	if escaped {
+		a = unescape(nil, raw, maxAddress+1)
+	}
+	if !isAddress(a, r.call.Resolve) {
+		r.note(markAddress, quote(string(a[:min(len(a), maxEcho+1)])))
+	}
+}
+
+// isAddress reports whether a is an http or https address, or an oss one where upstream was asked to resolve it. User
+// information is refused, for it is how an address of one host is dressed up as another's; so is a host beyond ASCII,
+// which parsers spell in different ways. The path may hold anything but white space and control characters.
+func isAddress(a []byte, resolve bool) bool {
+	if len(a) > maxAddress || bytes.ContainsFunc(a, func(c rune) bool { return c <= ' ' || c == 0x7F }) {
+		return false
+	}
+	scheme, rest, found := bytes.Cut(a, []byte("://"))
+	if !found {
+		return false
+	}
+	host := rest
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	switch strings.ToLower(string(scheme[:min(len(scheme), len("https")+1)])) {
+	case "http", "https":
+		return isHost(host)
+	case "oss":
+		return resolve && isHost(host)
+	}
+	return false
+}
+
+// isHost reports whether h is a host with an optional port.
+func isHost(h []byte) bool {
+	if len(h) > 0 && h[0] == '[' { // an IPv6 address
+		end := bytes.IndexByte(h, ']')
+		return end > 1 && isPort(h[end+1:]) && len(bytes.Trim(h[1:end], "0123456789abcdefABCDEF:.")) == 0
+	}
+	name := h
+	if colon := bytes.IndexByte(h, ':'); colon >= 0 {
+		name = h[:colon]
+		if !isPort(h[colon:]) {
+			return false
+		}
+	}
+	for _, c := range name {
+		if l := lower(c); (l < 'a' || l > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+// isPort reports whether p is nothing, or a colon and a number.
+func isPort(p []byte) bool {
+	return len(p) == 0 || p[0] == ':' && len(p) <= 6 && len(bytes.Trim(p[1:], "0123456789")) == 0
+}

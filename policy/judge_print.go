@@ -1,0 +1,38 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+)
+
+// WriteRules writes the table of rules as text, a block of lines for each: its id and mode, the requests it is about,
+// the member, what is allowed, and the sentence of interface.md that it comes from. After them stand the sentences that
+// no gateway can judge. This is what `sluice check --rules` prints.
+func WriteRules(w io.Writer) error {
+	p := printer{w: w}
+	for i := range rules {
+		p.rule(&rules[i])
+	}
+	p.printf("Sentences that no gateway can judge:\n")
+	for _, sentence := range unjudged {
+		p.printf("\n  from   %s\n  why    %s\n", sentence[0], sentence[1])
+	}
+	return p.err
+}
+
+// printer writes until the first error and keeps it.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) rule(r *rule) {
+	p.printf("%s  %s\n  when   %s\n  field  %s\n  allow  %s\n  from   %s\n\n",
+		r.ID, r.Mode, r.When.text, r.Field, r.Check.allowed, r.From)
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}

@@ -1,0 +1,41 @@
+package policy
+
+// inputRules are the rules on the images that a request brings. Their addresses and data URIs are judged for form on
+// every path; the images themselves only where tasks of EDIT_IMAGE_MODELS are created, for which the document has
+// bounds.
+var inputRules = []rule{
+	{"text.image", text_, imagePath, seen(markImage, "a string"), imageForm, ModeRefuse},
+	{"text.image.address", text_, imagePath, seen(markAddress, addressWords), imageForm, ModeRefuse},
+	{"text.image.data", text_, imagePath, seen(markData, dataWords), imageForm, ModeRefuse},
+	{"text.image.padding", text_, imagePath, seen(markPadding, paddingWords), imageForm, ModeWarn},
+	{"image.image", image, imagePath, seen(markImage, "a string"), imageForm, ModeRefuse},
+	{"image.image.address", image, imagePath, seen(markAddress, addressWords), imageForm, ModeRefuse},
+	{"image.image.data", image, imagePath, seen(markData, dataWords), imageForm, ModeRefuse},
+	{"image.image.padding", image, imagePath, seen(markPadding, paddingWords), imageForm, ModeWarn},
+
+	{"image.image.format", task, imagePath, seen(markImageFormat, "image/jpeg, image/png, image/bmp or image/webp"),
+		imageFormat, ModeRefuse},
+	{"image.image.type", task, imagePath, seen(markImageType, "the bytes of the media type"),
+		imageFormat, ModeRefuse},
+	{"image.image.header", task, imagePath, seen(markImageHeader, "an image whose header can be read"),
+		imageFormat, ModeRefuse},
+	{"image.image.alpha", task, imagePath, seen(markImageAlpha, "no alpha channel"),
+		imageFormat, ModeRefuse},
+	{"image.image.transparency", task, imagePath, seen(markImageClear, "no transparency: what becomes of it is not stated"),
+		imageFormat, ModeWarn},
+	{"image.image.animation", task, imagePath, seen(markImageAnimated, "a single image"),
+		imageFormat, ModeRefuse},
+	{"image.image.sides", task, imagePath, seen(markImageSides, "width and height from 240 to 8000"),
+		"L: Width and height each 240 to 8,000 pixels.", ModeRefuse},
+	{"image.image.bytes", task, imagePath, bounded(markImageBytes, "at most 10485760 bytes decoded", "10485760"),
+		"L: | Input image size | Max 10 MB. |", ModeRefuse},
+}
+
+const (
+	imagePath    = "input.messages[].content[].image"
+	imageForm    = "M: Public HTTP/HTTPS URL, or Base64 data URI of the form data:{mime_type};base64,{data}."
+	imageFormat  = "L: | Input image formats | JPEG, JPG, PNG (no alpha channel), BMP, WEBP. |"
+	addressWords = "an http or https address without user information, or oss: with the resolve header"
+	dataWords    = "data:{mime_type};base64,{data}"
+	paddingWords = "base64 with its = at the end"
+)
