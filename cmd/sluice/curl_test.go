@@ -52,6 +52,9 @@ func curl(args []string) error {
 	defer func() { _ = answer.Body.Close() }()
 	if include {
 		fmt.Printf("%s %s\r\n", answer.Proto, answer.Status)
+		if answer.Close {
+			answer.Header.Set("Connection", "close") // net/http takes it out
+		}
 		_ = answer.Header.Write(os.Stdout)
 		fmt.Print("\r\n")
 	}

@@ -106,7 +106,7 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
 	s.UpstreamKey = gateway.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
-	s.ShutdownDelay, s.ShutdownGrace = 0, time.Second // there is no balancer, and whoever presses Ctrl-C means it
+	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	return configuration{settings: s, teams: t.file}
 }
 

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"image/png"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// demonstrating runs the demonstration inside the test and returns its base address and a key of each team.
+func demonstrating(t *testing.T, args ...string) (base, search, ads string, stop func() int) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(context.Background())
+	out, log, code := newTranscript(), newTranscript(), make(chan int, 1)
+	go func() { code <- run(ctx, program{nil, out, log}, append([]string{"demo"}, args...)) }()
+	waiting, enough := context.WithTimeout(t.Context(), patience)
+	defer enough()
+	if _, err := log.find(waiting, regexp.MustCompile(`"msg":"serving"`)); err != nil {
+		t.Fatalf("%v; it said\n%s%s", err, out.bytes(), log.bytes())
+	}
+	text := string(out.bytes())
+	keys := regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`).FindAllString(text, -1)
+	address := regexp.MustCompile(`http://\S+/api/v1`).FindString(text)
+	return address, keys[0], keys[len(keys)-1], func() int {
+		interrupt()
+		return <-code
+	}
+}
+
+func TestTheDemonstrationsPicturesOpen(t *testing.T) {
+	base, search, _, stop := demonstrating(t, "--listen=127.0.0.1:0")
+	client := newClient(t)
+	request, err := http.NewRequest(http.MethodPost, base+multimodalPath, strings.NewReader(demoPicture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+search)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body strings.Builder
+	_ = answer.Write(&body)
+	_ = answer.Body.Close()
+	address := regexp.MustCompile(`"image":"([^"]+)"`).FindStringSubmatch(body.String())
+	if address == nil {
+		t.Fatalf("no address in %s", body.String())
+	}
+	picture, err := client.Get(address[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := png.DecodeConfig(picture.Body)
+	_ = picture.Body.Close()
+	if err != nil || config.Width != 1024 || config.Height != 768 {
+		t.Errorf("the picture is %d by %d (%v), want 1024 by 768", config.Width, config.Height, err)
+	}
+	client.CloseIdleConnections()
+	if code := stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestTheDemonstrationStartsWhereItsPortIsTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	base, _, _, stop := demonstrating(t, "--listen="+taken.Addr().String())
+	if strings.Contains(base, taken.Addr().String()) || !strings.HasPrefix(base, "http://127.0.0.1:") {
+		t.Errorf("it is at %s", base)
+	}
+	if code := stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestTheDemonstrationsKeysAreNewEachTime(t *testing.T) {
+	first, err := mintDemoTeams()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := mintDemoTeams()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.search == second.search || first.search == first.ads {
+		t.Error("a key came twice")
+	}
+	for key, id := range map[string]string{first.search.Reveal(): "search", first.ads.Reveal(): "ads"} {
+		if team, _, ok := first.file.Lookup(key, testTime); !ok || team.ID != id {
+			t.Errorf("the key of %s opens nothing", id)
+		}
+	}
+}
+
+// TestStepsCanBePastedAnywhere: a comment must be harmless even in a shell that takes none when typed to.
+func TestStepsCanBePastedAnywhere(t *testing.T) {
+	for _, step := range demoSteps("http://127.0.0.1:8080/api/v1", demoTeams{}) {
+		if strings.ContainsAny(step.about, "'\"`()[]{}<>|&;$*?!\\\n") {
+			t.Errorf("%q has letters that a shell acts upon", step.about)
+		}
+		if strings.Count(step.line, "'")%2 != 0 || strings.Contains(step.line, "\n") {
+			t.Errorf("%q is not one line with its quotes in pairs", step.line)
+		}
+	}
+}

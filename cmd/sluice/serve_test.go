@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+)
+
+// house is serve, run inside the test as the command would be.
+type house struct {
+	public, admin string // addresses
+	log           *transcript
+	sigterm       func()
+	code          chan int
+}
+
+// serving starts serve in front of a service and waits until it serves.
+func serving(t *testing.T, service string, variables ...string) *house {
+	t.Helper()
+	ctx, sigterm := context.WithCancel(context.Background())
+	h := &house{log: newTranscript(), sigterm: sigterm, code: make(chan int, 1)}
+	environ := append([]string{
+		"SLUICE_UPSTREAM_URL=" + service + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+	}, variables...)
+	go func() { h.code <- run(ctx, program{environ, h.log, h.log}, []string{"serve"}) }()
+	waiting, enough := context.WithTimeout(t.Context(), patience)
+	defer enough()
+	match, err := h.log.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
+	if err != nil {
+		t.Fatalf("%v; it said\n%s", err, h.log.bytes())
+	}
+	h.public, h.admin = string(match[1]), string(match[2])
+	return h
+}
+
+// stop tells serve to stop and returns its exit code.
+func (h *house) stop() int {
+	h.sigterm()
+	return <-h.code
+}
+
+// newService is a simulated service over a real socket.
+func newService(t *testing.T, cfg simulator.Config) (*simulator.Simulator, *httptest.Server) {
+	t.Helper()
+	cfg.Keys = []string{"sk-upstream"}
+	service := simulator.New(cfg)
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	return service, server
+}
+
+// newClient is an HTTP client that leaves nothing behind.
+func newClient(t *testing.T) *http.Client {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: 16}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// ask sends a text request, or gets another path, as the team of someTeams.
+func ask(client *http.Client, base, path, body string) (status int, answer string, err error) {
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequest(method, base+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Authorization", "Bearer test")
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
+}
+
+const textURL = "/api/v1" + textPath
+
+func TestF_G8_NoRequestIsLostByAStopUnderLoad(t *testing.T) {
+	service, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_DELAY=200ms")
+	client := newClient(t)
+	var answered, refused atomic.Int64
+	warm := make(chan struct{})
+	var load sync.WaitGroup
+	for range 8 {
+		load.Go(func() {
+			for {
+				status, _, err := ask(client, "http://"+h.public, textURL, demoText)
+				switch {
+				case err != nil: // nobody listens any more
+					return
+				case status == http.StatusOK:
+					if answered.Add(1) == 100 {
+						close(warm)
+					}
+				case status == http.StatusServiceUnavailable:
+					refused.Add(1)
+				default:
+					t.Errorf("answered %d", status)
+					return
+				}
+			}
+		})
+	}
+	<-warm
+	before := time.Now()
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
+	}
+	if took := time.Since(before); took > 30*time.Second {
+		t.Errorf("the stop took %v, want at most delay and grace", took)
+	}
+	load.Wait()
+	if executed := int64(service.Tally().Executed[simulator.EndpointText]); executed != answered.Load() {
+		t.Errorf("the service executed %d requests, %d were answered (%d refused)", executed, answered.Load(), refused.Load())
+	}
+}
+
+func TestF_G8_WhatRunsMayEndWithinTheGrace(t *testing.T) {
+	service, upstream := newService(t, simulator.Config{})
+	service.SetFault(simulator.Fault{Stall: "headers"})
+	h := serving(t, upstream.URL)
+	client := newClient(t)
+	answer := make(chan int, 1)
+	go func() {
+		status, _, _ := ask(client, "http://"+h.public, textURL, demoText)
+		answer <- status
+	}()
+	if err := service.AwaitStalled(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	h.sigterm()
+	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"stopping"`)); err != nil {
+		t.Fatal(err)
+	}
+	if status, text, err := ask(client, "http://"+h.admin, "/readyz", ""); err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("readiness while stopping: %d %q %v", status, text, err)
+	}
+	service.Release()
+	if status := <-answer; status != http.StatusOK {
+		t.Errorf("the running request was answered %d", status)
+	}
+	if code := <-h.code; code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestF_G8_WhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
+	service, upstream := newService(t, simulator.Config{})
+	service.SetFault(simulator.Fault{Stall: "headers"})
+	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_GRACE=50ms")
+	client := newClient(t)
+	failed := make(chan error, 1)
+	go func() {
+		_, _, err := ask(client, "http://"+h.public, textURL, demoText)
+		failed <- err
+	}()
+	if err := service.AwaitStalled(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if code := h.stop(); code != exitFailure || !strings.Contains(string(h.log.bytes()), "SLUICE_SHUTDOWN_GRACE") {
+		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
+	}
+	if err := <-failed; err == nil {
+		t.Error("the cut request looks complete")
+	}
+	service.Release()
+}
+
+// TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever.
+func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	blocked, release := io.Pipe()
+	defer func() { _ = release.Close() }()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	ctx, sigterm := context.WithCancel(t.Context())
+	defer sigterm()
+	code := make(chan int, 1)
+	environ := []string{
+		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+		"SLUICE_LISTEN=" + address, "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+	}
+	go func() { code <- run(ctx, program{environ, release, io.Discard}, []string{"serve"}) }()
+	client := newClient(t)
+	served := 0
+	for deadline := time.Now().Add(patience); served < 20 && time.Now().Before(deadline); {
+		if status, _, err := ask(client, "http://"+address, textURL, demoText); err == nil && status == http.StatusOK {
+			served++
+		}
+	}
+	sigterm()
+	if got := <-code; served != 20 || got != exitClean {
+		t.Errorf("served %d of 20, exit code %d", served, got)
+	}
+	_ = blocked.Close()
+}
+
+func TestA147_NothingOfTheAdminListenerIsPublic(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_ADMIN_PPROF=true")
+	client := newClient(t)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/usage", "/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/admin"} {
+		if status, text, err := ask(client, "http://"+h.public, path, ""); err != nil || status != http.StatusNotFound || !strings.HasPrefix(text, `{"code":"NotFound"`) {
+			t.Errorf("%s on the public listener: %d %q %v", path, status, text, err)
+		}
+	}
+	if status, _, err := ask(client, "http://"+h.admin, "/debug/pprof/heap", ""); err != nil || status != http.StatusOK {
+		t.Errorf("profile on the admin listener: %d %v", status, err)
+	}
+	if status, _, err := ask(client, "http://"+h.admin, textURL, demoText); err != nil || status != http.StatusNotFound {
+		t.Errorf("the service on the admin listener: %d %v", status, err)
+	}
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	certificate, key, roots := selfSigned(t)
+	h := serving(t, upstream.URL, "SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key)
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: patience}
+	response, err := client.Get("https://" + h.public + "/api/v1/tasks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.ProtoMajor != 2 || response.StatusCode != http.StatusUnauthorized {
+		t.Errorf("answered %s %s, want 401 over HTTP/2", response.Proto, response.Status)
+	}
+	old := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	var refused tls.AlertError
+	if conn, err := tls.Dial("tcp", h.public, old); err == nil {
+		_ = conn.Close()
+		t.Error("TLS 1.1 was accepted")
+	} else if !errors.As(err, &refused) && !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("TLS 1.1: %v", err)
+	}
+	transport.CloseIdleConnections()
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestF_D1_CertificateAndKeyThatDoNotFit(t *testing.T) {
+	certificate, _, _ := selfSigned(t)
+	_, key, _ := selfSigned(t)
+	environ := with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key)
+	got := command(t.Context(), environ, "check")
+	if got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_TLS_CERT_FILE: ") || strings.Contains(got.text(), "PRIVATE") {
+		t.Errorf("%+v", got)
+	}
+}
