@@ -140,5 +140,6 @@ func (m *Meter) endFrame() {
 	}
 	m.data, m.isError = false, false
 	m.frame = frame{}
-	m.state, m.depth, m.escape, m.slot, m.inFrame = atStart, 0, 0, 0, 0
+	m.scanner = scanner{}
+	m.startTrail()
 }

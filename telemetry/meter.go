@@ -29,9 +29,11 @@ type Meter struct {
 	answer
 
 	token     []byte // the name or value being read
-	path      []byte // of the usage number being read, below usage
 	tokenRoom [64]byte
-	pathRoom  [maxPath]byte
+
+	pace  pace
+	trail *trail // nil before the second frame
+	minds uint32 // how often something was set that a later frame may set differently
 }
 
 // answer is what has been read of it.
@@ -45,10 +47,7 @@ type answer struct {
 	frames     int
 
 	frame   frame
-	slot    int    // of the choice being read
-	inFrame int    // choices of this frame
-	reason  string // the finish reason of the choice being read
-	seen    uint8  // slots that had a choice
+	seen    uint8 // slots that had a choice
 	reasons [proseSlots]string
 
 	texts    [proseSlots * proseKinds]prose
@@ -91,7 +90,7 @@ func (m *Meter) Reset(contentType, contentEncoding string) {
 func (m *Meter) Write(p []byte) (int, error) {
 	n := len(p)
 	if m.token == nil {
-		m.token, m.path = m.tokenRoom[:0], m.pathRoom[:0]
+		m.token = m.tokenRoom[:0]
 	}
 	if m.form != opaque {
 		m.read(m.skipMark(p))
@@ -128,7 +127,7 @@ func (m *Meter) prose() *prose {
 	if !ok {
 		return nil
 	}
-	i := m.slot*proseKinds + kind
+	i := int(m.slot)*proseKinds + kind
 	m.touched |= 1 << i
 	return &m.texts[i]
 }

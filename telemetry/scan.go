@@ -42,12 +42,25 @@ type scanner struct {
 	unit    rune  // of a \u escape
 	skipped int   // open brackets inside a skipped value
 	levels  [maxDepth]level
+
+	slot    int8   // of the choice being read
+	choices int8   // seen in this frame
+	reason  string // the finish reason of the choice being read
+	pathLen uint8
+	path    [maxPath]byte // of the usage number being read, below usage
 }
 
 // feed walks the next piece of the document.
 func (m *Meter) feed(p []byte) {
+	from := 0 // where the step of the trail that is being learnt begins
 	for i := 0; i < len(p); {
 		c := p[i]
+		if m.pace != offTrail {
+			if i, from = m.onTrail(p, i, from); i == len(p) {
+				break
+			}
+			c = p[i]
+		}
 		switch {
 		case m.state == atLoss:
 			return
@@ -66,6 +79,7 @@ func (m *Meter) feed(p []byte) {
 		}
 		i++
 	}
+	m.restPiece(p, from)
 }
 
 // resume goes on with what an earlier byte began, and returns how many bytes it took.
@@ -153,6 +167,9 @@ func (m *Meter) beginValue(c byte) {
 
 // open goes into an object or array, or begins to step over it.
 func (m *Meter) open(p place, array bool) {
+	if m.pace == atVariable { // no step begins inside a value
+		m.pace = offTrail
+	}
 	if p == nowhere || m.depth == maxDepth {
 		m.state, m.skipped = inSkipped, 1
 		return

@@ -42,7 +42,7 @@ func (m *Meter) takeWhole(as scanState, token, rest []byte) int {
 	m.state = inString
 	m.measure(token)
 	m.takeString(token)
-	m.state = atComma
+	m.valueDone()
 	return 0
 }
 
@@ -92,8 +92,16 @@ func (m *Meter) endString() {
 		m.state = atColon
 		m.place = m.takeName(m.token)
 	default:
-		m.state = atComma
 		m.takeString(m.token)
+		m.valueDone()
+	}
+}
+
+// valueDone is called after every string, number and literal.
+func (m *Meter) valueDone() {
+	m.state = atComma
+	if m.pace == atVariable {
+		m.pace = atStep
 	}
 }
 
@@ -102,8 +110,8 @@ func (m *Meter) scanWord(p []byte) int {
 	for i, c := range p {
 		if c == ',' || c == '}' || c == ']' || c <= ' ' {
 			m.keep(p[:i])
-			m.state = atComma
 			m.takeWord(m.token)
+			m.valueDone()
 			return i
 		}
 	}

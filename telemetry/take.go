@@ -9,15 +9,18 @@ import (
 func (m *Meter) entered(p place) {
 	switch p {
 	case placeChoice:
-		m.slot = min(m.inFrame, proseSlots-1)
-		m.inFrame++
+		m.slot = m.choices
+		m.choices = min(m.choices+1, proseSlots-1)
 		m.reason = ""
 	case placeToolCall:
 		m.hasContent = true
 	case placeUsage:
-		if top := m.depth - 1; m.levels[top-1].place == placeUsage && len(m.path) < maxPath {
-			m.path = append(m.path, '.')
-			m.levels[top].prefix = uint8(len(m.path))
+		if top := m.depth - 1; m.levels[top-1].place == placeUsage {
+			if m.pathLen < maxPath {
+				m.path[m.pathLen] = '.'
+				m.pathLen++
+			}
+			m.levels[top].prefix = m.pathLen
 		}
 	}
 }
@@ -39,7 +42,7 @@ func (m *Meter) takeName(name []byte) place {
 		if int(top.prefix)+len(name) > maxPath {
 			return nowhere
 		}
-		m.path = append(m.path[:top.prefix], name...)
+		m.pathLen = top.prefix + uint8(copy(m.path[top.prefix:], name))
 	}
 	return top.place.into(name)
 }
@@ -47,10 +50,12 @@ func (m *Meter) takeName(name []byte) place {
 // takeString takes a whole string value.
 func (m *Meter) takeString(token []byte) {
 	if m.place == placeImage {
+		m.minds++
 		m.hasContent = m.pictures.endAddress() || m.hasContent
 		return
 	}
 	if m.place == placeErrorMessage {
+		m.minds++
 		m.frame.message = strings.ToValidUTF8(string(token), "")
 		return
 	}
@@ -59,12 +64,13 @@ func (m *Meter) takeString(token []byte) {
 	}
 	switch m.place {
 	case placeRequestID:
-		keepString(&m.responseID, token)
+		m.keepString(&m.responseID, token)
 	case placeTaskID:
-		keepString(&m.taskID, token)
+		m.keepString(&m.taskID, token)
 	case placeTaskStatus:
-		keepString(&m.taskStatus, token)
+		m.keepString(&m.taskStatus, token)
 	case placeCode:
+		m.minds++
 		m.frame.code = string(token)
 	case placeFinishReason:
 		m.takeReason(finishWord(token))
@@ -82,11 +88,12 @@ func (m *Meter) takeWord(token []byte) {
 		m.finished = m.finished || string(token) == "true"
 	case placeStatusCode:
 		if n, ok := parseNumber(token); ok && n >= 100 && n < 1000 {
+			m.minds++
 			m.frame.status = int(n)
 		}
 	case placeIndex:
 		if n, ok := parseNumber(token); ok && n >= 0 {
-			m.slot = int(min(n, proseSlots-1))
+			m.slot = int8(min(n, proseSlots-1))
 		}
 	}
 }
@@ -107,7 +114,7 @@ func (m *Meter) takeNumber(token []byte) {
 	case !ok || m.over || n < 0 || n > maxNumber:
 		m.odd = true
 	case f == fieldCount:
-		m.odd = !m.usage.raiseOther(m.path, n) || m.odd
+		m.odd = !m.usage.raiseOther(m.path[:m.pathLen], n) || m.odd
 	case n != math.Trunc(n):
 		m.odd = true
 	default:
@@ -117,7 +124,7 @@ func (m *Meter) takeNumber(token []byte) {
 
 // field names the usage number at the path, fieldCount if Sluice does not know it.
 func (m *Meter) field() Field {
-	switch string(m.path) {
+	switch string(m.path[:m.pathLen]) {
 	case "input_tokens":
 		return InputTokens
 	case "output_tokens":
@@ -155,7 +162,8 @@ func (m *Meter) takeReason(reason string) {
 
 func (m *Meter) endChoice(reason string) {
 	m.seen |= 1 << m.slot
-	if reason != "" {
+	if reason != "" && m.reasons[m.slot] != reason {
+		m.minds++
 		m.reasons[m.slot] = reason
 	}
 }
@@ -176,8 +184,9 @@ func finishWord(token []byte) string {
 }
 
 // keepString sets s, allocating only when it changes: every frame of a stream repeats these values.
-func keepString(s *string, token []byte) {
+func (m *Meter) keepString(s *string, token []byte) {
 	if *s != string(token) {
+		m.minds++
 		*s = string(token)
 	}
 }
