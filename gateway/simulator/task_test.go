@@ -1,0 +1,131 @@
+package simulator
+
+import (
+	"testing"
+	"time"
+)
+
+// aged is a task made at the start with a pace of two and three seconds.
+func aged(outcome string) *task {
+	return &task{
+		created: start, start: start.Add(2 * time.Second), end: start.Add(5 * time.Second),
+		count: 4, fate: FaultTask{Outcome: outcome},
+	}
+}
+
+func TestTaskStates(t *testing.T) {
+	cfg := Config{}.withDefaults()
+	for _, tt := range []struct {
+		outcome string
+		after   time.Duration
+		want    string
+	}{
+		{"", 0, "PENDING"},
+		{"", 2*time.Second - 1, "PENDING"},
+		{"", 2 * time.Second, "RUNNING"},
+		{"", 5*time.Second - 1, "RUNNING"},
+		{"", 5 * time.Second, "SUCCEEDED"},
+		{"", 24*time.Hour - 1, "SUCCEEDED"},
+		{"", 24 * time.Hour, "UNKNOWN"},
+		{"", -time.Minute, "PENDING"}, // a clock put back
+		{"succeed", 5 * time.Second, "SUCCEEDED"},
+		{"partial", 5 * time.Second, "SUCCEEDED"},
+		{"fail", 0, "PENDING"},
+		{"fail", 5*time.Second - 1, "RUNNING"},
+		{"fail", 5 * time.Second, "FAILED"},
+		{"fail_pending", 2*time.Second - 1, "PENDING"},
+		{"fail_pending", 2 * time.Second, "FAILED"},
+		{"suspend", 0, "SUSPENDED"},
+		{"suspend", 2*time.Second - 1, "SUSPENDED"},
+		{"suspend", 2 * time.Second, "RUNNING"},
+		{"suspend", 5 * time.Second, "SUCCEEDED"},
+		{"cancel", 5*time.Second - 1, "RUNNING"},
+		{"cancel", 5 * time.Second, "CANCELED"},
+		{"never", 2*time.Second - 1, "PENDING"},
+		{"never", 24*time.Hour - 1, "RUNNING"},
+		{"never", 24 * time.Hour, "UNKNOWN"},
+	} {
+		if got := aged(tt.outcome).state(start.Add(tt.after), &cfg); got != tt.want {
+			t.Errorf("outcome %q after %v is %s, want %s", tt.outcome, tt.after, got, tt.want)
+		}
+	}
+}
+
+func TestCanceledAndLiveStates(t *testing.T) {
+	cfg := Config{Canceled: "CANCELLED"}.withDefaults()
+	canceled, live := aged(""), aged("")
+	canceled.canceled = start.Add(time.Second)
+	live.live = true
+	late := start.Add(time.Hour)
+	if got := canceled.state(late, &cfg); got != "CANCELLED" {
+		t.Errorf("cancelled is %s", got)
+	}
+	if got := canceled.state(start.Add(24*time.Hour), &cfg); got != "UNKNOWN" {
+		t.Errorf("cancelled a day ago is %s", got)
+	}
+	if got := live.state(late, &cfg); got != "RUNNING" {
+		t.Errorf("a task that still streams is %s", got)
+	}
+}
+
+func TestTaskEnded(t *testing.T) {
+	canceled := aged("")
+	canceled.canceled = start.Add(time.Second)
+	for name, tt := range map[string]struct {
+		task *task
+		want time.Duration
+	}{
+		"success":              {aged(""), 5 * time.Second},
+		"failure":              {aged("fail"), 5 * time.Second},
+		"failure from PENDING": {aged("fail_pending"), 2 * time.Second},
+		"cancelled":            {canceled, time.Second},
+	} {
+		if got := tt.task.ended().Sub(start); got != tt.want {
+			t.Errorf("%s: ended after %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestImageCount(t *testing.T) {
+	nine, none := 9, 0
+	for _, tt := range []struct {
+		name  string
+		fate  FaultTask
+		state string
+		told  int // -1: not told
+		owed  int
+	}{
+		{"success", FaultTask{}, "SUCCEEDED", 4, 4},
+		{"running", FaultTask{}, "RUNNING", -1, 0},
+		{"failure", FaultTask{}, "FAILED", -1, 0},
+		{"one failed", FaultTask{Outcome: "partial"}, "SUCCEEDED", 3, 3},
+		{"three failed", FaultTask{Outcome: "partial", Failed: 3}, "SUCCEEDED", 1, 1},
+		{"more failed than there are", FaultTask{Outcome: "partial", Failed: 9}, "SUCCEEDED", 0, 0},
+		{"failed but not partial", FaultTask{Failed: 3}, "SUCCEEDED", 4, 4},
+		{"told more", FaultTask{ImageCount: &nine}, "SUCCEEDED", 9, 9},
+		{"told none", FaultTask{ImageCount: &none}, "SUCCEEDED", 0, 0},
+		{"told though failed", FaultTask{ImageCount: &nine}, "FAILED", 9, 9},
+		{"not told", FaultTask{NoImageCount: true}, "SUCCEEDED", -1, 4},
+		{"not told of part", FaultTask{NoImageCount: true, Outcome: "partial"}, "SUCCEEDED", -1, 3},
+	} {
+		task := &task{count: 4, fate: tt.fate}
+		told := -1
+		if n := task.imageCount(tt.state); n != nil {
+			told = *n
+		}
+		if told != tt.told || task.owed(tt.state) != tt.owed {
+			t.Errorf("%s: told %d and owes %d, want %d and %d", tt.name, told, task.owed(tt.state), tt.told, tt.owed)
+		}
+	}
+}
+
+func TestComplaint(t *testing.T) {
+	code, message := (&task{}).complaint()
+	if code != "InternalError" || message == "" {
+		t.Errorf("default is %s %q", code, message)
+	}
+	code, message = (&task{fate: FaultTask{Code: "DataInspectionFailed", Message: "no"}}).complaint()
+	if code != "DataInspectionFailed" || message != "no" {
+		t.Errorf("set is %s %q", code, message)
+	}
+}

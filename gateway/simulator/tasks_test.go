@@ -1,0 +1,173 @@
+package simulator
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// addTasks adds n tasks a second apart and moves the clock along.
+func addTasks(ts *tasks, now time.Time, n int) time.Time {
+	for range n {
+		ts.add(&task{id: fmt.Sprint("t", len(ts.byID), now.UnixNano()), model: "m", count: 1}, now)
+		now = now.Add(time.Second)
+	}
+	return now
+}
+
+func newStore(cfg Config) (*tasks, *bill) {
+	cfg = cfg.withDefaults()
+	b := new(bill)
+	return newTasks(&cfg, b), b
+}
+
+// images is what the bill says.
+func (b *bill) images() int64 {
+	var t Tally
+	b.tally(&t)
+	return t.Images
+}
+
+func TestTasksAreBounded(t *testing.T) {
+	ts, b := newStore(Config{MaxTasks: 10})
+	now := addTasks(ts, start, 25)
+	if len(ts.order) != 10 || len(ts.byID) != 10 {
+		t.Errorf("%d tasks are kept, %d by id", len(ts.order), len(ts.byID))
+	}
+	if ts.settle(now); b.images() != 25 {
+		t.Errorf("%d of 25 images are billed: forgotten tasks must not be free", b.images())
+	}
+}
+
+func TestTasksExpire(t *testing.T) {
+	ts, b := newStore(Config{Running: time.Minute})
+	addTasks(ts, start, 3)
+	later := start.Add(25 * time.Hour)
+	if _, state := ts.look(ts.order[0].id, later); state != stateUnknown {
+		t.Errorf("after a day a task is %s", state)
+	}
+	addTasks(ts, later, 1)
+	if len(ts.order) != 1 {
+		t.Errorf("%d tasks are kept", len(ts.order))
+	}
+	if ts.settle(later); b.images() != 3 {
+		t.Errorf("%d images are billed, want 3", b.images())
+	}
+}
+
+// What ended after the task's life is nobody's.
+func TestTaskThatOutlivesItself(t *testing.T) {
+	ts, b := newStore(Config{Running: 24 * time.Hour})
+	addTasks(ts, start, 1)
+	ts.settle(start.Add(48 * time.Hour))
+	if b.images() != 0 {
+		t.Errorf("billed %d images", b.images())
+	}
+}
+
+func TestTasksAreBilledOnce(t *testing.T) {
+	ts, b := newStore(Config{Pending: time.Second, Running: time.Second})
+	addTasks(ts, start, 1)
+	id := ts.order[0].id
+	for i, tt := range []struct {
+		after time.Duration
+		want  int64
+	}{
+		{0, 0}, {time.Second, 0}, {2*time.Second - 1, 0}, {2 * time.Second, 1}, {time.Hour, 1}, {23 * time.Hour, 1},
+	} {
+		ts.look(id, start.Add(tt.after))
+		ts.settle(start.Add(tt.after))
+		if got := b.images(); got != tt.want {
+			t.Errorf("look %d after %v: billed %d, want %d", i, tt.after, got, tt.want)
+		}
+	}
+}
+
+func TestPaceOfOneTask(t *testing.T) {
+	ts, _ := newStore(Config{Pending: time.Hour, Running: time.Hour})
+	second, none := time.Second, time.Duration(0)
+	quick := &task{id: "quick", fate: FaultTask{Pending: &second, Running: &none}}
+	ts.add(quick, start)
+	if quick.start != start.Add(time.Second) || quick.end != quick.start {
+		t.Errorf("starts %v and ends %v", quick.start, quick.end)
+	}
+}
+
+// More tasks than slots wait in PENDING, each until a slot is free.
+func TestTaskSlots(t *testing.T) {
+	ts, _ := newStore(Config{TaskSlots: 2, Pending: time.Second, Running: 10 * time.Second})
+	var got []time.Duration
+	for range 5 {
+		tk := &task{id: fmt.Sprint(len(ts.order)), model: "m"}
+		ts.add(tk, start)
+		got = append(got, tk.start.Sub(start))
+	}
+	want := []time.Duration{1 * time.Second, 1 * time.Second, 11 * time.Second, 11 * time.Second, 21 * time.Second}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("tasks start after %v, want %v", got, want)
+	}
+	other := &task{id: "other", model: "o"}
+	if ts.add(other, start); other.start != start.Add(time.Second) {
+		t.Errorf("another model's task waits until %v", other.start)
+	}
+	ts.cancel("2", start)
+	ts.cancel("3", start)
+	ts.cancel("4", start)
+	late := &task{id: "late", model: "m"}
+	if ts.add(late, start); late.start != start.Add(11*time.Second) {
+		t.Errorf("after the cancels a task waits until %v", late.start.Sub(start))
+	}
+}
+
+func TestCancelOnlyWhilePending(t *testing.T) {
+	for _, tt := range []struct {
+		outcome string
+		after   time.Duration
+		want    bool
+	}{
+		{"", 0, true}, {"", 2*time.Second - 1, true}, {"", 2 * time.Second, false}, {"", time.Hour, false},
+		{"", 25 * time.Hour, false}, {"suspend", 0, false},
+	} {
+		ts, b := newStore(Config{Pending: 2 * time.Second, Running: time.Second})
+		ts.add(&task{id: "a", count: 4, fate: FaultTask{Outcome: tt.outcome}}, start)
+		if got := ts.cancel("a", start.Add(tt.after)); got != tt.want {
+			t.Errorf("%q after %v: cancelled %v, want %v", tt.outcome, tt.after, got, tt.want)
+		}
+		if ts.settle(start.Add(time.Hour)); tt.want && b.images() != 0 {
+			t.Errorf("a cancelled task costs %d images", b.images())
+		}
+		if ts.cancel("a", start.Add(tt.after)) {
+			t.Error("a second cancel succeeds")
+		}
+	}
+	ts, _ := newStore(Config{})
+	if ts.cancel("nobody", start) {
+		t.Error("an unknown task was cancelled")
+	}
+}
+
+func TestDictatedStates(t *testing.T) {
+	ts, b := newStore(Config{})
+	ts.add(&task{id: "a", count: 2, fate: FaultTask{States: []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING"}}}, start)
+	ts.settle(start)
+	for i, want := range []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING", "DREAMING"} {
+		if _, state := ts.look("a", start); state != want {
+			t.Errorf("look %d sees %s, want %s", i, state, want)
+		}
+		if billed := b.images() > 0; billed != (i > 0) {
+			t.Errorf("after look %d: billed %v", i, billed)
+		}
+	}
+	if b.images() != 2 {
+		t.Errorf("billed %d images", b.images())
+	}
+}
+
+func TestNewestFirst(t *testing.T) {
+	ts, _ := newStore(Config{})
+	now := addTasks(ts, start, 3)
+	list := ts.newest(now)
+	if len(list) != 3 || !list[0].created.After(list[1].created) || !list[1].created.After(list[2].created) {
+		t.Errorf("listed %d tasks out of order", len(list))
+	}
+}
