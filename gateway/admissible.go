@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"sluice/policy"
 )
 
 const (
@@ -21,6 +23,9 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 	if err := u.fault(answer); err != nil {
 		answer.Body.(*answerBody).abandon()
 		return nil, err
+	}
+	if c.route.endpoint != policy.EndpointTasks { // a task's usage is its creation's, however often it is asked for
+		answer.Body.(*answerBody).measure(answer.Header)
 	}
 	kept := &http.Response{
 		StatusCode: answer.StatusCode, Header: inbound(answer.Header), ContentLength: answer.ContentLength, Body: answer.Body,

@@ -3,7 +3,10 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"sync"
 	"time"
+
+	"sluice/telemetry"
 )
 
 const (
@@ -23,16 +26,37 @@ type answerBody struct {
 	whole    bool      // EOF was read
 	closed   bool      // the connection is not ours any more
 	limit    time.Time // the end of draining; zero before it began
+
+	meter *telemetry.Meter // reads along; nil where no usage is looked for
+}
+
+var meters = sync.Pool{New: func() any { return new(telemetry.Meter) }}
+
+// measure reads the usage along from here on. What is drained counts too.
+func (b *answerBody) measure(h http.Header) {
+	b.meter = meters.Get().(*telemetry.Meter)
+	b.meter.Reset(first(h["Content-Type"]), first(h["Content-Encoding"]))
+}
+
+// measured hands the usage to the Record.
+func (b *answerBody) measured() {
+	if b.meter == nil {
+		return
+	}
+	reading := b.meter.End()
+	b.call.Usage = reading.Usage
+	meters.Put(b.meter)
+	b.meter = nil
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
 	if b.closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	before := b.gateway.Now()
-	b.extendDeadline()
-	n, err := b.ReadCloser.Read(p)
-	b.call.waited += b.gateway.Now().Sub(before)
+	n, err := b.read(p)
+	if b.meter != nil {
+		_, _ = b.meter.Write(p[:n]) // it never fails
+	}
 	if err != nil {
 		b.ended, b.whole = true, err == io.EOF
 		err = b.explain(err)
@@ -40,16 +64,20 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extendDeadline bounds the silence before the next bytes. Bytes that are here already need no deadline.
-func (b *answerBody) extendDeadline() {
+// read bounds the silence before the next bytes, and counts it. Bytes that are here already need neither.
+func (b *answerBody) read(p []byte) (int, error) {
 	if b.conn.in.Buffered() > 0 {
-		return
+		return b.ReadCloser.Read(p)
 	}
+	before := b.gateway.Now()
 	deadline := time.Now().Add(b.gateway.IdleTimeout)
 	if !b.limit.IsZero() && deadline.After(b.limit) {
 		deadline = b.limit
 	}
 	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
+	n, err := b.ReadCloser.Read(p)
+	b.call.waited += b.gateway.Now().Sub(before)
+	return n, err
 }
 
 func (b *answerBody) explain(err error) error {
@@ -80,5 +108,6 @@ func (b *answerBody) abandon() {
 		return
 	}
 	b.closed, b.ended = true, true
+	b.measured()
 	b.conn.finish(b.whole && b.reusable)
 }

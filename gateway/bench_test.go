@@ -94,9 +94,11 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 // benchAnswer answers 1 KB of JSON, or a stream of 50 frames where one is asked for.
 func benchAnswer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
+	for name, value := range serviceHeaders {
+		w.Header()[name] = []string{value}
+	}
 	if !strings.EqualFold(r.Header.Get("X-Service-Sse"), "enable") {
 		w.Header()["Content-Type"] = []string{"application/json"}
-		w.Header()["X-Request-Id"] = []string{"7f3c"}
 		_, _ = w.Write(benchJSON)
 		return
 	}
@@ -109,6 +111,14 @@ func benchAnswer(w http.ResponseWriter, r *http.Request) {
 }
 
 var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
+
+// sdkHeaders are what a client library sends, and serviceHeaders what a service behind a load balancer answers.
+const sdkHeaders = "Accept: application/json\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nUser-Agent: service-sdk/1.24.6; python/3.11.7; platform/linux\r\n"
+
+var serviceHeaders = map[string]string{
+	"Server": "istio-envoy", "Vary": "Origin", "X-Request-Id": "7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0", "X-Service-Uid": "1234567890",
+	"X-Service-Call-Gateway": "true", "Req-Cost-Time": "812", "Req-Arrive-Time": "1770000000000", "Resp-Start-Time": "1770000000812",
+}
 
 const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
 
@@ -213,7 +223,7 @@ func BenchmarkBesideBare(b *testing.B) {
 		{"body-13MB", multimodalPath, large, "", 4, 8},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
+			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
 			compare(b, bare, gate, request, tt.clients, tt.chunk)
 		})
 	}

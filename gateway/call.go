@@ -15,12 +15,11 @@ type call struct {
 	telemetry.Record
 	match
 
-	team    *policy.Team
-	request policy.Request
-	header  http.Header // the client's, as they came
-	query   string      // the client's, for forwarded paths only
-	method  string
-	body    []byte // the whole body, once inspect has read it
+	team   *policy.Team
+	header http.Header // the client's, as they came
+	query  string      // the client's, for forwarded paths only
+	method string
+	body   []byte // the whole body, once inspect has read it
 
 	start   time.Time
 	waited  time.Duration // the part of the time so far that was upstream's or the client's connection's

@@ -62,11 +62,17 @@ func (g *Gateway) claimFrame(c *call, whole []byte) bool {
 }
 
 // errorFrame returns where an error frame begins, or -1. JSON has no raw line ends, so model text cannot look like one.
+// The word is searched for once: the search runs over every byte of every stream.
 func errorFrame(whole []byte) int {
-	for _, name := range [...]string{"event:error", "event: error"} {
-		if i := bytes.Index(whole, []byte(name)); i == 0 || i > 0 && whole[i-1] == '\n' {
-			return i
+	for from := 0; ; {
+		i := bytes.Index(whole[from:], []byte("error"))
+		if i < 0 {
+			return -1
 		}
+		before := bytes.TrimSuffix(whole[:from+i], []byte(" "))
+		if line, ok := bytes.CutSuffix(before, []byte("event:")); ok && (len(line) == 0 || line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+			return len(line)
+		}
+		from += i + len("error")
 	}
-	return -1
 }

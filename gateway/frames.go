@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"io"
 	"unicode/utf8"
 )
@@ -61,15 +60,22 @@ func (f *frames) pass(whole []byte) (int, error) {
 	return len(whole), nil
 }
 
-// lastBorder returns the length up to and with the last blank line, or 0. Lines end with LF, CR or both.
+// lastBorder returns the length up to and with the last blank line, or 0. Lines end with LF, CR or both. It looks from
+// the end, where a piece nearly always has its border.
 func lastBorder(p []byte) int {
-	end := 0
-	for _, border := range [...]string{"\n\n", "\n\r\n", "\r\r"} {
-		if i := bytes.LastIndex(p, []byte(border)); i >= 0 {
-			end = max(end, i+len(border))
+	for i := len(p) - 1; i > 0; i-- {
+		switch p[i] {
+		case '\n':
+			if p[i-1] == '\n' || i > 1 && p[i-1] == '\r' && p[i-2] == '\n' {
+				return i + 1
+			}
+		case '\r':
+			if p[i-1] == '\r' {
+				return i + 1
+			}
 		}
 	}
-	return end
+	return 0
 }
 
 // lastRune returns the length of p without the beginning of a character at its end.

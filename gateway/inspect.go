@@ -68,7 +68,7 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if err != nil {
 		return refuse(refuseBody).say("%s", err.Error())
 	}
-	c.request, c.Kind, c.Model = request, string(request.Kind), request.Model
+	c.Kind, c.Model = string(request.Kind), request.Model
 	if !c.team.MayAsk(request.Model) {
 		return refuse(refuseModel).say("Team %s may not ask the model %s.", c.team.ID, brief(request.Model))
 	}

@@ -14,6 +14,9 @@ const (
 	// idleConn is how long a connection waits for its next exchange: shorter than load balancers keep them, so that few
 	// are closed at the other end when they are used.
 	idleConn = 30 * time.Second
+	// fresh is how long a connection is taken to be open without a look. A service that means to close one says so in the
+	// answer before.
+	fresh = 5 * time.Millisecond
 	// idleConns is how many wait at most.
 	idleConns = 512
 )
@@ -60,7 +63,7 @@ func (p *pool) get() (*conn, error) {
 		if c == nil {
 			return p.dial()
 		}
-		if c.alive() {
+		if time.Since(c.idle) < fresh || c.alive() {
 			return c, nil
 		}
 		_ = c.Close() // upstream has closed it

@@ -14,9 +14,10 @@ type reply struct {
 	control *http.ResponseController
 	call    *call
 	gateway *Gateway
-	closes  bool  // the connection ends with this answer
-	wrote   bool  // the header has left
-	failed  error // the first write that failed; the client is gone or does not read
+	closes  bool      // the connection ends with this answer
+	wrote   bool      // the header has left
+	failed  error     // the first write that failed; the client is gone or does not read
+	bound   time.Time // the write deadline in force
 
 	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
 	// stream from a goroutine of its own while the call reads the answer.
@@ -67,8 +68,7 @@ func (w *reply) Write(p []byte) (int, error) {
 	if !w.wrote {
 		w.WriteHeader(http.StatusOK)
 	}
-	w.extendDeadline()
-	before := w.gateway.Now()
+	before := w.extendDeadline()
 	n, err := w.ResponseWriter.Write(p)
 	w.writing += w.gateway.Now().Sub(before)
 	w.call.BytesOut += int64(n)
@@ -91,8 +91,14 @@ func (w *reply) note(err error) {
 	}
 }
 
-// extendDeadline is called before each write, because a deadline for the whole answer would cut long streams. Writers
-// that know no deadlines (test recorders) are left alone.
-func (w *reply) extendDeadline() {
-	_ = w.control.SetWriteDeadline(w.gateway.Now().Add(w.gateway.WriteTimeout))
+// extendDeadline is called before each write, because a deadline for the whole answer would cut long streams. One that
+// is nearly as far off already is left as it is. Writers that know no deadlines (test recorders) are left alone.
+// It returns the time that it is.
+func (w *reply) extendDeadline() time.Time {
+	now := w.gateway.Now()
+	if w.bound.Sub(now) <= w.gateway.WriteTimeout*15/16 {
+		w.bound = now.Add(w.gateway.WriteTimeout)
+		_ = w.control.SetWriteDeadline(w.bound)
+	}
+	return now
 }
