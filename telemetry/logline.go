@@ -36,7 +36,8 @@ func shorten(s string, limit int) string {
 	return strings.Clone(s[:limit])
 }
 
-// recordLine turns Records into slog's form, reusing its memory: a result is valid until the next call.
+// recordLine turns Records into slog's form for LOG_FORMAT=text, reusing its memory: a result is valid until the next
+// call. The JSON form is appendLine's.
 type recordLine struct {
 	attrs  []slog.Attr
 	groups []slog.Attr
@@ -104,5 +105,7 @@ func (l *recordLine) cost(name string, c *Cost) slog.Attr {
 
 // milliseconds are written to the microsecond.
 func milliseconds(name string, d time.Duration) slog.Attr {
-	return slog.Float64(name, float64(d.Microseconds())/1000)
+	return slog.Float64(name, inMilliseconds(d))
 }
+
+func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

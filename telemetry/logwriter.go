@@ -73,7 +73,11 @@ func (w *lineWriter) encode(e *entry) {
 	if e.record.Time.IsZero() {
 		e.record.Time = w.log.config.Now() // slog leaves a zero time out, and every member is always there
 	}
-	w.handle(w.line.of(&e.record))
+	if w.log.config.Text {
+		w.handle(w.line.of(&e.record))
+		return
+	}
+	w.buffer.Write(appendLine(w.buffer.AvailableBuffer(), &e.record))
 }
 
 // admitLosses says in the stream itself that lines are missing before it.

@@ -1,0 +1,54 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The JSON line is slog's, letter for letter, whatever stands in the Record. Only the escapes of a text may be written
+// in another of JSON's ways, so texts are drawn from what has one.
+func TestLineIsSlogs(t *testing.T) {
+	text := rapid.StringOfN(rapid.RuneFrom([]rune(`abcXYZ 0129-_/"\.:;äß水🌊`+"\n\t")), 0, 40, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		r := Record{
+			Time: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns")),
+			ID:   text.Draw(t, "id"), Model: text.Draw(t, "model"), Task: text.Draw(t, "task"), Team: text.Draw(t, "team"),
+			Status: rapid.IntRange(0, 599).Draw(t, "status"), Refusal: text.Draw(t, "refusal"),
+			Duration: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "dur")), BytesIn: rapid.Int64Min(0).Draw(t, "in"),
+		}
+		if rapid.Bool().Draw(t, "used") {
+			r.Usage.Raise(InputTokens, rapid.Int64Range(0, 1<<50).Draw(t, "input"))
+			r.Usage.raiseOther([]byte(text.Draw(t, "name")), rapid.Float64Range(0, 1e30).Draw(t, "other"))
+			r.Cost = Cost{Known: true, Tokens: rapid.Int64Min(0).Draw(t, "tokens"), Spend: rapid.Int64Range(0, 1e15).Draw(t, "spend"), Flag: text.Draw(t, "flag")}
+		}
+		var want bytes.Buffer
+		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), new(recordLine).of(&r)); err != nil {
+			t.Fatal(err)
+		}
+		if got := appendLine(nil, &r); !bytes.Equal(got, want.Bytes()) {
+			t.Fatalf("got  %swant %s", got, want.Bytes())
+		}
+	})
+}
+
+func TestLineOfWhatIsNoUTF8(t *testing.T) {
+	got := appendLine(nil, &Record{Model: "a\xff\u2028b\x00"})
+	if !bytes.Contains(got, []byte("\"model\":\"a\\ufffd\\u2028b\\u0000\"")) || bytes.Count(got, []byte("\n")) != 1 {
+		t.Errorf("line %q", got)
+	}
+}
+
+func BenchmarkLine(b *testing.B) {
+	r := Record{Time: time.Unix(1.8e9, 123456789), ID: "7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0", Team: "search", Endpoint: "text", Kind: "text", Model: "llm-max", Status: 200, Duration: 1234567, Overhead: 98765, FirstByte: 1200000}
+	r.Usage.Raise(InputTokens, 20)
+	b.ReportAllocs()
+	var line []byte
+	for b.Loop() {
+		line = appendLine(line[:0], &r)
+	}
+}
