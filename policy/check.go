@@ -21,13 +21,24 @@ type check struct {
 	allowed string                 // what is allowed, in words: "a number from -2 to 2"
 	limit   string                 // the bound as one number, where there is just one
 	find    func(*Request) offence // the first offender
+	field   field                  // find need not be asked where this is absent; fieldUnknown: it always must be
+	sight   sight                  // the same for something seen in a list; 0: always
 }
+
+// idle reports whether find would find nothing: so it is for most rules on most requests.
+func (c *check) idle(f *facts) bool {
+	return c.field != fieldUnknown && !f.values[c.field].set() || c.sight != 0 && f.marks[c.sight-1].count == 0
+}
+
+// sight is a mark plus one, so that 0 is none.
+type sight uint8
 
 // offence is the first offender against a rule; count 0 says that there is none.
 type offence struct {
-	given string   // what was given, fit for a message
+	given string   // what was given, fit for a message unless text says otherwise
 	at    [2]int32 // its indices, where the rule's field has brackets
-	count int      // how many offenders there are
+	count int32    // how many offenders there are
+	text  bool     // given is a client's text, which a message must quote
 }
 
 // offends is an offence where no index is needed.

@@ -4,7 +4,7 @@ import "strconv"
 
 // seen makes a check that no element of a list carries the mark.
 func seen(m mark, allowed string) check {
-	return check{allowed: allowed, find: func(q *Request) offence { return q.facts.marks[m] }}
+	return check{allowed: allowed, sight: sight(m) + 1, find: func(q *Request) offence { return q.facts.marks[m] }}
 }
 
 // bounded is seen with the bound as a number.
@@ -46,7 +46,7 @@ func singleTurn() check {
 		case v.shape != shapeArray:
 			return offends(v.given())
 		case v.count != 1:
-			return offends(strconv.Itoa(v.count))
+			return offends(strconv.Itoa(int(v.count)))
 		}
 		return offence{}
 	}}

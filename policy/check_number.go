@@ -10,8 +10,13 @@ import (
 // and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
 // the largest that does.
 func (v value) integer() (int64, bool) {
-	if v.shape != shapeNumber || v.text == "-0" || strings.ContainsAny(v.text, ".eE") {
+	if v.shape != shapeNumber || v.text == "-0" {
 		return 0, false
+	}
+	for i := 0; i < len(v.text); i++ {
+		if c := v.text[i]; c == '.' || c|0x20 == 'e' {
+			return 0, false
+		}
 	}
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil && v.text[0] == '-' {
@@ -33,8 +38,8 @@ func (v value) number() (float64, bool) {
 
 // of makes a check of one member's value, which absent and null pass.
 func of(f field, allowed string, legal func(value) bool) check {
-	return check{allowed: allowed, find: func(q *Request) offence {
-		if v := q.facts.values[f]; v.set() && !legal(v) {
+	return check{allowed: allowed, field: f, find: func(q *Request) offence {
+		if v := q.facts.values[f]; !legal(v) {
 			return offends(v.given())
 		}
 		return offence{}

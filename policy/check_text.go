@@ -9,7 +9,7 @@ func stopForm() check {
 
 // stopList looks at the kinds of the elements of stop, if it is an array.
 func stopList(allowed string, legal func(kinds uint) bool) check {
-	return check{allowed: allowed, find: func(q *Request) offence {
+	return check{allowed: allowed, field: fieldStop, find: func(q *Request) offence {
 		if kinds := q.facts.stopKinds; !legal(kinds) {
 			return offends(stopGiven(kinds))
 		}
@@ -42,10 +42,11 @@ func stopGiven(kinds uint) string {
 // choice demands a tool choice of a known form.
 func choice() check {
 	return check{
+		field:   fieldToolChoice,
 		allowed: `"auto", "none" or {"type":"function","function":{"name":...}}`,
 		find: func(q *Request) offence {
 			v := q.facts.values[fieldToolChoice]
-			if !v.set() || q.facts.forced || v.shape == shapeString && (v.text == "auto" || v.text == "none") {
+			if q.facts.forced || v.shape == shapeString && (v.text == "auto" || v.text == "none") {
 				return offence{}
 			}
 			return offends(v.given())
@@ -55,14 +56,14 @@ func choice() check {
 
 // never objects to what the row's condition describes, and says what was given by the field's value.
 func never(f field, allowed string) check {
-	return check{allowed: allowed, find: func(q *Request) offence {
+	return check{allowed: allowed, field: f, find: func(q *Request) offence {
 		return offends(q.facts.values[f].given())
 	}}
 }
 
 // schema demands the schema that a response format of type json_schema cannot do without.
 func schema() check {
-	return check{allowed: "an object", find: func(q *Request) offence {
+	return check{allowed: "an object", field: fieldResponseType, find: func(q *Request) offence {
 		v := q.facts.values[fieldJSONSchema]
 		if v.shape == shapeObject || q.facts.values[fieldResponseType].text != "json_schema" {
 			return offence{}

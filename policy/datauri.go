@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"strings"
 )
 
@@ -23,10 +23,26 @@ func isDataURI(raw []byte, escaped bool) bool {
 	return c.skipWord("data:")
 }
 
+// base64Ahead finds out how much of the string that opens src is base64 behind the head of a data URI: it reports the
+// index of the first symbol and of the first byte that is none, both 0 where src is nothing of the sort. The pass over
+// the document then need not look at those bytes again, which are nearly all of a large body.
+func base64Ahead(src []byte) (end int) {
+	const mark = ";base64,"
+	head := src[:min(len(src), 1+len("data:")+maxMedia+len(mark))]
+	at := bytes.Index(head, []byte(mark))
+	if at < 0 || plain(head[:at], 1) != at {
+		return 0
+	}
+	first := at + len(mark)
+	return first + base64Run(src[first:])
+}
+
 // parseDataURI reads a data URI of exactly the form that interface.md gives: one media type, no parameters, then
 // base64 in the standard alphabet without white space. The decoders of the standard library step over line ends and
 // its media type parser takes parameters, so neither is of use.
-func parseDataURI(raw []byte, escaped bool) (u dataURI, ok bool) {
+//
+// known is the index in raw up to which the data is known to be base64; 0 where nothing is known.
+func parseDataURI(raw []byte, escaped bool, known int) (u dataURI, ok bool) {
 	c := cursor{raw: raw, escaped: escaped}
 	if !c.skipWord("data:") {
 		return u, false
@@ -53,7 +69,10 @@ func parseDataURI(raw []byte, escaped bool) (u dataURI, ok bool) {
 		return u, false
 	}
 	u.data = c
+	run := max(known-c.pos, 0)
+	c.pos += run
 	symbols, pads := c.base64()
+	symbols += run
 	u.size = symbols * 3 / 4
 	u.padded = (symbols+pads)%4 == 0
 	return u, c.pos == len(raw) && symbols > 0 && symbols%4 != 1 && pads <= 2 && (u.padded || pads == 0)
@@ -124,21 +143,27 @@ const base64Symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 // base64Run counts the base64 symbols at the start of src. Eight at a time: in seven bits no sum carries into the next
 // byte, so adding 0x80 - low sets the high bit of the bytes that are at least low.
 func base64Run(src []byte) int {
-	const sevens = ones * 0x7F
 	i := 0
-	for ; i+8 <= len(src); i += 8 {
-		w := binary.LittleEndian.Uint64(src[i:])
-		x := w & sevens
-		y := x | ones*0x20 // A–Z become a–z, and nothing else does
-		good := (y + ones*(0x80-'a')) &^ (y + ones*(0x80-'{'))
-		good |= (x + ones*(0x80-'/')) &^ (x + ones*(0x80-':')) // the slash stands before the digits
-		good |= ^((x ^ ones*'+') + sevens)
-		if bad := (^good | w) & highs; bad != 0 {
-			return i + bits.TrailingZeros64(bad)/8
+	for ; i+32 <= len(src); i += 32 {
+		b := src[i : i+32]
+		good := symbols(binary.LittleEndian.Uint64(b)) & symbols(binary.LittleEndian.Uint64(b[8:])) &
+			symbols(binary.LittleEndian.Uint64(b[16:])) & symbols(binary.LittleEndian.Uint64(b[24:]))
+		if good&highs != highs {
+			break
 		}
 	}
 	for i < len(src) && base64Value[src[i]] < 64 {
 		i++
 	}
 	return i
+}
+
+// symbols sets the high bit of the bytes of w that are base64 symbols.
+func symbols(w uint64) uint64 {
+	const sevens = ones * 0x7F
+	x := w & sevens
+	y := x | ones*0x20 // A–Z become a–z, and nothing else does
+	good := (y + ones*(0x80-'a')) &^ (y + ones*(0x80-'{'))
+	good |= (x + ones*(0x80-'/')) &^ (x + ones*(0x80-':')) // the slash stands before the digits
+	return (good | ^((x ^ ones*'+') + sevens)) &^ w
 }

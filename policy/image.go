@@ -28,13 +28,14 @@ type picture struct {
 	broken        string // why the header cannot be believed; empty when it can
 }
 
-// image notes what rules may object to in the value of an image: an address, or the image itself.
-func (r *reader) image(raw []byte, escaped bool) {
+// image notes what rules may object to in the value of an image: an address, or the image itself, whose data is known
+// to be base64 up to the index known.
+func (r *reader) image(raw []byte, escaped bool, known int) {
 	if !isDataURI(raw, escaped) {
 		r.address(raw, escaped)
 		return
 	}
-	u, ok := parseDataURI(raw, escaped)
+	u, ok := parseDataURI(raw, escaped, known)
 	if !ok {
 		r.note(markData, "another form")
 		return

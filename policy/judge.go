@@ -54,9 +54,8 @@ type Verdict struct {
 // team's, else the gateway's, else the table's own. A request that breaks nothing costs no allocation.
 func Judge(gateway, team Modes, req *Request) Verdict {
 	var verdict Verdict
-	for i := range rules {
-		rule := &rules[i]
-		if !rule.When.holds(req) {
+	for _, rule := range rulesFor(req) {
+		if rule.Check.idle(req.facts) || !rule.When.holds(req) {
 			continue
 		}
 		found := rule.Check.find(req)
@@ -89,8 +88,12 @@ func (r *rule) finding(found offence) Finding {
 	for _, index := range found.at {
 		field = strings.Replace(field, "[]", "["+strconv.Itoa(int(index))+"]", 1)
 	}
+	given := found.given
+	if found.text {
+		given = quote(given)
+	}
 	return Finding{
-		Rule: r.ID, Field: field, Given: found.given, Allowed: r.Check.allowed, Limit: r.Check.limit, Count: found.count,
+		Rule: r.ID, Field: field, Given: given, Allowed: r.Check.allowed, Limit: r.Check.limit, Count: int(found.count),
 	}
 }
 

@@ -8,7 +8,7 @@ import "sync"
 func Read(f *Families, call Call, body []byte) (Request, error) {
 	r := readers.Get().(*reader)
 	defer r.release()
-	r.src, r.call = body, call
+	r.src, r.call, r.req.facts = body, call, new(facts)
 	if err := r.document(); err != nil {
 		return Request{}, err
 	}
@@ -104,7 +104,7 @@ func (r *reader) identifier() (value, error) {
 	if err != nil {
 		return v, err
 	}
-	v.text, v.count = r.kept(t), t.points()
+	v.text, v.count = r.kept(t), int32(t.points())
 	return v, nil
 }
 

@@ -67,13 +67,16 @@ const (
 )
 
 // mark notes a value that offends at the reader's place in the lists. Only the first is described, so that a body of a
-// million offenders makes no longer an answer than a body of one.
+// million offenders makes no longer an answer than a body of one. It is quoted when a rule turns out to object.
 func (r *reader) mark(m mark, v value) {
-	if seen := &r.req.facts.marks[m]; seen.count > 0 {
-		seen.count++
-		return
+	given := v.text
+	if v.shape != shapeNumber && v.shape != shapeString {
+		given = v.shape.String()
 	}
-	r.note(m, v.given())
+	if seen := &r.req.facts.marks[m]; seen.count == 0 {
+		seen.text = v.shape == shapeString
+	}
+	r.note(m, given)
 }
 
 // note is mark for what is not told by a value's type.

@@ -42,7 +42,7 @@ func (r *reader) promptText() (value, error) {
 	t, err := r.string()
 	r.countText(t)
 	r.req.PromptLength += t.points()
-	return value{shape: s, count: t.points()}, err
+	return value{shape: s, count: int32(t.points())}, err
 }
 
 // messages reads input.messages.
@@ -53,11 +53,11 @@ func (r *reader) messages() error {
 		return r.skip()
 	}
 	err := r.array(func(r *reader) error {
-		r.at2 = [2]int32{int32(list.count)}
+		r.at2 = [2]int32{list.count}
 		list.count++
 		return r.message()
 	})
-	r.req.Messages = list.count
+	r.req.Messages = int(list.count)
 	return err
 }
 
@@ -122,7 +122,7 @@ func (r *reader) judgeMessage() {
 	}
 	switch m.content.shape {
 	case shapeString:
-		r.mark(markContentText, m.content)
+		r.note(markContentText, m.content.shape.String())
 	case shapeArray:
 		r.mark(markContentList, m.content)
 	case shapeAbsent, shapeNull: // an assistant's content is empty beside its tool calls

@@ -59,9 +59,12 @@ func (r *reader) itemImage() error {
 		r.mark(markImage, value{shape: s})
 		return r.skip()
 	}
-	t, err := r.string()
+	start := r.pos + 1
+	end := base64Ahead(r.src[r.pos:])
+	known := max(r.pos+end, start)
+	t, err := r.stringFrom(known)
 	if err == nil {
-		r.image(r.src[t.start:t.end], t.escaped)
+		r.image(r.src[t.start:t.end], t.escaped, known-start)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ func (r *reader) parameter(f field) error {
 		s := r.shape()
 		if s == shapeString {
 			t, err := r.string()
-			r.req.facts.values[f] = value{shape: s, count: t.points()}
+			r.req.facts.values[f] = value{shape: s, count: int32(t.points())}
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (r *reader) responseFormat(f field) error {
 
 // toolChoice reads tool_choice: a word, or an object that names the function to call.
 func (r *reader) toolChoice() error {
-	facts := &r.req.facts
+	facts := r.req.facts
 	if r.shape() != shapeObject {
 		return r.keep(fieldToolChoice)
 	}
@@ -65,7 +65,7 @@ const maxStop = 8
 
 // stop reads the stop sequences: a string, or an array of strings, token ids or lists of token ids.
 func (r *reader) stop() error {
-	facts := &r.req.facts
+	facts := r.req.facts
 	if r.shape() != shapeArray {
 		err := r.keep(fieldStop)
 		r.keepStop(facts.values[fieldStop])

@@ -1,7 +1,5 @@
 package policy
 
-import "unicode/utf8"
-
 // tools reads the tools of a text request. Their text, schemas and all, is part of the model's input.
 func (r *reader) tools() error {
 	list := &r.req.facts.values[fieldTools]
@@ -9,28 +7,18 @@ func (r *reader) tools() error {
 	if list.shape != shapeArray {
 		return r.skip()
 	}
-	start := r.pos
+	start, before := r.pos, r.raw
 	err := r.array(func(r *reader) error {
-		r.at2 = [2]int32{int32(list.count)}
+		r.at2 = [2]int32{list.count}
 		list.count++
 		return r.tool()
 	})
-	r.req.Tools = list.count
+	r.req.Tools = int(list.count)
 	if err == nil && list.count > 0 {
-		r.countRaw(r.src[start:r.pos])
+		r.wide += r.raw.wide - before.wide
+		r.ascii += r.pos - start - (r.raw.bytes - before.bytes)
 	}
 	return err
-}
-
-// countRaw adds a part of the document, as it stands, to the measure of the input's text.
-func (r *reader) countRaw(raw []byte) {
-	wideBytes := 0
-	for _, c := range raw {
-		wideBytes += int(c >> 7)
-	}
-	wide := utf8.RuneCount(raw) - (len(raw) - wideBytes)
-	r.ascii += len(raw) - wideBytes
-	r.wide += wide
 }
 
 // tool reads one tool.

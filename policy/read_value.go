@@ -23,9 +23,9 @@ func (s shape) String() string {
 
 // value is one member's value as far as any rule looks at it.
 type value struct {
-	shape shape
-	count int    // code points of a string, elements of a list that is read
 	text  string // a number's literal; a string, decoded, of which maxKept bytes are kept
+	count int32  // code points of a string, elements of a list that is read
+	shape shape
 }
 
 // maxKept is how much of a string is kept for the rules. The longest that one of them compares is a model name.
@@ -48,6 +48,9 @@ func (v value) given() string {
 // kept decodes as much of a string as rules look at.
 func (r *reader) kept(t text) string {
 	raw := r.src[t.start:t.end]
+	if word := common(raw); word != "" {
+		return word
+	}
 	if !t.escaped && len(raw) <= maxKept {
 		return string(raw)
 	}
@@ -57,6 +60,25 @@ func (r *reader) kept(t text) string {
 		return strings.ToValidUTF8(string(kept), "")
 	}
 	return string(kept)
+}
+
+// common is raw as a string of the program where it is one of the words that most requests hold, else empty.
+func common(raw []byte) string {
+	switch string(raw) {
+	case "user":
+		return "user"
+	case "system":
+		return "system"
+	case "assistant":
+		return "assistant"
+	case "tool":
+		return "tool"
+	case "function":
+		return "function"
+	case "message":
+		return "message"
+	}
+	return ""
 }
 
 // shape is the type of the value that comes next.
@@ -91,7 +113,7 @@ func (r *reader) value() (value, error) {
 		if err != nil {
 			return v, err
 		}
-		v.text, v.count = r.kept(t), t.points()
+		v.text, v.count = r.kept(t), int32(t.points())
 		return v, nil
 	}
 	return v, r.skip()

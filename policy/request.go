@@ -57,7 +57,7 @@ type Request struct {
 	TopK, Seed                         Maybe[int64]
 	Stop                               []string // stop sequences that are strings, the first 8, at most 64 bytes each
 
-	facts facts
+	facts *facts // what Judge looks at; never changes once Read has returned it
 }
 
 // maxModel is the longest model name in bytes. The service states no bound; no name of its is a tenth as long.

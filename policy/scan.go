@@ -17,7 +17,11 @@ type scanner struct {
 	pos   int
 	depth int
 	names names
+	raw   beyond
 }
+
+// beyond counts the characters beyond ASCII that stand in the strings of the document as they are, not as escapes.
+type beyond struct{ wide, bytes int }
 
 func (s *scanner) fail(at int, fault BodyFault) error {
 	at = min(at, len(s.src))

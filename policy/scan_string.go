@@ -21,15 +21,28 @@ type text struct {
 func (t text) points() int { return t.ascii + t.wide }
 
 // string consumes a string, whose opening quote comes next, and proves it to be valid UTF-8 without lone surrogates.
-func (s *scanner) string() (text, error) {
+func (s *scanner) string() (text, error) { return s.stringFrom(s.pos + 1) }
+
+// stringFrom is string where all bytes up to from are known to be plain.
+func (s *scanner) stringFrom(from int) (text, error) {
 	t := text{start: s.pos + 1}
-	wideBytes, escapeBytes := 0, 0
-	for i := t.start; ; {
-		i = plain(s.src, i)
+	i := plain(s.src, from)
+	if i < len(s.src) && s.src[i] == '"' {
+		t.end, t.ascii = i, i-t.start
+		s.pos = i + 1
+		return t, nil
+	}
+	return s.stringRest(t, i)
+}
+
+// stringRest is string from the first byte at i on that is not plain.
+func (s *scanner) stringRest(t text, i int) (text, error) {
+	coded := 0 // bytes of escapes and of characters beyond ASCII
+	for ; ; i = plain(s.src, i) {
 		switch c := s.at(i); {
 		case c == '"':
 			t.end = i
-			t.ascii += i - t.start - wideBytes - escapeBytes
+			t.ascii += i - t.start - coded
 			s.pos = i + 1
 			return t, nil
 		case c == '\\':
@@ -44,7 +57,7 @@ func (s *scanner) string() (text, error) {
 			} else {
 				t.wide++
 			}
-			escapeBytes += size
+			coded += size
 			i += size
 		case c < ' ': // a control character, or the input is at its end
 			return t, s.fail(i, FaultSyntax)
@@ -54,7 +67,9 @@ func (s *scanner) string() (text, error) {
 				return t, s.fail(i, FaultUTF8)
 			}
 			t.wide++
-			wideBytes += size
+			s.raw.wide++
+			s.raw.bytes += size
+			coded += size
 			i += size
 		}
 	}
@@ -70,13 +85,16 @@ const (
 // one base64 string. A subtraction that borrows marks bytes above a true hit, never below one, so the lowest mark is
 // right.
 func plain(src []byte, i int) int {
+	for ; i+32 <= len(src); i += 32 {
+		b := src[i : i+32]
+		hit := special(binary.LittleEndian.Uint64(b)) | special(binary.LittleEndian.Uint64(b[8:])) |
+			special(binary.LittleEndian.Uint64(b[16:])) | special(binary.LittleEndian.Uint64(b[24:]))
+		if hit&highs != 0 {
+			break
+		}
+	}
 	for ; i+8 <= len(src); i += 8 {
-		w := binary.LittleEndian.Uint64(src[i:])
-		hit := (w ^ ones*'"') - ones
-		hit |= (w ^ ones*'\\') - ones
-		hit |= w - ones*' '
-		hit |= w
-		if hit &= highs; hit != 0 {
+		if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
 			return i + bits.TrailingZeros64(hit)/8
 		}
 	}
@@ -86,6 +104,11 @@ func plain(src []byte, i int) int {
 		}
 	}
 	return i
+}
+
+// special sets the high bit of the bytes of w that are not plain.
+func special(w uint64) uint64 {
+	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
 
 // escape reads the escape at the start of src: the character it stands for and the bytes it takes. A surrogate counts

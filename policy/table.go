@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // rules is interface.md in executable form: one row per sentence that a gateway can judge. Lay it beside that document
 // and tick every bound; the sentences that no gateway can judge are in unjudged.
@@ -20,4 +23,26 @@ var headerRules = []rule{
 	{"header.sse", always, "SSE header",
 		check{allowed: "enable or disable", find: sseHeader},
 		"1: For streaming, also X-Service-SSE: enable.", ModeRefuse},
+}
+
+// rulesOfText and rulesOfImages are the rules that a request of that sort can break, so that none is asked in vain.
+var (
+	rulesOfText   = rulesWhere(func(id string) bool { return !strings.HasPrefix(id, "image.") })
+	rulesOfImages = rulesWhere(func(id string) bool { return !strings.HasPrefix(id, "text.") })
+)
+
+func rulesWhere(wanted func(id string) bool) (list []*rule) {
+	for i := range rules {
+		if wanted(rules[i].ID) {
+			list = append(list, &rules[i])
+		}
+	}
+	return list
+}
+
+func rulesFor(q *Request) []*rule {
+	if q.isText() {
+		return rulesOfText
+	}
+	return rulesOfImages
 }

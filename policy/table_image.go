@@ -49,7 +49,7 @@ var imageRules = []rule{
 	{"image.negative_prompt", judged, "parameters.negative_prompt", ofShape(fieldNegativePrompt, shapeString),
 		"2: | parameters.negative_prompt | string | no | Content to avoid. May be empty. |", ModeRefuse},
 	{"image.negative_prompt.length", edit, "parameters.negative_prompt",
-		length(500, func(q *Request) int { return q.facts.values[fieldNegativePrompt].count }),
+		length(500, func(q *Request) int { return int(q.facts.values[fieldNegativePrompt].count) }),
 		"3: Max 500 characters; excess truncated.", ModeWarn},
 	{"image.edit.images", editing, "input.messages[0].content", imageItems(1, 4),
 		"L: | Input images, editing mode (enable_interleave=false) | 1 to 4 images. |", ModeRefuse},
