@@ -51,20 +51,37 @@ func (m *Meter) split(p []byte) {
 			i++
 			continue
 		}
-		m.cr = false
-		if end > i {
+		m.cr = end == cr && end < len(p)
+		switch whole := end < len(p); {
+		case whole && !m.started && m.usual(p[i:end]):
+		case whole:
 			m.line(p[i:end])
-		}
-		if end < len(p) {
-			m.cr = end == cr
 			m.endLine()
+		default:
+			m.line(p[i:])
 		}
 		i = end + 1
 	}
 }
 
+// usual takes a whole line that nearly every frame has, without taking it apart, and says whether it was one.
+func (m *Meter) usual(line []byte) bool {
+	switch string(line) {
+	case "event:result":
+		m.isError = false
+	case ":HTTP_STATUS/200":
+		m.frame.status = 200
+	default:
+		return len(line) > 3 && string(line[:3]) == "id:"
+	}
+	return true
+}
+
 // line takes the next piece of a line.
 func (m *Meter) line(p []byte) {
+	if len(p) == 0 {
+		return
+	}
 	m.started = true
 	if m.part == inField {
 		colon := bytes.IndexByte(p, ':')

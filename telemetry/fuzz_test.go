@@ -1,6 +1,9 @@
 package telemetry
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // FuzzSSEUsage holds that where a body is cut makes no difference to its Reading, and that the Reading is sane.
 func FuzzSSEUsage(f *testing.F) {
@@ -18,6 +21,8 @@ func FuzzSSEUsage(f *testing.F) {
 		same(t, "three pieces", want, read(contentType, body[:a], body[a:b], body[b:]))
 		same(t, "every byte alone", want, read(contentType, eachByte(body)...))
 		sane(t, want, len(body))
+		again := bytes.Repeat(body, 3) // frames that were met before may be read in another way
+		same(t, "again", read(contentType, again), read(contentType, eachByte(again)...))
 	})
 }
 

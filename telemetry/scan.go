@@ -71,6 +71,9 @@ func (m *Meter) feed(p []byte) {
 			m.odd = m.odd || m.place == placeUsage && (m.state == atValue || m.state == atFirstElement)
 			i += m.begin(p[i:])
 			continue
+		case m.state == atValue && c >= '0' && c <= '9':
+			i += m.beginNumber(p[i:])
+			continue
 		case c <= ' ':
 		case m.state == atComma:
 			m.afterValue(c)

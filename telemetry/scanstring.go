@@ -27,6 +27,23 @@ func (m *Meter) begin(p []byte) int {
 	return 1
 }
 
+// beginNumber takes a number, whole if it is a plain one whose end is at hand. It returns how many bytes it took.
+func (m *Meter) beginNumber(p []byte) int {
+	m.odd = m.odd || m.place == placeUsage
+	m.beginToken(inWord)
+	for i, c := range p {
+		if c == ',' || c == '}' {
+			m.takeWord(p[:i])
+			m.valueDone()
+			return i
+		}
+		if c < '0' || c > '9' {
+			break
+		}
+	}
+	return m.scanWord(p)
+}
+
 // takeWhole takes a whole name or string, and the colon after a name if it is the next byte; it returns the bytes taken
 // of the rest.
 func (m *Meter) takeWhole(as scanState, token, rest []byte) int {

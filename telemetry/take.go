@@ -50,12 +50,12 @@ func (m *Meter) takeName(name []byte) place {
 // takeString takes a whole string value.
 func (m *Meter) takeString(token []byte) {
 	if m.place == placeImage {
-		m.minds++
+		m.leaveTrail()
 		m.hasContent = m.pictures.endAddress() || m.hasContent
 		return
 	}
 	if m.place == placeErrorMessage {
-		m.minds++
+		m.leaveTrail()
 		m.frame.message = strings.ToValidUTF8(string(token), "")
 		return
 	}
@@ -70,7 +70,7 @@ func (m *Meter) takeString(token []byte) {
 	case placeTaskStatus:
 		m.keepString(&m.taskStatus, token)
 	case placeCode:
-		m.minds++
+		m.leaveTrail()
 		m.frame.code = string(token)
 	case placeFinishReason:
 		m.takeReason(finishWord(token))
@@ -88,7 +88,7 @@ func (m *Meter) takeWord(token []byte) {
 		m.finished = m.finished || string(token) == "true"
 	case placeStatusCode:
 		if n, ok := parseNumber(token); ok && n >= 100 && n < 1000 {
-			m.minds++
+			m.leaveTrail()
 			m.frame.status = int(n)
 		}
 	case placeIndex:

@@ -20,8 +20,11 @@ const (
 // trail remembers how the frames of a stream look between the values that differ from frame to frame, the texts and the
 // numbers of the usage. Frames of one stream are alike but for these, so a step that is met again, byte by byte at the
 // same place of the frame, leads where it led before, and need not be walked: this makes a usual frame cost less than
-// half. What a step changes outside the scanner only ever grows, and grew when it was learnt; or else it counts as a
-// change of mind, after which older steps are not trusted.
+// half.
+//
+// To skip a step must lose nothing. What it does to the scanner is in the step. What it does to the answer either only
+// ever grows, and grew when the step was learnt; or sets what a later frame may set differently (a change of mind, after
+// which older steps are not trusted); or is for this one frame, and then the step is not learnt.
 type trail struct {
 	steps [trailSteps]step
 	known int // steps
@@ -93,6 +96,9 @@ func (m *Meter) learn(way []byte) {
 	t.known = t.next
 	m.pace = atVariable
 }
+
+// leaveTrail is called where the way does something for this frame alone, which to skip would be to lose.
+func (m *Meter) leaveTrail() { m.pace = offTrail }
 
 // restPiece is called where a piece of the document ends: a step is learnt from one piece or not at all.
 func (m *Meter) restPiece(p []byte, from int) {
