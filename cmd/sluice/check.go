@@ -10,10 +10,15 @@ import (
 )
 
 // checkCommand is sluice check.
-type checkCommand struct{}
+type checkCommand struct {
+	Rules bool `help:"Print the table of request rules instead."`
+}
 
 // Run shows what the environment and the teams file amount to. Warnings are listed and forgiven; faults are returned.
-func (checkCommand) Run(p program) error {
+func (command checkCommand) Run(p program) error {
+	if command.Rules {
+		return policy.WriteRules(p.stdout)
+	}
 	c, err := loadConfiguration(p.environ)
 	var fs faults
 	_ = errors.As(err, &fs)

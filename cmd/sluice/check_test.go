@@ -131,6 +131,18 @@ func TestDefaultsAreNotWarnedOf(t *testing.T) {
 	}
 }
 
+func TestCheckPrintsTheRulesWithoutAnySetting(t *testing.T) {
+	got := command(t.Context(), nil, "check", "--rules")
+	if got.code != exitClean || got.stderr != "" {
+		t.Fatalf("%+v", got)
+	}
+	for _, id := range append(policy.RuleIDs(), "no gateway can judge") {
+		if !strings.Contains(got.stdout, id) {
+			t.Errorf("%q is missing", id)
+		}
+	}
+}
+
 func TestKeyIsMintedForTheTeamsFile(t *testing.T) {
 	got := command(t.Context(), nil, "key", "--team", "search")
 	key, lines, _ := strings.Cut(got.stdout, "\n")

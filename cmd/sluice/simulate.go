@@ -33,7 +33,7 @@ func (s simulateCommand) Run(ctx context.Context, p program) error {
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, nil))
 	service := newSimulator(listener.Addr(), s.Key, func(format string, args ...any) {
-		log.Info(fmt.Sprintf(format, args...))
+		log.Info("request", "line", fmt.Sprintf(format, args...))
 	})
 	if _, err := fmt.Fprintf(p.stdout, "http://%s/api/v1\n", listener.Addr()); err != nil {
 		return err

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The floor plan: which package may import what. A package that is not on it, and an import that is not in its row,
+// fail the build: whoever needs one changes the plan first, in the open.
+
+const (
+	goRedis    = "github.com/redis/go-redis"
+	goBreaker  = "github.com/sony/gobreaker"
+	otelAPI    = "go.opentelemetry.io"
+	prometheus = "github.com/prometheus/client_golang"
+	otter      = "github.com/maypok86/otter"
+	xSync      = "golang.org/x/sync"
+	httpPkg    = "net/http"
+	slogPkg    = "log/slog"
+)
+
+// plan has a row for each package, named without the module's name.
+type plan struct {
+	ours      []string            // what of ours its code may import
+	testsOurs []string            // and what more its tests may
+	outside   []string            // third-party modules
+	files     map[string][]string // modules that only some files may import, by the pattern of their names
+	never     []string            // what it must not import, beside all that is not listed
+	timeless  bool                // it must not read the clock
+}
+
+var floorPlan = map[string]plan{
+	"policy": {
+		outside:  []string{"github.com/go-json-experiment/json", "github.com/goccy/go-yaml"},
+		never:    []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
+		timeless: true,
+	},
+	"policy/limit": {
+		ours:    []string{"policy"},
+		outside: []string{"golang.org/x/time/rate"},
+		files:   map[string][]string{"*_redis.go": {goRedis}},
+		never:   []string{httpPkg, otelAPI, slogPkg},
+	},
+	"cache": {
+		outside: []string{otter, xSync},
+		files:   map[string][]string{"redis.go": {goRedis}},
+		never:   []string{httpPkg, otelAPI, slogPkg},
+	},
+	"telemetry": {
+		outside: []string{otelAPI, prometheus},
+		never:   []string{goRedis, "net/http/httputil"},
+	},
+	"gateway": {
+		ours:      []string{"policy", "policy/limit", "cache", "telemetry"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
+		outside:   []string{xSync},
+		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
+	},
+	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/simulator": {},
+	"cmd/sluice": {
+		ours:    []string{"policy", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator"},
+		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},
+	},
+}
+
+// forTests are the modules that any package's tests may import.
+var forTests = []string{
+	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
+	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
+}
+
+// source is one file of the module and what it imports.
+type source struct {
+	pkg, name string // package without the module's name, and base name
+	syntax    *ast.File
+	imports   []string
+}
+
+func (s source) isTest() bool { return strings.HasSuffix(s.name, "_test.go") }
+
+// sources parses every Go file that the build knows, whatever tags it has.
+func sources(t *testing.T) []source {
+	t.Helper()
+	list := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	list.Dir = "../.."
+	listed, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []source
+	for decoder := json.NewDecoder(bytes.NewReader(listed)); ; {
+		var pkg struct {
+			ImportPath, Dir                                    string
+			GoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+		}
+		if err := decoder.Decode(&pkg); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range slices.Concat(pkg.GoFiles, pkg.IgnoredGoFiles, pkg.TestGoFiles, pkg.XTestGoFiles) {
+			all = append(all, parseSource(t, strings.TrimPrefix(pkg.ImportPath, "sluice/"), filepath.Join(pkg.Dir, name)))
+		}
+	}
+}
+
+func parseSource(t *testing.T, pkg, file string) source {
+	t.Helper()
+	syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := source{pkg: pkg, name: filepath.Base(file), syntax: syntax}
+	for _, spec := range syntax.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.imports = append(s.imports, name)
+	}
+	return s
+}
+
+func TestEveryPackageIsOnThePlan(t *testing.T) {
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if _, planned := floorPlan[s.pkg]; !planned && !found[s.pkg] {
+			t.Errorf("package %s is not on the plan", s.pkg)
+		}
+		found[s.pkg] = true
+	}
+	for pkg := range floorPlan {
+		if !found[pkg] {
+			t.Errorf("package %s is on the plan and nowhere else", pkg)
+		}
+	}
+}
+
+func TestImportsFollowThePlan(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, imported := range s.imports {
+			if fault := floorPlan[s.pkg].judge(s, imported); fault != "" {
+				t.Errorf("%s/%s imports %s: %s", s.pkg, s.name, imported, fault)
+			}
+		}
+	}
+}
+
+// judge says what is wrong with an import, "" if nothing is.
+func (p plan) judge(s source, imported string) string {
+	ours, isOurs := strings.CutPrefix(imported, "sluice/")
+	standard := !strings.Contains(strings.Split(imported, "/")[0], ".")
+	switch {
+	case isOurs:
+		own := s.isTest() && ours == s.pkg // a test may stand outside its package
+		if !own && !slices.Contains(p.ours, ours) && (!s.isTest() || !slices.Contains(p.testsOurs, ours)) {
+			return "not in the package's row"
+		}
+	case !s.isTest() && below(imported, p.never):
+		return "the plan says never"
+	case !standard && !below(imported, p.outside) && !below(imported, p.fileModules(s.name)) && (!s.isTest() || !below(imported, forTests)):
+		return "not in the package's row, or not for this file"
+	}
+	return ""
+}
+
+func (p plan) fileModules(name string) []string {
+	for pattern, modules := range p.files {
+		if fits, _ := path.Match(pattern, name); fits {
+			return modules
+		}
+	}
+	return nil
+}
+
+// below reports whether a package is one of the list or lies below one. Versions of a module are the module.
+func below(imported string, list []string) bool {
+	return slices.ContainsFunc(list, func(prefix string) bool {
+		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
+	})
+}
+
+// TestTheCellarReadsNoClock: time is handed in, so that equal input gives equal output.
+func TestTheCellarReadsNoClock(t *testing.T) {
+	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	for _, s := range sources(t) {
+		if s.isTest() || !floorPlan[s.pkg].timeless {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			if selector, ok := n.(*ast.SelectorExpr); ok && isIdent(selector.X, "time") && slices.Contains(clock, selector.Sel.Name) {
+				t.Errorf("%s/%s reads the clock: time.%s", s.pkg, s.name, selector.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func isIdent(e ast.Expr, name string) bool {
+	ident, ok := e.(*ast.Ident)
+	return ok && ident.Name == name
+}
+
+// TestThePlanFindsWhatItForbids breaks each kind of rule once.
+func TestThePlanFindsWhatItForbids(t *testing.T) {
+	for _, tt := range []struct {
+		pkg, file, imported string
+		allowed             bool
+	}{
+		{"policy", "judge.go", "strings", true},
+		{"policy", "judge.go", "github.com/goccy/go-yaml/ast", true},
+		{"policy", "judge.go", "net/http", false},
+		{"policy", "judge.go", "net/http/httptest", false},
+		{"policy", "judge.go", "sluice/cache", false},
+		{"policy", "judge.go", "github.com/google/go-cmp/cmp", false},
+		{"policy", "judge_test.go", "github.com/google/go-cmp/cmp", true},
+		{"policy", "judge_test.go", "sluice/policy", true},
+		{"policy", "judge_test.go", "sluice/gateway", false},
+		{"policy/limit", "admit.go", "github.com/redis/go-redis/v9", false},
+		{"policy/limit", "admit_redis.go", "github.com/redis/go-redis/v9", true},
+		{"cache", "claims.go", "github.com/redis/go-redis/v9", false},
+		{"cache", "redis.go", "github.com/redis/go-redis/v9", true},
+		{"cache", "claims.go", "github.com/maypok86/otter/v2", true},
+		{"gateway", "forward.go", "sluice/gateway/simulator", false},
+		{"gateway", "forward_test.go", "sluice/gateway/simulator", true},
+		{"gateway", "forward.go", "os", false},
+		{"gateway/admin", "admin.go", "sluice/gateway", false},
+		{"gateway/simulator", "task.go", "sluice/policy", false},
+		{"gateway/simulator", "task_test.go", "sluice/policy", false},
+		{"cmd/sluice", "main.go", "os", true},
+		{"cmd/sluice", "main.go", "github.com/spf13/cobra", false},
+	} {
+		s := source{pkg: tt.pkg, name: tt.file}
+		if fault := floorPlan[tt.pkg].judge(s, tt.imported); (fault == "") != tt.allowed {
+			t.Errorf("%s/%s importing %s: %q, want allowed to be %v", tt.pkg, tt.file, tt.imported, fault, tt.allowed)
+		}
+	}
+}
+
+// TestTheTopLevelStaysAsItIs: a directory for anything and everything is not on the plan.
+func TestTheTopLevelStaysAsItIs(t *testing.T) {
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		planned := []string{"cmd", "gateway", "policy", "cache", "telemetry", "deploy"}
+		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(planned, entry.Name()) {
+			t.Errorf("%s/ is not on the plan", entry.Name())
+		}
+	}
+}
