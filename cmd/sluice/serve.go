@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -26,6 +27,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	}
 	log := openLog(c.settings, p.stdout)
 	defer closeLog(log)
+	slog.SetDefault(log.Logger()) // what a library says goes the same way, and not past it to standard error
 	announce(log.Logger(), c)
 	process, err := open(ctx, c, log)
 	if err != nil {

@@ -16,7 +16,7 @@ const prefix = "SLUICE_"
 // meaning, unit and what zero means; the tags tell the variable, its default, and what a fault says is allowed.
 //
 // Secrets have type [gateway.Secret] and a twin whose variable ends in _FILE. Fields that only later work reads are
-// parsed and checked like the rest, and listed in [settings.idle] so that setting one is never silently without effect.
+// parsed and checked like the rest, and listed in notYet so that setting one is never silently without effect.
 type settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
@@ -46,7 +46,7 @@ type settings struct {
 	// TeamsFile is the YAML file of teams, keys and limits.
 	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file"`
 	// TeamsPoll is the time between two looks at the content of TeamsFile and of UpstreamKeyFile.
-	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration above 0, such as 500ms"`
+	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 
 	// RedisURL is where quotas and tasks live. Empty: in this process's memory, gone when it ends.
 	RedisURL gateway.Secret `env:"REDIS_URL" allow:"redis://host, rediss://host, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master/db"`

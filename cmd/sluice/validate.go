@@ -28,6 +28,7 @@ func (s *settings) validate(fs *faults) {
 		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
+		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each look reads the file
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
 		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, "local", "refuse")},
@@ -52,7 +53,6 @@ func (s *settings) validate(fs *faults) {
 // would hold memory, connections and tasks for ever.
 func (s *settings) validateDurations(fs *faults) {
 	for name, d := range map[string]time.Duration{
-		"TEAMS_POLL":      s.TeamsPoll,
 		"REDIS_TIMEOUT":   s.RedisTimeout,
 		"TASK_TTL":        s.TaskTTL,
 		"CONNECT_TIMEOUT": s.ConnectTimeout,

@@ -27,7 +27,7 @@ var bounds = []struct {
 		"tasks", "tasks/x", "TASKS", "services", "services/aigc", "services/aigc/text-generation",
 		"services/aigc/image-generation/generation", "services/aigc/image-generation/generation/v2", "Services/AIGC",
 	}},
-	{"TEAMS_POLL", []string{"1ms", "1m"}, []string{"0", "0s", "-5s", "5", "soon"}},
+	{"TEAMS_POLL", []string{"10ms", "1m"}, []string{"9ms", "0", "0s", "-5s", "5", "soon"}},
 	{"REDIS_URL", []string{
 		"redis://h", "rediss://:pass@h:6379/0", "redis+cluster://h1:1,h2", "rediss+cluster://h1,h2", "redis+sentinel://h1,h2/master/0",
 	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h", "red://h"}},
