@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"time"
 )
 
 // upstream is the one way to the service. The ReverseProxy uses it as its transport; task queries and cancellations,
@@ -62,7 +63,7 @@ func (u *upstream) try(out *http.Request, c *call) (answer *http.Response, sent 
 		return nil, false, err
 	}
 	if err = conn.send(out, c.body); err == nil {
-		answer, err = conn.receive(out, u.gateway.HeaderTimeout)
+		answer, err = conn.receive(out, u.gateway.HeaderTimeout+uploadTime(c.body))
 	}
 	if err != nil {
 		sent = conn.written.Load() > 0
@@ -71,6 +72,15 @@ func (u *upstream) try(out *http.Request, c *call) (answer *http.Response, sent 
 	}
 	answer.Body = &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: u.gateway, reusable: !answer.Close}
 	return answer, true, nil
+}
+
+// uploadTime is what a large body may take on its way before upstream's time to answer begins. It is sent beside the
+// reading of the answer, so the two have one deadline.
+func uploadTime(body []byte) time.Duration {
+	if len(body) <= inlineBody {
+		return 0
+	}
+	return time.Duration(len(body)) * time.Second / slowRate
 }
 
 // explain says what is known of an exchange that failed: nothing was sent, upstream is silent, or its answer is broken.
