@@ -23,7 +23,6 @@ var (
 	errRedirected = errors.New("upstream answered with a redirect")
 	errEncoded    = errors.New("upstream compressed an answer it was asked not to")
 	errOurKey     = errors.New("upstream refused the gateway's own key")
-	errSilence    = errors.New("upstream fell silent inside an answer")
 )
 
 // RoundTrip sends a request and returns an answer whose header is fit for a team and whose body ends within bounds. Its
