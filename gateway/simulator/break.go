@@ -78,10 +78,14 @@ type drawer struct {
 	body   bytes.Buffer
 }
 
-// Header, Write and WriteHeader make a drawer an http.ResponseWriter.
-func (d *drawer) Header() http.Header         { return d.header }
+// Header returns the header kept.
+func (d *drawer) Header() http.Header { return d.header }
+
+// Write keeps p.
 func (d *drawer) Write(p []byte) (int, error) { return d.body.Write(p) }
-func (d *drawer) WriteHeader(status int)      { d.status = status }
+
+// WriteHeader keeps the status.
+func (d *drawer) WriteHeader(status int) { d.status = status }
 
 // crawl sends the answer with a pause before every header line. It has to
 // write HTTP by hand, since the server sends a header in one piece.

@@ -1,11 +1,8 @@
 package simulator
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -158,63 +155,6 @@ func at(v any, path ...any) any {
 	return v
 }
 
-// event is one parsed frame.
-type event struct {
-	id, name, status, data string
-}
-
-func (e event) object(t *testing.T) object {
-	t.Helper()
-	return got{body: e.data}.object(t)
-}
-
-// errFrame is a stream that is not in the service's form.
-var errFrame = errors.New("malformed frame")
-
-// readEvent reads one frame, by the letter: every line has its place and its
-// prefix, and an empty line ends it.
-func readEvent(r *bufio.Reader) (event, error) {
-	var values []string
-	for _, prefix := range []string{"id:", "event:", ":HTTP_STATUS/", "data:", ""} {
-		line, err := r.ReadString('\n')
-		if err == io.EOF && line == "" && prefix == "id:" {
-			return event{}, io.EOF
-		}
-		if err != nil {
-			return event{}, fmt.Errorf("%w: %q: %w", errFrame, line, err)
-		}
-		value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix)
-		if !ok || prefix == "" && value != "" || strings.HasPrefix(value, " ") {
-			return event{}, fmt.Errorf("%w: %q where %q belongs", errFrame, line, prefix)
-		}
-		values = append(values, value)
-	}
-	return event{values[0], values[1], values[2], values[3]}, nil
-}
-
-// events parses a whole stream.
-func (g got) events(t *testing.T) []event {
-	t.Helper()
-	if g.err != nil {
-		t.Fatal(g.err)
-	}
-	if ct := g.header.Get("Content-Type"); g.status != 200 || ct != "text/event-stream;charset=UTF-8" {
-		t.Fatalf("answer is no stream: %d %s\n%s", g.status, ct, g.body)
-	}
-	var out []event
-	r := bufio.NewReader(strings.NewReader(g.body))
-	for {
-		e, err := readEvent(r)
-		if err == io.EOF {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
-}
-
 // sse switches a stream on.
 var sse = []string{"X-Service-SSE", "enable"}
 
@@ -264,43 +204,6 @@ func (r *rig) poll(id string) object {
 		r.t.Fatalf("poll: %d %s", g.status, g.body)
 	}
 	return g.object(r.t)
-}
-
-// refusalOf sends a body in process and returns the message of the refusal,
-// empty if there is none.
-func refusalOf(t *testing.T, s *Simulator, path, body string, header ...string) string {
-	t.Helper()
-	w := serveOnce(s, path, body, header...)
-	data := w.Body.Bytes()
-	if _, frame, ok := bytes.Cut(data, []byte("event:error")); ok {
-		_, data, _ = bytes.Cut(frame, []byte("data:"))
-	} else if w.Code == 200 {
-		return ""
-	}
-	var e errorBody
-	if err := json.Unmarshal(data, &e); err != nil || e.Message == "" {
-		t.Fatalf("refusal is no error: %s", w.Body)
-	}
-	return e.Code + " " + e.Message
-}
-
-// verdict is one row of a rule table: a change to a request and the words of
-// its refusal, empty if it is to pass.
-type verdict struct {
-	name, change, refusal string
-}
-
-// judge runs a rule table through a path.
-func judge(t *testing.T, s *Simulator, path string, request func(string) string, header []string, table []verdict) {
-	t.Helper()
-	for _, v := range table {
-		t.Run(v.name, func(t *testing.T) {
-			said := refusalOf(t, s, path, request(v.change), header...)
-			if (said == "") != (v.refusal == "") || !strings.Contains(said, v.refusal) {
-				t.Errorf("%s\nsaid %q, want %q", v.change, said, v.refusal)
-			}
-		})
-	}
 }
 
 // within is a context that ends a test that hangs.

@@ -122,6 +122,9 @@ func TestStallShowsWhatCameBefore(t *testing.T) {
 	if _, err := io.ReadFull(resp.Body, half); err != nil {
 		t.Fatalf("half the body did not come: %v", err)
 	}
+	if err := r.AwaitStalled(within(t), 1); err != nil {
+		t.Fatal(err)
+	}
 	r.Release()
 	rest, err := io.ReadAll(resp.Body)
 	if err != nil || !json.Valid(append(half, rest...)) {

@@ -92,7 +92,8 @@ func (s *Simulator) SetFault(faults ...Fault) {
 	}
 }
 
-// Release lets every request that is stalled now go on.
+// Release lets every request that is stalled now go on. One that has not come
+// so far yet will stall: await it first.
 func (s *Simulator) Release() {
 	s.stalls.release()
 }

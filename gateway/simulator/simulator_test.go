@@ -1,0 +1,116 @@
+package simulator
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestZeroConfig(t *testing.T) {
+	s := New(Config{})
+	if got := refusalOf(t, s, textPath, say("hi", "")); got != "" {
+		t.Errorf("the zero configuration refuses: %s", got)
+	}
+	w := serveOnce(s, imagePath, edit(""), async...)
+	_, id, _ := strings.Cut(w.Body.String(), `"task_id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	if t2, state := s.tasks.look(id, s.cfg.Now()); t2 == nil || state != stateSucceeded {
+		t.Errorf("at the first look a task is %s", state)
+	}
+}
+
+func TestLog(t *testing.T) {
+	var mu sync.Mutex
+	var lines []string
+	s := New(Config{Log: func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, fmt.Sprintf(format, args...))
+	}})
+	serveOnce(s, textPath, say("secret words", ""))
+	serveOnce(s, "/nowhere?secret=1", "")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "POST "+textPath+" ") || strings.Contains(strings.Join(lines, ""), "secret") {
+		t.Errorf("logged %q", lines)
+	}
+}
+
+// KeepRequests and KeepBody may be switched off; sums are kept all the same.
+func TestKeepNothing(t *testing.T) {
+	s := New(Config{KeepRequests: -1})
+	serveOnce(s, textPath, say("hi", ""))
+	if len(s.Requests()) != 0 || s.Count(EndpointText) != 1 || s.Tally().Executed[EndpointText] != 1 {
+		t.Errorf("kept %d requests, counted %d", len(s.Requests()), s.Count(EndpointText))
+	}
+	s = New(Config{KeepBody: -1})
+	serveOnce(s, textPath, say("hi", ""))
+	if rec := s.Requests()[0]; len(rec.Body) != 0 || rec.BodySize == 0 || rec.BodySHA256 == "" {
+		t.Errorf("recorded %+v", rec)
+	}
+}
+
+// The caller's lists are its own.
+func TestKeysAreCopied(t *testing.T) {
+	keys := []string{"k"}
+	s := New(Config{Keys: keys})
+	keys[0] = "other"
+	if got := refusalOf(t, s, textPath, say("hi", "")); got != "" {
+		t.Errorf("a key changed behind the service's back: %s", got)
+	}
+}
+
+// secure starts a service behind TLS and returns its address and client.
+func secure(t *testing.T, s *Simulator, http2 bool) (string, *http.Client) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(s)
+	server.EnableHTTP2 = http2
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL, server.Client()
+}
+
+func TestBehindTLS(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		s := New(Config{})
+		url, client := secure(t, s, http2)
+		ask := func(path, body string) (*http.Response, string, error) {
+			req, err := http.NewRequestWithContext(t.Context(), "POST", url+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer k")
+			resp, err := client.Do(req)
+			if err != nil {
+				return nil, "", err
+			}
+			defer resp.Body.Close()
+			b, err := io.ReadAll(resp.Body)
+			return resp, string(b), err
+		}
+		resp, body, err := ask(multimodalPath, draw(""))
+		if err != nil || resp.StatusCode != 200 || !strings.Contains(body, url+"/pictures/") {
+			t.Errorf("HTTP/2 %v: %v %s", http2, err, body)
+		}
+		// There is no reset to send here, but the answer breaks.
+		for _, fault := range []string{`{"drop":"reset"}`, `{"cut":"reset","after":1}`, `{"cut":"close","after":1}`} {
+			if resp, body, err := ask(textPath, simulate(fault)); err == nil {
+				t.Errorf("HTTP/2 %v: %s is answered %d %s", http2, fault, resp.StatusCode, body)
+			}
+		}
+	}
+}
+
+func TestZippedStreamThatIsReset(t *testing.T) {
+	r := newRig(t, Config{})
+	if g := r.post(textPath, simulate(`{"gzip":true,"cut":"reset","after":1}`), sse...); g.err == nil {
+		t.Errorf("answered %d %q", g.status, g.body)
+	}
+	g := r.post(textPath, simulate(`{"gzip":true,"cut":"close","after":1}`), sse...)
+	if g.err == nil || g.body == "" {
+		t.Errorf("a cut one ends with %v after %d bytes", g.err, len(g.body))
+	}
+}

@@ -1,0 +1,119 @@
+package simulator
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write testdata/wire anew")
+
+// Whatever differs from run to run in a recorded answer.
+var volatile = []struct {
+	pattern *regexp.Regexp
+	name    string
+}{
+	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), "BASE"},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`), "UUID"},
+	{regexp.MustCompile(`Signature=[^&"]+`), "Signature=SIGNATURE"},
+}
+
+// recorded is an answer as it stands in a golden file.
+func recorded(g got) string {
+	text := fmt.Sprintf("%d %s\n\n%s\n", g.status, g.header.Get("Content-Type"), g.body)
+	for _, v := range volatile {
+		text = v.pattern.ReplaceAllString(text, v.name)
+	}
+	return text
+}
+
+// The answers of every endpoint to the letter: a change of the wire format
+// shows here in full, and in the diff of the commit that makes it.
+func TestWire(t *testing.T) {
+	r := newRig(t, Config{Pending: time.Second, Running: time.Second, FrameTokens: 12})
+	task := r.createTask(imagePath, edit(`"n":2`))
+	failed := r.createTask(imagePath, edit(`"simulate":{"task":{"outcome":"fail"}}`))
+	partial := r.createTask(olderPath, older(`"n":2,"simulate":{"task":{"outcome":"partial"}}`))
+	running := r.poll(task)
+	r.clock.Advance(time.Minute)
+	if at(running, "output", "task_status") != "PENDING" {
+		t.Fatalf("the task began as %v", running)
+	}
+	post := func(path, body string, header ...string) func() got {
+		return func() got { return r.post(path, body, header...) }
+	}
+	get := func(path string) func() got {
+		return func() got { return r.get(path) }
+	}
+	const vision = `{"model":"llm-vision","input":{"messages":[{"role":"user","content":[
+		{"image":"https://a.example/b.png"},{"text":"What is this?"}]}]},"parameters":{"max_tokens":20,"vl_enable_image_hw_output":true}}`
+	for name, ask := range map[string]func() got{
+		"text":              post(textPath, say("What is a sluice?", ``)),
+		"text-chinese":      post(textPath, say("水闸是什么？", ``)),
+		"text-message":      post(textPath, say("What is a sluice?", `"result_format":"message","max_tokens":12`)),
+		"text-tools":        post(textPath, say("How high is it?", levels)),
+		"text-thinking":     post(textPath, say("What is a sluice?", `"result_format":"message","enable_thinking":true,"max_tokens":8`)),
+		"text-logprobs":     post(textPath, say("hi", `"result_format":"message","logprobs":true,"top_logprobs":1,"max_tokens":2`)),
+		"text-refused":      post(textPath, say("hi", `"top_p":2`)),
+		"stream-increments": post(textPath, say("What is a sluice?", `"incremental_output":true,"max_tokens":30`), sse...),
+		"stream-cumulative": post(textPath, say("What is a sluice?", `"max_tokens":30`), sse...),
+		"stream-thinking":   post(textPath, say("水闸", `"result_format":"message","enable_thinking":true,"incremental_output":true,"max_tokens":20`), sse...),
+		"stream-tools":      post(textPath, say("How high is it?", levels+`,"incremental_output":true`), sse...),
+		"stream-refused":    post(textPath, say("hi", `"top_p":2`), sse...),
+		"stream-failed":     post(textPath, say("hi", `"max_tokens":30,"simulate":{"error":{"status":500},"after":1}`), sse...),
+		"vision":            post(multimodalPath, vision),
+		"image":             post(multimodalPath, draw(`"size":"1280*720"`)),
+		"interleaved":       post(multimodalPath, tale(`"max_images":1`), sse...),
+		"task-created":      post(imagePath, edit(``), async...),
+		"task-streamed":     post(imagePath, tale(`"enable_interleave":true,"stream":true,"max_images":1`), asyncSSE...),
+		"task-succeeded":    get(tasksPath + "/" + task),
+		"task-failed":       get(tasksPath + "/" + failed),
+		"task-partial":      get(tasksPath + "/" + partial),
+		"task-unknown":      get(tasksPath + "/00000000-0000-4000-8000-000000000000"),
+		"task-not-async":    post(imagePath, edit(``)),
+		"cancel-too-late":   post(tasksPath+"/"+task+"/cancel", ""),
+		"list":              get(tasksPath + "?task_id=" + task),
+		"uploads":           get("/api/v1/uploads?action=getPolicy&model=llm-vision"),
+		"not-found":         get("/api/v1/nowhere"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", "wire", name+".txt")
+			got := recorded(ask())
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("answer is\n%s\nrecorded is\n%s", got, want)
+			}
+		})
+	}
+}
+
+// Every recording is of an answer that is still asked for.
+func TestWireHasNoLeftovers(t *testing.T) {
+	source, err := os.ReadFile("wire_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/wire/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		if !strings.Contains(string(source), `"`+name+`":`) {
+			t.Errorf("%s is asked for by nothing", file)
+		}
+	}
+}
