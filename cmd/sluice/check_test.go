@@ -18,7 +18,7 @@ const someTeams = `teams:
 `
 
 func TestCheckShowsWhatIsInEffect(t *testing.T) {
-	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TASK_TTL=90m", "SLUICE_VISION_MODELS=a, b*"), "check")
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TASK_TTL=90m", "SLUICE_VISION_MODELS=a, b*", "SLUICE_RULES=text.top_p=off,image.prompt.length=refuse"), "check")
 	if got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
@@ -32,6 +32,7 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 		"SLUICE_TASK_TIMEZONE=+08:00\n",
 		"SLUICE_BODY_BUDGET=512MiB\n",
 		"SLUICE_VISION_MODELS=a,b*\n",
+		"SLUICE_RULES=image.prompt.length=refuse,text.top_p=off\n",
 		"SLUICE_LOG_LEVEL=info\n",
 		"# team search: 1 keys, models *, endpoints *\n",
 		"# warning: SLUICE_REDIS_URL: not set",

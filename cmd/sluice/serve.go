@@ -74,5 +74,6 @@ func (c configuration) gatewayConfig() gateway.Config {
 			SyncImage: c.SyncImageModels, EditImage: c.EditImageModels,
 			Thinking: c.ThinkingModels, Vision: c.VisionModels, Reasoning: c.ReasoningModels,
 		},
+		Rules: c.Rules,
 	}
 }

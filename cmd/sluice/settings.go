@@ -87,7 +87,7 @@ type settings struct {
 	ShutdownGrace time.Duration `env:"SHUTDOWN_GRACE" envDefault:"30s" allow:"a duration above 0, such as 30s"`
 
 	// Rules are the modes of request rules that differ from the defaults, id=refuse|warn|off.
-	Rules string `env:"RULES" allow:"comma-separated id=refuse, id=warn or id=off"`
+	Rules policy.Modes `env:"RULES" allow:"comma-separated id=refuse, id=warn or id=off, each id once, of the table that sluice check --rules prints"`
 	// SyncImageModels are the models whose synchronous calls make images.
 	SyncImageModels []policy.Pattern `env:"SYNC_IMAGE_MODELS" envDefault:"llm-image*" allow:"comma-separated model patterns, such as llm-image*"`
 	// EditImageModels are the models of the asynchronous image endpoint.

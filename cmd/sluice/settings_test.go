@@ -100,3 +100,20 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 		t.Errorf("VISION_MODELS: %q, want %q", s.VisionModels, want)
 	}
 }
+
+// TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for what stayed empty.
+func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
+	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_RULES=text.top_p=off",
+		"SLUICE_THINKING_MODELS=a", "SLUICE_VISION_MODELS=b", "SLUICE_REASONING_MODELS=c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := configuration{settings: s}.gatewayConfig()
+	for _, part := range []any{config, config.Families} {
+		for field, value := range reflect.ValueOf(part).Fields() {
+			if value.IsZero() {
+				t.Errorf("%T.%s is empty", part, field.Name)
+			}
+		}
+	}
+}

@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"sluice/gateway"
+	"sluice/policy"
 )
 
 // values are settings as text, by variable, the way the environment has them. A secret that is set is "[redacted]".
@@ -32,6 +35,8 @@ func show(value any) string {
 		}
 	case time.Duration:
 		return showDuration(v)
+	case policy.Modes:
+		return showModes(v)
 	case slog.Level:
 		return strings.ToLower(v.String())
 	}
@@ -43,6 +48,14 @@ func show(value any) string {
 		return strings.Join(words, ",")
 	}
 	return fmt.Sprint(value)
+}
+
+func showModes(modes policy.Modes) string {
+	var pairs []string
+	for _, id := range slices.Sorted(maps.Keys(modes)) {
+		pairs = append(pairs, id+"="+string(modes[id]))
+	}
+	return strings.Join(pairs, ",")
 }
 
 // showDuration leaves out the zeros that the standard form ends in: 24h, not 24h0m0s.

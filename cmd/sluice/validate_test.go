@@ -46,6 +46,10 @@ var bounds = []struct {
 	{"WRITE_TIMEOUT", []string{"1s"}, []string{"0", "-1s"}},
 	{"SHUTDOWN_DELAY", []string{"0", "0s", "5s"}, []string{"-1s", "5"}},
 	{"SHUTDOWN_GRACE", []string{"1s"}, []string{"0", "-1s"}},
+	{"RULES", []string{"image.prompt.length=refuse", "text.top_p=off, image.prompt.length=warn"}, []string{
+		"image.prompt.length", "image.prompt.length=", "image.prompt.length=on", "image.prompt.length=Refuse", "=off", "no.such.rule=off",
+		"image.prompt.length=off,", "image.prompt.length=off,image.prompt.length=warn", "image.prompt.length =off", "image.prompt.length=off=off",
+	}},
 	{"SYNC_IMAGE_MODELS", []string{"*", "a,b*"}, []string{"a,", ",a", "a,,b", "a\x01"}},
 	{"EDIT_IMAGE_MODELS", []string{"gen2.6-image"}, []string{","}},
 	{"THINKING_MODELS", []string{"llm-*"}, []string{","}},
