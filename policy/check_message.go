@@ -62,7 +62,7 @@ func listContent() check {
 	}}
 }
 
-// textItems demands from low to high text items, where there is a content to hold them.
+// textItems demands from low to high text items, where there is one message with a content to hold them.
 func textItems(low, high int, allowed string) check {
 	return items(low, high, allowed, func(q *Request) int { return q.facts.textItems })
 }
@@ -76,7 +76,7 @@ func imageItems(low, high int) check {
 func items(low, high int, allowed string, count func(*Request) int) check {
 	return check{allowed: allowed, find: func(q *Request) offence {
 		n := count(q)
-		if q.facts.marks[markContentList].count == 0 || n >= low && n <= high {
+		if q.Messages != 1 || q.facts.marks[markContentList].count == 0 || n >= low && n <= high {
 			return offence{}
 		}
 		return offends(strconv.Itoa(n))

@@ -32,7 +32,7 @@ type picture struct {
 // to be base64 up to the index known.
 func (r *reader) image(raw []byte, escaped bool, known int) {
 	if !isDataURI(raw, escaped) {
-		r.address(raw, escaped)
+		r.address(markAddress, raw, escaped)
 		return
 	}
 	u, ok := parseDataURI(raw, escaped, known)
@@ -52,7 +52,7 @@ func (r *reader) image(raw []byte, escaped bool, known int) {
 // them, and clients send several forms.
 func (r *reader) media(raw []byte, escaped bool) {
 	if !isDataURI(raw, escaped) {
-		r.address(raw, escaped)
+		r.address(markMedia, raw, escaped)
 	}
 }
 

@@ -8,14 +8,15 @@ import (
 // maxAddress bounds an address in bytes. Pre-signed addresses take two thousand; beyond this servers refuse a line.
 const maxAddress = 8 << 10
 
-// address notes an address that the service would not fetch. It is judged by its form: nothing is ever fetched here.
-func (r *reader) address(raw []byte, escaped bool) {
+// address notes with a mark an address that the service would not fetch. It is judged by its form: nothing is ever
+// fetched here.
+func (r *reader) address(m mark, raw []byte, escaped bool) {
 	a := raw
 	if escaped {
 		a = unescape(nil, raw, maxAddress+1)
 	}
 	if !isAddress(a, r.call.Resolve) {
-		r.note(markAddress, quote(string(a[:min(len(a), maxEcho+1)])))
+		r.note(m, quote(string(a[:min(len(a), maxEcho+1)])))
 	}
 }
 

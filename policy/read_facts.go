@@ -44,6 +44,7 @@ const (
 	markText                    // a text that is no string
 	markImage                   // an image that is no string
 	markAddress                 // an address of other form than the service fetches
+	markMedia                   // the same of a video or an audio
 	markData                    // a data URI of other form than data:{mime};base64,{data}
 	markPadding                 // a data URI without the = at the end
 
@@ -70,7 +71,7 @@ const (
 // million offenders makes no longer an answer than a body of one. It is quoted when a rule turns out to object.
 func (r *reader) mark(m mark, v value) {
 	given := v.text
-	if v.shape != shapeNumber && v.shape != shapeString {
+	if v.shape != shapeString && given == "" {
 		given = v.shape.String()
 	}
 	if seen := &r.req.facts.marks[m]; seen.count == 0 {

@@ -17,10 +17,10 @@ import (
 var rules = slices.Concat(headerRules, textRules, toolRules, imageRules, inputRules)
 
 var headerRules = []rule{
-	{"header.async", always, "Async header",
+	{"header.async", whenAlways, "Async header",
 		check{allowed: "enable where a task is created, elsewhere disable or no such header", find: asyncHeader},
 		"3: X-Service-Async: enable (required, must be enable).", ModeRefuse},
-	{"header.sse", always, "SSE header",
+	{"header.sse", whenAlways, "SSE header",
 		check{allowed: "enable or disable", find: sseHeader},
 		"1: For streaming, also X-Service-SSE: enable.", ModeRefuse},
 }

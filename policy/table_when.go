@@ -3,34 +3,34 @@ package policy
 // The requests that rules are about. A model's families come from the settings: while a list is empty, the conditions
 // that name it hold for no request.
 var (
-	always = when{"every request", func(*Request) bool { return true }}
+	whenAlways = when{"every request", func(*Request) bool { return true }}
 
-	text_      = when{"text and chat", (*Request).isText}
-	onTextPath = when{"text", func(q *Request) bool { return q.Kind == KindText }}
-	onChatPath = when{"chat", func(q *Request) bool { return q.Kind == KindChat }}
-	thinking   = text_.and("thinking on", func(q *Request) bool { return q.Thinking })
-	answers    = text_.and("n over 1", func(q *Request) bool { return q.N > 1 })
-	tooled     = text_.and("tools given", func(q *Request) bool { return q.Tools > 0 })
-	forced     = thinking.and("a tool forced", func(q *Request) bool { return q.facts.forced })
+	whenText     = when{"text and chat", (*Request).isText}
+	whenTextPath = when{"text", func(q *Request) bool { return q.Kind == KindText }}
+	whenChatPath = when{"chat", func(q *Request) bool { return q.Kind == KindChat }}
+	whenThinking = whenText.and("thinking on", func(q *Request) bool { return q.Thinking })
+	whenAnswers  = whenText.and("n over 1", func(q *Request) bool { return q.N > 1 })
+	whenTooled   = whenText.and("tools given", func(q *Request) bool { return q.Tools > 0 })
+	whenForced   = whenThinking.and("a tool forced", func(q *Request) bool { return q.facts.forced })
 
-	thinkers = thinking.and("a model of THINKING_MODELS", func(q *Request) bool { return q.facts.families.thinking })
-	vision   = text_.and("a model of VISION_MODELS", func(q *Request) bool { return q.facts.families.vision })
-	reasoner = text_.and("a model of REASONING_MODELS only", func(q *Request) bool {
+	whenThinkers = whenThinking.and("a model of THINKING_MODELS", func(q *Request) bool { return q.facts.families.thinking })
+	whenVision   = whenText.and("a model of VISION_MODELS", func(q *Request) bool { return q.facts.families.vision })
+	whenReasoner = whenText.and("a model of REASONING_MODELS only", func(q *Request) bool {
 		return q.facts.families.reasoning && !q.facts.families.vision
 	})
-	visual = text_.and("a model of REASONING_MODELS and VISION_MODELS", func(q *Request) bool {
+	whenVisual = whenText.and("a model of REASONING_MODELS and VISION_MODELS", func(q *Request) bool {
 		return q.facts.families.reasoning && q.facts.families.vision
 	})
 
-	image      = when{"images", func(q *Request) bool { return !q.isText() && q.Kind != KindOther }}
-	edit       = when{"EDIT_IMAGE_MODELS", (*Request).isEdit}
-	editing    = edit.and("editing", func(q *Request) bool { return !q.Interleave })
-	interleave = edit.and("interleaved", func(q *Request) bool { return q.Interleave })
-	task       = edit.and("tasks", func(q *Request) bool { return q.Kind == KindTask })
-	synchron   = when{"SYNC_IMAGE_MODELS", (*Request).isSync}
-	judged     = when{"EDIT_IMAGE_MODELS, SYNC_IMAGE_MODELS", func(q *Request) bool { return q.isEdit() || q.isSync() }}
-	formOnly   = image.and("other models and older families", func(q *Request) bool { return !q.isEdit() && !q.isSync() })
-	counted    = image.and("not editing, not interleaved", func(q *Request) bool { return !q.isEdit() })
+	whenImage      = when{"images", func(q *Request) bool { return !q.isText() && q.Kind != KindOther }}
+	whenEdit       = when{"EDIT_IMAGE_MODELS", (*Request).isEdit}
+	whenEditing    = whenEdit.and("editing", func(q *Request) bool { return !q.Interleave })
+	whenInterleave = whenEdit.and("interleaved", func(q *Request) bool { return q.Interleave })
+	whenTask       = whenEdit.and("tasks", func(q *Request) bool { return q.Kind == KindTask })
+	whenSync       = when{"SYNC_IMAGE_MODELS", (*Request).isSync}
+	whenJudged     = when{"EDIT_IMAGE_MODELS, SYNC_IMAGE_MODELS", func(q *Request) bool { return q.isEdit() || q.isSync() }}
+	whenFormOnly   = whenImage.and("other models and older families", func(q *Request) bool { return !q.isEdit() && !q.isSync() })
+	whenCounted    = whenImage.and("not editing, not interleaved", func(q *Request) bool { return !q.isEdit() })
 )
 
 // and narrows a condition.

@@ -1,0 +1,72 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"sluice/policy"
+)
+
+// TestHeaders is A28 and A91: the two headers that are switches, on every path.
+func TestHeaders(t *testing.T) {
+	text := textBody("llm-max", "")
+	for _, tt := range []struct {
+		id         string
+		call       policy.Call
+		body, want string
+	}{
+		{"on a task", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable"}}, editBody(""), ""},
+		{"A91 any case", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"Enable"}}, editBody(""), ""},
+		{"A91 twice the same", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable", "ENABLE"}}, editBody(""), ""},
+		{"absent on a task", policy.Call{Endpoint: policy.EndpointImage}, editBody(""), "header.async"},
+		{"A91 disable on a task", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable"}}, editBody(""), "header.async"},
+		{"A28 twice, different", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable", "enable"}}, editBody(""), "header.async"},
+		{"A28 both in one", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable, enable"}}, editBody(""), "header.async"},
+		{"A91 true", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"true"}}, editBody(""), "header.async"},
+		{"A91 empty", policy.Call{Endpoint: policy.EndpointImage, Async: []string{""}}, editBody(""), "header.async"},
+		{"absent on an older family", policy.Call{Endpoint: policy.EndpointImage, Older: true}, `{"model":"m","input":{"prompt":"a"}}`, "header.async"},
+		{"on a text", policy.Call{Endpoint: policy.EndpointText, Async: []string{"enable"}}, text, "header.async"},
+		{"disable on a text", policy.Call{Endpoint: policy.EndpointText, Async: []string{"disable"}}, text, ""},
+		{"on a synchronous image", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}}, syncBody(""), "header.async"},
+		{"on an interleaved stream", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}, SSE: []string{"enable"}}, interleaveBody(""), "header.async"},
+		{"streams", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"ENABLE"}}, text, ""},
+		{"A91 does not stream", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"Disable"}}, text, ""},
+		{"A91 streams by true", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"true"}}, text, "header.sse"},
+		{"A91 streams by nothing", policy.Call{Endpoint: policy.EndpointText, SSE: []string{""}}, text, "header.sse"},
+		{"A28 streams and does not", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"enable", "disable"}}, text, "header.sse"},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			q, err := policy.Read(&families, tt.call, []byte(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+				t.Errorf("broke %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestStream is A91: what counts as a stream is what upstream makes one, by header or Accept, never by the body.
+func TestStream(t *testing.T) {
+	for _, tt := range []struct {
+		sse    []string
+		accept string
+		body   string
+		want   bool
+	}{
+		{nil, "", textBody("m", `"stream":true`), false},
+		{[]string{"enable"}, "", textBody("m", `"stream":false`), true},
+		{[]string{"eNaBlE"}, "", textBody("m", ``), true},
+		{[]string{"disable"}, "", textBody("m", ``), false},
+		{nil, "text/event-stream", textBody("m", ``), true},
+		{nil, "application/json, Text/Event-Stream; q=0.9", textBody("m", ``), true},
+		{nil, "*/*", textBody("m", ``), false},
+		{nil, "text/event-streams", textBody("m", ``), false},
+	} {
+		q, err := policy.Read(&families, policy.Call{Endpoint: policy.EndpointText, SSE: tt.sse, Accept: tt.accept}, []byte(tt.body))
+		if err != nil || q.Stream != tt.want {
+			t.Errorf("%v %q %s: stream %v, %v; want %v", tt.sse, tt.accept, tt.body, q.Stream, err, tt.want)
+		}
+	}
+}

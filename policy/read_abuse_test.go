@@ -1,0 +1,164 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/policy"
+)
+
+// faultOf reads a body on the text path and returns its fault, empty when it is taken.
+func faultOf(t *testing.T, body string) policy.BodyFault {
+	t.Helper()
+	_, err := policy.Read(&families, policy.Call{Endpoint: policy.EndpointText}, []byte(body))
+	if err == nil {
+		return ""
+	}
+	var fault *policy.BodyError
+	if !errors.As(err, &fault) {
+		t.Fatalf("error %T, want *BodyError", err)
+	}
+	if len(fault.Input) > 64 {
+		t.Errorf("%d bytes of input echoed", len(fault.Input))
+	}
+	return fault.Fault
+}
+
+// members is an object of so many members.
+func members(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"m%d":1`, i)
+	}
+	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
+}
+
+// nested is an array nested so deep inside the document, which is the first level.
+func nested(depth int) string {
+	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
+}
+
+// TestBodies is sections A63 to A86 of the abuse list, and both sides of every limit of the strict pass.
+func TestBodies(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("n", n) }
+	for _, tt := range []struct {
+		id, body string
+		want     policy.BodyFault
+	}{
+		{"A63 duplicate", `{"model":"cheap","model":"dear"}`, policy.FaultDuplicate},
+		{"A63 nested in a tool's schema", `{"parameters":{"tools":[{"function":{"parameters":{"a":1,"a":2}}}]}}`, policy.FaultDuplicate},
+		{"A63 among many names", strings.TrimSuffix(members(5000), "}") + `,"m77":2}`, policy.FaultDuplicate},
+		{"A63 same name in siblings", `{"a":{"b":1},"c":{"b":1},"b":[{"b":1},{"b":2}]}`, ""},
+		{"A64 other case", `{"model":"dear","MODEL":"cheap"}`, policy.FaultCase},
+		{"A64 other case alone", `{"Model":"cheap"}`, policy.FaultCase},
+		{"A64 in a message", `{"input":{"messages":[{"Role":"user"}]}}`, policy.FaultCase},
+		{"A64 in a content item", `{"input":{"messages":[{"content":[{"Image":"x"}]}]}}`, policy.FaultCase},
+		{"A64 in a tool", `{"parameters":{"tools":[{"function":{"Name":"f"}}]}}`, policy.FaultCase},
+		{"A64 in a tool's function", `{"parameters":{"tools":[{"Function":{}}]}}`, policy.FaultCase},
+		{"A64 in a tool choice", `{"parameters":{"tool_choice":{"function":{"NAME":"f"}}}}`, policy.FaultCase},
+		{"A64 in a tool call", `{"input":{"messages":[{"tool_calls":[{"ID":"f"}]}]}}`, policy.FaultCase},
+		{"A64 in a called function", `{"input":{"messages":[{"tool_calls":[{"function":{"Arguments":"f"}}]}]}}`, policy.FaultCase},
+		{"A64 in a response format", `{"parameters":{"response_format":{"TYPE":"text"}}}`, policy.FaultCase},
+		{"A64 in a json_schema", `{"parameters":{"response_format":{"json_schema":{"Schema":{}}}}}`, policy.FaultCase},
+		{"A64 below a tool's parameters", `{"parameters":{"tools":[{"function":{"parameters":{"Type":1,"type":2}}}]}}`, ""},
+		{"A64 below a schema", `{"parameters":{"response_format":{"json_schema":{"schema":{"Name":1,"name":2}}}}}`, ""},
+		{"A64 known elsewhere", `{"N":1,"Messages":[],"parameters":{"Role":1,"Model":2},"input":{"Size":3}}`, ""},
+		{"A64 longer than known", `{"models":1,"Models":2,"parameters":{"NN":1}}`, ""},
+		{"A66 escaped duplicate", `{"model":"a","mode\u006c":"b"}`, policy.FaultDuplicate},
+		{"A66 escaped, once", `{"mode\u006c":"b"}`, ""},
+		{"A66 escaped case", `{"\u004dodel":"b"}`, policy.FaultCase},
+		{"A67 long s", `{"parameters":{"ſize":"1K"}}`, policy.FaultCase},
+		{"A67 escaped long s", `{"parameters":{"\u017fize":"1K"}}`, policy.FaultCase},
+		{"A67 Kelvin sign", `{"parameters":{"max_to\u212aens":9}}`, policy.FaultCase},
+		{"A67 dotless i, which folds to nothing", `{"parameters":{"sıze":9}}`, ""},
+		{"A68 object, then null", `{"parameters":{"n":1},"parameters":null}`, policy.FaultDuplicate},
+		{"A69 object, then object", `{"parameters":{"n":4},"parameters":{"size":"1*1"}}`, policy.FaultDuplicate},
+		{"A77 in a model", "{\"model\":\"\xff\"}", policy.FaultUTF8},
+		{"A77 in a prompt", "{\"input\":{\"prompt\":\"\xc3\x28\"}}", policy.FaultUTF8},
+		{"A77 in a name", "{\"\xe2\x82\":1}", policy.FaultUTF8},
+		{"A77 overlong", "{\"a\":\"\xc0\xaf\"}", policy.FaultUTF8},
+		{"A77 surrogate in UTF-8", "{\"a\":\"\xed\xa0\x80\"}", policy.FaultUTF8},
+		{"A77 beyond Unicode", "{\"a\":\"\xf4\x90\x80\x80\"}", policy.FaultUTF8},
+		{"A78 high half", `{"a":"\ud800"}`, policy.FaultSurrogate},
+		{"A78 low half first", `{"a":"\udc00\ud800"}`, policy.FaultSurrogate},
+		{"A78 in a name", `{"\ud800":1}`, policy.FaultSurrogate},
+		{"A78 pair", `{"a":"\ud83d\ude00"}`, ""},
+		{"A79 in a model", `{"model":"a\u0000"}`, policy.FaultNUL},
+		{"A79 in an id", `{"input":{"messages":[{"tool_call_id":"\u0000"}]}}`, policy.FaultNUL},
+		{"A79 in a call's id", `{"input":{"messages":[{"tool_calls":[{"id":"\u0000"}]}]}}`, policy.FaultNUL},
+		{"A79 in a speaker's name", `{"input":{"messages":[{"name":"\u0000"}]}}`, policy.FaultNUL},
+		{"A79 in a tool's name", `{"parameters":{"tools":[{"function":{"name":"\u0000"}}]}}`, policy.FaultNUL},
+		{"A79 in a forced tool's name", `{"parameters":{"tool_choice":{"function":{"name":"\u0000"}}}}`, policy.FaultNUL},
+		{"A79 in a member name", `{"n\u0000":1}`, policy.FaultNUL},
+		{"A79 in a prompt", `{"input":{"prompt":"a\u0000b"}}`, ""},
+		{"A81 two documents", `{}{}`, policy.FaultTrailing},
+		{"A81 trailing garbage", `{} x`, policy.FaultTrailing},
+		{"A81 trailing NUL", "{}\x00", policy.FaultTrailing},
+		{"A81 trailing comma", `{"a":1,}`, policy.FaultSyntax},
+		{"A81 comment", `{"a":1/**/}`, policy.FaultSyntax},
+		{"A81 single quotes", `{'a':1}`, policy.FaultSyntax},
+		{"A81 NaN", `{"a":NaN}`, policy.FaultSyntax},
+		{"A81 trailing space", "{} \r\n\t", ""},
+		{"A82 depth 64", nested(64), ""},
+		{"A82 depth 65", nested(65), policy.FaultDepth},
+		{"A82 depth of objects", strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65), policy.FaultDepth},
+		{"A82 depth 1,000,000", nested(1_000_000), policy.FaultDepth},
+		{"A82 siblings are no depth", `{"a":[` + strings.TrimSuffix(strings.Repeat("[],", 100), ",") + `]}`, ""},
+		{"A83 10,000 members", members(10_000), ""},
+		{"A83 10,001 members", members(10_001), policy.FaultMembers},
+		{"A83 1,000,000 array items", `{"a":[1` + strings.Repeat(",1", 999_999) + `]}`, ""},
+		{"A83 name of 256 bytes", `{"` + long(256) + `":1}`, ""},
+		{"A83 name of 257 bytes", `{"` + long(257) + `":1}`, policy.FaultLongName},
+		{"A83 name of 256 bytes, escaped", `{"` + strings.Repeat(`\u006e`, 256) + `":1}`, ""},
+		{"A83 name of 257 bytes, escaped", `{"` + strings.Repeat(`\u006e`, 257) + `":1}`, policy.FaultLongName},
+		{"A83 name of 10 MiB", `{"` + long(10<<20) + `":1}`, policy.FaultLongName},
+		{"A83 number of 64 bytes", `{"a":` + strings.Repeat("1", 64) + `}`, ""},
+		{"A83 number of 65 bytes", `{"a":` + strings.Repeat("1", 65) + `}`, policy.FaultLongNumber},
+		{"A83 number of 65 bytes, by its fraction", `{"a":0.` + strings.Repeat("1", 63) + `}`, policy.FaultLongNumber},
+		{"A83 number of 10 MiB", `{"a":` + strings.Repeat("1", 10<<20) + `}`, policy.FaultLongNumber},
+		{"A86 array", `[]`, policy.FaultNotObject},
+		{"A86 null", `null`, policy.FaultNotObject},
+		{"A86 string", `"x"`, policy.FaultNotObject},
+		{"A86 empty", ``, policy.FaultNotObject},
+		{"A86 spaces", "  \n", policy.FaultNotObject},
+		{"A86 byte order mark", "\ufeff{}", policy.FaultNotObject},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			if got := faultOf(t, tt.body); got != tt.want {
+				t.Errorf("fault %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestA84Flood sends names that fall on few slots of a hash without a seed, and as many objects as fit: the time
+// stays in proportion to the bytes.
+func TestA84Flood(t *testing.T) {
+	object := members(9_999)
+	body := `{"a":[` + object + strings.Repeat(","+object, 49) + `]}`
+	start := time.Now()
+	if got := faultOf(t, body); got != "" {
+		t.Errorf("fault %q", got)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%d bytes took %v", len(body), took)
+	}
+}
+
+// TestBodyErrorEchoes shows what a client is told: the offset, the fault, and no more than 64 bytes, made printable.
+func TestBodyErrorEchoes(t *testing.T) {
+	for _, tt := range []struct{ body, want string }{
+		{`{"model":1,"model":2}`, `byte 11: duplicate_member at "\"model\":2}"`},
+		{"{\"a\":\"\x1b[31m\"}", `byte 6: syntax at "\x1b[31m\"}"`},
+		{`{`, `byte 1: syntax`},
+		{"{}" + strings.Repeat("é", 99), `byte 2: trailing_data at "` + strings.Repeat(`\u00e9`, 32) + `"`},
+	} {
+		_, err := policy.Read(&families, policy.Call{}, []byte(tt.body))
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%q: %v, want %s", tt.body, err, tt.want)
+		}
+	}
+}
