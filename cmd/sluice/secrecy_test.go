@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"sluice/gateway"
+	"sluice/policy"
 )
 
 // secretName is how a field that holds a secret is called; a path to one is no secret.
@@ -121,5 +123,18 @@ func TestH08_SecretsLeaveTheEnvironment(t *testing.T) {
 	got := command(stopped(), os.Environ(), "check")
 	if strings.Contains(strings.Join(os.Environ(), "\n"), "CANARY") || !strings.Contains(got.stderr, "SLUICE_UPSTREAM_KEY: ") {
 		t.Error("a secret is still in the environment")
+	}
+}
+
+func TestH07_AMintedKeyPrintsWithoutItsSecret(t *testing.T) {
+	minted, err := policy.MintKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := minted.Reveal()[len("slk_")+len(minted.ID)+1:]
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		if text := fmt.Sprintf(verb, minted); betrayed(text, secret) != "" {
+			t.Errorf("%s shows %s", verb, text)
+		}
 	}
 }
