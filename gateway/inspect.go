@@ -66,7 +66,7 @@ func (g *Gateway) inspect(next handler) handler {
 func (g *Gateway) judge(w *reply, c *call) error {
 	request, err := policy.Read(&g.Families, g.asked(c), c.body)
 	if err != nil {
-		return refuse(refuseBody).say("%s", err.Error())
+		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
 	}
 	c.Kind, c.Model = string(request.Kind), request.Model
 	if !c.team.MayAsk(request.Model) {
