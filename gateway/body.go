@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -127,7 +126,7 @@ func (u *upload) nextSize(size int64) int64 {
 func (u *upload) explain(err error, have int) error {
 	u.call.ended = true
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case isTimeout(err):
 		return refuse(refuseSlow).say("The body came too slowly: %d bytes so far; at least %d bytes a second are needed after the first %s.", have, slowRate, slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientGone)
