@@ -73,7 +73,7 @@ func (r *reader) topMember(f field) error {
 }
 
 // into consumes the value of f, an object by the function, and notes its type.
-func (r *reader) into(f field, p place, member func(*reader, field) error) error {
+func (r *reader) into(f field, p *place, member func(*reader, field) error) error {
 	s := r.shape()
 	r.req.facts.values[f] = value{shape: s}
 	if s == shapeObject {

@@ -164,7 +164,7 @@ func (r *reader) toolCalls() error {
 }
 
 // nested reads an object by the function, and anything else by skip.
-func (r *reader) nested(p place, member func(*reader, field) error) error {
+func (r *reader) nested(p *place, member func(*reader, field) error) error {
 	if r.shape() == shapeObject {
 		return r.object(p, member)
 	}

@@ -65,35 +65,50 @@ const (
 	fieldKnown // known, so that its case is checked, but of no interest
 )
 
-// place is an object of the document with the names known there. At a nil place none are known: that is so below
-// everything unknown, below a tool's parameters and below a response format's schema.
-type place map[string]field
+// place is an object of the document with the names known there, by their length: a handful of comparisons is faster
+// than a hash. At a nil place none are known: that is so below everything unknown, below a tool's parameters and below
+// a response format's schema.
+type place [maxKnown + 1][]known
+
+// known is one known name, in lower case as all of them are.
+type known struct {
+	name  string
+	field field
+}
+
+func newPlace(names map[string]field) *place {
+	p := new(place)
+	for name, f := range names {
+		p[len(name)] = append(p[len(name)], known{name, f})
+	}
+	return p
+}
 
 // The places, by the path of their object. Names of other case than these are refused there: one parser's "Model" is
 // another's "model".
 var (
-	placeTop = place{
+	placeTop = newPlace(map[string]field{
 		"model": fieldModel, "input": fieldInput, "parameters": fieldParameters,
-	}
-	placeInput = place{
+	})
+	placeInput = newPlace(map[string]field{
 		"messages": fieldMessages, "prompt": fieldPrompt, "history": fieldHistory,
 		"negative_prompt": fieldKnown, "images": fieldKnown,
-	}
-	placeMessage = place{
+	})
+	placeMessage = newPlace(map[string]field{
 		"role": fieldRole, "content": fieldContent, "name": fieldID, "tool_call_id": fieldID,
 		"tool_calls": fieldToolCalls, "reasoning_content": fieldReasoningContent, "partial": fieldKnown,
-	}
-	placeItem = place{
+	})
+	placeItem = newPlace(map[string]field{
 		"text": fieldText, "image": fieldImage, "video": fieldMedia, "audio": fieldMedia, "type": fieldKnown,
 		"min_pixels": fieldKnown, "max_pixels": fieldKnown, "fps": fieldKnown, "cache_control": fieldKnown,
-	}
-	placeToolCall = place{
+	})
+	placeToolCall = newPlace(map[string]field{
 		"index": fieldKnown, "id": fieldID, "type": fieldKnown, "function": fieldFunction,
-	}
-	placeCallFunction = place{
+	})
+	placeCallFunction = newPlace(map[string]field{
 		"name": fieldID, "arguments": fieldText,
-	}
-	placeParameters = place{
+	})
+	placeParameters = newPlace(map[string]field{
 		"result_format": fieldResultFormat, "temperature": fieldTemperature, "top_p": fieldTopP, "top_k": fieldTopK,
 		"repetition_penalty": fieldRepetitionPenalty, "presence_penalty": fieldPresencePenalty,
 		"logprobs": fieldLogprobs, "top_logprobs": fieldTopLogprobs, "max_pixels": fieldMaxPixels,
@@ -105,25 +120,25 @@ var (
 		"vl_enable_image_hw_output": fieldImageHW, "response_format": fieldResponseFormat,
 		"negative_prompt": fieldNegativePrompt, "size": fieldSize, "enable_interleave": fieldEnableInterleave,
 		"max_images": fieldMaxImages, "prompt_extend": fieldPromptExtend, "watermark": fieldWatermark,
-	}
-	placeTool = place{
+	})
+	placeTool = newPlace(map[string]field{
 		"type": fieldType, "function": fieldFunction,
-	}
-	placeToolFunction = place{
+	})
+	placeToolFunction = newPlace(map[string]field{
 		"name": fieldName, "description": fieldDescription, "parameters": fieldParameters,
-	}
-	placeToolChoice = place{
+	})
+	placeToolChoice = newPlace(map[string]field{
 		"type": fieldType, "function": fieldFunction,
-	}
-	placeChosenFunction = place{
+	})
+	placeChosenFunction = newPlace(map[string]field{
 		"name": fieldName,
-	}
-	placeResponseFormat = place{
+	})
+	placeResponseFormat = newPlace(map[string]field{
 		"type": fieldResponseType, "json_schema": fieldJSONSchema,
-	}
-	placeSchema = place{
+	})
+	placeSchema = newPlace(map[string]field{
 		"name": fieldID, "description": fieldKnown, "schema": fieldKnown, "strict": fieldKnown,
-	}
+	})
 )
 
 // maxKnown is the length of the longest known name; longer names are unknown without a look-up.
@@ -132,32 +147,53 @@ const maxKnown = 32
 // find looks name up in lower case, the way every known name is written, with Unicode's simple folding: besides A–Z,
 // U+017F (ſ) folds to s and U+212A (K) to k, and nothing else folds to an ASCII letter. same is false when the name
 // is known but was spelled otherwise.
-func (p place) find(name []byte) (f field, same bool) {
+func (p *place) find(name []byte) (f field, same bool) {
 	if p == nil {
 		return fieldUnknown, true
 	}
-	if f, ok := p[string(name)]; ok {
+	if f := p.exactly(name); f != fieldUnknown {
 		return f, true
 	}
-	var lower [maxKnown]byte
-	n := 0
-	for i := 0; i < len(name); i, n = i+1, n+1 {
-		if n == maxKnown {
-			return fieldUnknown, true
-		}
-		switch c := name[i]; {
-		case c >= 'A' && c <= 'Z':
-			lower[n] = c | 0x20
-		case c == 0xC5 && i+1 < len(name) && name[i+1] == 0xBF:
-			lower[n] = 's'
-			i++
-		case c == 0xE2 && i+2 < len(name) && name[i+1] == 0x84 && name[i+2] == 0xAA:
-			lower[n] = 'k'
-			i += 2
-		default:
-			lower[n] = c
+	var buf [maxKnown]byte
+	lower, folded := fold(buf[:0], name)
+	if !folded {
+		return fieldUnknown, true
+	}
+	f = p.exactly(lower)
+	return f, f == fieldUnknown
+}
+
+// exactly is the field with the name as it is spelled.
+func (p *place) exactly(name []byte) field {
+	if len(name) > maxKnown {
+		return fieldUnknown
+	}
+	for i := range p[len(name)] {
+		if k := &p[len(name)][i]; k.name == string(name) {
+			return k.field
 		}
 	}
-	f, ok := p[string(lower[:n])]
-	return f, !ok
+	return fieldUnknown
+}
+
+// fold appends name in lower case to dst and reports whether that made a difference and fits into dst.
+func fold(dst, name []byte) (lower []byte, folded bool) {
+	for i := 0; i < len(name); i++ {
+		if len(dst) == cap(dst) {
+			return dst, false
+		}
+		c := name[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c, folded = c|0x20, true
+		case c == 0xC5 && i+1 < len(name) && name[i+1] == 0xBF:
+			c, folded = 's', true
+			i++
+		case c == 0xE2 && i+2 < len(name) && name[i+1] == 0x84 && name[i+2] == 0xAA:
+			c, folded = 'k', true
+			i += 2
+		}
+		dst = append(dst, c)
+	}
+	return dst, folded
 }

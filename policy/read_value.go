@@ -160,7 +160,7 @@ func (r *reader) array(each func(*reader) error) error {
 }
 
 // object consumes an object: each known member by the function, all others by skip.
-func (r *reader) object(p place, member func(*reader, field) error) error {
+func (r *reader) object(p *place, member func(*reader, field) error) error {
 	if err := r.enter(); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (r *reader) object(p place, member func(*reader, field) error) error {
 }
 
 // name consumes a member's name and colon. It refuses what two parsers could take for two different members.
-func (r *reader) name(p place, m *members) (field, error) {
+func (r *reader) name(p *place, m *members) (field, error) {
 	if r.peek() != '"' {
 		return 0, r.fail(r.pos, FaultSyntax)
 	}

@@ -3,7 +3,7 @@ package policy
 // The limits of the strict pass (design, "Request rules"). They bound what one body can cost before anything of it is
 // believed: no limit is near anything that a client of the service sends.
 const (
-	maxDepth   = 64     // arrays and objects inside one another; the document itself is 1
+	maxNesting = 64     // arrays and objects inside one another; the document itself is 1
 	maxMembers = 10_000 // members of one object
 	maxName    = 256    // bytes of a member name, escapes resolved
 	maxNumber  = 64     // bytes of a number
@@ -62,7 +62,7 @@ func (s *scanner) word(w string) error {
 
 // enter opens an array or an object.
 func (s *scanner) enter() error {
-	if s.depth++; s.depth > maxDepth {
+	if s.depth++; s.depth > maxNesting {
 		return s.fail(s.pos, FaultDepth)
 	}
 	s.pos++

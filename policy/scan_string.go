@@ -85,6 +85,14 @@ const (
 // one base64 string. A subtraction that borrows marks bytes above a true hit, never below one, so the lowest mark is
 // right.
 func plain(src []byte, i int) int {
+	for range 2 { // most strings are short
+		if i+8 <= len(src) {
+			if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
+				return i + bits.TrailingZeros64(hit)/8
+			}
+			i += 8
+		}
+	}
 	for ; i+32 <= len(src); i += 32 {
 		b := src[i : i+32]
 		hit := special(binary.LittleEndian.Uint64(b)) | special(binary.LittleEndian.Uint64(b[8:])) |
