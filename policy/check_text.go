@@ -64,7 +64,7 @@ func never(f field, allowed string) check {
 // schema demands the schema that a response format of type json_schema cannot do without.
 func schema() check {
 	return check{allowed: "an object", field: fieldResponseType, find: func(q *Request) offence {
-		v := q.facts.values[fieldJSONSchema]
+		v := q.facts.values[fieldSchema]
 		if v.shape == shapeObject || q.facts.values[fieldResponseType].text != "json_schema" {
 			return offence{}
 		}

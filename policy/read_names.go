@@ -47,6 +47,7 @@ const (
 	fieldResponseFormat
 	fieldResponseType
 	fieldJSONSchema
+	fieldSchema
 	fieldScalars // how many values are kept
 
 	fieldHistory
@@ -137,7 +138,7 @@ var (
 		"type": fieldResponseType, "json_schema": fieldJSONSchema,
 	})
 	placeSchema = newPlace(map[string]field{
-		"name": fieldID, "description": fieldKnown, "schema": fieldKnown, "strict": fieldKnown,
+		"name": fieldID, "description": fieldKnown, "schema": fieldSchema, "strict": fieldKnown,
 	})
 )
 

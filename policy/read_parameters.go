@@ -24,9 +24,16 @@ func (r *reader) parameter(f field) error {
 
 func (r *reader) responseFormat(f field) error {
 	if f == fieldJSONSchema {
-		return r.into(f, placeSchema, (*reader).id)
+		return r.into(f, placeSchema, (*reader).jsonSchema)
 	}
 	return r.keep(f)
+}
+
+func (r *reader) jsonSchema(f field) error {
+	if f == fieldSchema {
+		return r.keep(f)
+	}
+	return r.id(f)
 }
 
 // toolChoice reads tool_choice: a word, or an object that names the function to call.

@@ -128,7 +128,7 @@ var textRules = []rule{
 	{"text.response_format.type", whenText, "parameters.response_format.type",
 		oneOf(fieldResponseType, "text", "json_object", "json_schema"),
 		"1: Holds a type: text (plain text), json_object", ModeRefuse},
-	{"text.response_format.schema", whenText, "parameters.response_format.json_schema", schema(),
+	{"text.response_format.schema", whenText, "parameters.response_format.json_schema.schema", schema(),
 		"1: json_schema (JSON matching a supplied schema, which is then required). |", ModeRefuse},
 	{"text.vl_high_resolution_images", whenText, "parameters.vl_high_resolution_images", boolean(fieldHighResolution),
 		"1: | High-resolution image switch | Boolean, default false.", ModeRefuse},
