@@ -1,5 +1,11 @@
 package policy
 
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Mode is what happens to a request that breaks a rule.
 type Mode string
 
@@ -36,12 +42,40 @@ func (m Modes) Override(over Modes) Modes {
 	case len(m) == 0:
 		return over
 	}
-	merged := make(Modes, len(m)+len(over))
-	for id, mode := range m {
-		merged[id] = mode
-	}
-	for id, mode := range over {
-		merged[id] = mode
-	}
+	merged := maps.Clone(m)
+	maps.Copy(merged, over)
 	return merged
+}
+
+// ParseModes reads modes as one setting holds them, "id=refuse,other=warn". Spaces around words do not count; empty
+// text sets none. Its error, if any, is of type [Faults], without lines, and holds everything that is wrong.
+func ParseModes(text string) (Modes, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	modes, ids := Modes{}, RuleIDs()
+	var faults Faults
+	for item := range strings.SplitSeq(text, ",") {
+		id, word, _ := strings.Cut(item, "=")
+		id, mode := strings.TrimSpace(id), Mode(strings.TrimSpace(word))
+		fault := func(text string) { faults = append(faults, Fault{Field: named(id), Text: text}) }
+		if !slices.Contains(ids, id) {
+			fault(unknownRule(id, ids))
+		} else if _, twice := modes[id]; twice {
+			fault("stands twice, allowed: each rule once")
+		}
+		if !mode.known() {
+			fault("got " + shown(string(mode)) + ", allowed: " + modeWords)
+		}
+		modes[id] = mode
+	}
+	if faults != nil {
+		return nil, faults
+	}
+	return modes, nil
+}
+
+// unknownRule is the fault of an id that no rule has.
+func unknownRule(id string, ids []string) string {
+	return "unknown rule" + orNearest(id, ids) + ", allowed: the ids that sluice check --rules prints"
 }

@@ -134,6 +134,9 @@ func (r *fileReader) account(n fileNode) (limits []AccountLimit) {
 				limit.Rates = append(limit.Rates, rate)
 			}
 		}
+		if len(limit.Rates) == 0 {
+			r.fault(item, "got no limit, allowed: requests, tokens or images")
+		}
 		limits = append(limits, limit)
 	})
 	return limits

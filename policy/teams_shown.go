@@ -37,6 +37,15 @@ func masked(input string) string {
 // shown returns input for a fault, quoted.
 func shown(input string) string { return strconv.Quote(masked(input)) }
 
+// named returns input for a field's name or a drawing: as shown, with quotes only where it is no plain word.
+func named(input string) string {
+	clean := masked(input)
+	if quoted := strconv.Quote(clean); clean == "" || quoted[1:len(quoted)-1] != clean || strings.ContainsAny(clean, " :") {
+		return quoted
+	}
+	return clean
+}
+
 // list renders alternatives: "a, b or c".
 func list(words []string) string {
 	if len(words) < 2 {

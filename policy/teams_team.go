@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"maps"
 	"regexp"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // draft is a team, or the defaults of all, while it is read. Its limits lie in maps, so that a team's take the place
@@ -65,7 +67,7 @@ func (r *fileReader) team(n fileNode, defaults *draft) *Team {
 	d := defaults.clone()
 	own := []fileField{
 		{"id", func(v fileNode) {
-			d.team.ID = r.word(v, teamID, "1 to 63 of a–z, 0–9 and -, not - first")
+			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 		}},
 		{"disabled", func(v fileNode) { d.team.Disabled = r.flag(v) }},
 		{"keys", func(v fileNode) {
@@ -82,7 +84,7 @@ var keyID = regexp.MustCompile(`^[a-z0-9]{12}$`)
 // key reads one key of a team.
 func (r *fileReader) key(n fileNode) (k Key) {
 	given := r.fields(n, []fileField{
-		{"id", func(v fileNode) { k.ID = r.word(v, keyID, "12 of a–z and 0–9, the key's public part") }},
+		{"id", func(v fileNode) { k.ID = r.unique(v, "key id", keyID, "12 of a–z and 0–9, the key's public part") }},
 		{"sha256", func(v fileNode) { k.SHA256 = r.sum(v) }},
 		{"expires", func(v fileNode) { k.Expires = r.moment(v) }},
 		{"disabled", func(v fileNode) { k.Disabled = r.flag(v) }},
@@ -95,22 +97,38 @@ func (r *fileReader) key(n fileNode) (k Key) {
 func (r *fileReader) sum(n fileNode) (sum digest) {
 	const allowed = "the SHA-256 of the whole key as 64 hexadecimal digits"
 	text, ok := r.text(n, allowed)
-	if !ok {
-		return sum
+	if !ok || plainKey.MatchString(text) {
+		return sum // a plain key is noted where the whole file is searched for them
 	}
 	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != sha256.Size {
-		r.fault(n, "got something else (not shown, it may be a key), allowed: "+allowed)
+	switch {
+	case err != nil || len(raw) != sha256.Size:
+		r.fault(n, "got no SHA-256 (not shown: it may be a plain key), allowed: "+allowed)
 		return sum
+	case digest(raw) == sha256.Sum256(nil):
+		r.fault(n, "got the SHA-256 of nothing, allowed: "+allowed)
 	}
+	r.once(n, "sha256", hex.EncodeToString(raw))
 	return digest(raw)
+}
+
+// unique reads a word that may stand only once in the file.
+func (r *fileReader) unique(n fileNode, what string, pattern *regexp.Regexp, wanted string) string {
+	word := r.word(n, pattern, wanted)
+	if word != "" {
+		r.once(n, what, word)
+	}
+	return word
 }
 
 // require notes the fields that have to be given and are not.
 func (r *fileReader) require(n fileNode, given map[string]bool, names ...string) {
+	if n.ast.Type() != ast.MappingType && !n.isNull() {
+		return // noted as no mapping already
+	}
 	for _, name := range names {
 		if !given[name] {
-			r.fault(n.at(name, n.ast), "missing")
+			r.fault(n, name+" is missing")
 		}
 	}
 }

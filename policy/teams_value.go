@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // text reads a single value as text; wanted says what it should have been.
@@ -31,11 +32,22 @@ func (r *fileReader) word(n fileNode, pattern *regexp.Regexp, wanted string) str
 	return text
 }
 
+// bare reads a single value that has no quotes around it: "20" is a text, and says so where a number is wanted.
+func (r *fileReader) bare(n fileNode, wanted string) (string, bool) {
+	text, ok := r.text(n, wanted)
+	if t := n.ast.GetToken().Type; ok && (t == token.SingleQuoteType || t == token.DoubleQuoteType) {
+		r.refuse(n, text, wanted+", without quotes")
+		return "", false
+	}
+	return text, ok
+}
+
 // flag reads true or false.
 func (r *fileReader) flag(n fileNode) bool {
-	text, ok := r.text(n, "true or false")
-	if ok && (n.ast.Type() != ast.BoolType || text != "true" && text != "false") {
-		r.refuse(n, text, "true or false")
+	const allowed = "true or false"
+	text, ok := r.bare(n, allowed)
+	if ok && text != "true" && text != "false" {
+		r.refuse(n, text, allowed)
 	}
 	return text == "true"
 }
@@ -45,12 +57,12 @@ var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 // whole reads a whole number from low to high.
 func (r *fileReader) whole(n fileNode, low, high int64) (int64, bool) {
 	allowed := fmt.Sprintf("a whole number from %d to %d", low, high)
-	text, ok := r.text(n, allowed)
+	text, ok := r.bare(n, allowed)
 	if !ok {
 		return 0, false
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
-	if n.ast.Type() != ast.IntegerType || !wholeNumber.MatchString(text) || err != nil || number < low || number > high {
+	if !wholeNumber.MatchString(text) || err != nil || number < low || number > high {
 		r.refuse(n, text, allowed)
 		return 0, false
 	}
@@ -63,14 +75,13 @@ const moneyAllowed = "an amount from 0 to 9007199.254740991 with at most nine de
 
 // money reads an amount of the currency as an integer of 10⁻⁹, from the digits themselves: 0.1 has no exact float.
 func (r *fileReader) money(n fileNode) (int64, bool) {
-	text, ok := r.text(n, moneyAllowed)
+	text, ok := r.bare(n, moneyAllowed)
 	if !ok {
 		return 0, false
 	}
 	nanos := new(big.Int)
 	whole, fraction, _ := strings.Cut(text, ".")
-	numeric := n.ast.Type() == ast.IntegerType || n.ast.Type() == ast.FloatType
-	if numeric && len(text) <= 32 && decimalNumber.MatchString(text) {
+	if len(text) <= 32 && decimalNumber.MatchString(text) {
 		nanos.SetString(whole+fraction+strings.Repeat("0", 9-len(fraction)), 10)
 		if nanos.IsInt64() && nanos.Int64() <= MaxAmount {
 			return nanos.Int64(), true

@@ -21,8 +21,11 @@ func (r *fileReader) endpoints(n fileNode) []Endpoint {
 
 // modes reads modes by rule id.
 func (r *fileReader) modes(n fileNode) Modes {
-	modes := Modes{}
-	r.pairs(n, func(id string, key, value fileNode) {
+	modes, ids := Modes{}, RuleIDs()
+	r.pairs(n, "modes by rule id", func(id string, key, value fileNode) {
+		if !slices.Contains(ids, id) {
+			r.faults = append(r.faults, faultAt(key, unknownRule(id, ids)).showing(id))
+		}
 		text, ok := r.text(value, modeWords)
 		if ok && !Mode(text).known() {
 			r.refuse(value, text, modeWords)
@@ -46,6 +49,7 @@ func (r *fileReader) prices(n fileNode) (prices []Price) {
 		if len(given) == 1 && given["model"] {
 			r.fault(item, "got no price, allowed: image, input_per_million, output_per_million")
 		}
+		r.warnPrice(item, prices, p)
 		prices = append(prices, p)
 	})
 	return prices

@@ -15,6 +15,8 @@ import (
 type fileReader struct {
 	faults   Faults
 	warnings Faults
+	places   []fileNode     // the teams, for the warnings that need the whole file
+	first    map[string]int // where each team id, key id and digest first stood, by line
 }
 
 // fileNode is a value of the file with the path that leads to it.
@@ -49,7 +51,17 @@ func (r *fileReader) fault(n fileNode, text string) { r.faults = append(r.faults
 
 // refuse notes that the value given is not one of those allowed.
 func (r *fileReader) refuse(n fileNode, given, allowed string) {
-	r.fault(n, "got "+shown(given)+", allowed: "+allowed)
+	r.faults = append(r.faults, faultAt(n, "got "+shown(given)+", allowed: "+allowed).showing(given))
+}
+
+// once notes that a name which has to be unique in the file was given before.
+func (r *fileReader) once(n fileNode, what, name string) {
+	id := what + " " + name
+	if line, twice := r.first[id]; twice {
+		r.fault(n, "this "+what+" stands in line "+strconv.Itoa(line)+" already, allowed: each once in the file")
+		return
+	}
+	r.first[id] = n.line()
 }
 
 // warn notes that something at n is allowed and maybe not meant.
@@ -58,6 +70,12 @@ func (r *fileReader) warn(n fileNode, text string) { r.warnings = append(r.warni
 func faultAt(n fileNode, text string) Fault {
 	p := n.token().Position
 	return Fault{Line: p.Line, Column: p.Column, Field: n.path, Text: text}
+}
+
+// showing adds the word that stands at the fault, for its caret.
+func (f Fault) showing(word string) Fault {
+	f.Word = named(word)
+	return f
 }
 
 // fileField is a member that a mapping may have, and what reads its value.
@@ -69,7 +87,7 @@ type fileField struct {
 // fields reads a mapping whose members are all known and returns the names that it has. Nothing given is an empty mapping.
 func (r *fileReader) fields(n fileNode, known []fileField) (given map[string]bool) {
 	given = map[string]bool{}
-	r.pairs(n, func(name string, key, value fileNode) {
+	r.pairs(n, "the fields "+list(fieldNames(known)), func(name string, key, value fileNode) {
 		i := slices.IndexFunc(known, func(f fileField) bool { return f.name == name })
 		if i < 0 {
 			r.unknown(key, name, known)
@@ -83,27 +101,33 @@ func (r *fileReader) fields(n fileNode, known []fileField) (given map[string]boo
 
 // unknown notes a member that the mapping may not have.
 func (r *fileReader) unknown(key fileNode, name string, known []fileField) {
-	names := make([]string, len(known))
-	for i, f := range known {
+	names := fieldNames(known)
+	text := "unknown field" + orNearest(name, names) + ", allowed: " + list(names)
+	r.faults = append(r.faults, faultAt(key, text).showing(name))
+}
+
+func fieldNames(fields []fileField) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
 		names[i] = f.name
 	}
-	r.fault(key, "unknown field"+orNearest(name, names)+", allowed: "+list(names))
+	return names
 }
 
 // pairs calls read for every member of a mapping, once per name.
-func (r *fileReader) pairs(n fileNode, read func(name string, key, value fileNode)) {
+func (r *fileReader) pairs(n fileNode, wanted string, read func(name string, key, value fileNode)) {
 	if n.isNull() {
 		return
 	}
 	mapping, ok := n.ast.(*ast.MappingNode)
 	if !ok {
-		r.wrongKind(n, "fields with values")
+		r.wrongKind(n, wanted)
 		return
 	}
 	seen := map[string]int{}
 	for _, pair := range mapping.Values {
 		name, ok := scalar(pair.Key)
-		key, value := n.at(masked(name), pair.Key), n.at(masked(name), pair.Value)
+		key, value := n.at(named(name), pair.Key), n.at(named(name), pair.Value)
 		if !ok {
 			r.wrongKind(n.at("?", pair.Key), "a plain word for a field's name")
 			continue
