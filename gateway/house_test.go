@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,8 @@ type house struct {
 	log      *syncBuffer // what the gateway logs outside requests
 	client   *http.Client
 	teamsDoc string
+
+	upstreamHost string // host:port
 }
 
 // plan is what a test may change before the house is built.
@@ -85,7 +88,7 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	}
 	h := &house{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
 	base := h.startUpstream(p)
-	p.config.UpstreamURL = base
+	p.config.UpstreamURL, h.upstreamHost = base, base.Host
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p.teams), UpstreamKey: upstreamKey, Claims: cache.NewClaims(p.config.TaskTTL, p.now),
 		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -342,3 +345,7 @@ func (b *syncBuffer) String() string {
 }
 
 func sha(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+
+func hexSHA(s string) string { return fmt.Sprintf("%x", sha(s)) }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,162 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Raw requests: what the framing, the request line and the header may hold. What net/http refuses itself keeps its form.
+
+// post makes a raw text request; extra are whole header lines.
+func (h *house) post(extra ...string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+		textPath, h.keys["search"], lines(extra), len(textBody), textBody)
+}
+
+func lines(extra []string) string {
+	text := ""
+	for _, line := range extra {
+		text += line + "\r\n"
+	}
+	return text
+}
+
+func TestRawFraming(t *testing.T) {
+	h := build(t)
+	key := "Authorization: Bearer " + h.keys["search"] + "\r\nContent-Type: application/json\r\n"
+	start := "POST " + textPath + " HTTP/1.1\r\nHost: sluice\r\n" + key
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(textBody), textBody)
+	for _, tt := range []struct {
+		name, text string
+		status     int
+		served     int // requests that reach the service
+	}{
+		{"A01 length and chunks", start + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked, 200, 1},
+		{"A03 two lengths", start + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, 0},
+		{"A03 list of lengths", start + "Content-Length: 2, 2\r\n\r\n{}", 400, 0},
+		{"A03 signed length", start + "Content-Length: +2\r\n\r\n{}", 400, 0},
+		{"A03 hex length", start + "Content-Length: 0x2\r\n\r\n{}", 400, 0},
+		{"A03 empty length", start + "Content-Length: \r\n\r\n{}", 400, 0},
+		{"A03 negative length", start + "Content-Length: -1\r\n\r\n{}", 400, 0},
+		{"A03 length of 2^63", start + "Content-Length: 9223372036854775808\r\n\r\n{}", 400, 0},
+		{"A04 unknown encoding", start + "Transfer-Encoding: xchunked\r\n\r\n" + chunked, 501, 0},
+		{"A04 identity", start + "Transfer-Encoding: identity\r\n\r\n" + chunked, 501, 0},
+		{"A04 chunked twice", start + "Transfer-Encoding: chunked, chunked\r\n\r\n" + chunked, 501, 0},
+		{"A04 gzip, chunked", start + "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunked, 501, 0},
+		{"A06 control byte in an encoding", start + "Transfer-Encoding: \x0bchunked\r\n\r\n" + chunked, 400, 0},
+		{"A06 NUL in a value", start + "X-A: a\x00b\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
+		{"A06 blank before the colon", start + "X-A : b\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
+		{"A06 no colon", start + "XA\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
+		{"A06 empty name", start + ": b\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
+		{"A11 chunk extension of 1 MiB", start + "Transfer-Encoding: chunked\r\n\r\n2;" + strings.Repeat("x", 1<<20) + "\r\n{}\r\n0\r\n\r\n", 400, 0},
+		{"A14 unknown expectation", start + "Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}", 417, 0},
+		{"A17 absolute form", strings.Replace(h.post(), "POST /", "POST http://evil.example/", 1), 200, 1},
+		{"A18 CONNECT to a host", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405, 0},
+		{"A18 CONNECT to a path", "CONNECT /x HTTP/1.1\r\nHost: x\r\n" + key + "\r\n", 405, 0},
+		{"A21 OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 404, 0},
+		{"A21 GET *", "GET * HTTP/1.1\r\nHost: x\r\n" + key + "\r\n", 404, 0},
+		{"A22 version 1.32", "GET / HTTP/1.32\r\nHost: x\r\n\r\n", 400, 0},
+		{"A27 header block over 32 KiB", start + "X-A: " + strings.Repeat("a", 33<<10) + "\r\nContent-Length: 2\r\n\r\n{}", 431, 0},
+		{"A27 a thousand headers of 40 bytes", start + strings.Repeat("X-A: "+strings.Repeat("a", 33)+"\r\n", 1000) + "\r\n", 431, 0},
+		{"A91 method in lower case", strings.Replace(h.post(), "POST", "post", 1), 405, 0},
+		{"broken chunk", start + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", 400, 0},
+	} {
+		before := len(h.sim.Requests())
+		got := h.rawAnswer(tt.text)
+		if got.err != nil || got.status != tt.status {
+			t.Errorf("%s: %d %v, want %d", tt.name, got.status, got.err, tt.status)
+		}
+		if served := len(h.sim.Requests()) - before; served != tt.served {
+			t.Errorf("%s: %d requests reached the service, want %d", tt.name, served, tt.served)
+		}
+	}
+	for _, seen := range h.sim.Requests() {
+		if string(seen.Body) != textBody || seen.Path != textPath || seen.Header.Get("Transfer-Encoding") != "" || strings.Contains(seen.Host, "evil") {
+			t.Errorf("the service saw %s %s of %s with %q", seen.Method, seen.Path, seen.Host, seen.Body)
+		}
+	}
+}
+
+func TestA19PriorKnowledgeIsRefusedAndClosed(t *testing.T) {
+	h := build(t)
+	if got := h.raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 5*time.Second); !strings.HasPrefix(got, "HTTP/1.1 405 ") || !strings.Contains(got, "Connection: close") {
+		t.Errorf("answered %q", got)
+	}
+}
+
+func TestA23PipelinedRequestsAreJudgedOneByOne(t *testing.T) {
+	h := build(t)
+	got := h.raw(h.post()+strings.Replace(h.post(), "/api/v1/", "/api/v0/", 1)+"GET / HTTP/9\r\n\r\n", 5*time.Second)
+	if n := strings.Count(got, "HTTP/1.1 "); n < 2 || !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.Contains(got, "HTTP/1.1 404 Not Found") {
+		t.Errorf("answered %q", got)
+	}
+	if n := len(h.sim.Requests()); n != 1 {
+		t.Errorf("%d requests reached the service", n)
+	}
+}
+
+func TestA12TrailersAreDropped(t *testing.T) {
+	h := build(t)
+	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nAuthorization: Bearer evil\r\n\r\n",
+		textPath, h.keys["search"], len(textBody), textBody)
+	if got := h.rawAnswer(text); got.status != http.StatusOK {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	if seen := h.sim.Requests()[0]; seen.Header.Get("Trailer") != "" || seen.Header.Get("Authorization") != "Bearer "+upstreamKey {
+		t.Errorf("the service saw %v", seen.Header)
+	}
+}
+
+// A13: a client that waits for 100 Continue gets it only when its request may come in, and a refusal without sending.
+func TestA13ContinueOnlyForWhatMayComeIn(t *testing.T) {
+	h := build(t)
+	for _, tt := range []struct {
+		name, change, to, want string
+	}{
+		{"wrong key", h.keys["search"], "wrong", "HTTP/1.1 401 "},
+		{"too large", "Content-Length: ", "Content-Length: 9999999", "HTTP/1.1 413 "},
+		{"wrong type", "application/json", "text/plain", "HTTP/1.1 415 "},
+	} {
+		head, _, _ := strings.Cut(strings.Replace(h.post("Expect: 100-continue"), tt.change, tt.to, 1), "\r\n\r\n")
+		if got := h.raw(head+"\r\n\r\n", time.Second); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+	text := h.post("Expect: 100-continue", "Connection: close")
+	if got := h.raw(text, 5*time.Second); !strings.HasPrefix(got, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK") {
+		t.Errorf("a good request: %q", got)
+	}
+	if seen := h.sim.Requests()[0]; seen.Header.Get("Expect") != "" {
+		t.Errorf("the expectation was passed on: %v", seen.Header)
+	}
+}
+
+func TestA37BodyOfAPollIsIgnored(t *testing.T) {
+	h := build(t)
+	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
+	poll := "GET " + tasksPath + "/" + id + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + h.keys["search"] + "\r\nContent-Length: 2\r\n\r\n{}"
+	if got := h.raw(poll+poll, time.Second); strings.Count(got, "HTTP/1.1 200 OK") != 2 {
+		t.Errorf("answered %q", got)
+	}
+	for _, seen := range h.sim.Requests()[1:] {
+		if seen.BodySize != 0 || seen.Header.Get("Content-Length") != "" {
+			t.Errorf("the service saw a body of %d bytes, %v", seen.BodySize, seen.Header)
+		}
+	}
+}
+
+// A refusal is readable also for a client that is still sending, on any method of sending.
+func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
+	h := build(t)
+	for _, length := range []int{1 << 10, 4 << 20} {
+		body := strings.Repeat("x", length)
+		h.ask("POST", textPath, body, "Authorization", "Bearer wrong").wants(t, 401, "authenticate/key", "InvalidApiKey")
+		h.ask("POST", textPath, body, "Content-Type", "text/plain").wants(t, 415, "inspect/media", "InvalidParameter")
+	}
+	if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
+		t.Errorf("the next request: %d", got.status)
+	}
+}

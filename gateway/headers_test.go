@@ -1,0 +1,211 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/gateway/simulator"
+)
+
+// noise is what a hostile or careless client sends along.
+var noise = []string{
+	"Cookie: a=b", "X-Forwarded-For: 203.0.113.7", "X-Forwarded-Host: evil", "X-Forwarded-Proto: http", "Forwarded: for=203.0.113.7", "X-Real-IP: 203.0.113.7", "Via: 1.1 evil",
+	"CF-Connecting-IP: 203.0.113.7", "X-HTTP-Method-Override: DELETE", "X-Original-URL: /x", "X-Rewrite-URL: /x", "Origin: https://evil.example", "Referer: https://evil.example/?q=1",
+	"Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "Tracestate: a=b", "Baggage: a=b", "X-Request-Id: client", "Idempotency-Key: k", "X_Service_Async: enable",
+	"Accept-Encoding: gzip, br, *;q=0", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA", "TE: trailers", "Proxy-Authorization: Basic x", "X-Service-WorkSpace: ws", "X-Service-DataInspection: off",
+	"Connection: close, Authorization, Content-Type, X-Service-Sse, Traceparent, Cookie", "Range: bytes=0-1", "If-None-Match: x", "X-Service-Uid: 1",
+}
+
+// H05, A24, A31, A32: what leaves for the service is a closed list, whatever comes.
+func TestH05OutboundHeadersAreAClosedList(t *testing.T) {
+	h := build(t)
+	got := h.rawAnswer(h.post(append(noise, "X-Service-SSE: enable", "User-Agent: client/1")...))
+	if got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	seen := h.sim.Requests()[0].Header
+	want := http.Header{
+		"Authorization": {"Bearer " + upstreamKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "Accept-Encoding": {"identity"},
+		"User-Agent": {"sluice"}, "X-Service-Sse": {"enable"}, "Content-Length": seen["Content-Length"],
+	}
+	for name := range seen {
+		if !slices.Equal(seen[name], want[name]) {
+			t.Errorf("%s: %q, want %q", name, seen[name], want[name])
+		}
+	}
+	for name := range want {
+		if len(seen[name]) == 0 {
+			t.Errorf("%s did not arrive", name)
+		}
+	}
+}
+
+// A24: naming a contract header in Connection does not part what Sluice read from what the service reads.
+func TestA24ConnectionCannotHideAContractHeader(t *testing.T) {
+	h := build(t)
+	text := strings.Replace(h.post("Connection: close, X-Service-Async", "X-Service-Async: enable"), textPath, imagePath, 1)
+	text = strings.Replace(strings.Replace(text, textBody, imageBody, 1), "Content-Length: "+itoa(len(textBody)), "Content-Length: "+itoa(len(imageBody)), 1)
+	if got := h.rawAnswer(text); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := h.sim.Requests()[0].Header["X-Service-Async"]; !slices.Equal(got, []string{"enable"}) {
+		t.Errorf("the service saw %q", got)
+	}
+}
+
+func TestA28ContractHeaderTwice(t *testing.T) {
+	h := build(t)
+	for _, lines := range [][]string{{"X-Service-SSE: enable", "X-Service-SSE: disable"}, {"X-Service-SSE: yes"}} {
+		h.rawAnswer(h.post(lines...)).wants(t, 400, "inspect/rules", "InvalidParameter")
+	}
+	if got := h.rawAnswer(h.post("X-SERVICE-SSE: disable")); got.status != http.StatusOK || strings.Contains(got.header.Get("Content-Type"), "event-stream") {
+		t.Errorf("disable means absent: %d %v", got.status, got.header)
+	}
+	h.ask("POST", textPath, textBody, "X-Service-Async", "enable").wants(t, 400, "inspect/rules", "InvalidParameter")
+	if n := len(h.sim.Requests()); n != 1 {
+		t.Errorf("%d requests reached the service", n)
+	}
+}
+
+// A26: an upgrade is not passed on.
+func TestA26UpgradeIsNotPassedOn(t *testing.T) {
+	h := build(t)
+	for _, protocol := range []string{"websocket", "h2c"} {
+		if got := h.rawAnswer(h.post("Connection: Upgrade", "Upgrade: "+protocol)); got.status != http.StatusOK {
+			t.Errorf("%s: %d", protocol, got.status)
+		}
+	}
+	for _, seen := range h.sim.Requests() {
+		if seen.Header.Get("Upgrade") != "" || seen.Header.Get("Connection") != "" {
+			t.Errorf("the service saw %v", seen.Header)
+		}
+	}
+}
+
+// A61, A62, H06: what leaks the account or belongs to other parties does not reach a team.
+func TestA61InboundHeadersAreAClosedList(t *testing.T) {
+	h := build(t)
+	h.sim.SetFault(simulator.Fault{Header: map[string]string{
+		"Alt-Svc": "h3", "Access-Control-Allow-Origin": "*", "X-Upstream-Host": "a", "Retry-After": "7", "Trailer": "X-Late", "Keep-Alive": "timeout=5", "Sluice-Refusal": "fake",
+	}})
+	for _, headers := range [][]string{nil, {"X-Service-SSE", "enable"}, {"Origin", "https://example.com"}} {
+		got := h.ask("POST", textPath, textBody, headers...)
+		allowed := []string{"Content-Type", "Content-Length", "Retry-After", "X-Request-Id", "Date", "Cache-Control", "Server-Timing", "Sluice-Request-Id", "Transfer-Encoding"}
+		for name, values := range got.header {
+			if !slices.Contains(allowed, name) || strings.Contains(strings.Join(values, ""), simulator.LeakMark) {
+				t.Errorf("%v: a team sees %s: %q", headers, name, values)
+			}
+		}
+		if got.status != http.StatusOK || got.header.Get("Retry-After") != "7" || got.header.Get("X-Request-Id") == "" {
+			t.Errorf("%v: %d %v", headers, got.status, got.header)
+		}
+	}
+}
+
+func TestServiceHeadersBySetting(t *testing.T) {
+	client := []string{"X-Maker-WorkSpace", "ws-client", "X-Maker-DataInspection", "off", "X-Maker-OssResourceResolve", "enable", "X-Maker-Plugin", "p", "X-Maker-EncryptionKey", "k", "X-Maker-SSE", "Enable"}
+	for _, tt := range []struct {
+		workspace, inspection         string
+		wantWorkspace, wantInspection string
+	}{
+		{"strip", "strip", "", ""},
+		{"forward", "forward", "ws-client", "off"},
+		{"ws-ours", `{"input":"on"}`, "ws-ours", `{"input":"on"}`},
+	} {
+		h := build(t, func(p *plan) {
+			p.config.HeaderPrefix, p.sim.HeaderPrefix = "X-Maker-", "X-Maker-"
+			p.config.Workspace, p.config.DataInspection = tt.workspace, tt.inspection
+		})
+		if got := h.ask("POST", textPath, textBody, client...); !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
+			t.Errorf("%v: %d %v", tt, got.status, got.header)
+		}
+		seen := h.sim.Requests()[0].Header
+		for name, want := range map[string]string{
+			"X-Maker-Workspace": tt.wantWorkspace, "X-Maker-Datainspection": tt.wantInspection, "X-Maker-Ossresourceresolve": "enable", "X-Maker-Plugin": "p", "X-Maker-Encryptionkey": "k", "X-Maker-Sse": "enable",
+		} {
+			if got := strings.Join(seen[name], "|"); got != want {
+				t.Errorf("%v: %s is %q, want %q", tt, name, got, want)
+			}
+		}
+	}
+}
+
+// A148: an error of the service may quote its key or its address; a team reads neither.
+func TestA148ErrorTextIsCovered(t *testing.T) {
+	for _, plain := range []bool{true, false} {
+		h := build(t)
+		host := h.upstreamHost
+		h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Plain: plain, Message: "the key " + upstreamKey + " at http://" + host + "/api/v1 is odd"}})
+		got := h.ask("POST", textPath, textBody, "X-Service-SSE", "enable")
+		if strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, host) || !strings.Contains(got.body, "is odd") || got.header.Get("Sluice-Refusal") != "" {
+			t.Errorf("plain %v: %d %s", plain, got.status, got.body)
+		}
+	}
+}
+
+// H19: a proxy of the environment is not used.
+func TestH19ProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+	h := build(t)
+	if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	h := build(t)
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		row   string // "" where it passes
+	}{
+		{"A87 charset", []string{"Content-Type: application/json; charset=utf-8"}, ""},
+		{"A87 charset in capitals", []string{"Content-Type: Application/JSON;charset=UTF-8"}, ""},
+		{"A87 none", nil, "inspect/media"},
+		{"A87 text", []string{"Content-Type: text/plain"}, "inspect/media"},
+		{"A87 utf-16", []string{"Content-Type: application/json; charset=utf-16"}, "inspect/media"},
+		{"A87 form", []string{"Content-Type: multipart/form-data; boundary=x"}, "inspect/media"},
+		{"A87 two", []string{"Content-Type: application/json", "Content-Type: application/json"}, "inspect/media"},
+		{"A87 broken", []string{"Content-Type: application/json; ="}, "inspect/media"},
+		{"A88 gzip", []string{"Content-Type: application/json", "Content-Encoding: gzip"}, "inspect/media"},
+		{"A88 twice", []string{"Content-Type: application/json", "Content-Encoding: gzip, gzip"}, "inspect/media"},
+		{"A88 identity", []string{"Content-Type: application/json", "Content-Encoding: identity"}, ""},
+	} {
+		text := strings.Replace(h.post(), "Content-Type: application/json\r\n", lines(tt.lines), 1)
+		got := h.rawAnswer(text)
+		if tt.row == "" && got.status != http.StatusOK || tt.row != "" && (got.status != http.StatusUnsupportedMediaType || got.header.Get("Sluice-Refusal") != tt.row) {
+			t.Errorf("%s: %d %s", tt.name, got.status, got.body)
+		}
+	}
+}
+
+// Bodies of every size pass as the very same bytes, declared or in chunks.
+func TestBodiesOfEverySize(t *testing.T) {
+	h := build(t, func(p *plan) { p.sim.KeepBody = -1; p.config.MaxBody = 4 << 20 })
+	for _, size := range []int{200, 4096, 8191, 8192, 8193, 64 << 10, 64<<10 + 1, 1 << 20, 1<<20 + 1, 4 << 20} {
+		body := strings.Replace(textBody, "rivers", "rivers"+strings.Repeat("é", (size-len(textBody))/2), 1)
+		body += strings.Repeat(" ", size-len(body))
+		for _, chunked := range []bool{false, true} {
+			r := h.request("POST", textPath, body)
+			if chunked {
+				r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(body))), -1
+			}
+			got := h.send(r)
+			all := h.sim.Requests()
+			if seen := all[len(all)-1]; got.status != http.StatusOK || seen.BodySHA256 != hexSHA(body) || seen.BodySize != int64(size) {
+				t.Errorf("%d bytes, chunked %v: %d, the service saw %d bytes", size, chunked, got.status, seen.BodySize)
+			}
+		}
+	}
+	for _, chunked := range []bool{false, true} {
+		r := h.request("POST", textPath, strings.Repeat(" ", 4<<20+1))
+		if chunked {
+			r.Body, r.ContentLength = io.NopCloser(io.MultiReader(r.Body)), -1
+		}
+		h.send(r).wants(t, 413, "inspect/large", "BadRequest.TooLarge")
+	}
+}

@@ -1,0 +1,110 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/gateway/simulator"
+)
+
+func TestPaths(t *testing.T) {
+	h := build(t)
+	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
+	before := len(h.sim.Requests())
+	for _, path := range []string{
+		// A38
+		"/api/v1/tasks/../services/aigc/text-generation/generation", "/api/v1/tasks/%2e%2e", "/api/v1/tasks/..%2f" + id, "/api/v1/tasks/..%5c" + id, "/api/v1/tasks/%252e%252e",
+		"/api/v1/tasks/" + id + "/../" + id, "/api/v1/tasks/a%2f" + id, "/api/v1/tasks//" + id, "//api/v1/tasks/" + id, "/api/v1/./tasks/" + id, "/api/v1/tasks/" + id + "//", "/api//v1/tasks",
+		"/api/v1/tasks/" + id + "%2fcancel", "/api/v1/tasks%2f" + id,
+		// A39
+		"/api/v1/tasks/1%00", "/api/v1/tasks/1%0d%0aX-Evil:1", "/api/v1/tasks/%ff", "/api/v1/tasks/1;a=b", "/api/v1/tasks/a%20b", "/api/v1/tasks/" + strings.Repeat("a", 129), "/api/v1/tasks/{id}",
+		// A42
+		"/", "/api/v0/tasks", "/api/v2/tasks/" + id, "/tasks/" + id, "/metrics", "/debug/pprof", "/debug/pprof/", "/admin", "/healthz", "/readyz", "/usage", "/sluice", "/api/v1", "/api/v1/",
+		"/api/v1/uploads", "/api/v1/tasks/" + id + "/other", "/api/v1/services/aigc/text-generation/generation/", "/api/v1/services/aigc/text-generation", "/API/v1/tasks", "/api/v1/Tasks",
+	} {
+		got := h.rawAnswer("GET " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + h.keys["search"] + "\r\n\r\n")
+		if got.status != http.StatusNotFound || got.header.Get("Location") != "" {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+			continue
+		}
+		got.wants(t, 404, "route/path", "NotFound")
+	}
+	for _, request := range []string{"GET /api/v1/tasks/%zz", "GET /api/v1/tasks/\xff\x01", "GET /api/v1/ta sks"} {
+		if got := h.rawAnswer(request + " HTTP/1.1\r\nHost: x\r\n\r\n"); got.status != http.StatusBadRequest && got.status != http.StatusNotFound {
+			t.Errorf("%q: %d", request, got.status)
+		}
+	}
+	if after := len(h.sim.Requests()); after != before {
+		t.Errorf("%d requests reached the service", after-before)
+	}
+}
+
+// A41: a query is dropped, whatever stands in it.
+func TestA41QueryIsDropped(t *testing.T) {
+	h := build(t)
+	for _, query := range []string{"?api_key=secret-canary", "?a=1;b=2", "?%zz", "?" + strings.Repeat("a&", 10001)} {
+		if got := h.ask("POST", textPath+query, textBody); got.status != http.StatusOK {
+			t.Errorf("%.20s: %d %s", query, got.status, got.body)
+		}
+	}
+	for _, seen := range h.sim.Requests() {
+		if seen.Query != "" {
+			t.Errorf("the service saw the query %q", seen.Query)
+		}
+	}
+}
+
+// A43, A128: every route asks for a key first, and takes its own method alone.
+func TestA43EveryRoute(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
+	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
+	for _, tt := range []struct{ path, allow string }{
+		{textPath, "POST"}, {multimodalPath, "POST"}, {imagePath, "POST"}, {olderPath, "POST"},
+		{"/api/v1/services/aigc/image2image/image-synthesis", "POST"},
+		{"/api/v1/tasks", "GET"}, {"/api/v1/tasks/", "GET"}, {"/api/v1/tasks/a1", "GET"}, {"/api/v1/tasks/a1/", "GET"},
+		{"/api/v1/tasks/a1/cancel", "POST"}, {"/api/v1/tasks/a1/cancel/", "POST"},
+		{"/api/v1/uploads", "GET, POST, PUT, PATCH, DELETE"}, {"/api/v1/uploads/x", "GET, POST, PUT, PATCH, DELETE"},
+	} {
+		for _, method := range methods {
+			got := h.ask(method, tt.path, "", "Authorization", "")
+			want := http.StatusMethodNotAllowed
+			if strings.Contains(tt.allow, method) {
+				want = http.StatusUnauthorized
+			}
+			if got.status != want || want == http.StatusMethodNotAllowed && got.header.Get("Allow") != tt.allow {
+				t.Errorf("%s %s: %d, Allow %q; want %d", method, tt.path, got.status, got.header.Get("Allow"), want)
+			}
+		}
+	}
+	if n := len(h.sim.Requests()); n != 0 {
+		t.Errorf("%d requests reached the service", n)
+	}
+}
+
+// Forwarded paths: method, query and body go as they came.
+func TestForwardPaths(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads", "services/embeddings"} })
+	if got := h.ask("GET", "/api/v1/uploads?action=getPolicy&model=llm-max", ""); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if seen := h.sim.Requests()[0]; seen.Path != "/api/v1/uploads" || seen.Query != "action=getPolicy&model=llm-max" || h.sim.Count(simulator.EndpointUploads) != 1 {
+		t.Errorf("the service saw %s?%s", seen.Path, seen.Query)
+	}
+	h.ask("PUT", "/api/v1/services/embeddings/a%20b/c?x=%2F", "not json \x00", "Content-Type", "text/plain")
+	seen := h.sim.Requests()[1]
+	if seen.Method != "PUT" || seen.Path != "/api/v1/services/embeddings/a%20b/c" || seen.Query != "x=%2F" || string(seen.Body) != "not json \x00" || seen.Header.Get("Content-Type") != "text/plain" {
+		t.Errorf("the service saw %+v", seen)
+	}
+	for _, path := range []string{
+		"/api/v1/uploads/../tasks", "/api/v1/uploads/%2e%2e/tasks", "/api/v1/uploads/..%2ftasks", "/api/v1/uploads/%252e%252e/x", "/api/v1/uploadsx",
+		"/api/v1/services/embeddingsx", "/api/v1/uploads//x", "/api/v1/uploads/..%5cx", "/api/v1/uploads/%0d%0a",
+	} {
+		h.rawAnswer("GET "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+h.keys["search"]+"\r\n\r\n").wants(t, 404, "route/path", "NotFound")
+	}
+	for _, record := range h.records.await(t, 2)[:2] {
+		if record.Endpoint != "other" || record.Kind != "other" || strings.Contains(strings.Join([]string{record.Model, record.Task}, ""), "getPolicy") {
+			t.Errorf("record %+v", record)
+		}
+	}
+}
