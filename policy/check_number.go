@@ -10,13 +10,8 @@ import (
 // and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
 // the largest that does.
 func (v value) integer() (int64, bool) {
-	if v.shape != shapeNumber || v.text == "-0" {
+	if v.shape != shapeNumber || !isInteger(v.text) {
 		return 0, false
-	}
-	for i := 0; i < len(v.text); i++ {
-		if c := v.text[i]; c == '.' || c|0x20 == 'e' {
-			return 0, false
-		}
 	}
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil && v.text[0] == '-' {
@@ -25,6 +20,16 @@ func (v value) integer() (int64, bool) {
 		return math.MaxInt64, true
 	}
 	return n, true
+}
+
+// isInteger reports whether a number's literal is written as an integer.
+func isInteger[T string | []byte](literal T) bool {
+	for i := 0; i < len(literal); i++ {
+		if c := literal[i]; c == '.' || c|0x20 == 'e' {
+			return false
+		}
+	}
+	return string(literal) != "-0"
 }
 
 // number is the value as a number. One too large for a double is none; one too small is 0.

@@ -51,11 +51,14 @@ func parseDataURI(raw []byte, escaped bool, known int) (u dataURI, ok bool) {
 	slashes := 0
 	for {
 		b, more := c.next()
-		if !more || media.Len() == maxMedia {
+		if !more {
 			return u, false
 		}
 		if b == ';' {
 			break
+		}
+		if media.Len() == maxMedia {
+			return u, false
 		}
 		if b == '/' {
 			slashes++

@@ -78,7 +78,7 @@ func (r *reader) message() error {
 func (r *reader) messageMember(f field) (err error) {
 	switch f {
 	case fieldRole:
-		r.msg.role, err = r.value()
+		r.msg.role, err = r.role()
 	case fieldContent:
 		r.msg.content, err = r.content()
 	case fieldReasoningContent:
@@ -90,6 +90,24 @@ func (r *reader) messageMember(f field) (err error) {
 		err = r.id(f)
 	}
 	return err
+}
+
+// role reads a message's role. One that is unknown is kept for the first offender only, so that a body of a million
+// costs no more than a body of one.
+func (r *reader) role() (value, error) {
+	v := value{shape: r.shape()}
+	if v.shape != shapeString {
+		return v, r.skip()
+	}
+	t, err := r.string()
+	if err != nil {
+		return v, err
+	}
+	v.text = common(r.src[t.start:t.end])
+	if v.text == "" && (t.escaped || r.req.facts.marks[markRole].count == 0) {
+		v.text = r.kept(t)
+	}
+	return v, nil
 }
 
 // content reads a message's content: a string, or an array of items.

@@ -80,39 +80,47 @@ func (r *reader) stop() error {
 	}
 	facts.values[fieldStop] = value{shape: shapeArray}
 	return r.array(func(r *reader) error {
-		if r.shape() == shapeArray {
+		switch r.shape() {
+		case shapeArray:
 			facts.stopKinds |= stopLists
-			return r.array((*reader).stopToken)
+			return r.array((*reader).stopTokenInList)
+		case shapeNumber:
+			return r.stopToken(stopTokens)
+		case shapeString:
+			facts.stopKinds |= stopWords
+			if len(r.req.Stop) < maxStop {
+				v, err := r.value()
+				r.keepStop(v)
+				return err
+			}
+			return r.skip()
 		}
-		v, err := r.value()
-		facts.stopKinds |= stopKind(v)
-		r.keepStop(v)
-		return err
+		facts.stopKinds |= stopUnknown
+		return r.skip()
 	})
 }
 
-func (r *reader) stopToken() error {
-	v, err := r.value()
-	if stopKind(v) != stopTokens {
-		r.req.facts.stopKinds |= stopUnknown
+// stopTokenInList reads an element of a list of token ids, whose kind is that of the list.
+func (r *reader) stopTokenInList() error {
+	if r.shape() == shapeNumber {
+		return r.stopToken(stopLists)
 	}
+	r.req.facts.stopKinds |= stopUnknown
+	return r.skip()
+}
+
+// stopToken reads a number: of the kind if it is a token id.
+func (r *reader) stopToken(kind uint) error {
+	literal, err := r.number()
+	if !isInteger(literal) {
+		kind = stopUnknown
+	}
+	r.req.facts.stopKinds |= kind
 	return err
 }
 
 func (r *reader) keepStop(v value) {
-	if v.shape == shapeString && len(r.req.Stop) < maxStop {
+	if v.shape == shapeString {
 		r.req.Stop = append(r.req.Stop, cut(v.text))
 	}
-}
-
-func stopKind(v value) uint {
-	switch v.shape {
-	case shapeString:
-		return stopWords
-	case shapeNumber:
-		if _, ok := v.integer(); ok {
-			return stopTokens
-		}
-	}
-	return stopUnknown
 }

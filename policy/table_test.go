@@ -62,7 +62,7 @@ type ruleCase struct {
 // TestRules shows both sides of every bound. It fails when a rule has no case.
 func TestRules(t *testing.T) {
 	shown := map[string]bool{}
-	for _, tt := range slices.Concat(textCases, toolCases, imageCases) {
+	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {
 		t.Run(tt.id, func(t *testing.T) {
 			for _, body := range tt.pass {
 				if got := verdict(t, &all, tt.call, body); len(got) > 0 {
