@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// A client must begin within slowStart and keep up slowRate bytes a second from there (measured over the whole body),
-	// or its request ends with 408: a body that drips holds memory and a connection.
+	// A client must keep up slowRate bytes a second, measured over the whole body, after the first slowStart, or its
+	// request ends with 408: a body that drips holds memory and a connection.
 	slowStart = 10 * time.Second
 	slowRate  = 64 << 10
 
@@ -95,7 +95,7 @@ func (u *upload) end() error {
 
 // readSome reads with a deadline that moves on with what has come.
 func (u *upload) readSome(p []byte, have int) (int, error) {
-	deadline := u.began.Add(slowStart + time.Duration(have)*time.Second/slowRate)
+	deadline := u.began.Add(u.gateway.slowStart + time.Duration(have)*time.Second/slowRate)
 	_ = u.reply.control.SetReadDeadline(deadline)
 	return u.from.Read(p)
 }
@@ -127,7 +127,7 @@ func (u *upload) explain(err error, have int) error {
 	u.call.ended = true
 	switch {
 	case isTimeout(err):
-		return refuse(refuseSlow).say("The body came too slowly: %d bytes so far; at least %d bytes a second are needed after the first %s.", have, slowRate, slowStart)
+		return refuse(refuseSlow).say("The body came too slowly: %d bytes so far; at least %d bytes a second are needed after the first %s.", have, slowRate, u.gateway.slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientGone)
 	default:

@@ -1,6 +1,24 @@
 package gateway
 
+import "time"
+
 // What the tests of behaviour need of the inside.
 var (
 	NewBufferPool = newBufferPool
 )
+
+// SetSlowStart shortens the time before a slow body is refused.
+func (g *Gateway) SetSlowStart(d time.Duration) { g.slowStart = d }
+
+// BodiesInMemory is what request bodies hold of the budget.
+func (g *Gateway) BodiesInMemory() int64 { return g.budget.used.Load() }
+
+// AgeConnections makes the connections that wait look as if they had waited for long, but not too long.
+func (g *Gateway) AgeConnections() {
+	p := g.upstream.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		c.idle = c.idle.Add(-time.Second)
+	}
+}

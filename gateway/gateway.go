@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"sync/atomic"
+	"time"
 
 	"sluice/policy"
 )
@@ -19,6 +20,8 @@ type Gateway struct {
 	budget   *budget
 	names    headerNames
 
+	slowStart time.Duration // see the constant; tests shorten it
+
 	teams       atomic.Pointer[policy.Teams]
 	upstreamKey atomic.Pointer[credential]
 	draining    atomic.Bool // every answer carries Connection: close
@@ -27,7 +30,7 @@ type Gateway struct {
 
 // New builds a Gateway. It starts nothing and connects to nothing.
 func New(config Config, deps Deps) *Gateway {
-	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget)}
+	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget), slowStart: slowStart}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.upstream = newUpstream(g)

@@ -71,8 +71,11 @@ type plan struct {
 	upstream http.Handler // nil: the simulator
 	address  string       // of an upstream that the test runs itself: its URL
 	now      func() time.Time
+	claims   *cache.Claims
 	teams    string // more lines for the teams file
 	wrap     func(http.Handler) http.Handler
+	// headerTime replaces the server's time for a request's header; zero leaves it.
+	headerTime time.Duration
 }
 
 // build starts everything and stops it at the test's end, where no goroutine may be left.
@@ -89,8 +92,11 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	h := &house{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
 	base := h.startUpstream(p)
 	p.config.UpstreamURL, h.upstreamHost = base, base.Host
+	if p.claims == nil {
+		p.claims = cache.NewClaims(p.config.TaskTTL, p.now)
+	}
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p.teams), UpstreamKey: upstreamKey, Claims: cache.NewClaims(p.config.TaskTTL, p.now),
+		Now: p.now, Teams: h.teams(p.teams), UpstreamKey: upstreamKey, Claims: p.claims,
 		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
@@ -138,6 +144,9 @@ func (h *house) startGateway(p *plan) {
 	}
 	h.server = httptest.NewUnstartedServer(handler)
 	h.server.Config = gateway.NewServer(handler, slog.New(slog.NewTextHandler(h.log, nil)))
+	if p.headerTime > 0 {
+		h.server.Config.ReadHeaderTimeout = p.headerTime
+	}
 	h.server.Start()
 	h.address = h.server.Listener.Addr().String()
 	transport := &http.Transport{DisableCompression: true}
@@ -349,3 +358,5 @@ func sha(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
 func hexSHA(s string) string { return fmt.Sprintf("%x", sha(s)) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -64,7 +64,8 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	c.taken.release()
 	c.Duration = g.Now().Sub(c.start)
 	c.Overhead = max(c.Duration-c.waited-w.writing, 0)
-	if w.failed != nil || r.Context().Err() != nil {
+	// A slow body's deadline also ends the request's context; its refusal was written all the same.
+	if w.failed != nil || r.Context().Err() != nil && c.Refusal == "" {
 		c.Status = statusClientGone
 	}
 	g.Deps.Record(c.Record)
