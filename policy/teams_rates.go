@@ -134,7 +134,7 @@ func (r *fileReader) account(n fileNode) (limits []AccountLimit) {
 				limit.Rates = append(limit.Rates, rate)
 			}
 		}
-		if len(limit.Rates) == 0 {
+		if item.hasFields() && len(limit.Rates) == 0 {
 			r.fault(item, "got no limit, allowed: requests, tokens or images")
 		}
 		limits = append(limits, limit)

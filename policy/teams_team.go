@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"regexp"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // draft is a team, or the defaults of all, while it is read. Its limits lie in maps, so that a team's take the place
@@ -123,8 +121,8 @@ func (r *fileReader) unique(n fileNode, what string, pattern *regexp.Regexp, wan
 
 // require notes the fields that have to be given and are not.
 func (r *fileReader) require(n fileNode, given map[string]bool, names ...string) {
-	if n.ast.Type() != ast.MappingType && !n.isNull() {
-		return // noted as no mapping already
+	if !n.hasFields() {
+		return // noted already
 	}
 	for _, name := range names {
 		if !given[name] {

@@ -39,6 +39,10 @@ func (n fileNode) line() int { return n.token().Position.Line }
 // isNull reports whether nothing is given: no value, ~ or null.
 func (n fileNode) isNull() bool { return n.ast.Type() == ast.NullType }
 
+// hasFields reports whether the node is a mapping; no value stands for an empty one.
+func (n fileNode) hasFields() bool { return n.isNull() || n.ast.Type() == ast.MappingType }
+
+// at returns the member of n with this name.
 func (n fileNode) at(name string, value ast.Node) fileNode {
 	if n.path == "" {
 		return fileNode{value, name}

@@ -1,0 +1,110 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy"
+)
+
+// TestParseModes reads the setting as operators write it.
+func TestParseModes(t *testing.T) {
+	for text, want := range map[string]policy.Modes{
+		"":                      nil,
+		"  ":                    nil,
+		"header.sse=off":        {"header.sse": policy.ModeOff},
+		" header.sse = refuse ": {"header.sse": policy.ModeRefuse},
+		"header.sse=warn,header.async=off,\nimage.prompt.length=refuse": {
+			"header.sse": policy.ModeWarn, "header.async": policy.ModeOff, "image.prompt.length": policy.ModeRefuse,
+		},
+	} {
+		got, err := policy.ParseModes(text)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q gave %v (-want +got):\n%s", text, err, diff)
+		}
+	}
+}
+
+// TestEveryRuleTakesEveryMode: the setting reaches the whole table.
+func TestEveryRuleTakesEveryMode(t *testing.T) {
+	for _, id := range policy.RuleIDs() {
+		for _, mode := range []policy.Mode{policy.ModeRefuse, policy.ModeWarn, policy.ModeOff} {
+			modes, err := policy.ParseModes(id + "=" + string(mode))
+			if err != nil || modes.Of(id, "") != mode {
+				t.Errorf("%s=%s gave %v, %v", id, mode, modes, err)
+			}
+		}
+	}
+}
+
+// TestParseModesFaults: all of them at once, the known id that was meant, and no secret.
+func TestParseModesFaults(t *testing.T) {
+	modes, err := policy.ParseModes("image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off," +
+		"slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX=off,header.async=slk_canary")
+	const want = `image.promt.length: unknown rule (meant image.prompt.length?), allowed: the ids that sluice check --rules prints
+header.sse: got "loud", allowed: refuse, warn or off
+header.sse: stands twice, allowed: each rule once
+header.async: got "", allowed: refuse, warn or off
+"": unknown rule, allowed: the ids that sluice check --rules prints
+"": got "", allowed: refuse, warn or off
+"": unknown rule, allowed: the ids that sluice check --rules prints
+[hidden]: unknown rule, allowed: the ids that sluice check --rules prints
+header.async: stands twice, allowed: each rule once
+header.async: got "[hidden]", allowed: refuse, warn or off`
+	if modes != nil || err == nil {
+		t.Fatalf("got %v, %v", modes, err)
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestModesOverride: a team's modes lie over the gateway's, and neither is changed.
+func TestModesOverride(t *testing.T) {
+	gateway := policy.Modes{"a": policy.ModeWarn, "b": policy.ModeWarn}
+	team := policy.Modes{"b": policy.ModeOff, "c": policy.ModeRefuse}
+	for _, tt := range []struct{ under, over, want policy.Modes }{
+		{gateway, team, policy.Modes{"a": policy.ModeWarn, "b": policy.ModeOff, "c": policy.ModeRefuse}},
+		{gateway, nil, gateway},
+		{nil, team, team},
+		{nil, nil, nil},
+	} {
+		if diff := cmp.Diff(tt.want, tt.under.Override(tt.over)); diff != "" {
+			t.Errorf("%v over %v: -want +got:\n%s", tt.over, tt.under, diff)
+		}
+	}
+	if gateway.Of("b", policy.ModeOff) != policy.ModeWarn || team.Of("b", policy.ModeWarn) != policy.ModeOff {
+		t.Error("Override changed what it was given")
+	}
+	if got := team.Of("a", policy.ModeRefuse); got != policy.ModeRefuse {
+		t.Errorf("a rule that is not set is %s, want its own mode", got)
+	}
+}
+
+// TestNearest: one slip is found, another word is not.
+func TestNearest(t *testing.T) {
+	known := []string{"SLUICE_LISTEN", "SLUICE_ADMIN_LISTEN", "limit", "limits", "per"}
+	for word, want := range map[string]string{
+		"SLUICE_LISTEN":            "SLUICE_LISTEN",
+		"SLUICE_LISTNE":            "SLUICE_LISTEN", // swapped
+		"SLUICE_LSTEN":             "SLUICE_LISTEN", // missing
+		"SLUICE_LISTTEN":           "SLUICE_LISTEN", // doubled
+		"SLUICE_ADMIN_LISTENS":     "SLUICE_ADMIN_LISTEN",
+		"limut":                    "limit",
+		"limitz":                   "limit", // as near to limits: the first counts
+		"pre":                      "per",
+		"xyz":                      "",
+		"p":                        "",
+		"":                         "",
+		strings.Repeat("x", 1<<20): "",
+	} {
+		if got := policy.Nearest(word, known); got != want {
+			t.Errorf("the nearest to %.20q is %q, want %q", word, got, want)
+		}
+	}
+	if got := policy.Nearest("a", nil); got != "" {
+		t.Errorf("of no words %q is the nearest", got)
+	}
+}
