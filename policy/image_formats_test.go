@@ -56,19 +56,19 @@ func TestBMP(t *testing.T) {
 	patch := func(b []byte, at int, v byte) []byte { b[at] = v; return b }
 	os2 := append([]byte("BM\x00\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00\x0c\x00\x00\x00\xf0\x00\xf0\x00\x01\x00\x08\x00"), make([]byte, 240*240)...)
 	testFiles(t, []imageFile{
-		{"A114 32 bits", "image/bmp", bmp(240, 240, 32), ""},
-		{"A114 24 bits", "image/bmp", bmp(241, 240, 24), ""},
-		{"A114 1 bit", "image/bmp", bmp(8000, 240, 1), ""},
-		{"A114 run lengths", "image/bmp", patch(bmp(240, 240, 8), 30, 1)[:3000], ""},
+		{"A114 32 bits", "image/bmp", bmpFile(240, 240, 32), ""},
+		{"A114 24 bits", "image/bmp", bmpFile(241, 240, 24), ""},
+		{"A114 1 bit", "image/bmp", bmpFile(8000, 240, 1), ""},
+		{"A114 run lengths", "image/bmp", patch(bmpFile(240, 240, 8), 30, 1)[:3000], ""},
 		{"A114 OS/2", "image/bmp", os2, ""},
-		{"A114 top down", "image/bmp", bmp(240, -240, 8), ""},
-		{"A114 other name of the type", "image/x-ms-bmp", bmp(240, 240, 8), ""},
-		{"A114 last row short", "image/bmp", bmp(240, 240, 8)[:54+240*240-3], ""},
-		{"A114 fewer bytes than pixels", "image/bmp", bmp(240, 240, 8)[:54+240*100], "image.image.header"},
-		{"A114 header of no known length", "image/bmp", patch(bmp(240, 240, 8), 14, 13), "image.image.header"},
-		{"A114 cut off", "image/bmp", bmp(240, 240, 8)[:20], "image.image.header"},
-		{"A114 too high, top down", "image/bmp", bmp(240, -8001, 1), "image.image.sides"},
-		{"A114 negative width", "image/bmp", patch(bmp(240, 240, 8), 21, 0xFF), "image.image.sides"},
+		{"A114 top down", "image/bmp", bmpFile(240, -240, 8), ""},
+		{"A114 other name of the type", "image/x-ms-bmp", bmpFile(240, 240, 8), ""},
+		{"A114 last row short", "image/bmp", bmpFile(240, 240, 8)[:54+240*240-3], ""},
+		{"A114 fewer bytes than pixels", "image/bmp", bmpFile(240, 240, 8)[:54+240*100], "image.image.header"},
+		{"A114 header of no known length", "image/bmp", patch(bmpFile(240, 240, 8), 14, 13), "image.image.header"},
+		{"A114 cut off", "image/bmp", bmpFile(240, 240, 8)[:20], "image.image.header"},
+		{"A114 too high, top down", "image/bmp", bmpFile(240, -8001, 1), "image.image.sides"},
+		{"A114 negative width", "image/bmp", patch(bmpFile(240, 240, 8), 21, 0xFF), "image.image.sides"},
 	})
 }
 

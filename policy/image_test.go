@@ -43,8 +43,8 @@ func jpegHeader(width, height int, marker byte, before ...[]byte) []byte {
 	return append(b, segment(marker, append(frame, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1)...)...)
 }
 
-// bmp is a Windows bitmap with its pixels.
-func bmp(width, height, depth int) []byte {
+// bmpFile is a Windows bitmap with its pixels.
+func bmpFile(width, height, depth int) []byte {
 	b := append([]byte("BM"), make([]byte, 52)...)
 	binary.LittleEndian.PutUint32(b[10:], 54)
 	binary.LittleEndian.PutUint32(b[14:], 40)
@@ -141,11 +141,11 @@ func TestImageTypes(t *testing.T) {
 		{"A106 png", "image/png", png, ""},
 		{"A106 jpeg", "image/jpeg", jpegHeader(800, 600, 0xC0), ""},
 		{"A106 jpg is jpeg", "image/jpg", jpegHeader(800, 600, 0xC0), ""},
-		{"A106 bmp", "image/bmp", bmp(240, 240, 8), ""},
+		{"A106 bmp", "image/bmp", bmpFile(240, 240, 8), ""},
 		{"A106 webp", "image/webp", riff(vp8(800, 600)), ""},
 		{"A106 png that is jpeg", "image/png", jpegHeader(800, 600, 0xC0), "image.image.type"},
 		{"A106 png that is webp", "image/png", riff(vp8(800, 600)), "image.image.type"},
-		{"A106 png that is bmp", "image/png", bmp(240, 240, 8), "image.image.type"},
+		{"A106 png that is bmp", "image/png", bmpFile(240, 240, 8), "image.image.type"},
 		{"A106 jpeg that is png", "image/jpeg", png, "image.image.type"},
 		{"A106 png that is gif", "image/png", []byte("GIF89a\x20\x03\x58\x02\x00\x00\x00"), "image.image.type"},
 		{"A106 png that is svg", "image/png", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "image.image.type"},

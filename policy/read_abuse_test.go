@@ -162,3 +162,90 @@ func TestBodyErrorEchoes(t *testing.T) {
 		}
 	}
 }
+
+// TestOffsets is where a fault is said to be: at the name, the number or the byte that is wrong, not behind it.
+func TestOffsets(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		at   int
+	}{
+		{`[]`, 0},
+		{`  null`, 2},
+		{``, 0},
+		{`{"a":1}x`, 7},
+		{`{"a":1} {}`, 8},
+		{`{"a":1,"a":2}`, 7},
+		{`{"a":1, "b":2, "\u0061":2}`, 15},
+		{`{"Model":1}`, 1},
+		{`{"a":tru}`, 5},
+		{`{"a":01}`, 6},
+		{`{"a":"b` + "\xff" + `"}`, 7},
+		{`{"a":"b\ud800"}`, 7},
+		{`{"a":"b\x"}`, 7},
+		{`{"model":"a\u0000"}`, 9},
+		{`{"a\u0000":1}`, 1},
+		{`{"a":` + strings.Repeat("1", 65) + `}`, 5},
+		{`{"` + strings.Repeat("n", 257) + `":1}`, 1},
+		{nested(65), 68},
+		{`{"a":`, 5},
+		{`{"a" 1}`, 5},
+		{`{"a":1 "b":2}`, 7},
+		{`{"a":[1,]}`, 8},
+		{`{"a":1,}`, 7},
+	} {
+		_, err := policy.Read(&families, policy.Call{}, []byte(tt.body))
+		var fault *policy.BodyError
+		if !errors.As(err, &fault) || fault.Offset != tt.at {
+			t.Errorf("%.40s: %v, want byte %d", tt.body, err, tt.at)
+		}
+	}
+}
+
+// TestKnownAtItsPlace walks every place where a name is known, with the name in capitals: it is refused there and
+// nowhere else.
+func TestKnownAtItsPlace(t *testing.T) {
+	for _, tt := range []struct{ where, body string }{
+		{"model", `{"%s":1}`},
+		{"input", `{"%s":1}`},
+		{"parameters", `{"%s":1}`},
+		{"messages", `{"input":{"%s":1}}`},
+		{"prompt", `{"input":{"%s":1}}`},
+		{"history", `{"input":{"%s":1}}`},
+		{"role", `{"input":{"messages":[{"%s":1}]}}`},
+		{"content", `{"input":{"messages":[{"%s":1}]}}`},
+		{"tool_calls", `{"input":{"messages":[{"%s":1}]}}`},
+		{"text", `{"input":{"messages":[{"content":[{"%s":1}]}]}}`},
+		{"image", `{"input":{"messages":[{"content":[{"%s":1}]}]}}`},
+		{"video", `{"input":{"messages":[{"content":[{"%s":1}]}]}}`},
+		{"n", `{"parameters":{"%s":1}}`},
+		{"max_images", `{"parameters":{"%s":1}}`},
+		{"enable_interleave", `{"parameters":{"%s":1}}`},
+		{"stream", `{"parameters":{"%s":1}}`},
+		{"max_tokens", `{"parameters":{"%s":1}}`},
+		{"thinking_budget", `{"parameters":{"%s":1}}`},
+		{"tools", `{"parameters":{"%s":1}}`},
+		{"type", `{"parameters":{"tools":[{"%s":1}]}}`},
+		{"name", `{"parameters":{"tools":[{"function":{"%s":1}}]}}`},
+		{"parameters", `{"parameters":{"tools":[{"function":{"%s":1}}]}}`},
+		{"json_schema", `{"parameters":{"response_format":{"%s":1}}}`},
+		{"schema", `{"parameters":{"response_format":{"json_schema":{"%s":1}}}}`},
+		{"function", `{"parameters":{"tool_choice":{"%s":1}}}`},
+	} {
+		capital := strings.ToUpper(tt.where)
+		if got := faultOf(t, fmt.Sprintf(tt.body, tt.where)); got != "" {
+			t.Errorf("%s: %s", tt.where, got)
+		}
+		if got := faultOf(t, fmt.Sprintf(tt.body, capital)); got != policy.FaultCase {
+			t.Errorf("%s: %q", capital, got)
+		}
+		for _, elsewhere := range []string{
+			`{"x":{"%s":1}}`, `{"parameters":{"x":[{"%s":1}]}}`, `{"input":{"messages":[[{"%s":1}]]}}`,
+			`{"parameters":{"tools":[{"function":{"parameters":{"%s":1}}}]}}`,
+			`{"parameters":{"response_format":{"json_schema":{"schema":{"%s":1}}}}}`,
+		} {
+			if got := faultOf(t, fmt.Sprintf(elsewhere, capital)); got != "" {
+				t.Errorf("%s in %s: %q", capital, elsewhere, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package policy_test
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"testing"
+
+	"golang.org/x/image/bmp"
+)
+
+// drawings are images of every colour model that an encoder treats in its own way.
+func drawings(width, height int) map[string]image.Image {
+	r := image.Rect(0, 0, width, height)
+	opaque := color.Palette{color.Black, color.White}
+	clear := color.Palette{color.Transparent, color.White}
+	full := image.NewRGBA(r)
+	for i := range full.Pix {
+		full.Pix[i] = 0xFF
+	}
+	return map[string]image.Image{
+		"grey": image.NewGray(r), "grey of 16 bits": image.NewGray16(r), "opaque": full,
+		"alpha": image.NewNRGBA(r), "alpha of 16 bits": image.NewNRGBA64(r),
+		"palette": image.NewPaletted(r, opaque), "palette with a hole": image.NewPaletted(r, clear),
+	}
+}
+
+// TestEncodedPNG judges what the standard encoder writes, pixels and all.
+func TestEncodedPNG(t *testing.T) {
+	want := map[string]string{
+		"alpha": "image.image.alpha", "alpha of 16 bits": "image.image.alpha",
+		"palette with a hole": "image.image.transparency?",
+	}
+	var files []imageFile
+	for name, drawing := range drawings(640, 480) {
+		var b bytes.Buffer
+		if err := png.Encode(&b, drawing); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, imageFile{"A108 " + name, "image/png", b.Bytes(), want[name]})
+	}
+	testFiles(t, files)
+}
+
+// TestEncodedJPEG does the same with JPEG, of both of the encoder's colour models.
+func TestEncodedJPEG(t *testing.T) {
+	var files []imageFile
+	for _, name := range []string{"grey", "opaque"} {
+		for _, quality := range []int{1, 75, 100} {
+			var b bytes.Buffer
+			if err := jpeg.Encode(&b, drawings(640, 480)[name], &jpeg.Options{Quality: quality}); err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, imageFile{"A112 " + name, "image/jpeg", b.Bytes(), ""})
+		}
+	}
+	testFiles(t, files)
+}
+
+// TestEncodedBMP does the same with BMP, whose alpha no rule names.
+func TestEncodedBMP(t *testing.T) {
+	var files []imageFile
+	for name, drawing := range drawings(250, 241) {
+		var b bytes.Buffer
+		if err := bmp.Encode(&b, drawing); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, imageFile{"A114 " + name, "image/bmp", b.Bytes(), ""})
+	}
+	testFiles(t, files)
+}
+
+// TestEncodedSides holds the sides of encoded images to both bounds.
+func TestEncodedSides(t *testing.T) {
+	var files []imageFile
+	for _, tt := range []struct {
+		width, height int
+		want          string
+	}{
+		{240, 240, ""}, {239, 240, "image.image.sides"}, {240, 239, "image.image.sides"}, {8000, 240, ""},
+		{8001, 240, "image.image.sides"}, {240, 8000, ""}, {240, 8001, "image.image.sides"},
+	} {
+		var p, j, b bytes.Buffer
+		drawing := image.NewGray(image.Rect(0, 0, tt.width, tt.height))
+		if png.Encode(&p, drawing) != nil || jpeg.Encode(&j, drawing, nil) != nil || bmp.Encode(&b, drawing) != nil {
+			t.Fatal("the encoders failed")
+		}
+		files = append(files,
+			imageFile{"A111 encoded png", "image/png", p.Bytes(), tt.want},
+			imageFile{"A111 encoded jpeg", "image/jpeg", j.Bytes(), tt.want},
+			imageFile{"A111 encoded bmp", "image/bmp", b.Bytes(), tt.want})
+	}
+	testFiles(t, files)
+}

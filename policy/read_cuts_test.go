@@ -1,0 +1,161 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// whole is a document that has something of everything the reader knows.
+const whole = `{
+	"model": "gen2.6-image",
+	"input": {
+		"messages": [
+			{"role": "system", "content": "Plain \u732b 猫 \"words\"\n"},
+			{"role": "user", "content": [
+				{"text": "a cat", "cache_control": {"type": "ephemeral"}},
+				{"image": "https:\/\/a.example\/b.png"},
+				{"image": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAyAAAAJYCAIAAAAAAAAAAAAAAElEQVQAAAAA"},
+				{"video": ["http://a/1.jpg", "http://a/2.jpg"], "fps": 0.5},
+				{"audio": "data:;base64,AAAA"}
+			]},
+			{"role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [
+				{"index": 0, "id": "call-1", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1}"}}
+			]},
+			{"role": "tool", "content": "{}", "tool_call_id": "call-1", "name": "f"}
+		],
+		"history": [{"user": "a", "bot": "b"}]
+	},
+	"parameters": {
+		"n": 1, "seed": 0, "temperature": 1.5e-1, "stop": ["a", [1, 2], 3], "top_k": -0, "size": "1280*720",
+		"tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"N": {}, "n": []}}}],
+		"tool_choice": {"type": "function", "function": {"name": "f"}}, "stream": true, "enable_thinking": false,
+		"response_format": {"type": "json_schema", "json_schema": {"name": "s", "schema": {"Type": 1}, "strict": true}},
+		"unknown": [[], {}, "x", 1.0, true, false, null, {"deep": [{"er": []}]}]
+	},
+	"unknown": {"": "", "é": "\ud83d\ude00"}
+}`
+
+var everything = Families{
+	SyncImage: []Pattern{"llm-image*"}, EditImage: []Pattern{"gen2.6-image*"}, Thinking: []Pattern{"*"},
+}
+
+// readWhole reads a document as a task.
+func readWhole(body []byte) (Request, error) {
+	return Read(&everything, Call{Endpoint: EndpointImage, Async: []string{"enable"}}, body)
+}
+
+// TestEveryCut ends a document at every byte: no part of it is taken, and the fault lies within it.
+func TestEveryCut(t *testing.T) {
+	if _, err := readWhole([]byte(whole)); err != nil {
+		t.Fatal(err)
+	}
+	for end := range len(whole) {
+		_, err := readWhole([]byte(whole[:end]))
+		var fault *BodyError
+		if !errors.As(err, &fault) || fault.Offset > end {
+			t.Fatalf("the first %d bytes: %v", end, err)
+		}
+	}
+}
+
+// TestEveryByteChanged puts every one of some bytes in the place of every byte of a document. What is still taken is
+// JSON for jsontext too; what is not has a fault.
+func TestEveryByteChanged(t *testing.T) {
+	body := []byte(whole)
+	for at := range body {
+		was := body[at]
+		for _, c := range []byte("\"\\{}[]:, \n0a\x00\x1f\x7f\x80\xc3\xe2\xff") {
+			body[at] = c
+			q, err := readWhole(body)
+			if strict := jsontext.Value(body).IsValid(); err == nil && !strict {
+				t.Fatalf("%q at %d is taken", c, at)
+			} else if err == nil {
+				Judge(nil, nil, &q)
+			} else if fault := new(BodyError); errors.As(err, &fault) && strict && !limits[fault.Fault] {
+				t.Fatalf("%q at %d is refused: %v", c, at, err)
+			}
+		}
+		body[at] = was
+	}
+}
+
+// TestSpaceMeansNothing widens the white space between all tokens, and takes it away: the request stays the same.
+func TestSpaceMeansNothing(t *testing.T) {
+	want, err := readWhole([]byte(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compact, wide := jsontext.Value(whole), jsontext.Value(whole)
+	if err := compact.Compact(jsontext.PreserveRawStrings(true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := wide.Indent(jsontext.WithIndent(" \t  "), jsontext.PreserveRawStrings(true), jsontext.SpaceAfterComma(true)); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range [][]byte{compact, wide, []byte(" \r\n\t" + whole + "\r\n\t ")} {
+		got, err := readWhole(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Tools count as they stand, so their white space counts.
+		ignore := cmpopts.IgnoreFields(Request{}, "facts", "TextLength")
+		if diff := cmp.Diff(want, got, ignore); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(Judge(nil, nil, &want), Judge(nil, nil, &got)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestBodyIsNotTouched forwards the very same bytes: reading and judging change none.
+func TestBodyIsNotTouched(t *testing.T) {
+	body := []byte(whole)
+	q, err := readWhole(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Judge(nil, nil, &q)
+	if !bytes.Equal(body, []byte(whole)) {
+		t.Error("the body is another")
+	}
+}
+
+// TestRandomWordsOfJSON strings tokens together at random, which is rarely JSON: both parsers say the same.
+func TestRandomWordsOfJSON(t *testing.T) {
+	words := []string{
+		"{", "}", "[", "]", ":", ",", `"model"`, `"parameters"`, `"n"`, `"N"`, `"a"`, "1", "-0", "true", "null", " ", `"\u006e"`,
+		`{"parameters":{"n":1}}`, `"input"`, `"messages"`, `[{"role":"user"}]`, "\n", `""`,
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	taken := 0
+	for range 200_000 {
+		var b strings.Builder
+		b.WriteString(`{`)
+		for range random.IntN(9) {
+			b.WriteString(words[random.IntN(len(words))])
+		}
+		b.WriteString(`}`)
+		_, err := readWhole([]byte(b.String()))
+		strict := jsontext.Value(b.String()).IsValid()
+		var fault *BodyError
+		switch {
+		case err == nil && !strict:
+			t.Fatalf("%s is taken", b.String())
+		case errors.As(err, &fault) && strict && !limits[fault.Fault]:
+			t.Fatalf("%s is refused: %v", b.String(), err)
+		case err == nil:
+			taken++
+		}
+	}
+	if taken < 100 {
+		t.Errorf("%d documents were taken: the comparison says little", taken)
+	}
+}
