@@ -38,7 +38,17 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // F-C1: a client that leaves before the answer's header neither stops the request nor loses its task.
 func TestFC1GoneBeforeTheHeader(t *testing.T) {
-	h := build(t)
+	gone := make(chan struct{}) // the server has seen that the client is gone
+	h := build(t, func(p *plan) {
+		p.wrap = func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					context.AfterFunc(r.Context(), func() { close(gone) })
+				}
+				next.ServeHTTP(w, r)
+			})
+		}
+	})
 	h.sim.SetFault(simulator.Fault{Stall: "before"})
 	ctx, leave := context.WithCancel(context.Background())
 	go func() {
@@ -49,6 +59,7 @@ func TestFC1GoneBeforeTheHeader(t *testing.T) {
 	if _, err := h.client.Do(r); err == nil {
 		t.Fatal("the client was answered")
 	}
+	<-gone
 	h.sim.Release()
 	record := h.records.await(t, 1)[0]
 	if record.Status != 499 || record.UpstreamStatus != 200 || record.Task == "" {

@@ -1,6 +1,9 @@
 package gateway
 
-import "time"
+import (
+	"net/http/httputil"
+	"time"
+)
 
 // What the tests of behaviour need of the inside.
 var (
@@ -22,3 +25,6 @@ func (g *Gateway) AgeConnections() {
 		c.idle = c.idle.Add(-time.Second)
 	}
 }
+
+// SetBufferPool replaces the proxy's copy buffers.
+func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.proxy.BufferPool = pool }

@@ -81,8 +81,10 @@ func (s *Simulator) decide(c *call, to route, received error) (answer, error) {
 		return answer{}, errNotFound
 	}
 	if c.r.Method != to.method && !(to.endpoint == EndpointPicture && c.r.Method == http.MethodHead) {
-		return answer{}, &refusal{status: http.StatusMethodNotAllowed, code: "InvalidParameter",
-			message: "Request method is not supported.", plain: true, allow: to.method}
+		return answer{}, &refusal{
+			status: http.StatusMethodNotAllowed, code: "InvalidParameter",
+			message: "Request method is not supported.", plain: true, allow: to.method,
+		}
 	}
 	if to.endpoint != EndpointPicture && !s.knowsKey(c.r) {
 		return answer{}, errKey
