@@ -19,7 +19,7 @@ import (
 type poisoned struct{ sync.Pool }
 
 func newPoisoned() *poisoned {
-	return &poisoned{sync.Pool{New: func() any { return poison(make([]byte, 32<<10)) }}}
+	return &poisoned{sync.Pool{New: func() any { b := poison(make([]byte, 32<<10)); return &b }}}
 }
 
 func poison(b []byte) []byte {
@@ -29,8 +29,12 @@ func poison(b []byte) []byte {
 	return b
 }
 
-func (p *poisoned) Get() []byte  { return p.Pool.Get().([]byte) }
-func (p *poisoned) Put(b []byte) { p.Pool.Put(poison(b)) }
+func (p *poisoned) Get() []byte { return *p.Pool.Get().(*[]byte) }
+
+func (p *poisoned) Put(b []byte) {
+	poison(b)
+	p.Pool.Put(&b)
+}
 
 // H24: no buffer carries a byte from one request into another.
 func TestH24BuffersAreNotShared(t *testing.T) {
