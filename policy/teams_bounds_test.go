@@ -28,9 +28,8 @@ func testBounds(t *testing.T, file, field string, bounds []teamsBound) {
 			}
 			continue
 		}
-		_, err := policy.ParseTeams([]byte(doc))
-		if faults, _ := err.(policy.Faults); len(faults) != 1 || faults[0].Field != field || faults[0].Line != 1 {
-			t.Errorf("%s: %q gives %v, want one fault there", field, tt.value, err)
+		if faults := faultsOf(t, []byte(doc)); len(faults) != 1 || faults[0].Field != field || faults[0].Line != 1 {
+			t.Errorf("%s: %q gives %v, want one fault there", field, tt.value, faults)
 		}
 	}
 }

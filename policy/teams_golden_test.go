@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"strings"
@@ -42,8 +43,8 @@ func TestTeamsWarningsGolden(t *testing.T) {
 func faultsOf(t testing.TB, doc []byte) policy.Faults {
 	t.Helper()
 	teams, err := policy.ParseTeams(doc)
-	faults, ok := err.(policy.Faults)
-	if !ok || teams != nil || len(faults) == 0 {
+	var faults policy.Faults
+	if !errors.As(err, &faults) || teams != nil || len(faults) == 0 {
 		t.Fatalf("ParseTeams gave %v, %v, want nil and faults for:\n%s", teams, err, doc)
 	}
 	return faults
