@@ -17,6 +17,8 @@ const (
 	inlineBody = 64 << 10
 	// longestHeader bounds an answer's header in bytes.
 	longestHeader = 64 << 10
+	// keptHead is how much of the room for header and small body a connection keeps while it waits.
+	keptHead = 16 << 10
 	// readBuffer is what a connection reads at once.
 	readBuffer = 8 << 10
 )
@@ -36,7 +38,6 @@ type conn struct {
 	written atomic.Int64 // bytes of the request that runs
 	busy    atomic.Bool  // a large body is still being written
 	left    int64        // bytes that may still be read; math.MaxInt64 inside bodies
-	used    bool         // it has carried an exchange
 	idle    time.Time    // since when it waits in the pool
 }
 
@@ -111,6 +112,9 @@ func unexpectedEOF(err error) error {
 // finish ends an exchange: the connection waits for the next one if both sides are at the end of theirs.
 func (c *conn) finish(whole bool) {
 	if whole && !c.busy.Load() && c.in.Buffered() == 0 {
+		if cap(c.head) > keptHead {
+			c.head = nil
+		}
 		c.pool.put(c)
 		return
 	}

@@ -110,7 +110,7 @@ func (p *pool) dial() (*conn, error) {
 
 // put lets a connection wait for its next exchange.
 func (p *pool) put(c *conn) {
-	c.used, c.idle = true, time.Now()
+	c.idle = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shut || len(p.idle) >= idleConns {

@@ -40,7 +40,7 @@ func (g *Gateway) own(c *call) (cache.Claim, error) {
 func (g *Gateway) stale(w *reply, c *call, claim cache.Claim) error {
 	age := int(g.Now().Sub(claim.Fetched) / time.Second)
 	c.Cache = "stale"
-	w.Header().Set("Cache-Status", "sluice;hit;ttl=-"+strconv.Itoa(age)+";detail=stale")
+	w.Header().Set("Cache-Status", "sluice;hit;ttl="+strconv.Itoa(-age)+";detail=stale")
 	w.Header().Set("Age", strconv.Itoa(age))
 	return answer{status: http.StatusOK, header: jsonHeader(), body: claim.Body}.write(w)
 }
