@@ -35,6 +35,12 @@ func TestRawFraming(t *testing.T) {
 		served     int // requests that reach the service
 	}{
 		{"A01 length and chunks", start + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked, 200, 1},
+		{"A02 one length twice", strings.Replace(h.post(), "Content-Length:", fmt.Sprintf("Content-Length: %d\r\nContent-Length:", len(textBody)), 1), 200, 1},
+		{"A07 folded line", h.post("X-A: b\r\n c"), 200, 1},
+		{"A08 bare LF", strings.ReplaceAll(h.post(), "\r\n", "\n"), 200, 1},
+		{"A09 version 1.0 with chunks", strings.Replace(start, "HTTP/1.1", "HTTP/1.0", 1) + "Transfer-Encoding: chunked\r\n\r\n" + chunked, 400, 0},
+		{"A16 another host", strings.Replace(h.post(), "Host: sluice", "Host: evil.example", 1), 200, 1},
+		{"A29 both spellings", h.post("X-Service-SSE: disable", "X-Service-Sse: disable"), 200, 1},
 		{"A03 two lengths", start + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, 0},
 		{"A03 list of lengths", start + "Content-Length: 2, 2\r\n\r\n{}", 400, 0},
 		{"A03 signed length", start + "Content-Length: +2\r\n\r\n{}", 400, 0},
