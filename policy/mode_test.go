@@ -95,6 +95,7 @@ func TestNearest(t *testing.T) {
 		"limut":                    "limit",
 		"limitz":                   "limit", // as near to limits: the first counts
 		"pre":                      "per",
+		"limxz":                    "", // two of five
 		"xyz":                      "",
 		"p":                        "",
 		"":                         "",

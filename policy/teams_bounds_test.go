@@ -96,7 +96,7 @@ func TestTeamsKeyBounds(t *testing.T) {
 func TestTeamsListBounds(t *testing.T) {
 	testBounds(t, team("models: V"), "teams[0].models", []teamsBound{{`["*"]`, true}, {"[]", false}, {"null", false}, {"llm-max", false}})
 	testBounds(t, team("models: [V]"), "teams[0].models[0]", []teamsBound{
-		{strings.Repeat("m", 128), true}, {strings.Repeat("m", 129), false}, {"2.6", true}, {`""`, false}, {`"a b"`, false},
+		{strings.Repeat("m", 128), true}, {strings.Repeat("m", 129), false}, {"2.6", true}, {`""`, false}, {`"a b"`, false}, {`"a\u200bb"`, false}, {`"a\u0007"`, false}, {"модель", true},
 	})
 	testBounds(t, team("endpoints: V"), "teams[0].endpoints", []teamsBound{{"[text, tasks]", true}, {"[]", false}, {"", false}, {"text", false}})
 	testBounds(t, team("endpoints: [V]"), "teams[0].endpoints[0]", []teamsBound{{"other", true}, {"Text", false}, {`"*"`, false}})

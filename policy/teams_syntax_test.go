@@ -28,6 +28,7 @@ func TestTeamsSyntax(t *testing.T) {
 		{"deep dashes", strings.Repeat("- ", many), "line 1:33: not YAML: nested too deep"},
 		{"deep tags", strings.Repeat("!!a ", many), "line 1:49: not YAML: nested too deep"},
 		{"deep lines", staircase(200), "line 129:129: not YAML: nested too deep"},
+		{"as large as may be", strings.Repeat("#", 8<<20), "the file is empty, allowed: at least teams: []"},
 		{"too large", strings.Repeat("#", 8<<20+1), "got 8388609 bytes, allowed: at most 8388608"},
 		{"merge key", "teams: []\n<<: {currency: CNY}\n", "line 2:1: ?: got an anchor, alias or merge (what teams share stands under defaults), allowed: a plain word for a field's name"},
 		{"alias", "currency: &c CNY\nteams: []\n", "line 1:11: currency: got an anchor, alias or merge (what teams share stands under defaults), allowed: a word of 1 to 16 letters and digits"},
@@ -59,6 +60,7 @@ func TestTeamsSpellings(t *testing.T) {
 		"flat dashes":     "teams:\n- id: search\n",
 		"end marks":       "---\nteams:\n  - id: search\n...\n",
 		"long comment":    "teams:\n  - id: search\n" + strings.Repeat(" ", 500) + "# far out [[[[[[[[[[[[[[[[[[[[[[\n",
+		"wrapped far out": "teams: [{id: search, models: [\n" + strings.Repeat(" ", 200) + "a]}]\n",
 		"empty fields":    "defaults:\naccount:\nprices:\nteams:\n  - id: search\n    keys:\n    rates:\n    quotas:\n    rules:\n",
 	} {
 		if teams := mustParse(t, doc); len(teams.List) != 1 || teams.List[0].ID != "search" {
@@ -93,6 +95,10 @@ func TestFaultCaret(t *testing.T) {
 	indent := strings.Repeat(" ", column)
 	if want := indent + "expire\n" + indent + "^^^^^^\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	far := policy.Fault{Column: 1 << 20, Word: "far"}.Caret()
+	if want := strings.Repeat(" ", 128) + "far\n"; !strings.HasPrefix(far, want) || len(far) != 2*len(want) {
+		t.Errorf("a fault far out is drawn %d bytes wide", len(far))
 	}
 	if got := (policy.Fault{Text: "no place"}).Caret(); got != "" {
 		t.Errorf("a fault without a place draws %q", got)

@@ -85,6 +85,9 @@ func TestTeamsFile(t *testing.T) {
 	if diff := cmp.Diff(want, *got, cmpopts.IgnoreUnexported(policy.Teams{})); diff != "" {
 		t.Errorf("read otherwise (-want +got):\n%s", diff)
 	}
+	if zone := got.List[0].Keys[0].Expires.Location(); zone != time.UTC {
+		t.Errorf("times are in %v, want UTC as in every report", zone)
+	}
 	if got.Team("search") != got.List[0] || got.Team("Search") != nil {
 		t.Error("Team finds another")
 	}

@@ -81,7 +81,8 @@ func (r *fileReader) money(n fileNode) (int64, bool) {
 	}
 	nanos := new(big.Int)
 	whole, fraction, _ := strings.Cut(text, ".")
-	if len(text) <= 32 && decimalNumber.MatchString(text) {
+	if len(text) <= 32 && // more digits only cost time
+		decimalNumber.MatchString(text) {
 		nanos.SetString(whole+fraction+strings.Repeat("0", 9-len(fraction)), 10)
 		if nanos.IsInt64() && nanos.Int64() <= MaxAmount {
 			return nanos.Int64(), true

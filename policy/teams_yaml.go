@@ -25,7 +25,7 @@ type fileNode struct {
 	path string
 }
 
-// token returns the token at which a fault in the fileNode is shown: the first key of a block mapping, whose own token is
+// token returns the token at which a fault in the node is shown: the first key of a block mapping, whose own token is
 // a colon.
 func (n fileNode) token() *token.Token {
 	if m, ok := n.ast.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
