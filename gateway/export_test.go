@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/x509"
 	"net/http/httputil"
 	"time"
 )
@@ -28,3 +29,6 @@ func (g *Gateway) AgeConnections() {
 
 // SetBufferPool replaces the proxy's copy buffers.
 func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.proxy.BufferPool = pool }
+
+// TrustUpstream makes these certificates the ones that upstream's must descend from.
+func (g *Gateway) TrustUpstream(roots *x509.CertPool) { g.upstream.pool.secure.RootCAs = roots }

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -230,6 +231,36 @@ func TestFU13WrongCertificate(t *testing.T) {
 	h.ask("POST", textPath, textBody).wants(t, 502, "forward/unreachable", "InternalError")
 	if requests.Load() != 0 {
 		t.Error("a request was sent to a host that nobody vouches for")
+	}
+}
+
+// Over TLS, with a base address that has a path of its own, small and large bodies arrive whole on one connection.
+func TestUpstreamOverTLS(t *testing.T) {
+	seen := make(chan string, 4)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen <- fmt.Sprint(r.Proto, " ", r.URL.Path, " ", r.RemoteAddr, " ", hexSHA(string(body)))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	h := build(t, func(p *plan) { p.address = server.URL + "/base" })
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	h.gateway.TrustUpstream(roots)
+	peer := ""
+	for i, body := range []string{textBody, strings.Replace(textBody, "rivers", strings.Repeat("r", 5<<20), 1), textBody} {
+		if got := h.ask("POST", textPath, body); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		words := strings.Fields(<-seen)
+		if words[0] != "HTTP/1.1" || words[1] != "/base"+textPath || words[3] != hexSHA(body) || i == 1 && words[2] != peer {
+			t.Errorf("request %d arrived as %v", i, words)
+		}
+		peer = words[2]
+		h.records.await(t, i+1)
 	}
 }
 
