@@ -38,7 +38,7 @@ func loadConfiguration(environ []string) (configuration, error) {
 func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*policy.Teams, faults) {
 	const name = prefix + "TEAMS_FILE"
 	if unreadable != nil {
-		return nil, faults{{name, unreadable.Error() + "; allowed: " + allowed[name]}}
+		return nil, faults{{Name: name, Text: unreadable.Error() + "; allowed: " + allowed[name]}}
 	}
 	teams, err := policy.ParseTeams(doc)
 	var bad policy.Faults
@@ -46,13 +46,13 @@ func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*poli
 	case errors.As(err, &bad):
 		fs := make(faults, len(bad))
 		for i, f := range bad {
-			fs[i] = fault{name, f.String()}
+			fs[i] = fault{Name: name, Text: f.String(), Mark: f.Caret()}
 		}
 		return nil, fs
 	case err != nil:
-		return nil, faults{{name, err.Error()}}
+		return nil, faults{{Name: name, Text: err.Error()}}
 	case upstreamKey != "" && teams.HasKey(sha256.Sum256([]byte(upstreamKey.Reveal()))):
-		return nil, faults{{name, "the upstream key stands in it as a team's; a team that holds it can go around the gateway"}}
+		return nil, faults{{Name: name, Text: "the upstream key stands in it as a team's; a team that holds it can go around the gateway"}}
 	}
 	return teams, nil
 }

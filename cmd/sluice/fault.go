@@ -11,27 +11,37 @@ import (
 type fault struct {
 	Name string // the setting, such as SLUICE_LISTEN, or the teams file's path
 	Text string // what is allowed, or what is wrong, in words
+	Mark string // a file's word that is at fault, with carets under it, each line ended; empty where it is not shown
 }
 
 // faults is everything wrong with the configuration at once. As an error it makes the program end with exit code 2.
 type faults []fault
 
-// Error lists one fault a line.
+// Error lists one fault a line, with the word at fault below it where there is one to show.
 func (fs faults) Error() string {
-	var lines strings.Builder
-	for i, f := range fs {
-		if i > 0 {
-			lines.WriteByte('\n')
+	lines := make([]string, 0, len(fs))
+	for _, f := range fs {
+		lines = append(lines, f.Name+": "+f.Text)
+		for mark := range strings.Lines(f.Mark) {
+			lines = append(lines, "    "+strings.TrimSuffix(mark, "\n"))
 		}
-		lines.WriteString(f.Name + ": " + f.Text)
 	}
-	return lines.String()
+	return strings.Join(lines, "\n")
+}
+
+// oneLine is Error for the log and for readiness, which have one line for all of it.
+func (fs faults) oneLine() string {
+	texts := make([]string, len(fs))
+	for i, f := range fs {
+		texts[i] = f.Name + ": " + f.Text
+	}
+	return strings.Join(texts, "; ")
 }
 
 // add notes a fault unless the setting has one already: the first says what has to change first.
 func (fs *faults) add(name, text string) {
 	if !fs.has(name) {
-		*fs = append(*fs, fault{name, text})
+		*fs = append(*fs, fault{Name: name, Text: text})
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -146,7 +146,10 @@ func (w *watch) judge(l look) (*policy.Teams, gateway.Secret, error) {
 
 func (w *watch) refuse(err error) {
 	w.faulty.Add(1)
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text := err.Error()
+	if fs, ok := errors.AsType[faults](err); ok {
+		text = fs.oneLine()
+	}
 	w.fault.Store(&text)
 	w.log.Error("teams file refused, the one before stays in force", "fault", text)
 }
