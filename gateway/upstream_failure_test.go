@@ -74,7 +74,9 @@ func TestFU1Unreachable(t *testing.T) {
 // A connection that upstream closed unseen is found out before a byte leaves.
 func TestFU12ClosedIdleConnections(t *testing.T) {
 	var executed atomic.Int32
+	closed := make(chan struct{}, 100)
 	address, accepted := listener(t, func(conn net.Conn) { // one request for each connection, though it says keep-alive
+		defer func() { _ = conn.Close(); closed <- struct{}{} }()
 		if takeRequest(bufio.NewReader(conn)) {
 			executed.Add(1)
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
@@ -87,6 +89,7 @@ func TestFU12ClosedIdleConnections(t *testing.T) {
 		if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
 			t.Errorf("%d %s", got.status, got.body)
 		}
+		<-closed // what upstream closes only while the next request is on its way, nobody can see
 	}
 	if executed.Load() != 100 || accepted.Load() != 100 {
 		t.Errorf("%d executions on %d connections for 100 requests", executed.Load(), accepted.Load())
