@@ -14,7 +14,7 @@ import (
 
 // A request that Sluice refuses never reaches the service, and a body that it accepts arrives byte for byte, however
 // it is written.
-func TestPassage(t *testing.T) {
+func TestA89Passage(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.KeepRequests, p.sim.MaxOutput = 1, 8 })
 	rapid.Check(t, func(t *rapid.T) {
 		for range 3 { // rapid checks a hundred times
