@@ -1,0 +1,95 @@
+package limit
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"sluice/policy"
+)
+
+// bucket is a token bucket in this process. It hides what rate.Limiter would let happen: it never takes a number below
+// 0, never fills by a new rate, and its debt is at most one full refill. The caller hands in a time that never goes
+// back, because a Limiter that is told an earlier one makes tokens out of the difference.
+type bucket struct {
+	limiter *rate.Limiter
+	rate    policy.Rate
+	taken   bool // something was ever taken; until then it is full, whatever the rate
+}
+
+// newBucket returns a full bucket.
+func newBucket(r policy.Rate) *bucket {
+	return &bucket{limiter: rate.NewLimiter(perSecond(r), int(r.Burst)), rate: r}
+}
+
+func perSecond(r policy.Rate) rate.Limit { return rate.Limit(float64(r.Limit) / r.Per.Seconds()) }
+
+// set changes the rate and leaves in the bucket what is in it.
+func (b *bucket) set(r policy.Rate, now time.Time) {
+	if r == b.rate {
+		return
+	}
+	if !b.taken {
+		*b = *newBucket(r)
+		return
+	}
+	b.limiter.SetLimitAt(now, perSecond(r))
+	b.limiter.SetBurstAt(now, int(r.Burst))
+	b.rate = r
+	b.forgive(now)
+}
+
+// wait returns how long it takes until n units fit, 0 when they do.
+func (b *bucket) wait(n int64, now time.Time) time.Duration {
+	missing := float64(n) - b.limiter.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	seconds := missing / float64(perSecond(b.rate))
+	return time.Duration(min(seconds, maxWait) * float64(time.Second)) // less than a nanosecond is rounding, not a wait
+}
+
+// maxWait is a century in seconds, which a Duration can hold.
+const maxWait = 100 * 365 * 24 * 60 * 60
+
+// take removes n units, into debt where there are fewer.
+func (b *bucket) take(n int64, now time.Time) {
+	b.taken = b.taken || n > 0
+	for n = min(n, 3*b.rate.Burst); n > 0; n -= b.rate.Burst { // a Limiter gives no more than its burst at once
+		b.limiter.ReserveN(now, int(min(n, b.rate.Burst)))
+	}
+	b.forgive(now)
+}
+
+// give puts n units back, never above full: the Limiter sees to that at its next reckoning. A reservation below 0 adds;
+// AllowN would not where debt remains.
+func (b *bucket) give(n int64, now time.Time) {
+	if n > 0 {
+		b.limiter.ReserveN(now, -int(min(n, 3*b.rate.Burst)))
+	}
+}
+
+// empty takes out all there is.
+func (b *bucket) empty(now time.Time) {
+	b.take(int64(math.Ceil(b.limiter.TokensAt(now))), now)
+}
+
+// forgive cancels debt beyond one full refill. A Limiter moves by whole units alone, so it is a new one: full, and then
+// emptied twice.
+func (b *bucket) forgive(now time.Time) {
+	if b.limiter.TokensAt(now) < -float64(b.rate.Burst) {
+		b.limiter = rate.NewLimiter(perSecond(b.rate), int(b.rate.Burst))
+		b.limiter.ReserveN(now, int(b.rate.Burst))
+		b.limiter.ReserveN(now, int(b.rate.Burst))
+	}
+}
+
+func (b *bucket) fill(now time.Time) fill {
+	tokens := b.limiter.TokensAt(now)
+	missing := max(float64(b.rate.Burst)-tokens, 0)
+	return fill{
+		left: int64(math.Floor(tokens + 1e-9)), // 0.9999999999 is one unit
+		full: time.Duration(math.Ceil(missing / float64(perSecond(b.rate)) * float64(time.Second))),
+	}
+}

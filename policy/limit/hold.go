@@ -1,0 +1,46 @@
+package limit
+
+import (
+	"time"
+
+	"sluice/policy"
+)
+
+// Hold is what a request asks to reserve until its cost is known.
+type Hold struct {
+	ID       string                // unlike that of any other request; admitting the same one twice holds once
+	Team     *policy.Team          // its rates, quotas, open_tasks and shadow count as they are now
+	Account  []policy.AccountLimit // of the upstream account, those that apply to the model; nil: none
+	Model    string                // for the ledger
+	Endpoint policy.Endpoint       // for the ledger
+	Amounts  Amounts               // what the request may cost, exact or estimated
+	Task     bool                  // it creates a task: it counts as open until it is settled or charged
+	Lease    time.Duration         // after this it is charged as estimated, unless it was settled or extended
+}
+
+// Held is a hold that was admitted: what it takes to settle it, here or on another replica.
+type Held struct {
+	ID       string
+	Team     string
+	Model    string
+	Endpoint policy.Endpoint
+	Amounts  Amounts
+	Day      int // yyyymmdd and yyyymm of the admission, in UTC, which the cost belongs to
+	Month    int
+	Task     bool
+	Unknown  bool // whether the shared state has it is unknown: the reply to its admission was lost
+	Local    bool // it was admitted without the shared state, which never heard of it
+}
+
+// what names the hold's entry of the ledger.
+func (h *Held) what() string { return ledgerName(h.Model, h.Endpoint) }
+
+func ledgerName(model string, endpoint policy.Endpoint) string { return model + "|" + string(endpoint) }
+
+// Charge settles a hold.
+type Charge struct {
+	Held      *Held
+	Team      *policy.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
+	Amounts   Amounts      // what the request used
+	Estimated bool         // nobody knows for certain
+}

@@ -1,0 +1,72 @@
+package limit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"sluice/policy"
+)
+
+// ledgerDays is how long the ledger keeps a day.
+const ledgerDays = 400
+
+// Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC.
+type Row struct {
+	Team      string
+	Day       int // yyyymmdd
+	Model     string
+	Endpoint  policy.Endpoint
+	Used      Amounts
+	Estimated Amounts // the part of Used that nobody knows for certain
+}
+
+// ledger is what a team used, by day and by name.
+type ledger map[int]map[string]*Row
+
+// ledgerNames bounds the names of one day: names that a client makes up do not grow the ledger.
+const ledgerNames = 1000
+
+// otherModel is the name that the rest goes by.
+const otherModel = "other"
+
+func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
+	rows := l[day]
+	if rows == nil {
+		rows = map[string]*Row{}
+		l[day] = rows
+		l.forget()
+	}
+	name := ledgerName(model, endpoint)
+	if rows[name] == nil && len(rows) >= ledgerNames {
+		model, name = otherModel, ledgerName(otherModel, endpoint)
+	}
+	row := rows[name]
+	if row == nil {
+		row = &Row{Day: day, Model: model, Endpoint: endpoint}
+		rows[name] = row
+	}
+	row.Used, row.Estimated = row.Used.plus(used), row.Estimated.plus(estimated)
+}
+
+// forget drops the oldest day once there are too many.
+func (l ledger) forget() {
+	if len(l) <= ledgerDays {
+		return
+	}
+	oldest := 0
+	for day := range l {
+		if oldest == 0 || day < oldest {
+			oldest = day
+		}
+	}
+	delete(l, oldest)
+}
+
+// sortRows puts rows in the order of reports: team, day, model, endpoint.
+func sortRows(rows []Row) {
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
+			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)))
+	})
+}

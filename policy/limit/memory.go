@@ -1,0 +1,259 @@
+package limit
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+)
+
+// sweepBatch is how many holds whose lease has ended an admission charges first.
+const sweepBatch = 16
+
+// lateTruth is how long after the end of its lease a hold may still be corrected.
+const lateTruth = 24 * time.Hour
+
+// Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
+type Memory struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	teams map[string]*account
+	own   map[string]*bucket // of the upstream account, by name
+	last  time.Time
+}
+
+// NewMemory returns empty accounts: every bucket is full, nothing is used.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{now: now, teams: make(map[string]*account), own: make(map[string]*bucket)}
+}
+
+// account is one team's.
+type account struct {
+	mu      sync.Mutex
+	last    time.Time
+	buckets [rateCount]*bucket
+	used    map[int]Amounts // by day (yyyymmdd) and by month (yyyymm)
+	held    map[int]Amounts
+	tasks   int64
+	holds   map[string]*heldIn
+	due     leases
+	ledger  ledger
+}
+
+// heldIn is a hold in memory: open, or charged because its lease has ended.
+type heldIn struct {
+	Held
+	rates   bool // its amounts were taken from the buckets
+	expired bool
+	due     time.Time // the end of its lease; once expired, when it is forgotten
+	index   int       // in leases
+}
+
+func (m *Memory) account(team string) *account {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.teams[team]
+	if a == nil {
+		a = &account{used: map[int]Amounts{}, held: map[int]Amounts{}, holds: map[string]*heldIn{}, ledger: ledger{}}
+		m.teams[team] = a
+	}
+	return a
+}
+
+// time returns a time that never goes back: the clock is read under the account's lock.
+func (a *account) time(now func() time.Time) time.Time {
+	if t := now(); t.After(a.last) {
+		a.last = t
+	}
+	return a.last
+}
+
+func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
+	if !h.Amounts.valid() {
+		return state{}, errAmounts
+	}
+	a := m.account(h.Team.ID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.time(m.now)
+	a.sweep(now, sweepBatch)
+	s := a.read(t, now)
+	if a.holds[h.ID] != nil {
+		s.outcome = admitted
+		return s, nil
+	}
+	s.decide(t, h, a.waits(h, t, now))
+	if s.outcome != refused && h.ID != "" {
+		a.hold(h, t, &s)
+		outcome, fault, wait := s.outcome, s.fault, s.wait
+		s = a.read(t, now)
+		s.outcome, s.fault, s.wait = outcome, fault, wait
+	}
+	return s, nil
+}
+
+// read describes the account, and brings its buckets to the rates of the day.
+func (a *account) read(t *terms, now time.Time) state {
+	s := state{at: now, fault: limitNone, tasks: a.tasks}
+	day, month := periodsOf(now)
+	for q := range quotaCount {
+		period := day
+		if q%2 == 1 {
+			period = month
+		}
+		s.used[q], s.held[q] = a.used[period][q/2], a.held[period][q/2]
+	}
+	for i, r := range t.rates {
+		if r.Limit == 0 {
+			continue // a bucket from before a reload stays as it is, in case the rate comes back
+		}
+		if b := a.buckets[i]; b == nil {
+			a.buckets[i] = newBucket(r)
+		} else {
+			b.set(r, now)
+		}
+		s.rates[i] = a.buckets[i].fill(now)
+	}
+	return s
+}
+
+func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time.Duration) {
+	for i, r := range t.rates {
+		if r.Limit > 0 && h.Amounts[i] > 0 {
+			waits[i] = a.buckets[i].wait(h.Amounts[i], now)
+		}
+	}
+	return waits
+}
+
+func (a *account) hold(h *Hold, t *terms, s *state) {
+	day, month := periodsOf(s.at)
+	held := &heldIn{
+		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task},
+		rates: s.outcome == admitted, due: s.at.Add(h.Lease),
+	}
+	a.holds[h.ID] = held
+	heap.Push(&a.due, held)
+	a.held[day], a.held[month] = a.held[day].plus(h.Amounts), a.held[month].plus(h.Amounts)
+	if h.Task {
+		a.tasks++
+	}
+	if held.rates {
+		a.correct(t, Amounts{}, h.Amounts, s.at)
+	}
+}
+
+// free takes a hold's amounts out of what its day and month hold.
+func (a *account) free(h *heldIn) {
+	for _, period := range []int{h.Day, h.Month} {
+		if rest := a.held[period].minus(h.Amounts); rest != (Amounts{}) {
+			a.held[period] = rest
+		} else {
+			delete(a.held, period)
+		}
+	}
+	if h.Task {
+		a.tasks--
+	}
+}
+
+// post adds to what the hold's day and month used, and to the ledger. A correction may be negative.
+func (a *account) post(h *Held, amounts, estimated Amounts) {
+	a.used[h.Day], a.used[h.Month] = a.used[h.Day].plus(amounts), a.used[h.Month].plus(amounts)
+	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
+}
+
+// settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
+func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
+	if !c.Amounts.valid() {
+		return false, errAmounts
+	}
+	a := m.account(c.Held.Team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.time(m.now)
+	a.read(t, now)
+	held := a.holds[c.Held.ID]
+	if held == nil {
+		return false, nil
+	}
+	change, doubt := c.Amounts, Amounts{}
+	if c.Estimated {
+		doubt = c.Amounts
+	}
+	if held.expired {
+		change, doubt = change.minus(held.Amounts), doubt.minus(held.Amounts)
+	} else {
+		a.free(held)
+	}
+	delete(a.holds, held.ID)
+	heap.Remove(&a.due, held.index)
+	a.post(&held.Held, change, doubt)
+	if held.rates {
+		a.correct(t, held.Amounts, c.Amounts, now)
+	}
+	return true, nil
+}
+
+// correct brings the buckets from what was held to what was used.
+func (a *account) correct(t *terms, held, used Amounts, now time.Time) {
+	for i, r := range t.rates {
+		switch {
+		case r.Limit == 0:
+		case used[i] > held[i]:
+			a.buckets[i].take(used[i]-held[i], now)
+		default:
+			a.buckets[i].give(held[i]-used[i], now)
+		}
+	}
+}
+
+func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
+	a := m.account(h.Team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if held := a.holds[h.ID]; held != nil && !held.expired {
+		held.due = a.time(m.now).Add(lease)
+		heap.Fix(&a.due, held.index)
+	}
+	return nil
+}
+
+// sweep charges holds whose lease has ended as they were estimated, and forgets those that nobody will correct.
+func (a *account) sweep(now time.Time, most int) (n int) {
+	for ; n < most && len(a.due) > 0 && !a.due[0].due.After(now); n++ {
+		h := a.due[0]
+		if h.expired {
+			heap.Remove(&a.due, h.index)
+			delete(a.holds, h.ID)
+			continue
+		}
+		a.free(h)
+		a.post(&h.Held, h.Amounts, h.Amounts)
+		h.expired, h.due = true, h.due.Add(lateTruth)
+		heap.Fix(&a.due, h.index)
+	}
+	return n
+}
+
+func (m *Memory) sweep(_ context.Context, team string, most int) (int, error) {
+	a := m.account(team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sweep(a.time(m.now), most), nil
+}
+
+// leases is a heap of holds by the end of their lease.
+type leases []*heldIn
+
+func (l leases) Len() int           { return len(l) }
+func (l leases) Less(i, j int) bool { return l[i].due.Before(l[j].due) }
+func (l leases) Swap(i, j int)      { l[i], l[j] = l[j], l[i]; l[i].index, l[j].index = i, j }
+func (l *leases) Push(x any)        { h := x.(*heldIn); h.index = len(*l); *l = append(*l, h) }
+func (l *leases) Pop() any {
+	old := *l
+	h := old[len(old)-1]
+	old[len(old)-1] = nil
+	*l = old[:len(old)-1]
+	return h
+}

@@ -1,0 +1,488 @@
+package limit
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"sluice/policy"
+)
+
+// model is the accounts of one team as one would do them on paper: in whole microseconds and whole units, with no
+// thought of speed. What the forms say must be what it says after every step of any history.
+type model struct {
+	tat    [rateCount]int64 // when each bucket is full
+	taken  [rateCount]bool  // it was used: until then it is full, whatever the rate
+	rates  [rateCount]policy.Rate
+	used   map[string]int64 // "20261121:tokens"
+	held   map[string]int64
+	holds  map[string]*modelHold
+	ledger map[string]int64 // "20261121|llm-max|text|tokens"
+	doubt  map[string]int64
+}
+
+type modelHold struct {
+	Held
+	state   string // held, expired, settled
+	rates   bool
+	due     int64
+	charged Amounts
+	doubted bool
+}
+
+func newModel() *model {
+	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{}}
+}
+
+func refill(n int64, r policy.Rate) int64 { // rounded up
+	return (n*r.Per.Microseconds() + r.Limit - 1) / r.Limit
+}
+
+func full(r policy.Rate) int64 { return r.Burst * r.Per.Microseconds() / r.Limit }
+
+// reload brings the buckets to new rates: what is in them stays.
+func (m *model) reload(t *terms, now int64) {
+	for i, r := range t.rates {
+		if r.Limit == 0 {
+			continue
+		}
+		if old := m.rates[i]; m.taken[i] && r != old {
+			behind := min(max(m.tat[i]-now, 0), 2*full(old))
+			// exact: burst − level, in the new rate's microseconds, rounded up
+			level := float64(old.Burst) - float64(behind)*float64(old.Limit)/float64(old.Per.Microseconds())
+			level = min(level, float64(r.Burst))
+			m.tat[i] = now + ceil((float64(r.Burst)-level)*float64(r.Per.Microseconds())/float64(r.Limit))
+		}
+		m.rates[i] = r
+		m.tat[i] = min(m.tat[i], now+2*full(r))
+	}
+}
+
+func ceil(x float64) int64 {
+	n := int64(x)
+	if float64(n) < x {
+		n++
+	}
+	return n
+}
+
+func (m *model) each(h *Held, with map[string]int64, sign int64) {
+	for i, unit := range policy.Units {
+		for _, period := range []int{h.Day, h.Month} {
+			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
+		}
+	}
+}
+
+func (m *model) post(h *modelHold, charge Amounts, doubted bool) {
+	for i, unit := range policy.Units {
+		change := charge[i] - h.charged[i]
+		name := fmt.Sprintf("%d|%s|%s", h.Day, h.what(), unit)
+		m.ledger[name] += change
+		if h.doubted {
+			m.doubt[name] -= h.charged[i]
+		}
+		if doubted {
+			m.doubt[name] += charge[i]
+		}
+		for _, period := range []int{h.Day, h.Month} {
+			m.used[fmt.Sprintf("%d:%s", period, unit)] += change
+		}
+	}
+	h.charged, h.doubted = charge, doubted
+}
+
+func (m *model) sweep(now int64) (n int) {
+	for _, h := range m.holds {
+		if h.state == "held" && h.due <= now {
+			n++
+			m.each(&h.Held, m.held, -1)
+			m.post(h, h.Amounts, true)
+			h.state = "expired"
+		}
+	}
+	return n
+}
+
+func (m *model) tasks() (n int64) {
+	for _, h := range m.holds {
+		if h.state == "held" && h.Task {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) admit(h *Hold, t *terms, at time.Time) outcome {
+	now := at.UnixMicro()
+	m.sweep(now)
+	m.reload(t, now)
+	if m.holds[h.ID] != nil {
+		return admitted
+	}
+	day, month := periodsOf(at)
+	fits := true
+	for i, r := range t.rates {
+		if r.Limit > 0 && h.Amounts[i] > 0 && max(m.tat[i], now)+refill(h.Amounts[i], r)-full(r) > now {
+			fits = false
+		}
+	}
+	for q, limit := range t.quotas {
+		name := fmt.Sprintf("%d:%s", []int{day, month}[q%2], policy.Units[q/2])
+		if n := h.Amounts[q/2]; limit != none && n > 0 && m.used[name]+m.held[name]+n > limit {
+			fits = false
+		}
+	}
+	if h.Task && t.tasks != none && m.tasks() >= t.tasks {
+		fits = false
+	}
+	if !fits && !t.shadow {
+		return refused
+	}
+	held := &modelHold{
+		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task},
+		state: "held", rates: fits, due: now + h.Lease.Microseconds(),
+	}
+	m.holds[h.ID] = held
+	m.each(&held.Held, m.held, 1)
+	if !fits {
+		return shadowed
+	}
+	for i, r := range t.rates {
+		if r.Limit > 0 {
+			if h.Amounts[i] > 0 {
+				m.tat[i] = max(m.tat[i], now) + refill(h.Amounts[i], r)
+			}
+			m.taken[i] = m.taken[i] || h.Amounts[i] > 0
+		}
+	}
+	return admitted
+}
+
+func (m *model) settle(id string, charge Amounts, estimated bool, t *terms, at time.Time) bool {
+	h := m.holds[id]
+	if h == nil || h.state == "settled" {
+		return false
+	}
+	if h.state == "held" {
+		m.each(&h.Held, m.held, -1)
+	}
+	h.state = "settled"
+	m.post(h, charge, estimated)
+	now := at.UnixMicro()
+	if !h.rates {
+		return true
+	}
+	for i, r := range t.rates {
+		if over := charge[i] - h.Amounts[i]; r.Limit > 0 && over != 0 {
+			// Only the buckets that a settlement corrects are brought up to date by it.
+			one := *m
+			one.reload(t, now)
+			m.tat[i], m.rates[i] = one.tat[i], one.rates[i]
+			if over > 0 {
+				m.taken[i] = true
+				m.tat[i] = min(max(m.tat[i], now)+refill(over, r), now+2*full(r))
+			} else if m.taken[i] {
+				m.tat[i] = max(m.tat[i]-(-over*r.Per.Microseconds()/r.Limit), now)
+			}
+		}
+	}
+	return true
+}
+
+// known reports whether the state still has to know a hold.
+func (m *model) known(id string, at time.Time) bool {
+	h := m.holds[id]
+	return h != nil && at.UnixMicro() < h.due+lateTruth.Microseconds()
+}
+
+// step is one thing that happens.
+type step struct {
+	Do        string // admit, again, settle, tick, back, sweep, extend, reload
+	Hold      int    // which, counted from the first
+	Amounts   Amounts
+	Task      bool
+	Estimated bool
+	Lease     int // seconds
+	Move      int // milliseconds
+	Team      int // which of the teams
+}
+
+var steps = rapid.Custom(func(t *rapid.T) step {
+	small := rapid.Int64Range(0, 12)
+	s := step{
+		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "reload"}).Draw(t, "do"),
+		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
+		Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, len(modelTeams)-1).Draw(t, "team"),
+		Amounts: Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
+	}
+	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
+	return s
+})
+
+var histories = rapid.SliceOfN(steps, 1, 60)
+
+// modelTeams have rates of which one unit takes a whole number of microseconds, so that the memory's form, which reckons
+// in fractions, must agree to the unit.
+var modelTeams = []string{
+	"rates: {requests: {per: 1s, limit: 5}, tokens: {per: 10s, limit: 20}}\n    quotas: {tokens: {day: 30, month: 70}, spend: {day: 25}}\n    open_tasks: 3",
+	"rates: {requests: {per: 1s, limit: 5, burst: 9}, tokens: {per: 10s, limit: 10, burst: 15}, images: {per: 1m, limit: 6}}\n    quotas: {images: {day: 8}, requests: {month: 15}}",
+	"shadow: true\n    rates: {tokens: {per: 1s, limit: 1}, images: {per: 1m, limit: 1}}\n    quotas: {spend: {day: 10, month: 12}}\n    open_tasks: 1",
+}
+
+// play runs a history on a form and on the model and returns where they part.
+func (f *form) play(history []step, teams []*policy.Team) error {
+	m := newModel()
+	team := teams[0]
+	for i, s := range history {
+		if f.memory != nil && s.Do == "back" {
+			continue // memory has a clock of its own that never goes back: see TestFX2
+		}
+		if err := f.step(m, s, &team, teams); err != nil {
+			return fmt.Errorf("step %d, %+v: %w", i, s, err)
+		}
+		if err := f.compare(m, team); err != nil {
+			return fmt.Errorf("after step %d, %+v: %w", i, s, err)
+		}
+	}
+	return nil
+}
+
+func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) error {
+	t := termsOf(*team)
+	now := f.clock.now()
+	switch s.Do {
+	case "admit", "again":
+		h := hold(id(len(m.holds)), *team, s.Amounts)
+		h.Task, h.Lease = s.Task, time.Duration(s.Lease)*time.Second
+		if s.Do == "again" {
+			if h.ID = id(s.Hold); !m.known(h.ID, now) || m.holds[h.ID].state == "settled" {
+				return nil
+			}
+		}
+		want := m.admit(&h, &t, now)
+		got, err := f.tryAdmit(h)
+		if err != nil || got.outcome != want {
+			return fmt.Errorf("admitted %d %v, the model says %d", got.outcome, err, want)
+		}
+		if want == refused && (got.fault == limitNone || got.wait <= 0) {
+			return fmt.Errorf("refused by %d for %v", got.fault, got.wait)
+		}
+	case "settle":
+		h := m.holds[id(s.Hold)]
+		if !m.known(id(s.Hold), now) {
+			return nil
+		}
+		want := m.settle(h.ID, s.Amounts, s.Estimated, &t, now)
+		got, err := f.trySettle(&h.Held, *team, s.Amounts, s.Estimated)
+		if err != nil || got != want {
+			return fmt.Errorf("settled %v %v, the model says %v", got, err, want)
+		}
+	case "tick":
+		f.clock.move(time.Duration(s.Move) * time.Millisecond)
+	case "back":
+		f.clock.move(-time.Duration(s.Move) * time.Millisecond)
+	case "sweep":
+		m.sweep(now.UnixMicro())
+		f.sweep("search")
+	case "extend":
+		if h := m.holds[id(s.Hold)]; h != nil {
+			if h.state == "held" {
+				h.due = now.UnixMicro() + int64(s.Lease)*1e6
+			}
+			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
+		}
+	case "reload":
+		*team = teams[s.Team]
+	}
+	return nil
+}
+
+// compare holds what the form shows against the model: used and held of the running periods, buckets, tasks, and the
+// ledger. With it I2 (held is the sum of open holds) and I3 (used is the sum of the ledger) hold too, as the model has
+// them by construction.
+func (f *form) compare(m *model, team *policy.Team) error {
+	t := termsOf(team)
+	now := f.clock.now()
+	for n := m.sweep(now.UnixMicro()); n > sweepBatch; n -= sweepBatch {
+		f.look(team) // an admission sweeps no more than a batch
+	}
+	s := f.look(team)
+	day, month := periodsOf(now)
+	for q := range quotaCount {
+		name := fmt.Sprintf("%d:%s", []int{day, month}[q%2], policy.Units[q/2])
+		if s.used[q] != m.used[name] || s.held[q] != m.held[name] {
+			return fmt.Errorf("%s: used %d held %d, the model says %d and %d", name, s.used[q], s.held[q], m.used[name], m.held[name])
+		}
+	}
+	if s.tasks != m.tasks() {
+		return fmt.Errorf("%d open tasks, the model says %d", s.tasks, m.tasks())
+	}
+	m.reload(&t, now.UnixMicro()) // looking brings the buckets up to date
+	slack := int64(1)
+	if f.memory != nil {
+		slack = 100 // it does not round to microseconds at every reload, as the model does
+	}
+	for i, r := range t.rates {
+		if r.Limit == 0 {
+			continue
+		}
+		want := max(m.tat[i]-now.UnixMicro(), 0)
+		if d := s.rates[i].full.Microseconds() - want; d < -slack || d > slack {
+			return fmt.Errorf("%s full in %v, the model says %d µs", r.Unit, s.rates[i].full, want)
+		}
+	}
+	return f.compareLedger(m)
+}
+
+func (f *form) compareLedger(m *model) error {
+	used, doubt := map[string]int64{}, map[string]int64{}
+	for _, row := range f.rows() {
+		for i, unit := range policy.Units {
+			name := fmt.Sprintf("%d|%s|%s", row.Day, ledgerName(row.Model, row.Endpoint), unit)
+			used[name], doubt[name] = row.Used[i], row.Estimated[i]
+		}
+	}
+	drop := func(_ string, n int64) bool { return n == 0 }
+	for _, pair := range [][2]map[string]int64{{used, m.ledger}, {doubt, m.doubt}} {
+		got, want := maps.Clone(pair[0]), maps.Clone(pair[1])
+		maps.DeleteFunc(got, drop)
+		maps.DeleteFunc(want, drop)
+		if !maps.Equal(got, want) {
+			return fmt.Errorf("the ledger has %v, the model says %v", got, want)
+		}
+	}
+	return nil
+}
+
+func readTeams(t testing.TB) (teams []*policy.Team) {
+	for _, lines := range modelTeams {
+		teams = append(teams, team(t, lines))
+	}
+	return teams
+}
+
+// Q01: any history leaves every form where the model is.
+func TestQ01Model(t *testing.T) {
+	teams := readTeams(t)
+	t.Run("memory", func(t *testing.T) {
+		rapid.Check(t, func(rt *rapid.T) {
+			for range 20 {
+				if err := newMemoryForm(t).play(histories.Draw(rt, "history"), teams); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		})
+	})
+	t.Run("redis", func(t *testing.T) {
+		client := realRedis(t)
+		rapid.Check(t, func(rt *rapid.T) {
+			for range 20 {
+				client.FlushDB(t.Context())
+				if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), teams); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		})
+	})
+}
+
+// Q02: each of these faults, put into the scripts, is found.
+func TestQ02Mutants(t *testing.T) {
+	client := realRedis(t)
+	teams := readTeams(t)
+	admit, settle, sweep := admitScript, settleScript, sweepScript
+	defer func() { admitScript, settleScript, sweepScript = admit, settle, sweep }()
+	for _, m := range mutants {
+		t.Run(m.about, func(t *testing.T) {
+			source := strings.Join([]string{commonLua, admitLua, settleLua, sweepLua}, "")
+			if !strings.Contains(source, m.old) {
+				t.Fatalf("the scripts do not contain %q", m.old)
+			}
+			bend := func(body string) *redis.Script {
+				return redis.NewScript(strings.Replace(commonLua, m.old, m.bent, 1) + strings.Replace(body, m.old, m.bent, 1))
+			}
+			admitScript, settleScript, sweepScript = bend(admitLua), bend(settleLua), bend(sweepLua)
+			for seed := range 400 {
+				client.FlushDB(t.Context())
+				f := newRedisForm(t, client)
+				if f.survives(histories.Example(seed), teams) != nil {
+					return
+				}
+			}
+			t.Error("no history shows this fault")
+		})
+	}
+}
+
+// survives is play for a form whose scripts may fail.
+func (f *form) survives(history []step, teams []*policy.Team) (err error) {
+	f.lenient = true
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return f.play(history, teams)
+}
+
+var mutants = []struct{ about, old, bent string }{
+	{"no dedupe by id", "local again = id ~= '' and redis.call('EXISTS', KEYS[6]) == 1", "local again = false"},
+	{"settles twice", "elseif hold.state == 'settled' then\n  return {id, 0}", "elseif hold.state == 'settled' then"},
+	{"ignores holds", "used[i] + held[i] + n > limit", "used[i] + n > limit"},
+	{"adds instead of correcting", "change[i] = actual[i] - hold.charged[i]", "change[i] = actual[i]"},
+	{"clamp not stored", "b.tat = now + 2 * b.full\n      b.changed = true", "b.tat = now + 2 * b.full"},
+	{"clamp erases debt", "if b.tat > now + 2 * b.full then -- the clock", "b.full2 = b.full\n    if b.tat > now + b.full then b.tat = now + b.full end\n    if false then -- the clock"},
+	{"-0", "if x == 0 then return '0' end\n  return string.format('%.0f', x)", "return '-' .. string.format('%.0f', -x)"},
+	{"floored interval", "math.ceil(math.min(n, 3 * burst) * per / limit)", "n * math.floor(per / limit - 1)"},
+	{"rounds down", "math.ceil(math.min(n, 3 * burst) * per / limit)", "math.floor(math.min(n, 3 * burst) * per / limit / 1000000) * 1000000"},
+	{"sweeps under the wrong period", "post(quota, use, hold.day, hold.month, hold.what, hold.amount, hold.amount)", "post(quota, use, (periods(now)), hold.month, hold.what, hold.amount, hold.amount)"},
+	{"frees the wrong period", "redis.call('HINCRBY', quota, hold.day .. ':' .. UNITS[i] .. ':held', n)", "redis.call('HINCRBY', quota, (periods(clock(ARGV[1]))) .. ':' .. UNITS[i] .. ':held', n)"},
+	{"rate not corrected", "give(b, hold.amount[i] - actual[i]) end", "end"},
+	{"overrun not debited", "take(b, actual[i] - hold.amount[i]) else", "else"},
+	{"full plus credit", "b.tat = math.max(b.tat - math.floor", "b.tat = (b.tat - math.floor"},
+	{"reload fills", "local level = math.min(u - behind * l / p, burst)", "local level = burst"},
+	{"tasks never freed", "if hold.task then redis.call('HINCRBY', quota, 'tasks', -1) end", ""},
+	{"shadow takes", "if outcome == 1 and buckets[i] and amount[i] > 0 then", "if buckets[i] and amount[i] > 0 then"},
+	{"an estimate stays one", "(hold.estimated and hold.charged[i] or 0)", "0"},
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if server.stop != nil {
+		server.stop()
+	}
+	os.Exit(code)
+}
+
+// rows reads the whole ledger of the team.
+func (f *form) rows() (rows []Row) {
+	if f.memory != nil {
+		for _, day := range f.memory.account("search").ledger {
+			for _, row := range day {
+				rows = append(rows, *row)
+			}
+		}
+		return rows
+	}
+	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()
+	if err != nil {
+		f.Fatal(err)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		fields, err := f.client.HGetAll(f.Context(), key).Result()
+		if err != nil {
+			f.Fatal(err)
+		}
+		rows = append(rows, readLedger("search", fields)...)
+	}
+	return rows
+}

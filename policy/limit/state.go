@@ -1,0 +1,31 @@
+package limit
+
+import "time"
+
+// state is what one form of the store says of a team at one moment, with its decision about a hold.
+type state struct {
+	outcome outcome
+	epoch   string    // of the accounts that decided; empty in memory
+	at      time.Time // by the store's clock
+	fault   int       // the limit that refuses, or would in shadow mode; limitNone: none
+	wait    time.Duration
+	tasks   int64             // open tasks, this one counted
+	used    [quotaCount]int64 // by quota number
+	held    [quotaCount]int64 // by quota number, this request's included
+	rates   [rateCount]fill
+}
+
+// fill is how full a bucket is.
+type fill struct {
+	left int64         // whole units that would fit now; negative in debt
+	full time.Duration // until it is full
+}
+
+type outcome int
+
+const (
+	refused  outcome = iota // nothing was taken
+	admitted                // held, and taken from the buckets
+	lost                    // the accounts that the caller knows are gone
+	shadowed                // would be refused: held, but not taken from the buckets
+)

@@ -1,0 +1,225 @@
+package limit
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+)
+
+// The scripts. Each does one thing to one team's accounts, whole or not at all.
+var (
+	//go:embed scripts/common.lua
+	commonLua string
+	//go:embed scripts/admit.lua
+	admitLua string
+	//go:embed scripts/settle.lua
+	settleLua string
+	//go:embed scripts/extend.lua
+	extendLua string
+	//go:embed scripts/sweep.lua
+	sweepLua string
+	//go:embed scripts/restore.lua
+	restoreLua string
+	//go:embed scripts/account.lua
+	accountLua string
+
+	admitScript   = redis.NewScript(commonLua + admitLua)
+	settleScript  = redis.NewScript(commonLua + settleLua)
+	extendScript  = redis.NewScript(commonLua + extendLua)
+	sweepScript   = redis.NewScript(commonLua + sweepLua)
+	restoreScript = redis.NewScript(commonLua + restoreLua)
+	accountScript = redis.NewScript(commonLua + accountLua)
+)
+
+// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again.
+const remembered = 15 * time.Minute
+
+// errMixed is a reply to somebody else's question: the connection has lost its place.
+var errMixed = errors.New("the shared state answered another question")
+
+// Redis keeps the accounts in Redis, where every replica sees them. Every change is one script, so it happens whole or
+// not at all, and knows its hold's id, so it may be sent again when its reply was lost. It is safe for concurrent use.
+type Redis struct {
+	client redis.UniversalClient
+	clock  func() int64 // microseconds; 0: Redis's own. Tests set it
+	keys   sync.Map     // team id → *teamKeys; grows with the teams file
+}
+
+// NewRedis returns the accounts that client leads to. The client sees to time limits and to connections; it must not
+// send anything twice by itself.
+func NewRedis(client redis.UniversalClient) *Redis {
+	return &Redis{client: client, clock: func() int64 { return 0 }}
+}
+
+func (r *Redis) keysOf(team string) *teamKeys {
+	if k, ok := r.keys.Load(team); ok {
+		return k.(*teamKeys)
+	}
+	k, _ := r.keys.LoadOrStore(team, keysOf(team))
+	return k.(*teamKeys)
+}
+
+// admit places a hold. known is the epoch of the accounts as the caller knows them, empty when it knows none; fresh
+// names those that would begin.
+func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh string) (state, error) {
+	k := r.keysOf(h.Team.ID)
+	keys := []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}
+	args := make([]any, 0, 33)
+	args = append(args, r.clock(), h.Team.ID, h.ID, h.Lease.Microseconds(), flag(h.Task), flag(t.shadow), t.tasks,
+		ledgerName(h.Model, h.Endpoint), k.hold, k.ledger, known, fresh)
+	args = appendAmounts(args, h.Amounts)
+	args = appendRates(args, t)
+	for _, limit := range t.quotas {
+		args = append(args, limit)
+	}
+	reply, err := admitScript.Run(ctx, r.client, keys, args...).Slice()
+	if err != nil {
+		return state{}, err
+	}
+	return readState(reply, h.ID)
+}
+
+func appendAmounts(args []any, a Amounts) []any {
+	for _, n := range a {
+		args = append(args, n)
+	}
+	return args
+}
+
+func appendRates(args []any, t *terms) []any {
+	for _, rate := range t.rates {
+		args = append(args, rate.Limit, rate.Per.Microseconds(), rate.Burst)
+	}
+	return args
+}
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// readState reads the reply of admit.lua.
+func readState(reply []any, id string) (s state, err error) {
+	in := replyReader{list: reply}
+	s.outcome = outcome(in.number())
+	if in.text() != id {
+		return s, errMixed
+	}
+	s.epoch = in.text()
+	s.at = time.UnixMicro(in.number()).UTC()
+	if s.outcome == lost {
+		return s, in.err
+	}
+	s.fault, s.wait, s.tasks = int(in.number()), micros(in.number()), in.number()
+	for i := range s.used {
+		s.used[i] = in.number()
+	}
+	for i := range s.held {
+		s.held[i] = in.number()
+	}
+	for i := range s.rates {
+		s.rates[i] = fill{left: in.number(), full: micros(in.number())}
+	}
+	return s, in.err
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// replyReader takes a script's reply apart.
+type replyReader struct {
+	list []any
+	err  error
+}
+
+func (r *replyReader) next() any {
+	if len(r.list) == 0 {
+		r.err = errMixed
+		return nil
+	}
+	v := r.list[0]
+	r.list = r.list[1:]
+	return v
+}
+
+func (r *replyReader) number() int64 {
+	n, ok := r.next().(int64)
+	if !ok {
+		r.err = errMixed
+	}
+	return n
+}
+
+func (r *replyReader) text() string {
+	s, ok := r.next().(string)
+	if !ok {
+		r.err = errMixed
+	}
+	return s
+}
+
+// settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
+func (r *Redis) settle(ctx context.Context, c *Charge, t *terms, post bool) (bool, error) {
+	h := c.Held
+	k := r.keysOf(h.Team)
+	keys := []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}
+	day := ""
+	if post {
+		day = strconv.Itoa(h.Day)
+	}
+	args := make([]any, 0, 22)
+	args = append(args, r.clock(), h.Team, h.ID, flag(c.Estimated), remembered.Milliseconds(), k.ledger, day, h.Month, h.what())
+	args = appendAmounts(args, c.Amounts)
+	args = appendRates(args, t)
+	return once(settleScript.Run(ctx, r.client, keys, args...), h.ID)
+}
+
+// extend gives an open hold a new lease and reports whether it is open.
+func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool, error) {
+	k := r.keysOf(h.Team)
+	return once(extendScript.Run(ctx, r.client, []string{k.open, k.hold + h.ID}, r.clock(), h.ID, lease.Microseconds()), h.ID)
+}
+
+// once reads a reply of an id and a number: 1 where the script changed something.
+func once(cmd *redis.Cmd, id string) (bool, error) {
+	reply, err := cmd.Slice()
+	if err != nil {
+		return false, err
+	}
+	in := replyReader{list: reply}
+	if in.text() != id {
+		return false, errMixed
+	}
+	done := in.number()
+	return done == 1, in.err
+}
+
+func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
+	k := r.keysOf(team)
+	return sweepScript.Run(ctx, r.client, []string{k.quota, k.open}, r.clock(), most, k.hold, k.ledger).Int()
+}
+
+// restore puts back what a team is known to have used where the state knows less, and returns the epoch of the accounts.
+func (r *Redis) restore(ctx context.Context, team, fresh string, known *state) (string, error) {
+	args := []any{team, fresh}
+	day, month := periodsOf(known.at)
+	for q, used := range known.used {
+		period := day
+		if q%2 == 1 {
+			period = month
+		}
+		if used > 0 {
+			args = append(args, fmt.Sprintf("%d:%s:used", period, policy.Units[q/2]), used)
+		}
+	}
+	return restoreScript.Run(ctx, r.client, []string{r.keysOf(team).quota}, args...).Text()
+}

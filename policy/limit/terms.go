@@ -1,0 +1,77 @@
+package limit
+
+import (
+	"time"
+
+	"sluice/policy"
+)
+
+// none is a quota that is not set.
+const none = -1
+
+// Limits are numbered: the rates of requests, tokens and images, then the quotas, day and month of each unit, then
+// open_tasks, then the account's. Scripts return these numbers.
+const (
+	limitRates   = 0
+	limitQuotas  = 3
+	limitTasks   = 11
+	limitAccount = 12
+	limitNone    = -1
+)
+
+const (
+	rateCount  = limitQuotas - limitRates
+	quotaCount = limitTasks - limitQuotas
+)
+
+// terms are a team's limits by number, as the forms of the state take them.
+type terms struct {
+	rates  [rateCount]policy.Rate // Limit 0: none
+	quotas [quotaCount]int64      // none: not set
+	tasks  int64                  // none: any number
+	shadow bool
+}
+
+func termsOf(t *policy.Team) (l terms) {
+	for i := range l.quotas {
+		l.quotas[i] = none
+	}
+	l.tasks = none
+	if t == nil {
+		return l
+	}
+	for _, r := range t.Rates {
+		l.rates[unitIndex(r.Unit)] = r
+	}
+	for _, q := range t.Quotas {
+		l.quotas[2*unitIndex(q.Unit)+periodIndex(q.Period)] = q.Limit
+	}
+	if t.OpenTasks > 0 {
+		l.tasks = int64(t.OpenTasks)
+	}
+	l.shadow = t.Shadow
+	return l
+}
+
+func unitIndex(u policy.Unit) int {
+	switch u {
+	case policy.UnitRequests:
+		return Requests
+	case policy.UnitTokens:
+		return Tokens
+	case policy.UnitImages:
+		return Images
+	}
+	return Spend
+}
+
+func periodIndex(p policy.Period) int {
+	if p == policy.PeriodMonth {
+		return 1
+	}
+	return 0
+}
+
+// holdsWait is how soon a refused request may try again where only open holds stand in its way: nobody knows when
+// they will be settled, or for how much.
+const holdsWait = 5 * time.Second
