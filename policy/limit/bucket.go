@@ -70,11 +70,6 @@ func (b *bucket) give(n int64, now time.Time) {
 	}
 }
 
-// empty takes out all there is.
-func (b *bucket) empty(now time.Time) {
-	b.take(int64(math.Ceil(b.limiter.TokensAt(now))), now)
-}
-
 // forgive cancels debt beyond one full refill. A Limiter moves by whole units alone, so it is a new one: full, and then
 // emptied twice.
 func (b *bucket) forgive(now time.Time) {

@@ -28,8 +28,7 @@ type Held struct {
 	Day      int // yyyymmdd and yyyymm of the admission, in UTC, which the cost belongs to
 	Month    int
 	Task     bool
-	Unknown  bool // whether the shared state has it is unknown: the reply to its admission was lost
-	Local    bool // it was admitted without the shared state, which never heard of it
+	Account  []policy.AccountLimit // the account's limits that it was taken from; nil: none
 }
 
 // what names the hold's entry of the ledger.

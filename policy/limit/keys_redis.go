@@ -27,9 +27,5 @@ func keysOf(team string) *teamKeys {
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
 
-const (
-	teamsKey = schema + "teams" // every team ever seen: one that was removed still has holds to sweep
-	epochKey = schema + "epoch" // gone when the state lost its memory
-	// accountKeys have a slot of their own.
-	accountKeys = schema + "account:{account}:"
-)
+// accountKeys begin the keys of the upstream account's rates, which have a slot of their own.
+const accountKeys = schema + "account:{account}:"

@@ -270,7 +270,7 @@ func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) 
 		want := m.admit(&h, &t, now)
 		got, err := f.tryAdmit(h)
 		if err != nil || got.outcome != want {
-			return fmt.Errorf("admitted %d %v, the model says %d", got.outcome, err, want)
+			return fmt.Errorf("admitted %d (%w), the model says %d", got.outcome, err, want)
 		}
 		if want == refused && (got.fault == limitNone || got.wait <= 0) {
 			return fmt.Errorf("refused by %d for %v", got.fault, got.wait)
@@ -283,7 +283,7 @@ func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) 
 		want := m.settle(h.ID, s.Amounts, s.Estimated, &t, now)
 		got, err := f.trySettle(&h.Held, *team, s.Amounts, s.Estimated)
 		if err != nil || got != want {
-			return fmt.Errorf("settled %v %v, the model says %v", got, err, want)
+			return fmt.Errorf("settled %v (%w), the model says %v", got, err, want)
 		}
 	case "tick":
 		f.clock.move(time.Duration(s.Move) * time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,6 +52,8 @@ type Redis struct {
 	client redis.UniversalClient
 	clock  func() int64 // microseconds; 0: Redis's own. Tests set it
 	keys   sync.Map     // team id → *teamKeys; grows with the teams file
+	known  sync.Map     // team id → *state as it was last seen, for the day Redis loses its memory
+	lost   atomic.Int64
 }
 
 // NewRedis returns the accounts that client leads to. The client sees to time limits and to connections; it must not

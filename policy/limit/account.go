@@ -1,0 +1,102 @@
+package limit
+
+import (
+	"strings"
+	"time"
+
+	"sluice/policy"
+)
+
+// accountRate is one rate of the upstream account that a request is charged in.
+type accountRate struct {
+	name string // of the limit's models and the unit, the same after a reload that moves it in the file
+	rate policy.Rate
+	unit int
+}
+
+// accountRates lists the rates that apply to the units of a hold.
+func accountRates(limits []policy.AccountLimit, amounts Amounts) (list []accountRate) {
+	for _, l := range limits {
+		for _, r := range l.Rates {
+			if unit := unitIndex(r.Unit); amounts[unit] > 0 {
+				list = append(list, accountRate{modelNames(l.Models) + ":" + string(r.Unit), r, unit})
+			}
+		}
+	}
+	return list
+}
+
+func modelNames(patterns []policy.Pattern) string {
+	names := make([]string, len(patterns))
+	for i, p := range patterns {
+		names[i] = string(p)
+	}
+	return strings.Join(names, ",")
+}
+
+// AccountFor picks the account's limits that apply to a model. It returns nil where none does.
+func AccountFor(limits []policy.AccountLimit, model string) (list []policy.AccountLimit) {
+	for _, l := range limits {
+		if l.Models == nil || policy.MatchAny(l.Models, model) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes.
+func (m *Memory) takeAccount(h *Hold, shadow bool) (fault policy.Rate, wait time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.time()
+	list := accountRates(h.Account, h.Amounts)
+	for _, a := range list {
+		if w := m.bucket(a, now).wait(h.Amounts[a.unit], now); w > wait && !shadow {
+			fault, wait = a.rate, w
+		}
+	}
+	if wait == 0 {
+		for _, a := range list {
+			m.bucket(a, now).take(h.Amounts[a.unit], now)
+		}
+	}
+	return fault, wait
+}
+
+func (m *Memory) correctAccount(c *Charge) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.time()
+	for _, a := range accountRates(c.Held.Account, c.Held.Amounts) {
+		b := m.bucket(a, now)
+		if over := c.Amounts.bound()[a.unit] - c.Held.Amounts[a.unit]; over > 0 {
+			b.take(over, now)
+		} else {
+			b.give(-over, now)
+		}
+	}
+}
+
+// time never goes back. The lock is held.
+func (m *Memory) time() time.Time {
+	if t := m.now(); t.After(m.last) {
+		m.last = t
+	}
+	return m.last
+}
+
+func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
+	b := m.own[a.name]
+	if b == nil {
+		b = newBucket(a.rate)
+		m.own[a.name] = b
+	}
+	b.set(a.rate, now)
+	return b
+}
+
+// refuseAccount turns an admission into a refusal by the account.
+func (v *Verdict) refuseAccount(rate policy.Rate, wait time.Duration, h *Hold) Verdict {
+	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
+	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: v.Limits, Count: v.Count}
+}

@@ -1,0 +1,54 @@
+package limit
+
+import (
+	"context"
+	"time"
+
+	"sluice/policy"
+)
+
+// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It is not
+// asked again when its reply is lost: these rates hold no id.
+func (r *Redis) takeAccount(ctx context.Context, h *Hold, shadow bool) (fault policy.Rate, wait time.Duration, err error) {
+	list := accountRates(h.Account, h.Amounts)
+	if len(list) == 0 {
+		return fault, 0, nil
+	}
+	amounts := make([]int64, len(list))
+	for i, a := range list {
+		amounts[i] = h.Amounts[a.unit]
+	}
+	reply, err := r.account(ctx, list, amounts, shadow)
+	if err != nil || reply[0] == 1 {
+		return fault, 0, err
+	}
+	return list[reply[1]].rate, micros(reply[2]), nil
+}
+
+func (r *Redis) correctAccount(ctx context.Context, c *Charge) error {
+	list := accountRates(c.Held.Account, c.Held.Amounts)
+	if len(list) == 0 {
+		return nil
+	}
+	amounts := make([]int64, len(list))
+	for i, a := range list {
+		amounts[i] = c.Amounts.bound()[a.unit] - c.Held.Amounts[a.unit]
+	}
+	_, err := r.account(ctx, list, amounts, true)
+	return err
+}
+
+// account runs the script; with force it takes whatever there is.
+func (r *Redis) account(ctx context.Context, list []accountRate, amounts []int64, force bool) ([]int64, error) {
+	keys := make([]string, len(list))
+	args := []any{r.clock(), flag(force)}
+	for i, a := range list {
+		keys[i] = accountKeys + a.name
+		args = append(args, a.rate.Limit, a.rate.Per.Microseconds(), a.rate.Burst, amounts[i])
+	}
+	reply, err := accountScript.Run(ctx, r.client, keys, args...).Int64Slice()
+	if err == nil && (len(reply) != 1+2 || reply[1] >= int64(len(list))) {
+		err = errMixed
+	}
+	return reply, err
+}

@@ -1,0 +1,57 @@
+package limit
+
+import (
+	"context"
+	"time"
+)
+
+// Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
+// about the team.
+func (m *Memory) Admit(ctx context.Context, h *Hold) (Verdict, error) {
+	t := termsOf(h.Team)
+	if fault, never := h.never(&t); never {
+		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
+	}
+	s, err := m.admit(ctx, h, &t)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := s.verdict(&t, h)
+	if v.Held == nil || len(h.Account) == 0 {
+		return v, nil
+	}
+	if fault, wait := m.takeAccount(h, t.shadow); wait > 0 {
+		return v.refuseAccount(fault, wait, h), m.release(ctx, v.Held, &t)
+	}
+	v.Held.Account = h.Account
+	return v, nil
+}
+
+// release gives back a hold whose request was never sent.
+func (m *Memory) release(ctx context.Context, h *Held, t *terms) error {
+	_, err := m.settle(ctx, &Charge{Held: h}, t)
+	return err
+}
+
+// Settle charges a hold, once, with what the request used. It reports whether this call did.
+func (m *Memory) Settle(ctx context.Context, c *Charge) (bool, error) {
+	t := termsOf(c.Team)
+	done, err := m.settle(ctx, &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, &t)
+	if done {
+		m.correctAccount(c)
+	}
+	return done, err
+}
+
+// Extend gives an open hold a new lease, counted from now.
+func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
+	return m.extend(ctx, h, lease)
+}
+
+// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
+func (m *Memory) Sweep(ctx context.Context, team string, most int) (int, error) {
+	return m.sweep(ctx, team, most)
+}
+
+// asked is what a hold asks of the unit of a limit.
+func (h *Hold) asked(s *Standing) int64 { return h.Amounts[unitIndex(s.Unit)] }

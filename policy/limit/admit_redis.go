@@ -1,0 +1,92 @@
+package limit
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+)
+
+// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that the state
+// could not be asked, or was and did not say what came of it: [ErrAway] tells the first.
+func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
+	t := termsOf(h.Team)
+	if fault, never := h.never(&t); never {
+		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
+	}
+	s, err := r.ask(ctx, h, &t)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := s.verdict(&t, h)
+	if v.Held == nil || len(h.Account) == 0 {
+		return v, nil
+	}
+	fault, wait, err := r.takeAccount(ctx, h, t.shadow)
+	switch {
+	case err != nil:
+		return Verdict{}, err
+	case wait > 0:
+		_, err := r.settle(ctx, &Charge{Held: v.Held}, &t, false)
+		return v.refuseAccount(fault, wait, h), err
+	}
+	v.Held.Account = h.Account
+	return v, nil
+}
+
+// ask places the hold. Where the accounts that this process knows are gone, because Redis lost its memory, what is
+// known is put back first.
+func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
+	for range 3 { // other replicas restore too, each with an epoch of its own
+		known, _ := r.known.Load(h.Team.ID)
+		last, _ := known.(*state)
+		epoch := ""
+		if last != nil {
+			epoch = last.epoch
+		}
+		s, err := r.admit(ctx, h, t, epoch, rand.Text())
+		if err != nil {
+			return s, err
+		}
+		if s.outcome != lost {
+			r.known.Store(h.Team.ID, &s)
+			return s, nil
+		}
+		r.lost.Add(1)
+		again := *last
+		if again.epoch, err = r.restore(ctx, h.Team.ID, rand.Text(), last); err != nil {
+			return s, err
+		}
+		r.known.Store(h.Team.ID, &again)
+	}
+	return state{}, errMixed
+}
+
+// Lost counts how often the accounts of a team were found gone and were put back from what this process knew.
+func (r *Redis) Lost() int64 { return r.lost.Load() }
+
+// Settle charges a hold, once, with what the request used, also where the state has lost it. It may be called again
+// until it returns no error. It reports whether this call did.
+func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
+	t := termsOf(c.Team)
+	done, err := r.settle(ctx, &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, &t, true)
+	if done && err == nil && len(c.Held.Account) > 0 {
+		err = r.correctAccount(ctx, c)
+	}
+	return done, err
+}
+
+// Extend gives an open hold a new lease, counted from now by Redis's clock.
+func (r *Redis) Extend(ctx context.Context, h *Held, lease time.Duration) error {
+	_, err := r.extend(ctx, h, lease)
+	return err
+}
+
+// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
+func (r *Redis) Sweep(ctx context.Context, team string, most int) (int, error) {
+	return r.sweep(ctx, team, most)
+}
+
+// Ledger returns the rows of one team for the days, each yyyymmdd.
+func (r *Redis) Ledger(ctx context.Context, team string, days []int) ([]Row, error) {
+	return r.rows(ctx, team, days)
+}
