@@ -13,9 +13,18 @@ type Claim struct {
 	Model   string
 	Created time.Time // when the claim was made, by this process's clock
 
+	Hold Hold // what the task's creation holds; zero where nothing is
+
 	Answer  Answer    // what the last answer said
 	Body    []byte    // the last answer as it came; the creation's own is the first. Not to be changed
 	Fetched time.Time // when Body was received
+}
+
+// Hold names what a task's creation holds until the task ends.
+type Hold struct {
+	ID     string
+	Images int64 // how many pictures are held
+	Price  int64 // of one picture at admission, in 10⁻⁹ of the currency
 }
 
 // Claims keeps claims in this process's memory for the life of the tasks. It is safe for concurrent use. The zero

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -28,7 +29,34 @@ type answerBody struct {
 	limit    time.Time // the end of draining; zero before it began
 
 	meter *telemetry.Meter // reads along; nil where no usage is looked for
+	leave func() bool      // stops waiting for the client to leave
 }
+
+func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answerBody {
+	b := &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: g, reusable: !answer.Close, leave: func() bool { return true }}
+	conn.body = b
+	if !c.route.creates { // a creation is never cut short
+		// The client may leave while upstream is silent: the read that waits ends with the time for draining.
+		b.leave = context.AfterFunc(c.client, func() { _ = conn.SetReadDeadline(time.Now().Add(drainTime)) })
+	}
+	return b
+}
+
+// arm bounds the silence before the next bytes of the connection, and, once the client has left, the time for draining.
+func (b *answerBody) arm() {
+	deadline := time.Now().Add(b.gateway.IdleTimeout)
+	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
+	// Looked at after the deadline is set: a client that leaves in between is not overlooked.
+	if b.limit.IsZero() && b.gone() {
+		b.limit = time.Now().Add(drainTime)
+	}
+	if !b.limit.IsZero() && deadline.After(b.limit) {
+		_ = b.conn.SetReadDeadline(b.limit)
+	}
+}
+
+// gone reports whether the client has left and what is read is drained.
+func (b *answerBody) gone() bool { return !b.call.route.creates && b.call.client.Err() != nil }
 
 var meters = sync.Pool{New: func() any { return new(telemetry.Meter) }}
 
@@ -44,7 +72,7 @@ func (b *answerBody) measured() {
 		return
 	}
 	reading := b.meter.End()
-	b.call.Usage = reading.Usage
+	b.call.Usage, b.call.reading = reading.Usage, reading
 	meters.Put(b.meter)
 	b.meter = nil
 }
@@ -64,17 +92,12 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read bounds the silence before the next bytes, and counts it. Bytes that are here already need neither.
+// read counts the time that the next bytes take. Bytes that are here already take none.
 func (b *answerBody) read(p []byte) (int, error) {
 	if b.conn.in.Buffered() > 0 {
 		return b.ReadCloser.Read(p)
 	}
 	before := b.gateway.Now()
-	deadline := time.Now().Add(b.gateway.IdleTimeout)
-	if !b.limit.IsZero() && deadline.After(b.limit) {
-		deadline = b.limit
-	}
-	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
 	n, err := b.ReadCloser.Read(p)
 	b.call.waited += b.gateway.Now().Sub(before)
 	return n, err
@@ -88,14 +111,18 @@ func (b *answerBody) explain(err error) error {
 	if isTimeout(err) {
 		row = refuseSilent
 	}
-	b.call.Refusal = row.name // for the log, where the header has left already
+	if b.limit.IsZero() && !b.gone() { // the end of draining is no refusal
+		b.call.Refusal = row.name // for the log, where the header has left already
+	}
 	return refuse(row).because(err)
 }
 
 // Close drains what is left, within bounds, and lets the connection go.
 func (b *answerBody) Close() error {
 	if !b.ended {
-		b.limit = time.Now().Add(drainTime)
+		if b.limit.IsZero() {
+			b.limit = time.Now().Add(drainTime)
+		}
 		_, _ = io.CopyN(io.Discard, b, drainBytes)
 	}
 	b.abandon()
@@ -108,6 +135,10 @@ func (b *answerBody) abandon() {
 		return
 	}
 	b.closed, b.ended = true, true
+	if !b.leave() {
+		b.reusable = false // a deadline may still be set on it
+	}
+	b.conn.body = nil
 	b.measured()
 	b.conn.finish(b.whole && b.reusable)
 }

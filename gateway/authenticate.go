@@ -18,7 +18,8 @@ var errUpstreamKeySeen = errors.New("a client presented the service's own key: i
 func (g *Gateway) authenticate(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
 		presented := bearer(r.Header["Authorization"])
-		team, key, ok := g.teams.Load().Lookup(presented, c.start)
+		c.teams = g.teams.Load()
+		team, key, ok := c.teams.Lookup(presented, c.start)
 		if !ok {
 			return g.unknownKey(presented)
 		}

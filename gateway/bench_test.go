@@ -24,6 +24,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/policy"
+	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
@@ -148,7 +149,7 @@ func benchGateway() http.Handler {
 	log := telemetry.NewLog(telemetry.LogConfig{Writer: io.Discard, Now: time.Now})
 	return gateway.New(config, gateway.Deps{
 		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: cache.NewClaims(config.TaskTTL, time.Now),
-		Record: log.Write, Logger: slog.New(slog.DiscardHandler),
+		Accounts: limit.NewMemory(time.Now), Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
@@ -16,16 +17,27 @@ type call struct {
 	match
 
 	team   *policy.Team
-	header http.Header // the client's, as they came
-	query  string      // the client's, for forwarded paths only
+	teams  *policy.Teams // the reading of the teams file that team is of
+	header http.Header   // the client's, as they came
+	query  string        // the client's, for forwarded paths only
 	method string
 	body   []byte // the whole body, once inspect has read it
 
+	client  context.Context // ends when the client has left
 	start   time.Time
 	waited  time.Duration // the part of the time so far that was upstream's or the client's connection's
 	ended   bool          // nothing more will come of the client's body
 	taken   share         // what the body holds of the memory budget
 	failure error         // what the proxy's error handler was told
+
+	size        limit.Amounts // what the request may cost
+	inputTokens int64         // the estimate of its input's tokens, a part of size
+	price       policy.Price  // of its model, at admission
+	held        *limit.Held   // nil until admit holds the cost
+	reached     bool          // a byte of the request left for upstream
+	claimed     bool          // a task was claimed: its end settles the hold
+	reading     telemetry.Reading
+	slot        *slot // of the team's concurrent requests; nil: none taken
 }
 
 // callKey is the one context key of the program. The ReverseProxy hands its hooks nothing but the request.

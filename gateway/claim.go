@@ -2,11 +2,16 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"time"
 
 	"sluice/cache"
 	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/telemetry"
 )
 
 var errNoTask = errors.New("upstream's answer to a task's creation names no task")
@@ -27,8 +32,39 @@ func (g *Gateway) claimWhole(kept *http.Response, c *call) error {
 }
 
 func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
-	c.Task = answer.Task
-	g.Claims.Put(cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body})
+	c.Task, c.claimed = answer.Task, true
+	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body}
+	if c.held != nil {
+		claim.Hold = cache.Hold{ID: c.held.ID, Images: c.size[limit.Images], Price: c.price.Image}
+	}
+	g.Claims.Put(claim)
+}
+
+// taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
+func (g *Gateway) taskLease() time.Duration { return g.TaskTTL + time.Hour }
+
+// settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts.
+func (g *Gateway) settleTask(ctx context.Context, c *call, claim *cache.Claim, body []byte) {
+	if claim.Hold.ID == "" {
+		return
+	}
+	var meter telemetry.Meter
+	meter.Reset("application/json", "")
+	_, _ = meter.Write(body) // it never fails
+	reading := meter.End()
+	images, known := reading.Images()
+	if !known && claim.Answer.Status == cache.Succeeded {
+		images = claim.Hold.Images
+	}
+	price := policy.Price{Image: claim.Hold.Price}
+	charge := &limit.Charge{
+		Held: &limit.Held{ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.EndpointImage, Task: true},
+		Team: c.team, Amounts: limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price),
+		Estimated: !known && claim.Answer.Status == cache.Succeeded,
+	}
+	if _, err := g.Accounts.Settle(context.WithoutCancel(ctx), charge); err != nil {
+		g.Logger.Error("settle", slog.String("task", claim.Task), slog.String("error", err.Error()))
+	}
 }
 
 // watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the

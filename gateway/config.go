@@ -34,6 +34,8 @@ type Config struct {
 	IdleTimeout    time.Duration // silence inside an upstream response
 	WriteTimeout   time.Duration // one write to a client that does not read
 
+	Replicas int // processes that share a team's concurrent requests; at least 1
+
 	TaskTTL  time.Duration  // how long the service knows a task
 	TaskZone *time.Location // zone of the times inside task answers
 
@@ -47,6 +49,7 @@ type Deps struct {
 	Teams       *policy.Teams                 // the teams to start with; SetTeams replaces them
 	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
 	Claims      *cache.Claims                 // whose task is whose
+	Accounts    Accounts                      // what teams may still spend
 	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
 	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
 }

@@ -37,6 +37,7 @@ type conn struct {
 	head    []byte       // the outgoing header, with the body where it is small; reused
 	written atomic.Int64 // bytes of the request that runs
 	busy    atomic.Bool  // a large body is still being written
+	body    *answerBody  // whose bytes are read; nil while a header is
 	left    int64        // bytes that may still be read; math.MaxInt64 inside bodies
 	idle    time.Time    // since when it waits in the pool
 }
@@ -54,6 +55,9 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, errLongHeader
+	}
+	if c.body != nil {
+		c.body.arm()
 	}
 	n, err := c.Conn.Read(p)
 	c.left -= int64(n)
@@ -85,6 +89,7 @@ func (c *conn) send(out *http.Request, body []byte) error {
 // receive reads an answer's header. Upstream's informational answers are dropped, however many they are, within the
 // one bound in time.
 func (c *conn) receive(out *http.Request, bound time.Duration) (*http.Response, error) {
+	c.body = nil
 	if err := c.SetReadDeadline(time.Now().Add(bound)); err != nil {
 		return nil, err
 	}

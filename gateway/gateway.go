@@ -18,6 +18,7 @@ type Gateway struct {
 	upstream *upstream
 	proxy    *httputil.ReverseProxy
 	budget   *budget
+	slots    slots
 	names    headerNames
 
 	slowStart time.Duration // see the constant; tests shorten it
@@ -42,7 +43,7 @@ func New(config Config, deps Deps) *Gateway {
 // table is the whole public surface; what is not in it is 404. Each chain names its handler first and then the stages
 // before it, in running order.
 func (g *Gateway) table() []route {
-	generate := chain(g.forward, g.authenticate, g.declared, g.throttle, g.inspect)
+	generate := chain(g.forward, g.authenticate, g.declared, g.throttle, g.inspect, g.admit)
 	poll := chain(g.recall, g.authenticate)
 	cancel := chain(g.cancel, g.authenticate)
 	list := chain(g.list, g.authenticate)

@@ -26,6 +26,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/simulator"
 	"sluice/policy"
+	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
@@ -72,7 +73,8 @@ type plan struct {
 	address  string       // of an upstream that the test runs itself: its URL
 	now      func() time.Time
 	claims   *cache.Claims
-	teams    string // more lines for the teams file
+	teams    string   // more lines for the teams file
+	limits   []string // more lines for team search
 	wrap     func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration
@@ -96,7 +98,7 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 		p.claims = cache.NewClaims(p.config.TaskTTL, p.now)
 	}
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p.teams), UpstreamKey: upstreamKey, Claims: p.claims,
+		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Accounts: limit.NewMemory(p.now),
 		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
@@ -108,7 +110,7 @@ func settings() gateway.Config {
 		HeaderPrefix: "X-Service-", Workspace: gateway.HeaderStrip, DataInspection: gateway.HeaderStrip,
 		MaxBody: 64 << 20, BodyBudget: 512 << 20,
 		ConnectTimeout: 5 * time.Second, HeaderTimeout: 300 * time.Second, IdleTimeout: 300 * time.Second, WriteTimeout: 30 * time.Second,
-		TaskTTL: 24 * time.Hour, TaskZone: time.FixedZone("", 8*60*60),
+		Replicas: 1, TaskTTL: 24 * time.Hour, TaskZone: time.FixedZone("", 8*60*60),
 		Families: policy.Families{SyncImage: []policy.Pattern{"llm-image*"}, EditImage: []policy.Pattern{"gen2.6-image*"}},
 	}
 }
@@ -159,7 +161,7 @@ func (h *house) startGateway(p *plan) {
 }
 
 // teams makes a teams file with two teams, reader and writer, and mints their keys.
-func (h *house) teams(more string) *policy.Teams {
+func (h *house) teams(p *plan) *policy.Teams {
 	h.Helper()
 	doc := "currency: CNY\nteams:\n"
 	for _, team := range []string{"search", "shop"} {
@@ -169,8 +171,13 @@ func (h *house) teams(more string) *policy.Teams {
 		}
 		h.keys[team] = key.Reveal()
 		doc += fmt.Sprintf("  - id: %s\n    keys:\n%s", team, key.Lines())
+		if team == "search" {
+			for _, line := range p.limits {
+				doc += "    " + line + "\n"
+			}
+		}
 	}
-	h.teamsDoc = doc + more
+	h.teamsDoc = doc + p.teams
 	teams, err := policy.ParseTeams([]byte(h.teamsDoc))
 	if err != nil {
 		h.Fatal(err)

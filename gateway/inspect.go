@@ -3,9 +3,11 @@ package gateway
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/limit"
 )
 
 // declared refuses a body by what its header says of it: too large, or of a kind that cannot be read. It is the half
@@ -54,6 +56,7 @@ func (g *Gateway) inspect(next handler) handler {
 		}
 		if c.route.endpoint == policy.EndpointOther {
 			c.Kind, c.query = string(policy.KindOther), r.URL.RawQuery
+			c.size = limit.Amounts{limit.Requests: 1}
 			return next(w, r, c)
 		}
 		if err := g.judge(w, c); err != nil {
@@ -72,6 +75,10 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if !c.team.MayAsk(request.Model) {
 		return refuse(refuseModel).say("Team %s may not ask the model %s.", c.team.ID, brief(request.Model))
 	}
+	price, priced := c.teams.Price(request.Model)
+	if !priced && spends(c.team) {
+		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", c.team.ID, brief(request.Model))
+	}
 	verdict := policy.Judge(g.Rules, c.team.Modes, &request)
 	for _, warning := range verdict.Warnings {
 		w.Header().Add("Sluice-Warning", warning.Warning())
@@ -79,7 +86,14 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations))
 	}
+	c.price, c.inputTokens = price, request.TextLength
+	c.size = limit.SizeOf(&request, c.team, price)
 	return nil
+}
+
+// spends reports whether a team's money is counted against a quota.
+func spends(t *policy.Team) bool {
+	return slices.ContainsFunc(t.Quotas, func(q policy.Quota) bool { return q.Unit == policy.UnitSpend })
 }
 
 // violations puts every violation into one message.

@@ -14,7 +14,7 @@ const statusClientGone = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{start: g.Now(), header: r.Header, method: r.Method}
+	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
 	c.Time, c.ID = c.start, newID()
 	out := newReply(g, w, c)
 	out.extendDeadline() // the connection may carry the deadline of the request before
@@ -62,6 +62,7 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 		p = g.fence(w, r, c, p)
 	}
 	c.taken.release()
+	c.slot.release()
 	c.Duration = g.Now().Sub(c.start)
 	c.Overhead = max(c.Duration-c.waited-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was written all the same.

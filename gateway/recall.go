@@ -11,14 +11,17 @@ import (
 // recall answers a poll of an own task. A task that is absent, expired or another team's is one answer, and costs
 // upstream nothing. While any state of the task is known a poll is never refused: clients lose their task over a
 // refused poll, so the last known answer serves where upstream fails.
-func (g *Gateway) recall(w *reply, _ *http.Request, c *call) error {
+func (g *Gateway) recall(w *reply, r *http.Request, c *call) error {
 	claim, err := g.own(c)
 	if err != nil {
 		return err
 	}
 	fresh, err := g.upstream.do(c, get, "tasks/"+c.task)
 	if err == nil && fresh.tells(c.task, g.TaskZone) {
-		g.Claims.Hear(c.Team, c.task, cache.ReadAnswer(fresh.body, g.TaskZone), fresh.body)
+		heard, _ := g.Claims.Hear(c.Team, c.task, cache.ReadAnswer(fresh.body, g.TaskZone), fresh.body)
+		if heard.Answer.Status.Final() {
+			g.settleTask(r.Context(), c, &heard, heard.Body)
+		}
 		c.Cache = "miss"
 		w.Header().Set("Cache-Status", "sluice;fwd=uri-miss;stored")
 		return fresh.write(w)

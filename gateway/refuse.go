@@ -33,6 +33,13 @@ var (
 	refuseModel       = &reason{"inspect/model", http.StatusForbidden, "Model.AccessDenied"}
 	refuseRules       = &reason{"inspect/rules", http.StatusBadRequest, "InvalidParameter"}
 	refuseMemory      = &reason{"throttle/memory", http.StatusServiceUnavailable, "ServiceUnavailable"}
+	refuseConcurrent  = &reason{"throttle/concurrent", http.StatusTooManyRequests, "Throttling.RateQuota"}
+	refuseNever       = &reason{"admit/never", http.StatusBadRequest, "InvalidParameter"}
+	refuseRate        = &reason{"admit/rate", http.StatusTooManyRequests, "Throttling.RateQuota"}
+	refuseTasks       = &reason{"admit/open_tasks", http.StatusTooManyRequests, "Throttling.RateQuota"}
+	refuseAccount     = &reason{"admit/account", http.StatusTooManyRequests, "Throttling.RateQuota"}
+	refuseQuota       = &reason{"admit/quota", http.StatusTooManyRequests, "Throttling.AllocationQuota"}
+	refuseState       = &reason{"admit/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
 	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
 	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
 	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
@@ -44,8 +51,8 @@ var (
 
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
-	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseMemory, refuseSlow, refuseBody,
-	refuseModel, refuseRules, refuseTask, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
+	refuseModel, refuseRules, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseTask, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 
 // refusal is an error with an outside, which the client reads, and an inside, which only the log does.
@@ -56,6 +63,7 @@ type refusal struct {
 	header  string        // name of one more header, with its value
 	value   string        //
 	after   time.Duration // Retry-After on 429 and 503, before jitter
+	keeps   bool          // the headers that tell the team's limits stay
 	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
 }
 
@@ -76,6 +84,9 @@ func (r *refusal) with(name, value string) *refusal { r.header, r.value = name, 
 
 // retry sets the time after which the same request may pass.
 func (r *refusal) retry(after time.Duration) *refusal { r.after = after; return r }
+
+// keepHeaders leaves the headers that tell the team's limits in the answer.
+func (r *refusal) keepHeaders() *refusal { r.keeps = true; return r }
 
 // closing ends the connection with the answer.
 func (r *refusal) closing() *refusal { r.closes = true; return r }
@@ -111,7 +122,11 @@ func writeRefusal(w *reply, c *call, r *refusal) {
 	c.Refusal = r.name
 	w.closes = w.closes || r.closes
 	h := w.Header()
+	terms, left := h["Ratelimit-Policy"], h["Ratelimit"]
 	clear(h) // whatever a stage or the proxy had prepared was meant for another answer
+	if r.keeps && terms != nil {
+		h["Ratelimit-Policy"], h["Ratelimit"] = terms, left
+	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Sluice-Refusal", r.name)
 	if r.header != "" {

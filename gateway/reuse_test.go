@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
+	"sluice/policy/limit"
 )
 
 // poisoned lends buffers that are full of 0xDB and fills them again when they come back, so that a byte of one request
@@ -76,7 +77,8 @@ func TestA44LoopEnds(t *testing.T) {
 	config := settings()
 	config.UpstreamURL = base
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Teams: parse(t, h.teamsDoc), UpstreamKey: upstreamKey, Claims: cache.NewClaims(config.TaskTTL, time.Now), Record: h.records.add, Logger: discard(),
+		Accounts: limit.NewMemory(time.Now),
+		Now:      time.Now, Teams: parse(t, h.teamsDoc), UpstreamKey: upstreamKey, Claims: cache.NewClaims(config.TaskTTL, time.Now), Record: h.records.add, Logger: discard(),
 	})
 	t.Cleanup(g.Close)
 	loop = g

@@ -8,6 +8,9 @@ import (
 // throttle refuses what cannot be served now before its body is read.
 func (g *Gateway) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
+		if err := g.takeSlot(w, c); err != nil {
+			return err
+		}
 		c.taken = g.budget.share(c.team.ID)
 		if hasBody(r) && !c.taken.free() {
 			return refuseOutOfMemory()

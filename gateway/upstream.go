@@ -49,6 +49,7 @@ func (u *upstream) exchange(out *http.Request, c *call) (*http.Response, error) 
 		u.pool.drop() // where one was dead, the others are too
 		answer, sent, err = u.try(out, c)
 	}
+	c.reached = c.reached || sent || err == nil
 	if err != nil {
 		return nil, explain(err, sent)
 	}
@@ -69,7 +70,7 @@ func (u *upstream) try(out *http.Request, c *call) (answer *http.Response, sent 
 		_ = conn.Close() // its state is unknown
 		return nil, sent, err
 	}
-	answer.Body = &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: u.gateway, reusable: !answer.Close}
+	answer.Body = newAnswerBody(u.gateway, c, conn, answer)
 	return answer, true, nil
 }
 

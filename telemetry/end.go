@@ -4,8 +4,8 @@ package telemetry
 // go on after it.
 //
 // A JSON answer is complete when its document was closed. A stream is complete when its last frame was closed and it
-// has told its own end: every choice has a finish reason, or output.finished was true, or an error frame came. Whether
-// the bytes themselves ended in order only the caller knows.
+// has told its own end: every choice has a finish reason, the task's status is final or output.finished was true, or an
+// error frame came. Whether the bytes themselves ended in order only the caller knows.
 func (m *Meter) End() Reading {
 	if m.form == opaque || m.strange && m.form == document {
 		return Reading{Opaque: true}
@@ -53,6 +53,10 @@ func (m *Meter) close() bool {
 // ended says whether a stream has told its end.
 func (m *Meter) ended() bool {
 	if m.finished || m.failed {
+		return true
+	}
+	switch m.taskStatus {
+	case "SUCCEEDED", "FAILED", "CANCELED", "CANCELLED":
 		return true
 	}
 	for i, reason := range m.reasons {

@@ -56,7 +56,9 @@ func (m *Meter) takeString(token []byte) {
 	}
 	if m.place == placeErrorMessage {
 		m.leaveTrail()
-		m.frame.message = strings.ToValidUTF8(string(token), "")
+		if len(token) > 0 { // an empty one says that all is well there; the other place may know more
+			m.frame.message = strings.ToValidUTF8(string(token), "")
+		}
 		return
 	}
 	if m.over {
@@ -71,7 +73,9 @@ func (m *Meter) takeString(token []byte) {
 		m.keepString(&m.taskStatus, token)
 	case placeCode:
 		m.leaveTrail()
-		m.frame.code = string(token)
+		if len(token) > 0 {
+			m.frame.code = string(token)
+		}
 	case placeFinishReason:
 		m.takeReason(finishWord(token))
 	case placeNumber:

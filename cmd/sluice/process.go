@@ -16,6 +16,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
@@ -57,6 +58,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Teams:       c.teams,
 		UpstreamKey: c.UpstreamKey,
 		Claims:      cache.NewClaims(c.TaskTTL, time.Now),
+		Accounts:    limit.NewMemory(time.Now),
 		Record:      log.Write,
 		Logger:      logger,
 	})

@@ -68,6 +68,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 		HeaderTimeout:  c.HeaderTimeout,
 		IdleTimeout:    c.IdleTimeout,
 		WriteTimeout:   c.WriteTimeout,
+		Replicas:       c.Replicas,
 		TaskTTL:        c.TaskTTL,
 		TaskZone:       c.TaskTimezone,
 		Families: policy.Families{

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"net"
-	"slices"
-
-	"sluice/policy"
-)
+import "net"
 
 // warn notes what is allowed and maybe not meant.
 func (c *configuration) warn() {
@@ -46,7 +41,6 @@ var notYet = []struct{ name, instead string }{
 	{"REDIS_URL_FILE", "quotas and tasks live in this process's memory and die with it; run one replica"},
 	{"REDIS_TIMEOUT", "there is no Redis"},
 	{"ON_STATE_LOSS", "there is no Redis"},
-	{"REPLICAS", "nothing is divided by it"},
 	{"POLL_INTERVAL", "every poll is one upstream query"},
 	{"TASK_QUERY_RATE", "every poll is one upstream query"},
 	{"PROVIDER_NAME", "there are no spans"},
@@ -65,14 +59,5 @@ func (c *configuration) idle() []string {
 			texts = append(texts, name+": has no effect in this build: "+row.instead)
 		}
 	}
-	if c.teams != nil && hasLimits(c.teams) {
-		texts = append(texts, prefix+"TEAMS_FILE: rates, quotas, concurrent and open_tasks are checked but not kept in this build")
-	}
 	return texts
-}
-
-func hasLimits(teams *policy.Teams) bool {
-	return len(teams.Account) > 0 || slices.ContainsFunc(teams.List, func(t *policy.Team) bool {
-		return len(t.Rates) > 0 || len(t.Quotas) > 0 || t.Concurrent > 0 || t.OpenTasks > 0
-	})
 }

@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Two forms of it are in package
+// limit: in this process's memory, and in Redis.
+type Accounts interface {
+	// Admit MUST place the hold in all of its units or take nothing. An error is about the state, not about the team.
+	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
+	// Settle MUST charge a hold once, however often it is called, and report whether this call did.
+	Settle(ctx context.Context, c *limit.Charge) (bool, error)
+	// Extend MUST keep an open hold open for that long from now.
+	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
+}
+
+// unknownLease is how long the hold of a request whose outcome is unknown stands before it is charged as estimated.
+const unknownLease = time.Hour
+
+// admit holds what the request may cost, before anything is sent, and settles it when the answer has ended, however it
+// ended.
+func (g *Gateway) admit(next handler) handler {
+	return func(w *reply, r *http.Request, c *call) error {
+		hold := &limit.Hold{
+			ID: c.ID, Team: c.team, Account: limit.AccountFor(c.teams.Account, c.Model), Model: c.Model, Endpoint: c.route.endpoint,
+			Amounts: c.size, Task: c.route.creates, Lease: g.HeaderTimeout + g.IdleTimeout + time.Minute,
+		}
+		verdict, err := g.Accounts.Admit(r.Context(), hold)
+		if err != nil {
+			return refuse(refuseState).say("What team %s may still spend is not known at the moment.", c.Team).because(err).retry(time.Second)
+		}
+		limitHeaders(w.Header(), &verdict)
+		if verdict.Held == nil {
+			return refuseLimit(&verdict, hold).keepHeaders()
+		}
+		if verdict.Reason != limit.ReasonNone {
+			w.Header().Set("Sluice-Shadow", "admit/"+string(verdict.Reason))
+		}
+		if n := c.size[limit.Images]; n > 0 {
+			w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
+		}
+		c.held, c.Held = verdict.Held, cost(c.size, "")
+		defer g.settle(r.Context(), c)
+		return next(w, r, c)
+	}
+}
+
+// refuseLimit says which limit refuses, whose it is, what is left, and when the request would fit.
+func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
+	name, team := v.Fault.Name(), h.Team.ID
+	switch v.Reason {
+	case limit.ReasonNever:
+		return refuse(refuseNever).say("The request asks for %s and can never fit: team %s is allowed %s of %s per %s.",
+			amount(v.Fault.Unit, v.Asked), team, amount(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per)
+	case limit.ReasonTasks:
+		return refuse(refuseTasks).say("Team %s has %d open tasks and may have %d; the next fits when one of them ends.", team, v.Fault.Used, v.Fault.Limit).retry(v.Wait)
+	case limit.ReasonAccount:
+		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
+			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, shown(v.Wait)).retry(v.Wait)
+	case limit.ReasonQuota:
+		return refuse(refuseQuota).say("Team %s has %s left of its quota %s of %s, and this request may cost %s; %s.", team,
+			amount(v.Fault.Unit, v.Fault.Left), name, amount(v.Fault.Unit, v.Fault.Limit), amount(v.Fault.Unit, v.Asked), resets(v)).retry(v.Wait)
+	}
+	return refuse(refuseRate).say("Team %s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", team,
+		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, shown(v.Wait)).retry(v.Wait)
+}
+
+func resets(v *limit.Verdict) string {
+	if v.Wait < v.Fault.Reset {
+		return "requests that run hold the rest, and it may be free in " + shown(v.Wait)
+	}
+	return "it resets in " + shown(v.Wait)
+}
+
+func shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
+
+// amount writes an amount of a unit: money in the currency, everything else as a number.
+func amount(unit policy.Unit, n int64) string {
+	if unit == policy.UnitSpend {
+		return fmt.Sprintf("%.9g", float64(n)/policy.Nano)
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,169 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/gateway/simulator"
+)
+
+// limited gives team search limits; team shop stays without.
+func limited(lines ...string) func(*plan) {
+	return func(p *plan) { p.limits = lines }
+}
+
+// Refusals by a rate are told with what is left and when the request fits, and cost upstream nothing.
+func TestRate(t *testing.T) {
+	h := build(t, limited("rates: {requests: {per: 1h, limit: 2}, tokens: {per: 1m, limit: 200000}}"))
+	first := h.ask("POST", textPath, textBody)
+	if got := first.header.Get("Ratelimit-Policy"); got != `"requests";q=2;w=3600, "tokens";q=200000;w=60` {
+		t.Errorf("RateLimit-Policy is %s", got)
+	}
+	if got := first.header.Get("Ratelimit"); !strings.HasPrefix(got, `"requests";r=1;t=1800, "tokens";r=1979`) {
+		t.Errorf("RateLimit is %s", got)
+	}
+	h.ask("POST", textPath, textBody)
+	refused := h.ask("POST", textPath, textBody)
+	refused.wants(t, 429, "admit/rate", "Throttling.RateQuota")
+	if got := refused.header.Get("Ratelimit"); !strings.HasPrefix(got, `"requests";r=0;t=1800`) {
+		t.Errorf("refused, RateLimit is %s", got)
+	}
+	if after := refused.header.Get("Retry-After"); after < "1799" || after > "1860" || len(after) != 4 {
+		t.Errorf("Retry-After is %s", after)
+	}
+	if !strings.Contains(refused.member(t, "message"), "Team search has 0 requests left of its rate of 2 per 1h") {
+		t.Errorf("the message is %s", refused.body)
+	}
+	if n := h.sim.Count(simulator.EndpointText); n != 2 {
+		t.Errorf("%d requests reached the service", n)
+	}
+	if free := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); free.status != 200 || free.header.Get("Ratelimit") != "" {
+		t.Errorf("a team without limits: %d %v", free.status, free.header)
+	}
+}
+
+// What an answer used is charged, not what was held; the log line says both.
+func TestSettledByUsage(t *testing.T) {
+	h := build(t, limited("quotas: {tokens: {day: 100000}, requests: {day: 100}}"))
+	for n, headers := range [][]string{nil, {"X-Service-SSE", "enable"}} {
+		h.ask("POST", textPath, textBody, headers...)
+		record := h.records.await(t, n+1)[n]
+		used, known := record.Usage.Tokens()
+		if !known || record.Cost.Tokens != used || record.Cost.Requests != 1 || record.Cost.Flag != "exact" || record.Held.Tokens <= used {
+			t.Errorf("held %+v, charged %+v, used %d", record.Held, record.Cost, used)
+		}
+	}
+	var used int64
+	for _, r := range h.records.await(t, 2) {
+		used += r.Cost.Tokens
+	}
+	left := h.ask("POST", textPath, textBody).header.Get("Ratelimit")
+	held := h.records.await(t, 3)[2].Held.Tokens
+	if want := fmt.Sprintf(`"tokens-day";r=%d;`, 100000-used-held); !strings.Contains(left, want) {
+		t.Errorf("RateLimit is %s, want %s", left, want)
+	}
+}
+
+// A quota refuses by what is used and held, and says when it resets.
+func TestQuota(t *testing.T) {
+	h := build(t, limited("quotas: {images: {day: 2}}", "open_tasks: 5"))
+	async := []string{"X-Service-Async", "enable"}
+	created := h.ask("POST", imagePath, imageBody, async...)
+	if created.status != 200 || created.header.Get("Sluice-Held") != "images=1" {
+		t.Fatalf("%d %v %s", created.status, created.header, created.body)
+	}
+	four := strings.Replace(imageBody, `"n":1`, `"n":4`, 1)
+	h.ask("POST", imagePath, four, async...).wants(t, 400, "admit/never", "InvalidParameter")
+	two := strings.Replace(imageBody, `"n":1`, `"n":2`, 1)
+	h.ask("POST", imagePath, two, async...).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+	if n := h.sim.Count(simulator.EndpointImage); n != 1 {
+		t.Errorf("%d creations reached the service", n)
+	}
+}
+
+// A task's cost is settled by the poll that hears of its end, by the images it made.
+func TestTaskSettledAtItsEnd(t *testing.T) {
+	h := build(t, limited("quotas: {images: {day: 8}}", "open_tasks: 1"))
+	async := []string{"X-Service-Async", "enable"}
+	four := strings.Replace(imageBody, `"n":1`, `"n":4`, 1)
+	task := h.ask("POST", imagePath, four, async...).member(t, "output", "task_id")
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
+	status := ""
+	for range 5 { // each poll sees the next state
+		status = h.ask("GET", tasksPath+"/"+task, "").member(t, "output", "task_status")
+	}
+	if status != "SUCCEEDED" {
+		t.Fatalf("the task is %s", status)
+	}
+	again := h.ask("POST", imagePath, imageBody, async...)
+	if again.status != 200 || !strings.Contains(again.header.Get("Ratelimit"), `"images-day";r=3;`) {
+		t.Errorf("4 of 8 are used and 1 is held: %d %s", again.status, again.header.Get("Ratelimit"))
+	}
+}
+
+// F-U1, F-U5, F-U6: what was not sent is given back whole; what the service refused costs the request alone.
+func TestFU1FU5FU6Released(t *testing.T) {
+	for _, tt := range []struct {
+		fault    simulator.Fault
+		requests int64
+		flag     string
+	}{
+		{simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: "DataInspectionFailed", Message: "no"}}, 1, "refused"},
+		{simulator.Fault{Error: &simulator.FaultError{Status: 429, Code: "Throttling", Message: "no"}}, 1, "refused"},
+		{simulator.Fault{Error: &simulator.FaultError{Status: 503, Code: "ModelUnavailable", Message: "no"}}, 1, "refused"},
+	} {
+		h := build(t, limited("quotas: {tokens: {day: 100000}}"))
+		h.sim.SetFault(tt.fault)
+		h.ask("POST", textPath, textBody)
+		if r := h.records.await(t, 1)[0]; r.Cost.Tokens != 0 || r.Cost.Requests != tt.requests || r.Cost.Flag != tt.flag {
+			t.Errorf("%+v: charged %+v", tt.fault, r.Cost)
+		}
+	}
+	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.address = "http://127.0.0.1:1" })
+	for n := range 2 {
+		h.ask("POST", textPath, textBody).wants(t, 502, "forward/unreachable", "InternalError")
+		if r := h.records.await(t, n+1)[n]; r.Cost.Requests != 0 || r.Cost.Flag != "not-sent" {
+			t.Errorf("charged %+v", r.Cost)
+		}
+	}
+}
+
+// A team's place is taken until its upstream call has ended.
+func TestConcurrent(t *testing.T) {
+	release := make(chan struct{})
+	arrived := make(chan struct{}, 4)
+	h := build(t, limited("concurrent: 2"), func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			arrived <- struct{}{}
+			<-release
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"output":{},"usage":{"total_tokens":1}}`))
+		})
+	})
+	done := make(chan reading, 2)
+	for range 2 {
+		go func() { done <- h.ask("POST", textPath, textBody) }()
+	}
+	<-arrived
+	<-arrived
+	h.ask("POST", textPath, textBody).wants(t, 429, "throttle/concurrent", "Throttling.RateQuota")
+	close(release)
+	<-done
+	<-done
+	h.records.await(t, 3)
+	if got := h.ask("POST", textPath, textBody); got.status != 200 {
+		t.Errorf("with places free again: %d %s", got.status, got.body)
+	}
+}
+
+// A team in shadow mode is refused nothing, and told what would be.
+func TestShadowHeader(t *testing.T) {
+	h := build(t, limited("shadow: true", "rates: {requests: {per: 1h, limit: 1}}"))
+	for n, want := range []string{"", "admit/rate", "admit/rate"} {
+		if got := h.ask("POST", textPath, textBody); got.status != 200 || got.header.Get("Sluice-Shadow") != want {
+			t.Errorf("request %d: %d, Sluice-Shadow %q, want %q", n, got.status, got.header.Get("Sluice-Shadow"), want)
+		}
+	}
+}

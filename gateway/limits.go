@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+// limitHeaders writes RateLimit-Policy and RateLimit, for every limit that the request is charged in: the limit and its
+// window, what is left after this hold, and the seconds until it is full or resets. It is the one place that knows the
+// syntax, which is a draft's.
+func limitHeaders(h http.Header, v *limit.Verdict) {
+	if v.Count == 0 {
+		return
+	}
+	terms, left := make([]byte, 0, 96), make([]byte, 0, 96)
+	for i := range v.Limits[:v.Count] {
+		s := &v.Limits[i]
+		if i > 0 {
+			terms, left = append(terms, ", "...), append(left, ", "...)
+		}
+		terms, left = appendName(terms, s), appendName(left, s)
+		terms = strconv.AppendInt(append(terms, ";q="...), s.Limit, 10)
+		terms = strconv.AppendInt(append(terms, ";w="...), int64(s.Window/time.Second), 10)
+		left = strconv.AppendInt(append(left, ";r="...), s.Left, 10)
+		left = strconv.AppendInt(append(left, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
+	}
+	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(terms)}, []string{string(left)}
+}
+
+func appendName(b []byte, s *limit.Standing) []byte {
+	b = append(append(b, '"'), s.Unit...)
+	if s.Period != "" {
+		b = append(append(b, '-'), s.Period...)
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/telemetry"
+)
+
+// settle charges what the request used, from what is known when its answer has ended. The client may be gone: the
+// charge is made all the same.
+func (g *Gateway) settle(ctx context.Context, c *call) {
+	ctx = context.WithoutCancel(ctx)
+	used, flag := g.outcome(c)
+	var err error
+	switch flag {
+	case flagTask: // the task's end settles it
+		err = g.Accounts.Extend(ctx, c.held, g.taskLease())
+	case flagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
+		err = g.Accounts.Extend(ctx, c.held, unknownLease)
+	default:
+		_, err = g.Accounts.Settle(ctx, &limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
+		c.Cost = cost(used, flag)
+	}
+	if err != nil {
+		g.Logger.Error("settle", slog.String("id", c.ID), slog.String("error", err.Error()))
+	}
+}
+
+// How an amount came about: the flag of a cost in the log.
+const (
+	flagExact     = "exact"
+	flagEstimated = "estimated"
+	flagRefused   = "refused"  // the service refused the request
+	flagNotSent   = "not-sent" // not a byte left
+	flagTask      = "task"     // a task runs
+	flagUnknown   = "unknown"  // whether the service did the work is unknown
+)
+
+// outcome says what a request that was admitted cost.
+func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
+	read := &c.reading
+	failed := c.UpstreamStatus >= 400 || read.Failed && !read.Content
+	switch {
+	case !c.reached:
+		return limit.Amounts{}, flagNotSent
+	case c.claimed && !(read.Complete && read.Frames > 0 && !read.Failed):
+		return limit.Amounts{}, flagTask
+	case c.UpstreamStatus == 0, c.route.creates && c.UpstreamStatus >= 500:
+		return limit.Amounts{}, flagUnknown
+	case failed:
+		return g.cost(c), flagRefused
+	case c.route.creates && !c.claimed:
+		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
+	case c.route.endpoint == policy.EndpointOther:
+		return limit.Amounts{limit.Requests: 1}, flagExact
+	}
+	return g.measured(c)
+}
+
+// measured is the cost of an answer that was at least begun.
+func (g *Gateway) measured(c *call) (limit.Amounts, string) {
+	read := &c.reading
+	used := g.cost(c)
+	_, tokens := read.Usage.Tokens()
+	_, images := read.Images()
+	switch known := tokens || images; {
+	case known && read.Complete:
+		return used, flagExact
+	case !read.Complete && !known && read.Frames == 0:
+		return limit.Amounts{}, flagUnknown // cut before it said anything
+	case c.size[limit.Images] > 0 && !images && read.Complete:
+		return c.size, flagEstimated // an image that nobody counted
+	case c.size[limit.Images] > 0:
+		return used, flagEstimated
+	}
+	guess := limit.CostOf(policy.Kind(c.Kind), limit.Usage{Input: c.inputTokens, Output: max(int64(read.TextBytes)/4, 1)}, c.price)
+	for i := range used { // what was seen, or what the bytes amount to, but no more than was held
+		used[i] = max(used[i], min(guess[i], c.size[i]))
+	}
+	return used, flagEstimated
+}
+
+// cost is what the answer's usage amounts to; without usage it is the request alone.
+func (g *Gateway) cost(c *call) limit.Amounts {
+	usage := &c.reading.Usage
+	in, _ := usage.Get(telemetry.InputTokens)
+	out, _ := usage.Get(telemetry.OutputTokens)
+	total, _ := usage.Get(telemetry.TotalTokens)
+	images, _ := c.reading.Images()
+	return limit.CostOf(policy.Kind(c.Kind), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
+}
+
+// cost writes amounts as the Record has them.
+func cost(a limit.Amounts, flag string) telemetry.Cost {
+	return telemetry.Cost{Known: true, Requests: a[limit.Requests], Tokens: a[limit.Tokens], Images: a[limit.Images], Spend: a[limit.Spend], Flag: flag}
+}

@@ -1,0 +1,49 @@
+package gateway
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// slots counts each team's requests in flight. A request keeps its slot until its upstream call has ended, also where
+// the client has left: what upstream works on is what the limit is for.
+type slots struct{ teams sync.Map } // team id → *slot; grows with the teams file
+
+// slot counts one team's.
+type slot struct{ used atomic.Int64 }
+
+func (s *slots) of(team string) *slot {
+	if v, ok := s.teams.Load(team); ok {
+		return v.(*slot)
+	}
+	v, _ := s.teams.LoadOrStore(team, new(slot))
+	return v.(*slot)
+}
+
+// release gives the slot back. A request that has none has nil.
+func (s *slot) release() {
+	if s != nil {
+		s.used.Add(-1)
+	}
+}
+
+// takeSlot takes one of the team's places for requests in flight. This process has its share of them.
+func (g *Gateway) takeSlot(w *reply, c *call) error {
+	most := int64(c.team.Concurrent+g.Replicas-1) / int64(g.Replicas)
+	if most == 0 {
+		return nil
+	}
+	s := g.slots.of(c.team.ID)
+	if s.used.Add(1) <= most {
+		c.slot = s
+		return nil
+	}
+	if c.team.Shadow {
+		c.slot = s
+		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
+		return nil
+	}
+	s.release()
+	return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is all it may have here.", c.team.ID, most).retry(time.Second)
+}

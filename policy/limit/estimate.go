@@ -1,0 +1,101 @@
+package limit
+
+import (
+	"math/bits"
+
+	"sluice/policy"
+)
+
+// What the tokens of an answer are estimated at where the request does not bound them.
+const (
+	absentMaxTokens      = 2048
+	absentThinkingBudget = 8192
+)
+
+// million is what token prices are for.
+const million = 1_000_000
+
+// SizeOf returns what a request may cost. Images are exact, and so is the money for them. Tokens are an estimate, which
+// is never more than a quarter of the team's smallest token bucket or quota, so that no estimate is too large to pass;
+// what the answer uses beyond it becomes debt.
+func SizeOf(q *policy.Request, team *policy.Team, price policy.Price) Amounts {
+	a := Amounts{Requests: 1}
+	switch q.Kind {
+	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
+		a[Images] = int64(q.Images)
+		a[Spend] = times(a[Images], price.Image, 1)
+	case policy.KindText, policy.KindChat:
+		out := outputOf(q)
+		a[Tokens] = clamp(bounded(q.TextLength+out), team, policy.UnitTokens)
+		a[Spend] = bounded(times(q.TextLength, price.InputPerMillion, million) + times(out, price.OutputPerMillion, million))
+		if a[Spend] > 0 {
+			a[Spend] = clamp(a[Spend], team, policy.UnitSpend)
+		}
+	}
+	return a
+}
+
+// outputOf estimates the answer: n times the maximum, and the thinking, which the maximum does not bound.
+func outputOf(q *policy.Request) int64 {
+	most, thinking := int64(absentMaxTokens), int64(0)
+	if q.MaxTokens.Set {
+		most = q.MaxTokens.Value
+	}
+	if q.Thinking {
+		thinking = absentThinkingBudget
+		if q.ThinkingBudget.Set {
+			thinking = q.ThinkingBudget.Value
+		}
+	}
+	return bounded(times(int64(q.N), bounded(most), 1) + bounded(thinking))
+}
+
+// clamp brings an estimate to a quarter of the smallest bucket and quota of its unit, and to 1 at least.
+func clamp(n int64, team *policy.Team, unit policy.Unit) int64 {
+	for _, r := range team.Rates {
+		if r.Unit == unit {
+			n = min(n, r.Burst/4)
+		}
+	}
+	for _, q := range team.Quotas {
+		if q.Unit == unit {
+			n = min(n, q.Limit/4)
+		}
+	}
+	return max(n, 1)
+}
+
+// Usage is what an answer says that a request used.
+type Usage struct {
+	Input, Output, Total int64 // tokens; Total may be absent, which is 0
+	Images               int64
+}
+
+// CostOf returns what a request that was sent cost. Images are always charged where an answer counts some; the kinds
+// that make them are charged no tokens.
+func CostOf(kind policy.Kind, used Usage, price policy.Price) Amounts {
+	a := Amounts{Requests: 1, Images: bounded(used.Images)}
+	a[Spend] = times(a[Images], price.Image, 1)
+	if kind == policy.KindText || kind == policy.KindChat {
+		in := bounded(used.Input)
+		a[Tokens] = max(bounded(used.Total), bounded(in+bounded(used.Output)))
+		money := times(in, price.InputPerMillion, million) + times(a[Tokens]-min(in, a[Tokens]), price.OutputPerMillion, million)
+		a[Spend] = bounded(a[Spend] + bounded(money))
+	}
+	return a
+}
+
+// bounded is n within what can be counted exactly.
+func bounded(n int64) int64 { return min(max(n, 0), policy.MaxAmount) }
+
+// times is a × b ÷ c, rounded up, at most what can be counted exactly.
+func times(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(bounded(a)), uint64(bounded(b)))
+	lo, carry := bits.Add64(lo, uint64(c-1), 0)
+	hi += carry
+	if hi >= uint64(c) {
+		return policy.MaxAmount
+	}
+	n, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(n, policy.MaxAmount))
+}

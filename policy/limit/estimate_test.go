@@ -1,0 +1,79 @@
+package limit
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sluice/policy"
+)
+
+func TestSizeOf(t *testing.T) {
+	price := policy.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
+	tokens := func(n int64) policy.Maybe[int64] { return policy.Maybe[int64]{Value: n, Set: true} }
+	for _, tt := range []struct {
+		about string
+		q     policy.Request
+		lines []string
+		want  Amounts
+	}{
+		{"no maximum", policy.Request{Kind: policy.KindText, N: 1, TextLength: 100}, nil, Amounts{1, 2148, 0, 100*800 + 2048*2000}},
+		{"four answers", policy.Request{Kind: policy.KindChat, N: 4, TextLength: 10, MaxTokens: tokens(50)}, nil, Amounts{1, 210, 0, 10*800 + 200*2000}},
+		{"thinking, not bounded by the maximum", policy.Request{Kind: policy.KindText, N: 1, MaxTokens: tokens(8), Thinking: true}, nil, Amounts{1, 8200, 0, 8200 * 2000}},
+		{"a budget", policy.Request{Kind: policy.KindText, N: 1, MaxTokens: tokens(8), Thinking: true, ThinkingBudget: tokens(92)}, nil, Amounts{1, 100, 0, 100 * 2000}},
+		{"a quarter of the bucket", policy.Request{Kind: policy.KindText, N: 1}, []string{"rates: {tokens: {per: 1m, limit: 9000, burst: 400}}"}, Amounts{1, 100, 0, 2048 * 2000}},
+		{
+			"a quarter of each quota", policy.Request{Kind: policy.KindText, N: 1},
+			[]string{"quotas: {tokens: {day: 1000, month: 800}, spend: {day: 0.000004}}"}, Amounts{1, 200, 0, 1000},
+		},
+		{"never below 1", policy.Request{Kind: policy.KindText, N: 1}, []string{"quotas: {tokens: {day: 3}, spend: {day: 0}}"}, Amounts{1, 1, 0, 1}},
+		{"images are exact", policy.Request{Kind: policy.KindTask, N: 4, Images: 4}, []string{"quotas: {images: {day: 3}}"}, Amounts{1, 0, 4, 800_000_000}},
+		{"a forwarded path", policy.Request{Kind: policy.KindOther}, nil, Amounts{Requests: 1}},
+		{
+			"more than can be counted", policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil,
+			Amounts{1, policy.MaxAmount, 0, policy.MaxAmount},
+		},
+	} {
+		if got := SizeOf(&tt.q, team(t, tt.lines...), price); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
+		}
+	}
+}
+
+func TestCostOf(t *testing.T) {
+	price := policy.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
+	for _, tt := range []struct {
+		about string
+		kind  policy.Kind
+		used  Usage
+		want  Amounts
+	}{
+		{"the larger of total and sum", policy.KindText, Usage{Input: 10, Output: 20, Total: 35}, Amounts{1, 35, 0, 10*800 + 25*2000}},
+		{"a sum without total", policy.KindText, Usage{Input: 10, Output: 20}, Amounts{1, 30, 0, 10*800 + 20*2000}},
+		{"a total alone counts as output", policy.KindChat, Usage{Total: 7}, Amounts{1, 7, 0, 7 * 2000}},
+		{"images cost no tokens", policy.KindTask, Usage{Input: 5, Output: 5, Total: 10, Images: 3}, Amounts{1, 0, 3, 600_000_000}},
+		{"images of a text kind are charged too", policy.KindChat, Usage{Input: 10, Images: 1}, Amounts{1, 10, 1, 200_000_000 + 10*800}},
+		{"nothing negative", policy.KindText, Usage{Input: -5, Output: -1, Total: -9, Images: -2}, Amounts{Requests: 1}},
+	} {
+		if got := CostOf(tt.kind, tt.used, price); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
+		}
+	}
+}
+
+// Q15: money is exact, rounded up, and stops at the largest amount.
+func TestQ15Times(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(0, policy.MaxAmount)
+		a, b, c := n.Draw(t, "a"), n.Draw(t, "b"), rapid.SampledFrom([]int64{1, 7, million}).Draw(t, "c")
+		want := new(big.Int).Mul(big.NewInt(a), big.NewInt(b))
+		want.Add(want, big.NewInt(c-1)).Div(want, big.NewInt(c))
+		if most := big.NewInt(policy.MaxAmount); want.Cmp(most) > 0 {
+			want = most
+		}
+		if got := times(a, b, c); got != want.Int64() {
+			t.Fatalf("%d × %d ÷ %d is %d, want %s", a, b, c, got, want)
+		}
+	})
+}
