@@ -37,7 +37,7 @@ func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answ
 	conn.body = b
 	if !c.route.creates { // a creation is never cut short
 		// The client may leave while upstream is silent: the read that waits ends with the time for draining.
-		b.leave = context.AfterFunc(c.client, func() { _ = conn.SetReadDeadline(time.Now().Add(drainTime)) })
+		b.leave = context.AfterFunc(c.client, func() { _ = conn.SetReadDeadline(time.Now().Add(g.drainTime)) })
 	}
 	return b
 }
@@ -48,7 +48,7 @@ func (b *answerBody) arm() {
 	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
 	// Looked at after the deadline is set: a client that leaves in between is not overlooked.
 	if b.limit.IsZero() && b.gone() {
-		b.limit = time.Now().Add(drainTime)
+		b.limit = time.Now().Add(b.gateway.drainTime)
 	}
 	if !b.limit.IsZero() && deadline.After(b.limit) {
 		_ = b.conn.SetReadDeadline(b.limit)
@@ -121,7 +121,7 @@ func (b *answerBody) explain(err error) error {
 func (b *answerBody) Close() error {
 	if !b.ended {
 		if b.limit.IsZero() {
-			b.limit = time.Now().Add(drainTime)
+			b.limit = time.Now().Add(b.gateway.drainTime)
 		}
 		_, _ = io.CopyN(io.Discard, b, drainBytes)
 	}

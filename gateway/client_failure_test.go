@@ -235,3 +235,27 @@ func TestFC11ClientsClock(t *testing.T) {
 		t.Errorf("record of %v", record.Time)
 	}
 }
+
+// F-C3: a client that leaves while upstream is silent is drained for its own bound, not for that of silence; that is
+// no refusal, and what was seen is charged.
+func TestFC3GoneWhileUpstreamIsSilent(t *testing.T) {
+	frames := make(stream)
+	h := build(t, func(p *plan) { p.upstream = frames })
+	h.gateway.SetDrainTime(50 * time.Millisecond)
+	defer close(frames)
+	ctx, leave := context.WithCancel(context.Background())
+	resp, err := h.client.Do(h.request("POST", textPath, textBody, "X-Service-SSE", "enable").WithContext(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames <- 7
+	if _, err := bufio.NewReader(resp.Body).ReadString('7'); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	_ = resp.Body.Close()
+	r := h.records.await(t, 1)[0] // within 20 s; the bound of silence is 300 s
+	if r.Status != 499 || r.Refusal != "" || r.Cost.Tokens < 12 || r.Cost.Flag != "estimated" {
+		t.Errorf("status %d, refusal %q, charged %+v", r.Status, r.Refusal, r.Cost)
+	}
+}

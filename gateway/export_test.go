@@ -14,6 +14,9 @@ var (
 // SetSlowStart shortens the time before a slow body is refused.
 func (g *Gateway) SetSlowStart(d time.Duration) { g.slowStart = d }
 
+// SetDrainTime shortens the time for draining an answer whose client has left.
+func (g *Gateway) SetDrainTime(d time.Duration) { g.drainTime = d }
+
 // BodiesInMemory is what request bodies hold of the budget.
 func (g *Gateway) BodiesInMemory() int64 { return g.budget.used.Load() }
 

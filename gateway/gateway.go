@@ -21,7 +21,8 @@ type Gateway struct {
 	slots    slots
 	names    headerNames
 
-	slowStart time.Duration // see the constant; tests shorten it
+	slowStart time.Duration // see the constants; tests shorten them
+	drainTime time.Duration
 
 	teams       atomic.Pointer[policy.Teams]
 	upstreamKey atomic.Pointer[credential]
@@ -31,7 +32,7 @@ type Gateway struct {
 
 // New builds a Gateway. It starts nothing and connects to nothing.
 func New(config Config, deps Deps) *Gateway {
-	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget), slowStart: slowStart}
+	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget), slowStart: slowStart, drainTime: drainTime}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.upstream = newUpstream(g)

@@ -232,3 +232,39 @@ func TestResetForgetsEverything(t *testing.T) {
 		same(t, name+", read earlier", want, kept)
 	}
 }
+
+// A word is no number, and the log line stays JSON.
+func TestA121_WordsAreNoNumbers(t *testing.T) {
+	for _, word := range []string{"nan", "NaN", "inf", "-Infinity", "0x1p4", "1_0", "0x_1_0p0000000000000"} {
+		r := read("application/json", []byte(`{"usage":{"total_tokens":`+word+`,"x":`+word+`}}`))
+		if r.Usage.Known() || !r.Odd && !r.GaveUp {
+			t.Errorf("%s was read as %+v", word, r.Usage)
+		}
+	}
+}
+
+// An empty code says nothing, wherever it stands.
+func TestEmptyCodeHidesNoFailure(t *testing.T) {
+	for _, body := range []string{
+		`{"output":{"task_id":"t","task_status":"FAILED","code":"X","message":"m"},"code":"","message":""}`,
+		`{"code":"","message":"","output":{"task_id":"t","task_status":"FAILED","code":"X","message":"m"}}`,
+		`{"code":"X","message":"m","output":{"code":"","message":""}}`,
+	} {
+		if r := read("application/json", []byte(body)); !r.Failed || r.ErrorCode != "X" || r.ErrorMessage != "m" {
+			t.Errorf("%s: %+v", body, r)
+		}
+	}
+	if r := read("application/json", []byte(`{"code":"","message":"","output":{"text":"a"}}`)); r.Failed {
+		t.Errorf("an answer that is well: %+v", r)
+	}
+}
+
+// A task's status decides when its stream has told its end.
+func TestFinalStatusEndsAStream(t *testing.T) {
+	for status, want := range map[string]bool{"RUNNING": false, "SUCCEEDED": true, "FAILED": true, "CANCELED": true, "CANCELLED": true, "UNKNOWN": false} {
+		body := "data:{\"output\":{\"task_id\":\"t\",\"task_status\":\"RUNNING\"}}\n\ndata:{\"output\":{\"task_id\":\"t\",\"task_status\":\"" + status + "\"},\"usage\":{\"image_count\":2}}\n\n"
+		if r := read("text/event-stream", []byte(body)); r.Complete != want {
+			t.Errorf("%s: complete is %v", status, r.Complete)
+		}
+	}
+}
