@@ -17,6 +17,8 @@ type Accounts interface {
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	// Settle MUST charge a hold once, however often it is called, and report whether this call did.
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
+	// Look MUST tell how a team stands and change nothing.
+	Look(ctx context.Context, team *policy.Team) (limit.Report, error)
 	// Extend MUST keep an open hold open for that long from now.
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
 }

@@ -24,7 +24,7 @@ func (g *Gateway) authenticate(next handler) handler {
 			return g.unknownKey(presented)
 		}
 		c.team, c.Team, c.Key = team, team.ID, key.ID
-		if !team.MayUse(c.route.endpoint) {
+		if c.route.endpoint != "" && !team.MayUse(c.route.endpoint) {
 			return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, c.route.endpoint)
 		}
 		return next(w, r, c)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/limit"
 )
 
 // Gateway is the public listener's handler. Create it with [New]; it is safe for concurrent use.
@@ -19,6 +20,7 @@ type Gateway struct {
 	proxy    *httputil.ReverseProxy
 	budget   *budget
 	slots    slots
+	strikes  *limit.Strikes
 	names    headerNames
 
 	slowStart time.Duration // see the constants; tests shorten them
@@ -32,7 +34,7 @@ type Gateway struct {
 
 // New builds a Gateway. It starts nothing and connects to nothing.
 func New(config Config, deps Deps) *Gateway {
-	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget), slowStart: slowStart, drainTime: drainTime}
+	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget), slowStart: slowStart, drainTime: drainTime, strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now)}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.upstream = newUpstream(g)
@@ -48,6 +50,7 @@ func (g *Gateway) table() []route {
 	poll := chain(g.recall, g.authenticate)
 	cancel := chain(g.cancel, g.authenticate)
 	list := chain(g.list, g.authenticate)
+	usage := chain(g.usage, g.authenticate)
 
 	table := []route{
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
@@ -58,6 +61,7 @@ func (g *Gateway) table() []route {
 		{method: get, path: "tasks", endpoint: policy.EndpointTasks, run: list},
 		{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, run: poll},
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
+		{method: get, path: usagePath, run: usage},
 	}
 	for _, prefix := range g.ForwardPaths {
 		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})

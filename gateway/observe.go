@@ -61,6 +61,9 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.fence(w, r, c, p)
 	}
+	if c.Key != "" && broken(c.Refusal) {
+		g.strikes.Add(c.Key)
+	}
 	c.taken.release()
 	c.slot.release()
 	c.Duration = g.Now().Sub(c.start)
@@ -73,6 +76,15 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	if p != nil {
 		panic(p)
 	}
+}
+
+// broken reports whether a request was refused for what it is, and not for whose it is or when it came.
+func broken(refusal string) bool {
+	switch refusal {
+	case refuseLarge.name, refuseMedia.name, refuseSlow.name, refuseBody.name, refuseRules.name:
+		return true
+	}
+	return false
 }
 
 // fence answers for a fault of our own and returns what is left to panic with.

@@ -34,6 +34,7 @@ var (
 	refuseRules       = &reason{"inspect/rules", http.StatusBadRequest, "InvalidParameter"}
 	refuseMemory      = &reason{"throttle/memory", http.StatusServiceUnavailable, "ServiceUnavailable"}
 	refuseConcurrent  = &reason{"throttle/concurrent", http.StatusTooManyRequests, "Throttling.RateQuota"}
+	refuseBroken      = &reason{"throttle/broken", http.StatusTooManyRequests, "Throttling.RateQuota"}
 	refuseNever       = &reason{"admit/never", http.StatusBadRequest, "InvalidParameter"}
 	refuseRate        = &reason{"admit/rate", http.StatusTooManyRequests, "Throttling.RateQuota"}
 	refuseTasks       = &reason{"admit/open_tasks", http.StatusTooManyRequests, "Throttling.RateQuota"}
@@ -51,7 +52,7 @@ var (
 
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
-	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
+	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
 	refuseModel, refuseRules, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseTask, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 

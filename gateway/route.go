@@ -18,12 +18,12 @@ const (
 
 // route is one row of the public surface.
 type route struct {
-	method   string // "" is any method that may carry a request to a forwarded path
-	path     string // relative to the version prefix; {id} stands for a task id
-	prefix   bool   // path is a prefix that ends at a segment's border
-	creates  bool   // a success is a task, which is claimed before the answer leaves
-	older    bool   // one of the older families of image tasks
-	endpoint policy.Endpoint
+	method   string          // "" is any method that may carry a request to a forwarded path
+	path     string          // relative to the version prefix; {id} stands for a task id
+	prefix   bool            // path is a prefix that ends at a segment's border
+	creates  bool            // a success is a task, which is claimed before the answer leaves
+	older    bool            // one of the older families of image tasks
+	endpoint policy.Endpoint // empty: every team may
 	run      handler
 
 	target *url.URL // the address at upstream, where the path is fixed
@@ -76,6 +76,9 @@ func (rs *routes) find(method string, u *url.URL) (match, error) {
 }
 
 func (rs *routes) lookup(path string) (match, bool) {
+	if path == usagePath {
+		return match{route: rs.exact[usagePath]}, true
+	}
 	relative, ok := strings.CutPrefix(path, versionPrefix)
 	if !ok {
 		return match{}, false

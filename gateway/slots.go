@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/policy"
 )
 
 // slots counts each team's requests in flight. A request keeps its slot until its upstream call has ended, also where
@@ -28,9 +30,14 @@ func (s *slot) release() {
 	}
 }
 
+// places is this process's share of the requests that a team may have in flight; 0 is any number.
+func (g *Gateway) places(team *policy.Team) int64 {
+	return int64(team.Concurrent+g.Replicas-1) / int64(g.Replicas)
+}
+
 // takeSlot takes one of the team's places for requests in flight. This process has its share of them.
 func (g *Gateway) takeSlot(w *reply, c *call) error {
-	most := int64(c.team.Concurrent+g.Replicas-1) / int64(g.Replicas)
+	most := g.places(c.team)
 	if most == 0 {
 		return nil
 	}

@@ -5,9 +5,18 @@ import (
 	"time"
 )
 
+// A key may send so many broken requests a second, and so many at once, before its requests are not read any more.
+const (
+	brokenRate  = 50
+	brokenBurst = 200
+)
+
 // throttle refuses what cannot be served now before its body is read.
 func (g *Gateway) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
+		if wait := g.strikes.Out(c.Key); wait > 0 {
+			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, shown(wait)).retry(wait)
+		}
 		if err := g.takeSlot(w, c); err != nil {
 			return err
 		}

@@ -78,3 +78,13 @@ func unitNamed(word string) int {
 	}
 	return -1
 }
+
+// Look reports how a team stands, and takes nothing.
+func (r *Redis) Look(ctx context.Context, team *policy.Team) (Report, error) {
+	t := termsOf(team)
+	s, err := r.ask(ctx, &Hold{Team: team}, &t)
+	if err != nil {
+		return Report{}, err
+	}
+	return s.report(&t), nil
+}

@@ -1,0 +1,56 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A team sees how it stands to every limit, and what is under way.
+func TestUsage(t *testing.T) {
+	h := build(t, limited("models: [\"llm-*\", \"gen2.6-*\"]", "rates: {requests: {per: 1m, limit: 60, burst: 20}}",
+		"quotas: {images: {day: 8}, requests: {month: 100}}", "concurrent: 4", "open_tasks: 3"))
+	task := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
+	got := h.ask("GET", "/sluice/v1/usage", "")
+	id := got.header.Get("Sluice-Request-Id")
+	if got.status != 200 || !strings.HasPrefix(got.body, `{"request_id":"`+id+`","team":"search","models":["llm-*","gen2.6-*"],"endpoints":["*"],"limits":[{"unit":"requests","period":"1m","limit":60,"used":1,"held":0,"left":19,"reset":"`) {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	for _, want := range []string{
+		`{"unit":"requests","period":"month","limit":100,"used":0,"held":1,"left":99,"reset":"`,
+		`{"unit":"images","period":"day","limit":8,"used":0,"held":1,"left":7,"reset":"`,
+		`"concurrent":{"limit":4,"used":0}`, `"open_tasks":{"limit":3,"used":1,"tasks":[{"task_id":"` + task + `","model":"gen2.6-image","status":"PENDING"}]}}`,
+	} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("%s is missing in %s", want, got.body)
+		}
+	}
+	if !json.Valid([]byte(got.body)) {
+		t.Errorf("no JSON: %s", got.body)
+	}
+	if r := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(r.body, `"limits":[],"concurrent":{"limit":0,"used":0},"open_tasks":{"limit":0,"used":0,"tasks":[]}`) {
+		t.Errorf("a team without limits: %s", r.body)
+	}
+	h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer nobody").wants(t, 401, "authenticate/key", "InvalidApiKey")
+	h.ask("POST", "/sluice/v1/usage", "{}").wants(t, 405, "route/method", "InvalidParameter")
+	h.ask("GET", "/sluice/v1/other", "").wants(t, 404, "route/path", "NotFound")
+}
+
+// A key that sends broken requests without end is told to wait, and its team's other keys and well-formed requests of
+// other teams are not.
+func TestBroken(t *testing.T) {
+	h := build(t)
+	refused := 0
+	for range 260 {
+		if got := h.ask("POST", textPath, "{"); got.status == 429 {
+			got.wants(t, 429, "throttle/broken", "Throttling.RateQuota")
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("260 broken requests at once, and none was too many")
+	}
+	if got := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); got.status != 200 {
+		t.Errorf("another team: %d %s", got.status, got.body)
+	}
+}

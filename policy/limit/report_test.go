@@ -1,0 +1,66 @@
+package limit
+
+import (
+	"testing"
+	"time"
+
+	"sluice/policy"
+)
+
+func TestLook(t *testing.T) {
+	forms(t, func(f *form) {
+		team := team(f, "rates: {tokens: {per: 1m, limit: 600, burst: 100}}", "quotas: {spend: {month: 2.50}}", "open_tasks: 3")
+		h := hold("a", team, Amounts{Tokens: 30, Spend: 500_000_000})
+		h.Task = true
+		f.ask(h)
+		look := func() Report {
+			var r Report
+			var err error
+			if f.memory != nil {
+				r, err = f.memory.Look(f.Context(), team)
+			} else {
+				r, err = f.redis.Look(f.Context(), team)
+			}
+			if err != nil {
+				f.Fatal(err)
+			}
+			return r
+		}
+		first, again := look(), look()
+		if first.Tasks != 1 || len(first.Limits) != 2 || len(again.Limits) != 2 || first.Limits[0] != again.Limits[0] {
+			f.Fatalf("%+v, then %+v", first, again)
+		}
+		if got, want := first.Limits[0], (Standing{Unit: policy.UnitTokens, Per: "1m", Limit: 600, Window: time.Minute, Used: 30, Left: 70, Reset: 3 * time.Second}); got != want {
+			f.Errorf("the rate: %+v, want %+v", got, want)
+		}
+		if got := first.Limits[1]; got.Held != 500_000_000 || got.Used != 0 || got.Left != 2_000_000_000 || !first.At.Add(got.Reset).Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
+			f.Errorf("the quota: %+v", got)
+		}
+	})
+}
+
+// F-X2: a clock that goes back makes no units out of the difference.
+func TestFX2StrikesAndClock(t *testing.T) {
+	c := newClock()
+	s := NewStrikes(50, 200, c.now)
+	for range 200 {
+		if s.Out("key") != 0 {
+			t.Fatal("out within the burst")
+		}
+		s.Add("key")
+	}
+	if wait := s.Out("key"); wait != 20*time.Millisecond {
+		t.Errorf("out for %v", wait)
+	}
+	if s.Out("other") != 0 {
+		t.Error("another key is out too")
+	}
+	for range 100 {
+		c.move(-time.Hour)
+		s.Out("key")
+		c.move(time.Hour)
+	}
+	if wait := s.Out("key"); wait != 20*time.Millisecond {
+		t.Errorf("with a clock that goes back, out for %v", wait)
+	}
+}

@@ -1,0 +1,56 @@
+package limit
+
+import (
+	"sync"
+	"time"
+
+	"sluice/policy"
+)
+
+// Strikes slows down keys that send broken requests, which cost a team nothing and this process a reading. It is in
+// memory only: each process defends itself.
+type Strikes struct {
+	rate policy.Rate
+	now  func() time.Time
+	mu   sync.Mutex
+	keys map[string]*bucket // grows with the teams file
+	last time.Time
+}
+
+// NewStrikes lets each key have as many broken requests a second, and a burst of them.
+func NewStrikes(perSecond, burst int64, now func() time.Time) *Strikes {
+	return &Strikes{
+		rate: policy.Rate{Unit: policy.UnitRequests, Per: time.Second, Limit: perSecond, Burst: burst},
+		now:  now, keys: make(map[string]*bucket),
+	}
+}
+
+// Add counts a broken request of a key.
+func (s *Strikes) Add(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.keys[key]
+	if b == nil {
+		b = newBucket(s.rate)
+		s.keys[key] = b
+	}
+	b.take(1, s.time())
+}
+
+// Out returns how long a key has to wait before another request of it is read, 0 when it need not.
+func (s *Strikes) Out(key string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.keys[key]
+	if b == nil {
+		return 0
+	}
+	return b.wait(1, s.time())
+}
+
+func (s *Strikes) time() time.Time {
+	if t := s.now(); t.After(s.last) {
+		s.last = t
+	}
+	return s.last
+}
