@@ -40,7 +40,9 @@ func (g *Gateway) admit(next handler) handler {
 		}
 		limitHeaders(w.Header(), &verdict)
 		if verdict.Held == nil {
-			return refuseLimit(&verdict, hold).keepHeaders()
+			refused := refuseLimit(&verdict, hold).keepHeaders()
+			g.memos.remember(&verdict, refused, c, w.Header(), g.Now())
+			return refused
 		}
 		if verdict.Reason != limit.ReasonNone {
 			w.Header().Set("Sluice-Shadow", "admit/"+string(verdict.Reason))

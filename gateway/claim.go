@@ -65,6 +65,7 @@ func (g *Gateway) settleTask(ctx context.Context, c *call, claim *cache.Claim, b
 	if _, err := g.Accounts.Settle(context.WithoutCancel(ctx), charge); err != nil {
 		g.Logger.Error("settle", slog.String("task", claim.Task), slog.String("error", err.Error()))
 	}
+	g.memos.forget(claim.Team)
 }
 
 // watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the

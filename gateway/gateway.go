@@ -21,6 +21,7 @@ type Gateway struct {
 	budget   *budget
 	slots    slots
 	strikes  *limit.Strikes
+	memos    memos
 	names    headerNames
 
 	slowStart time.Duration // see the constants; tests shorten them
@@ -84,7 +85,10 @@ func chain(last handler, stages ...stage) handler {
 }
 
 // SetTeams replaces the teams for every request that has not been authenticated yet.
-func (g *Gateway) SetTeams(teams *policy.Teams) { g.teams.Store(teams) }
+func (g *Gateway) SetTeams(teams *policy.Teams) {
+	g.teams.Store(teams)
+	g.memos.forgetAll()
+}
 
 // SetUpstreamKey replaces the service's key for every request that has not been sent yet.
 func (g *Gateway) SetUpstreamKey(key Secret) { g.upstreamKey.Store(newCredential(key, g.UpstreamURL)) }

@@ -73,8 +73,9 @@ type plan struct {
 	address  string       // of an upstream that the test runs itself: its URL
 	now      func() time.Time
 	claims   *cache.Claims
-	teams    string   // more lines for the teams file
-	limits   []string // more lines for team search
+	accounts gateway.Accounts // nil: in memory
+	teams    string           // more lines for the teams file
+	limits   []string         // more lines for team search
 	wrap     func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration
@@ -97,8 +98,11 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	if p.claims == nil {
 		p.claims = cache.NewClaims(p.config.TaskTTL, p.now)
 	}
+	if p.accounts == nil {
+		p.accounts = limit.NewMemory(p.now)
+	}
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Accounts: limit.NewMemory(p.now),
+		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Accounts: p.accounts,
 		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

@@ -23,6 +23,7 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 	default:
 		_, err = g.Accounts.Settle(ctx, &limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
+		g.memos.forget(c.Team)
 	}
 	if err != nil {
 		g.Logger.Error("settle", slog.String("id", c.ID), slog.String("error", err.Error()))

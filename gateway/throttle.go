@@ -17,6 +17,9 @@ func (g *Gateway) throttle(next handler) handler {
 		if wait := g.strikes.Out(c.Key); wait > 0 {
 			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, shown(wait)).retry(wait)
 		}
+		if r := g.memos.recall(c, c.start); r != nil && !c.team.Shadow {
+			return r.again(w, c.start)
+		}
 		if err := g.takeSlot(w, c); err != nil {
 			return err
 		}

@@ -1,0 +1,93 @@
+package gateway_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/gateway"
+	"sluice/gateway/simulator"
+	"sluice/policy/limit"
+)
+
+// counted counts how often the accounts are asked.
+type counted struct {
+	gateway.Accounts
+	asked atomic.Int64
+}
+
+func (c *counted) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	c.asked.Add(1)
+	return c.Accounts.Admit(ctx, h)
+}
+
+// stopped is a house whose clock stands still, with its accounts counted.
+func stopped(t *testing.T, lines ...string) (*house, *counted) {
+	at := time.Now()
+	accounts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
+	return build(t, limited(lines...), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, accounts }), accounts
+}
+
+// A131: a team that keeps knocking while it is refused costs no look at its accounts and empties no bucket.
+func TestA131Knocking(t *testing.T) {
+	h, accounts := stopped(t, "rates: {requests: {per: 1h, limit: 1}}")
+	h.ask("POST", textPath, textBody)
+	h.records.await(t, 1)
+	for n := range 50 {
+		refused := h.ask("POST", []string{textPath, multimodalPath}[n%2], textBody)
+		refused.wants(t, 429, "admit/rate", "Throttling.RateQuota")
+		if got := refused.header.Get("Ratelimit"); got != `"requests";r=0;t=3600` || len(refused.header.Get("Retry-After")) != 4 {
+			t.Fatalf("RateLimit %s, Retry-After %s", got, refused.header.Get("Retry-After"))
+		}
+	}
+	if n := accounts.asked.Load(); n != 2 {
+		t.Errorf("the accounts were asked %d times, want 2: for the one that passed and the first that was refused", n)
+	}
+	if n := h.sim.Count(simulator.EndpointText); n != 1 {
+		t.Errorf("%d requests reached the service", n)
+	}
+}
+
+// What a limit of images refuses, a text may still do; and a settlement that makes room is seen at once.
+func TestMemoKnowsRoutes(t *testing.T) {
+	h, accounts := stopped(t, "open_tasks: 1")
+	async := []string{"X-Service-Async", "enable"}
+	task := h.ask("POST", imagePath, imageBody, async...).member(t, "output", "task_id")
+	for range 3 {
+		h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
+	}
+	if n := accounts.asked.Load(); n != 2 {
+		t.Errorf("asked %d times, want 2", n)
+	}
+	if got := h.ask("POST", textPath, textBody); got.status != 200 {
+		t.Errorf("a text: %d %s", got.status, got.body)
+	}
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
+	for range 5 {
+		h.ask("GET", tasksPath+"/"+task, "")
+	}
+	if got := h.ask("POST", imagePath, imageBody, async...); got.status != 200 {
+		t.Errorf("the task has ended, and the next is refused: %s", got.body)
+	}
+}
+
+// What asks for less may fit: nothing is remembered.
+func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
+	h, accounts := stopped(t, "quotas: {images: {day: 5}}")
+	async := []string{"X-Service-Async", "enable"}
+	four := strings.Replace(imageBody, `"n":1`, `"n":4`, 1)
+	h.ask("POST", imagePath, four, async...)
+	h.ask("POST", imagePath, four, async...).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+	if got := h.ask("POST", imagePath, imageBody, async...); got.status != 200 {
+		t.Errorf("one image fits: %s", got.body)
+	}
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+	before := accounts.asked.Load()
+	h.gateway.SetTeams(parse(t, h.teamsDoc))
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+	if accounts.asked.Load() != before+1 {
+		t.Error("a reload left a refusal remembered")
+	}
+}
