@@ -140,7 +140,10 @@ func bareProxy() http.Handler {
 }
 
 func benchGateway() http.Handler {
-	teams, err := policy.ParseTeams([]byte(fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))))
+	teams, err := policy.ParseTeams([]byte(fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n"+
+		"    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n"+
+		"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n"+
+		"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n", sha(benchKey))))
 	if err != nil {
 		panic(err)
 	}

@@ -1,10 +1,6 @@
 package limit
 
-import (
-	"time"
-
-	"sluice/policy"
-)
+import "time"
 
 // decide judges a hold against all limits at once. Where several stand in its way, the one that does so longest is
 // named: a client that waits for it passes. admit.lua is its twin.
@@ -20,7 +16,7 @@ func (s *state) decide(t *terms, h *Hold, waits [rateCount]time.Duration) {
 		if limit == none || n == 0 || s.used[q]+s.held[q]+n <= limit {
 			continue
 		}
-		wait := periodEnd(s.at, policy.Periods[q%2]).Sub(s.at)
+		wait := s.date.end[q%2].Sub(s.at)
 		if s.used[q]+n <= limit {
 			wait = holdsWait
 		}

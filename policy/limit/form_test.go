@@ -175,8 +175,8 @@ func (f *form) tryAdmit(h Hold) (state, error) {
 }
 
 func (f *form) held(h Hold) *Held {
-	day, month := periodsOf(f.clock.now())
-	return &Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task}
+	date := calendarOf(f.clock.now())
+	return &Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.day, Month: date.month, Task: h.Task}
 }
 
 func (f *form) settle(h *Held, team *policy.Team, used Amounts, estimated bool) bool {

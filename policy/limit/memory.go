@@ -31,6 +31,7 @@ func NewMemory(now func() time.Time) *Memory {
 type account struct {
 	mu      sync.Mutex
 	last    time.Time
+	date    calendar
 	buckets [rateCount]*bucket
 	used    map[int]Amounts // by day (yyyymmdd) and by month (yyyymm)
 	held    map[int]Amounts
@@ -94,14 +95,12 @@ func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
 
 // read describes the account, and brings its buckets to the rates of the day.
 func (a *account) read(t *terms, now time.Time) state {
-	s := state{at: now, fault: limitNone, tasks: a.tasks}
-	day, month := periodsOf(now)
-	for q := range quotaCount {
-		period := day
-		if q%2 == 1 {
-			period = month
+	s := state{at: now, date: a.date.at(now), fault: limitNone, tasks: a.tasks}
+	for p, period := range [2]int{s.date.day, s.date.month} {
+		used, held := a.used[period], a.held[period]
+		for unit := range used {
+			s.used[2*unit+p], s.held[2*unit+p] = used[unit], held[unit]
 		}
-		s.used[q], s.held[q] = a.used[period][q/2], a.held[period][q/2]
 	}
 	for i, r := range t.rates {
 		if r.Limit == 0 {
@@ -127,7 +126,7 @@ func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time
 }
 
 func (a *account) hold(h *Hold, t *terms, s *state) {
-	day, month := periodsOf(s.at)
+	day, month := s.date.day, s.date.month
 	held := &heldIn{
 		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task},
 		rates: s.outcome == admitted, due: s.at.Add(h.Lease),

@@ -127,7 +127,7 @@ func (m *model) admit(h *Hold, t *terms, at time.Time) outcome {
 	if m.holds[h.ID] != nil {
 		return admitted
 	}
-	day, month := periodsOf(at)
+	date := calendarOf(at)
 	fits := true
 	for i, r := range t.rates {
 		if r.Limit > 0 && h.Amounts[i] > 0 && max(m.tat[i], now)+refill(h.Amounts[i], r)-full(r) > now {
@@ -135,7 +135,7 @@ func (m *model) admit(h *Hold, t *terms, at time.Time) outcome {
 		}
 	}
 	for q, limit := range t.quotas {
-		name := fmt.Sprintf("%d:%s", []int{day, month}[q%2], policy.Units[q/2])
+		name := fmt.Sprintf("%d:%s", date.period(q), policy.Units[q/2])
 		if n := h.Amounts[q/2]; limit != none && n > 0 && m.used[name]+m.held[name]+n > limit {
 			fits = false
 		}
@@ -147,7 +147,7 @@ func (m *model) admit(h *Hold, t *terms, at time.Time) outcome {
 		return refused
 	}
 	held := &modelHold{
-		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task},
+		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.day, Month: date.month, Task: h.Task},
 		state: "held", rates: fits, due: now + h.Lease.Microseconds(),
 	}
 	m.holds[h.ID] = held
@@ -315,9 +315,9 @@ func (f *form) compare(m *model, team *policy.Team) error {
 		f.look(team) // an admission sweeps no more than a batch
 	}
 	s := f.look(team)
-	day, month := periodsOf(now)
+	date := calendarOf(now)
 	for q := range quotaCount {
-		name := fmt.Sprintf("%d:%s", []int{day, month}[q%2], policy.Units[q/2])
+		name := fmt.Sprintf("%d:%s", date.period(q), policy.Units[q/2])
 		if s.used[q] != m.used[name] || s.held[q] != m.held[name] {
 			return fmt.Errorf("%s: used %d held %d, the model says %d and %d", name, s.used[q], s.held[q], m.used[name], m.held[name])
 		}

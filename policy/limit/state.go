@@ -7,6 +7,7 @@ type state struct {
 	outcome outcome
 	epoch   string    // of the accounts that decided; empty in memory
 	at      time.Time // by the store's clock
+	date    calendar  // of at
 	fault   int       // the limit that refuses, or would in shadow mode; limitNone: none
 	wait    time.Duration
 	tasks   int64             // open tasks, this one counted

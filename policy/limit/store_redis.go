@@ -120,6 +120,7 @@ func readState(reply []any, id string) (s state, err error) {
 	}
 	s.epoch = in.text()
 	s.at = time.UnixMicro(in.number()).UTC()
+	s.date = calendarOf(s.at)
 	if s.outcome == lost {
 		return s, in.err
 	}
@@ -214,14 +215,9 @@ func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 // restore puts back what a team is known to have used where the state knows less, and returns the epoch of the accounts.
 func (r *Redis) restore(ctx context.Context, team, fresh string, known *state) (string, error) {
 	args := []any{team, fresh}
-	day, month := periodsOf(known.at)
 	for q, used := range known.used {
-		period := day
-		if q%2 == 1 {
-			period = month
-		}
 		if used > 0 {
-			args = append(args, fmt.Sprintf("%d:%s:used", period, policy.Units[q/2]), used)
+			args = append(args, fmt.Sprintf("%d:%s:used", known.date.period(q), policy.Units[q/2]), used)
 		}
 	}
 	return restoreScript.Run(ctx, r.client, []string{r.keysOf(team).quota}, args...).Text()

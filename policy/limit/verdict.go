@@ -65,8 +65,8 @@ func (s *state) standing(t *terms, number int) (Standing, bool) {
 	unit, period := policy.Units[q/2], policy.Periods[q%2]
 	limit := t.quotas[q]
 	return Standing{
-		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: periodLength(s.at, period),
-		Used: s.used[q], Held: s.held[q], Left: max(limit-s.used[q]-s.held[q], 0), Reset: periodEnd(s.at, period).Sub(s.at),
+		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: s.date.length[q%2],
+		Used: s.used[q], Held: s.held[q], Left: max(limit-s.used[q]-s.held[q], 0), Reset: s.date.end[q%2].Sub(s.at),
 	}, limit != none
 }
 
@@ -85,8 +85,10 @@ func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 		v.blame(s, t, h)
 	}
 	if s.outcome != refused {
-		day, month := periodsOf(s.at)
-		v.Held = &Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task}
+		v.Held = &Held{
+			ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts,
+			Day: s.date.day, Month: s.date.month, Task: h.Task,
+		}
 	}
 	return v
 }
