@@ -29,21 +29,23 @@ type answerBody struct {
 	limit    time.Time // the end of draining; zero before it began
 
 	meter *telemetry.Meter // reads along; nil where no usage is looked for
-	leave func() bool      // stops waiting for the client to leave
+	leave func() bool      // stops waiting for the client to leave; nil before it began
 }
 
 func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answerBody {
-	b := &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: g, reusable: !answer.Close, leave: func() bool { return true }}
+	b := &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: g, reusable: !answer.Close}
 	conn.body = b
-	if !c.route.creates { // a creation is never cut short
-		// The client may leave while upstream is silent: the read that waits ends with the time for draining.
-		b.leave = context.AfterFunc(c.client, func() { _ = conn.SetReadDeadline(time.Now().Add(g.drainTime)) })
-	}
 	return b
 }
 
 // arm bounds the silence before the next bytes of the connection, and, once the client has left, the time for draining.
 func (b *answerBody) arm() {
+	if b.leave == nil && !b.call.route.creates { // a creation is never cut short
+		// The client may leave while upstream is silent: the read that waits ends with the time for draining. An answer
+		// that came together with its header never gets here.
+		conn, bound := b.conn, b.gateway.drainTime
+		b.leave = context.AfterFunc(b.call.client, func() { _ = conn.SetReadDeadline(time.Now().Add(bound)) })
+	}
 	deadline := time.Now().Add(b.gateway.IdleTimeout)
 	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
 	// Looked at after the deadline is set: a client that leaves in between is not overlooked.
@@ -135,7 +137,7 @@ func (b *answerBody) abandon() {
 		return
 	}
 	b.closed, b.ended = true, true
-	if !b.leave() {
+	if b.leave != nil && !b.leave() {
 		b.reusable = false // a deadline may still be set on it
 	}
 	b.conn.body = nil
