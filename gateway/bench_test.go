@@ -34,6 +34,7 @@ import (
 const (
 	benchRole     = "BENCH_ROLE"
 	benchUpstream = "BENCH_UPSTREAM"
+	benchLimits   = "BENCH_LIMITS"  // anything: the team has rates and quotas
 	benchProfile  = "BENCH_PROFILE" // CPU profiles go to this path with .bare and .gateway behind it
 	benchKey      = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
@@ -140,10 +141,13 @@ func bareProxy() http.Handler {
 }
 
 func benchGateway() http.Handler {
-	teams, err := policy.ParseTeams([]byte(fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n"+
-		"    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n"+
-		"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n"+
-		"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n", sha(benchKey))))
+	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))
+	if os.Getenv(benchLimits) != "" {
+		doc += "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n" +
+			"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n" +
+			"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n"
+	}
+	teams, err := policy.ParseTeams([]byte(doc))
 	if err != nil {
 		panic(err)
 	}

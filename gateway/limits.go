@@ -12,11 +12,11 @@ import (
 // window, what is left after this hold, and the seconds until it is full or resets. It is the one place that knows the
 // syntax, which is a draft's.
 func limitHeaders(h http.Header, v *limit.Verdict) {
-	if v.Count == 0 {
+	if len(v.Limits) == 0 {
 		return
 	}
 	terms, left := make([]byte, 0, 96), make([]byte, 0, 96)
-	for i := range v.Limits[:v.Count] {
+	for i := range v.Limits {
 		s := &v.Limits[i]
 		if i > 0 {
 			terms, left = append(terms, ", "...), append(left, ", "...)

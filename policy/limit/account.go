@@ -98,5 +98,5 @@ func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
 // refuseAccount turns an admission into a refusal by the account.
 func (v *Verdict) refuseAccount(rate policy.Rate, wait time.Duration, h *Hold) Verdict {
 	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
-	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: v.Limits, Count: v.Count}
+	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: v.Limits}
 }

@@ -17,12 +17,14 @@ type Report struct {
 func (s *state) report(t *terms) Report {
 	r := Report{At: s.at, Tasks: s.tasks}
 	for number := range rateCount + quotaCount {
-		if standing, ok := s.standing(t, number); ok {
-			if number < limitQuotas {
-				standing.Used = max(t.rates[number].Burst-s.rates[number].left, 0)
-			}
-			r.Limits = append(r.Limits, standing)
+		if !t.has(number) {
+			continue
 		}
+		standing := s.standing(t, number)
+		if number < limitQuotas {
+			standing.Used = max(t.rates[number].Burst-s.rates[number].left, 0)
+		}
+		r.Limits = append(r.Limits, standing)
 	}
 	return r
 }

@@ -53,6 +53,14 @@ func termsOf(t *policy.Team) (l terms) {
 	return l
 }
 
+// has reports whether a numbered rate or quota is set.
+func (l *terms) has(number int) bool {
+	if number < limitQuotas {
+		return l.rates[number].Limit > 0
+	}
+	return l.quotas[number-limitQuotas] != none
+}
+
 func unitIndex(u policy.Unit) int {
 	switch u {
 	case policy.UnitRequests:

@@ -27,8 +27,7 @@ type Verdict struct {
 	Fault  Standing      // the limit behind the reason; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
 	Asked  int64         // what the request asked of that limit
-	Limits [rateCount + quotaCount]Standing
-	Count  int // of Limits: every limit that the request is charged in
+	Limits []Standing    // every limit that the request is charged in; nil: none
 }
 
 // Standing is how a team stands to one limit.
@@ -52,14 +51,14 @@ func (s *Standing) Name() string {
 	return string(s.Unit) + "-" + string(s.Period)
 }
 
-// standing describes one limit by number. It is false where the limit is not set.
-func (s *state) standing(t *terms, number int) (Standing, bool) {
+// standing describes one limit by number, which has to be set.
+func (s *state) standing(t *terms, number int) Standing {
 	if number < limitQuotas {
 		r := t.rates[number]
 		f := s.rates[number]
 		return Standing{
 			Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.left, 0), Reset: f.full,
-		}, r.Limit > 0
+		}
 	}
 	q := number - limitQuotas
 	unit, period := policy.Units[q/2], policy.Periods[q%2]
@@ -67,19 +66,19 @@ func (s *state) standing(t *terms, number int) (Standing, bool) {
 	return Standing{
 		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: s.date.length[q%2],
 		Used: s.used[q], Held: s.held[q], Left: max(limit-s.used[q]-s.held[q], 0), Reset: s.date.end[q%2].Sub(s.at),
-	}, limit != none
+	}
 }
 
 // verdict says what a decision means for a request.
 func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 	for number := range rateCount + quotaCount {
-		if h.Amounts[unitOf(number)] == 0 {
+		if h.Amounts[unitOf(number)] == 0 || !t.has(number) {
 			continue
 		}
-		if standing, ok := s.standing(t, number); ok {
-			v.Limits[v.Count] = standing
-			v.Count++
+		if v.Limits == nil {
+			v.Limits = make([]Standing, 0, 4)
 		}
+		v.Limits = append(v.Limits, s.standing(t, number))
 	}
 	if s.fault != limitNone {
 		v.blame(s, t, h)
@@ -105,9 +104,9 @@ func (v *Verdict) blame(s *state, t *terms, h *Hold) {
 	default:
 		v.Reason = ReasonQuota
 	}
-	v.Fault, _ = s.standing(t, s.fault)
+	v.Fault = s.standing(t, s.fault)
 	v.Asked = h.Amounts[unitOf(s.fault)]
-	for i := range v.Limits[:v.Count] {
+	for i := range v.Limits {
 		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period {
 			l.Reset = v.Wait
 		}
