@@ -17,14 +17,22 @@ type Accounts interface {
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	// Settle MUST charge a hold once, however often it is called, and report whether this call did.
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
+	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue. What cannot be
+	// charged yet MUST be kept until it can.
+	SettleLater(c *limit.Charge)
 	// Look MUST tell how a team stands and change nothing.
 	Look(ctx context.Context, team *policy.Team) (limit.Report, error)
 	// Extend MUST keep an open hold open for that long from now.
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
+	// Tend MUST do what is due and no request waits for. One goroutine calls it. Its error is news for the operator.
+	Tend(ctx context.Context) error
 }
 
 // unknownLease is how long the hold of a request whose outcome is unknown stands before it is charged as estimated.
 const unknownLease = time.Hour
+
+// lease is how long a request's hold stands by itself. Nothing is silent for longer; what runs on is extended.
+func (g *Gateway) lease() time.Duration { return g.HeaderTimeout + g.IdleTimeout + time.Minute }
 
 // admit holds what the request may cost, before anything is sent, and settles it when the answer has ended, however it
 // ended.
@@ -32,7 +40,7 @@ func (g *Gateway) admit(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
 		hold := &limit.Hold{
 			ID: c.ID, Team: c.team, Account: limit.AccountFor(c.teams.Account, c.Model), Model: c.Model, Endpoint: c.route.endpoint,
-			Amounts: c.size, Task: c.route.creates, Lease: g.HeaderTimeout + g.IdleTimeout + time.Minute,
+			Amounts: c.size, Task: c.route.creates, Lease: g.lease(),
 		}
 		verdict, err := g.Accounts.Admit(r.Context(), hold)
 		if err != nil {

@@ -27,6 +27,7 @@ type answerBody struct {
 	whole    bool      // EOF was read
 	closed   bool      // the connection is not ours any more
 	limit    time.Time // the end of draining; zero before it began
+	extended time.Time // when the hold was last given a lease, or the first read
 
 	meter *telemetry.Meter // reads along; nil where no usage is looked for
 	leave func() bool      // stops waiting for the client to leave; nil before it began
@@ -46,7 +47,9 @@ func (b *answerBody) arm() {
 		conn, bound := b.conn, b.gateway.drainTime
 		b.leave = context.AfterFunc(b.call.client, func() { _ = conn.SetReadDeadline(time.Now().Add(bound)) })
 	}
-	deadline := time.Now().Add(b.gateway.IdleTimeout)
+	now := time.Now()
+	b.keep(now)
+	deadline := now.Add(b.gateway.IdleTimeout)
 	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
 	// Looked at after the deadline is set: a client that leaves in between is not overlooked.
 	if b.limit.IsZero() && b.gone() {
@@ -54,6 +57,18 @@ func (b *answerBody) arm() {
 	}
 	if !b.limit.IsZero() && deadline.After(b.limit) {
 		_ = b.conn.SetReadDeadline(b.limit)
+	}
+}
+
+// keep gives the hold of a request that runs long a new lease.
+func (b *answerBody) keep(now time.Time) {
+	switch lease := b.gateway.lease(); {
+	case b.call.held == nil:
+	case b.extended.IsZero():
+		b.extended = now
+	case now.Sub(b.extended) > lease/2:
+		b.extended = now
+		_ = b.gateway.Accounts.Extend(context.WithoutCancel(b.call.client), b.call.held, lease) // the next one may work
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -35,7 +34,7 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
 	c.Task, c.claimed = answer.Task, true
 	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body}
 	if c.held != nil {
-		claim.Hold = cache.Hold{ID: c.held.ID, Images: c.size[limit.Images], Price: c.price.Image}
+		claim.Hold = cache.Hold{ID: c.held.ID, Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
 	}
 	g.Claims.Put(claim)
 }
@@ -58,13 +57,15 @@ func (g *Gateway) settleTask(ctx context.Context, c *call, claim *cache.Claim, b
 	}
 	price := policy.Price{Image: claim.Hold.Price}
 	charge := &limit.Charge{
-		Held: &limit.Held{ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.EndpointImage, Task: true},
+		Held: &limit.Held{
+			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.EndpointImage, Task: true,
+			Amounts: limit.CostOf(policy.KindTask, limit.Usage{Images: claim.Hold.Images}, price),
+			Day:     claim.Hold.Day, Month: claim.Hold.Month,
+		},
 		Team: c.team, Amounts: limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price),
 		Estimated: !known && claim.Answer.Status == cache.Succeeded,
 	}
-	if _, err := g.Accounts.Settle(context.WithoutCancel(ctx), charge); err != nil {
-		g.Logger.Error("settle", slog.String("task", claim.Task), slog.String("error", err.Error()))
-	}
+	_, _ = g.Accounts.Settle(context.WithoutCancel(ctx), charge) // kept and tried again, if it failed
 	g.memos.forget(claim.Team)
 }
 

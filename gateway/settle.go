@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"log/slog"
 
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -14,19 +13,15 @@ import (
 func (g *Gateway) settle(ctx context.Context, c *call) {
 	ctx = context.WithoutCancel(ctx)
 	used, flag := g.outcome(c)
-	var err error
 	switch flag {
 	case flagTask: // the task's end settles it
-		err = g.Accounts.Extend(ctx, c.held, g.taskLease())
+		_ = g.Accounts.Extend(ctx, c.held, g.taskLease()) // tried until it is done
 	case flagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
-		err = g.Accounts.Extend(ctx, c.held, unknownLease)
+		_ = g.Accounts.Extend(ctx, c.held, unknownLease)
 	default:
-		_, err = g.Accounts.Settle(ctx, &limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
+		g.Accounts.SettleLater(&limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
 		g.memos.forget(c.Team)
-	}
-	if err != nil {
-		g.Logger.Error("settle", slog.String("id", c.ID), slog.String("error", err.Error()))
 	}
 }
 

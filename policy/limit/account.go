@@ -44,12 +44,16 @@ func AccountFor(limits []policy.AccountLimit, model string) (list []policy.Accou
 	return list
 }
 
-// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes.
-func (m *Memory) takeAccount(h *Hold, shadow bool) (fault policy.Rate, wait time.Duration) {
+// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It takes from a
+// share of them where there are several replicas.
+func (m *Memory) takeAccount(h *Hold, shadow bool, replicas int) (fault policy.Rate, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
 	list := accountRates(h.Account, h.Amounts)
+	for i, a := range list {
+		list[i].rate = shareOf(a.rate, int64(replicas))
+	}
 	for _, a := range list {
 		if w := m.bucket(a, now).wait(h.Amounts[a.unit], now); w > wait && !shadow {
 			fault, wait = a.rate, w
@@ -63,11 +67,12 @@ func (m *Memory) takeAccount(h *Hold, shadow bool) (fault policy.Rate, wait time
 	return fault, wait
 }
 
-func (m *Memory) correctAccount(c *Charge) {
+func (m *Memory) correctAccount(c *Charge, replicas int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
 	for _, a := range accountRates(c.Held.Account, c.Held.Amounts) {
+		a.rate = shareOf(a.rate, int64(replicas))
 		b := m.bucket(a, now)
 		if over := c.Amounts.bound()[a.unit] - c.Held.Amounts[a.unit]; over > 0 {
 			b.take(over, now)
@@ -89,6 +94,9 @@ func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
 	b := m.own[a.name]
 	if b == nil {
 		b = newBucket(a.rate)
+		if m.dry.Load() {
+			b.take(a.rate.Burst, now)
+		}
 		m.own[a.name] = b
 	}
 	b.set(a.rate, now)

@@ -2,6 +2,8 @@ package limit
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -20,7 +22,7 @@ func (m *Memory) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
-	if fault, wait := m.takeAccount(h, t.shadow); wait > 0 {
+	if fault, wait := m.takeAccount(h, t.shadow, 1); wait > 0 {
 		return v.refuseAccount(fault, wait, h), m.release(ctx, v.Held, &t)
 	}
 	v.Held.Account = h.Account
@@ -38,10 +40,13 @@ func (m *Memory) Settle(ctx context.Context, c *Charge) (bool, error) {
 	t := termsOf(c.Team)
 	done, err := m.settle(ctx, &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, &t)
 	if done {
-		m.correctAccount(c)
+		m.correctAccount(c, 1)
 	}
 	return done, err
 }
+
+// SettleLater settles a hold. In memory that takes no time, so it is done at once.
+func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), c) }
 
 // Extend gives an open hold a new lease, counted from now.
 func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
@@ -52,6 +57,25 @@ func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error
 func (m *Memory) Sweep(ctx context.Context, team string, most int) (int, error) {
 	return m.sweep(ctx, team, most)
 }
+
+// Tend charges the holds whose lease has ended, of all teams.
+func (m *Memory) Tend(ctx context.Context) error {
+	m.mu.Lock()
+	teams := slices.Collect(maps.Keys(m.teams))
+	m.mu.Unlock()
+	for _, team := range teams {
+		if _, err := m.sweep(ctx, team, tendBatch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tendBatch is how many holds of one team are charged at a time where no request waits.
+const tendBatch = 1000
+
+// Close has nothing to keep: the accounts die with the process.
+func (m *Memory) Close(context.Context) error { return nil }
 
 // asked is what a hold asks of the unit of a limit.
 func (h *Hold) asked(s *Standing) int64 { return h.Amounts[unitIndex(s.Unit)] }

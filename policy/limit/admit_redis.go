@@ -26,7 +26,7 @@ func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	case err != nil:
 		return Verdict{}, err
 	case wait > 0:
-		_, err := r.settle(ctx, &Charge{Held: v.Held}, &t, false)
+		_, err := r.settle(ctx, &Charge{Held: v.Held}, Amounts{}, false)
 		return v.refuseAccount(fault, wait, h), err
 	}
 	v.Held.Account = h.Account
@@ -37,10 +37,9 @@ func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 // known is put back first.
 func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
-		known, _ := r.known.Load(h.Team.ID)
-		last, _ := known.(*state)
+		last, ok := r.lastState(h.Team.ID)
 		epoch := ""
-		if last != nil {
+		if ok {
 			epoch = last.epoch
 		}
 		s, err := r.admit(ctx, h, t, epoch, rand.Text())
@@ -61,14 +60,20 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 	return state{}, errMixed
 }
 
+// lastState is how a team stood when it was last asked for.
+func (r *Redis) lastState(team string) (*state, bool) {
+	known, _ := r.known.Load(team)
+	last, ok := known.(*state)
+	return last, ok
+}
+
 // Lost counts how often the accounts of a team were found gone and were put back from what this process knew.
 func (r *Redis) Lost() int64 { return r.lost.Load() }
 
 // Settle charges a hold, once, with what the request used, also where the state has lost it. It may be called again
 // until it returns no error. It reports whether this call did.
 func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
-	t := termsOf(c.Team)
-	done, err := r.settle(ctx, &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, &t, true)
+	done, err := r.settle(ctx, c, c.Amounts.bound(), true)
 	if done && err == nil && len(c.Held.Account) > 0 {
 		err = r.correctAccount(ctx, c)
 	}

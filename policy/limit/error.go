@@ -6,4 +6,7 @@ import "errors"
 // Any other error of a call leaves open whether it took effect.
 var ErrAway = errors.New("the shared state is away")
 
+// errUnknown means that Redis is away and nothing fresh is known of a team's quotas.
+var errUnknown = errors.New("what the team has used is not known")
+
 var errAmounts = errors.New("an amount is negative or beyond 2^53 - 1")

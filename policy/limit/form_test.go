@@ -189,12 +189,12 @@ func (f *form) settle(h *Held, team *policy.Team, used Amounts, estimated bool) 
 }
 
 func (f *form) trySettle(h *Held, team *policy.Team, used Amounts, estimated bool) (bool, error) {
-	t := termsOf(team)
 	c := &Charge{Held: h, Team: team, Amounts: used, Estimated: estimated}
 	if f.memory != nil {
+		t := termsOf(team)
 		return f.memory.settle(context.Background(), c, &t)
 	}
-	return f.redis.settle(context.Background(), c, &t, false)
+	return f.redis.settle(context.Background(), c, used, false)
 }
 
 func (f *form) extend(h *Held, lease time.Duration) {

@@ -31,6 +31,14 @@ type Held struct {
 	Account  []policy.AccountLimit // the account's limits that it was taken from; nil: none
 }
 
+// heldOf is the hold as it is admitted on a date.
+func heldOf(h *Hold, date calendar) *Held {
+	return &Held{
+		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts,
+		Day: date.day, Month: date.month, Task: h.Task,
+	}
+}
+
 // what names the hold's entry of the ledger.
 func (h *Held) what() string { return ledgerName(h.Model, h.Endpoint) }
 

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,8 @@ type Memory struct {
 	teams map[string]*account
 	own   map[string]*bucket // of the upstream account, by name
 	last  time.Time
+	dry   atomic.Bool        // buckets that are new now are empty instead of full
+	late  func(h *Held)      // takes a hold whose lease has ended, instead of the ledger; nil: the ledger does
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.
@@ -29,6 +32,7 @@ func NewMemory(now func() time.Time) *Memory {
 
 // account is one team's.
 type account struct {
+	bank    *Memory
 	mu      sync.Mutex
 	last    time.Time
 	date    calendar
@@ -46,6 +50,7 @@ type heldIn struct {
 	Held
 	rates   bool // its amounts were taken from the buckets
 	expired bool
+	apart   bool      // a standby's: Redis may know it too
 	due     time.Time // the end of its lease; once expired, when it is forgotten
 	index   int       // in leases
 }
@@ -55,7 +60,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{used: map[int]Amounts{}, held: map[int]Amounts{}, holds: map[string]*heldIn{}, ledger: ledger{}}
+		a = &account{bank: m, used: map[int]Amounts{}, held: map[int]Amounts{}, holds: map[string]*heldIn{}, ledger: ledger{}}
 		m.teams[team] = a
 	}
 	return a
@@ -108,6 +113,9 @@ func (a *account) read(t *terms, now time.Time) state {
 		}
 		if b := a.buckets[i]; b == nil {
 			a.buckets[i] = newBucket(r)
+			if a.bank.dry.Load() {
+				a.buckets[i].take(r.Burst, now)
+			}
 		} else {
 			b.set(r, now)
 		}
@@ -127,10 +135,7 @@ func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time
 
 func (a *account) hold(h *Hold, t *terms, s *state) {
 	day, month := s.date.day, s.date.month
-	held := &heldIn{
-		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: day, Month: month, Task: h.Task},
-		rates: s.outcome == admitted, due: s.at.Add(h.Lease),
-	}
+	held := &heldIn{Held: *heldOf(h, s.date), rates: s.outcome == admitted, due: s.at.Add(h.Lease)}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
 	a.held[day], a.held[month] = a.held[day].plus(h.Amounts), a.held[month].plus(h.Amounts)
@@ -156,10 +161,25 @@ func (a *account) free(h *heldIn) {
 	}
 }
 
+// drop ends an open hold.
+func (a *account) drop(h *heldIn) {
+	a.free(h)
+	a.forget(h)
+}
+
+func (a *account) forget(h *heldIn) {
+	delete(a.holds, h.ID)
+	heap.Remove(&a.due, h.index)
+}
+
 // post adds to what the hold's day and month used, and to the ledger. A correction may be negative.
 func (a *account) post(h *Held, amounts, estimated Amounts) {
-	a.used[h.Day], a.used[h.Month] = a.used[h.Day].plus(amounts), a.used[h.Month].plus(amounts)
+	a.use(h, amounts)
 	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
+}
+
+func (a *account) use(h *Held, amounts Amounts) {
+	a.used[h.Day], a.used[h.Month] = a.used[h.Day].plus(amounts), a.used[h.Month].plus(amounts)
 }
 
 // settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
@@ -182,11 +202,10 @@ func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
 	}
 	if held.expired {
 		change, doubt = change.minus(held.Amounts), doubt.minus(held.Amounts)
+		a.forget(held)
 	} else {
-		a.free(held)
+		a.drop(held)
 	}
-	delete(a.holds, held.ID)
-	heap.Remove(&a.due, held.index)
 	a.post(&held.Held, change, doubt)
 	if held.rates {
 		a.correct(t, held.Amounts, c.Amounts, now)
@@ -223,8 +242,13 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 	for ; n < most && len(a.due) > 0 && !a.due[0].due.After(now); n++ {
 		h := a.due[0]
 		if h.expired {
-			heap.Remove(&a.due, h.index)
-			delete(a.holds, h.ID)
+			a.forget(h)
+			continue
+		}
+		if a.bank.late != nil {
+			a.drop(h)
+			a.use(&h.Held, h.Amounts)
+			a.bank.late(&h.Held)
 			continue
 		}
 		a.free(h)

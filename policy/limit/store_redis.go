@@ -76,7 +76,7 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh strin
 	k := r.keysOf(h.Team.ID)
 	keys := []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}
 	args := make([]any, 0, 33)
-	args = append(args, r.clock(), h.Team.ID, h.ID, h.Lease.Microseconds(), flag(h.Task), flag(t.shadow), t.tasks,
+	args = append(args, r.clock(), h.Team.ID, h.ID, h.Lease.Microseconds(), flag(h.Task), t.mode(), t.tasks,
 		ledgerName(h.Model, h.Endpoint), k.hold, k.ledger, known, fresh)
 	args = appendAmounts(args, h.Amounts)
 	args = appendRates(args, t)
@@ -88,6 +88,17 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh strin
 		return state{}, err
 	}
 	return readState(reply, h.ID)
+}
+
+// mode is what admit.lua does with what does not fit.
+func (t *terms) mode() int {
+	switch {
+	case t.forced:
+		return 2
+	case t.shadow:
+		return 1
+	}
+	return 0
 }
 
 func appendAmounts(args []any, a Amounts) []any {
@@ -172,19 +183,24 @@ func (r *replyReader) text() string {
 }
 
 // settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
-func (r *Redis) settle(ctx context.Context, c *Charge, t *terms, post bool) (bool, error) {
-	h := c.Held
+func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
+	keys, args := r.settlement(c, used, post)
+	return once(settleScript.Run(ctx, r.client, keys, args...), c.Held.ID)
+}
+
+// settlement is what settle.lua is called with. A hold that does not know its day is known to Redis, or lost to all.
+func (r *Redis) settlement(c *Charge, used Amounts, post bool) (keys []string, args []any) {
+	h, t := c.Held, termsOf(c.Team)
 	k := r.keysOf(h.Team)
-	keys := []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}
 	day := ""
-	if post {
+	if post && h.Day > 0 {
 		day = strconv.Itoa(h.Day)
 	}
-	args := make([]any, 0, 22)
+	args = make([]any, 0, 22)
 	args = append(args, r.clock(), h.Team, h.ID, flag(c.Estimated), remembered.Milliseconds(), k.ledger, day, h.Month, h.what())
-	args = appendAmounts(args, c.Amounts)
-	args = appendRates(args, t)
-	return once(settleScript.Run(ctx, r.client, keys, args...), h.ID)
+	args = appendAmounts(args, used)
+	args = appendRates(args, &t)
+	return []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}, args
 }
 
 // extend gives an open hold a new lease and reports whether it is open.

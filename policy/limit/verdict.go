@@ -84,10 +84,7 @@ func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 		v.blame(s, t, h)
 	}
 	if s.outcome != refused {
-		v.Held = &Held{
-			ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts,
-			Day: s.date.day, Month: s.date.month, Task: h.Task,
-		}
+		v.Held = heldOf(h, s.date)
 	}
 	return v
 }

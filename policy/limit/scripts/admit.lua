@@ -1,7 +1,7 @@
 -- Admits a request in all of its units at once, or refuses it and takes nothing.
 --
 -- KEYS  1–3 rate:requests, rate:tokens, rate:images  4 quota  5 open  6 hold:<id>
--- ARGV  1 now or 0  2 team  3 id, empty to read only  4 lease  5 1 for a task  6 1 for a shadow  7 most open tasks or -1
+-- ARGV  1 now or 0  2 team  3 id, empty to read only  4 lease  5 1 for a task  6 1 for a shadow, 2 to hold whatever stands in the way  7 most open tasks or -1
 --       8 model|endpoint  9 prefix of hold keys  10 prefix of ledger keys  11 the epoch known, or empty  12 an epoch to begin
 --       13–16 amounts  17–25 limit, per, burst of each rate (limit 0: none)  26–33 quotas, day and month of each unit (-1: none)
 -- Returns outcome, id, epoch, now, limit at fault, wait, open tasks, used day and month of each unit, held likewise,
@@ -63,7 +63,7 @@ local mostTasks = tonumber(ARGV[7])
 if ARGV[5] == '1' and mostTasks >= 0 and tasks >= mostTasks and not again then blame(11, 5000000) end
 
 local outcome = 1
-if fault >= 0 then outcome = ARGV[6] == '1' and 3 or 0 end
+if fault >= 0 and ARGV[6] ~= '2' then outcome = ARGV[6] == '1' and 3 or 0 end
 if id ~= '' and outcome ~= 0 and not again then
   local fields = {'state', 'held', 'team', ARGV[2], 'id', id, 'day', day, 'month', month, 'what', ARGV[8],
     'task', ARGV[5], 'rates', outcome == 1 and '1' or '0'}

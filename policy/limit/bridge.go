@@ -1,0 +1,340 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy"
+)
+
+// freshFor is how old what was last known of a team's quotas may be when Redis goes away.
+const freshFor = 30 * time.Second
+
+// largestImages is the most images that one request makes: no share of a bucket is smaller.
+const largestImages = 5
+
+// bridge is what a process needs to know of one team to go on without Redis.
+type bridge struct {
+	id    string
+	local atomic.Bool // something was admitted here that Redis does not know yet: the team stays here until it does
+	team  atomic.Pointer[policy.Team]
+	seen  atomic.Int64 // Unix nanoseconds of the last request
+	known atomic.Int64 // of the last answer of Redis about this team
+
+	joining sync.Mutex // one at a time
+
+	mu    sync.Mutex
+	since time.Time // when Redis went away, for this team; zero: it is there
+	posts []*Charge // sums that are on their way to Redis; their ids make a second attempt harmless
+}
+
+func (b *bridge) see(team *policy.Team, now time.Time) {
+	b.seen.Store(now.UnixNano())
+	if b.team.Load() != team {
+		b.team.Store(team)
+	}
+}
+
+// fresh notes that Redis has just told how the team stands.
+func (b *bridge) fresh(now time.Time) { b.known.Store(now.UnixNano()) }
+
+// admitLocally decides a hold without Redis. cause is why: only ErrAway says for certain that Redis does not hold it.
+func (s *Shared) admitLocally(b *bridge, h *Hold, cause error) (Verdict, error) {
+	doubtful := !errors.Is(cause, ErrAway)
+	v, err := s.decideLocally(b, h, doubtful, cause)
+	if doubtful && v.Held == nil { // what Redis may hold for it is given back
+		s.queue.keep(job{charge: &Charge{Held: heldOf(h, calendarOf(s.Now())), Team: h.Team}})
+	}
+	return v, err
+}
+
+func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (Verdict, error) {
+	if s.Refuse {
+		return Verdict{}, cause
+	}
+	t := termsOf(h.Team)
+	if fault, never := h.never(&t); never {
+		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := s.Now()
+	if b.since.IsZero() {
+		b.since = now
+	}
+	last, ok := s.lastKnown(b, &t)
+	if !ok {
+		return Verdict{}, fmt.Errorf("%w, and Redis is away: %w", errUnknown, cause)
+	}
+	share := t.share(last, s.Replicas, calendarOf(now))
+	small := *h
+	if r := share.rates[Tokens]; r.Limit > 0 { // an estimate is never too large, for a share of the bucket neither
+		small.Amounts[Tokens] = min(h.Amounts[Tokens], max(r.Burst/4, 1))
+	}
+	st, err := s.standby.admit(context.Background(), &small, &share)
+	if err != nil {
+		return Verdict{}, err
+	}
+	short := st.fault >= limitQuotas && st.outcome == refused
+	st.add(last)
+	if short && !st.wouldRefuse(&t, &small) {
+		return Verdict{}, fmt.Errorf("this process's share is spent, and Redis is away: %w", cause)
+	}
+	v := st.verdict(&t, &small)
+	if v.Held == nil {
+		return v, nil
+	}
+	if fault, wait := s.standby.takeAccount(&small, t.shadow, s.Replicas); wait > 0 {
+		_, _ = s.standby.settle(context.Background(), &Charge{Held: v.Held}, &share)
+		return v.refuseAccount(fault, wait, h), nil
+	}
+	v.Held.Account = h.Account
+	if doubtful {
+		s.standby.setApart(v.Held)
+	}
+	b.local.Store(true)
+	return v, nil
+}
+
+// lastKnown returns what Redis last said of the team, where that was fresh when Redis went away. A team without quotas
+// needs no knowledge.
+func (s *Shared) lastKnown(b *bridge, t *terms) (*state, bool) {
+	since := b.since
+	if away := s.away.Load(); away != nil && away.Before(since) {
+		since = *away
+	}
+	last, _ := s.Redis.lastState(b.id)
+	if last != nil && since.Sub(time.Unix(0, b.known.Load())) <= freshFor {
+		return last, true
+	}
+	return new(state), !t.counts()
+}
+
+// counts reports whether something is limited that only a memory can tell.
+func (t *terms) counts() bool {
+	for _, q := range t.quotas {
+		if q != none {
+			return true
+		}
+	}
+	return t.tasks != none
+}
+
+// share is this process's part of a team's limits: rates by the number of replicas, and of quotas and open tasks what
+// was left, likewise.
+func (t *terms) share(last *state, replicas int, date calendar) terms {
+	mine := *t
+	n := int64(replicas)
+	for i := range mine.rates {
+		mine.rates[i] = shareOf(t.rates[i], n)
+	}
+	for q, limit := range t.quotas {
+		if limit == none {
+			continue
+		}
+		left := limit
+		if last.date.period(q) == date.period(q) {
+			left = limit - last.used[q] - last.held[q]
+		}
+		mine.quotas[q] = max(left, 0) / n
+	}
+	if t.tasks != none {
+		mine.tasks = max(t.tasks-last.tasks, 0) / n
+	}
+	return mine
+}
+
+// shareOf spreads a rate over its replicas. The period grows rather than that the limit shrinks: 5 per second of three
+// replicas is 5 per 3 seconds each.
+func shareOf(r policy.Rate, replicas int64) policy.Rate {
+	if r.Limit == 0 {
+		return r
+	}
+	least := int64(1)
+	if r.Unit == policy.UnitImages {
+		least = min(largestImages, r.Burst)
+	}
+	r.Per *= time.Duration(replicas)
+	r.Burst = max(r.Burst/replicas, least)
+	return r
+}
+
+// add counts what Redis last said of a team to what the standby says.
+func (s *state) add(last *state) {
+	for q := range s.used {
+		if last.date.period(q) == s.date.period(q) {
+			s.used[q] += last.used[q]
+			s.held[q] += last.held[q]
+		}
+	}
+	s.tasks += last.tasks
+}
+
+// wouldRefuse reports whether the whole of a quota or of the open tasks has no room either.
+func (s *state) wouldRefuse(t *terms, h *Hold) bool {
+	again := *s
+	again.decide(t, h, [rateCount]time.Duration{})
+	return again.fault != limitNone
+}
+
+// debit takes what Redis admitted from the standby's buckets too.
+func (s *Shared) debit(h *Hold) {
+	t := termsOf(h.Team)
+	s.standby.correct(h.Team.ID, t.rates, s.Replicas, Amounts{}, h.Amounts)
+	if len(h.Account) > 0 {
+		_, _ = s.standby.takeAccount(h, true, s.Replicas)
+	}
+}
+
+// settleLocally settles a hold of the standby, and reports whether Redis has nothing to do with it.
+func (s *Shared) settleLocally(c *Charge) bool {
+	t := termsOf(c.Team)
+	used := c.Amounts.bound()
+	b := s.bridge(c.Held.Team)
+	here, apart := false, false
+	if b.local.Load() {
+		b.mu.Lock()
+		here, apart = s.standby.settleHere(c, used, &t, s.Replicas)
+		b.mu.Unlock()
+	}
+	if !here && !s.Refuse {
+		s.standby.correct(c.Held.Team, t.rates, s.Replicas, c.Held.Amounts, used)
+	}
+	if len(c.Held.Account) > 0 && !s.Refuse {
+		s.standby.correctAccount(c, s.Replicas)
+	}
+	return here && !apart
+}
+
+// join tells Redis what a team spent and holds here, and leaves the team to Redis once it knows all. Requests go on
+// meanwhile; where they keep coming faster than Redis is told, the last round is made while they wait.
+func (s *Shared) join(ctx context.Context, b *bridge) error {
+	b.joining.Lock()
+	defer b.joining.Unlock()
+	for range 2 {
+		if err := s.repay(ctx, b, &b.mu); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		left := s.leave(b)
+		b.mu.Unlock()
+		if left {
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := s.repay(ctx, b, unlocked{}); err != nil {
+		return err
+	}
+	s.leave(b)
+	return nil
+}
+
+// unlocked stands for the lock that the caller holds.
+type unlocked struct{}
+
+func (unlocked) Lock()   {}
+func (unlocked) Unlock() {}
+
+// repay posts what was charged here, holds in Redis what is held here, and asks how the team stands then.
+func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
+	team := b.team.Load()
+	mu.Lock()
+	b.posts = append(b.posts, s.standby.takeRows(team)...)
+	posts, open := b.posts, s.standby.open(b.id, s.Now())
+	mu.Unlock()
+	for n, charge := range posts {
+		err := s.call(ctx, func(ctx context.Context) error {
+			_, err := s.Redis.Settle(ctx, charge)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		b.posts = posts[n+1:] // forgotten only once it has arrived
+		mu.Unlock()
+	}
+	for i := range open {
+		if err := s.adopt(ctx, &open[i], team); err != nil {
+			return err
+		}
+	}
+	if err := s.queue.retry(ctx, b.id); err != nil {
+		return err
+	}
+	return s.refresh(ctx, b)
+}
+
+// refresh asks Redis how a team stands.
+func (s *Shared) refresh(ctx context.Context, b *bridge) error {
+	err := s.call(ctx, func(ctx context.Context) error {
+		_, err := s.Redis.Look(ctx, b.team.Load())
+		return err
+	})
+	if err == nil {
+		b.fresh(s.Now())
+	}
+	return err
+}
+
+// adopt holds in Redis what is held here. A hold of another day than today's is left alone: it is posted to its own day
+// when it is settled.
+func (s *Shared) adopt(ctx context.Context, h *openHold, team *policy.Team) error {
+	if !s.standby.setApart(&h.Held) || h.Day != calendarOf(s.Now()).day {
+		return nil
+	}
+	t := termsOf(team)
+	t.forced = true
+	return s.call(ctx, func(ctx context.Context) error {
+		_, err := s.Redis.ask(ctx, &Hold{
+			ID: h.ID, Team: team, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Task: h.Task, Lease: h.left,
+		}, &t)
+		return err
+	})
+}
+
+// leave ends the team's time without Redis, if nothing happened here since Redis was told. The lock is held, so that no
+// request slips between.
+func (s *Shared) leave(b *bridge) bool {
+	if len(b.posts) > 0 || !s.standby.told(b.id) {
+		return false
+	}
+	s.standby.clear(b.id)
+	b.since = time.Time{}
+	b.local.Store(false)
+	return true
+}
+
+// call makes a call that no request waits for.
+func (s *Shared) call(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience())
+	defer cancel()
+	err := do(ctx)
+	s.heard(err)
+	return err
+}
+
+// patience is how long a call may take that no request waits for.
+func (s *Shared) patience() time.Duration { return max(s.Timeout, time.Second) }
+
+// joinAll brings every team back to Redis, and tells of those that stay away.
+func (s *Shared) joinAll(ctx context.Context) (errs error) {
+	s.teams.Range(func(_, v any) bool {
+		b := v.(*bridge)
+		if b.local.Load() {
+			if err := s.join(ctx, b); err != nil {
+				errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not posted: %w", b.id, err))
+			}
+		}
+		return ctx.Err() == nil
+	})
+	return errs
+}

@@ -1,0 +1,193 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy"
+)
+
+// SharedConfig is what [NewShared] needs.
+type SharedConfig struct {
+	Redis    *Redis
+	Timeout  time.Duration // of one call while a request waits for it
+	Refuse   bool          // without Redis nothing is admitted; else by this process's share of the limits
+	Replicas int           // how many processes share the limits; at least 1
+	Now      func() time.Time
+}
+
+// Shared keeps the accounts in Redis and bridges the time in which it is away. A request waits for one call, of
+// Timeout at most; settlements wait behind the requests, in this process, until Redis has taken them.
+//
+// While Redis is away a team spends its share of what was left when it was last seen, by buckets that live as long as
+// the process and are debited while all is well too, so that an outage is no fresh start. What it spends is posted when
+// Redis is back, before the team is asked for there again. Create it with [NewShared]; it is safe for concurrent use.
+type Shared struct {
+	SharedConfig
+	standby *Memory
+	teams   sync.Map // team id → *bridge; grows with the teams file
+	queue   *queue
+	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
+	reached atomic.Bool               // some call ever came through
+	tended  tended
+}
+
+// NewShared starts the goroutines that settle. Close ends them.
+func NewShared(config SharedConfig) *Shared {
+	s := &Shared{SharedConfig: config, standby: NewMemory(config.Now)}
+	s.standby.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
+	s.queue = newQueue(s)
+	s.standby.late = func(h *Held) { // Redis may know it too, and so charge it once
+		s.queue.keep(job{charge: &Charge{Held: h, Team: s.bridge(h.Team).team.Load(), Amounts: h.Amounts, Estimated: true}})
+	}
+	return s
+}
+
+func (s *Shared) bridge(team string) *bridge {
+	if b, ok := s.teams.Load(team); ok {
+		return b.(*bridge)
+	}
+	b, _ := s.teams.LoadOrStore(team, &bridge{id: team})
+	return b.(*bridge)
+}
+
+// heard notes whether a call came through.
+func (s *Shared) heard(err error) {
+	if err != nil {
+		if s.away.Load() == nil {
+			now := s.Now()
+			s.away.CompareAndSwap(nil, &now)
+		}
+		return
+	}
+	if s.away.Load() != nil {
+		s.away.Store(nil)
+	}
+	if !s.reached.Load() {
+		s.reached.Store(true)
+		s.standby.dry.Store(false)
+	}
+}
+
+// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that nobody knows
+// what the team may still spend.
+func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
+	if !h.Amounts.valid() {
+		return Verdict{}, errAmounts
+	}
+	b := s.bridge(h.Team.ID)
+	b.see(h.Team, s.Now())
+	if b.local.Load() {
+		return s.admitLocally(b, h, ErrAway)
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
+	v, err := s.Redis.Admit(call, h)
+	s.heard(err)
+	if err != nil {
+		return s.admitLocally(b, h, err)
+	}
+	b.fresh(s.Now())
+	if v.Held != nil && !s.Refuse {
+		s.debit(h)
+	}
+	return v, nil
+}
+
+// Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
+// now is kept and charged later, although an error is returned.
+func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
+	if s.settleLocally(c) {
+		return true, nil
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
+	done, err := s.Redis.Settle(call, c)
+	s.heard(err)
+	if err != nil {
+		s.queue.keep(job{charge: c})
+	}
+	return done, err
+}
+
+// SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
+// charged is kept until it can. Where more waits than the queue holds, the caller waits after all.
+func (s *Shared) SettleLater(c *Charge) {
+	if !s.settleLocally(c) {
+		s.queue.add(job{charge: c})
+	}
+}
+
+// Extend gives an open hold a new lease, soon.
+func (s *Shared) Extend(ctx context.Context, h *Held, lease time.Duration) error {
+	if !s.standby.holds(h) {
+		s.queue.add(job{extend: h, lease: lease})
+		return nil
+	}
+	return s.standby.Extend(ctx, h, lease)
+}
+
+// Look reports how a team stands, and takes nothing.
+func (s *Shared) Look(ctx context.Context, team *policy.Team) (Report, error) {
+	b := s.bridge(team.ID)
+	if b.local.Load() {
+		return Report{}, ErrAway
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
+	report, err := s.Redis.Look(call, team)
+	s.heard(err)
+	if err == nil {
+		b.fresh(s.Now())
+	}
+	return report, err
+}
+
+// Ledger returns the rows of one team for the days, each yyyymmdd.
+func (s *Shared) Ledger(ctx context.Context, team string, days []int) ([]Row, error) {
+	return s.Redis.Ledger(ctx, team, days)
+}
+
+// Degraded reports whether some team is not limited by the shared state at the moment.
+func (s *Shared) Degraded() bool { return s.away.Load() != nil || s.localTeams() > 0 }
+
+// State is nil when all is well; else it says what is wrong, in words without secrets.
+func (s *Shared) State() error {
+	waiting := s.queue.waiting()
+	teams := s.localTeams()
+	then := "teams spend their share of this process"
+	if s.Refuse {
+		then = "requests are refused"
+	}
+	if since := s.away.Load(); since != nil {
+		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting)
+	}
+	if teams > 0 {
+		return fmt.Errorf("Redis answers, but not for %d teams; %s; %d settlements wait", teams, then, waiting)
+	}
+	return nil
+}
+
+func (s *Shared) localTeams() (n int) {
+	s.teams.Range(func(_, b any) bool {
+		if b.(*bridge).local.Load() {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// Close posts what waits, and returns an error that tells what could not be posted before ctx ended.
+func (s *Shared) Close(ctx context.Context) error {
+	s.queue.drain(ctx)
+	err := s.joinAll(ctx)
+	if lost := s.queue.waiting(); lost > 0 {
+		err = errors.Join(err, fmt.Errorf("%d settlements were not posted; their holds are charged as estimated when their leases end", lost))
+	}
+	return err
+}

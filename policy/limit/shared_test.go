@@ -1,0 +1,523 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+)
+
+// A Redis that fails as the test wants: it is away and known to be, it does not answer, or it does its work and the
+// reply is lost.
+type fault struct{ mode atomic.Int32 }
+
+const (
+	well int32 = iota
+	away
+	silent
+	deaf
+)
+
+var errSilent = &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+
+func (f *fault) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f *fault) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return f.do(func() error { return next(ctx, cmd) }, cmd)
+	}
+}
+
+func (f *fault) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return f.do(func() error { return next(ctx, cmds) }, cmds...)
+	}
+}
+
+func (f *fault) do(next func() error, cmds ...redis.Cmder) error {
+	var err error
+	switch f.mode.Load() {
+	case well:
+		return next()
+	case away:
+		err = ErrAway
+	case deaf:
+		_ = next()
+		err = errSilent
+	default:
+		err = errSilent
+	}
+	for _, cmd := range cmds {
+		cmd.SetErr(err)
+	}
+	return err
+}
+
+// shared is a Shared over a Redis that can fail, by one clock.
+type shared struct {
+	*Shared
+	*form
+	fault *fault
+}
+
+func newShared(t *testing.T, client redis.UniversalClient, change func(c *SharedConfig)) *shared {
+	f := newRedisForm(t, client)
+	s := &shared{form: f, fault: &fault{}}
+	client.AddHook(s.fault)
+	config := SharedConfig{Redis: f.redis, Timeout: time.Second, Replicas: 1, Now: f.clock.now}
+	if change != nil {
+		change(&config)
+	}
+	s.Shared = NewShared(config)
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	return s
+}
+
+// shareds runs a test over a real Redis and over its double.
+func shareds(t *testing.T, change func(c *SharedConfig), test func(s *shared)) {
+	t.Run("redis", func(t *testing.T) { test(newShared(t, realRedis(t), change)) })
+	t.Run("miniredis", func(t *testing.T) { test(newShared(t, fakeRedis(t), change)) })
+}
+
+func (s *shared) ask(id string, team *policy.Team, a Amounts) (Verdict, error) {
+	h := hold(id, team, a)
+	h.Lease = time.Hour
+	return s.Shared.Admit(context.Background(), &h)
+}
+
+func (s *shared) must(id string, team *policy.Team, a Amounts) *Held {
+	s.Helper()
+	v, err := s.ask(id, team, a)
+	if err != nil || v.Held == nil {
+		s.Fatalf("%s was not admitted: %+v, %v", id, v, err)
+	}
+	return v.Held
+}
+
+func (s *shared) charge(h *Held, team *policy.Team, a Amounts) {
+	s.SettleLater(&Charge{Held: h, Team: team, Amounts: a})
+}
+
+// settled waits until the goroutines have done what waits.
+func (s *shared) settled() {
+	s.queue.drain(context.Background())
+	s.queue.closed, s.queue.jobs = false, make(chan job, queueLength)
+	s.queue.ended.Go(s.queue.work)
+}
+
+// back brings Redis and every team back.
+func (s *shared) back() {
+	s.Helper()
+	s.fault.mode.Store(well)
+	if err := s.Tend(context.Background()); err != nil {
+		s.Errorf("tend: %v", err)
+	}
+	if s.Degraded() {
+		s.Errorf("still without Redis: %v", s.State())
+	}
+}
+
+// F-R1: without Redis a team goes on with this process's share of its limits: of rates by the number of replicas, of
+// quotas what was left. Every charge is posted when Redis is back.
+func TestFR1WithoutRedis(t *testing.T) {
+	shareds(t, func(c *SharedConfig) { c.Replicas = 2 }, func(s *shared) {
+		team := team(s, "rates: {requests: {per: 1m, limit: 60, burst: 20}}", "quotas: {tokens: {day: 1000}}")
+		one := Amounts{Requests: 1, Tokens: 10}
+		s.charge(s.must("first", team, one), team, one)
+		s.settled()
+		s.fault.mode.Store(away)
+		admitted := 0
+		var held []*Held
+		for n := range 30 {
+			if v, err := s.ask("a"+id(n), team, one); err != nil {
+				t.Fatal(err)
+			} else if v.Held != nil {
+				admitted++
+				held = append(held, v.Held)
+			} else if v.Reason != ReasonRate || v.Wait != 2*time.Second {
+				t.Fatalf("%+v", v)
+			}
+		}
+		if admitted != 9 { // half of the burst, less the one that Redis admitted
+			t.Errorf("%d admitted, want 9", admitted)
+		}
+		if !s.Degraded() || !strings.Contains(s.State().Error(), "Redis has been away") {
+			t.Errorf("state: %v", s.State())
+		}
+		for _, h := range held[:5] {
+			s.charge(h, team, Amounts{Requests: 1, Tokens: 7})
+		}
+		s.back()
+		st := s.look(team)
+		if q := 2 * Tokens; st.used[q] != 10+5*7 || st.held[q] != 4*10 || st.used[0] != 6 || st.held[0] != 4 {
+			t.Errorf("Redis does not know all: %+v", st)
+		}
+		if st.rates[Requests].left != 10 {
+			t.Errorf("%d left in Redis's bucket, want 10", st.rates[Requests].left)
+		}
+		for _, h := range held[5:] {
+			s.charge(h, team, Amounts{Requests: 1, Tokens: 8})
+		}
+		s.settled()
+		if st := s.look(team); st.used[2*Tokens] != 10+5*7+4*8 || st.held != [quotaCount]int64{} || st.tasks != 0 {
+			t.Errorf("in the end: %+v", st)
+		}
+	})
+}
+
+// Quotas without Redis: the share of what was left; what is too old or was never known is 503.
+func TestQuotasWithoutRedis(t *testing.T) {
+	shareds(t, func(c *SharedConfig) { c.Replicas = 2 }, func(s *shared) {
+		team := team(s, "quotas: {images: {day: 100}}")
+		four := Amounts{Requests: 1, Images: 4}
+		s.fault.mode.Store(away)
+		if _, err := s.ask("never seen", team, four); !errors.Is(err, errUnknown) {
+			t.Errorf("nothing is known of the team: %v", err)
+		}
+		s.back()
+		s.charge(s.must("a", team, Amounts{Requests: 1, Images: 60}), team, Amounts{Requests: 1, Images: 60})
+		s.settled()
+		s.clock.move(refreshEvery)
+		s.back()
+		s.clock.move(freshFor)
+		s.fault.mode.Store(away)
+		admitted := 0
+		for n := range 8 {
+			switch v, err := s.ask(id(n), team, four); {
+			case err == nil && v.Held != nil:
+				admitted++
+				s.charge(v.Held, team, four)
+			case err == nil:
+				t.Errorf("40 are left in all, and yet: %+v", v)
+			}
+			s.clock.move(time.Minute) // it was known when Redis went away
+		}
+		if admitted != 5 {
+			t.Errorf("%d requests of 4 images were admitted of a share of 20", admitted)
+		}
+		if v, err := s.ask("too much", team, Amounts{Requests: 1, Images: 44}); err != nil || v.Reason != ReasonQuota || v.Fault.Left != 20 {
+			t.Errorf("no share has that much: %+v, %v", v, err)
+		}
+		s.back()
+		if st := s.look(team); st.used[2*Images] != 80 {
+			t.Errorf("%d images used, want 80", st.used[2*Images])
+		}
+		s.clock.move(freshFor + time.Second)
+		s.fault.mode.Store(away)
+		if _, err := s.ask("old", team, four); !errors.Is(err, errUnknown) {
+			t.Errorf("what is known is too old: %v", err)
+		}
+	})
+}
+
+// A day that begins without Redis begins with the whole quota, shared.
+func TestANewDayWithoutRedis(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		s.clock.move(11*time.Hour + 59*time.Minute + 50*time.Second)
+		team := team(s, "quotas: {images: {day: 10, month: 15}}")
+		ten := Amounts{Requests: 1, Images: 10}
+		s.charge(s.must("a", team, ten), team, ten)
+		s.settled()
+		s.must("none", team, Amounts{Requests: 1})
+		s.fault.mode.Store(away)
+		if v, err := s.ask("b", team, Amounts{Images: 5}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodDay {
+			t.Errorf("the day is used up: %+v, %v", v, err)
+		}
+		s.clock.move(10 * time.Second)
+		s.charge(s.must("c", team, Amounts{Images: 5}), team, Amounts{Images: 5})
+		if v, err := s.ask("d", team, Amounts{Images: 1}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodMonth {
+			t.Errorf("the month is used up: %+v, %v", v, err)
+		}
+		s.back()
+		if st := s.look(team); st.used[2*Images] != 5 || st.used[2*Images+1] != 15 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// F-G7: a process that starts without Redis starts with empty buckets: a storm of restarts is no burst.
+func TestFG7StartedWithoutRedis(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "rates: {requests: {per: 1m, limit: 60}}")
+		s.fault.mode.Store(away)
+		if v, err := s.ask("a", team, Amounts{Requests: 1}); err != nil || v.Held != nil || v.Wait != time.Second {
+			t.Errorf("%+v, %v", v, err)
+		}
+		s.clock.move(2 * time.Second)
+		s.must("b", team, Amounts{Requests: 1})
+		s.must("c", team, Amounts{Requests: 1})
+		if v, _ := s.ask("d", team, Amounts{Requests: 1}); v.Held != nil {
+			t.Error("a bucket that began empty has more than its rate")
+		}
+	})
+}
+
+// F-R4, Q10: Redis comes and goes, and no team has more for it than its bucket and its rate.
+func TestFR4Q10Flapping(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "rates: {requests: {per: 1s, limit: 50, burst: 100}}")
+		admitted, n := 0, 0
+		for tick := range 600 { // a minute, by tenths of a second
+			switch tick % 10 {
+			case 3:
+				s.fault.mode.Store([]int32{away, silent, deaf}[tick/10%3])
+			case 8:
+				s.fault.mode.Store(well)
+				_ = s.Tend(context.Background())
+			}
+			for range 20 {
+				n++
+				v, err := s.ask(id(n), team, Amounts{Requests: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v.Held != nil {
+					admitted++
+					s.charge(v.Held, team, Amounts{Requests: 1})
+				}
+			}
+			s.settled()
+			s.clock.move(100 * time.Millisecond)
+		}
+		s.settled()
+		s.back()
+		bound := 100 + 50*60
+		t.Logf("%d admitted, %.3f of the bound", admitted, float64(admitted)/float64(bound))
+		if admitted > bound*102/100 || admitted < bound*80/100 {
+			t.Errorf("%d admitted, the bucket and the rate are %d", admitted, bound)
+		}
+		if st := s.look(team); st.used[0] != int64(admitted) || st.held[0] != 0 {
+			t.Errorf("%d used and %d held of %d admitted", st.used[0], st.held[0], admitted)
+		}
+	})
+}
+
+// F-R10, Q04: the reply of any call is lost once, after it took effect or before, and nothing is charged twice or lost.
+func TestQ04FR10LostReplies(t *testing.T) {
+	for what, mode := range map[string]int32{"took effect": deaf, "did not": silent} {
+		for _, when := range []string{"admit", "settle", "post", "extend", "sweep"} {
+			t.Run(what+"/"+when, func(t *testing.T) {
+				shareds(t, nil, func(s *shared) {
+					team := team(s, "rates: {requests: {per: 1s, limit: 1000}}", "quotas: {tokens: {day: 1000}}")
+					s.must("zero", team, Amounts{}) // so that the team is known
+					lose := func(step string, do func()) {
+						if step != when {
+							do()
+							return
+						}
+						s.fault.mode.Store(mode)
+						do()
+						s.settled()
+						s.fault.mode.Store(well)
+					}
+					ten, seven := Amounts{Requests: 1, Tokens: 10}, Amounts{Requests: 1, Tokens: 7}
+					var h *Held
+					lose("admit", func() { h = s.must("a", team, ten) })
+					lose("extend", func() { _ = s.Extend(s.Context(), h, 2*time.Hour) })
+					lose("settle", func() { s.charge(h, team, seven) })
+					s.settled()
+					if when == "post" {
+						s.fault.mode.Store(away)
+						s.charge(s.must("b", team, ten), team, seven)
+						lose("post", func() { _ = s.Tend(s.Context()) })
+					}
+					lose("sweep", func() {
+						_, _ = s.Redis.Sweep(s.Context(), "search", 10)
+						_ = s.Tend(s.Context())
+					})
+					s.clock.move(3 * time.Hour)
+					s.back()
+					want := int64(7)
+					if when == "post" {
+						want = 14
+					}
+					st := s.look(team)
+					if st.used[2*Tokens] != want || st.used[0] != want/7 || st.held != [quotaCount]int64{} {
+						t.Errorf("%d tokens used in %d requests, %v held; want %d", st.used[2*Tokens], st.used[0], st.held, want)
+					}
+					rows, err := s.Ledger(s.Context(), "search", []int{20261121})
+					if err != nil || len(rows) != 1 || rows[0].Used[Tokens] != want {
+						t.Errorf("the ledger has %+v, %v", rows, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// With ON_STATE_LOSS=refuse nothing is admitted without Redis, and what a lost reply held is given back.
+func TestRefuseWithoutRedis(t *testing.T) {
+	shareds(t, func(c *SharedConfig) { c.Refuse = true }, func(s *shared) {
+		team := team(s, "quotas: {tokens: {day: 100}}")
+		s.must("a", team, Amounts{Tokens: 10})
+		for n, mode := range []int32{deaf, silent, away} {
+			s.fault.mode.Store(mode)
+			if v, err := s.ask(id(n), team, Amounts{Tokens: 10}); err == nil || v.Held != nil {
+				t.Errorf("admitted without Redis: %+v", v)
+			}
+		}
+		s.back()
+		if st := s.look(team); st.held[2*Tokens] != 10 || st.used[2*Tokens] != 0 {
+			t.Errorf("a refused request is held: %+v", st)
+		}
+	})
+}
+
+// Open tasks count on without Redis, and are known there afterwards.
+func TestTasksWithoutRedis(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "open_tasks: 3")
+		task := func(id string) (Verdict, error) {
+			h := hold(id, team, Amounts{Requests: 1, Images: 1})
+			h.Task, h.Lease = true, time.Hour
+			return s.Shared.Admit(s.Context(), &h)
+		}
+		var held []*Held
+		for n := range 4 {
+			if n == 1 {
+				s.fault.mode.Store(away)
+			}
+			v, err := task(id(n))
+			if err != nil || n < 3 && v.Held == nil || n == 3 && v.Reason != ReasonTasks {
+				t.Fatalf("task %d: %+v, %v", n, v, err)
+			}
+			held = append(held, v.Held)
+		}
+		_ = s.Extend(s.Context(), held[1], 25*time.Hour)
+		s.back()
+		if st := s.look(team); st.tasks != 3 {
+			t.Errorf("%d open tasks in Redis, want 3", st.tasks)
+		}
+		s.clock.move(2 * time.Hour)
+		for range 2 {
+			if _, err := s.Redis.Sweep(s.Context(), "search", 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if st := s.look(team); st.tasks != 1 || st.used[2*Images] != 2 {
+			t.Errorf("the extended lease was lost: %+v", st)
+		}
+	})
+}
+
+// A hold whose lease ends while Redis is away is charged once, and the team's next day does not have it.
+func TestLeaseEndsWithoutRedis(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s)
+		s.must("seen", team, Amounts{})
+		s.fault.mode.Store(away)
+		h := s.must("a", team, Amounts{Requests: 1, Tokens: 5})
+		s.clock.move(2 * time.Hour)
+		_ = s.standby.Tend(s.Context())
+		s.back()
+		s.charge(h, team, Amounts{Requests: 1, Tokens: 3})
+		s.settled()
+		if st := s.look(team); st.used[2*Tokens] != 5 || st.used[0] != 1 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// F-R6: Redis loses its memory, and what the process knows of its teams is put back before anybody asks.
+func TestFR6MemoryLostIsPutBack(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "quotas: {tokens: {month: 100}}")
+		s.charge(s.must("a", team, Amounts{Tokens: 60}), team, Amounts{Tokens: 60})
+		s.settled()
+		s.must("look", team, Amounts{})
+		if err := s.Tend(s.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.client.FlushDB(s.Context())
+		if err := s.Tend(s.Context()); err == nil || !strings.Contains(err.Error(), "lost its memory") {
+			t.Errorf("not noticed: %v", err)
+		}
+		if err := s.Tend(s.Context()); err != nil {
+			t.Errorf("noticed twice: %v", err)
+		}
+		if st := s.look(team); st.used[2*Tokens+1] != 60 {
+			t.Errorf("%+v", st)
+		}
+		if names, err := s.Redis.teams(s.Context()); err != nil || len(names) != 1 {
+			t.Errorf("the list of teams is %v, %v", names, err)
+		}
+	})
+}
+
+// F-R12: what stands at one team's key is of another type. That team goes on without Redis; the others do not notice.
+func TestFR12CorruptedKey(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		sick := team(s, "rates: {requests: {per: 1m, limit: 10}}")
+		healthy := &policy.Team{ID: "other"}
+		s.must("a", sick, Amounts{Requests: 1})
+		s.client.Del(s.Context(), "sl1:{search}:quota")
+		s.client.Set(s.Context(), "sl1:{search}:quota", "x", 0)
+		for n := range 9 {
+			s.must(id(n), sick, Amounts{Requests: 1})
+		}
+		if v, err := s.ask("more", sick, Amounts{Requests: 1}); err != nil || v.Reason != ReasonRate {
+			t.Errorf("%+v, %v", v, err)
+		}
+		s.must("b", healthy, Amounts{Requests: 1})
+		if s.bridge("other").local.Load() || !s.bridge("search").local.Load() {
+			t.Error("the wrong team is without Redis")
+		}
+		s.client.Del(s.Context(), "sl1:{search}:quota")
+		s.back()
+	})
+}
+
+// Sixty-four callers while Redis comes and goes: whatever happens, what was admitted is charged once.
+func TestEveryChargeArrives(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "quotas: {tokens: {month: 100000000}}")
+		s.must("seen", team, Amounts{})
+		stop := make(chan struct{})
+		var flapping, calling sync.WaitGroup
+		flapping.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				s.fault.mode.Store([]int32{well, deaf, well, silent, well, away}[n%6])
+				_ = s.Tend(context.Background())
+			}
+		})
+		var want atomic.Int64
+		for caller := range 64 {
+			calling.Go(func() {
+				for n := range 50 {
+					v, err := s.ask(id(caller*1000+n), team, Amounts{Requests: 1, Tokens: 10})
+					if err != nil || v.Held == nil {
+						continue
+					}
+					s.charge(v.Held, team, Amounts{Requests: 1, Tokens: int64(n)})
+					want.Add(int64(n))
+				}
+			})
+		}
+		calling.Wait()
+		close(stop)
+		flapping.Wait()
+		s.settled()
+		s.back()
+		s.settled()
+		if st := s.look(team); st.used[2*Tokens+1] != want.Load() || st.held != [quotaCount]int64{} {
+			t.Errorf("%d used, %d charged; %v held", st.used[2*Tokens+1], want.Load(), st.held)
+		}
+		if s.queue.waiting() > 0 {
+			t.Errorf("%d settlements wait", s.queue.waiting())
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	refreshEvery = 5 * time.Second  // how old what is known of an active team's quotas may get
+	activeFor    = 10 * time.Minute // after its last request
+	sweepEvery   = time.Minute
+)
+
+// tended is what the one goroutine that tends remembers.
+type tended struct {
+	refreshed, swept time.Time
+	named            map[string]bool // teams that are in Redis's list
+	epoch            string
+}
+
+// Tend does what is due and no request waits for: it posts what waits, brings teams back to Redis, refreshes what is
+// known of those that are active, and charges holds whose lease has ended, also of teams that are in no file any more.
+// One goroutine calls it, every second or so. Its errors are news; that Redis is away is not among them.
+func (s *Shared) Tend(ctx context.Context) error {
+	now := s.Now()
+	errs := s.queue.lostError()
+	err := s.remember(ctx)
+	if err == nil {
+		err = errors.Join(s.joinAll(ctx), s.queue.retry(ctx, ""))
+	}
+	if err == nil && now.Sub(s.tended.refreshed) >= refreshEvery {
+		s.tended.refreshed = now
+		err = s.refreshActive(ctx, now)
+	}
+	if err == nil && now.Sub(s.tended.swept) >= sweepEvery {
+		s.tended.swept = now
+		err = s.sweepAll(ctx)
+	}
+	if s.away.Load() != nil || errors.Is(err, ErrAway) {
+		return errs // who builds the client tells of that
+	}
+	return errors.Join(errs, err)
+}
+
+// remember names the teams that are new here in Redis's list, and notices when Redis has lost its memory: what is known
+// here is put back then.
+func (s *Shared) remember(ctx context.Context) error {
+	var fresh []string
+	s.teams.Range(func(team, _ any) bool {
+		if !s.tended.named[team.(string)] {
+			fresh = append(fresh, team.(string))
+		}
+		return true
+	})
+	var epoch string
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		epoch, err = s.Redis.begin(ctx, fresh)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	lost := s.tended.epoch != "" && s.tended.epoch != epoch
+	if lost || s.tended.named == nil {
+		s.tended.named = map[string]bool{}
+	}
+	s.tended.epoch = epoch
+	if lost {
+		return s.putBack(ctx)
+	}
+	for _, team := range fresh {
+		s.tended.named[team] = true
+	}
+	return nil
+}
+
+// putBack asks Redis for every team that is known here, which restores what it lost.
+func (s *Shared) putBack(ctx context.Context) error {
+	n := 0
+	var errs error
+	s.teams.Range(func(_, v any) bool {
+		if b := v.(*bridge); b.team.Load() != nil {
+			errs = errors.Join(errs, s.refresh(ctx, b))
+			n++
+		}
+		return true
+	})
+	return errors.Join(fmt.Errorf("Redis lost its memory; what was last known of %d teams was put back", n), errs) //nolint:staticcheck // Redis is a name
+}
+
+func (s *Shared) refreshActive(ctx context.Context, now time.Time) (errs error) {
+	s.teams.Range(func(_, v any) bool {
+		b := v.(*bridge)
+		team := b.team.Load()
+		if team == nil || b.local.Load() || now.Sub(time.Unix(0, b.seen.Load())) > activeFor || now.Sub(time.Unix(0, b.known.Load())) < refreshEvery {
+			return true
+		}
+		if t := termsOf(team); t.counts() {
+			errs = errors.Join(errs, s.refresh(ctx, b))
+		}
+		return ctx.Err() == nil
+	})
+	return errs
+}
+
+func (s *Shared) sweepAll(ctx context.Context) error {
+	_ = s.standby.Tend(ctx) // it never fails
+	var teams []string
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		teams, err = s.Redis.teams(ctx)
+		return err
+	})
+	for _, team := range teams {
+		err = errors.Join(err, s.call(ctx, func(ctx context.Context) error {
+			_, err := s.Redis.Sweep(ctx, team, tendBatch)
+			return err
+		}))
+	}
+	return err
+}
