@@ -23,7 +23,7 @@ type Claim struct {
 // Hold names what a task's creation holds until the task ends.
 type Hold struct {
 	ID     string
-	Day    int   // yyyymmdd and yyyymm of its admission, in UTC, which the cost belongs to
+	Day    int // yyyymmdd and yyyymm of its admission, in UTC, which the cost belongs to
 	Month  int
 	Images int64 // how many pictures are held
 	Price  int64 // of one picture at admission, in 10⁻⁹ of the currency

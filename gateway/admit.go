@@ -70,7 +70,7 @@ func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
 	switch v.Reason {
 	case limit.ReasonNever:
 		return refuse(refuseNever).say("The request asks for %s and can never fit: team %s is allowed %s of %s per %s.",
-			amount(v.Fault.Unit, v.Asked), team, amount(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per)
+			limit.Written(v.Fault.Unit, v.Asked), team, limit.Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per)
 	case limit.ReasonTasks:
 		return refuse(refuseTasks).say("Team %s has %d open tasks and may have %d; the next fits when one of them ends.", team, v.Fault.Used, v.Fault.Limit).retry(v.Wait)
 	case limit.ReasonAccount:
@@ -78,7 +78,7 @@ func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
 			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, shown(v.Wait)).retry(v.Wait)
 	case limit.ReasonQuota:
 		return refuse(refuseQuota).say("Team %s has %s left of its quota %s of %s, and this request may cost %s; %s.", team,
-			amount(v.Fault.Unit, v.Fault.Left), name, amount(v.Fault.Unit, v.Fault.Limit), amount(v.Fault.Unit, v.Asked), resets(v)).retry(v.Wait)
+			limit.Written(v.Fault.Unit, v.Fault.Left), name, limit.Written(v.Fault.Unit, v.Fault.Limit), limit.Written(v.Fault.Unit, v.Asked), resets(v)).retry(v.Wait)
 	}
 	return refuse(refuseRate).say("Team %s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", team,
 		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, shown(v.Wait)).retry(v.Wait)
@@ -92,11 +92,3 @@ func resets(v *limit.Verdict) string {
 }
 
 func shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
-
-// amount writes an amount of a unit: money in the currency, everything else as a number.
-func amount(unit policy.Unit, n int64) string {
-	if unit == policy.UnitSpend {
-		return fmt.Sprintf("%.9g", float64(n)/policy.Nano)
-	}
-	return fmt.Sprint(n)
-}

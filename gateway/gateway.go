@@ -90,6 +90,9 @@ func (g *Gateway) SetTeams(teams *policy.Teams) {
 	g.memos.forgetAll()
 }
 
+// Currency is the word for money of the teams in force; may be empty.
+func (g *Gateway) Currency() string { return g.teams.Load().Currency }
+
 // SetUpstreamKey replaces the service's key for every request that has not been sent yet.
 func (g *Gateway) SetUpstreamKey(key Secret) { g.upstreamKey.Store(newCredential(key, g.UpstreamURL)) }
 

@@ -74,7 +74,7 @@ func (g *Gateway) usage(w *reply, r *http.Request, c *call) error {
 }
 
 func readLimit(s *limit.Standing, at time.Time) usageLimit {
-	number := func(n int64) json.Number { return json.Number(amount(s.Unit, n)) }
+	number := func(n int64) json.Number { return json.Number(limit.Written(s.Unit, n)) }
 	return usageLimit{
 		Unit: s.Unit, Period: s.Per, Limit: number(s.Limit), Used: number(s.Used), Held: number(s.Held), Left: number(s.Left),
 		Reset: at.Add(s.Reset).UTC().Format(time.RFC3339),

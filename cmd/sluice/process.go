@@ -23,6 +23,18 @@ import (
 // logFlush bounds the wait for an output that nobody reads when the process ends.
 const logFlush = 2 * time.Second
 
+// settleFor bounds the posting of what waits when the process ends.
+const settleFor = 5 * time.Second
+
+// accounts are what the process keeps of its teams, until it ends.
+type accounts interface {
+	gateway.Accounts
+	// Ledger tells what was used: see package limit.
+	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// Close posts what waits, and tells what could not be.
+	Close(ctx context.Context) error
+}
+
 // process is a gateway that runs: its handler, its two listeners, its log. Make it with [open] and run it with serve.
 type process struct {
 	configuration
@@ -34,8 +46,10 @@ type process struct {
 		public *acceptor
 		admin  net.Listener
 	}
-	checks []admin.Check
-	phase  atomic.Pointer[string] // why requests should not be sent here; nil while they should
+	accounts accounts
+	state    *state // nil: the accounts are in memory
+	checks   []admin.Check
+	phase    atomic.Pointer[string] // why requests should not be sent here; nil while they should
 }
 
 // open takes the listeners and builds everything, without serving yet. The log stays the caller's to close.
@@ -53,19 +67,57 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		return nil, err
 	}
 	p.enter("starting")
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
+	if err := p.openAccounts(ctx); err != nil {
+		_ = p.doors.public.Close()
+		_ = p.doors.admin.Close()
+		return nil, err
+	}
 	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
 		Now:         time.Now,
 		Teams:       c.teams,
 		UpstreamKey: c.UpstreamKey,
 		Claims:      cache.NewClaims(c.TaskTTL, time.Now),
-		Accounts:    limit.NewMemory(time.Now),
+		Accounts:    p.accounts,
 		Record:      log.Write,
 		Logger:      logger,
 	})
-	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
 	return p, nil
+}
+
+// openAccounts keeps the accounts in Redis where one is set, else in memory.
+func (p *process) openAccounts(ctx context.Context) error {
+	if p.RedisURL == "" {
+		p.accounts = limit.NewMemory(time.Now)
+		return nil
+	}
+	p.state = openState(p.settings, p.log.Logger())
+	if err := p.state.requirePolicy(ctx); err != nil {
+		p.state.close()
+		return err
+	}
+	inRedis := limit.NewRedis(p.state)
+	inRedis.Mixed = p.state.mixed
+	shared := limit.NewShared(limit.SharedConfig{
+		Redis: inRedis, Timeout: p.RedisTimeout, Refuse: p.OnStateLoss == stateRefuse, Replicas: p.Replicas, Now: time.Now,
+	})
+	p.accounts = shared
+	p.checks = append(p.checks, admin.Check{Name: "redis", State: shared.State})
+	return nil
+}
+
+// closeAccounts posts what waits and tells of what could not be.
+func (p *process) closeAccounts() {
+	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
+	defer cancel()
+	if err := p.accounts.Close(ctx); err != nil {
+		p.log.Logger().Error("accounts", "error", err.Error())
+	}
+	if p.state != nil {
+		p.state.close()
+	}
 }
 
 // enter says why requests should not be sent here; "" says that they should.
@@ -93,12 +145,18 @@ func (p *process) logState() error {
 
 // serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
 func (p *process) serve(ctx context.Context) error {
-	p.admin = gateway.NewServer(admin.New(admin.Deps{Ready: p.ready, Checks: p.checks, Pprof: p.AdminPprof}), p.log.Logger())
+	p.admin = gateway.NewServer(admin.New(admin.Deps{
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
+	}), p.log.Logger())
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup
 	serving.Go(func() { failed <- p.servePublic() })
 	serving.Go(func() { failed <- p.admin.Serve(p.doors.admin) })
+	working, enough := context.WithCancel(context.WithoutCancel(ctx))
+	serving.Go(func() { p.gateway.Work(working) })
+	defer p.closeAccounts()
 	defer serving.Wait()
+	defer enough()
 	defer func() { _ = p.admin.Close() }()
 	defer func() { _ = p.public.Close() }()
 

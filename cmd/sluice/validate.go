@@ -12,6 +12,12 @@ import (
 	"sluice/gateway"
 )
 
+// What ON_STATE_LOSS may say.
+const (
+	stateLocal  = "local"
+	stateRefuse = "refuse"
+)
+
 // validate checks what parsing alone cannot. A setting that could not be parsed has its fault already.
 func (s *settings) validate(fs *faults) {
 	for _, check := range []struct {
@@ -31,7 +37,7 @@ func (s *settings) validate(fs *faults) {
 		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each look reads the file
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
-		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, "local", "refuse")},
+		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, stateLocal, stateRefuse)},
 		{"REPLICAS", s.Replicas >= 1},
 		{"POLL_INTERVAL", s.PollInterval >= 100*time.Millisecond},
 		{"TASK_QUERY_RATE", s.TaskQueryRate >= 1},
@@ -95,13 +101,9 @@ func isServiceURL(u *url.URL) bool {
 		strings.HasSuffix(u.Path, "/api/v1")
 }
 
-// redisForm is one or more hosts behind a scheme of ours, with a master's name where sentinels are asked for it. Several
-// hosts with ports are no URL to net/url, so the form is checked here; whether anybody answers is found out in use.
-var redisForm = regexp.MustCompile(`^rediss?(\+cluster)?://([^/\s]*@)?[^/@\s,]+(,[^/@\s,]+)*(/[0-9]*)?$` +
-	`|^rediss?\+sentinel://([^/\s]*@)?[^/@\s,]+(,[^/@\s,]+)*/[^/@\s]+(/[0-9]*)?$`)
-
 func isRedisURL(secret gateway.Secret) bool {
-	return secret == "" || redisForm.MatchString(secret.Reveal())
+	_, ok := readRedisAddress(secret)
+	return secret == "" || ok
 }
 
 func isHeaderSecret(secret gateway.Secret) bool {

@@ -37,10 +37,6 @@ func isLoopback(host string) bool {
 // limits that nobody keeps are worse than none, because somebody counts on them. What gives a setting its effect takes
 // its row away.
 var notYet = []struct{ name, instead string }{
-	{"REDIS_URL", "quotas and tasks live in this process's memory and die with it; run one replica"},
-	{"REDIS_URL_FILE", "quotas and tasks live in this process's memory and die with it; run one replica"},
-	{"REDIS_TIMEOUT", "there is no Redis"},
-	{"ON_STATE_LOSS", "there is no Redis"},
 	{"POLL_INTERVAL", "every poll is one upstream query"},
 	{"TASK_QUERY_RATE", "every poll is one upstream query"},
 	{"PROVIDER_NAME", "there are no spans"},

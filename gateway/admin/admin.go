@@ -13,7 +13,10 @@ import (
 type Deps struct {
 	Ready  func() error // nil while requests should be sent to this process; else why not, in words without secrets
 	Checks []Check      // what ?verbose lists, in this order; may be empty
-	Pprof  bool         // whether /debug/pprof/ is there; a heap profile can contain prompts and keys
+	Ledger Ledger       // what /usage answers with; nil: there is no /usage
+	// Currency is the teams file's word for money; called for each /usage.
+	Currency func() string
+	Pprof    bool // whether /debug/pprof/ is there; a heap profile can contain prompts and keys
 }
 
 // Check is one part of the process that may be unwell while it still serves.
@@ -26,6 +29,7 @@ type Check struct {
 //
 //	/healthz        200 for as long as the process answers at all
 //	/readyz         200, or 503 with the reason: not serving yet, or stopping
+//	/usage          what teams used, as JSON: see [UsageReport]
 //	/debug/pprof/   only with Deps.Pprof
 //
 // The first two answer one line of text. With ?verbose there follows one line for each check, "name: ok" or "name: "
@@ -55,6 +59,8 @@ func (d Deps) route(path string) http.HandlerFunc {
 		return d.health
 	case path == "/readyz":
 		return d.ready
+	case path == "/usage" && d.Ledger != nil:
+		return d.usage
 	case isProfile && d.Pprof:
 		return profile(name)
 	}

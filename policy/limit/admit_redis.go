@@ -57,7 +57,7 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 		}
 		r.known.Store(h.Team.ID, &again)
 	}
-	return state{}, errMixed
+	return state{}, errForgets
 }
 
 // lastState is how a team stood when it was last asked for.
@@ -91,7 +91,22 @@ func (r *Redis) Sweep(ctx context.Context, team string, most int) (int, error) {
 	return r.sweep(ctx, team, most)
 }
 
-// Ledger returns the rows of one team for the days, each yyyymmdd.
-func (r *Redis) Ledger(ctx context.Context, team string, days []int) ([]Row, error) {
-	return r.rows(ctx, team, days)
+// Ledger returns the rows of one team, or of all that were ever seen where team is empty, for the days, each yyyymmdd,
+// in the order of reports: team, day, model, endpoint.
+func (r *Redis) Ledger(ctx context.Context, team string, days []int) (rows []Row, err error) {
+	teams := []string{team}
+	if team == "" {
+		if teams, err = r.teams(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, team := range teams {
+		some, err := r.rows(ctx, team, days)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, some...)
+	}
+	sortRows(rows)
+	return rows, nil
 }

@@ -9,4 +9,7 @@ var ErrAway = errors.New("the shared state is away")
 // errUnknown means that Redis is away and nothing fresh is known of a team's quotas.
 var errUnknown = errors.New("what the team has used is not known")
 
+// errForgets means that what was put back into Redis was gone again at once.
+var errForgets = errors.New("the shared state forgets what it is told")
+
 var errAmounts = errors.New("an amount is negative or beyond 2^53 - 1")

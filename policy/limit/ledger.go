@@ -2,6 +2,8 @@ package limit
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,6 +63,30 @@ func (l ledger) forget() {
 		}
 	}
 	delete(l, oldest)
+}
+
+// Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd, in the order of
+// reports: team, day, model, endpoint.
+func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row, err error) {
+	m.mu.Lock()
+	accounts := maps.Clone(m.teams)
+	m.mu.Unlock()
+	for id, a := range accounts {
+		if team != "" && id != team {
+			continue
+		}
+		a.mu.Lock()
+		for _, day := range days {
+			for _, row := range a.ledger[day] {
+				row := *row
+				row.Team = id
+				rows = append(rows, row)
+			}
+		}
+		a.mu.Unlock()
+	}
+	sortRows(rows)
+	return rows, nil
 }
 
 // sortRows puts rows in the order of reports: team, day, model, endpoint.

@@ -21,8 +21,8 @@ type Memory struct {
 	teams map[string]*account
 	own   map[string]*bucket // of the upstream account, by name
 	last  time.Time
-	dry   atomic.Bool        // buckets that are new now are empty instead of full
-	late  func(h *Held)      // takes a hold whose lease has ended, instead of the ledger; nil: the ledger does
+	dry   atomic.Bool   // buckets that are new now are empty instead of full
+	late  func(h *Held) // takes a hold whose lease has ended, instead of the ledger; nil: the ledger does
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.

@@ -66,7 +66,6 @@ func readLedger(team string, fields map[string]string) []Row {
 	for _, row := range byName {
 		rows = append(rows, *row)
 	}
-	sortRows(rows)
 	return rows
 }
 

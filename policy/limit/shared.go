@@ -57,6 +57,9 @@ func (s *Shared) bridge(team string) *bridge {
 
 // heard notes whether a call came through.
 func (s *Shared) heard(err error) {
+	if errors.Is(err, errMixed) && s.Redis.Mixed != nil {
+		s.Redis.Mixed()
+	}
 	if err != nil {
 		if s.away.Load() == nil {
 			now := s.Now()
@@ -147,7 +150,7 @@ func (s *Shared) Look(ctx context.Context, team *policy.Team) (Report, error) {
 	return report, err
 }
 
-// Ledger returns the rows of one team for the days, each yyyymmdd.
+// Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd.
 func (s *Shared) Ledger(ctx context.Context, team string, days []int) ([]Row, error) {
 	return s.Redis.Ledger(ctx, team, days)
 }

@@ -49,6 +49,9 @@ var errMixed = errors.New("the shared state answered another question")
 // Redis keeps the accounts in Redis, where every replica sees them. Every change is one script, so it happens whole or
 // not at all, and knows its hold's id, so it may be sent again when its reply was lost. It is safe for concurrent use.
 type Redis struct {
+	// Mixed is called when a reply belonged to another question: the connections have lost their place and must be
+	// dropped. Nil: nothing is done. Set it before the first call.
+	Mixed  func()
 	client redis.UniversalClient
 	clock  func() int64 // microseconds; 0: Redis's own. Tests set it
 	keys   sync.Map     // team id → *teamKeys; grows with the teams file
@@ -83,11 +86,23 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh strin
 	for _, limit := range t.quotas {
 		args = append(args, limit)
 	}
-	reply, err := admitScript.Run(ctx, r.client, keys, args...).Slice()
+	reply, err := listOf(admitScript.Run(ctx, r.client, keys, args...))
 	if err != nil {
 		return state{}, err
 	}
 	return readState(reply, h.ID)
+}
+
+// listOf is a script's reply, which is a list.
+func listOf(cmd *redis.Cmd) ([]any, error) {
+	if err := cmd.Err(); err != nil {
+		return nil, err
+	}
+	list, err := cmd.Slice()
+	if err != nil {
+		return nil, errMixed
+	}
+	return list, nil
 }
 
 // mode is what admit.lua does with what does not fit.

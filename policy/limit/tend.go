@@ -87,7 +87,7 @@ func (s *Shared) putBack(ctx context.Context) error {
 		}
 		return true
 	})
-	return errors.Join(fmt.Errorf("Redis lost its memory; what was last known of %d teams was put back", n), errs) //nolint:staticcheck // Redis is a name
+	return errors.Join(fmt.Errorf("Redis lost its memory; what was last known of %d teams was put back", n), errs)
 }
 
 func (s *Shared) refreshActive(ctx context.Context, now time.Time) (errs error) {

@@ -55,11 +55,11 @@ func termsOf(t *policy.Team) (l terms) {
 }
 
 // has reports whether a numbered rate or quota is set.
-func (l *terms) has(number int) bool {
+func (t *terms) has(number int) bool {
 	if number < limitQuotas {
-		return l.rates[number].Limit > 0
+		return t.rates[number].Limit > 0
 	}
-	return l.quotas[number-limitQuotas] != none
+	return t.quotas[number-limitQuotas] != none
 }
 
 func unitIndex(u policy.Unit) int {

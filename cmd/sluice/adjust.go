@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// adjustCommand is sluice adjust.
+type adjustCommand struct {
+	Team   string      `required:"" placeholder:"T" help:"The team's id."`
+	Unit   policy.Unit `required:"" placeholder:"U" help:"requests, tokens, images or spend."`
+	Delta  string      `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
+	Reason string      `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
+}
+
+// Run posts a correction to the team's running day and month and to the ledger, and tells what came of it.
+func (a adjustCommand) Run(ctx context.Context, p program) error {
+	delta, err := a.read()
+	if err != nil {
+		return badUsage{err}
+	}
+	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
+	if err != nil {
+		return err
+	}
+	if s.RedisURL == "" {
+		return errors.New("what is kept in a process's memory cannot be adjusted: " + prefix + "REDIS_URL is not set")
+	}
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	state := openState(patient(s), slog.New(slog.DiscardHandler))
+	defer state.close()
+	id := "adjust-" + rand.Text()
+	done, err := limit.NewRedis(state).Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
+	if err != nil {
+		return fmt.Errorf("adjust in Redis: %w", err)
+	}
+	written := func(n int64) string { return limit.Written(a.Unit, n) }
+	if !done.Done {
+		return fmt.Errorf("nothing was changed: team %s has used %s %s this month, which is less than %s", a.Team, written(done.Month), a.Unit, written(-delta))
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s: %s of team %s by %s: day %s, was %s; month %s, was %s\n",
+		id, a.Unit, a.Team, written(delta), written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore))
+	return err
+}
+
+// read checks what was asked for.
+func (a adjustCommand) read() (delta int64, err error) {
+	if teams, bad := policy.ParseTeams([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || teams.Team(a.Team) == nil {
+		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
+	}
+	if !slices.Contains(policy.Units[:], a.Unit) {
+		return 0, errors.New("--unit: allowed: requests, tokens, images or spend")
+	}
+	delta, ok := limit.ReadAmount(a.Unit, a.Delta)
+	if !ok || delta == 0 {
+		return 0, errors.New("--delta: allowed: a whole number other than 0; for spend up to nine decimals")
+	}
+	if n := len([]rune(strings.TrimSpace(a.Reason))); n == 0 || n > 200 {
+		return 0, errors.New("--reason: allowed: 1 to 200 characters")
+	}
+	return delta, nil
+}

@@ -1,0 +1,346 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// house of sentinels: one master, two replicas, three sentinels.
+type sentinels struct {
+	servers []*redisServer // the first is the master at the start
+	url     string
+}
+
+func startSentinels(t *testing.T, args ...string) *sentinels {
+	t.Helper()
+	s := &sentinels{}
+	master := startRedis(t, args...)
+	s.servers = append(s.servers, master)
+	for range 2 {
+		s.servers = append(s.servers, startRedis(t, append([]string{"--replicaof", "127.0.0.1 " + fmt.Sprint(master.port)}, args...)...))
+	}
+	var hosts []string
+	for range 3 {
+		sentinel := startRedis(t, "--sentinel", fmt.Sprintf("sentinel monitor sluice 127.0.0.1 %d 2", master.port),
+			"sentinel down-after-milliseconds sluice 500", "sentinel failover-timeout sluice 2000", "sentinel parallel-syncs sluice 2")
+		hosts = append(hosts, sentinel.address())
+	}
+	s.url = "redis+sentinel://" + strings.Join(hosts, ",") + "/sluice"
+	s.eventually(t, "replicas follow", func() bool {
+		return strings.Contains(master.do("INFO", "replication").(string), "connected_slaves:2")
+	})
+	return s
+}
+
+func (s *sentinels) eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatal(what)
+		}
+	}
+}
+
+// master is whoever takes writes now.
+func (s *sentinels) master(t *testing.T) *redisServer {
+	t.Helper()
+	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(10 * time.Millisecond) {
+		for _, server := range s.servers {
+			if server.process == nil {
+				continue
+			}
+			info, err := server.admin.Info(context.Background(), "replication").Result()
+			if err == nil && strings.Contains(info, "role:master") && strings.Contains(info, "connected_slaves:1") {
+				return server
+			}
+		}
+	}
+	t.Fatal("there is no master")
+	return nil
+}
+
+// F-S1: the master is killed and a replica takes its place. Requests go on, and every charge is in the new master.
+func TestFS1MasterIsKilled(t *testing.T) {
+	t.Parallel()
+	house := startSentinels(t)
+	k := openReplica(t, house.url, nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	admitted := int64(1)
+	for range 100 {
+		if k.spend(10) {
+			admitted++
+		}
+	}
+	old := house.servers[0]
+	k.eventually(patience, "settled", func() bool { _, held := k.used(old, "tokens"); return held == 0 })
+	offset := func(s *redisServer) string {
+		_, rest, _ := strings.Cut(s.do("INFO", "replication").(string), "master_repl_offset:")
+		return strings.Fields(rest)[0]
+	}
+	house.eventually(t, "replicas caught up", func() bool {
+		at := offset(old)
+		return strings.Count(old.do("INFO", "replication").(string), "offset="+at) == 2
+	})
+	old.kill()
+	for range 200 {
+		if !k.spend(10) {
+			t.Fatalf("refused: %v", k.State())
+		}
+		admitted++
+		time.Sleep(10 * time.Millisecond) // two seconds, longer than the failover takes
+	}
+	k.eventually(patience, "back", k.well)
+	master := house.master(t)
+	k.eventually(patience, "every charge is there", func() bool {
+		used, held := k.used(master, "tokens")
+		return used == admitted*10 && held == 0
+	})
+}
+
+// F-S2: a master that has lost its replicas takes no more writes, when Redis is told so; teams go on without.
+func TestFS2MasterWithoutReplicas(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
+	replica := startRedis(t, "--replicaof", "127.0.0.1 "+fmt.Sprint(server.port))
+	k := openReplica(t, server.url(), nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	replica.signal(syscall.SIGSTOP)
+	n := int64(0)
+	k.eventually(patience, "away", func() bool {
+		if k.spend(10) {
+			n++
+		}
+		return k.Degraded()
+	})
+	replica.signal(syscall.SIGCONT)
+	k.eventually(patience, "back", k.well)
+	if n == 0 {
+		t.Error("nothing was admitted meanwhile")
+	}
+}
+
+// F-S3: the server that was the master is made a replica. The connections to it are dropped, and the master is found.
+func TestFS3MasterIsDemoted(t *testing.T) {
+	t.Parallel()
+	house := startSentinels(t)
+	k := openReplica(t, house.url, nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	house.servers[0].do("CLIENT", "NO-EVICT", "on")
+	sentinel := redis.NewSentinelClient(&redis.Options{Addr: strings.Split(strings.TrimPrefix(house.url, "redis+sentinel://"), ",")[0]})
+	defer func() { _ = sentinel.Close() }()
+	house.eventually(t, "failover", func() bool { return sentinel.Failover(context.Background(), "sluice").Err() == nil })
+	house.eventually(t, "demoted", func() bool {
+		k.spend(10)
+		return strings.Contains(house.servers[0].do("INFO", "replication").(string), "role:slave")
+	})
+	k.eventually(5*time.Second, "back, without a restart", func() bool { return k.spend(10) && k.well() })
+}
+
+// cluster is six nodes: three masters, each with a replica.
+type cluster struct {
+	nodes  []*redisServer
+	url    string
+	client *redis.ClusterClient // the test's own
+}
+
+func startCluster(t *testing.T, masters, replicas int, args ...string) *cluster {
+	t.Helper()
+	c := &cluster{}
+	var hosts []string
+	for range masters * (1 + replicas) {
+		node := startRedis(t, append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-config-file", "nodes.conf"}, args...)...)
+		c.nodes, hosts = append(c.nodes, node), append(hosts, node.address())
+	}
+	for i, node := range c.nodes {
+		node.do("CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		if i > 0 {
+			node.do("CLUSTER", "MEET", "127.0.0.1", c.nodes[0].port)
+		}
+		if i < masters {
+			node.do("CLUSTER", "ADDSLOTSRANGE", i*16384/masters, (i+1)*16384/masters-1)
+		}
+	}
+	for i, node := range c.nodes {
+		wait(t, "the nodes know each other", func() bool {
+			return strings.Count(node.do("CLUSTER", "NODES").(string), "connected") == len(c.nodes)
+		})
+		if i >= masters {
+			master := c.nodes[i%masters].do("CLUSTER", "MYID").(string)
+			wait(t, "a replica follows", func() bool {
+				return node.admin.Do(context.Background(), "CLUSTER", "REPLICATE", master).Err() == nil
+			})
+		}
+	}
+	for i, node := range c.nodes {
+		wait(t, "the cluster stands", func() bool {
+			ok := strings.Contains(node.do("CLUSTER", "INFO").(string), "cluster_state:ok")
+			return ok && (i < masters || strings.Contains(node.do("INFO", "replication").(string), "master_link_status:up"))
+		})
+	}
+	c.url = "redis+cluster://" + strings.Join(hosts, ",")
+	c.client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Protocol: 2})
+	t.Cleanup(func() { _ = c.client.Close() })
+	return c
+}
+
+func wait(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatal("not yet: " + what)
+		}
+	}
+}
+
+// home is the node that has a team's keys.
+func (c *cluster) home(t *testing.T, team string) *redisServer {
+	t.Helper()
+	slot := c.nodes[0].do("CLUSTER", "KEYSLOT", "{"+team+"}").(int64)
+	for i, n := 0, int64(3); i < 3; i++ {
+		if slot < (int64(i)+1)*16384/n {
+			return c.nodes[i]
+		}
+	}
+	return nil
+}
+
+func (c *cluster) used(t *testing.T, team, unit string) (used, held int64) {
+	t.Helper()
+	key, day := "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")
+	used, _ = c.client.HGet(context.Background(), key, day+":"+unit+":used").Int64()
+	held, _ = c.client.HGet(context.Background(), key, day+":"+unit+":held").Int64()
+	return used, held
+}
+
+// as spends as another team than the one the accounts were opened for.
+func (k *ledgerkeeper) as(team *policy.Team) bool {
+	k.mu.Lock()
+	k.n++
+	id := fmt.Sprintf("%p-%d", k, k.n)
+	k.mu.Unlock()
+	v, err := k.Admit(context.Background(), &limit.Hold{
+		ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText,
+		Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 10}, Lease: time.Minute,
+	})
+	if err != nil || v.Held == nil {
+		return false
+	}
+	k.SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: v.Held.Amounts})
+	return true
+}
+
+// F-K1, F-K4: a team's slot moves to another node under load, and then that node's replica takes over. Nothing is
+// charged twice, and no script crosses slots.
+func TestFK1FK4ReshardingAndFailover(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, 1)
+	k := openReplica(t, c.url, nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	stop, counted := make(chan struct{}), make(chan int64)
+	go func() {
+		n := int64(1)
+		for {
+			select {
+			case <-stop:
+				counted <- n
+				return
+			default:
+				if k.spend(10) {
+					n++
+				}
+			}
+		}
+	}()
+	from := c.home(t, "search")
+	to := c.nodes[0]
+	if to == from {
+		to = c.nodes[1]
+	}
+	c.move(t, "search", from, to)
+	begun := time.Now()
+	k.eventually(2*time.Second*slack, "well after the move", k.well)
+	t.Logf("well %v after the slot had moved", time.Since(begun))
+
+	replica := c.nodes[3]
+	if to == c.nodes[1] {
+		replica = c.nodes[4]
+	}
+	replica.do("CLUSTER", "FAILOVER")
+	wait(t, "the replica is the master", func() bool {
+		return strings.Contains(replica.do("INFO", "replication").(string), "role:master")
+	})
+	begun = time.Now()
+	k.eventually(2*time.Second*slack, "well after the failover", k.well)
+	t.Logf("well %v after the failover", time.Since(begun))
+	close(stop)
+	n := <-counted
+	wait(t, "every charge is there, once", func() bool { used, held := c.used(t, "search", "tokens"); return used == n*10 && held == 0 })
+	if crossed := k.log.count("CROSSSLOT"); crossed > 0 {
+		t.Errorf("%d scripts crossed slots", crossed)
+	}
+}
+
+// move moves a team's slot, key by key, while it is used.
+func (c *cluster) move(t *testing.T, team string, from, to *redisServer) {
+	t.Helper()
+	slot := from.do("CLUSTER", "KEYSLOT", "{"+team+"}").(int64)
+	source, target := from.do("CLUSTER", "MYID").(string), to.do("CLUSTER", "MYID").(string)
+	to.do("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
+	from.do("CLUSTER", "SETSLOT", slot, "MIGRATING", target)
+	for {
+		keys := from.do("CLUSTER", "GETKEYSINSLOT", slot, 100).([]any)
+		if len(keys) == 0 {
+			break
+		}
+		from.do(append([]any{"MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS"}, keys...)...)
+	}
+	to.do("CLUSTER", "SETSLOT", slot, "NODE", target)
+	from.do("CLUSTER", "SETSLOT", slot, "NODE", target)
+}
+
+// F-K2, F-K3: one shard is down. Its teams go on without Redis, the others do not notice, whether the cluster gives up
+// as a whole or not.
+func TestFK2FK3OneShardDown(t *testing.T) {
+	t.Parallel()
+	for _, coverage := range []string{"no", "yes"} {
+		t.Run("require-full-coverage-"+coverage, func(t *testing.T) {
+			c := startCluster(t, 3, 0, "--cluster-require-full-coverage", coverage)
+			k := openReplica(t, c.url, nil, generous)
+			other := parseTeam(t, "other", generous)
+			for n := 0; c.home(t, other.ID) == c.home(t, "search"); n++ {
+				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
+			}
+			for n := 0; c.home(t, other.ID) == c.nodes[0] || c.home(t, other.ID) == c.home(t, "search"); n++ {
+				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
+			}
+			k.eventually(patience, "connected", func() bool { return k.spend(10) && k.as(other) && k.well() })
+			c.home(t, "search").signal(syscall.SIGSTOP)
+			var took []time.Duration
+			for begun := time.Now(); time.Since(begun) < 3*time.Second; {
+				if !k.spend(10) {
+					t.Fatalf("the shard's own team is refused: %v", k.State())
+				}
+				one := time.Now()
+				if !k.as(other) {
+					t.Fatalf("another shard's team is refused: %v", k.State())
+				}
+				took = append(took, time.Since(one))
+				time.Sleep(time.Millisecond)
+			}
+			if p := percentile(took, 0.99); p > 5*time.Millisecond*slack {
+				t.Errorf("p99 of the other team %v", p)
+			}
+			c.home(t, "search").signal(syscall.SIGCONT)
+			k.eventually(patience, "back", k.well)
+		})
+	}
+}

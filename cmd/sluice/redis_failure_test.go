@@ -1,0 +1,473 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+
+	"sluice/policy/limit"
+)
+
+const generous = `quotas: {tokens: {day: 100000000}}`
+
+// percentile of durations that are sorted by it.
+func percentile(list []time.Duration, p float64) time.Duration {
+	slices.Sort(list)
+	return list[min(int(float64(len(list))*p), len(list)-1)]
+}
+
+// loaded asks at 500 requests a second for a while and returns how long each took.
+func (k *ledgerkeeper) loaded(ctx context.Context) (took []time.Duration) {
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		asking.Go(func() {
+			begun := time.Now()
+			k.spend(10)
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, time.Since(begun))
+		})
+		<-tick.C
+	}
+	asking.Wait()
+	return took
+}
+
+func during(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	_ = cancel
+	return ctx
+}
+
+// F-R1: Redis is killed and comes back empty. Requests go on, the state says so, what was known is put back.
+func TestFR1RedisIsKilled(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	for range 20 {
+		if !k.spend(10) {
+			t.Fatal("refused while all is well")
+		}
+	}
+	k.eventually(patience, "20 requests settled", func() bool { used, held := k.used(server, "tokens"); return used == 200 && held == 0 })
+	k.eventually(patience, "known", func() bool { return k.spend(0) })
+	server.kill()
+	for range 50 {
+		if !k.spend(10) {
+			t.Fatal("refused without Redis, although much is left")
+		}
+	}
+	if k.State() == nil || !k.Degraded() {
+		t.Error("nobody is told that Redis is away")
+	}
+	k.eventually(patience, "told of", func() bool { return k.log.count("Redis is away") == 1 })
+	server.start()
+	k.eventually(patience, "back", k.well)
+	k.eventually(patience, "every charge is posted", func() bool { used, held := k.used(server, "tokens"); return used == 700 && held == 0 })
+	if away, back := k.log.count("Redis is away"), k.log.count("Redis is back"); away != 1 || back != 1 {
+		t.Errorf("%d lines that it is away and %d that it is back:\n%s", away, back, k.log.text())
+	}
+}
+
+// F-R2: Redis hangs. Nobody waits for longer than the timeout, and once the breaker is open nobody waits at all.
+func TestFR2RedisHangs(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	k.loaded(during(200 * time.Millisecond))
+	server.signal(syscall.SIGSTOP)
+	first := k.loaded(during(time.Second))
+	later := k.loaded(during(2 * time.Second))
+	server.signal(syscall.SIGCONT)
+	closed := k.eventually(patience, "the breaker closes", func() bool { return k.log.count("Redis is back") == 1 })
+	k.eventually(patience, "back", k.well)
+	a, b := percentile(first, 0.99), percentile(later, 0.99)
+	t.Logf("p99 %v in the first second, %v later; closed after %v", a, b, closed)
+	if a > 60*time.Millisecond*slack || b > 2*time.Millisecond*slack || closed > 500*time.Millisecond*slack {
+		t.Errorf("p99 %v in the first second, %v later; closed after %v", a, b, closed)
+	}
+	admitted := int64(len(first)+len(later)) * 10
+	k.eventually(patience, "every charge is posted", func() bool {
+		used, held := k.used(server, "tokens")
+		return used >= admitted && held == 0
+	})
+}
+
+// proxied puts a toxiproxy before a server.
+func proxied(t *testing.T, server *redisServer) *toxiproxy.Proxy {
+	t.Helper()
+	manager := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	proxy := toxiproxy.NewProxy(manager, "redis", fmt.Sprintf("127.0.0.1:%d", freeTCPPort(t)), server.address())
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Stop)
+	return proxy
+}
+
+func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
+	t.Helper()
+	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(spec)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+
+// F-R3: Redis is slow, within the timeout. It works, and the connections live.
+func TestFR3RedisIsSlow(t *testing.T) {
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
+	k.loaded(during(300 * time.Millisecond))
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":20,"jitter":15}}`)
+	before := server.do("INFO", "stats").(string)
+	took := k.loaded(during(3 * time.Second))
+	opened := connectionsOf(t, server.do("INFO", "stats").(string)) - connectionsOf(t, before)
+	k.eventually(patience, "well", k.well) // a call that was a hair too slow is made good
+	if k.log.count("Redis is away") > 0 {
+		t.Errorf("slow was taken for away:\n%s", k.log.text())
+	}
+	t.Logf("%d requests, p99 %v, %d new connections", len(took), percentile(took, 0.99), opened)
+	if opened > 64+15 { // as many as there may be, once, and 5 a second
+		t.Errorf("%d connections were opened in 3 s", opened)
+	}
+}
+
+func connectionsOf(t *testing.T, info string) (n int) {
+	t.Helper()
+	_, rest, _ := strings.Cut(info, "total_connections_received:")
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// F-R5: packets vanish, nobody is told. It is as if Redis hung.
+func TestFR5HalfOpen(t *testing.T) {
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
+	k.loaded(during(200 * time.Millisecond))
+	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	first := k.loaded(during(time.Second))
+	later := k.loaded(during(time.Second))
+	_ = proxy.Toxics.RemoveToxic(context.Background(), "hole")
+	k.eventually(patience, "back", k.well)
+	if a, b := percentile(first, 0.99), percentile(later, 0.99); a > 60*time.Millisecond*slack || b > 2*time.Millisecond*slack {
+		t.Errorf("p99 %v in the first second, %v later", a, b)
+	}
+}
+
+// F-R4, Q10: a real Redis behind a network that comes and goes, at 1 Hz. The figure of a minute is
+// LONG=1 go test -v -run FR4Q10 ./cmd/sluice.
+func TestFR4Q10FlappingNetwork(t *testing.T) {
+	long := 6 * time.Second
+	if isLong() {
+		long = time.Minute
+	}
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	k := openReplica(t, "redis://"+proxy.Listen, nil, "rates: {requests: {per: 1s, limit: 200, burst: 400}}")
+	k.eventually(patience, "connected", func() bool { return k.spend(0) })
+	begun := time.Now()
+	var admitted atomic.Int64
+	stop := make(chan struct{})
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if k.spend(0) {
+					admitted.Add(1)
+				} else {
+					time.Sleep(time.Millisecond) // a refused client that is in a hurry
+				}
+			}
+		})
+	}
+	for up := true; time.Since(begun) < long; up = !up {
+		time.Sleep(500 * time.Millisecond)
+		if up {
+			proxy.Stop()
+		} else if err := proxy.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	asking.Wait()
+	bound := 400 + 200*time.Since(begun).Seconds()
+	t.Logf("%d admitted in %v, %.3f of the bound", admitted.Load(), time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound)
+	if got := float64(admitted.Load()); got > bound*1.02 || got < bound*0.6 {
+		t.Errorf("%.0f admitted, the bucket and the rate are %.0f", got, bound)
+	}
+	_ = proxy.Start()
+	k.eventually(patience, "every charge is posted", func() bool {
+		used, held := k.used(server, "requests")
+		return used == admitted.Load()+1 && held == 0
+	})
+}
+
+// F-R8, F-R16, F-S3: a Redis that answers every question with an error is as good as away, however it says so.
+func TestFR8FR16FS3RedisAnswersWithErrors(t *testing.T) {
+	for _, text := range []string{
+		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.", "OOM command not allowed when used memory > 'maxmemory'.",
+		"MISCONF Redis is configured to save RDB snapshots", "READONLY You can't write against a read only replica.",
+		"ERR READONLY You can't write against a read only replica.", "ERR max number of clients reached", "CLUSTERDOWN The cluster is down",
+		"MASTERDOWN Link with MASTER is down", "NOREPLICAS Not enough good replicas to write.", "WRONGPASS invalid username-password pair", "NOPERM no permissions",
+	} {
+		t.Run(strings.Fields(text)[0]+strings.Fields(text)[1], func(t *testing.T) {
+			k := openReplica(t, "redis://"+fakeRedis(t, text), nil, "rates: {requests: {per: 1m, limit: 60000}}")
+			for range 50 {
+				if _, err := k.admit(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k.eventually(patience, "told of", func() bool { return k.log.count("Redis is away") == 1 })
+			if k.Degraded() != true || k.log.count("Redis is back") > 0 {
+				t.Errorf("taken for well:\n%s", k.log.text())
+			}
+		})
+	}
+}
+
+// fakeRedis answers every command with one error.
+func fakeRedis(t *testing.T, text string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				buffer := make([]byte, 64<<10)
+				for {
+					n, err := conn.Read(buffer)
+					if err != nil {
+						return
+					}
+					for range strings.Count("\r\n"+string(buffer[:n]), "\r\n*") { // one reply for each command that begins in it
+						_, _ = io.WriteString(conn, "-"+text+"\r\n")
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// F-R8: a real Redis whose memory is full admits nothing by mistake and charges nothing twice.
+func TestFR8OutOfMemory(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	k.eventually(patience, "known", func() bool { return k.spend(0) })
+	server.do("CONFIG", "SET", "maxmemory", "1")
+	for range 100 {
+		if !k.spend(10) {
+			t.Fatal("refused")
+		}
+	}
+	k.eventually(patience, "told of", func() bool { return k.Degraded() })
+	server.do("CONFIG", "SET", "maxmemory", "0")
+	k.eventually(patience, "back", k.well)
+	k.eventually(patience, "charged once", func() bool { used, held := k.used(server, "tokens"); return used == 1010 && held == 0 })
+}
+
+// F-R9: a Redis that may throw limits away is refused at the start, in clear words.
+func TestFR9EvictionPolicy(t *testing.T) {
+	server := startRedis(t, "--maxmemory-policy", "volatile-lru")
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0"), "serve")
+	if got.code != exitFaulty || !strings.Contains(got.text(), "SLUICE_REDIS_URL: Redis has the eviction policy volatile-lru") || !strings.Contains(got.text(), "noeviction") {
+		t.Errorf("exit %d:\n%s", got.code, got.text())
+	}
+}
+
+// F-R11: a connection loses its place and every reply on it belongs to the question before. None is believed.
+func TestFR11RepliesShift(t *testing.T) {
+	server := startRedis(t)
+	shifter := newShifter(t, server.address())
+	k := openReplica(t, "redis://"+shifter.address, nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	admitted := 1
+	for n := range 200 {
+		if n%50 == 25 {
+			shifter.shift.Store(true)
+		}
+		if k.spend(10) {
+			admitted++
+		}
+	}
+	if k.log.count("answered another question") == 0 {
+		t.Errorf("nobody noticed:\n%s", k.log.text())
+	}
+	k.eventually(patience, "back", k.well)
+	k.eventually(patience, fmt.Sprintf("%d charges", admitted), func() bool {
+		used, held := k.used(server, "tokens")
+		return used == int64(admitted)*10 && held == 0
+	})
+}
+
+// shifter is a proxy that, once told to, says an earlier reply again, so that what follows is one behind.
+type shifter struct {
+	address string
+	shift   atomic.Bool
+}
+
+func newShifter(t *testing.T, to string) *shifter {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	s := &shifter{address: listener.Addr().String()}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+			go func() {
+				defer func() { _ = client.Close() }()
+				buffer, last := make([]byte, 64<<10), []byte(nil)
+				for {
+					n, err := server.Read(buffer)
+					if err != nil {
+						return
+					}
+					if len(last) > 50 && s.shift.CompareAndSwap(true, false) {
+						_, _ = client.Write(last)
+					}
+					last = append(last[:0], buffer[:n]...)
+					_, _ = client.Write(buffer[:n])
+				}
+			}()
+		}
+	}()
+	return s
+}
+
+// F-R15: the password changes, and the file with the address. No restart is needed.
+func TestFR15PasswordRotated(t *testing.T) {
+	server := startRedis(t)
+	server.do("ACL", "SETUSER", "sluice", "on", ">old", "~sl1:*", "+@all")
+	path := write(t, "redis://sluice:old@"+server.address()+"\n")
+	k := openReplica(t, "redis://sluice:old@"+server.address(), func(s *settings) { s.RedisURLFile = path }, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	server.do("ACL", "SETUSER", "sluice", "resetpass", ">new")
+	server.do("CLIENT", "KILL", "USER", "sluice")
+	k.eventually(patience, "away", func() bool { k.spend(10); return k.Degraded() })
+	rewrite(t, path, "redis://sluice:new@"+server.address()+"\n")
+	took := k.eventually(patience, "back", k.well)
+	if took > time.Second*slack {
+		t.Errorf("back after %v", took)
+	}
+}
+
+// F-R16: Redis takes no more connections. What is said of that is bounded.
+func TestFR16MaxClients(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	server.do("CONFIG", "SET", "maxclients", "1")
+	server.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	begun := time.Now()
+	k.loaded(during(2 * time.Second))
+	lines := k.log.count("library=")
+	if most := int(time.Since(begun).Seconds()) + 2; lines > most {
+		t.Errorf("%d lines in %v:\n%s", lines, time.Since(begun), k.log.text())
+	}
+	server.do("CONFIG", "SET", "maxclients", "1000")
+	k.eventually(patience, "back", k.well)
+}
+
+// With ON_STATE_LOSS=refuse nothing is admitted while Redis is away, and nothing stays held.
+func TestRefuseWhileRedisIsAway(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), func(s *settings) { s.OnStateLoss = stateRefuse }, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	server.signal(syscall.SIGSTOP)
+	for range 100 {
+		if v, err := k.admit(10); err == nil || v.Held != nil {
+			t.Fatalf("admitted: %+v", v)
+		}
+	}
+	server.signal(syscall.SIGCONT)
+	k.eventually(patience, "back", func() bool { return k.well() && k.spend(10) })
+	k.eventually(patience, "nothing is held", func() bool { used, held := k.used(server, "tokens"); return used == 20 && held == 0 })
+}
+
+// The commands that the README's ACL allows are enough.
+func TestACLOfTheREADME(t *testing.T) {
+	server := startRedis(t)
+	rule := aclOf(t)
+	args := []any{"ACL", "SETUSER", "sluice"}
+	for _, word := range strings.Fields(rule) {
+		args = append(args, word)
+	}
+	server.do(append(args, "on", ">secret")...)
+	k := openReplica(t, "redis://sluice:secret@"+server.address(), nil, generous, "open_tasks: 5")
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	if policy, known := k.state.checkPolicy(t.Context()); !known || policy != noEviction {
+		t.Errorf("the eviction policy could not be read: %q", policy)
+	}
+	v, err := k.admit(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = k.Extend(t.Context(), v.Held, time.Hour)
+	if _, err := k.Look(t.Context(), k.team); err != nil {
+		t.Error(err)
+	}
+	if _, err := k.Ledger(t.Context(), "search", []int{20261121}); err != nil {
+		t.Error(err)
+	}
+	k.eventually(patience, "well", k.well)
+	log := fmt.Sprint(server.do("ACL", "LOG"))
+	if strings.Contains(log, "reason") {
+		t.Errorf("Redis refused something: %s", log)
+	}
+}
+
+// F-G12: a settlement after the lease has ended corrects the charge; it is no second one. The lease is ended by hand.
+func TestFG12SettledAfterTheLease(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	v, err := k.admit(100)
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	server.do("ZADD", "sl1:{search}:open", "1", v.Held.ID)
+	k.eventually(patience, "swept by the next request", func() bool { k.spend(0); used, _ := k.used(server, "tokens"); return used == 100 })
+	k.SettleLater(&limit.Charge{Held: v.Held, Team: k.team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 30}})
+	k.eventually(patience, "corrected", func() bool { used, held := k.used(server, "tokens"); return used == 30 && held == 0 })
+}

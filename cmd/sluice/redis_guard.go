@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"sluice/policy/limit"
+)
+
+// The breaker of one Redis node: it stops asking after so many failures in a row, or where half of the calls of a
+// second fail, and looks every so often whether the node is back.
+const (
+	failuresInRow = 5
+	failuresOf    = 20 // calls in breakerWindow, of which half fail
+	breakerWindow = time.Second
+	probeEvery    = 250 * time.Millisecond
+)
+
+// guard is the breaker of one node, as a hook on its client. While it is open no request asks: only the probe does.
+type guard struct {
+	state   *state
+	address string // of the node; empty: all there is
+	breaker *gobreaker.CircuitBreaker[struct{}]
+	key     atomic.Pointer[string] // one that failed or was not asked for, to look with
+	since   atomic.Int64           // Unix nanoseconds of its opening
+}
+
+func (c *state) newGuard(address string) *guard {
+	g := &guard{state: c, address: address}
+	g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Name: address, MaxRequests: 1, Interval: breakerWindow, Timeout: probeEvery / 2,
+		ReadyToTrip: func(n gobreaker.Counts) bool {
+			return n.ConsecutiveFailures >= failuresInRow || n.Requests >= failuresOf && 2*n.TotalFailures >= n.Requests
+		},
+		OnStateChange: g.changed,
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.guards = append(c.guards, g)
+	return g
+}
+
+// changed logs that the node is away, or back; nothing in between.
+func (g *guard) changed(_ string, from, to gobreaker.State) {
+	log := g.state.log
+	if g.address != "" {
+		log = log.With(slog.String("node", g.address))
+	}
+	switch {
+	case from == gobreaker.StateClosed:
+		g.since.Store(time.Now().UnixNano())
+		log.Error("Redis is away")
+	case to == gobreaker.StateClosed:
+		log.Warn("Redis is back", slog.String("after", time.Since(time.Unix(0, g.since.Load())).Round(time.Millisecond).String()))
+	}
+}
+
+// DialHook leaves dialling alone.
+func (g *guard) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook guards a call.
+func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err, asked := g.do(ctx, func() error { return next(ctx, cmd) }, cmd)
+		if !asked {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+// ProcessPipelineHook guards several calls in one round trip.
+func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err, asked := g.do(ctx, func() error { return next(ctx, cmds) }, cmds[0])
+		if !asked {
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+		}
+		return err
+	}
+}
+
+func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err error, asked bool) { //nolint:revive // asked is about the error
+	switch cmd.Name() {
+	case "hello", "auth", "select", "client", "readonly": // a connection's first words, inside the call that needs it
+		return next(), true
+	}
+	if g.breaker.State() != gobreaker.StateClosed && ctx.Value(probing{}) == nil {
+		g.remember(cmd)
+		return limit.ErrAway, false
+	}
+	_, failed := g.breaker.Execute(func() (struct{}, error) {
+		asked = true
+		err = next()
+		return struct{}{}, g.judge(err)
+	})
+	if !asked {
+		return limit.ErrAway, false
+	}
+	if failed != nil {
+		g.remember(cmd)
+	}
+	return err, true
+}
+
+// remember keeps a key of this node: whether the node is back is seen by a write beside it.
+func (g *guard) remember(cmd redis.Cmder) {
+	args, at := cmd.Args(), 1
+	if name := cmd.Name(); name == "evalsha" || name == "eval" {
+		at = 3
+	}
+	if len(args) <= at {
+		return
+	}
+	if key, ok := args[at].(string); ok && strings.HasPrefix(key, keyPrefix) {
+		g.key.Store(&key)
+	}
+}
+
+const keyPrefix = "sl1:"
+
+// judge tells failures of the node from answers of it. A script's error is an answer, and so is the way to another node.
+func (g *guard) judge(err error) error {
+	var said redis.Error
+	switch {
+	case err == nil, errors.Is(err, redis.Nil), errors.Is(err, context.Canceled):
+		return nil
+	case !errors.As(err, &said):
+		return err
+	}
+	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before what Redis says
+	if strings.HasPrefix(text, "READONLY") {
+		g.state.conns.drop(g.address) // it was the master once; the next connection finds the new one
+		return err
+	}
+	for _, word := range []string{"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS", "NOPERM", "max number of clients"} {
+		if strings.HasPrefix(text, word) {
+			return err
+		}
+	}
+	return nil
+}
+
+// probing marks the one call that may pass an open breaker.
+type probing struct{}
+
+// probe looks whether nodes that are away are back, until ctx ends. It writes, because a node that only reads is no use.
+func (c *state) probe(ctx context.Context) {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c.mu.Lock()
+		guards := c.guards
+		c.mu.Unlock()
+		for _, g := range guards {
+			if key := g.key.Load(); key != nil && g.breaker.State() != gobreaker.StateClosed {
+				call, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), c.timeout)
+				_ = c.Set(call, beside(*key), "", time.Minute).Err()
+				cancel()
+			}
+		}
+	}
+}
+
+// beside is a key in the slot of another, for the probe alone.
+func beside(key string) string {
+	if end := strings.IndexByte(key, '}'); end >= 0 {
+		return key[:end+1] + ":probe"
+	}
+	return keyPrefix + "{" + key + "}:probe"
+}

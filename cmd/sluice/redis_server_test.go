@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/gateway"
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// redisServer is a real redis-server of a test's own.
+type redisServer struct {
+	*testing.T
+	port    int
+	args    []string
+	dir     string
+	process *exec.Cmd
+	admin   *redis.Client // without a guard, for the test itself
+}
+
+// startRedis starts a redis-server on a port of its own and waits until it serves.
+func startRedis(t *testing.T, args ...string) *redisServer {
+	t.Helper()
+	s := &redisServer{T: t, port: freeTCPPort(t), args: args, dir: t.TempDir()}
+	s.start()
+	s.admin = redis.NewClient(&redis.Options{Addr: s.address(), Protocol: 2, DisableIdentity: true, DialTimeout: patience, ReadTimeout: patience})
+	t.Cleanup(func() { _ = s.admin.Close(); s.kill() })
+	return s
+}
+
+func (s *redisServer) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+func (s *redisServer) url() string     { return "redis://" + s.address() }
+
+func (s *redisServer) start() {
+	s.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv("CI_REQUIRES_REDIS") != "" {
+			s.Fatal("redis-server is not installed, and CI requires it")
+		}
+		s.Skip("redis-server is not installed")
+	}
+	args := append([]string{"--port", fmt.Sprint(s.port), "--save", "", "--dir", s.dir, "--enable-debug-command", "yes"}, s.args...)
+	if len(s.args) > 0 && s.args[0] == "--sentinel" {
+		config := filepath.Join(s.dir, "sentinel.conf")
+		if err := os.WriteFile(config, []byte(strings.Join(s.args[1:], "\n")+"\n"), 0o600); err != nil {
+			s.Fatal(err)
+		}
+		args = []string{config, "--sentinel", "--port", fmt.Sprint(s.port), "--dir", s.dir}
+	}
+	s.process = exec.Command(path, args...)
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := s.process.Start(); err != nil {
+		s.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	ready := false
+	for !ready && lines.Scan() {
+		ready = strings.Contains(lines.Text(), "Ready to accept connections") || strings.Contains(lines.Text(), "+monitor")
+	}
+	if !ready {
+		s.Fatalf("redis-server %q did not start", args)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // it must not block on its log
+}
+
+func (s *redisServer) signal(signal os.Signal) {
+	if err := s.process.Process.Signal(signal); err != nil {
+		s.Error(err)
+	}
+}
+
+func (s *redisServer) kill() {
+	if s.process != nil {
+		_ = s.process.Process.Signal(syscall.SIGCONT)
+		_ = s.process.Process.Kill()
+		_ = s.process.Wait()
+		s.process = nil
+	}
+}
+
+// do runs a command on the server, beside the client under test.
+func (s *redisServer) do(args ...any) any {
+	s.Helper()
+	v, err := s.admin.Do(context.Background(), args...).Result()
+	if err != nil && err != redis.Nil {
+		s.Fatalf("%v: %v", args, err)
+	}
+	return v
+}
+
+// freeTCPPort is a port that nobody uses at the moment.
+func freeTCPPort(t *testing.T) int {
+	t.Helper()
+	for {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := listener.Addr().(*net.TCPAddr).Port
+		_ = listener.Close()
+		if port < 55000 { // a cluster's nodes use the port 10,000 above theirs, too
+			return port
+		}
+	}
+}
+
+// ledgerkeeper is the accounts of one replica as the process opens them, over an address of Redis.
+type ledgerkeeper struct {
+	*testing.T
+	*limit.Shared
+	state *state
+	team  *policy.Team
+	log   *lineLog
+	n     int
+	mu    sync.Mutex
+}
+
+// openReplica opens accounts as a process does, and works beside them as a process does.
+func openReplica(t *testing.T, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
+	t.Helper()
+	s, _ := loadSettings(nil)
+	s.RedisURL = gateway.Secret(url)
+	if change != nil {
+		change(&s)
+	}
+	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
+	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, nil)))
+	inRedis := limit.NewRedis(k.state)
+	inRedis.Mixed = k.state.mixed
+	k.Shared = limit.NewShared(limit.SharedConfig{Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: time.Now})
+	ctx, stop := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	working.Go(func() {
+		for ctx.Err() == nil {
+			_ = k.Tend(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		working.Wait()
+		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = k.Close(closing)
+		k.state.close()
+	})
+	return k
+}
+
+func parseTeam(t *testing.T, id string, lines ...string) *policy.Team {
+	t.Helper()
+	doc := "teams:\n  - id: " + id + "\n"
+	for _, line := range lines {
+		doc += "    " + line + "\n"
+	}
+	teams, err := policy.ParseTeams([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return teams.List[0]
+}
+
+// admit asks for one request of so many tokens.
+func (k *ledgerkeeper) admit(tokens int64) (limit.Verdict, error) {
+	k.mu.Lock()
+	k.n++
+	id := fmt.Sprintf("%p-%d", k, k.n)
+	k.mu.Unlock()
+	return k.Admit(context.Background(), &limit.Hold{
+		ID: id, Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText,
+		Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: tokens}, Lease: time.Minute,
+	})
+}
+
+// spend admits and settles one request and reports whether it was admitted.
+func (k *ledgerkeeper) spend(tokens int64) bool {
+	v, err := k.admit(tokens)
+	if err != nil || v.Held == nil {
+		return false
+	}
+	k.SettleLater(&limit.Charge{Held: v.Held, Team: k.team, Amounts: v.Held.Amounts})
+	return true
+}
+
+// eventually waits until something holds. The conditions here are of other processes, which nobody can be told by.
+func (k *ledgerkeeper) eventually(within time.Duration, what string, holds func() bool) time.Duration {
+	k.Helper()
+	begun := time.Now()
+	for !holds() {
+		if time.Since(begun) > within {
+			k.Fatalf("not within %v: %s; state: %v\n%s", within, what, k.State(), k.log.text())
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+func (k *ledgerkeeper) well() bool { return k.State() == nil }
+
+// used asks Redis how many of a unit the team's day has used and holds.
+func (k *ledgerkeeper) used(server *redisServer, unit string) (used, held int64) {
+	k.Helper()
+	day := time.Now().UTC().Format("20060102")
+	key := "sl1:{" + k.team.ID + "}:quota"
+	used, _ = server.admin.HGet(context.Background(), key, day+":"+unit+":used").Int64()
+	held, _ = server.admin.HGet(context.Background(), key, day+":"+unit+":held").Int64()
+	return used, held
+}
+
+// lineLog keeps what was logged.
+type lineLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *lineLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(p))
+	return len(p), nil
+}
+
+func (l *lineLog) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "")
+}
+
+func (l *lineLog) count(word string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, word) {
+			n++
+		}
+	}
+	return n
+}
+
+// slack is what a busy machine and the race detector may add to a promise in time; the promise itself is logged.
+const slack = 4
+
+// isLong reports whether the figures of the README are wanted, rather than a quick look.
+func isLong() bool { return os.Getenv("LONG") != "" }
+
+func rewrite(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// aclOf is the README's line of what Redis has to allow.
+func aclOf(t *testing.T) string {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(readme), "ACL SETUSER sluice ")
+	if !ok {
+		t.Fatal("README.md has no ACL")
+	}
+	rule, _, _ := strings.Cut(rest, "\n")
+	return rule
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"sluice/gateway/admin"
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// usageTimeout bounds the reading of a report, which may be of many teams and days.
+const usageTimeout = 30 * time.Second
+
+// usageCommand is sluice usage.
+type usageCommand struct {
+	Team string `placeholder:"T" help:"Of one team alone."`
+	From string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
+	To   string `placeholder:"D" help:"To this day; today if absent."`
+	Days int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
+	JSON bool   `help:"As JSON." xor:"form"`
+	CSV  bool   `help:"As CSV." xor:"form"`
+}
+
+// Run reads the ledger where it is, in Redis or in the process that the environment's admin listener belongs to, and
+// writes it.
+func (u usageCommand) Run(ctx context.Context, p program) error {
+	from, to, err := u.span(time.Now().UTC())
+	if err != nil {
+		return badUsage{err}
+	}
+	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	var report admin.UsageReport
+	if s.RedisURL != "" {
+		report, err = readLedger(ctx, s, u.Team, from, to)
+	} else {
+		report, err = askUsage(ctx, s, u.Team, from, to)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.JSON:
+		return json.NewEncoder(p.stdout).Encode(report)
+	case u.CSV:
+		return writeUsageCSV(p.stdout, report)
+	}
+	return writeUsage(p.stdout, report)
+}
+
+// span is the first and the last day asked for.
+func (u usageCommand) span(now time.Time) (from, to string, err error) {
+	from, to = u.From, u.To
+	if to == "" {
+		to = now.Format(time.DateOnly)
+	}
+	switch {
+	case u.Days != 0 && (from != "" || u.To != ""):
+		return "", "", errors.New("--days and --from with --to: allowed: one of them")
+	case u.Days < 0:
+		return "", "", errors.New("--days: allowed: a whole number of at least 1")
+	case u.Days > 0:
+		from = now.AddDate(0, 0, 1-u.Days).Format(time.DateOnly)
+	case from == "":
+		from = to
+	}
+	if _, ok := admin.Days(from, to); !ok {
+		return "", "", errors.New("--from, --to, --days: allowed: days such as " + now.Format(time.DateOnly) + ", --from not after --to, at most 400 days")
+	}
+	return from, to, nil
+}
+
+// settingsFor reads the environment for a command that needs some of it. Faults of the rest are not its business.
+func settingsFor(environ []string, names ...string) (settings, error) {
+	s, err := loadSettings(environ)
+	var all, ours faults
+	_ = errors.As(err, &all)
+	for _, f := range all {
+		for _, name := range names {
+			if f.Name == prefix+name {
+				ours = append(ours, f)
+			}
+		}
+	}
+	return s, ours.err()
+}
+
+func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
+	days, _ := admin.Days(from, to) // span has read them
+	state := openState(patient(s), slog.New(slog.DiscardHandler))
+	defer state.close()
+	rows, err := limit.NewRedis(state).Ledger(ctx, team, days)
+	if err != nil {
+		return report, fmt.Errorf("read the ledger in Redis: %w", err)
+	}
+	currency := ""
+	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil {
+		currency = teams.Currency
+	}
+	return admin.NewUsageReport(currency, from, to, rows), nil
+}
+
+// patient is for people, who wait longer than a request.
+func patient(s settings) settings {
+	s.RedisTimeout = usageTimeout
+	return s
+}
+
+// contentOf is a file's content, empty where it cannot be read.
+func contentOf(path string) []byte {
+	content, _ := readFile(path)
+	return content
+}
+
+// askUsage asks the process that keeps the ledger in its memory.
+func askUsage(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
+	target := "http://" + dialable(s.AdminListen) + "/usage?" + url.Values{"team": {team}, "from": {from}, "to": {to}}.Encode()
+	content, err := fetch(ctx, target)
+	if err != nil {
+		return report, fmt.Errorf("ask the gateway at %sADMIN_LISTEN, since %sREDIS_URL is not set: %w", prefix, prefix, err)
+	}
+	return report, json.Unmarshal(content, &report)
+}
+
+// fetch gets what an admin listener answers, by a client of its own: the default one would obey HTTP_PROXY.
+func fetch(ctx context.Context, target string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(answer.Body, maxFile))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = errors.New(target + " answers " + answer.Status)
+	}
+	return content, err
+}
+
+// usageColumns are pinned: scripts read them.
+var usageColumns = []string{"team", "day", "model", "endpoint", "unit", "used", "estimated"}
+
+func writeUsageCSV(w io.Writer, report admin.UsageReport) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(usageColumns) // Error tells
+	for _, r := range report.Rows {
+		_ = out.Write([]string{r.Team, r.Day, r.Model, string(r.Endpoint), string(r.Unit), r.Used.String(), r.Estimated.String()})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// writeUsage writes a table, and below it the sum of each team and unit with the share that is estimated.
+func writeUsage(w io.Writer, report admin.UsageReport) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(out, "TEAM\tDAY\tMODEL\tENDPOINT\tUNIT\tUSED\tESTIMATED\n")
+	type name struct {
+		team string
+		unit policy.Unit
+	}
+	type sum struct{ used, estimated int64 }
+	sums, order := map[name]*sum{}, []name(nil)
+	for _, r := range report.Rows {
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Team, r.Day, printable(r.Model), r.Endpoint, r.Unit, r.Used, r.Estimated)
+		n := name{r.Team, r.Unit}
+		if sums[n] == nil {
+			sums[n], order = &sum{}, append(order, n)
+		}
+		used, _ := limit.ReadAmount(r.Unit, r.Used.String())
+		estimated, _ := limit.ReadAmount(r.Unit, r.Estimated.String())
+		sums[n].used, sums[n].estimated = sums[n].used+used, sums[n].estimated+estimated
+	}
+	for _, n := range order {
+		s := sums[n]
+		unit := string(n.unit)
+		if n.unit == policy.UnitSpend && report.Currency != "" {
+			unit += " " + report.Currency
+		}
+		_, _ = fmt.Fprintf(out, "%s\tin all\t\t\t%s\t%s\t%s (%s)\n", n.team, unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
+	}
+	if len(report.Rows) == 0 {
+		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)
+	}
+	return out.Flush()
+}
+
+// share is a part of a whole in percent.
+func share(part, whole int64) string {
+	if whole == 0 {
+		return "0%"
+	}
+	return new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(1) + "%"
+}
+
+// printable makes a name that a client made up fit for a terminal.
+func printable(name string) string {
+	for _, r := range name {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return fmt.Sprintf("%q", name)
+		}
+	}
+	return name
+}

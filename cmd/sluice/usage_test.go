@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"sluice/gateway/admin"
+)
+
+// sluice usage and sluice adjust over a real Redis: a correction counts in day, month and ledger, is kept with its
+// reason, and takes no month below nothing.
+func TestUsageAndAdjustInRedis(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, `quotas: {tokens: {day: 1000}}`)
+	k.eventually(patience, "connected", func() bool { return k.spend(100) })
+	k.eventually(patience, "settled", func() bool { used, _ := k.used(server, "tokens"); return used == 100 })
+	k.eventually(patience, "named", func() bool { return server.do("SCARD", "sl1:teams").(int64) == 1 })
+	environ := []string{"SLUICE_REDIS_URL=" + server.url()}
+
+	adjust := func(delta string) outcome {
+		return command(t.Context(), environ, "adjust", "--team", "search", "--unit", "tokens", "--delta="+delta, "--reason", "counted twice")
+	}
+	if got := adjust("-40"); got.code != 0 || !strings.Contains(got.stdout, "tokens of team search by -40: day 60, was 100; month 60, was 100") {
+		t.Errorf("%+v", got)
+	}
+	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr, "has used 60 tokens this month, which is less than 61") {
+		t.Errorf("%+v", got)
+	}
+	if got := adjust("5"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	got := command(t.Context(), environ, "usage", "--json")
+	var report admin.UsageReport
+	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || got.code != 0 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	used := map[string]string{}
+	for _, row := range report.Rows {
+		used[row.Model+" "+string(row.Unit)] = row.Used.String()
+	}
+	if used["llm-max tokens"] != "100" || used["adjustment tokens"] != "-35" {
+		t.Errorf("%v", used)
+	}
+	v, err := k.admit(936)
+	if err != nil || v.Held != nil || v.Fault.Used != 65 {
+		t.Errorf("the next request does not see it: %+v, %v", v, err)
+	}
+	if keys := server.do("KEYS", "sl1:{search}:hold:adjust-*").([]any); len(keys) != 2 {
+		t.Errorf("%d corrections are kept, want 2", len(keys))
+	} else if why := server.do("HGET", keys[0], "why"); why != "counted twice" {
+		t.Errorf("kept with the reason %v", why)
+	}
+}
