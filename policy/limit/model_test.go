@@ -434,24 +434,24 @@ func (f *form) survives(history []step, teams []*policy.Team) (err error) {
 }
 
 var mutants = []struct{ about, old, bent string }{
-	{"no dedupe by id", "local again = id ~= '' and redis.call('EXISTS', KEYS[6]) == 1", "local again = false"},
+	{"no dedupe by id", "local again = id ~= '' and kept[4]", "local again = false"},
 	{"settles twice", "elseif hold.state == 'settled' then\n  return {id, 0}", "elseif hold.state == 'settled' then"},
-	{"ignores holds", "used[i] + held[i] + n > limit", "used[i] + n > limit"},
-	{"adds instead of correcting", "change[i] = actual[i] - hold.charged[i]", "change[i] = actual[i]"},
-	{"clamp not stored", "b.tat = now + 2 * b.full\n      b.changed = true", "b.tat = now + 2 * b.full"},
-	{"clamp erases debt", "if b.tat > now + 2 * b.full then -- the clock", "b.full2 = b.full\n    if b.tat > now + b.full then b.tat = now + b.full end\n    if false then -- the clock"},
-	{"-0", "if x == 0 then return '0' end\n  return string.format('%.0f', x)", "return '-' .. string.format('%.0f', -x)"},
-	{"floored interval", "math.ceil(math.min(n, 3 * burst) * per / limit)", "n * math.floor(per / limit - 1)"},
-	{"rounds down", "math.ceil(math.min(n, 3 * burst) * per / limit)", "math.floor(math.min(n, 3 * burst) * per / limit / 1000000) * 1000000"},
-	{"sweeps under the wrong period", "post(quota, use, hold.day, hold.month, hold.what, hold.amount, hold.amount)", "post(quota, use, (periods(now)), hold.month, hold.what, hold.amount, hold.amount)"},
-	{"frees the wrong period", "redis.call('HINCRBY', quota, hold.day .. ':' .. UNITS[i] .. ':held', n)", "redis.call('HINCRBY', quota, (periods(clock(ARGV[1]))) .. ':' .. UNITS[i] .. ':held', n)"},
-	{"rate not corrected", "give(b, hold.amount[i] - actual[i]) end", "end"},
-	{"overrun not debited", "take(b, actual[i] - hold.amount[i]) else", "else"},
+	{"ignores holds", "used[i] + held[i] + n > tonumber(limit)", "used[i] + n > tonumber(limit)"},
+	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
+	{"clamp not stored", "tat = now + 2 * full\n      changed = true", "tat = now + 2 * full"},
+	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
+	{"-0", "if n ~= 0 then\n      redis.call('HINCRBY', quota, hold.day", "do\n      redis.call('HINCRBY', quota, hold.day"},
+	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
+	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
+	{"sweeps under the wrong period", "post(quota, use, hold.day, hold.month, hold.what, amount, amount)", "post(quota, use, (periods(now)), hold.month, hold.what, amount, amount)"},
+	{"frees the wrong period", "redis.call('HINCRBY', quota, hold.day .. ':' .. UNITS[i] .. ':held', -n)", "redis.call('HINCRBY', quota, (periods(clock(ARGV[1]))) .. ':' .. UNITS[i] .. ':held', -n)"},
+	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
+	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
 	{"full plus credit", "b.tat = math.max(b.tat - math.floor", "b.tat = (b.tat - math.floor"},
 	{"reload fills", "local level = math.min(u - behind * l / p, burst)", "local level = burst"},
-	{"tasks never freed", "if hold.task then redis.call('HINCRBY', quota, 'tasks', -1) end", ""},
+	{"tasks never freed", "if hold.task == '1' then redis.call('HINCRBY', quota, 'tasks', -1) end", ""},
 	{"shadow takes", "if outcome == 1 and buckets[i] and amount[i] > 0 then", "if buckets[i] and amount[i] > 0 then"},
-	{"an estimate stays one", "(hold.estimated and hold.charged[i] or 0)", "0"},
+	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 
 func TestMain(m *testing.M) {

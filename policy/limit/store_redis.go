@@ -76,6 +76,9 @@ func (r *Redis) keysOf(team string) *teamKeys {
 // admit places a hold. known is the epoch of the accounts as the caller knows them, empty when it knows none; fresh
 // names those that would begin.
 func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh string) (state, error) {
+	if !h.Amounts.valid() {
+		return state{}, errAmounts
+	}
 	k := r.keysOf(h.Team.ID)
 	keys := []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}
 	args := make([]any, 0, 33)
@@ -199,6 +202,9 @@ func (r *replyReader) text() string {
 
 // settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
 func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
+	if !used.valid() {
+		return false, errAmounts
+	}
 	keys, args := r.settlement(c, used, post)
 	return once(settleScript.Run(ctx, r.client, keys, args...), c.Held.ID)
 }

@@ -8,11 +8,11 @@ local now = clock(ARGV[1])
 local buckets = {}
 local fault, wait = -1, 0
 for i, key in ipairs(KEYS) do
-  local b = bucket(key, now, 4 * i - 1)
+  local b = bucket(key, redis.call('GET', key), now, 4 * i - 1)
   b.amount = tonumber(ARGV[4 * i + 2])
   buckets[i] = b
   if ARGV[2] ~= '1' then
-    local over = b.tat + b.span(b.amount) - b.full - now
+    local over = b.tat + span(b, b.amount) - b.full - now
     if over > wait then fault, wait = i - 1, over end
   end
 end

@@ -15,7 +15,7 @@ local none, change = {0, 0, 0, 0}, {0, 0, 0, 0}
 change[unit] = delta
 post(KEYS[1], ARGV[6], day, month, 'adjustment|other', change, none)
 if d + delta < 0 then redis.call('HSET', KEYS[1], dayField, '0') end
-redis.call('HSET', KEYS[2], 'state', 'settled', 'team', ARGV[2], 'id', id, 'day', day, 'month', month,
-  'what', 'adjustment|other', 'unit', UNITS[unit], 'delta', int(delta), 'why', ARGV[7], 'at', int(now))
+redis.call('HSET', KEYS[2], 'team', ARGV[2], 'id', id, 'day', day, 'month', month,
+  'what', 'adjustment|other', 'unit', UNITS[unit], 'delta', delta, 'why', ARGV[7], 'at', now)
 redis.call('EXPIRE', KEYS[2], ARGV[8])
 return {id, 1, d, math.max(d + delta, 0), m, m + delta}

@@ -12,99 +12,86 @@ local id, known = ARGV[3], ARGV[11]
 local amount = amounts(13)
 local day, month, dayLeft, monthLeft = periods(now)
 
+sweep(KEYS[4], KEYS[5], ARGV[9], ARGV[10], now, 16)
 local fields = {'epoch', 'tasks'}
 for i = 1, 4 do
-  for _, period in ipairs({day, month}) do
-    fields[#fields + 1] = period .. ':' .. UNITS[i] .. ':used'
-    fields[#fields + 1] = period .. ':' .. UNITS[i] .. ':held'
-  end
+  local unit = UNITS[i]
+  fields[4 * i - 1], fields[4 * i] = day .. ':' .. unit .. ':used', month .. ':' .. unit .. ':used'
+  fields[4 * i + 1], fields[4 * i + 2] = day .. ':' .. unit .. ':held', month .. ':' .. unit .. ':held'
 end
-sweep(KEYS[4], KEYS[5], ARGV[9], ARGV[10], now, 16)
 local quota = redis.call('HMGET', KEYS[4], unpack(fields))
-local epoch = quota[1]
-if known ~= '' and known ~= epoch then return {2, id, epoch or '', now} end
-if not epoch then
-  epoch = ''
-  if id ~= '' then
-    epoch = ARGV[12]
-    redis.call('HSET', KEYS[4], 'epoch', epoch, 'team', ARGV[2])
-  end
+local epoch = quota[1] or ''
+if known ~= '' and known ~= epoch then return {2, id, epoch, now} end
+if epoch == '' and id ~= '' then
+  epoch = ARGV[12]
+  redis.call('HSET', KEYS[4], 'epoch', epoch, 'team', ARGV[2])
 end
 
 local tasks = tonumber(quota[2] or 0)
-local used, held = {}, {}
-for i = 1, 8 do
-  used[i], held[i] = tonumber(quota[2 * i + 1] or 0), tonumber(quota[2 * i + 2] or 0)
+local used, held = {}, {} -- day and month of each unit
+for i = 1, 4 do
+  used[2 * i - 1], used[2 * i] = tonumber(quota[4 * i - 1] or 0), tonumber(quota[4 * i] or 0)
+  held[2 * i - 1], held[2 * i] = tonumber(quota[4 * i + 1] or 0), tonumber(quota[4 * i + 2] or 0)
 end
 
-local again = id ~= '' and redis.call('EXISTS', KEYS[6]) == 1
+local kept = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
+local again = id ~= '' and kept[4]
 local fault, wait = -1, 0
-local function blame(limit, span)
-  if fault == -1 or span > wait then fault, wait = limit, span end
-end
 local buckets = {}
 for i = 1, 3 do
-  local b = bucket(KEYS[i], now, 14 + 3 * i)
+  local b = bucket(KEYS[i], kept[i], now, 14 + 3 * i)
   buckets[i] = b or false
   if b and amount[i] > 0 and not again then
-    local over = b.tat + b.span(amount[i]) - b.full - now
-    if over > 0 then blame(i - 1, over) end
+    local over = b.tat + span(b, amount[i]) - b.full - now
+    if over > wait then fault, wait = i - 1, over end
   end
 end
 for i = 1, 8 do
-  local n, limit = amount[math.floor((i + 1) / 2)], tonumber(ARGV[25 + i])
-  if limit >= 0 and n > 0 and not again and used[i] + held[i] + n > limit then
-    local span = i % 2 == 1 and dayLeft or monthLeft
-    if used[i] + n <= limit then span = 5000000 end -- only what is held stands in the way
-    blame(2 + i, span)
+  local n, limit = amount[math.ceil(i / 2)], ARGV[25 + i]
+  if n > 0 and limit ~= '-1' and not again and used[i] + held[i] + n > tonumber(limit) then
+    local left = i % 2 == 1 and dayLeft or monthLeft
+    if used[i] + n <= tonumber(limit) then left = 5000000 end -- only what is held stands in the way
+    if left > wait then fault, wait = 2 + i, left end
   end
 end
-local mostTasks = tonumber(ARGV[7])
-if ARGV[5] == '1' and mostTasks >= 0 and tasks >= mostTasks and not again then blame(11, 5000000) end
+if ARGV[5] == '1' and ARGV[7] ~= '-1' and tasks >= tonumber(ARGV[7]) and not again and wait < 5000000 then
+  fault, wait = 11, 5000000
+end
 
 local outcome = 1
 if fault >= 0 and ARGV[6] ~= '2' then outcome = ARGV[6] == '1' and 3 or 0 end
 if id ~= '' and outcome ~= 0 and not again then
-  local fields = {'state', 'held', 'team', ARGV[2], 'id', id, 'day', day, 'month', month, 'what', ARGV[8],
-    'task', ARGV[5], 'rates', outcome == 1 and '1' or '0'}
-  local holding = {}
+  local holding, n = {}, 0
   for i = 1, 4 do
-    fields[#fields + 1] = 'h' .. i
-    fields[#fields + 1] = int(amount[i])
     if amount[i] > 0 then
-      for p, period in ipairs({day, month}) do
-        local at = 2 * i - 2 + p
-        held[at] = held[at] + amount[i]
-        holding[#holding + 1] = period .. ':' .. UNITS[i] .. ':held'
-        holding[#holding + 1] = int(held[at])
-      end
+      local d, m = 2 * i - 1, 2 * i
+      held[d], held[m] = held[d] + amount[i], held[m] + amount[i]
+      holding[n + 1], holding[n + 2], holding[n + 3], holding[n + 4] = fields[4 * i + 1], held[d], fields[4 * i + 2], held[m]
+      n = n + 4
     end
     if outcome == 1 and buckets[i] and amount[i] > 0 then take(buckets[i], amount[i]) end
   end
   if ARGV[5] == '1' then
     tasks = tasks + 1
-    holding[#holding + 1] = 'tasks'
-    holding[#holding + 1] = int(tasks)
+    holding[n + 1], holding[n + 2] = 'tasks', tasks
+    n = n + 2
   end
-  if #holding > 0 then redis.call('HSET', KEYS[4], unpack(holding)) end
+  if n > 0 then redis.call('HSET', KEYS[4], unpack(holding)) end
   local lease = tonumber(ARGV[4])
-  redis.call('HSET', KEYS[6], unpack(fields))
-  redis.call('PEXPIRE', KEYS[6], int(math.ceil(lease / 1000) + 86400000))
-  redis.call('ZADD', KEYS[5], int(now + lease), id)
+  redis.call('SET', KEYS[6], table.concat({'held 0', ARGV[5], outcome == 1 and '1' or '0', day, month,
+    ARGV[13], ARGV[14], ARGV[15], ARGV[16], '0 0 0 0', id, ARGV[2], ARGV[8]}, ' '), 'PX', math.ceil(lease / 1000) + 86400000)
+  redis.call('ZADD', KEYS[5], now + lease, id)
 end
 
-local reply = {outcome, id, epoch, now, fault, wait, tasks}
-for i = 1, 8 do reply[#reply + 1] = used[i] end
-for i = 1, 8 do reply[#reply + 1] = held[i] end
+local fill = {0, 0, 0, 0, 0, 0}
 for i = 1, 3 do
   local b = buckets[i]
   if b then
     store(b)
-    reply[#reply + 1] = math.floor((b.full + now - b.tat) * b.limit / b.per)
-    reply[#reply + 1] = b.tat - now
-  else
-    reply[#reply + 1] = 0
-    reply[#reply + 1] = 0
+    fill[2 * i - 1], fill[2 * i] = math.floor((b.full + now - b.tat) * b.limit / b.per), b.tat - now
   end
 end
-return reply
+return {outcome, id, epoch, now, fault, wait, tasks,
+  used[1], used[2], used[3], used[4], used[5], used[6], used[7], used[8],
+  held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8],
+  fill[1], fill[2], fill[3], fill[4], fill[5], fill[6]}

@@ -2,8 +2,9 @@
 -- KEYS  1 open  2 hold:<id>   ARGV  1 now or 0  2 id  3 lease
 -- Returns the id, and 1 if the hold is open.
 local now = clock(ARGV[1])
-if redis.call('HGET', KEYS[2], 'state') ~= 'held' then return {ARGV[2], 0} end
+local hold = read(KEYS[2])
+if not hold or hold.state ~= 'held' then return {ARGV[2], 0} end
 local lease = tonumber(ARGV[3])
-redis.call('ZADD', KEYS[1], int(now + lease), ARGV[2])
-redis.call('PEXPIRE', KEYS[2], int(math.ceil(lease / 1000) + 86400000))
+redis.call('ZADD', KEYS[1], now + lease, ARGV[2])
+redis.call('PEXPIRE', KEYS[2], math.ceil(lease / 1000) + 86400000)
 return {ARGV[2], 1}

@@ -12,6 +12,6 @@ for i = 3, #ARGV, 2 do
   local known = tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or 0)
   local told = tonumber(ARGV[i + 1])
   if first then told = told + known end
-  if told > known then redis.call('HSET', KEYS[1], ARGV[i], int(told)) end
+  if told > known then redis.call('HSET', KEYS[1], ARGV[i], told) end
 end
 return epoch
