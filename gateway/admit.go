@@ -31,16 +31,13 @@ type Accounts interface {
 // unknownLease is how long the hold of a request whose outcome is unknown stands before it is charged as estimated.
 const unknownLease = time.Hour
 
-// lease is how long a request's hold stands by itself. Nothing is silent for longer; what runs on is extended.
-func (g *Gateway) lease() time.Duration { return g.HeaderTimeout + g.IdleTimeout + time.Minute }
-
 // admit holds what the request may cost, before anything is sent, and settles it when the answer has ended, however it
 // ended.
 func (g *Gateway) admit(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
 		hold := &limit.Hold{
 			ID: c.ID, Team: c.team, Account: limit.AccountFor(c.teams.Account, c.Model), Model: c.Model, Endpoint: c.route.endpoint,
-			Amounts: c.size, Task: c.route.creates, Lease: g.lease(),
+			Amounts: c.size, Task: c.route.creates, Lease: g.lease,
 		}
 		verdict, err := g.Accounts.Admit(r.Context(), hold)
 		if err != nil {

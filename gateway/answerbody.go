@@ -62,7 +62,7 @@ func (b *answerBody) arm() {
 
 // keep gives the hold of a request that runs long a new lease.
 func (b *answerBody) keep(now time.Time) {
-	switch lease := b.gateway.lease(); {
+	switch lease := b.gateway.lease; {
 	case b.call.held == nil:
 	case b.extended.IsZero():
 		b.extended = now

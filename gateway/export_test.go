@@ -17,6 +17,9 @@ func (g *Gateway) SetSlowStart(d time.Duration) { g.slowStart = d }
 // SetDrainTime shortens the time for draining an answer whose client has left.
 func (g *Gateway) SetDrainTime(d time.Duration) { g.drainTime = d }
 
+// SetLease shortens the lease of a request's hold.
+func (g *Gateway) SetLease(d time.Duration) { g.lease = d }
+
 // BodiesInMemory is what request bodies hold of the budget.
 func (g *Gateway) BodiesInMemory() int64 { return g.budget.used.Load() }
 

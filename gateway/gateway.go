@@ -24,6 +24,7 @@ type Gateway struct {
 	memos    memos
 	names    headerNames
 
+	lease     time.Duration // of a request's hold: nothing is silent for longer, and what runs on is extended
 	slowStart time.Duration // see the constants; tests shorten them
 	drainTime time.Duration
 
@@ -35,7 +36,11 @@ type Gateway struct {
 
 // New builds a Gateway. It starts nothing and connects to nothing.
 func New(config Config, deps Deps) *Gateway {
-	g := &Gateway{Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget), slowStart: slowStart, drainTime: drainTime, strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now)}
+	g := &Gateway{
+		Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget),
+		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now),
+		lease:   config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, drainTime: drainTime,
+	}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.upstream = newUpstream(g)

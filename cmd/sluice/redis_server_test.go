@@ -137,6 +137,12 @@ type ledgerkeeper struct {
 // openReplica opens accounts as a process does, and works beside them as a process does.
 func openReplica(t *testing.T, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
+	return openReplicaBy(t, time.Now, url, change, teamLines...)
+}
+
+// openReplicaBy is openReplica by a clock of its own.
+func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
+	t.Helper()
 	s, _ := loadSettings(nil)
 	s.RedisURL = gateway.Secret(url)
 	if change != nil {
@@ -146,7 +152,7 @@ func openReplica(t *testing.T, url string, change func(s *settings), teamLines .
 	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, nil)))
 	inRedis := limit.NewRedis(k.state)
 	inRedis.Mixed = k.state.mixed
-	k.Shared = limit.NewShared(limit.SharedConfig{Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: time.Now})
+	k.Shared = limit.NewShared(limit.SharedConfig{Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: now})
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() {

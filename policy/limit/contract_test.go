@@ -146,7 +146,7 @@ func TestSettledOnce(t *testing.T) {
 }
 
 // Q12, F-X3: what is admitted in one period is charged to it, whenever it is settled or its lease ends.
-func TestQ12PeriodOfAdmission(t *testing.T) {
+func TestQ12FX3PeriodOfAdmission(t *testing.T) {
 	forms(t, func(f *form) {
 		f.clock.move(time.Date(2026, 12, 31, 23, 59, 59, 900_000_000, time.UTC).Sub(f.clock.now()))
 		team := team(f, "quotas: {tokens: {day: 100, month: 100}}")

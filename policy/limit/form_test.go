@@ -29,6 +29,7 @@ type form struct {
 	redis  *Redis
 	client redis.UniversalClient
 	epoch  map[string]string // by team, as a caller would remember it
+	before func()            // called before each step of a history; nil: nothing is
 	// lenient: what fails panics, for the caller to recover.
 	lenient bool
 }

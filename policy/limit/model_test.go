@@ -245,6 +245,9 @@ func (f *form) play(history []step, teams []*policy.Team) error {
 		if f.memory != nil && s.Do == "back" {
 			continue // memory has a clock of its own that never goes back: see TestFX2
 		}
+		if f.before != nil {
+			f.before()
+		}
 		if err := f.step(m, s, &team, teams); err != nil {
 			return fmt.Errorf("step %d, %+v: %w", i, s, err)
 		}

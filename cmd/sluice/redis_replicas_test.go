@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator")
+
+// twoKeys is a team with two keys; the second is "test2".
+const twoKeys = someTeams + `      - id: 8g4k9q2m4x1c
+        sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
+`
+
+// replicas starts gateways that share one Redis, with a team of two keys and some limits.
+func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *redisServer, service *simulator.Simulator) {
+	t.Helper()
+	server = startRedis(t)
+	service, upstream := newService(t, simulator.Config{})
+	teams := twoKeys
+	for _, line := range lines {
+		teams += "    " + line + "\n"
+	}
+	for range n {
+		h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, teams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_REDIS_TIMEOUT=5s", fmt.Sprintf("SLUICE_REPLICAS=%d", n))
+		t.Cleanup(func() { h.stop() })
+		houses = append(houses, h)
+	}
+	return houses, server, service
+}
+
+// span is when a request that was admitted was sent and answered; it was admitted in between.
+type span struct{ sent, answered time.Time }
+
+// hammer sends requests from so many workers, to the replicas and with the keys in turn, until one says enough.
+func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) bool) (admitted []span) {
+	client := newClient(t)
+	client.Transport.(*http.Transport).MaxIdleConnsPerHost = workers
+	var mu sync.Mutex
+	var n atomic.Int64
+	var working sync.WaitGroup
+	for worker := range workers {
+		working.Go(func() {
+			for !enough(n.Add(1)) {
+				request, err := http.NewRequest(http.MethodPost, "http://"+houses[worker%len(houses)].public+textURL, strings.NewReader(demoText))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				request.Header.Set("Authorization", "Bearer "+[]string{"test", "test2"}[worker/len(houses)%2])
+				request.Header.Set("Content-Type", "application/json")
+				s := span{sent: time.Now()}
+				answer, err := client.Do(request)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = answer.Body.Close()
+				s.answered = time.Now()
+				switch answer.StatusCode {
+				case http.StatusOK:
+					mu.Lock()
+					admitted = append(admitted, s)
+					mu.Unlock()
+				case http.StatusTooManyRequests:
+				default:
+					t.Errorf("%s %s", answer.Status, answer.Header.Get("Sluice-Refusal"))
+					return
+				}
+			}
+		})
+	}
+	working.Wait()
+	return admitted
+}
+
+// A129, A139: 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
+// pass, and not one more.
+func TestA129A139QuotaIsExact(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
+			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")
+			admitted := hammer(t, houses, 64, func(n int64) bool { return n > 3000 })
+			if len(admitted) != 1000 || service.Count(simulator.EndpointText) != 1000 {
+				t.Errorf("%d were admitted and %d reached the service, want 1,000", len(admitted), service.Count(simulator.EndpointText))
+			}
+			wait(t, "all is settled", func() bool { return server.do("ZCARD", "sl1:{search}:open").(int64) == 0 })
+		})
+	}
+}
+
+// A141: a rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and what
+// refills meanwhile. The figure of a longer time is LONG=1 go test -v -run A141 ./cmd/sluice.
+func TestA141RateIsKeptInEveryWindow(t *testing.T) {
+	long := 2 * time.Second
+	if isLong() {
+		long = 20 * time.Second
+	}
+	for n := 2; n <= 3; n++ {
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
+			houses, _, _ := replicas(t, n, "rates: {requests: {per: 1s, limit: 300, burst: 50}}")
+			end := time.Now().Add(long)
+			admitted := hammer(t, houses, 16, func(int64) bool { return time.Now().After(end) })
+			over := worstWindow(admitted, 50, 300)
+			t.Logf("%d admitted in %v, in the worst window %.2f over the bound", len(admitted), long, over)
+			if over > 0 || float64(len(admitted)) < 0.8*300*long.Seconds() {
+				t.Errorf("%d admitted, %.2f over the bound in the worst window", len(admitted), over)
+			}
+		})
+	}
+}
+
+// worstWindow is by how many requests the bound of a bucket was passed in the worst window, below 0 where it never was:
+// of all that were sent and answered inside it.
+func worstWindow(admitted []span, burst, perSecond float64) float64 {
+	slices.SortFunc(admitted, func(a, b span) int { return a.answered.Compare(b.answered) })
+	worst := -burst
+	for _, from := range admitted {
+		inside := 0.0
+		for _, s := range admitted {
+			if s.sent.Before(from.sent) {
+				continue
+			}
+			inside++
+			worst = max(worst, inside-burst-perSecond*s.answered.Sub(from.sent).Seconds())
+		}
+	}
+	return worst
+}
+
+// F-X1, F-G14: the clocks of replicas differ and jump. Decisions are made by Redis's clock alone.
+func TestFX1FG14ClocksDoNotMatter(t *testing.T) {
+	server := startRedis(t)
+	var jump atomic.Int64
+	team := []string{"rates: {requests: {per: 1h, limit: 40}}", "quotas: {tokens: {day: 1000000}}"}
+	var keepers []*ledgerkeeper
+	for _, off := range []time.Duration{-5 * time.Minute, 0, 5 * time.Minute} {
+		clock := func() time.Time { return time.Now().Add(off + time.Duration(jump.Load())) }
+		keepers = append(keepers, openReplicaBy(t, clock, server.url(), nil, team...))
+	}
+	admitted := 0
+	for n := range 90 {
+		if n%30 == 15 {
+			jump.Store([]int64{int64(time.Hour), -int64(time.Hour), 0}[n/30])
+		}
+		v, err := keepers[n%3].admit(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Held != nil {
+			admitted++
+		} else if v.Wait > time.Hour {
+			t.Fatalf("a wait of %v, longer than a refill", v.Wait)
+		}
+	}
+	if admitted != 40 {
+		t.Errorf("%d admitted of a bucket of 40", admitted)
+	}
+	if _, held := keepers[0].used(server, "tokens"); held != 40 {
+		t.Errorf("today holds %d tokens, want 40: a clock has made another day", held)
+	}
+}
+
+// The memory of a running gateway is as exact: 64 workers against a limit of 1,000.
+func TestA129QuotaIsExactInMemory(t *testing.T) {
+	service, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, twoKeys+"    quotas: {requests: {day: 1000}}\n"))
+	defer h.stop()
+	if admitted := hammer(t, []*house{h}, 64, func(n int64) bool { return n > 3000 }); len(admitted) != 1000 || service.Count(simulator.EndpointText) != 1000 {
+		t.Errorf("%d were admitted, want 1,000", len(admitted))
+	}
+}

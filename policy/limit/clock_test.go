@@ -1,0 +1,146 @@
+package limit
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"sluice/policy"
+)
+
+// redisForms runs a test over the forms whose clock can go back: memory's own never does.
+func redisForms(t *testing.T, test func(f *form)) {
+	t.Run("redis", func(t *testing.T) { test(newRedisForm(t, realRedis(t))) })
+	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, fakeRedis(t))) })
+}
+
+// F-R13, F-S4: Redis's clock goes back. A team waits for no more than the debt there may be and one refill, and the wait
+// that it is told holds: what was put right is kept.
+func TestFR13FS4ClockGoesBack(t *testing.T) {
+	for _, back := range []time.Duration{time.Millisecond, time.Second, 59 * time.Second, time.Hour, 400 * 24 * time.Hour} {
+		redisForms(t, func(f *form) {
+			team := team(f, "rates: {requests: {per: 1m, limit: 60}}")
+			for n := range 60 {
+				f.admit(hold(id(n), team, Amounts{Requests: 1}))
+			}
+			f.clock.move(-back)
+			s := f.admit(hold("a", team, Amounts{Requests: 1}))
+			if s.outcome != refused || s.wait > min(time.Second+back, time.Minute+time.Second) {
+				t.Errorf("back by %v: %v to wait", back, s.wait)
+			}
+			f.clock.move(s.wait)
+			if s := f.admit(hold("b", team, Amounts{Requests: 1})); s.outcome != admitted {
+				t.Errorf("back by %v: not admitted after the wait that was told: %+v", back, s)
+			}
+		})
+	}
+}
+
+// F-R14: Redis's clock goes forward by an hour: that is at most one full bucket, and the day rolls at most early.
+func TestFR14ClockGoesForward(t *testing.T) {
+	redisForms(t, func(f *form) {
+		team := team(f, "rates: {requests: {per: 1m, limit: 60, burst: 30}}", "quotas: {requests: {day: 100}}")
+		admittedOf := func(n int) (passed int) {
+			for range n {
+				if f.admit(hold(fmt.Sprint("r", f.clock.micros(), passed), team, Amounts{Requests: 1})).outcome == admitted {
+					passed++
+				}
+			}
+			return passed
+		}
+		if n := admittedOf(100); n != 30 {
+			t.Errorf("%d admitted of a bucket of 30", n)
+		}
+		f.clock.move(time.Hour)
+		if n := admittedOf(100); n != 30 {
+			t.Errorf("%d admitted after the clock's jump, more than a bucket", n)
+		}
+		f.clock.move(-time.Hour)
+		if s := f.look(team); s.used[0]+s.held[0] != 60 {
+			t.Errorf("the day has %d, want 60", s.used[0]+s.held[0])
+		}
+	})
+}
+
+// F-G10: replicas of two versions share the accounts: their scripts have other digests, and any history leaves the
+// accounts where the model is, whichever version makes each step.
+func TestFG10MixedVersions(t *testing.T) {
+	teams := readTeams(t)
+	client := realRedis(t)
+	all := []**redis.Script{&admitScript, &settleScript, &extendScript, &sweepScript}
+	var now, then []*redis.Script
+	for i, body := range []string{admitLua, settleLua, extendLua, sweepLua} {
+		now, then = append(now, *all[i]), append(then, redis.NewScript("-- the version before\n"+commonLua+body))
+	}
+	use := func(version []*redis.Script) {
+		for i := range all {
+			*all[i] = version[i]
+		}
+	}
+	defer use(now)
+	rapid.Check(t, func(rt *rapid.T) {
+		client.FlushDB(t.Context())
+		f := newRedisForm(t, client)
+		var n atomic.Int64
+		f.before = func() { use([][]*redis.Script{now, then}[n.Add(1)%2]) }
+		if err := f.play(histories.Draw(rt, "history"), teams); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// Q09: one to eight replicas without Redis, each with its share, which crash and come back at any moment. All together
+// they admit no more than the bucket and the rate in any window; a crash costs only what its share had left.
+func TestQ09SharesOfReplicas(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
+		clock := newClock()
+		r := policy.Rate{Unit: policy.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
+		share := terms{rates: [rateCount]policy.Rate{shareOf(r, int64(count))}}
+		for q := range share.quotas {
+			share.quotas[q] = none
+		}
+		share.tasks = none
+		team := &policy.Team{ID: "search"}
+		start := func(dry bool) *Memory {
+			m := NewMemory(clock.now)
+			m.dry.Store(dry) // a process that starts without Redis starts with an empty bucket
+			return m
+		}
+		members := make([]*Memory, count)
+		for i := range members {
+			members[i] = start(false)
+		}
+		type arrival struct{ at time.Time }
+		var admittedAt []arrival
+		for n := range rapid.IntRange(1, 400).Draw(rt, "arrivals") {
+			i := rapid.IntRange(0, count-1).Draw(rt, "replica")
+			switch rapid.IntRange(0, 19).Draw(rt, "event") {
+			case 0:
+				members[i] = start(true)
+			case 1, 2, 3:
+				clock.move(time.Duration(rapid.IntRange(1, 300).Draw(rt, "ms")) * time.Millisecond)
+			default:
+				h := hold(id(n), team, Amounts{Requests: 1})
+				h.Lease = time.Hour
+				if s, err := members[i].admit(t.Context(), &h, &share); err != nil {
+					rt.Fatal(err)
+				} else if s.outcome == admitted {
+					admittedAt = append(admittedAt, arrival{clock.now()})
+				}
+			}
+		}
+		for i, from := range admittedAt {
+			for j := i; j < len(admittedAt); j++ {
+				window := admittedAt[j].at.Sub(from.at)
+				if n, bound := float64(j-i+1), float64(r.Burst)+40*window.Seconds()+1e-6; n > bound {
+					rt.Fatalf("%v admitted in %v, the bound is %v", n, window, bound)
+				}
+			}
+		}
+	})
+}
