@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -55,7 +56,11 @@ func playRole(role string) int {
 	case "bare":
 		handler = bareProxy()
 	case "gateway":
-		handler = benchGateway()
+		handler = benchGateway(limit.NewMemory(time.Now))
+	case "redis":
+		handler = benchGateway(benchShared())
+	case "naive":
+		handler = naiveGateway()
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,7 +145,7 @@ func bareProxy() http.Handler {
 	}
 }
 
-func benchGateway() http.Handler {
+func benchGateway(accounts gateway.Accounts) http.Handler {
 	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))
 	if os.Getenv(benchLimits) != "" {
 		doc += "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n" +
@@ -154,10 +159,12 @@ func benchGateway() http.Handler {
 	config := settings()
 	config.UpstreamURL = benchBase()
 	log := telemetry.NewLog(telemetry.LogConfig{Writer: io.Discard, Now: time.Now})
-	return gateway.New(config, gateway.Deps{
+	g := gateway.New(config, gateway.Deps{
 		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: cache.NewClaims(config.TaskTTL, time.Now),
-		Accounts: limit.NewMemory(time.Now), Record: log.Write, Logger: slog.New(slog.DiscardHandler),
+		Accounts: accounts, Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
+	go g.Work(context.Background())
+	return g
 }
 
 func benchBase() *url.URL {
@@ -232,7 +239,7 @@ func BenchmarkBesideBare(b *testing.B) {
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
-			compare(b, bare, gate, request, tt.clients, tt.chunk)
+			compare(b, []string{"bare", "gateway"}, []*child{bare, gate}, request, tt.clients, tt.chunk)
 		})
 	}
 }
@@ -242,15 +249,16 @@ func padded(size int) string {
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
 }
 
-// compare sends b.N requests to each of the two, in alternating rounds.
-func compare(b *testing.B, bare, gate *child, request []byte, clients, chunk int) {
+// compare sends b.N requests to each of the two, in alternating rounds. The ratio is the second's requests per second to
+// the first's.
+func compare(b *testing.B, names []string, two []*child, request []byte, clients, chunk int) {
 	type side struct {
 		*child
 		conns  []*benchConn
 		took   time.Duration
 		before stats
 	}
-	sides := []*side{{child: bare}, {child: gate}}
+	sides := []*side{{child: two[0]}, {child: two[1]}}
 	for _, s := range sides {
 		s.conns = dialAll(b, s.address, clients)
 		drive(b, s.conns, request, min(chunk, 500)) // warm connections, pools and the scheduler
@@ -266,7 +274,7 @@ func compare(b *testing.B, bare, gate *child, request []byte, clients, chunk int
 	}
 	b.StopTimer()
 	n := float64(b.N)
-	for i, name := range []string{"bare", "gateway"} {
+	for i, name := range names {
 		s := sides[i]
 		after := s.read("")
 		b.ReportMetric(n/s.took.Seconds(), name+"-req/s")

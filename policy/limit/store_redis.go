@@ -205,23 +205,27 @@ func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) 
 	if !used.valid() {
 		return false, errAmounts
 	}
-	keys, args := r.settlement(c, used, post)
+	keys, args := r.settlement(c.Held.Team, c.Team)
+	keys, args = r.addCharge(keys, args, c, used, post)
 	return once(settleScript.Run(ctx, r.client, keys, args...), c.Held.ID)
 }
 
-// settlement is what settle.lua is called with. A hold that does not know its day is known to Redis, or lost to all.
-func (r *Redis) settlement(c *Charge, used Amounts, post bool) (keys []string, args []any) {
-	h, t := c.Held, termsOf(c.Team)
-	k := r.keysOf(h.Team)
-	day := ""
+// settlement begins what settle.lua is called with.
+func (r *Redis) settlement(id string, team *policy.Team) (keys []string, args []any) {
+	k, t := r.keysOf(id), termsOf(team)
+	args = make([]any, 0, 13+9)
+	args = append(args, r.clock(), id, remembered.Milliseconds(), k.ledger)
+	return []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open}, appendRates(args, &t)
+}
+
+// addCharge adds a charge of the same team. A hold that does not know its day is known to Redis, or lost to all.
+func (r *Redis) addCharge(keys []string, args []any, c *Charge, used Amounts, post bool) ([]string, []any) {
+	h, day := c.Held, ""
 	if post && h.Day > 0 {
 		day = strconv.Itoa(h.Day)
 	}
-	args = make([]any, 0, 22)
-	args = append(args, r.clock(), h.Team, h.ID, flag(c.Estimated), remembered.Milliseconds(), k.ledger, day, h.Month, h.what())
-	args = appendAmounts(args, used)
-	args = appendRates(args, &t)
-	return []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}, args
+	args = append(args, h.ID, flag(c.Estimated), day, h.Month, h.what())
+	return append(keys, r.keysOf(h.Team).hold+h.ID), appendAmounts(args, used)
 }
 
 // extend gives an open hold a new lease and reports whether it is open.

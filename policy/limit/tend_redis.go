@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 
 	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
 )
 
 const (
@@ -30,31 +32,68 @@ func (r *Redis) teams(ctx context.Context) ([]string, error) {
 	return r.client.SMembers(ctx, namesKey).Result()
 }
 
-// settleAll settles charges in one round trip, and says for each what went wrong.
+// settleAll settles charges in one round trip, those of one team in one script, and says for each what went wrong.
 func (r *Redis) settleAll(ctx context.Context, charges []*Charge) []error {
-	errs := make([]error, len(charges))
-	if len(charges) == 1 {
-		_, errs[0] = r.Settle(ctx, charges[0])
-		return errs
-	}
+	groups := groupByTeam(charges)
 	pipe := r.client.Pipeline()
-	replies := make([]*redis.Cmd, len(charges))
-	for i, c := range charges {
-		keys, args := r.settlement(c, c.Amounts.bound(), true)
+	calls := make([]func() *redis.Cmd, len(groups))
+	replies := make([]*redis.Cmd, len(groups))
+	for i, group := range groups {
+		keys, args := r.settlement(charges[group[0]].Held.Team, charges[group[0]].Team)
+		for _, n := range group {
+			keys, args = r.addCharge(keys, args, charges[n], charges[n].Amounts.bound(), true)
+		}
+		calls[i] = func() *redis.Cmd { return settleScript.Run(ctx, r.client, keys, args...) }
 		replies[i] = settleScript.EvalSha(ctx, pipe, keys, args...)
 	}
 	_, failed := pipe.Exec(ctx)
-	for i, c := range charges {
-		done, err := once(replies[i], c.Held.ID)
-		switch {
-		case redis.HasErrorPrefix(err, "NOSCRIPT"): // a pipeline does not send the script itself
-			_, err = r.Settle(ctx, c)
-		case failed != nil && replies[i].Err() == nil && !done && err != nil:
-			err = failed
-		case err == nil && done && len(c.Held.Account) > 0:
-			err = r.correctAccount(ctx, c)
+	errs := make([]error, len(charges))
+	for i, group := range groups {
+		if redis.HasErrorPrefix(replies[i].Err(), "NOSCRIPT") { // a pipeline does not send the script itself
+			replies[i] = calls[i]()
 		}
-		errs[i] = err
+		r.settled(ctx, charges, group, replies[i], failed, errs)
 	}
 	return errs
+}
+
+// settled reads what came of one group.
+func (r *Redis) settled(ctx context.Context, charges []*Charge, group []int, cmd *redis.Cmd, failed error, errs []error) {
+	reply, err := listOf(cmd)
+	if err == errMixed && failed != nil { // not sent at all
+		err = failed
+	}
+	in := replyReader{list: reply}
+	for _, n := range group {
+		c := charges[n]
+		switch {
+		case err != nil:
+			errs[n] = err
+		case in.text() != c.Held.ID:
+			errs[n] = errMixed
+		case in.number() == 1 && len(c.Held.Account) > 0:
+			errs[n] = r.correctAccount(ctx, c)
+		default:
+			errs[n] = in.err
+		}
+	}
+}
+
+// groupByTeam returns the indices of the charges of each team, of one reading of the teams file.
+func groupByTeam(charges []*Charge) (groups [][]int) {
+	type team struct {
+		id string
+		of *policy.Team
+	}
+	at := map[team]int{}
+	for n, c := range charges {
+		name := team{c.Held.Team, c.Team}
+		i, ok := at[name]
+		if !ok {
+			i = len(groups)
+			at[name], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], n)
+	}
+	return groups
 }

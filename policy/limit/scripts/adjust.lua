@@ -13,7 +13,8 @@ if redis.call('EXISTS', KEYS[2]) == 1 then return {id, 1, d, d, m, m} end
 if m + delta < 0 then return {id, 0, d, d, m, m} end
 local none, change = {0, 0, 0, 0}, {0, 0, 0, 0}
 change[unit] = delta
-post(KEYS[1], ARGV[6], day, month, 'adjustment|other', change, none)
+post(ARGV[6], {day = day, month = month, what = 'adjustment|other'}, change, none)
+flush(KEYS[1])
 if d + delta < 0 then redis.call('HSET', KEYS[1], dayField, '0') end
 redis.call('HSET', KEYS[2], 'team', ARGV[2], 'id', id, 'day', day, 'month', month,
   'what', 'adjustment|other', 'unit', UNITS[unit], 'delta', delta, 'why', ARGV[7], 'at', now)

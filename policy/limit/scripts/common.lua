@@ -85,26 +85,61 @@ local function store(b)
   redis.call('SET', b.key, value, 'PX', math.ceil((b.tat - b.now) / 1000) + 60000)
 end
 
+-- What a script changes in the counts of a team is added up and written at its end: several holds often change the same
+-- fields.
+local counts, ledgers = {}, {}
+local function count(field, n) counts[field] = (counts[field] or 0) + n end
+
+-- entry is the name that a day's ledger has a model and endpoint under: names a client makes up do not grow it for ever.
+local function entry(key, what)
+  local ledger = ledgers[key]
+  if not ledger then
+    ledger = {size = redis.call('HLEN', key), names = {}, counts = {}}
+    ledgers[key] = ledger
+  end
+  local name = ledger.names[what]
+  if not name then
+    name = what
+    if ledger.size > 4000 and redis.call('HEXISTS', key, what .. '|requests') == 0 then name = string.gsub(what, '^.*|', 'other|') end
+    ledger.names[what] = name
+  end
+  return ledger, name
+end
+
 -- post adds amounts to what a day and a month used and to the ledger of the day; estimated is the part of them that
 -- nobody knows for certain. Either may be negative: a correction.
-local function post(quota, use, day, month, what, amount, estimated)
-  local ledger = use .. day
-  local full = redis.call('HLEN', ledger)
-  if full == 0 then
-    redis.call('HSET', ledger, 'day', day)
-    redis.call('EXPIRE', ledger, 34560000)
-  elseif full > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
-    what = string.gsub(what, '^.*|', 'other|') -- names a client makes up do not grow the ledger
-  end
+local function post(use, hold, amount, estimated)
+  local ledger, name = entry(use .. hold.day, hold.what)
   for i = 1, 4 do
-    local n = amount[i]
+    local n, e = amount[i], estimated[i]
     if n ~= 0 then
-      redis.call('HINCRBY', quota, day .. ':' .. UNITS[i] .. ':used', n)
-      redis.call('HINCRBY', quota, month .. ':' .. UNITS[i] .. ':used', n)
-      redis.call('HINCRBY', ledger, what .. '|' .. UNITS[i], n)
+      count(hold.day .. ':' .. UNITS[i] .. ':used', n)
+      count(hold.month .. ':' .. UNITS[i] .. ':used', n)
+      local field = name .. '|' .. UNITS[i]
+      ledger.counts[field] = (ledger.counts[field] or 0) + n
     end
-    if estimated[i] ~= 0 then redis.call('HINCRBY', ledger, what .. '|' .. UNITS[i] .. '|estimated', estimated[i]) end
+    if e ~= 0 then
+      local field = name .. '|' .. UNITS[i] .. '|estimated'
+      ledger.counts[field] = (ledger.counts[field] or 0) + e
+    end
   end
+end
+
+-- flush writes what was added up.
+local function flush(quota)
+  for field, n in pairs(counts) do
+    redis.call('HINCRBY', quota, field, n)
+  end
+  for key, ledger in pairs(ledgers) do
+    if ledger.size == 0 then
+      redis.call('HSET', key, 'day', string.sub(key, -8))
+      redis.call('EXPIRE', key, 34560000)
+    end
+    for field, n in pairs(ledger.counts) do
+      redis.call('HINCRBY', key, field, n)
+    end
+  end
+  counts, ledgers = {}, {}
 end
 
 -- A hold is one text: its state, 1 where the charge is estimated, for a task, and where it was taken from the rates, its
@@ -122,27 +157,25 @@ local function four(text)
   return {tonumber(a), tonumber(b), tonumber(c), tonumber(d)}
 end
 
--- read returns a hold, or nil.
+-- read returns a hold, or nil where there is none, or none that can be read.
 local function read(key)
   local text = redis.call('GET', key)
   if not text then return nil end
   local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
-  if not state then error({err = 'CORRUPT ' .. key}) end
+  if not state then return nil end
   return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
     id = id, team = team, what = what}
 end
 
 -- free takes a hold's amounts out of what its day and month hold.
-local function free(quota, open, hold)
-  local amount = four(hold.held)
+local function free(open, hold, amount)
   for i = 1, 4 do
-    local n = amount[i]
-    if n ~= 0 then
-      redis.call('HINCRBY', quota, hold.day .. ':' .. UNITS[i] .. ':held', -n)
-      redis.call('HINCRBY', quota, hold.month .. ':' .. UNITS[i] .. ':held', -n)
+    if amount[i] ~= 0 then
+      count(hold.day .. ':' .. UNITS[i] .. ':held', -amount[i])
+      count(hold.month .. ':' .. UNITS[i] .. ':held', -amount[i])
     end
   end
-  if hold.task == '1' then redis.call('HINCRBY', quota, 'tasks', -1) end
+  if hold.task == '1' then count('tasks', -1) end
   redis.call('ZREM', open, hold.id)
 end
 
@@ -153,14 +186,15 @@ local function sweep(quota, open, prefix, use, now, most)
     local key = prefix .. id
     local hold = read(key)
     if hold and hold.state == 'held' then
-      free(quota, open, hold)
       local amount = four(hold.held)
-      post(quota, use, hold.day, hold.month, hold.what, amount, amount)
+      free(open, hold, amount)
+      post(use, hold, amount, amount)
       hold.state, hold.estimated, hold.charged = 'expired', '1', hold.held
       write(key, hold, 'KEEPTTL')
     else
       redis.call('ZREM', open, id)
     end
   end
+  if #due > 0 then flush(quota) end
   return #due
 end

@@ -1,45 +1,59 @@
--- Settles a hold with what the request used, once. A hold whose lease has ended was charged as estimated: the truth
--- corrects that. Where the hold is unknown because the state lost it, the charge is posted on its own, also once.
+-- Settles holds of one team with what their requests used, each once. A hold whose lease has ended was charged as
+-- estimated: the truth corrects that. Where a hold is unknown because the state lost it, the charge is posted on its own,
+-- also once.
 --
--- KEYS  1–3 rates  4 quota  5 open  6 hold:<id>
--- ARGV  1 now or 0  2 team  3 id  4 1 if estimated  5 ms to remember it  6 prefix of ledger keys  7 day, empty: an
---       unknown hold is left alone  8 month  9 model|endpoint  10–13 amounts  14–22 limit, per, burst of each rate
--- Returns the id, and 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it.
+-- KEYS  1–3 rates  4 quota  5 open  6… hold:<id>, one for each charge
+-- ARGV  1 now or 0  2 team  3 ms to remember a settled hold  4 prefix of ledger keys  5–13 limit, per, burst of each rate
+--       then nine for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone), month, model|endpoint,
+--       the amounts
+-- Returns for each charge the id, and 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it.
 local now = clock(ARGV[1])
-local id = ARGV[3]
-local actual = amounts(10)
-local hold = read(KEYS[6])
-local fresh = not hold
-
-if fresh then
-  if ARGV[7] == '' then return {id, -1} end
-  hold = {state = 'none', estimated = '0', task = '0', rates = '1', day = ARGV[7], month = ARGV[8], held = '0 0 0 0', charged = '0 0 0 0',
-    id = id, team = ARGV[2], what = ARGV[9]}
-elseif hold.state == 'settled' then
-  return {id, 0}
-elseif hold.state == 'held' then
-  free(KEYS[4], KEYS[5], hold)
-end
-
-local held, charged = four(hold.held), four(hold.charged)
-local change, doubt = {}, {}
-for i = 1, 4 do
-  change[i] = actual[i] - charged[i]
-  doubt[i] = (ARGV[4] == '1' and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
-end
-post(KEYS[4], ARGV[6], hold.day, hold.month, hold.what, change, doubt)
-for i = 1, 3 do
-  local b = hold.rates == '1' and actual[i] ~= held[i] and bucket(KEYS[i], redis.call('GET', KEYS[i]), now, 11 + 3 * i)
-  if b then
-    if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end
-    store(b)
+local reply, buckets = {}, {}
+for n = 6, #KEYS do
+  local at = 14 + 9 * (n - 6)
+  local id, estimated = ARGV[at], ARGV[at + 1]
+  local hold = read(KEYS[n])
+  local known = hold and true or false
+  if not hold and ARGV[at + 2] ~= '' then
+    hold = {state = 'none', estimated = '0', task = '0', rates = '1', day = ARGV[at + 2], month = ARGV[at + 3], held = '0 0 0 0',
+      charged = '0 0 0 0', id = id, team = ARGV[2], what = ARGV[at + 4]}
   end
+  local done = 1
+  if not hold then
+    done = -1
+  elseif hold.state == 'settled' then
+    done = 0
+  else
+    local actual, held, charged = amounts(at + 5), four(hold.held), four(hold.charged)
+    if hold.state == 'held' then free(KEYS[5], hold, held) end
+    local change, doubt = {}, {}
+    for i = 1, 4 do
+      change[i] = actual[i] - charged[i]
+      doubt[i] = (estimated == '1' and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
+    end
+    post(ARGV[4], hold, change, doubt)
+    for i = 1, 3 do
+      if hold.rates == '1' and actual[i] ~= held[i] and ARGV[2 + 3 * i] ~= '0' then
+        local b = buckets[i]
+        if not b then
+          b = bucket(KEYS[i], redis.call('GET', KEYS[i]), now, 2 + 3 * i)
+          buckets[i] = b
+        end
+        if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end
+      end
+    end
+    hold.state, hold.estimated = 'settled', estimated
+    hold.charged = ARGV[at + 5] .. ' ' .. ARGV[at + 6] .. ' ' .. ARGV[at + 7] .. ' ' .. ARGV[at + 8]
+    if hold.task == '1' and known then
+      write(KEYS[n], hold, 'KEEPTTL') -- a task's hold stays as long as the task may be asked for
+    else
+      write(KEYS[n], hold, 'PX', ARGV[3])
+    end
+  end
+  reply[#reply + 1], reply[#reply + 2] = id, done
 end
-hold.state, hold.estimated = 'settled', ARGV[4]
-hold.charged = ARGV[10] .. ' ' .. ARGV[11] .. ' ' .. ARGV[12] .. ' ' .. ARGV[13]
-if hold.task == '1' and not fresh then
-  write(KEYS[6], hold, 'KEEPTTL') -- a task's hold stays as long as the task may be asked for
-else
-  write(KEYS[6], hold, 'PX', ARGV[5])
+for i = 1, 3 do
+  if buckets[i] then store(buckets[i]) end
 end
-return {id, 1}
+flush(KEYS[4])
+return reply
