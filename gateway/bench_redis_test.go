@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,11 +97,25 @@ func BenchmarkBesideNaive(b *testing.B) {
 	for client.Ping(b.Context()).Err() != nil {
 		time.Sleep(time.Millisecond)
 	}
-	_ = client.Close()
+	b.Cleanup(func() { _ = client.Close() })
 	upstream := startChild(b, "upstream", "", 2)
 	naive := startChild(b, "naive", upstream.address, 1)
 	gate := startChild(b, "redis", upstream.address, 1)
 	body := padded(1024)
 	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
 	compare(b, []string{"naive", "gateway"}, []*child{naive, gate}, request, 32, 2000)
+	b.ReportMetric(scriptTime(client.Info(b.Context(), "commandstats").Val())/float64(b.N), "gateway-script-µs/req")
+}
+
+// scriptTime is how many microseconds Redis has spent in scripts.
+func scriptTime(info string) (total float64) {
+	for line := range strings.Lines(info) {
+		if rest, ok := strings.CutPrefix(line, "cmdstat_eval"); ok {
+			_, rest, _ = strings.Cut(rest, "usec=")
+			usec, _, _ := strings.Cut(rest, ",")
+			n, _ := strconv.ParseFloat(usec, 64)
+			total += n
+		}
+	}
+	return total
 }

@@ -40,15 +40,19 @@ func (r *Redis) correctAccount(ctx context.Context, c *Charge) error {
 
 // account runs the script; with force it takes whatever there is.
 func (r *Redis) account(ctx context.Context, list []accountRate, amounts []int64, force bool) ([]int64, error) {
-	keys := make([]string, len(list))
-	args := []any{r.clock(), flag(force)}
-	for i, a := range list {
-		keys[i] = accountKeys + a.name
-		args = append(args, a.rate.Limit, a.rate.Per.Microseconds(), a.rate.Burst, amounts[i])
+	number := newNumber()
+	call := accountScript.call(len(list), 3+(rateArgs+1)*len(list))
+	for _, a := range list {
+		call = append(call, accountKeys+a.name)
 	}
-	reply, err := accountScript.Run(ctx, r.client, keys, args...).Int64Slice()
-	if err == nil && (len(reply) != 1+2 || reply[1] >= int64(len(list))) {
+	call = append(call, r.clock(), flag(force), number)
+	for i, a := range list {
+		call = append(appendRate(call, a.rate), amounts[i])
+	}
+	reply, err := accountScript.run(ctx, r.client, call)
+	in, err := said(number, reply, err, 3)
+	if err == nil && in[1] >= int64(len(list)) {
 		err = errMixed
 	}
-	return reply, err
+	return in, err
 }

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 )
 
@@ -38,11 +37,11 @@ func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
 		last, ok := r.lastState(h.Team.ID)
-		epoch := ""
+		epoch := int64(0)
 		if ok {
 			epoch = last.epoch
 		}
-		s, err := r.admit(ctx, h, t, epoch, rand.Text())
+		s, err := r.admit(ctx, h, t, epoch, newNumber())
 		if err != nil {
 			return s, err
 		}
@@ -52,7 +51,7 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 		}
 		r.lost.Add(1)
 		again := *last
-		if again.epoch, err = r.restore(ctx, h.Team.ID, rand.Text(), last); err != nil {
+		if again.epoch, err = r.restore(ctx, h.Team.ID, newNumber(), last); err != nil {
 			return s, err
 		}
 		r.known.Store(h.Team.ID, &again)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"sluice/policy"
@@ -71,12 +70,12 @@ func TestFR14ClockGoesForward(t *testing.T) {
 func TestFG10MixedVersions(t *testing.T) {
 	teams := readTeams(t)
 	client := realRedis(t)
-	all := []**redis.Script{&admitScript, &settleScript, &extendScript, &sweepScript}
-	var now, then []*redis.Script
-	for i, body := range []string{admitLua, settleLua, extendLua, sweepLua} {
-		now, then = append(now, *all[i]), append(then, redis.NewScript("-- the version before\n"+commonLua+body))
+	all := []**script{&admitScript, &settleScript, &extendScript, &sweepScript}
+	var now, then []*script
+	for _, s := range all {
+		now, then = append(now, *s), append(then, newScript("-- the version before\n"+(*s).source))
 	}
-	use := func(version []*redis.Script) {
+	use := func(version []*script) {
 		for i := range all {
 			*all[i] = version[i]
 		}
@@ -86,7 +85,7 @@ func TestFG10MixedVersions(t *testing.T) {
 		client.FlushDB(t.Context())
 		f := newRedisForm(t, client)
 		var n atomic.Int64
-		f.before = func() { use([][]*redis.Script{now, then}[n.Add(1)%2]) }
+		f.before = func() { use([][]*script{now, then}[n.Add(1)%2]) }
 		if err := f.play(histories.Draw(rt, "history"), teams); err != nil {
 			rt.Fatal(err)
 		}

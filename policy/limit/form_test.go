@@ -28,8 +28,8 @@ type form struct {
 	memory *Memory
 	redis  *Redis
 	client redis.UniversalClient
-	epoch  map[string]string // by team, as a caller would remember it
-	before func()            // called before each step of a history; nil: nothing is
+	epoch  map[string]int64 // by team, as a caller would remember it
+	before func()           // called before each step of a history; nil: nothing is
 	// lenient: what fails panics, for the caller to recover.
 	lenient bool
 }
@@ -65,7 +65,7 @@ func newRedisForm(t *testing.T, client redis.UniversalClient) *form {
 	c := newClock()
 	r := NewRedis(client)
 	r.clock = c.micros
-	return &form{T: t, name: "redis", clock: c, redis: r, client: client, epoch: map[string]string{}}
+	return &form{T: t, name: "redis", clock: c, redis: r, client: client, epoch: map[string]int64{}}
 }
 
 // forms runs a test over every form.
@@ -168,7 +168,7 @@ func (f *form) tryAdmit(h Hold) (state, error) {
 	if f.memory != nil {
 		return f.memory.admit(context.Background(), &h, &t)
 	}
-	s, err := f.redis.admit(context.Background(), &h, &t, f.epoch[h.Team.ID], "epoch")
+	s, err := f.redis.admit(context.Background(), &h, &t, f.epoch[h.Team.ID], 7)
 	if err == nil && s.outcome != lost {
 		f.epoch[h.Team.ID] = s.epoch
 	}

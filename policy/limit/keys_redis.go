@@ -1,6 +1,12 @@
 package limit
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+	"sync/atomic"
+
+	"sluice/policy"
+)
 
 // schema begins every key. Another number means another layout: replicas of two versions must not share one.
 const schema = "sl1:"
@@ -9,20 +15,74 @@ const schema = "sl1:"
 // script may use them all. Team ids are of a–z, 0–9 and -, so no id can end the tag early.
 type teamKeys struct {
 	team   string
-	rates  [rateCount]string
+	shared []any // the rates, quota, open: the keys that admit.lua and settle.lua begin with
 	quota  string
 	open   string
 	hold   string // and the id
 	ledger string // and the day as yyyymmdd
+
+	terms atomic.Pointer[wiredTerms]
+}
+
+// wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
+type wiredTerms struct {
+	of   *policy.Team
+	args []any // open tasks, the rates, the quotas
 }
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	return &teamKeys{
-		team:  team,
-		rates: [rateCount]string{p + "rate:requests", p + "rate:tokens", p + "rate:images"},
-		quota: p + "quota", open: p + "open", hold: p + "hold:", ledger: p + "use:",
+	k := &teamKeys{team: team, quota: p + "quota", open: p + "open", hold: p + "hold:", ledger: p + "use:"}
+	k.shared = []any{p + "rate:requests", p + "rate:tokens", p + "rate:images", k.quota, k.open}
+	return k
+}
+
+// wired returns the team's limits for the scripts.
+func (k *teamKeys) wired(team *policy.Team) []any {
+	if w := k.terms.Load(); w != nil && w.of == team {
+		return w.args
 	}
+	t := termsOf(team)
+	w := &wiredTerms{of: team, args: []any{strconv.FormatInt(t.tasks, 10)}}
+	for _, r := range t.rates {
+		w.args = appendRate(w.args, r)
+	}
+	for _, q := range t.quotas {
+		if q != none { // else there are none at all
+			for _, q := range t.quotas {
+				w.args = append(w.args, strconv.FormatInt(q, 10))
+			}
+			break
+		}
+	}
+	k.terms.Store(w)
+	return w.args
+}
+
+// rateArgs is how many arguments a rate is.
+const rateArgs = 5
+
+// appendRate adds a rate as the scripts take it: as a text of limit, period in microseconds and burst; the three; and the
+// milliseconds that its bucket is kept, which is longer than two refills take.
+func appendRate(args []any, r policy.Rate) []any {
+	if r.Limit == 0 {
+		return append(args, "", "", "", "", "")
+	}
+	limit, per, burst := strconv.FormatInt(r.Limit, 10), strconv.FormatInt(r.Per.Microseconds(), 10), strconv.FormatInt(r.Burst, 10)
+	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
+	return append(args, limit+" "+per+" "+burst, limit, per, burst, strconv.FormatInt(int64(2*refill)+60_000, 10))
+}
+
+// written is amounts as the scripts take them.
+func written(a Amounts) string {
+	b := make([]byte, 0, 32)
+	for i, n := range a {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return string(b)
 }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }

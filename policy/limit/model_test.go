@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"sluice/policy"
@@ -405,14 +404,18 @@ func TestQ02Mutants(t *testing.T) {
 	defer func() { admitScript, settleScript, sweepScript = admit, settle, sweep }()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
-			source := strings.Join([]string{commonLua, admitLua, settleLua, sweepLua}, "")
+			source := strings.Join([]string{commonLua, holdsLua, admitLua, settleLua, sweepLua}, "")
 			if !strings.Contains(source, m.old) {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
-			bend := func(body string) *redis.Script {
-				return redis.NewScript(strings.Replace(commonLua, m.old, m.bent, 1) + strings.Replace(body, m.old, m.bent, 1))
+			bend := func(parts ...string) *script {
+				for i := range parts {
+					parts[i] = strings.Replace(parts[i], m.old, m.bent, 1)
+				}
+				return newScript(strings.Join(parts, ""))
 			}
-			admitScript, settleScript, sweepScript = bend(admitLua), bend(settleLua), bend(sweepLua)
+			admitScript = bend(commonLua, sweepingLua(holdsLua), admitLua)
+			settleScript, sweepScript = bend(commonLua, holdsLua, settleLua), bend(commonLua, holdsLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
@@ -443,16 +446,16 @@ var mutants = []struct{ about, old, bent string }{
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n      changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
-	{"-0", "if amount[i] ~= 0 then\n      count(hold.day .. ':' .. UNITS[i] .. ':held', -amount[i])", "do\n      counts[hold.day .. ':' .. UNITS[i] .. ':held'] = -amount[i]"},
+	{"-0", "if n ~= 0 then redis.call('HINCRBY', key, field, n) end", "redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
 	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
 	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
-	{"sweeps under the wrong period", "post(use, hold, amount, amount)", "hold.day = (periods(now)) post(use, hold, amount, amount)"},
-	{"frees the wrong period", "count(hold.day .. ':' .. UNITS[i] .. ':held', -amount[i])", "count((periods(clock(ARGV[1]))) .. ':' .. UNITS[i] .. ':held', -amount[i])"},
+	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
+	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
 	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
 	{"full plus credit", "b.tat = math.max(b.tat - math.floor", "b.tat = (b.tat - math.floor"},
 	{"reload fills", "local level = math.min(u - behind * l / p, burst)", "local level = burst"},
-	{"tasks never freed", "if hold.task == '1' then count('tasks', -1) end", ""},
+	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
 	{"shadow takes", "if outcome == 1 and buckets[i] and amount[i] > 0 then", "if buckets[i] and amount[i] > 0 then"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }

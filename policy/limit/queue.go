@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	queueLength = 4096   // settlements that wait for a goroutine
-	queueBatch  = 64     // that are sent in one round trip
-	settlers    = 2      // goroutines that send them
+	queueLength = 4096 // settlements that wait for a goroutine
+	queueBatch  = 64   // that are sent in one round trip
+	settlers    = 2    // goroutines that send them
+	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
+	settlePause = 5 * time.Millisecond
 	keptMost    = 100000 // that are kept while Redis is away; past it the oldest are left to their leases
 )
 
@@ -69,12 +71,23 @@ func (q *queue) work() {
 	batch := make([]job, 0, queueBatch)
 	for j := range q.jobs {
 		batch = append(batch[:0], j)
+		q.gather()
 		for len(batch) < queueBatch && len(q.jobs) > 0 {
 			if j, ok := <-q.jobs; ok {
 				batch = append(batch, j)
 			}
 		}
 		_ = q.do(context.Background(), batch)
+	}
+}
+
+// gather waits for more, unless there is more than enough or nothing more will come.
+func (q *queue) gather() {
+	q.gate.RLock()
+	closed := q.closed
+	q.gate.RUnlock()
+	if !closed && len(q.jobs) < queueBatch {
+		time.Sleep(settlePause)
 	}
 }
 

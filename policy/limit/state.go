@@ -5,7 +5,7 @@ import "time"
 // state is what one form of the store says of a team at one moment, with its decision about a hold.
 type state struct {
 	outcome outcome
-	epoch   string    // of the accounts that decided; empty in memory
+	epoch   int64     // names the accounts that decided; 0 in memory
 	at      time.Time // by the store's clock
 	date    calendar  // of at
 	fault   int       // the limit that refuses, or would in shadow mode; limitNone: none

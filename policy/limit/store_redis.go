@@ -2,9 +2,7 @@ package limit
 
 import (
 	"context"
-	_ "embed"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,31 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
-)
-
-// The scripts. Each does one thing to one team's accounts, whole or not at all.
-var (
-	//go:embed scripts/common.lua
-	commonLua string
-	//go:embed scripts/admit.lua
-	admitLua string
-	//go:embed scripts/settle.lua
-	settleLua string
-	//go:embed scripts/extend.lua
-	extendLua string
-	//go:embed scripts/sweep.lua
-	sweepLua string
-	//go:embed scripts/restore.lua
-	restoreLua string
-	//go:embed scripts/account.lua
-	accountLua string
-
-	admitScript   = redis.NewScript(commonLua + admitLua)
-	settleScript  = redis.NewScript(commonLua + settleLua)
-	extendScript  = redis.NewScript(commonLua + extendLua)
-	sweepScript   = redis.NewScript(commonLua + sweepLua)
-	restoreScript = redis.NewScript(commonLua + restoreLua)
-	accountScript = redis.NewScript(commonLua + accountLua)
 )
 
 // remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again.
@@ -73,39 +46,29 @@ func (r *Redis) keysOf(team string) *teamKeys {
 	return k.(*teamKeys)
 }
 
-// admit places a hold. known is the epoch of the accounts as the caller knows them, empty when it knows none; fresh
-// names those that would begin.
-func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh string) (state, error) {
+// admit places a hold. known is the epoch of the accounts as the caller knows them, 0 when it knows none; fresh names
+// those that would begin.
+func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64) (state, error) {
 	if !h.Amounts.valid() {
 		return state{}, errAmounts
 	}
-	k := r.keysOf(h.Team.ID)
-	keys := []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open, k.hold + h.ID}
-	args := make([]any, 0, 33)
-	args = append(args, r.clock(), h.Team.ID, h.ID, h.Lease.Microseconds(), flag(h.Task), t.mode(), t.tasks,
-		ledgerName(h.Model, h.Endpoint), k.hold, k.ledger, known, fresh)
-	args = appendAmounts(args, h.Amounts)
-	args = appendRates(args, t)
-	for _, limit := range t.quotas {
-		args = append(args, limit)
+	k, number := r.keysOf(h.Team.ID), newNumber()
+	call := append(admitScript.call(6, 42), k.shared...)
+	call = append(call, k.hold+h.ID, r.clock(), k.team, h.ID, number, h.Lease.Microseconds(), (h.Lease + lateTruth).Milliseconds(),
+		flag(h.Task), ledgerName(h.Model, h.Endpoint), k.hold, k.ledger, known, fresh, t.mode(), written(h.Amounts))
+	for _, n := range h.Amounts {
+		call = append(call, n)
 	}
-	reply, err := listOf(admitScript.Run(ctx, r.client, keys, args...))
+	call = append(call, k.wired(h.Team)...)
+	reply, err := admitScript.run(ctx, r.client, call)
+	if err == nil && len(reply) == 4 && reply[0] == number && outcome(reply[1]) == lost {
+		return state{outcome: lost}, nil
+	}
+	in, err := said(number, reply, err, 6+2*quotaCount+2*rateCount)
 	if err != nil {
 		return state{}, err
 	}
-	return readState(reply, h.ID)
-}
-
-// listOf is a script's reply, which is a list.
-func listOf(cmd *redis.Cmd) ([]any, error) {
-	if err := cmd.Err(); err != nil {
-		return nil, err
-	}
-	list, err := cmd.Slice()
-	if err != nil {
-		return nil, errMixed
-	}
-	return list, nil
+	return readState(in), nil
 }
 
 // mode is what admit.lua does with what does not fit.
@@ -119,20 +82,6 @@ func (t *terms) mode() int {
 	return 0
 }
 
-func appendAmounts(args []any, a Amounts) []any {
-	for _, n := range a {
-		args = append(args, n)
-	}
-	return args
-}
-
-func appendRates(args []any, t *terms) []any {
-	for _, rate := range t.rates {
-		args = append(args, rate.Limit, rate.Per.Microseconds(), rate.Burst)
-	}
-	return args
-}
-
 func flag(on bool) int {
 	if on {
 		return 1
@@ -141,125 +90,88 @@ func flag(on bool) int {
 }
 
 // readState reads the reply of admit.lua.
-func readState(reply []any, id string) (s state, err error) {
-	in := replyReader{list: reply}
-	s.outcome = outcome(in.number())
-	if in.text() != id {
-		return s, errMixed
-	}
-	s.epoch = in.text()
-	s.at = time.UnixMicro(in.number()).UTC()
+func readState(in []int64) (s state) {
+	s.outcome, s.epoch, s.at = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC()
 	s.date = calendarOf(s.at)
-	if s.outcome == lost {
-		return s, in.err
-	}
-	s.fault, s.wait, s.tasks = int(in.number()), micros(in.number()), in.number()
-	for i := range s.used {
-		s.used[i] = in.number()
-	}
-	for i := range s.held {
-		s.held[i] = in.number()
-	}
+	s.fault, s.wait, s.tasks = int(in[3]), micros(in[4]), in[5]
+	in = in[6:]
+	copy(s.used[:], in)
+	copy(s.held[:], in[quotaCount:])
+	in = in[2*quotaCount:]
 	for i := range s.rates {
-		s.rates[i] = fill{left: in.number(), full: micros(in.number())}
-	}
-	return s, in.err
-}
-
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-
-// replyReader takes a script's reply apart.
-type replyReader struct {
-	list []any
-	err  error
-}
-
-func (r *replyReader) next() any {
-	if len(r.list) == 0 {
-		r.err = errMixed
-		return nil
-	}
-	v := r.list[0]
-	r.list = r.list[1:]
-	return v
-}
-
-func (r *replyReader) number() int64 {
-	n, ok := r.next().(int64)
-	if !ok {
-		r.err = errMixed
-	}
-	return n
-}
-
-func (r *replyReader) text() string {
-	s, ok := r.next().(string)
-	if !ok {
-		r.err = errMixed
+		s.rates[i] = fill{left: in[2*i], full: micros(in[2*i+1])}
 	}
 	return s
 }
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
 func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
 	if !used.valid() {
 		return false, errAmounts
 	}
-	keys, args := r.settlement(c.Held.Team, c.Team)
-	keys, args = r.addCharge(keys, args, c, used, post)
-	return once(settleScript.Run(ctx, r.client, keys, args...), c.Held.ID)
+	s := r.settlement([]*Charge{c}, []Amounts{used}, post)
+	reply, err := settleScript.run(ctx, r.client, s.call)
+	done, err := said(s.number, reply, err, 1)
+	return err == nil && done[0] == 1, err
 }
 
-// settlement begins what settle.lua is called with.
-func (r *Redis) settlement(id string, team *policy.Team) (keys []string, args []any) {
-	k, t := r.keysOf(id), termsOf(team)
-	args = make([]any, 0, 13+9)
-	args = append(args, r.clock(), id, remembered.Milliseconds(), k.ledger)
-	return []string{k.rates[0], k.rates[1], k.rates[2], k.quota, k.open}, appendRates(args, &t)
+// settlement is a call of settle.lua for charges of one team, and the number that its reply begins with.
+type settlement struct {
+	call   []any
+	number int64
 }
 
-// addCharge adds a charge of the same team. A hold that does not know its day is known to Redis, or lost to all.
-func (r *Redis) addCharge(keys []string, args []any, c *Charge, used Amounts, post bool) ([]string, []any) {
-	h, day := c.Held, ""
-	if post && h.Day > 0 {
-		day = strconv.Itoa(h.Day)
+func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlement {
+	k, number := r.keysOf(charges[0].Held.Team), newNumber()
+	call := append(settleScript.call(5+len(charges), 20+6*len(charges)), k.shared...)
+	for _, c := range charges {
+		call = append(call, k.hold+c.Held.ID)
 	}
-	args = append(args, h.ID, flag(c.Estimated), day, h.Month, h.what())
-	return append(keys, r.keysOf(h.Team).hold+h.ID), appendAmounts(args, used)
+	call = append(call, r.clock(), k.team, number, remembered.Milliseconds(), k.ledger)
+	call = append(call, k.wired(charges[0].Team)[1:1+rateArgs*rateCount]...)
+	for i, c := range charges {
+		h, day := c.Held, ""
+		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
+			day = strconv.Itoa(h.Day)
+		}
+		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), written(used[i]))
+	}
+	return settlement{call, number}
 }
 
 // extend gives an open hold a new lease and reports whether it is open.
 func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool, error) {
-	k := r.keysOf(h.Team)
-	return once(extendScript.Run(ctx, r.client, []string{k.open, k.hold + h.ID}, r.clock(), h.ID, lease.Microseconds()), h.ID)
-}
-
-// once reads a reply of an id and a number: 1 where the script changed something.
-func once(cmd *redis.Cmd, id string) (bool, error) {
-	reply, err := cmd.Slice()
-	if err != nil {
-		return false, err
-	}
-	in := replyReader{list: reply}
-	if in.text() != id {
-		return false, errMixed
-	}
-	done := in.number()
-	return done == 1, in.err
+	k, number := r.keysOf(h.Team), newNumber()
+	reply, err := extendScript.run(ctx, r.client, append(extendScript.call(2, 4), k.open, k.hold+h.ID, r.clock(), h.ID, number, lease.Microseconds()))
+	done, err := said(number, reply, err, 1)
+	return err == nil && done[0] == 1, err
 }
 
 func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
-	k := r.keysOf(team)
-	return sweepScript.Run(ctx, r.client, []string{k.quota, k.open}, r.clock(), most, k.hold, k.ledger).Int()
+	k, number := r.keysOf(team), newNumber()
+	reply, err := sweepScript.run(ctx, r.client, append(sweepScript.call(2, 5), k.quota, k.open, r.clock(), most, k.hold, k.ledger, number))
+	n, err := said(number, reply, err, 1)
+	if err != nil {
+		return 0, err
+	}
+	return int(n[0]), nil
 }
 
 // restore puts back what a team is known to have used where the state knows less, and returns the epoch of the accounts.
-func (r *Redis) restore(ctx context.Context, team, fresh string, known *state) (string, error) {
-	args := []any{team, fresh}
+func (r *Redis) restore(ctx context.Context, team string, fresh int64, known *state) (int64, error) {
+	number := newNumber()
+	call := append(restoreScript.call(1, 3+2*quotaCount), r.keysOf(team).quota, team, fresh, number)
 	for q, used := range known.used {
 		if used > 0 {
-			args = append(args, fmt.Sprintf("%d:%s:used", known.date.period(q), policy.Units[q/2]), used)
+			call = append(call, strconv.Itoa(known.date.period(q))+":"+string(policy.Units[q/2])+":used", used)
 		}
 	}
-	return restoreScript.Run(ctx, r.client, []string{r.keysOf(team).quota}, args...).Text()
+	reply, err := restoreScript.run(ctx, r.client, call)
+	epoch, err := said(number, reply, err, 1)
+	if err != nil {
+		return 0, err
+	}
+	return epoch[0], nil
 }

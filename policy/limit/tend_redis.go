@@ -36,64 +36,57 @@ func (r *Redis) teams(ctx context.Context) ([]string, error) {
 func (r *Redis) settleAll(ctx context.Context, charges []*Charge) []error {
 	groups := groupByTeam(charges)
 	pipe := r.client.Pipeline()
-	calls := make([]func() *redis.Cmd, len(groups))
-	replies := make([]*redis.Cmd, len(groups))
+	calls := make([]settlement, len(groups))
+	replies := make([]*redis.IntSliceCmd, len(groups))
 	for i, group := range groups {
-		keys, args := r.settlement(charges[group[0]].Held.Team, charges[group[0]].Team)
-		for _, n := range group {
-			keys, args = r.addCharge(keys, args, charges[n], charges[n].Amounts.bound(), true)
+		used := make([]Amounts, len(group))
+		for n, c := range group {
+			used[n] = c.Amounts.bound()
 		}
-		calls[i] = func() *redis.Cmd { return settleScript.Run(ctx, r.client, keys, args...) }
-		replies[i] = settleScript.EvalSha(ctx, pipe, keys, args...)
+		calls[i] = r.settlement(group, used, true)
+		replies[i] = redis.NewIntSliceCmd(ctx, calls[i].call...)
+		_ = pipe.Process(ctx, replies[i]) // it is only queued
 	}
 	_, failed := pipe.Exec(ctx)
-	errs := make([]error, len(charges))
+	errs := make(map[*Charge]error, len(charges))
 	for i, group := range groups {
-		if redis.HasErrorPrefix(replies[i].Err(), "NOSCRIPT") { // a pipeline does not send the script itself
-			replies[i] = calls[i]()
-		}
-		r.settled(ctx, charges, group, replies[i], failed, errs)
-	}
-	return errs
-}
-
-// settled reads what came of one group.
-func (r *Redis) settled(ctx context.Context, charges []*Charge, group []int, cmd *redis.Cmd, failed error, errs []error) {
-	reply, err := listOf(cmd)
-	if err == errMixed && failed != nil { // not sent at all
-		err = failed
-	}
-	in := replyReader{list: reply}
-	for _, n := range group {
-		c := charges[n]
+		reply, err := numbers(replies[i])
 		switch {
-		case err != nil:
-			errs[n] = err
-		case in.text() != c.Held.ID:
-			errs[n] = errMixed
-		case in.number() == 1 && len(c.Held.Account) > 0:
-			errs[n] = r.correctAccount(ctx, c)
-		default:
-			errs[n] = in.err
+		case unknown(err): // a pipeline does not send the script itself
+			reply, err = settleScript.send(ctx, r.client, calls[i].call)
+		case err == nil && len(reply) == 0 && failed != nil: // not sent at all
+			err = failed
+		}
+		done, err := said(calls[i].number, reply, err, len(group))
+		for n, c := range group {
+			errs[c] = err
+			if err == nil && done[n] == 1 && len(c.Held.Account) > 0 {
+				errs[c] = r.correctAccount(ctx, c)
+			}
 		}
 	}
+	list := make([]error, len(charges))
+	for i, c := range charges {
+		list[i] = errs[c]
+	}
+	return list
 }
 
-// groupByTeam returns the indices of the charges of each team, of one reading of the teams file.
-func groupByTeam(charges []*Charge) (groups [][]int) {
+// groupByTeam puts the charges of each team, of one reading of the teams file, together.
+func groupByTeam(charges []*Charge) (groups [][]*Charge) {
 	type team struct {
 		id string
 		of *policy.Team
 	}
 	at := map[team]int{}
-	for n, c := range charges {
+	for _, c := range charges {
 		name := team{c.Held.Team, c.Team}
 		i, ok := at[name]
 		if !ok {
 			i = len(groups)
 			at[name], groups = i, append(groups, nil)
 		}
-		groups[i] = append(groups[i], n)
+		groups[i] = append(groups[i], c)
 	}
 	return groups
 }

@@ -3,14 +3,14 @@
 -- also once.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6… hold:<id>, one for each charge
--- ARGV  1 now or 0  2 team  3 ms to remember a settled hold  4 prefix of ledger keys  5–13 limit, per, burst of each rate
---       then nine for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone), month, model|endpoint,
---       the amounts
--- Returns for each charge the id, and 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it.
+-- ARGV  1 now or 0  2 team  3 a number to say again  4 ms to remember a settled hold  5 prefix of ledger keys  6–20 each
+--       rate; then six for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone), month, model|endpoint,
+--       the amounts as a text
+-- Returns the number, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it.
 local now = clock(ARGV[1])
-local reply, buckets = {}, {}
+local reply, buckets = {tonumber(ARGV[3])}, {}
 for n = 6, #KEYS do
-  local at = 14 + 9 * (n - 6)
+  local at = 21 + 6 * (n - 6)
   local id, estimated = ARGV[at], ARGV[at + 1]
   local hold = read(KEYS[n])
   local known = hold and true or false
@@ -24,36 +24,35 @@ for n = 6, #KEYS do
   elseif hold.state == 'settled' then
     done = 0
   else
-    local actual, held, charged = amounts(at + 5), four(hold.held), four(hold.charged)
-    if hold.state == 'held' then free(KEYS[5], hold, held) end
+    local actual, held, charged = four(ARGV[at + 5]), four(hold.held), four(hold.charged)
+    if hold.state == 'held' then free(hold, held) end
     local change, doubt = {}, {}
     for i = 1, 4 do
       change[i] = actual[i] - charged[i]
       doubt[i] = (estimated == '1' and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
     end
-    post(ARGV[4], hold, change, doubt)
+    post(hold, change, doubt)
     for i = 1, 3 do
-      if hold.rates == '1' and actual[i] ~= held[i] and ARGV[2 + 3 * i] ~= '0' then
+      if hold.rates == '1' and actual[i] ~= held[i] and ARGV[1 + 5 * i] ~= '' then
         local b = buckets[i]
         if not b then
-          b = bucket(KEYS[i], redis.call('GET', KEYS[i]), now, 2 + 3 * i)
+          b = bucket(KEYS[i], redis.call('GET', KEYS[i]), now, 1 + 5 * i)
           buckets[i] = b
         end
         if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end
       end
     end
-    hold.state, hold.estimated = 'settled', estimated
-    hold.charged = ARGV[at + 5] .. ' ' .. ARGV[at + 6] .. ' ' .. ARGV[at + 7] .. ' ' .. ARGV[at + 8]
+    hold.state, hold.estimated, hold.charged = 'settled', estimated, ARGV[at + 5]
     if hold.task == '1' and known then
       write(KEYS[n], hold, 'KEEPTTL') -- a task's hold stays as long as the task may be asked for
     else
-      write(KEYS[n], hold, 'PX', ARGV[3])
+      write(KEYS[n], hold, 'PX', ARGV[4])
     end
   end
-  reply[#reply + 1], reply[#reply + 2] = id, done
+  reply[#reply + 1] = done
 end
 for i = 1, 3 do
   if buckets[i] then store(buckets[i]) end
 end
-flush(KEYS[4])
+flush(KEYS[4], KEYS[5], ARGV[5])
 return reply

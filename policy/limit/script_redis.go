@@ -1,0 +1,108 @@
+package limit
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the name that Redis gives a script, not a protection
+	_ "embed"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts. Each does one thing to one team's accounts, whole or not at all.
+var (
+	//go:embed scripts/common.lua
+	commonLua string
+	//go:embed scripts/holds.lua
+	holdsLua string
+	//go:embed scripts/admit.lua
+	admitLua string
+	//go:embed scripts/settle.lua
+	settleLua string
+	//go:embed scripts/extend.lua
+	extendLua string
+	//go:embed scripts/sweep.lua
+	sweepLua string
+	//go:embed scripts/restore.lua
+	restoreLua string
+	//go:embed scripts/account.lua
+	accountLua string
+	//go:embed scripts/adjust.lua
+	adjustLua string
+
+	admitScript   = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
+	settleScript  = newScript(commonLua + holdsLua + settleLua)
+	extendScript  = newScript(commonLua + holdsLua + extendLua)
+	sweepScript   = newScript(commonLua + holdsLua + sweepLua)
+	restoreScript = newScript(commonLua + restoreLua)
+	accountScript = newScript(commonLua + accountLua)
+	adjustScript  = newScript(commonLua + holdsLua + adjustLua)
+)
+
+// sweepingLua makes one function of holds.lua, so that an admission that sweeps nothing need not set it up.
+func sweepingLua(holds string) string {
+	return "local function holds(...)\n" + holds + "sweep(...)\nend\n"
+}
+
+// script is a Lua script. Unlike the library's own it answers in numbers alone and takes its keys with its arguments, so
+// that a call costs few allocations.
+type script struct {
+	source string
+	digest any // a string, boxed once
+}
+
+func newScript(source string) *script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
+	return &script{source: source, digest: hex.EncodeToString(sum[:])}
+}
+
+// call begins the arguments of a call with so many keys.
+func (s *script) call(keys, more int) []any {
+	return append(make([]any, 0, 3+keys+more), "evalsha", s.digest, keys)
+}
+
+// run runs the script: by its digest, and where Redis does not know that, by its text.
+func (s *script) run(ctx context.Context, client redis.UniversalClient, call []any) ([]int64, error) {
+	cmd := redis.NewIntSliceCmd(ctx, call...)
+	_ = client.Process(ctx, cmd) // the command has the error
+	if unknown(cmd.Err()) {
+		return s.send(ctx, client, call)
+	}
+	return numbers(cmd)
+}
+
+// send runs the script by its text, which Redis then knows.
+func (s *script) send(ctx context.Context, client redis.UniversalClient, call []any) ([]int64, error) {
+	whole := append([]any{"eval", s.source}, call[2:]...)
+	cmd := redis.NewIntSliceCmd(ctx, whole...)
+	_ = client.Process(ctx, cmd) // the command has the error
+	return numbers(cmd)
+}
+
+func unknown(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
+
+// numbers is a reply. One of another form belongs to another question.
+func numbers(cmd *redis.IntSliceCmd) ([]int64, error) {
+	reply, err := cmd.Result()
+	if err != nil && strings.HasPrefix(err.Error(), "redis: can't parse") {
+		return nil, errMixed
+	}
+	return reply, err
+}
+
+// newNumber is a number that a script says again, so that another question's reply is not taken for its own. Lua counts
+// exactly to 2^53.
+func newNumber() int64 { return 1 + rand.Int64N(1<<52) }
+
+// said takes the number off a reply that has to be so long.
+func said(number int64, reply []int64, err error, length int) ([]int64, error) {
+	if err == nil && (len(reply) != 1+length || reply[0] != number) {
+		return nil, errMixed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply[1:], nil
+}

@@ -1,0 +1,109 @@
+-- Holds, and what becomes of them.
+--
+-- A hold is one text: its state, 1 where the charge is estimated, for a task, and where it was taken from the rates, its
+-- day and month, what it holds and what it was charged of each unit, its id, team and model|endpoint. It knows its own
+-- periods, because it may end in others.
+local HOLD = '^(%a+) (%d) (%d) (%d) (%d+) (%d+) (%d+ %d+ %d+ %d+) (%d+ %d+ %d+ %d+) (%S+) (%S+) (.*)$'
+
+-- four takes a text of four amounts apart, one for each unit.
+local function four(text)
+  local a, b, c, d = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+  return {tonumber(a), tonumber(b), tonumber(c), tonumber(d)}
+end
+
+local function write(key, hold, ...)
+  redis.call('SET', key, hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
+    ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what, ...)
+end
+
+-- read returns a hold, or nil where there is none, or none that can be read.
+local function read(key)
+  local text = redis.call('GET', key)
+  if not text then return nil end
+  local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
+  if not state then return nil end
+  return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
+    id = id, team = team, what = what}
+end
+
+-- What a script changes is added up, for each day and each entry of its ledger, and written at its end: several holds
+-- often change the same counts.
+local sums, over, tasks = {}, {}, 0
+
+local function sum(hold)
+  local name = hold.day .. hold.what
+  local s = sums[name]
+  if not s then
+    s = {day = hold.day, month = hold.month, what = hold.what, held = {0, 0, 0, 0}, used = {0, 0, 0, 0}, doubt = {0, 0, 0, 0}}
+    sums[name] = s
+  end
+  return s
+end
+
+local function add(list, i, n) list[i] = list[i] + n end
+
+-- free takes a hold's amounts out of what its day and month hold.
+local function free(hold, amount)
+  local s = sum(hold)
+  for i = 1, 4 do add(s.held, i, -amount[i]) end
+  if hold.task == '1' then tasks = tasks - 1 end
+  over[#over + 1] = hold.id
+end
+
+-- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the part of them that
+-- nobody knows for certain. Either may be negative: a correction.
+local function post(hold, amount, doubt)
+  local s = sum(hold)
+  for i = 1, 4 do
+    add(s.used, i, amount[i])
+    add(s.doubt, i, doubt[i])
+  end
+end
+
+local function count(key, field, n)
+  if n ~= 0 then redis.call('HINCRBY', key, field, n) end
+end
+
+-- flush writes what was added up. A day's ledger has so many entries and no more: names that a client makes up do not
+-- grow it.
+local function flush(quota, open, use)
+  for _, s in pairs(sums) do
+    local ledger, what = use .. s.day, s.what
+    local size = redis.call('HLEN', ledger)
+    if size == 0 then
+      redis.call('HSET', ledger, 'day', s.day)
+      redis.call('EXPIRE', ledger, 34560000)
+    elseif size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
+      what = string.gsub(what, '^.*|', 'other|')
+    end
+    for i = 1, 4 do
+      local unit = UNITS[i]
+      count(quota, s.day .. ':' .. unit .. ':held', s.held[i])
+      count(quota, s.month .. ':' .. unit .. ':held', s.held[i])
+      count(quota, s.day .. ':' .. unit .. ':used', s.used[i])
+      count(quota, s.month .. ':' .. unit .. ':used', s.used[i])
+      count(ledger, what .. '|' .. unit, s.used[i])
+      count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
+    end
+  end
+  count(quota, 'tasks', tasks)
+  if #over > 0 then redis.call('ZREM', open, unpack(over)) end
+end
+
+-- sweep charges holds whose lease has ended as they were estimated. The truth may still come and corrects that.
+local function sweep(quota, open, prefix, use, due)
+  for _, id in ipairs(due) do
+    local key = prefix .. id
+    local hold = read(key)
+    if hold and hold.state == 'held' then
+      local amount = four(hold.held)
+      free(hold, amount)
+      post(hold, amount, amount)
+      hold.state, hold.estimated, hold.charged = 'expired', '1', hold.held
+      write(key, hold, 'KEEPTTL')
+    else
+      over[#over + 1] = id
+    end
+  end
+  flush(quota, open, use)
+end
