@@ -46,6 +46,7 @@ type process struct {
 		public *acceptor
 		admin  net.Listener
 	}
+	metrics  *telemetry.Metrics
 	accounts accounts
 	state    *state // nil: the accounts are in memory
 	checks   []admin.Check
@@ -68,7 +69,10 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	}
 	p.enter("starting")
 	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
-	if err := p.openAccounts(ctx); err != nil {
+	if p.metrics, err = telemetry.NewMetrics(); err == nil {
+		err = p.openAccounts(ctx)
+	}
+	if err != nil {
 		_ = p.doors.public.Close()
 		_ = p.doors.admin.Close()
 		return nil, err
@@ -91,7 +95,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
 		p.accounts = limit.NewMemory(time.Now)
-		return nil
+		return p.metrics.WatchState(func() bool { return false })
 	}
 	p.state = openState(p.settings, p.log.Logger())
 	if err := p.state.requirePolicy(ctx); err != nil {
@@ -105,7 +109,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 	})
 	p.accounts = shared
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: shared.State})
-	return nil
+	return p.metrics.WatchState(shared.Degraded)
 }
 
 // closeAccounts posts what waits and tells of what could not be.
@@ -118,6 +122,7 @@ func (p *process) closeAccounts() {
 	if p.state != nil {
 		p.state.close()
 	}
+	_ = p.metrics.Close(ctx) // nothing is sent
 }
 
 // enter says why requests should not be sent here; "" says that they should.
@@ -146,7 +151,7 @@ func (p *process) logState() error {
 // serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
-		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
 	}), p.log.Logger())
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup

@@ -14,6 +14,8 @@ type Deps struct {
 	Ready  func() error // nil while requests should be sent to this process; else why not, in words without secrets
 	Checks []Check      // what ?verbose lists, in this order; may be empty
 	Ledger Ledger       // what /usage answers with; nil: there is no /usage
+	// Metrics is the page for Prometheus; nil: there is no /metrics.
+	Metrics http.Handler
 	// Currency is the teams file's word for money; called for each /usage.
 	Currency func() string
 	Pprof    bool // whether /debug/pprof/ is there; a heap profile can contain prompts and keys
@@ -29,6 +31,7 @@ type Check struct {
 //
 //	/healthz        200 for as long as the process answers at all
 //	/readyz         200, or 503 with the reason: not serving yet, or stopping
+//	/metrics        the process's instruments, for Prometheus
 //	/usage          what teams used, as JSON: see [UsageReport]
 //	/debug/pprof/   only with Deps.Pprof
 //
@@ -59,6 +62,8 @@ func (d Deps) route(path string) http.HandlerFunc {
 		return d.health
 	case path == "/readyz":
 		return d.ready
+	case path == "/metrics" && d.Metrics != nil:
+		return d.Metrics.ServeHTTP
 	case path == "/usage" && d.Ledger != nil:
 		return d.usage
 	case isProfile && d.Pprof:

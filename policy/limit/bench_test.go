@@ -1,40 +1,115 @@
 package limit
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"sluice/policy"
 )
 
-// BenchmarkAdmitSettle is what one request's accounts cost, in memory, and in Redis beside a bare PING.
-func BenchmarkAdmitSettle(b *testing.B) {
-	teams, err := policy.ParseTeams([]byte("teams:\n  - id: search\n    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n    quotas: {tokens: {day: 1000000000000}, spend: {month: 1000}}\n"))
+const benchTeam = "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n    quotas: {tokens: {day: 1000000000000}, spend: {month: 1000000}}\n"
+
+func benchTeams(b *testing.B, n int) []*policy.Team {
+	doc := "teams:\n"
+	for i := range n {
+		doc += fmt.Sprintf("  - id: team%d\n%s", i, benchTeam)
+	}
+	teams, err := policy.ParseTeams([]byte(doc))
 	if err != nil {
 		b.Fatal(err)
 	}
-	team := teams.List[0]
-	turn := func(b *testing.B, accounts admitter) {
-		b.ReportAllocs()
-		for n := range b.N {
-			v, err := accounts.Admit(b.Context(), &Hold{ID: strconv.Itoa(n), Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: Amounts{1, 1000, 0, 500}, Lease: time.Hour})
-			if err != nil || v.Held == nil {
-				b.Fatal(v, err)
-			}
-			if _, err := accounts.Settle(b.Context(), &Charge{Held: v.Held, Team: team, Amounts: Amounts{1, 100, 0, 50}}); err != nil {
-				b.Fatal(err)
-			}
-		}
+	return teams.List
+}
+
+func benchHold(n int, team *policy.Team) *Hold {
+	return &Hold{
+		ID: "6cf4a6e5-9d2c-4c55-8a1e-" + strconv.Itoa(n), Team: team, Model: "llm-max", Endpoint: policy.EndpointText,
+		Amounts: Amounts{1, 1000, 0, 500}, Lease: 12 * time.Minute,
 	}
-	b.Run("memory", func(b *testing.B) { turn(b, NewMemory(time.Now)) })
-	client := realRedis(b)
-	b.Run("redis", func(b *testing.B) { turn(b, NewRedis(client)) })
-	b.Run("ping", func(b *testing.B) {
-		for range b.N {
-			if err := client.Ping(b.Context()).Err(); err != nil {
-				b.Fatal(err)
-			}
+}
+
+// BenchmarkAdmitSettle is what one request's accounts cost in memory.
+func BenchmarkAdmitSettle(b *testing.B) {
+	team := benchTeams(b, 1)[0]
+	accounts := NewMemory(time.Now)
+	b.ReportAllocs()
+	for n := range b.N {
+		v, err := accounts.Admit(b.Context(), benchHold(n, team))
+		if err != nil || v.Held == nil {
+			b.Fatal(v, err)
 		}
-	})
+		accounts.SettleLater(&Charge{Held: v.Held, Team: team, Amounts: Amounts{1, 100, 0, 50}})
+	}
+}
+
+// BenchmarkAdmissionBesidePing is how long one caller waits for an admission in Redis, over TCP, beside a bare PING to the
+// same server, in turn: medians and the 99th of 100.
+func BenchmarkAdmissionBesidePing(b *testing.B) {
+	client := tcpRedis(b)
+	team := benchTeams(b, 1)[0]
+	accounts := NewShared(SharedConfig{Redis: NewRedis(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
+	b.Cleanup(func() { _ = accounts.Close(b.Context()) })
+	var pings, admissions []time.Duration
+	for n := range b.N {
+		begun := time.Now()
+		if err := client.Ping(b.Context()).Err(); err != nil {
+			b.Fatal(err)
+		}
+		pings = append(pings, time.Since(begun))
+		h := benchHold(n, team)
+		begun = time.Now()
+		v, err := accounts.Admit(b.Context(), h)
+		admissions = append(admissions, time.Since(begun))
+		if err != nil || v.Held == nil {
+			b.Fatal(v, err)
+		}
+		accounts.SettleLater(&Charge{Held: v.Held, Team: team, Amounts: Amounts{1, 100, 0, 50}})
+	}
+	slices.Sort(pings)
+	slices.Sort(admissions)
+	at := func(list []time.Duration, percent int) float64 {
+		return float64(list[len(list)*percent/100].Nanoseconds()) / 1000
+	}
+	b.ReportMetric(at(pings, 50), "ping-p50-µs")
+	b.ReportMetric(at(pings, 99), "ping-p99-µs")
+	b.ReportMetric(at(admissions, 50), "admission-p50-µs")
+	b.ReportMetric(at(admissions, 99), "admission-p99-µs")
+	b.ReportMetric(at(admissions, 50)/at(pings, 50), "PINGs")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkDecisions is how many admissions, each with its settlement, 64 callers get from Redis in a second: for one team
+// and for a thousand.
+func BenchmarkDecisions(b *testing.B) {
+	for _, count := range []int{1, 1000} {
+		b.Run(fmt.Sprintf("teams=%d", count), func(b *testing.B) {
+			teams := benchTeams(b, count)
+			accounts := NewShared(SharedConfig{Redis: NewRedis(tcpRedis(b)), Timeout: time.Second, Replicas: 1, Now: time.Now})
+			var next atomic.Int64
+			var calling sync.WaitGroup
+			b.ResetTimer()
+			for range 64 {
+				calling.Go(func() {
+					for n := int(next.Add(1)); n <= b.N; n = int(next.Add(1)) {
+						team := teams[n%count]
+						v, err := accounts.Admit(b.Context(), benchHold(n, team))
+						if err != nil || v.Held == nil {
+							b.Error(v, err)
+							return
+						}
+						accounts.SettleLater(&Charge{Held: v.Held, Team: team, Amounts: Amounts{1, 100, 0, 50}})
+					}
+				})
+			}
+			calling.Wait()
+			_ = accounts.Close(b.Context()) // the settlements count
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }

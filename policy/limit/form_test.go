@@ -86,6 +86,7 @@ func fakeRedis(t *testing.T) redis.UniversalClient {
 var server struct {
 	sync.Mutex
 	socket string
+	port   int
 	next   int
 	stop   func()
 }
@@ -105,6 +106,14 @@ func realRedis(t testing.TB) redis.UniversalClient {
 	return client
 }
 
+// tcpRedis is the same server over TCP, as a gateway reaches it.
+func tcpRedis(t testing.TB) redis.UniversalClient {
+	realRedis(t)
+	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 func startRedis(t testing.TB) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -118,7 +127,13 @@ func startRedis(t testing.TB) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "socket")
-	command := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.port = listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--dir", dir)
 	out, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 const (
 	queueLength = 4096 // settlements that wait for a goroutine
-	queueBatch  = 64   // that are sent in one round trip
+	queueBatch  = 32   // that are sent in one round trip
 	settlers    = 2    // goroutines that send them
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
