@@ -124,7 +124,6 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 	}
 }
 
-
 // F-R3: Redis is slow, within the timeout. It works, and the connections live.
 func TestFR3RedisIsSlow(t *testing.T) {
 	server := startRedis(t)

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway/simulator")
+	"sluice/gateway/simulator"
+)
 
 // twoKeys is a team with two keys; the second is "test2".
 const twoKeys = someTeams + `      - id: 8g4k9q2m4x1c

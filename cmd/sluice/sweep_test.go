@@ -103,7 +103,7 @@ func TestH00_CanarySweep(t *testing.T) {
 	service.SetKeys("changed")
 	service.SetFault()
 	answers += visit(t, client, "http://"+h.public, teamKey)
-	for _, path := range []string{"/healthz?verbose", "/readyz?verbose", "/debug/pprof/cmdline", "/elsewhere?" + canaries.query} {
+	for _, path := range []string{"/healthz?verbose", "/readyz?verbose", "/debug/pprof/cmdline", "/metrics", "/usage", "/elsewhere?" + canaries.query} {
 		_, text, err := ask(client, "http://"+h.admin, path, "")
 		if err != nil {
 			t.Fatal(err)
