@@ -36,8 +36,12 @@ type redisServer struct {
 // startRedis starts a redis-server on a port of its own and waits until it serves.
 func startRedis(t *testing.T, args ...string) *redisServer {
 	t.Helper()
-	s := &redisServer{T: t, port: freeTCPPort(t), args: args, dir: t.TempDir()}
-	s.start()
+	s := &redisServer{T: t, args: args, dir: t.TempDir()}
+	for s.port = freeTCPPort(t); !s.launch(); s.port = freeTCPPort(t) { // somebody may have taken it meanwhile
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
 	s.admin = redis.NewClient(&redis.Options{Addr: s.address(), Protocol: 2, DisableIdentity: true, DialTimeout: patience, ReadTimeout: patience})
 	t.Cleanup(func() { _ = s.admin.Close(); s.kill() })
 	return s
@@ -46,7 +50,18 @@ func startRedis(t *testing.T, args ...string) *redisServer {
 func (s *redisServer) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 func (s *redisServer) url() string     { return "redis://" + s.address() }
 
+// start starts the server again, on its port.
 func (s *redisServer) start() {
+	s.Helper()
+	for begun := time.Now(); !s.launch(); {
+		if time.Since(begun) > patience {
+			s.Fatal("redis-server did not start again")
+		}
+	}
+}
+
+// launch starts the process and reports whether it serves.
+func (s *redisServer) launch() bool {
 	s.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -77,9 +92,13 @@ func (s *redisServer) start() {
 		ready = strings.Contains(lines.Text(), "Ready to accept connections") || strings.Contains(lines.Text(), "+monitor")
 	}
 	if !ready {
-		s.Fatalf("redis-server %q did not start", args)
+		s.Logf("redis-server %q did not start", args)
+		_ = s.process.Wait()
+		s.process = nil
+		return false
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // it must not block on its log
+	return true
 }
 
 func (s *redisServer) signal(signal os.Signal) {
