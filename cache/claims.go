@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -18,7 +19,12 @@ type Claim struct {
 	Answer  Answer    // what the last answer said
 	Body    []byte    // the last answer as it came; the creation's own is the first. Not to be changed
 	Fetched time.Time // when Body was received
+
+	Asks int // how often the finisher asked since a client's poll did
 }
+
+// Final reports whether the task has ended.
+func (c *Claim) Final() bool { return c.Answer.Status.Final() }
 
 // Hold names what a task's creation holds until the task ends.
 type Hold struct {
@@ -37,8 +43,9 @@ type Claims struct {
 
 	mu     sync.Mutex
 	byTask map[owned]*Claim
-	byTeam map[string][]*Claim // oldest first
-	oldest []*Claim            // all of them, oldest first
+	byTeam map[string][]*Claim  // oldest first
+	oldest []*Claim             // all of them, oldest first
+	due    map[*Claim]time.Time // when the finisher asks for those that have not ended
 }
 
 // owned is a claim's name. The team is part of it: a look-up by another team cannot find what it must not see.
@@ -46,11 +53,11 @@ type owned struct{ team, task string }
 
 // NewClaims makes an empty store. ttl is how long the service knows a task; now is the clock.
 func NewClaims(ttl time.Duration, now func() time.Time) *Claims {
-	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), byTeam: make(map[string][]*Claim)}
+	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), byTeam: make(map[string][]*Claim), due: make(map[*Claim]time.Time)}
 }
 
 // Put claims a task for a team from this moment on. A task that is claimed already stays as it is.
-func (c *Claims) Put(claim Claim) {
+func (c *Claims) Put(_ context.Context, claim Claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
@@ -63,33 +70,46 @@ func (c *Claims) Put(claim Claim) {
 	c.byTask[name] = &claim
 	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
 	c.oldest = append(c.oldest, &claim)
+	c.due[&claim] = claim.Created
 }
 
 // Get returns a team's claim. An absent task, an expired one and another team's are one answer: false.
-func (c *Claims) Get(team, task string) (Claim, bool) {
+func (c *Claims) Get(_ context.Context, team, task string) (Claim, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
 	claim := c.byTask[owned{team, task}]
 	if claim == nil {
-		return Claim{}, false
+		return Claim{}, false, nil
 	}
-	return *claim, true
+	return *claim, true, nil
 }
 
+// Take lets one caller ask upstream about a task. In one process that is seen to where the callers meet.
+func (c *Claims) Take(context.Context, string, string) (bool, error) { return true, nil }
+
 // Hear records an answer to a query of a claimed task and returns the claim as it then stands. An answer that was
-// overtaken by a later state, or that knows no state, changes nothing.
-func (c *Claims) Hear(team, task string, answer Answer, body []byte) (Claim, bool) {
+// overtaken by a later state, or that knows no state, changes nothing; asks is how often the finisher has asked.
+func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	claim := c.byTask[owned{team, task}]
+	claim := c.byTask[owned{heard.Team, heard.Task}]
 	if claim == nil {
-		return Claim{}, false
+		return *heard, nil
 	}
-	if answer.Status.rank() > 0 && answer.Status.rank() >= claim.Answer.Status.rank() && !claim.Answer.Status.Final() {
+	if claim.Answer.passes(answer) {
 		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
 	}
-	return *claim, true
+	claim.Asks = asks
+	if claim.Final() {
+		delete(c.due, claim)
+	}
+	return *claim, nil
+}
+
+// passes reports whether an answer is at least as far as the last one.
+func (a *Answer) passes(next Answer) bool {
+	return next.Status.rank() > 0 && next.Status.rank() >= a.Status.rank() && !a.Status.Final()
 }
 
 // expire forgets the tasks that the service has forgotten. Each claim is made once and forgotten once, so the work of

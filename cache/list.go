@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Filter chooses among a team's tasks; its zero value chooses all.
 type Filter struct {
@@ -27,7 +30,7 @@ func PageSize(asked int) int {
 }
 
 // List returns one page of a team's tasks, newest first, and how many there are on all pages.
-func (c *Claims) List(team string, f Filter) (page []Claim, total int) {
+func (c *Claims) List(_ context.Context, team string, f Filter) (page []Claim, total int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
@@ -43,7 +46,7 @@ func (c *Claims) List(team string, f Filter) (page []Claim, total int) {
 		}
 		total++
 	}
-	return page, total
+	return page, total, nil
 }
 
 func (f *Filter) admits(c *Claim) bool {

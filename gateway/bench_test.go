@@ -160,7 +160,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	config.UpstreamURL = benchBase()
 	log := telemetry.NewLog(telemetry.LogConfig{Writer: io.Discard, Now: time.Now})
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: cache.NewClaims(config.TaskTTL, time.Now),
+		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: cache.NewClaims(config.TaskTTL, time.Now), Queries: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
 	go g.Work(context.Background())

@@ -36,6 +36,7 @@ type call struct {
 	held        *limit.Held   // nil until admit holds the cost
 	reached     bool          // a byte of the request left for upstream
 	claimed     bool          // a task was claimed: its end settles the hold
+	unknown     bool          // whether upstream did the work is unknown
 	reading     telemetry.Reading
 	slot        *slot // of the team's concurrent requests; nil: none taken
 }

@@ -36,36 +36,42 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
 	if c.held != nil {
 		claim.Hold = cache.Hold{ID: c.held.ID, Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
 	}
-	g.Claims.Put(claim)
+	g.Claims.Put(context.Background(), claim)
 }
 
 // taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
 func (g *Gateway) taskLease() time.Duration { return g.TaskTTL + time.Hour }
 
 // settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts.
-func (g *Gateway) settleTask(ctx context.Context, c *call, claim *cache.Claim, body []byte) {
-	if claim.Hold.ID == "" {
-		return
-	}
+func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte) {
 	var meter telemetry.Meter
 	meter.Reset("application/json", "")
 	_, _ = meter.Write(body) // it never fails
 	reading := meter.End()
 	images, known := reading.Images()
-	if !known && claim.Answer.Status == cache.Succeeded {
+	doubt := !known && ended.Status == cache.Succeeded
+	if doubt {
 		images = claim.Hold.Images
 	}
+	g.chargeTask(ctx, claim, images, doubt)
+}
+
+// chargeTask charges what a task's creation holds, once.
+func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool) {
+	if claim.Hold.ID == "" {
+		return
+	}
 	price := policy.Price{Image: claim.Hold.Price}
-	charge := &limit.Charge{
+	amounts := func(images int64) limit.Amounts {
+		return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price)
+	}
+	_, _ = g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.EndpointImage, Task: true,
-			Amounts: limit.CostOf(policy.KindTask, limit.Usage{Images: claim.Hold.Images}, price),
-			Day:     claim.Hold.Day, Month: claim.Hold.Month,
+			Amounts: amounts(claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
-		Team: c.team, Amounts: limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price),
-		Estimated: !known && claim.Answer.Status == cache.Succeeded,
-	}
-	_, _ = g.Accounts.Settle(context.WithoutCancel(ctx), charge) // kept and tried again, if it failed
+		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt,
+	})
 	g.memos.forget(claim.Team)
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"sluice/cache"
 	"sluice/policy"
 	"sluice/telemetry"
 )
@@ -36,6 +35,8 @@ type Config struct {
 
 	Replicas int // processes that share a team's concurrent requests; at least 1
 
+	PollInterval time.Duration // the least time between two upstream queries about one running task
+
 	TaskTTL  time.Duration  // how long the service knows a task
 	TaskZone *time.Location // zone of the times inside task answers
 
@@ -48,7 +49,9 @@ type Deps struct {
 	Now         func() time.Time              // the clock for times and durations; time.Now outside tests
 	Teams       *policy.Teams                 // the teams to start with; SetTeams replaces them
 	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
-	Claims      *cache.Claims                 // whose task is whose
+	Claims      Claims                        // whose task is whose
+	Queries     Queries                       // the account's rate of task queries
+	Outcomes    Outcomes                      // of creations with an Idempotency-Key
 	Accounts    Accounts                      // what teams may still spend
 	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
 	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/x509"
 	"net/http/httputil"
 	"time"
@@ -38,3 +39,9 @@ func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.proxy.BufferPool =
 
 // TrustUpstream makes these certificates the ones that upstream's must descend from.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) { g.upstream.pool.secure.RootCAs = roots }
+
+// Finish does one round of the finisher.
+func (g *Gateway) Finish(ctx context.Context) { g.finish(ctx) }
+
+// Waiting is how many polls of a team are held.
+func (g *Gateway) Waiting(team string) int64 { return g.waiters.of(team).Load() }

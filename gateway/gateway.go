@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"sluice/policy"
 	"sluice/policy/limit"
 )
@@ -22,6 +24,9 @@ type Gateway struct {
 	slots    slots
 	strikes  *limit.Strikes
 	memos    memos
+	queries  singleflight.Group // task queries that are under way
+	waiters  waiters
+	poll     *route // of tasks/{id}
 	names    headerNames
 
 	lease     time.Duration // of a request's hold: nothing is silent for longer, and what runs on is extended
@@ -46,13 +51,14 @@ func New(config Config, deps Deps) *Gateway {
 	g.upstream = newUpstream(g)
 	g.proxy = newProxy(g)
 	g.routes = newRoutes(config.UpstreamURL, g.table())
+	g.poll = g.routes.exact["tasks/{id}"]
 	return g
 }
 
 // table is the whole public surface; what is not in it is 404. Each chain names its handler first and then the stages
 // before it, in running order.
 func (g *Gateway) table() []route {
-	generate := chain(g.forward, g.authenticate, g.declared, g.throttle, g.inspect, g.admit)
+	generate := chain(g.forward, g.authenticate, g.declared, g.throttle, g.inspect, g.once, g.admit)
 	poll := chain(g.recall, g.authenticate)
 	cancel := chain(g.cancel, g.authenticate)
 	list := chain(g.list, g.authenticate)

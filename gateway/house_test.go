@@ -63,20 +63,22 @@ type house struct {
 	teamsDoc string
 
 	upstreamHost string // host:port
+	accounts     *limit.Memory
 }
 
 // plan is what a test may change before the house is built.
 type plan struct {
-	config   gateway.Config
-	sim      simulator.Config
-	upstream http.Handler // nil: the simulator
-	address  string       // of an upstream that the test runs itself: its URL
-	now      func() time.Time
-	claims   *cache.Claims
-	accounts gateway.Accounts // nil: in memory
-	teams    string           // more lines for the teams file
-	limits   []string         // more lines for team search
-	wrap     func(http.Handler) http.Handler
+	config    gateway.Config
+	sim       simulator.Config
+	upstream  http.Handler // nil: the simulator
+	address   string       // of an upstream that the test runs itself: its URL
+	now       func() time.Time
+	claims    *cache.Claims
+	queryRate int              // 0: a million a second
+	accounts  gateway.Accounts // nil: in memory
+	teams     string           // more lines for the teams file
+	limits    []string         // more lines for team search
+	wrap      func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration
 }
@@ -95,14 +97,18 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	h := &house{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
 	base := h.startUpstream(p)
 	p.config.UpstreamURL, h.upstreamHost = base, base.Host
+	if p.queryRate == 0 {
+		p.queryRate = 1_000_000
+	}
 	if p.claims == nil {
 		p.claims = cache.NewClaims(p.config.TaskTTL, p.now)
 	}
 	if p.accounts == nil {
-		p.accounts = limit.NewMemory(p.now)
+		h.accounts = limit.NewMemory(p.now)
+		p.accounts = h.accounts
 	}
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Accounts: p.accounts,
+		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Outcomes: cache.NewOutcomes(p.config.TaskTTL, p.now), Accounts: p.accounts,
 		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

@@ -27,10 +27,11 @@ func TestRefusalsGolden(t *testing.T) {
 	names := make(map[string]bool)
 	for _, r := range reasons {
 		_, _ = fmt.Fprintf(&b, "%-22s %d %s\n", r.name, r.status, r.code)
-		if names[r.name] || !regexp.MustCompile(`^[a-z]+/[a-z_]+$`).MatchString(r.name) {
+		row := fmt.Sprint(r.name, r.status)
+		if names[row] || !regexp.MustCompile(`^[a-z]+/[a-z_]+$`).MatchString(r.name) {
 			t.Errorf("%s: twice, or not of the form stage/reason", r.name)
 		}
-		names[r.name] = true
+		names[row] = true
 	}
 	const path = "testdata/refusals.golden"
 	if *update {

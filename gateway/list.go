@@ -18,7 +18,10 @@ func (g *Gateway) list(w *reply, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	tasks, total := g.Claims.List(c.Team, filter)
+	tasks, total, err := g.Claims.List(r.Context(), c.Team, filter)
+	if err != nil {
+		return refuse(refuseClaim).say("The team's tasks are not known at the moment.").because(err).retry(time.Second)
+	}
 	return answer{status: http.StatusOK, header: jsonHeader(), body: listBody(tasks, total, filter, c.ID)}.write(w)
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,42 +11,89 @@ import (
 
 // recall answers a poll of an own task. A task that is absent, expired or another team's is one answer, and costs
 // upstream nothing. While any state of the task is known a poll is never refused: clients lose their task over a
-// refused poll, so the last known answer serves where upstream fails.
+// refused poll, so the last known answer serves where upstream cannot be asked.
 func (g *Gateway) recall(w *reply, r *http.Request, c *call) error {
-	claim, err := g.own(c)
+	claim, err := g.own(r.Context(), c)
 	if err != nil {
 		return err
 	}
-	fresh, err := g.upstream.do(c, get, "tasks/"+c.task)
-	if err == nil && fresh.tells(c.task, g.TaskZone) {
-		heard, _ := g.Claims.Hear(c.Team, c.task, cache.ReadAnswer(fresh.body, g.TaskZone), fresh.body)
-		if heard.Answer.Status.Final() {
-			g.settleTask(r.Context(), c, &heard, heard.Body)
+	if len(c.header[g.names.encryption]) > 0 {
+		return g.recallPrivately(w, c, claim)
+	}
+	if span := preferredWait(r.Header); span > 0 {
+		return g.tell(w, c, g.await(r.Context(), w, c, claim, span))
+	}
+	return g.tell(w, c, g.current(r.Context(), claim))
+}
+
+// own finds the claim of the task that the path names. Where nobody can tell whose it is, it waits for a while: the task
+// is neither denied nor opened.
+func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
+	end := time.Now().Add(claimPatience)
+	for {
+		claim, ok, err := g.Claims.Get(ctx, c.Team, c.task)
+		switch {
+		case err == nil && !ok:
+			return claim, refuse(refuseTask).say("There is no such task.")
+		case err == nil:
+			c.Model = claim.Model
+			return claim, nil
+		case time.Now().After(end) || ctx.Err() != nil:
+			return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
 		}
-		c.Cache = "miss"
-		w.Header().Set("Cache-Status", "sluice;fwd=uri-miss;stored")
-		return fresh.write(w)
+		select {
+		case <-time.After(claimPatience / 20):
+		case <-ctx.Done():
+		}
 	}
-	return g.stale(w, c, claim)
 }
 
-// own finds the claim of the task that the path names.
-func (g *Gateway) own(c *call) (cache.Claim, error) {
-	claim, ok := g.Claims.Get(c.Team, c.task)
-	if !ok {
-		return claim, refuse(refuseTask).say("There is no such task.")
+// claimPatience is how long a poll waits for the state that tells whose its task is.
+const claimPatience = 2 * time.Second
+
+// tell writes a task's answer, as upstream wrote it, and says how old it is and where it came from.
+func (g *Gateway) tell(w *reply, c *call, t told) error {
+	age := max(g.Now().Sub(t.claim.Fetched), 0)
+	c.Cache, c.UpstreamID, c.UpstreamStatus = string(t.source), t.upstreamID, t.status
+	c.waited += t.took
+	h := w.Header()
+	h["Age"] = []string{strconv.Itoa(int(age / time.Second))}
+	h["Cache-Status"] = []string{g.cacheStatus(&t, age)}
+	if t.upstreamID != "" {
+		h["X-Request-Id"] = []string{t.upstreamID}
 	}
-	c.Model = claim.Model
-	return claim, nil
+	return answer{status: http.StatusOK, header: jsonHeader(), body: t.claim.Body}.write(w)
 }
 
-// stale serves the last known answer in place of a query that failed.
-func (g *Gateway) stale(w *reply, c *call, claim cache.Claim) error {
-	age := int(g.Now().Sub(claim.Fetched) / time.Second)
-	c.Cache = "stale"
-	w.Header().Set("Cache-Status", "sluice;hit;ttl="+strconv.Itoa(-age)+";detail=stale")
-	w.Header().Set("Age", strconv.Itoa(age))
-	return answer{status: http.StatusOK, header: jsonHeader(), body: claim.Body}.write(w)
+// cacheStatus is the header of that name. ttl counts the seconds until the answer is asked for again, from when it should
+// have been where it could not be; a final one is not asked for, and lives as long as its task.
+func (g *Gateway) cacheStatus(t *told, age time.Duration) string {
+	left := g.PollInterval - age
+	if t.claim.Final() {
+		left = t.claim.Created.Add(g.TaskTTL).Sub(g.Now())
+	}
+	switch t.source {
+	case sourceHit:
+		return "sluice;hit;ttl=" + strconv.Itoa(int((left+time.Second-1)/time.Second))
+	case sourceStored:
+		return "sluice;fwd=uri-miss;stored"
+	case sourceCollapsed:
+		return "sluice;fwd=uri-miss;collapsed"
+	}
+	return "sluice;hit;ttl=" + strconv.Itoa(min(int(left/time.Second), 0)) + ";detail=stale"
+}
+
+// recallPrivately asks upstream for this client alone: it sent a key of its own by which the answer is encrypted, which
+// therefore can neither be read nor kept. The finisher hears of the task's end.
+func (g *Gateway) recallPrivately(w *reply, c *call, claim cache.Claim) error {
+	if allowed, err := g.Queries.Allow(context.Background(), c.Team, false); err == nil && allowed {
+		if fresh, err := g.upstream.do(c, get, "tasks/"+c.task); err == nil && fresh.status == http.StatusOK {
+			c.Cache = "miss"
+			w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
+			return fresh.write(w)
+		}
+	}
+	return g.tell(w, c, told{claim: claim, source: sourceStale})
 }
 
 // tells reports whether an answer says something of that task: upstream's errors, its "unknown" (it can lose a task
@@ -56,8 +104,8 @@ func (a answer) tells(task string, zone *time.Location) bool {
 }
 
 // cancel asks upstream to cancel an own task and passes its answer on, also where it is too late to.
-func (g *Gateway) cancel(w *reply, _ *http.Request, c *call) error {
-	if _, err := g.own(c); err != nil {
+func (g *Gateway) cancel(w *reply, r *http.Request, c *call) error {
+	if _, err := g.own(r.Context(), c); err != nil {
 		return err
 	}
 	answered, err := g.upstream.do(c, post, "tasks/"+c.task+"/cancel")

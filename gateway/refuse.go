@@ -41,7 +41,10 @@ var (
 	refuseAccount     = &reason{"admit/account", http.StatusTooManyRequests, "Throttling.RateQuota"}
 	refuseQuota       = &reason{"admit/quota", http.StatusTooManyRequests, "Throttling.AllocationQuota"}
 	refuseState       = &reason{"admit/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
+	refuseKeyReuse    = &reason{"admit/idempotency", http.StatusUnprocessableEntity, "InvalidParameter"}
+	refuseKeyRuns     = &reason{"admit/idempotency", http.StatusConflict, "InvalidParameter"}
 	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
+	refuseClaim       = &reason{"recall/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
 	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
 	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
 	refuseAnswer      = &reason{"forward/answer", http.StatusBadGateway, "InternalError"}
@@ -53,7 +56,7 @@ var (
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
 	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
-	refuseModel, refuseRules, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseTask, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseTask, refuseClaim, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 
 // refusal is an error with an outside, which the client reads, and an inside, which only the log does.

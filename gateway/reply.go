@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,10 +15,11 @@ type reply struct {
 	control *http.ResponseController
 	call    *call
 	gateway *Gateway
-	closes  bool      // the connection ends with this answer
-	wrote   bool      // the header has left
-	failed  error     // the first write that failed; the client is gone or does not read
-	bound   time.Time // the write deadline in force
+	tee     *bytes.Buffer // keeps what is written; nil: nothing does
+	closes  bool          // the connection ends with this answer
+	wrote   bool          // the header has left
+	failed  error         // the first write that failed; the client is gone or does not read
+	bound   time.Time     // the write deadline in force
 
 	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
 	// stream from a goroutine of its own while the call reads the answer.
@@ -67,6 +69,9 @@ func serverTiming(own time.Duration) string {
 func (w *reply) Write(p []byte) (int, error) {
 	if !w.wrote {
 		w.WriteHeader(http.StatusOK)
+	}
+	if w.tee != nil {
+		w.tee.Write(p)
 	}
 	before := w.extendDeadline()
 	n, err := w.ResponseWriter.Write(p)

@@ -17,6 +17,7 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 	case flagTask: // the task's end settles it
 		_ = g.Accounts.Extend(ctx, c.held, g.taskLease()) // tried until it is done
 	case flagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
+		c.unknown = true
 		_ = g.Accounts.Extend(ctx, c.held, unknownLease)
 	default:
 		g.Accounts.SettleLater(&limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})

@@ -63,7 +63,7 @@ func (u *upstream) try(out *http.Request, c *call) (answer *http.Response, sent 
 		return nil, false, err
 	}
 	if err = conn.send(out, c.body); err == nil {
-		answer, err = conn.receive(out, u.gateway.HeaderTimeout+uploadTime(c.body))
+		answer, err = conn.receive(out, u.headerTime(c))
 	}
 	if err != nil {
 		sent = conn.written.Load() > 0
@@ -72,6 +72,14 @@ func (u *upstream) try(out *http.Request, c *call) (answer *http.Response, sent 
 	}
 	answer.Body = newAnswerBody(u.gateway, c, conn, answer)
 	return answer, true, nil
+}
+
+// headerTime is how long upstream may take to begin its answer. A task query is a look, not work.
+func (u *upstream) headerTime(c *call) time.Duration {
+	if c.route == u.gateway.poll {
+		return min(u.gateway.HeaderTimeout, queryTime)
+	}
+	return u.gateway.HeaderTimeout + uploadTime(c.body)
 }
 
 // uploadTime is what a large body may take on its way before upstream's time to answer begins. It is sent beside the

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -61,7 +62,7 @@ func (g *Gateway) usage(w *reply, r *http.Request, c *call) error {
 	body := usageBody{
 		RequestID: c.ID, Team: c.Team, Models: allOr(c.team.Models), Endpoints: allOr(c.team.Endpoints), Limits: []usageLimit{},
 		Concurrent: usageCount{Limit: g.places(c.team), Used: g.slots.of(c.Team).used.Load()},
-		OpenTasks:  usageTasks{usageCount{Limit: int64(c.team.OpenTasks), Used: report.Tasks}, g.openTasks(c.Team)},
+		OpenTasks:  usageTasks{usageCount{Limit: int64(c.team.OpenTasks), Used: report.Tasks}, g.openTasks(r.Context(), c.Team)},
 	}
 	for i := range report.Limits {
 		body.Limits = append(body.Limits, readLimit(&report.Limits[i], report.At))
@@ -82,9 +83,9 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 }
 
 // openTasks lists the team's newest tasks that have not ended.
-func (g *Gateway) openTasks(team string) []usageTask {
+func (g *Gateway) openTasks(ctx context.Context, team string) []usageTask {
 	open := []usageTask{}
-	tasks, _ := g.Claims.List(team, cache.Filter{Size: 100})
+	tasks, _, _ := g.Claims.List(ctx, team, cache.Filter{Size: 100}) // what cannot be told is left out
 	for i := range tasks {
 		if t := &tasks[i]; !t.Answer.Status.Final() {
 			open = append(open, usageTask{t.Task, t.Model, t.Answer.Status})

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -11,11 +12,18 @@ const workEvery = time.Second
 
 // Work does what is due beside the requests, until ctx ends. One goroutine runs it for as long as the gateway serves.
 func (g *Gateway) Work(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	told := ""
+	working.Go(func() { every(ctx, func() { told = g.tellNews(g.Accounts.Tend(ctx), told) }) })
+	working.Go(func() { every(ctx, func() { g.finish(ctx) }) })
+}
+
+func every(ctx context.Context, do func()) {
 	tick := time.NewTicker(workEvery)
 	defer tick.Stop()
-	told := ""
 	for {
-		told = g.tell(g.Accounts.Tend(ctx), told)
+		do()
 		select {
 		case <-ctx.Done():
 			return
@@ -24,8 +32,8 @@ func (g *Gateway) Work(ctx context.Context) {
 	}
 }
 
-// tell logs what is new: the same trouble every second is one line.
-func (g *Gateway) tell(err error, told string) string {
+// tellNews logs what is new: the same trouble every second is one line.
+func (g *Gateway) tellNews(err error, told string) string {
 	if err == nil {
 		return ""
 	}

@@ -82,6 +82,8 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Teams:       c.teams,
 		UpstreamKey: c.UpstreamKey,
 		Claims:      cache.NewClaims(c.TaskTTL, time.Now),
+		Queries:     cache.NewQueries(c.TaskQueryRate, time.Now),
+		Outcomes:    cache.NewOutcomes(c.TaskTTL, time.Now),
 		Accounts:    p.accounts,
 		Record:      log.Write,
 		Logger:      logger,

@@ -69,6 +69,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 		IdleTimeout:    c.IdleTimeout,
 		WriteTimeout:   c.WriteTimeout,
 		Replicas:       c.Replicas,
+		PollInterval:   c.PollInterval,
 		TaskTTL:        c.TaskTTL,
 		TaskZone:       c.TaskTimezone,
 		Families: policy.Families{

@@ -37,8 +37,6 @@ func isLoopback(host string) bool {
 // limits that nobody keeps are worse than none, because somebody counts on them. What gives a setting its effect takes
 // its row away.
 var notYet = []struct{ name, instead string }{
-	{"POLL_INTERVAL", "every poll is one upstream query"},
-	{"TASK_QUERY_RATE", "every poll is one upstream query"},
 	{"PROVIDER_NAME", "there are no spans"},
 	{"TRACE_CONTEXT", "there are no spans"},
 	{"TRACE_UPSTREAM", "there are no spans"},

@@ -1,0 +1,80 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+	"time"
+)
+
+// OnceName names a request that must run once: a team's, by a digest of where it went and of its Idempotency-Key.
+type OnceName struct{ Team, Digest string }
+
+// Outcome is what came of a request that runs once.
+type Outcome struct {
+	Body   [sha256.Size]byte // the digest of the request's body
+	Status int               // HTTP status; 0 while it runs
+	Header map[string]string
+	Answer []byte // the answer's body
+}
+
+// Outcomes remembers outcomes in this process's memory for the life of tasks. It is safe for concurrent use. Create it
+// with [NewOutcomes].
+type Outcomes struct {
+	ttl    time.Duration
+	now    func() time.Time
+	mu     sync.Mutex
+	byName map[OnceName]*Outcome
+	oldest []onceEntry
+}
+
+type onceEntry struct {
+	name OnceName
+	at   time.Time
+	is   *Outcome
+}
+
+// NewOutcomes makes an empty store. ttl is how long an outcome is remembered; now is the clock.
+func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
+	return &Outcomes{ttl: ttl, now: now, byName: make(map[OnceName]*Outcome)}
+}
+
+// Begin lets the first request with a name run, and returns what is remembered of it to all others.
+func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.expire()
+	if known := o.byName[name]; known != nil {
+		return *known, false, nil
+	}
+	fresh := &Outcome{Body: body}
+	o.byName[name] = fresh
+	o.oldest = append(o.oldest, onceEntry{name, o.now(), fresh})
+	return Outcome{}, true, nil
+}
+
+// End remembers the outcome, or forgets the name where it has no status: the request may be made again.
+func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, outcome Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := o.byName[name]
+	switch {
+	case known == nil:
+	case outcome.Status == 0:
+		delete(o.byName, name)
+	default:
+		*known = outcome
+	}
+}
+
+// expire forgets the outcomes whose tasks are over. The lock is held.
+func (o *Outcomes) expire() {
+	limit := o.now().Add(-o.ttl)
+	for len(o.oldest) > 0 && o.oldest[0].at.Before(limit) {
+		gone := o.oldest[0]
+		o.oldest = o.oldest[1:]
+		if o.byName[gone.name] == gone.is {
+			delete(o.byName, gone.name)
+		}
+	}
+}

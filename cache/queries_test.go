@@ -1,0 +1,82 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sluice/cache"
+)
+
+// However teams ask, no second has more queries than the account may make.
+func TestQueriesInNoSecondTooMany(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+		rate := rapid.IntRange(1, 20).Draw(t, "rate")
+		queries := cache.NewQueries(rate, clock.now)
+		var granted []time.Time
+		for range rapid.IntRange(1, 300).Draw(t, "asks") {
+			clock.Time = clock.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "ms")) * time.Millisecond)
+			team := fmt.Sprint("team", rapid.IntRange(0, 4).Draw(t, "team"))
+			if ok, _ := queries.Allow(context.Background(), team, rapid.Bool().Draw(t, "spare")); ok {
+				granted = append(granted, clock.Time)
+			}
+		}
+		for i := range granted {
+			if j := i + rate; j < len(granted) && granted[j].Sub(granted[i]) < time.Second {
+				t.Fatalf("%d queries in %v", rate+1, granted[j].Sub(granted[i]))
+			}
+		}
+	})
+}
+
+// A team that floods leaves the others their share, and gets what they do not want.
+func TestQueriesAreShared(t *testing.T) {
+	clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	queries := cache.NewQueries(20, clock.now)
+	got := map[string]int{}
+	for ms := range 10_000 {
+		clock.Time = clock.Add(time.Millisecond)
+		ask := func(team string) {
+			if ok, _ := queries.Allow(context.Background(), team, false); ok {
+				got[team]++
+			}
+		}
+		ask("flood")
+		if ms%500 == 0 {
+			ask("quiet")
+		}
+		if ms > 5000 {
+			ask("second flood")
+		}
+	}
+	if got["quiet"] < 19 {
+		t.Errorf("a quiet team got %d of 20 queries", got["quiet"])
+	}
+	if got["second flood"] < 30 || got["flood"] < 80 {
+		t.Errorf("%v", got)
+	}
+}
+
+// The finisher asks after 1, 2, 4, 8 and then every 12 intervals, once shortly before the end of the task's life, and at
+// its end.
+func TestNextAsk(t *testing.T) {
+	created := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		age  time.Duration
+		asks int
+		want time.Duration
+	}{
+		{0, 0, 5 * time.Second}, {time.Hour, 1, 10 * time.Second}, {time.Hour, 2, 20 * time.Second}, {time.Hour, 3, 40 * time.Second},
+		{time.Hour, 4, time.Minute}, {time.Hour, 100, time.Minute},
+		{24*time.Hour - 100*time.Second, 9, 40 * time.Second}, {24*time.Hour - 30*time.Second, 9, 30 * time.Second}, {24 * time.Hour, 9, time.Minute},
+	} {
+		now := created.Add(tt.age)
+		if got := cache.NextAsk(now, created, 24*time.Hour, 5*time.Second, tt.asks).Sub(now); got != tt.want {
+			t.Errorf("%v old, asked %d times: in %v, want %v", tt.age, tt.asks, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/cache"
+)
+
+const (
+	finishMost     = 200 // tasks that the finisher takes at a time
+	finishTogether = 8   // that it asks for at once
+)
+
+// finish asks about the tasks that are due, because nobody polled them lately: each is paid for whether or not anybody
+// fetches it, and holds its team's quota until its end is heard. What is left of the account's query rate is its share.
+func (g *Gateway) finish(ctx context.Context) {
+	due, err := g.Claims.Due(ctx, finishMost)
+	if err != nil || len(due) == 0 {
+		return // what is away is told of elsewhere
+	}
+	g.fullTeamsFirst(due)
+	turns := make(chan cache.Claim)
+	var asking sync.WaitGroup
+	for range finishTogether {
+		asking.Go(func() {
+			for claim := range turns {
+				g.finishOne(ctx, &claim)
+			}
+		})
+	}
+	defer asking.Wait()
+	defer close(turns)
+	for i := range due {
+		select {
+		case turns <- due[i]:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// fullTeamsFirst puts the tasks of teams that may have no more open ones first: they wait for room.
+func (g *Gateway) fullTeamsFirst(due []cache.Claim) {
+	open, teams := map[string]int{}, g.teams.Load()
+	for i := range due {
+		open[due[i].Team]++
+	}
+	full := func(c *cache.Claim) int {
+		if t := teams.Team(c.Team); t != nil && t.OpenTasks > 0 && open[c.Team] >= t.OpenTasks {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(due, func(a, b cache.Claim) int { return cmp.Compare(full(&a), full(&b)) })
+}
+
+// finishOne asks about a task, or charges one whose life is over without anybody having heard of its end.
+func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
+	if g.Now().Sub(claim.Created) >= g.TaskTTL {
+		g.chargeTask(ctx, claim, claim.Hold.Images, true)
+		g.Logger.Warn("a task ended unheard of and is charged as held",
+			slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
+		_ = g.Claims.Forget(ctx, claim) // it is handed out again, and settled already
+		return
+	}
+	landed, _, _ := g.queries.Do(claim.Team+"/"+claim.Task, func() (any, error) { return g.ask(claim, true), nil })
+	switch t := landed.(told); {
+	case t.source == sourceHit && !t.claim.Final(): // somebody polls it
+		_ = g.Claims.Schedule(ctx, claim, cache.NextAsk(t.claim.Fetched, claim.Created, g.TaskTTL, g.PollInterval, 0))
+	case t.source == sourceStale: // no query was left for it, or upstream did not answer
+		_ = g.Claims.Schedule(ctx, claim, g.Now().Add(max(g.PollInterval, time.Second)))
+	}
+}

@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"sluice/cache"
+)
+
+// longestIdempotencyKey is how many bytes an Idempotency-Key may have.
+const longestIdempotencyKey = 255
+
+// Outcomes remembers what came of creations that carry an Idempotency-Key.
+type Outcomes interface {
+	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
+	// one without a status while it runs.
+	Begin(ctx context.Context, name cache.OnceName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
+	// End MUST remember the outcome for as long as tasks live, or forget the name where it has no status.
+	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
+}
+
+// once runs a task creation that carries an Idempotency-Key once: the same request again is answered with what came of
+// the first. What is remembered are successes and unknown outcomes, which must not run again either; whatever certainly
+// made no task may be tried again.
+func (g *Gateway) once(next handler) handler {
+	return func(w *reply, r *http.Request, c *call) error {
+		keys := c.header["Idempotency-Key"]
+		if !c.route.creates || len(keys) == 0 {
+			return next(w, r, c)
+		}
+		if len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey {
+			return refuse(refuseKeyReuse).say("Idempotency-Key: one of 1 to %d bytes is allowed; %d of %d bytes were given.", longestIdempotencyKey, len(keys), len(keys[0]))
+		}
+		name, body := onceName(c, keys[0]), sha256.Sum256(c.body)
+		was, first, err := g.Outcomes.Begin(r.Context(), name, body)
+		switch {
+		case err != nil:
+			return refuse(refuseState).say("Whether this Idempotency-Key was used is not known at the moment.").because(err).retry(time.Second)
+		case first:
+			return g.runOnce(next, w, r, c, name, body)
+		case was.Body != body:
+			return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
+		case was.Status == 0:
+			return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
+		}
+		c.Cache = "replay"
+		for header, value := range was.Header {
+			w.Header().Set(header, value)
+		}
+		w.WriteHeader(was.Status)
+		_, _ = w.Write(was.Answer) // a client that is gone is seen by the Record
+		return nil
+	}
+}
+
+func onceName(c *call, key string) cache.OnceName {
+	sum := sha256.Sum256([]byte(c.Team + "\x00" + c.route.path + "\x00" + key))
+	return cache.OnceName{Team: c.Team, Digest: hex.EncodeToString(sum[:])}
+}
+
+// runOnce runs the first request with a name and remembers what came of it, also where the client is gone or a stage
+// panics: a name that nobody ends would be refused for ever.
+func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name cache.OnceName, body [sha256.Size]byte) error {
+	var kept bytes.Buffer
+	w.tee = &kept
+	outcome := cache.Outcome{Body: body}
+	defer func() { g.Outcomes.End(context.WithoutCancel(r.Context()), name, body, outcome) }()
+	err := next(w, r, c)
+	if err != nil && c.unknown && !w.wrote {
+		writeRefusal(w, c, asRefusal(err)) // here, so that it is kept
+		err = nil
+	}
+	if err == nil && (c.Status/100 == 2 || c.unknown) {
+		outcome.Status, outcome.Answer, outcome.Header = c.Status, kept.Bytes(), map[string]string{}
+		for _, header := range []string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"} {
+			if value := w.Header().Get(header); value != "" {
+				outcome.Header[header] = value
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,349 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+	"sluice/policy/limit"
+)
+
+var async = []string{"X-Service-Async", "enable"}
+
+// handClock is a clock that the test moves.
+type handClock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *handClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *handClock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// tasked is a house whose gateway and simulator share a clock that the test moves; a task takes a second in the queue and
+// ten at work.
+func tasked(t testing.TB, changes ...func(*plan)) (*house, *handClock) {
+	clock := &handClock{at: time.Now()}
+	h := build(t, append([]func(*plan){func(p *plan) {
+		p.now, p.sim.Now = clock.now, clock.now
+		p.sim.Pending, p.sim.Running = time.Second, 10*time.Second
+		p.config.PollInterval = 5 * time.Second
+	}}, changes...)...)
+	return h, clock
+}
+
+func (h *house) create(t testing.TB, headers ...string) string {
+	t.Helper()
+	id := h.ask("POST", imagePath, imageBody, append(async, headers...)...).member(t, "output", "task_id")
+	if id == "" {
+		t.Fatal("no task was made")
+	}
+	return id
+}
+
+func (h *house) poll(id string, headers ...string) reading {
+	return h.ask("GET", tasksPath+"/"+id, "", headers...)
+}
+
+// A task's answer is asked for once an interval, and once it is final never again. The headers say where each came from.
+func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
+	h, clock := tasked(t)
+	id := h.create(t)
+	for n, tt := range []struct {
+		move           time.Duration
+		state          string
+		status, age    string
+		cache          string
+		upstreamLooked int
+	}{
+		{0, "PENDING", "sluice;hit;ttl=5", "0", "hit", 0}, // the creation's own answer is the first
+		{2 * time.Second, "PENDING", "sluice;hit;ttl=3", "2", "hit", 0},
+		{3 * time.Second, "RUNNING", "sluice;fwd=uri-miss;stored", "0", "miss", 1},
+		{time.Second, "RUNNING", "sluice;hit;ttl=4", "1", "hit", 1},
+		{10 * time.Second, "SUCCEEDED", "sluice;fwd=uri-miss;stored", "0", "miss", 2},
+		{time.Hour, "SUCCEEDED", "sluice;hit;ttl=82784", "3600", "hit", 2},
+	} {
+		clock.move(tt.move)
+		got := h.poll(id)
+		if got.status != 200 || got.member(t, "output", "task_status") != tt.state || got.header.Get("Cache-Status") != tt.status || got.header.Get("Age") != tt.age {
+			t.Errorf("poll %d: %d %s, Cache-Status %s, Age %s; want %+v", n, got.status, got.body, got.header.Get("Cache-Status"), got.header.Get("Age"), tt)
+		}
+		if looked := h.sim.Count(simulator.EndpointTask); looked != tt.upstreamLooked {
+			t.Errorf("poll %d: upstream was asked %d times, want %d", n, looked, tt.upstreamLooked)
+		}
+		if record := h.records.await(t, n+2)[n+1]; record.Cache != tt.cache {
+			t.Errorf("poll %d: the log says %s, want %s", n, record.Cache, tt.cache)
+		}
+	}
+}
+
+// A133: a thousand clients poll a task at once, and upstream is asked once.
+func TestA133PollsCollapse(t *testing.T) {
+	h, clock := tasked(t)
+	id := h.create(t)
+	clock.move(6 * time.Second)
+	var polling sync.WaitGroup
+	var collapsed atomic.Int64
+	for range 50 {
+		polling.Go(func() {
+			for range 20 {
+				got := h.poll(id)
+				if got.status != 200 || got.member(t, "output", "task_status") != "RUNNING" {
+					t.Errorf("%d %s", got.status, got.body)
+				}
+				if got.header.Get("Cache-Status") == "sluice;fwd=uri-miss;collapsed" {
+					collapsed.Add(1)
+				}
+			}
+		})
+	}
+	polling.Wait()
+	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
+		t.Errorf("upstream was asked %d times for 1,000 polls", n)
+	}
+}
+
+// A134: however often the end is heard, it is charged once, by the images that were made.
+func TestA134ChargedOnce(t *testing.T) {
+	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
+	id := h.create(t)
+	clock.move(time.Minute)
+	for range 1000 {
+		if got := h.poll(id); got.member(t, "output", "task_status") != "SUCCEEDED" {
+			t.Fatalf("%s", got.body)
+		}
+	}
+	h.stands(t, "images", "1", "0", 0)
+	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
+		t.Errorf("upstream was asked %d times", n)
+	}
+}
+
+// stands checks what a team has used and holds of its daily quota of a unit, and how many tasks are open.
+func (h *house) stands(t testing.TB, unit, used, held string, open int) {
+	t.Helper()
+	got := h.ask("GET", "/sluice/v1/usage", "").body
+	if want := fmt.Sprintf(`"used":%s,"held":%s`, used, held); !strings.Contains(got, `{"unit":"`+unit+`","period":"day"`) || !strings.Contains(got, want) || !strings.Contains(got, fmt.Sprintf(`"used":%d,"tasks"`, open)) {
+		t.Errorf("want %s %s and %d open tasks in %s", unit, want, open, got)
+	}
+}
+
+// A136: a task is known for as long as the service knows it, and its final answer lives no longer.
+func TestA136EndOfLife(t *testing.T) {
+	h, clock := tasked(t)
+	id := h.create(t)
+	clock.move(24*time.Hour - time.Minute)
+	if got := h.poll(id); got.header.Get("Cache-Status") != "sluice;fwd=uri-miss;stored" {
+		t.Errorf("%v", got.header)
+	}
+	if got := h.poll(id); got.header.Get("Cache-Status") != "sluice;hit;ttl=60" {
+		t.Errorf("%v", got.header)
+	}
+	clock.move(time.Minute + time.Second)
+	h.poll(id).wants(t, 404, "recall/task", "NotFound")
+}
+
+// A137: another team's task is absent, however warm the cache is.
+func TestA137ForeignTask(t *testing.T) {
+	h, clock := tasked(t)
+	id := h.create(t)
+	clock.move(time.Minute)
+	h.poll(id)
+	looked := h.sim.Count(simulator.EndpointTask)
+	h.poll(id, "Authorization", "Bearer "+h.keys["shop"]).wants(t, 404, "recall/task", "NotFound")
+	if n := h.sim.Count(simulator.EndpointTask); n != looked {
+		t.Error("upstream was asked about another team's task")
+	}
+}
+
+// Where no query is left, or upstream fails, the last known answer is served, and says that it is stale.
+func TestStaleAnswers(t *testing.T) {
+	h, clock := tasked(t, func(p *plan) { p.queryRate = 1 })
+	first, second := h.create(t), h.create(t)
+	clock.move(8 * time.Second)
+	if got := h.poll(first); got.header.Get("Cache-Status") != "sluice;fwd=uri-miss;stored" {
+		t.Errorf("%v", got.header)
+	}
+	if got := h.poll(second); got.status != 200 || got.header.Get("Cache-Status") != "sluice;hit;ttl=-3;detail=stale" || got.header.Get("Age") != "8" || got.member(t, "output", "task_status") != "PENDING" {
+		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+	clock.move(2 * time.Second)
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Error: &simulator.FaultError{Status: 500}})
+	if got := h.poll(second); got.status != 200 || got.header.Get("Cache-Status") != "sluice;hit;ttl=-5;detail=stale" {
+		t.Errorf("%d %v", got.status, got.header)
+	}
+}
+
+// Prefer: wait holds a poll until the state changes.
+func TestPreferWait(t *testing.T) {
+	h, clock := tasked(t)
+	id := h.create(t)
+	changed := make(chan reading)
+	go func() { changed <- h.poll(id, "Prefer", "respond-async, wait=30") }()
+	for {
+		select {
+		case got := <-changed:
+			if got.member(t, "output", "task_status") == "PENDING" || got.header.Get("Preference-Applied") != "wait=30" {
+				t.Errorf("%v %s", got.header, got.body)
+			}
+			return
+		case <-time.After(time.Millisecond):
+			clock.move(100 * time.Millisecond)
+		}
+	}
+}
+
+func TestPreferWaitIsBounded(t *testing.T) {
+	h, _ := tasked(t, limited("concurrent: 1"))
+	id := h.create(t)
+	begun := time.Now()
+	got := h.poll(id, "Prefer", "wait=1")
+	if took := time.Since(begun); took < time.Second || got.member(t, "output", "task_status") != "PENDING" || got.header.Get("Preference-Applied") != "wait=1" {
+		t.Errorf("after %v: %v", took, got.header)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	held := make(chan struct{})
+	go func() {
+		defer close(held)
+		if resp, err := h.client.Do(h.request("GET", tasksPath+"/"+id, "", "Prefer", "wait=60").WithContext(ctx)); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	for h.gateway.Waiting("search") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if got := h.poll(id, "Prefer", "wait=1"); got.header.Get("Preference-Applied") != "" {
+		t.Error("two polls of the team are held")
+	}
+	leave()
+	<-held
+	for _, text := range []string{"wait", "wait=", "wait=x", "wait=-1", "wait=1e3", "waited=5"} {
+		if got := h.poll(id, "Prefer", text); got.header.Get("Preference-Applied") != "" {
+			t.Errorf("Prefer: %s was applied", text)
+		}
+	}
+}
+
+// F-C10: a creation with an Idempotency-Key runs once; what it brought is brought again.
+func TestFC10IdempotencyKey(t *testing.T) {
+	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"))
+	key := []string{"Idempotency-Key", "order-17"}
+	first := h.ask("POST", imagePath, imageBody, append(async, key...)...)
+	again := h.ask("POST", imagePath, imageBody, append(async, key...)...)
+	if first.status != 200 || again.status != 200 || again.body != first.body || again.header.Get("Sluice-Held") != "images=1" {
+		t.Errorf("first %d %s, then %d %s", first.status, first.body, again.status, again.body)
+	}
+	h.ask("POST", imagePath, strings.Replace(imageBody, "lighthouse", "bridge", 1), append(async, key...)...).wants(t, 422, "admit/idempotency", "InvalidParameter")
+	h.ask("POST", imagePath, imageBody, append(async, "Idempotency-Key", strings.Repeat("k", 256))...).wants(t, 422, "admit/idempotency", "InvalidParameter")
+	if other := h.ask("POST", imagePath, imageBody, append(async, append(key, "Authorization", "Bearer "+h.keys["shop"])...)...); other.status != 200 || other.body == first.body {
+		t.Errorf("another team's key is another: %d %s", other.status, other.body)
+	}
+	if n := h.sim.Count(simulator.EndpointImage); n != 2 {
+		t.Errorf("%d creations reached the service, want 2", n)
+	}
+	h.stands(t, "images", "0", "1", 1)
+}
+
+// What certainly made no task may be tried again; what may have made one is told again and never run again.
+func TestIdempotencyOutcomes(t *testing.T) {
+	h, _ := tasked(t)
+	key := append(async, "Idempotency-Key", "a")
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Error: &simulator.FaultError{Status: 429}})
+	if got := h.ask("POST", imagePath, imageBody, key...); got.status != 429 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Drop: "close"})
+	lost := h.ask("POST", imagePath, imageBody, key...)
+	lost.wants(t, 502, "forward/answer", "InternalError")
+	h.sim.SetFault()
+	again := h.ask("POST", imagePath, imageBody, key...)
+	if again.status != 502 || again.body != lost.body || again.header.Get("Sluice-Refusal") != "forward/answer" {
+		t.Errorf("%d %s, want the same again: %s", again.status, again.body, lost.body)
+	}
+}
+
+func TestIdempotencyWhileItRuns(t *testing.T) {
+	h, _ := tasked(t)
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Stall: "before"})
+	key := append(async, "Idempotency-Key", "a")
+	ctx, leave := context.WithCancel(t.Context())
+	running := make(chan struct{})
+	go func() {
+		defer close(running)
+		if resp, err := h.client.Do(h.request("POST", imagePath, imageBody, key...).WithContext(ctx)); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	if err := h.sim.AwaitStalled(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	got := h.ask("POST", imagePath, imageBody, key...)
+	got.wants(t, 409, "admit/idempotency", "InvalidParameter")
+	if got.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	leave()
+	<-running
+	h.sim.SetFault()
+	h.sim.Release()
+	h.records.await(t, 2)
+}
+
+// Q07, A144: a thousand tasks that nobody polls are all settled, by what they made, within the query rate.
+func TestQ07A144AbandonedTasks(t *testing.T) {
+	h, clock := tasked(t, limited("quotas: {images: {day: 100000}}"), func(p *plan) { p.queryRate, p.sim.TaskRate = 20, 20 })
+	for range 1000 {
+		h.create(t)
+	}
+	h.stands(t, "images", "0", "1000", 1000)
+	seconds := 0
+	for ; seconds < 600; seconds++ {
+		clock.move(time.Second + 100*time.Millisecond)
+		h.gateway.Finish(t.Context())
+		if seconds%20 == 19 && strings.Contains(h.ask("GET", "/sluice/v1/usage", "").body, `"used":0,"tasks"`) {
+			break
+		}
+	}
+	h.stands(t, "images", "1000", "0", 0)
+	t.Logf("1,000 abandoned tasks were settled in %d s with %d queries", seconds, h.sim.Count(simulator.EndpointTask))
+}
+
+// F-U18: what nobody heard of by the end of the task's life is charged as held, once, and flagged.
+func TestFU18NeverHeardOf(t *testing.T) {
+	h, clock := tasked(t, limited("quotas: {images: {month: 100}}"))
+	h.create(t)
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Error: &simulator.FaultError{Status: 500}})
+	clock.move(24*time.Hour + time.Second)
+	for range 3 {
+		h.gateway.Finish(t.Context())
+		clock.move(time.Hour / 2)
+	}
+	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-26*time.Hour), 3))
+	if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 || rows[0].Estimated[limit.Images] != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if !strings.Contains(h.log.String(), "charged as held") {
+		t.Error("nobody is told")
+	}
+}
+
+func days(from time.Time, n int) (list []int) {
+	for i := range n {
+		day := from.UTC().AddDate(0, 0, i)
+		list = append(list, day.Year()*10000+int(day.Month())*100+day.Day())
+	}
+	return list
+}

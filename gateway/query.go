@@ -1,0 +1,139 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"sluice/cache"
+)
+
+const (
+	// queryTime bounds upstream's answer to a task query.
+	queryTime = 10 * time.Second
+	// pollPatience is how long a poll waits for a query before it gets the last known answer.
+	pollPatience = 5 * time.Second
+	// otherReplica is how often a query that another replica makes is looked for.
+	otherReplica = 50 * time.Millisecond
+)
+
+// source is where a poll's answer came from.
+type source string
+
+const (
+	sourceHit       source = "hit"       // it was known and fresh
+	sourceStored    source = "miss"      // upstream was asked for this poll
+	sourceCollapsed source = "collapsed" // upstream was asked for another poll
+	sourceStale     source = "stale"     // upstream could not be asked, or did not answer
+)
+
+// told is what a query brought.
+type told struct {
+	claim      cache.Claim
+	source     source // sourceHit: another replica had heard it
+	upstreamID string
+	status     int
+	took       time.Duration
+}
+
+// fresh reports whether an answer need not be asked for again. A final one never.
+func (g *Gateway) fresh(claim *cache.Claim) bool {
+	return claim.Final() || g.Now().Sub(claim.Fetched) < g.PollInterval
+}
+
+// current returns the claim with an answer that is fresh, or with the last known one where there is none to be had. However
+// many polls want one at once, upstream is asked once; a client that leaves does not end that for the others.
+func (g *Gateway) current(ctx context.Context, claim cache.Claim) told {
+	if g.fresh(&claim) {
+		return told{claim: claim, source: sourceHit}
+	}
+	led := false
+	flight := g.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
+		led = true
+		return g.ask(&claim, false), nil
+	})
+	patience := time.NewTimer(pollPatience)
+	defer patience.Stop()
+	select {
+	case landed := <-flight:
+		t := landed.Val.(told)
+		if !led && t.source == sourceStored {
+			t.source = sourceCollapsed
+		}
+		return t
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return told{claim: claim, source: sourceStale}
+}
+
+// ask asks upstream about a task, once among all replicas and within the account's rate. It settles the task when it
+// hears the end, and only then keeps the answer: what is known to have ended has been charged.
+func (g *Gateway) ask(claim *cache.Claim, finisher bool) told {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTime+pollPatience)
+	defer cancel()
+	last := told{claim: *claim, source: sourceStale}
+	if kept, ok, err := g.Claims.Get(ctx, claim.Team, claim.Task); err == nil && ok {
+		if g.fresh(&kept) {
+			return told{claim: kept, source: sourceHit}
+		}
+		last.claim = kept
+	}
+	switch mine, err := g.Claims.Take(ctx, claim.Team, claim.Task); {
+	case err == nil && !mine:
+		return g.overhear(ctx, last)
+	case err == nil, finisher: // without the shared state a replica asks for itself; its finisher does not
+		if err != nil {
+			return last
+		}
+	}
+	if allowed, err := g.Queries.Allow(ctx, claim.Team, finisher); err == nil && !allowed {
+		return last
+	}
+	return g.query(ctx, last, finisher)
+}
+
+// overhear waits for what another replica is told.
+func (g *Gateway) overhear(ctx context.Context, last told) told {
+	tick := time.NewTicker(otherReplica)
+	defer tick.Stop()
+	end := time.NewTimer(pollPatience)
+	defer end.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if kept, ok, err := g.Claims.Get(ctx, last.claim.Team, last.claim.Task); err == nil && ok && kept.Fetched.After(last.claim.Fetched) {
+				return told{claim: kept, source: sourceCollapsed}
+			}
+		case <-end.C:
+			return last
+		}
+	}
+}
+
+// query asks upstream and keeps what it says.
+func (g *Gateway) query(ctx context.Context, last told, finisher bool) told {
+	c := &call{match: match{route: g.poll}, client: context.Background(), method: get}
+	begun := g.Now()
+	fresh, err := g.upstream.do(c, get, "tasks/"+last.claim.Task)
+	last.took, last.status, last.upstreamID = g.Now().Sub(begun), c.UpstreamStatus, c.UpstreamID
+	if err != nil || !fresh.tells(last.claim.Task, g.TaskZone) {
+		return last
+	}
+	answer, asks := cache.ReadAnswer(fresh.body, g.TaskZone), 0
+	if finisher {
+		asks = last.claim.Asks + 1
+	}
+	if answer.Status.Final() {
+		g.settleTask(ctx, &last.claim, answer, fresh.body)
+	}
+	heard, err := g.Claims.Hear(ctx, &last.claim, answer, fresh.body, asks)
+	if err != nil { // it is told all the same
+		heard = last.claim
+		heard.Answer, heard.Body, heard.Fetched = answer, fresh.body, g.Now()
+	}
+	if !heard.Final() {
+		_ = g.Claims.Schedule(ctx, &heard, cache.NextAsk(g.Now(), heard.Created, g.TaskTTL, g.PollInterval, asks)) // else it is due again in a while
+	}
+	last.claim, last.source = heard, sourceStored
+	return last
+}

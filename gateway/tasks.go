@@ -1,0 +1,37 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"sluice/cache"
+)
+
+// Claims keeps whose task is whose and what was last heard of each. Its methods are called from any goroutine. An error
+// means that nobody can tell at the moment; no method changes anything then.
+type Claims interface {
+	// Put MUST make the task its team's before it returns, whatever is away: the task is paid for.
+	Put(ctx context.Context, claim cache.Claim)
+	// Get MUST return the team's claim with the last answer that any replica has heard, and false for an absent task,
+	// an expired one, and another team's.
+	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
+	// List MUST return a page of the team's tasks, newest first, and how many there are.
+	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
+	// Take MUST let one replica at a time ask upstream about a task, until the answer is heard or a while has passed.
+	Take(ctx context.Context, team, task string) (bool, error)
+	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands.
+	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
+	// Due MUST hand each task that is due to be asked for to one caller, and again if nothing is heard for a while.
+	Due(ctx context.Context, most int) ([]cache.Claim, error)
+	// Schedule MUST set when a task that has not ended is due.
+	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
+	// Forget MUST hand a task out no more.
+	Forget(ctx context.Context, claim *cache.Claim) error
+}
+
+// Queries keeps the account's rate of task queries.
+type Queries interface {
+	// Allow MUST keep all replicas together within the rate, and no team from its share of it. With spare it MUST leave
+	// room for others. Its error means that nobody can tell.
+	Allow(ctx context.Context, team string, spare bool) (bool, error)
+}
