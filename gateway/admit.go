@@ -50,7 +50,7 @@ func (g *Gateway) admit(next handler) handler {
 			return refused
 		}
 		if verdict.Reason != limit.ReasonNone {
-			w.Header().Set("Sluice-Shadow", "admit/"+string(verdict.Reason))
+			w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 		}
 		if n := c.size[limit.Images]; n > 0 {
 			w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))

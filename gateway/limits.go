@@ -22,13 +22,16 @@ func limitHeaders(h http.Header, v *limit.Verdict) {
 			terms, left = append(terms, ", "...), append(left, ", "...)
 		}
 		terms, left = appendName(terms, s), appendName(left, s)
-		terms = strconv.AppendInt(append(terms, ";q="...), s.Limit, 10)
+		terms = strconv.AppendInt(append(terms, ";q="...), min(s.Limit, largestField), 10)
 		terms = strconv.AppendInt(append(terms, ";w="...), int64(s.Window/time.Second), 10)
-		left = strconv.AppendInt(append(left, ";r="...), s.Left, 10)
+		left = strconv.AppendInt(append(left, ";r="...), min(s.Left, largestField), 10)
 		left = strconv.AppendInt(append(left, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
 	}
 	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(terms)}, []string{string(left)}
 }
+
+// largestField is the largest integer of a structured field. Money is told in 10⁻⁹ of the currency.
+const largestField = 999_999_999_999_999
 
 func appendName(b []byte, s *limit.Standing) []byte {
 	b = append(append(b, '"'), s.Unit...)

@@ -38,8 +38,12 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	defer cancel()
 	state := openState(patient(s), slog.New(slog.DiscardHandler))
 	defer state.close()
+	accounts := limit.NewRedis(state)
+	if err := a.find(ctx, s, accounts); err != nil {
+		return err
+	}
 	id := "adjust-" + rand.Text()
-	done, err := limit.NewRedis(state).Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
+	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	if err != nil {
 		return fmt.Errorf("adjust in Redis: %w", err)
 	}
@@ -49,6 +53,18 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s: %s of team %s by %s: day %s, was %s; month %s, was %s\n",
 		id, a.Unit, a.Team, written(delta), written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore))
+	return err
+}
+
+// find refuses a team that neither the teams file nor the accounts know.
+func (a adjustCommand) find(ctx context.Context, s settings, accounts *limit.Redis) error {
+	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
+		return nil
+	}
+	known, err := accounts.Knows(ctx, a.Team)
+	if err == nil && !known {
+		err = fmt.Errorf("team %s is not in %sTEAMS_FILE and never asked for anything", a.Team, prefix)
+	}
 	return err
 }
 

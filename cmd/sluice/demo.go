@@ -107,7 +107,7 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	s.UpstreamKey = gateway.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
-	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
+	s.PollInterval = 500 * time.Millisecond             // a simulated task is over in seconds
 	return configuration{settings: s, teams: t.file}
 }
 

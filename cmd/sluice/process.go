@@ -104,13 +104,14 @@ func (p *process) openAccounts(ctx context.Context) error {
 		p.state.close()
 		return err
 	}
-	inRedis := limit.NewRedis(p.state)
-	inRedis.Mixed = p.state.mixed
-	shared := limit.NewShared(limit.SharedConfig{
-		Redis: inRedis, Timeout: p.RedisTimeout, Refuse: p.OnStateLoss == stateRefuse, Replicas: p.Replicas, Now: time.Now,
-	})
+	shared := p.state.accounts(p.settings, time.Now)
 	p.accounts = shared
-	p.checks = append(p.checks, admin.Check{Name: "redis", State: shared.State})
+	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
+		if err := shared.State(); err != nil {
+			return err
+		}
+		return p.state.wellKept()
+	}})
 	return p.metrics.WatchState(shared.Degraded)
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"sluice/policy/limit"
 )
 
 const (
@@ -30,6 +32,7 @@ type state struct {
 
 	mu     sync.Mutex
 	guards []*guard
+	policy string // Redis's eviction policy; empty: not known yet
 
 	stop  context.CancelFunc
 	ended sync.WaitGroup
@@ -53,11 +56,11 @@ func openState(s settings, log *slog.Logger) *state {
 	}
 	if address.kind == redisCluster {
 		cluster := redis.NewClusterClient(options.Cluster())
-		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(c.newGuard(node.Options().Addr)) })
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(c.newGuard(node)) })
 		c.UniversalClient = cluster
 	} else {
 		c.UniversalClient = redis.NewUniversalClient(options)
-		c.AddHook(c.newGuard(""))
+		c.AddHook(c.newGuard(nil))
 	}
 	c.ended.Go(func() { c.probe(ctx) })
 	return c
@@ -91,7 +94,7 @@ func (c *state) close() {
 }
 
 // evictsText tells of a Redis that may throw limits away to make room.
-const evictsText = "Redis has the eviction policy %s and may throw limits away when its memory is full; it has to be noeviction"
+const evictsText = "the eviction policy of Redis is %s: it may throw limits away when its memory is full; it has to be noeviction"
 
 // checkPolicy reports a Redis that evicts keys. Every key of ours has a time to live, so that volatile-* evicts them too.
 // The policy is read from INFO, because CONFIG is often forbidden. known is false where Redis could not be asked, or
@@ -126,14 +129,60 @@ const noEviction = "noeviction"
 
 // requirePolicy refuses to start with a Redis that evicts. One that is away is asked again when it is there.
 func (c *state) requirePolicy(ctx context.Context) error {
-	policy, known := c.checkPolicy(ctx)
-	switch {
-	case known && policy != noEviction:
+	switch policy := c.learnPolicy(ctx); policy {
+	case "":
+		c.log.Warn("redis", "warning", "its eviction policy could not be read at the start; it has to be "+noEviction)
+	case noEviction:
+	default:
 		return faults{{Name: prefix + "REDIS_URL", Text: fmt.Sprintf(evictsText, policy)}}
-	case !known:
-		c.log.Warn("redis", "warning", "its eviction policy could not be read at the start; it has to be noeviction")
 	}
 	return nil
+}
+
+// learnPolicy asks for the eviction policy until it is known, and returns it.
+func (c *state) learnPolicy(ctx context.Context) string {
+	c.mu.Lock()
+	policy := c.policy
+	c.mu.Unlock()
+	if policy != "" {
+		return policy
+	}
+	policy, known := c.checkPolicy(ctx)
+	if !known {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.policy = policy
+	return policy
+}
+
+// wellKept is nil where Redis keeps what it is told, or has not said yet.
+func (c *state) wellKept() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.policy != "" && c.policy != noEviction {
+		return fmt.Errorf(evictsText, c.policy)
+	}
+	return nil
+}
+
+// accounts are the shared accounts over this client.
+func (c *state) accounts(s settings, now func() time.Time) *limit.Shared {
+	inRedis := limit.NewRedis(c)
+	inRedis.Mixed = c.mixed
+	return limit.NewShared(limit.SharedConfig{
+		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: now, Changed: c.changed,
+	})
+}
+
+// changed logs that Redis is away, or back; nothing in between.
+func (c *state) changed(away bool, lasted time.Duration) {
+	if away {
+		c.log.Error("Redis is away")
+		return
+	}
+	c.log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 }
 
 // conns are the open connections, so that those to a server that is not the right one any more can be dropped.
@@ -209,6 +258,6 @@ func (q *quietLog) Printf(_ context.Context, format string, _ ...any) {
 		return
 	}
 	q.last = time.Now()
-	q.log.Warn("redis", slog.String("library", strings.TrimSpace(format)), slog.Int("left_out", q.more))
+	q.log.Debug("redis", slog.String("library", strings.TrimSpace(format)), slog.Int("left_out", q.more))
 	q.more = 0
 }

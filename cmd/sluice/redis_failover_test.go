@@ -31,7 +31,7 @@ func startSentinels(t *testing.T, args ...string) *sentinels {
 	var hosts []string
 	for range 3 {
 		sentinel := startRedis(t, "--sentinel", fmt.Sprintf("sentinel monitor sluice 127.0.0.1 %d 2", master.port),
-			"sentinel down-after-milliseconds sluice 500", "sentinel failover-timeout sluice 2000", "sentinel parallel-syncs sluice 2")
+			"sentinel down-after-milliseconds sluice 1500", "sentinel failover-timeout sluice 2000", "sentinel parallel-syncs sluice 2")
 		hosts = append(hosts, sentinel.address())
 	}
 	s.url = "redis+sentinel://" + strings.Join(hosts, ",") + "/sluice"
@@ -91,17 +91,19 @@ func TestFS1MasterIsKilled(t *testing.T) {
 		return strings.Count(old.do("INFO", "replication").(string), "offset="+at) == 2
 	})
 	old.kill()
-	for range 200 {
+	for range 400 {
 		if !k.spend(10) {
 			t.Fatalf("refused: %v", k.State())
 		}
 		admitted++
-		time.Sleep(10 * time.Millisecond) // two seconds, longer than the failover takes
+		time.Sleep(10 * time.Millisecond) // four seconds, longer than the failover takes
 	}
 	k.eventually(patience, "back", k.well)
 	master := house.master(t)
+	var used, held int64
+	defer func() { t.Logf("%d tokens used, %d held, of %d", used, held, admitted*10) }()
 	k.eventually(patience, "every charge is there", func() bool {
-		used, held := k.used(master, "tokens")
+		used, held = k.used(master, "tokens")
 		return used == admitted*10 && held == 0
 	})
 }
@@ -343,4 +345,17 @@ func TestFK2FK3OneShardDown(t *testing.T) {
 			k.eventually(patience, "back", k.well)
 		})
 	}
+}
+
+// A cluster that nobody could reach at the start is found when it is there.
+func TestClusterThatComesLater(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, 0)
+	c.nodes[0].kill()
+	k := openReplica(t, c.url, nil, "rates: {requests: {per: 1s, limit: 1000}}")
+	for range 30 {
+		k.spend(10)
+	}
+	c.nodes[0].start()
+	k.eventually(patience, "found", func() bool { return k.spend(10) && k.well() })
 }

@@ -299,7 +299,7 @@ func TestFR8OutOfMemory(t *testing.T) {
 func TestFR9EvictionPolicy(t *testing.T) {
 	server := startRedis(t, "--maxmemory-policy", "volatile-lru")
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0"), "serve")
-	if got.code != exitFaulty || !strings.Contains(got.text(), "SLUICE_REDIS_URL: Redis has the eviction policy volatile-lru") || !strings.Contains(got.text(), "noeviction") {
+	if got.code != exitFaulty || !strings.Contains(got.text(), "SLUICE_REDIS_URL: the eviction policy of Redis is volatile-lru") || !strings.Contains(got.text(), "noeviction") {
 		t.Errorf("exit %d:\n%s", got.code, got.text())
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -26,14 +27,19 @@ const (
 // guard is the breaker of one node, as a hook on its client. While it is open no request asks: only the probe does.
 type guard struct {
 	state   *state
-	address string // of the node; empty: all there is
+	node    *redis.Client // nil: all there is
+	address string        // of the node; empty: all there is
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	key     atomic.Pointer[string] // one that failed or was not asked for, to look with
 	since   atomic.Int64           // Unix nanoseconds of its opening
 }
 
-func (c *state) newGuard(address string) *guard {
-	g := &guard{state: c, address: address}
+func (c *state) newGuard(node *redis.Client) *guard {
+	g := &guard{state: c, node: node}
+	if node != nil {
+		g.address = node.Options().Addr
+	}
+	address := g.address
 	g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: address, MaxRequests: 1, Interval: breakerWindow, Timeout: probeEvery / 2,
 		ReadyToTrip: func(n gobreaker.Counts) bool {
@@ -47,18 +53,18 @@ func (c *state) newGuard(address string) *guard {
 	return g
 }
 
-// changed logs that the node is away, or back; nothing in between.
+// changed logs that a node of a cluster is away, or back; nothing in between. Of a single Redis the accounts tell.
 func (g *guard) changed(_ string, from, to gobreaker.State) {
-	log := g.state.log
-	if g.address != "" {
-		log = log.With(slog.String("node", g.address))
+	if g.node == nil {
+		return
 	}
+	log := g.state.log.With(slog.String("node", g.address))
 	switch {
 	case from == gobreaker.StateClosed:
 		g.since.Store(time.Now().UnixNano())
-		log.Error("Redis is away")
+		log.Error("a node of Redis is away")
 	case to == gobreaker.StateClosed:
-		log.Warn("Redis is back", slog.String("after", time.Since(time.Unix(0, g.since.Load())).Round(time.Millisecond).String()))
+		log.Warn("a node of Redis is back", slog.String("after", time.Since(time.Unix(0, g.since.Load())).Round(time.Millisecond).String()))
 	}
 }
 
@@ -164,14 +170,27 @@ func (c *state) probe(ctx context.Context) {
 		case <-tick.C:
 		}
 		c.mu.Lock()
-		guards := c.guards
+		guards, known := c.guards, c.policy != ""
 		c.mu.Unlock()
-		for _, g := range guards {
-			if key := g.key.Load(); key != nil && g.breaker.State() != gobreaker.StateClosed {
-				call, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), c.timeout)
-				_ = c.Set(call, beside(*key), "", time.Minute).Err()
-				cancel()
+		if !known {
+			if policy := c.learnPolicy(ctx); policy != "" && policy != noEviction {
+				c.log.Error("redis", slog.String("error", fmt.Sprintf(evictsText, policy)))
 			}
+		}
+		for _, g := range guards {
+			if g.breaker.State() == gobreaker.StateClosed {
+				continue
+			}
+			call, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), c.timeout)
+			switch key := g.key.Load(); {
+			case key != nil:
+				_ = c.Set(call, beside(*key), "", time.Minute).Err()
+			case g.node != nil: // it was asked for nothing but the cluster's slots
+				_ = g.node.Ping(call).Err()
+			default:
+				_ = c.Ping(call).Err()
+			}
+			cancel()
 		}
 	}
 }

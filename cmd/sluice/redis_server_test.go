@@ -168,10 +168,8 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 		change(&s)
 	}
 	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
-	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, nil)))
-	inRedis := limit.NewRedis(k.state)
-	inRedis.Mixed = k.state.mixed
-	k.Shared = limit.NewShared(limit.SharedConfig{Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: now})
+	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	k.Shared = k.state.accounts(s, now)
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() {

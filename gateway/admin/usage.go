@@ -42,7 +42,7 @@ const maxDays = 400
 func Days(from, to string) (days []int, ok bool) {
 	first, errFirst := time.Parse(dayForm, from)
 	last, errLast := time.Parse(dayForm, to)
-	if errFirst != nil || errLast != nil || last.Before(first) || last.Sub(first) > maxDays*24*time.Hour {
+	if errFirst != nil || errLast != nil || last.Before(first) || last.Sub(first) >= maxDays*24*time.Hour {
 		return nil, false
 	}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {

@@ -9,18 +9,27 @@ import (
 
 // accountRate is one rate of the upstream account that a request is charged in.
 type accountRate struct {
-	name string // of the limit's models and the unit, the same after a reload that moves it in the file
-	rate policy.Rate
-	unit int
+	name   string // of the limit's models and the unit, the same after a reload that moves it in the file
+	rate   policy.Rate
+	unit   int
+	amount int64 // what is taken
 }
 
-// accountRates lists the rates that apply to the units of a hold.
-func accountRates(limits []policy.AccountLimit, amounts Amounts) (list []accountRate) {
+// accountRates lists the rates that apply to the units of a hold, each replica's share of them. Tokens are an estimate,
+// which is never too large: no more than a quarter of the bucket is taken for it.
+func accountRates(limits []policy.AccountLimit, amounts Amounts, replicas int) (list []accountRate) {
 	for _, l := range limits {
 		for _, r := range l.Rates {
-			if unit := unitIndex(r.Unit); amounts[unit] > 0 {
-				list = append(list, accountRate{modelNames(l.Models) + ":" + string(r.Unit), r, unit})
+			unit := unitIndex(r.Unit)
+			amount := amounts[unit]
+			if amount == 0 {
+				continue
 			}
+			r := shareOf(r, int64(replicas))
+			if unit == Tokens {
+				amount = min(amount, max(r.Burst/4, 1))
+			}
+			list = append(list, accountRate{modelNames(l.Models) + ":" + string(r.Unit), r, unit, amount})
 		}
 	}
 	return list
@@ -46,22 +55,19 @@ func AccountFor(limits []policy.AccountLimit, model string) (list []policy.Accou
 
 // takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It takes from a
 // share of them where there are several replicas.
-func (m *Memory) takeAccount(h *Hold, shadow bool, replicas int) (fault policy.Rate, wait time.Duration) {
+func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault policy.Rate, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
-	list := accountRates(h.Account, h.Amounts)
-	for i, a := range list {
-		list[i].rate = shareOf(a.rate, int64(replicas))
-	}
+	list := accountRates(h.Account, h.Amounts, replicas)
 	for _, a := range list {
-		if w := m.bucket(a, now).wait(h.Amounts[a.unit], now); w > wait && !shadow {
+		if w := m.bucket(a, now).wait(a.amount, now); w > wait && !force {
 			fault, wait = a.rate, w
 		}
 	}
 	if wait == 0 {
 		for _, a := range list {
-			m.bucket(a, now).take(h.Amounts[a.unit], now)
+			m.bucket(a, now).take(a.amount, now)
 		}
 	}
 	return fault, wait
@@ -71,10 +77,9 @@ func (m *Memory) correctAccount(c *Charge, replicas int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
-	for _, a := range accountRates(c.Held.Account, c.Held.Amounts) {
-		a.rate = shareOf(a.rate, int64(replicas))
+	for _, a := range accountRates(c.Held.Account, c.Held.Amounts, replicas) {
 		b := m.bucket(a, now)
-		if over := c.Amounts.bound()[a.unit] - c.Held.Amounts[a.unit]; over > 0 {
+		if over := c.Amounts.bound()[a.unit] - a.amount; over > 0 {
 			b.take(over, now)
 		} else {
 			b.give(-over, now)
@@ -106,5 +111,12 @@ func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
 // refuseAccount turns an admission into a refusal by the account.
 func (v *Verdict) refuseAccount(rate policy.Rate, wait time.Duration, h *Hold) Verdict {
 	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
+	for i := range v.Limits { // the hold is given back
+		l := &v.Limits[i]
+		l.Left += h.asked(l)
+		if l.Period != "" {
+			l.Held -= h.asked(l)
+		}
+	}
 	return Verdict{Reason: ReasonAccount, Fault: fault, Wait: wait, Asked: h.asked(&fault), Limits: v.Limits}
 }

@@ -9,16 +9,16 @@ import (
 
 // takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It is not
 // asked again when its reply is lost: these rates hold no id.
-func (r *Redis) takeAccount(ctx context.Context, h *Hold, shadow bool) (fault policy.Rate, wait time.Duration, err error) {
-	list := accountRates(h.Account, h.Amounts)
+func (r *Redis) takeAccount(ctx context.Context, h *Hold) (fault policy.Rate, wait time.Duration, err error) {
+	list := accountRates(h.Account, h.Amounts, 1)
 	if len(list) == 0 {
 		return fault, 0, nil
 	}
 	amounts := make([]int64, len(list))
 	for i, a := range list {
-		amounts[i] = h.Amounts[a.unit]
+		amounts[i] = a.amount
 	}
-	reply, err := r.account(ctx, list, amounts, shadow)
+	reply, err := r.account(ctx, list, amounts, false)
 	if err != nil || reply[0] == 1 {
 		return fault, 0, err
 	}
@@ -26,13 +26,13 @@ func (r *Redis) takeAccount(ctx context.Context, h *Hold, shadow bool) (fault po
 }
 
 func (r *Redis) correctAccount(ctx context.Context, c *Charge) error {
-	list := accountRates(c.Held.Account, c.Held.Amounts)
+	list := accountRates(c.Held.Account, c.Held.Amounts, 1)
 	if len(list) == 0 {
 		return nil
 	}
 	amounts := make([]int64, len(list))
 	for i, a := range list {
-		amounts[i] = c.Amounts.bound()[a.unit] - c.Held.Amounts[a.unit]
+		amounts[i] = c.Amounts.bound()[a.unit] - a.amount
 	}
 	_, err := r.account(ctx, list, amounts, true)
 	return err

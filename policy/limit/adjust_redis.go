@@ -16,12 +16,20 @@ type Adjustment struct {
 	MonthBefore, Month int64
 }
 
+// Knows reports whether a team ever asked for something.
+func (r *Redis) Knows(ctx context.Context, team string) (bool, error) {
+	return r.client.SIsMember(ctx, namesKey, team).Result()
+}
+
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
 // makes it happen once, and why is kept with it for as long as the ledger.
 func (r *Redis) Adjust(ctx context.Context, id, team string, unit policy.Unit, delta int64, why string) (a Adjustment, err error) {
 	k, number := r.keysOf(team), newNumber()
 	call := append(adjustScript.call(2, 9), k.quota, k.hold+id, r.clock(), team, id, unitIndex(unit)+1, delta, k.ledger, why,
 		ledgerDays*24*60*60, number)
+	if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil { // reports list it from now on
+		return a, err
+	}
 	reply, err := adjustScript.run(ctx, r.client, call)
 	in, err := said(number, reply, err, 5)
 	if err != nil {

@@ -22,7 +22,7 @@ func (m *Memory) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
-	if fault, wait := m.takeAccount(h, t.shadow, 1); wait > 0 {
+	if fault, wait := m.takeAccount(h, false, 1); wait > 0 {
 		return v.refuseAccount(fault, wait, h), m.release(ctx, v.Held, &t)
 	}
 	v.Held.Account = h.Account

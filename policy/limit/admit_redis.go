@@ -20,13 +20,17 @@ func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
-	fault, wait, err := r.takeAccount(ctx, h, t.shadow)
+	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
 	case err != nil:
 		return Verdict{}, err
 	case wait > 0:
-		_, err := r.settle(ctx, &Charge{Held: v.Held}, Amounts{}, false)
-		return v.refuseAccount(fault, wait, h), err
+		release := &Charge{Held: v.Held, Team: h.Team}
+		refused := v.refuseAccount(fault, wait, h)
+		if _, err := r.settle(ctx, release, Amounts{}, false); err != nil {
+			refused.owed = release
+		}
+		return refused, nil
 	}
 	v.Held.Account = h.Account
 	return v, nil
@@ -73,11 +77,14 @@ func (r *Redis) Lost() int64 { return r.lost.Load() }
 // until it returns no error. It reports whether this call did.
 func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
 	done, err := r.settle(ctx, c, c.Amounts.bound(), true)
-	if done && err == nil && len(c.Held.Account) > 0 {
+	if done && err == nil && c.corrects() {
 		err = r.correctAccount(ctx, c)
 	}
 	return done, err
 }
+
+// corrects reports whether rates of the account were taken from for the hold.
+func (c *Charge) corrects() bool { return len(c.Held.Account) > 0 && !c.Held.local }
 
 // Extend gives an open hold a new lease, counted from now by Redis's clock.
 func (r *Redis) Extend(ctx context.Context, h *Held, lease time.Duration) error {

@@ -125,10 +125,23 @@ func TestAccount(t *testing.T) {
 		if after := f.look(teams.Team("search")); after.held != before.held || after.used != before.used {
 			f.Errorf("the team was charged for what the account refused: %+v", after)
 		}
-		f.charge(a.Held, teams.Team("search"), Amounts{Requests: 1, Tokens: 90})
+		f.charge(a.Held, teams.Team("search"), Amounts{Requests: 1, Tokens: 130})
 		f.clock.move(500 * time.Millisecond)
-		if v := ask("d", "shop"); v.Reason != ReasonAccount || v.Fault.Unit != policy.UnitTokens || v.Wait != 200*time.Millisecond {
+		if v := ask("d", "shop"); v.Reason != ReasonAccount || v.Fault.Unit != policy.UnitTokens || v.Wait != 300*time.Millisecond {
 			f.Errorf("the tokens that were used beyond the hold count: %+v", v)
+		}
+	})
+}
+
+// Shadow is the team's: the account's rates are everybody's, and refuse.
+func TestShadowSparesNotTheAccount(t *testing.T) {
+	forms(t, func(f *form) {
+		h := hold("a", team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), Amounts{Requests: 1})
+		h.Account = []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+		f.ask(h)
+		h.ID = "b"
+		if v := f.ask(h); v.Held != nil || v.Reason != ReasonAccount || v.Limits[0].Left != 9 {
+			f.Errorf("%+v", v)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := s.Now()
-	if b.since.IsZero() {
+	if b.since.IsZero() || !b.local.Load() && b.known.Load() > b.since.UnixNano() { // another outage
 		b.since = now
 	}
 	last, ok := s.lastKnown(b, &t)
@@ -88,13 +88,13 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (
 	if v.Held == nil {
 		return v, nil
 	}
-	if fault, wait := s.standby.takeAccount(&small, t.shadow, s.Replicas); wait > 0 {
+	if fault, wait := s.standby.takeAccount(&small, false, s.Replicas); wait > 0 {
 		_, _ = s.standby.settle(context.Background(), &Charge{Held: v.Held}, &share)
 		return v.refuseAccount(fault, wait, h), nil
 	}
-	v.Held.Account = h.Account
+	v.Held.Account, v.Held.local = h.Account, true
 	if doubtful {
-		s.standby.setApart(v.Held)
+		_, _ = s.standby.setApart(v.Held)
 	}
 	b.local.Store(true)
 	return v, nil
@@ -201,13 +201,22 @@ func (s *Shared) settleLocally(c *Charge) bool {
 		here, apart = s.standby.settleHere(c, used, &t, s.Replicas)
 		b.mu.Unlock()
 	}
-	if !here && !s.Refuse {
-		s.standby.correct(c.Held.Team, t.rates, s.Replicas, c.Held.Amounts, used)
-	}
-	if len(c.Held.Account) > 0 && !s.Refuse {
+	if here && len(c.Held.Account) > 0 {
 		s.standby.correctAccount(c, s.Replicas)
 	}
 	return here && !apart
+}
+
+// correct brings the standby's buckets to what was used of a hold that Redis has just settled.
+func (s *Shared) correct(c *Charge) {
+	if s.Refuse || c.sum || c.Held.local {
+		return
+	}
+	t := termsOf(c.Team)
+	s.standby.correct(c.Held.Team, t.rates, s.Replicas, c.Held.Amounts, c.Amounts.bound())
+	if len(c.Held.Account) > 0 {
+		s.standby.correctAccount(c, s.Replicas)
+	}
 }
 
 // join tells Redis what a team spent and holds here, and leaves the team to Redis once it knows all. Requests go on
@@ -246,9 +255,12 @@ func (unlocked) Unlock() {}
 // repay posts what was charged here, holds in Redis what is held here, and asks how the team stands then.
 func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 	team := b.team.Load()
+	if err := s.refresh(ctx, b); err != nil { // also puts back what Redis may have lost, before anything is added to it
+		return err
+	}
 	mu.Lock()
 	b.posts = append(b.posts, s.standby.takeRows(team)...)
-	posts, open := b.posts, s.standby.open(b.id, s.Now())
+	posts, open := b.posts, s.standby.open(b.id)
 	mu.Unlock()
 	for n, charge := range posts {
 		err := s.call(ctx, func(ctx context.Context) error {
@@ -262,8 +274,8 @@ func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 		b.posts = posts[n+1:] // forgotten only once it has arrived
 		mu.Unlock()
 	}
-	for i := range open {
-		if err := s.adopt(ctx, &open[i], team); err != nil {
+	for _, h := range open {
+		if err := s.adopt(ctx, h, team); err != nil {
 			return err
 		}
 	}
@@ -285,20 +297,24 @@ func (s *Shared) refresh(ctx context.Context, b *bridge) error {
 	return err
 }
 
-// adopt holds in Redis what is held here. A hold of another day than today's is left alone: it is posted to its own day
-// when it is settled.
-func (s *Shared) adopt(ctx context.Context, h *openHold, team *policy.Team) error {
-	if !s.standby.setApart(&h.Held) || h.Day != calendarOf(s.Now()).day {
+// adopt holds in Redis what is held here, in the day of its admission. Who settles it from now on settles it there.
+func (s *Shared) adopt(ctx context.Context, h *Held, team *policy.Team) error {
+	left, here := s.standby.setApart(h)
+	if !here {
 		return nil
 	}
 	t := termsOf(team)
 	t.forced = true
-	return s.call(ctx, func(ctx context.Context) error {
+	err := s.call(ctx, func(ctx context.Context) error {
 		_, err := s.Redis.ask(ctx, &Hold{
-			ID: h.ID, Team: team, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Task: h.Task, Lease: h.left,
+			ID: h.ID, Team: team, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Task: h.Task, Lease: left, day: h.Day,
 		}, &t)
 		return err
 	})
+	if err == nil {
+		s.standby.setTold(h)
+	}
+	return err
 }
 
 // leave ends the team's time without Redis, if nothing happened here since Redis was told. The lock is held, so that no
@@ -315,10 +331,12 @@ func (s *Shared) leave(b *bridge) bool {
 
 // call makes a call that no request waits for.
 func (s *Shared) call(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.patience())
+	call, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
-	err := do(ctx)
-	s.heard(err)
+	err := do(call)
+	if err == nil || ctx.Err() == nil { // where the caller's own time was over, nothing is known of Redis
+		s.heard(err)
+	}
 	return err
 }
 

@@ -12,6 +12,13 @@ const (
 	absentThinkingBudget = 8192
 )
 
+// Estimates end there, so that the holds of thousands of requests are still counted exactly together: 2^40 tokens, and
+// money for some thousands of the currency.
+const (
+	mostTokens = 1 << 40
+	mostSpend  = 1 << 43
+)
+
 // million is what token prices are for.
 const million = 1_000_000
 
@@ -26,10 +33,10 @@ func SizeOf(q *policy.Request, team *policy.Team, price policy.Price) Amounts {
 		a[Spend] = times(a[Images], price.Image, 1)
 	case policy.KindText, policy.KindChat:
 		out := outputOf(q)
-		a[Tokens] = clamp(bounded(q.TextLength+out), team, policy.UnitTokens)
+		a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, policy.UnitTokens)
 		a[Spend] = bounded(times(q.TextLength, price.InputPerMillion, million) + times(out, price.OutputPerMillion, million))
 		if a[Spend] > 0 {
-			a[Spend] = clamp(a[Spend], team, policy.UnitSpend)
+			a[Spend] = clamp(min(a[Spend], mostSpend), team, policy.UnitSpend)
 		}
 	}
 	return a

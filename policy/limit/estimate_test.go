@@ -31,8 +31,8 @@ func TestSizeOf(t *testing.T) {
 		{"images are exact", policy.Request{Kind: policy.KindTask, N: 4, Images: 4}, []string{"quotas: {images: {day: 3}}"}, Amounts{1, 0, 4, 800_000_000}},
 		{"a forwarded path", policy.Request{Kind: policy.KindOther}, nil, Amounts{Requests: 1}},
 		{
-			"more than can be counted", policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil,
-			Amounts{1, policy.MaxAmount, 0, policy.MaxAmount},
+			"no estimate is so large that the holds of many cannot be counted", policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil,
+			Amounts{1, mostTokens, 0, mostSpend},
 		},
 	} {
 		if got := SizeOf(&tt.q, team(t, tt.lines...), price); got != tt.want {

@@ -15,6 +15,7 @@ type Hold struct {
 	Endpoint policy.Endpoint       // for the ledger
 	Amounts  Amounts               // what the request may cost, exact or estimated
 	Task     bool                  // it creates a task: it counts as open until it is settled or charged
+	day      int                   // yyyymmdd, where it was admitted without Redis and is made known to it; else 0
 	Lease    time.Duration         // after this it is charged as estimated, unless it was settled or extended
 }
 
@@ -29,6 +30,7 @@ type Held struct {
 	Month    int
 	Task     bool
 	Account  []policy.AccountLimit // the account's limits that it was taken from; nil: none
+	local    bool                  // admitted without Redis: its account's rates there have nothing to correct
 }
 
 // heldOf is the hold as it is admitted on a date.
@@ -50,4 +52,7 @@ type Charge struct {
 	Team      *policy.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
 	Amounts   Amounts      // what the request used
 	Estimated bool         // nobody knows for certain
+	lapsed    bool         // nobody knows at all: its lease has ended. The truth may still correct that
+	sum       bool         // of what many requests used without Redis
+	rates     *Amounts     // of a sum: what is taken from the rates for it
 }

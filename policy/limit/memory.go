@@ -51,6 +51,7 @@ type heldIn struct {
 	rates   bool // its amounts were taken from the buckets
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
+	told    bool      // a standby's: Redis does
 	due     time.Time // the end of its lease; once expired, when it is forgotten
 	index   int       // in leases
 }

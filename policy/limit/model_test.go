@@ -441,7 +441,7 @@ func (f *form) survives(history []step, teams []*policy.Team) (err error) {
 
 var mutants = []struct{ about, old, bent string }{
 	{"no dedupe by id", "local again = id ~= '' and kept[4]", "local again = false"},
-	{"settles twice", "elseif hold.state == 'settled' then\n    done = 0", "elseif false then\n    done = 0"},
+	{"settles twice", "elseif hold.state == 'settled' or", "elseif"},
 	{"ignores holds", "used[i] + held[i] + n > tonumber(limit)", "used[i] + n > tonumber(limit)"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n      changed = true", "tat = now + 2 * full"},
@@ -451,8 +451,8 @@ var mutants = []struct{ about, old, bent string }{
 	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
 	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
 	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
-	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
-	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
+	{"rate not corrected", "give(b, held[i] - rated[i]) end", "end"},
+	{"overrun not debited", "take(b, rated[i] - held[i]) else", "else"},
 	{"full plus credit", "b.tat = math.max(b.tat - math.floor", "b.tat = (b.tat - math.floor"},
 	{"reload fills", "local level = math.min(u - behind * l / p, burst)", "local level = burst"},
 	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},

@@ -5,12 +5,6 @@ import "sluice/policy"
 // never reports whether an exact cost can never fit, however long the client waits: more images than a bucket holds or
 // a quota allows, or, for images, more money. Tokens are estimates, and an estimate is never too large.
 func (h *Hold) never(t *terms) (fault Standing, ok bool) {
-	if t.shadow {
-		return Standing{}, false
-	}
-	if r := t.rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
-		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
-	}
 	for _, a := range h.Account {
 		for _, r := range a.Rates {
 			if r.Unit == policy.UnitImages && h.Amounts[Images] > r.Burst {
@@ -18,8 +12,11 @@ func (h *Hold) never(t *terms) (fault Standing, ok bool) {
 			}
 		}
 	}
-	if h.Amounts[Images] == 0 {
+	if h.Amounts[Images] == 0 || t.shadow {
 		return Standing{}, false
+	}
+	if r := t.rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
+		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
 	}
 	for q, limit := range t.quotas {
 		if unit := q / 2; (unit == Images || unit == Spend) && limit != none && h.Amounts[unit] > limit {

@@ -22,6 +22,13 @@ type job struct {
 	charge *Charge
 	extend *Held
 	lease  time.Duration
+	tried  time.Time // when its reply was lost first; zero: it was never sent in vain
+}
+
+// old reports whether a charge that may have arrived is not remembered any more by now. Sent again it counts only where
+// its hold is still there.
+func (j *job) old(now time.Time) bool {
+	return !j.tried.IsZero() && now.Sub(j.tried) > j.charge.memory()-time.Minute
 }
 
 func (j *job) team() string {
@@ -42,11 +49,12 @@ type queue struct {
 
 	mu   sync.Mutex
 	kept []job
-	lost int64 // left to their leases
+	ids  map[string]bool // of the holds that kept settles
+	lost int64           // left to their leases
 }
 
 func newQueue(s *Shared) *queue {
-	q := &queue{shared: s, jobs: make(chan job, queueLength)}
+	q := &queue{shared: s, jobs: make(chan job, queueLength), ids: map[string]bool{}}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -72,9 +80,14 @@ func (q *queue) work() {
 	for j := range q.jobs {
 		batch = append(batch[:0], j)
 		q.gather()
-		for len(batch) < queueBatch && len(q.jobs) > 0 {
-			if j, ok := <-q.jobs; ok {
-				batch = append(batch, j)
+		for more := true; more && len(batch) < queueBatch; {
+			select { // the other goroutine may have taken what there was
+			case j, ok := <-q.jobs:
+				if more = ok; ok {
+					batch = append(batch, j)
+				}
+			default:
+				more = false
 			}
 		}
 		_ = q.do(context.Background(), batch)
@@ -94,29 +107,39 @@ func (q *queue) gather() {
 // do sends jobs and keeps those that failed. It returns the first failure.
 func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	s := q.shared
+	now := s.Now()
 	fail := func(j job, err error) {
-		if err != nil {
-			q.keep(j)
-			failed = errors.Join(failed, err)
+		if err == nil {
+			return
 		}
+		if j.tried.IsZero() && !errors.Is(err, ErrAway) {
+			j.tried = now
+		}
+		q.keep(j)
+		failed = errors.Join(failed, err)
 	}
-	var charges []*Charge
-	var settling []job
+	settling := map[bool][]job{} // by whether an unknown hold is charged all the same
 	for _, j := range batch {
 		if j.charge != nil {
-			charges, settling = append(charges, j.charge), append(settling, j)
+			settling[!j.old(now)] = append(settling[!j.old(now)], j)
 			continue
 		}
 		fail(j, s.call(ctx, func(ctx context.Context) error { return s.Redis.Extend(ctx, j.extend, j.lease) }))
 	}
-	if len(charges) == 0 {
-		return failed
-	}
-	call, cancel := context.WithTimeout(ctx, s.patience())
-	defer cancel()
-	for i, err := range s.Redis.settleAll(call, charges) {
-		s.heard(err)
-		fail(settling[i], err)
+	for post, jobs := range settling {
+		charges := make([]*Charge, len(jobs))
+		for i := range jobs {
+			charges[i] = jobs[i].charge
+		}
+		call, cancel := context.WithTimeout(ctx, s.patience())
+		for i, came := range s.Redis.settleAll(call, charges, post) {
+			s.heard(came.err)
+			if came.done {
+				s.correct(charges[i])
+			}
+			fail(jobs[i], came.err)
+		}
+		cancel()
 	}
 	return failed
 }
@@ -125,11 +148,25 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 func (q *queue) keep(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if j.charge != nil {
+		if q.ids[j.charge.Held.ID] {
+			return // whoever settles a hold first counts
+		}
+		q.ids[j.charge.Held.ID] = true
+	}
 	if len(q.kept) >= keptMost {
+		q.forget(&q.kept[0])
 		q.kept = q.kept[1:]
 		q.lost++
 	}
 	q.kept = append(q.kept, j)
+}
+
+// forget drops the id of a job that is kept no more. The lock is held.
+func (q *queue) forget(j *job) {
+	if j.charge != nil {
+		delete(q.ids, j.charge.Held.ID)
+	}
 }
 
 // retry sends what is kept of a team, of all where team is empty, and returns the first failure.
@@ -139,6 +176,7 @@ func (q *queue) retry(ctx context.Context, team string) error {
 	for _, j := range q.kept {
 		if team == "" || j.team() == team {
 			now = append(now, j)
+			q.forget(&j)
 		} else {
 			later = append(later, j)
 		}

@@ -18,6 +18,8 @@ type SharedConfig struct {
 	Refuse   bool          // without Redis nothing is admitted; else by this process's share of the limits
 	Replicas int           // how many processes share the limits; at least 1
 	Now      func() time.Time
+	// Changed is told when Redis goes away, and when it is back, for how long it was away. Nil: nobody is.
+	Changed func(away bool, lasted time.Duration)
 }
 
 // Shared keeps the accounts in Redis and bridges the time in which it is away. A request waits for one call, of
@@ -32,6 +34,7 @@ type Shared struct {
 	teams   sync.Map // team id → *bridge; grows with the teams file
 	queue   *queue
 	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
+	told    atomic.Bool               // Changed was
 	reached atomic.Bool               // some call ever came through
 	tended  tended
 }
@@ -42,7 +45,7 @@ func NewShared(config SharedConfig) *Shared {
 	s.standby.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	s.standby.late = func(h *Held) { // Redis may know it too, and so charge it once
-		s.queue.keep(job{charge: &Charge{Held: h, Team: s.bridge(h.Team).team.Load(), Amounts: h.Amounts, Estimated: true}})
+		s.queue.keep(job{charge: &Charge{Held: h, Team: s.bridge(h.Team).team.Load(), Amounts: h.Amounts, Estimated: true, lapsed: true}})
 	}
 	return s
 }
@@ -55,6 +58,9 @@ func (s *Shared) bridge(team string) *bridge {
 	return b.(*bridge)
 }
 
+// tellAfter is how long Redis is away before anybody is told: a call that was too slow is no outage.
+const tellAfter = time.Second
+
 // heard notes whether a call came through.
 func (s *Shared) heard(err error) {
 	if errors.Is(err, errMixed) && s.Redis.Mixed != nil {
@@ -65,10 +71,13 @@ func (s *Shared) heard(err error) {
 			now := s.Now()
 			s.away.CompareAndSwap(nil, &now)
 		}
+		if since := s.away.Load(); since != nil && s.Now().Sub(*since) >= tellAfter && s.told.CompareAndSwap(false, true) && s.Changed != nil {
+			s.Changed(true, 0)
+		}
 		return
 	}
-	if s.away.Load() != nil {
-		s.away.Store(nil)
+	if since := s.away.Swap(nil); since != nil && s.told.CompareAndSwap(true, false) && s.Changed != nil {
+		s.Changed(false, s.Now().Sub(*since))
 	}
 	if !s.reached.Load() {
 		s.reached.Store(true)
@@ -95,6 +104,9 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 		return s.admitLocally(b, h, err)
 	}
 	b.fresh(s.Now())
+	if v.owed != nil {
+		s.queue.keep(job{charge: v.owed, tried: s.Now()})
+	}
 	if v.Held != nil && !s.Refuse {
 		s.debit(h)
 	}
@@ -111,8 +123,11 @@ func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 	defer cancel()
 	done, err := s.Redis.Settle(call, c)
 	s.heard(err)
+	if done {
+		s.correct(c)
+	}
 	if err != nil {
-		s.queue.keep(job{charge: c})
+		s.queue.keep(job{charge: c, tried: s.Now()})
 	}
 	return done, err
 }
@@ -126,12 +141,11 @@ func (s *Shared) SettleLater(c *Charge) {
 }
 
 // Extend gives an open hold a new lease, soon.
-func (s *Shared) Extend(ctx context.Context, h *Held, lease time.Duration) error {
-	if !s.standby.holds(h) {
+func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
+	if s.standby.extendHere(h, lease) {
 		s.queue.add(job{extend: h, lease: lease})
-		return nil
 	}
-	return s.standby.Extend(ctx, h, lease)
+	return nil
 }
 
 // Look reports how a team stands, and takes nothing.

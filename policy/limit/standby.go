@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"container/heap"
 	"crypto/rand"
 	"time"
 
@@ -9,12 +10,6 @@ import (
 
 // What a Memory does as the standby of a Redis that is away: its buckets live on and are debited with what Redis
 // admits; its holds and charges are there only until Redis knows them.
-
-// openHold is a hold of the standby and what is left of its lease.
-type openHold struct {
-	Held
-	left time.Duration
-}
 
 // correct brings a team's buckets from what was held to what was used, each replica's share of them.
 func (m *Memory) correct(team string, rates [rateCount]policy.Rate, replicas int, held, used Amounts) {
@@ -59,34 +54,52 @@ func (m *Memory) settleHere(c *Charge, used Amounts, t *terms, replicas int) (he
 	return true, false
 }
 
-// holds reports whether a hold is here and nowhere else.
-func (m *Memory) holds(h *Held) bool {
-	a := m.account(h.Team)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	held := a.holds[h.ID]
-	return held != nil && !held.apart
-}
-
-// setApart notes that Redis may have a hold too, and reports whether the hold is still here.
-func (m *Memory) setApart(h *Held) bool {
+// extendHere gives a hold that is here a new lease, and reports whether Redis may have it too, or alone.
+func (m *Memory) extendHere(h *Held, lease time.Duration) bool {
 	a := m.account(h.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	held := a.holds[h.ID]
 	if held != nil {
-		held.apart = true
+		held.due = a.time(m.now).Add(lease)
+		heap.Fix(&a.due, held.index)
 	}
-	return held != nil
+	return held == nil || held.apart
 }
 
-// open lists the holds of a team.
-func (m *Memory) open(team string, now time.Time) (list []openHold) {
+// setApart notes that Redis may have a hold too. It returns what is left of its lease, and whether it is still here.
+func (m *Memory) setApart(h *Held) (left time.Duration, here bool) {
+	a := m.account(h.Team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	held := a.holds[h.ID]
+	if held == nil {
+		return 0, false
+	}
+	held.apart = true
+	return max(held.due.Sub(a.time(m.now)), time.Millisecond), true
+}
+
+// setTold notes that Redis has a hold now.
+func (m *Memory) setTold(h *Held) {
+	a := m.account(h.Team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if held := a.holds[h.ID]; held != nil {
+		held.told = true
+	}
+}
+
+// open lists the holds of a team that Redis was not told of.
+func (m *Memory) open(team string) (list []*Held) {
 	a := m.account(team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, h := range a.holds {
-		list = append(list, openHold{h.Held, max(h.due.Sub(now), time.Millisecond)})
+		if !h.told {
+			held := h.Held
+			list = append(list, &held)
+		}
 	}
 	return list
 }
@@ -106,12 +119,32 @@ func (m *Memory) takeRows(team *policy.Team) (list []*Charge) {
 					continue
 				}
 				held := &Held{ID: "sum-" + rand.Text(), Team: team.ID, Model: row.Model, Endpoint: row.Endpoint, Day: row.Day, Month: row.Day / 100}
-				list = append(list, &Charge{Held: held, Team: team, Amounts: sum.amounts, Estimated: sum.estimated})
+				list = append(list, &Charge{Held: held, Team: team, Amounts: sum.amounts, Estimated: sum.estimated, sum: true})
 			}
 		}
 	}
 	a.ledger = ledger{}
+	a.shareOfRates(list)
 	return list
+}
+
+// shareOfRates says what sums take from the rates: no more than the buckets here miss. What was spent longer ago has
+// refilled there, too.
+func (a *account) shareOfRates(list []*Charge) {
+	now := a.time(a.bank.now)
+	var missing Amounts
+	for i, b := range a.buckets {
+		if b != nil {
+			missing[i] = max(b.rate.Burst-b.fill(now).left, 0)
+		}
+	}
+	for _, c := range list {
+		c.rates = &Amounts{}
+		for i := range a.buckets {
+			c.rates[i] = min(c.Amounts[i], missing[i])
+			missing[i] -= c.rates[i]
+		}
+	}
 }
 
 // told reports whether Redis was told of all that happened here.
@@ -120,7 +153,7 @@ func (m *Memory) told(team string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, h := range a.holds {
-		if !h.apart {
+		if !h.told {
 			return false
 		}
 	}

@@ -16,6 +16,10 @@ import (
 // remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again.
 const remembered = 15 * time.Minute
 
+// rememberedLong is how long it is for what may come again later: a task's end is heard as long as the task may be asked
+// for, and a sum is sent until it has arrived.
+const rememberedLong = 49 * time.Hour
+
 // errMixed is a reply to somebody else's question: the connection has lost its place.
 var errMixed = errors.New("the shared state answered another question")
 
@@ -53,11 +57,16 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 		return state{}, errAmounts
 	}
 	k, number := r.keysOf(h.Team.ID), newNumber()
-	call := append(admitScript.call(6, 42), k.shared...)
+	call := append(admitScript.call(6, 44), k.shared...)
 	call = append(call, k.hold+h.ID, r.clock(), k.team, h.ID, number, h.Lease.Microseconds(), (h.Lease + lateTruth).Milliseconds(),
 		flag(h.Task), ledgerName(h.Model, h.Endpoint), k.hold, k.ledger, known, fresh, t.mode(), written(h.Amounts))
 	for _, n := range h.Amounts {
 		call = append(call, n)
+	}
+	if h.day > 0 {
+		call = append(call, h.day, h.day/100)
+	} else {
+		call = append(call, "", "")
 	}
 	call = append(call, k.wired(h.Team)...)
 	reply, err := admitScript.run(ctx, r.client, call)
@@ -125,20 +134,43 @@ type settlement struct {
 
 func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlement {
 	k, number := r.keysOf(charges[0].Held.Team), newNumber()
-	call := append(settleScript.call(5+len(charges), 20+6*len(charges)), k.shared...)
+	call := append(settleScript.call(5+len(charges), 19+9*len(charges)), k.shared...)
 	for _, c := range charges {
 		call = append(call, k.hold+c.Held.ID)
 	}
-	call = append(call, r.clock(), k.team, number, remembered.Milliseconds(), k.ledger)
+	call = append(call, r.clock(), k.team, number, k.ledger)
 	call = append(call, k.wired(charges[0].Team)[1:1+rateArgs*rateCount]...)
 	for i, c := range charges {
 		h, day := c.Held, ""
 		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
 			day = strconv.Itoa(h.Day)
 		}
-		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), written(used[i]))
+		call = append(call, h.ID, c.doubt(), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.rated(), c.memory().Milliseconds())
 	}
 	return settlement{call, number}
+}
+
+// doubt is how certain a charge is, for settle.lua.
+func (c *Charge) doubt() int {
+	if c.lapsed {
+		return 2
+	}
+	return flag(c.Estimated)
+}
+
+// rated is what a charge takes from the rates, where that is not its amounts.
+func (c *Charge) rated() string {
+	if c.rates == nil {
+		return ""
+	}
+	return written(*c.rates)
+}
+
+func (c *Charge) memory() time.Duration {
+	if c.sum || c.lapsed || c.Held.Task {
+		return rememberedLong
+	}
+	return remembered
 }
 
 // extend gives an open hold a new lease and reports whether it is open.

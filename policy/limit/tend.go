@@ -26,17 +26,15 @@ type tended struct {
 func (s *Shared) Tend(ctx context.Context) error {
 	now := s.Now()
 	errs := s.queue.lostError()
-	err := s.remember(ctx)
-	if err == nil {
-		err = errors.Join(s.joinAll(ctx), s.queue.retry(ctx, ""))
-	}
-	if err == nil && now.Sub(s.tended.refreshed) >= refreshEvery {
+	// Each step for itself: in a cluster a part of Redis may be away.
+	err := errors.Join(s.remember(ctx), s.joinAll(ctx), s.queue.retry(ctx, ""))
+	if now.Sub(s.tended.refreshed) >= refreshEvery {
 		s.tended.refreshed = now
-		err = s.refreshActive(ctx, now)
+		err = errors.Join(err, s.refreshActive(ctx, now))
 	}
-	if err == nil && now.Sub(s.tended.swept) >= sweepEvery {
+	if now.Sub(s.tended.swept) >= sweepEvery {
 		s.tended.swept = now
-		err = s.sweepAll(ctx)
+		err = errors.Join(err, s.sweepAll(ctx))
 	}
 	if s.away.Load() != nil || errors.Is(err, ErrAway) {
 		return errs // who builds the client tells of that

@@ -32,8 +32,14 @@ func (r *Redis) teams(ctx context.Context) ([]string, error) {
 	return r.client.SMembers(ctx, namesKey).Result()
 }
 
-// settleAll settles charges in one round trip, those of one team in one script, and says for each what went wrong.
-func (r *Redis) settleAll(ctx context.Context, charges []*Charge) []error {
+// result is what came of a settlement.
+type result struct {
+	done bool // this call settled it
+	err  error
+}
+
+// settleAll settles charges in one round trip, those of one team in one script, and says for each what came of it.
+func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []result {
 	groups := groupByTeam(charges)
 	pipe := r.client.Pipeline()
 	calls := make([]settlement, len(groups))
@@ -43,12 +49,12 @@ func (r *Redis) settleAll(ctx context.Context, charges []*Charge) []error {
 		for n, c := range group {
 			used[n] = c.Amounts.bound()
 		}
-		calls[i] = r.settlement(group, used, true)
+		calls[i] = r.settlement(group, used, post)
 		replies[i] = redis.NewIntSliceCmd(ctx, calls[i].call...)
 		_ = pipe.Process(ctx, replies[i]) // it is only queued
 	}
 	_, failed := pipe.Exec(ctx)
-	errs := make(map[*Charge]error, len(charges))
+	results := make(map[*Charge]result, len(charges))
 	for i, group := range groups {
 		reply, err := numbers(replies[i])
 		switch {
@@ -59,15 +65,16 @@ func (r *Redis) settleAll(ctx context.Context, charges []*Charge) []error {
 		}
 		done, err := said(calls[i].number, reply, err, len(group))
 		for n, c := range group {
-			errs[c] = err
-			if err == nil && done[n] == 1 && len(c.Held.Account) > 0 {
-				errs[c] = r.correctAccount(ctx, c)
+			came := result{err: err}
+			if came.done = err == nil && done[n] == 1; came.done && c.corrects() {
+				came.err = r.correctAccount(ctx, c)
 			}
+			results[c] = came
 		}
 	}
-	list := make([]error, len(charges))
+	list := make([]result, len(charges))
 	for i, c := range charges {
-		list[i] = errs[c]
+		list[i] = results[c]
 	}
 	return list
 }

@@ -27,6 +27,7 @@ type Verdict struct {
 	Fault  Standing      // the limit behind the reason; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
 	Asked  int64         // what the request asked of that limit
+	owed   *Charge       // gives back what is held all the same; nil: nothing is
 	Limits []Standing    // every limit that the request is charged in; nil: none
 }
 

@@ -5,8 +5,9 @@
 -- ARGV  1 now or 0  2 team  3 id, empty to read only  4 a number to say again, so that no other question's reply is taken
 --       for this one's  5 lease  6 ms to keep the hold  7 1 for a task  8 model|endpoint  9 prefix of hold keys  10 prefix of
 --       ledger keys  11 the epoch known, or 0  12 an epoch to begin  13 1 for a shadow, 2 to hold whatever stands in the way
---       14 the amounts as a text  15–18 the amounts  19 most open tasks or -1  20–34 each rate  35–42 the quotas, day and
---       month of each unit, -1 for none; absent where no quota is set
+--       14 the amounts as a text  15–18 the amounts  19, 20 the day and the month of an admission that was made elsewhere, or
+--       empty  21 most open tasks or -1  22–36 each rate  37–44 the quotas, day and month of each unit, -1 for none; absent
+--       where no quota is set
 -- Returns the number, outcome, epoch, now, limit at fault, wait, open tasks, used day and month of each unit, held likewise,
 --       and for each rate what is left and how long it takes to be full. Outcomes: 0 refused, 1 admitted, 2 the
 --       accounts known are gone, 3 admitted as a shadow although it would be refused.
@@ -14,6 +15,7 @@ local now = clock(ARGV[1])
 local id, number = ARGV[3], tonumber(ARGV[4])
 local amount = {tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17]), tonumber(ARGV[18])}
 local day, month, dayLeft, monthLeft = periods(now)
+if ARGV[19] ~= '' then day, month = ARGV[19], ARGV[20] end
 
 local due = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, 16)
 if #due > 0 then holds(KEYS[4], KEYS[5], ARGV[9], ARGV[10], due) end
@@ -43,16 +45,16 @@ local again = id ~= '' and kept[4]
 local fault, wait = -1, 0
 local buckets = {}
 for i = 1, 3 do
-  local b = bucket(KEYS[i], kept[i], now, 15 + 5 * i)
+  local b = bucket(KEYS[i], kept[i], now, 17 + 5 * i)
   buckets[i] = b or false
   if b and amount[i] > 0 and not again then
     local over = b.tat + span(b, amount[i]) - b.full - now
     if over > wait then fault, wait = i - 1, over end
   end
 end
-if ARGV[35] and not again then
+if ARGV[37] and not again then
   for i = 1, 8 do
-    local n, limit = amount[math.ceil(i / 2)], ARGV[34 + i]
+    local n, limit = amount[math.ceil(i / 2)], ARGV[36 + i]
     if n > 0 and limit ~= '-1' and used[i] + held[i] + n > tonumber(limit) then
       local left = i % 2 == 1 and dayLeft or monthLeft
       if used[i] + n <= tonumber(limit) then left = 5000000 end -- only what is held stands in the way
@@ -60,7 +62,7 @@ if ARGV[35] and not again then
     end
   end
 end
-if ARGV[7] == '1' and ARGV[19] ~= '-1' and tasks >= tonumber(ARGV[19]) and not again and wait < 5000000 then
+if ARGV[7] == '1' and ARGV[21] ~= '-1' and tasks >= tonumber(ARGV[21]) and not again and wait < 5000000 then
   fault, wait = 11, 5000000
 end
 
@@ -72,7 +74,7 @@ if id ~= '' and outcome ~= 0 and not again then
     if amount[i] > 0 then
       local d, m = 2 * i - 1, 2 * i
       held[d], held[m] = held[d] + amount[i], held[m] + amount[i]
-      holding[n + 1], holding[n + 2], holding[n + 3], holding[n + 4] = fields[4 * i + 1], held[d], fields[4 * i + 2], held[m]
+      holding[n + 1], holding[n + 2], holding[n + 3], holding[n + 4] = fields[4 * i + 1], whole(held[d]), fields[4 * i + 2], whole(held[m])
       n = n + 4
     end
     if outcome == 1 and buckets[i] and amount[i] > 0 then take(buckets[i], amount[i]) end

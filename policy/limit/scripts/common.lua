@@ -4,6 +4,12 @@
 
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
 
+-- whole is a number as Redis has to be handed it: from 10^17 on it would be written with an exponent.
+local function whole(x)
+  if x < 1e16 then return x end
+  return string.format('%.0f', x)
+end
+
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests hand one in.
 local function clock(given)
   given = tonumber(given)

@@ -11,13 +11,19 @@ local function four(text)
   return {tonumber(a), tonumber(b), tonumber(c), tonumber(d)}
 end
 
+-- What a script changes is written at its end, once everything has been read and found to be of its type: nothing is
+-- half done. A hold that was changed is read as it is then.
+local changed, writes = {}, {}
+
 local function write(key, hold, ...)
-  redis.call('SET', key, hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
-    ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what, ...)
+  changed[key] = hold
+  writes[#writes + 1] = {key, hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
+    ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what, ...}
 end
 
 -- read returns a hold, or nil where there is none, or none that can be read.
 local function read(key)
+  if changed[key] then return changed[key] end
   local text = redis.call('GET', key)
   if not text then return nil end
   local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
@@ -26,8 +32,7 @@ local function read(key)
     id = id, team = team, what = what}
 end
 
--- What a script changes is added up, for each day and each entry of its ledger, and written at its end: several holds
--- often change the same counts.
+-- Counts are added up, for each day and each entry of its ledger: several holds often change the same ones.
 local sums, over, tasks = {}, {}, 0
 
 local function sum(hold)
@@ -67,13 +72,16 @@ end
 -- flush writes what was added up. A day's ledger has so many entries and no more: names that a client makes up do not
 -- grow it.
 local function flush(quota, open, use)
+  redis.call('HLEN', quota)
+  if open then redis.call('ZCARD', open) end
+  for _, s in pairs(sums) do s.size = redis.call('HLEN', use .. s.day) end
+  for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
   for _, s in pairs(sums) do
     local ledger, what = use .. s.day, s.what
-    local size = redis.call('HLEN', ledger)
-    if size == 0 then
+    if s.size == 0 then
       redis.call('HSET', ledger, 'day', s.day)
       redis.call('EXPIRE', ledger, 34560000)
-    elseif size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
+    elseif s.size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
       what = string.gsub(what, '^.*|', 'other|')
     end
     for i = 1, 4 do

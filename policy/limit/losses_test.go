@@ -1,0 +1,476 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+)
+
+// Ways in which charges and holds were once lost or doubled, each found by somebody who tried.
+
+// agedRedis is a double whose keys can be made to expire.
+func agedRedis(t *testing.T) (*miniredis.Miniredis, redis.UniversalClient) {
+	server := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	return server, client
+}
+
+// A refusal by the account takes nothing from the team's buckets.
+func TestAccountRefusalTakesNothing(t *testing.T) {
+	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, realRedis(t))} {
+		team := team(t, "rates: {requests: {per: 1m, limit: 10}}")
+		acc := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+		for n := range 5 {
+			h := hold(id(n), team, Amounts{Requests: 1})
+			h.Account, h.Lease = acc, time.Hour
+			if _, err := f.accounts().Admit(t.Context(), &h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := f.look(team); s.rates[Requests].left != 9 {
+			t.Errorf("%s: %d left, want 9: account refusals took from the team's bucket", f.name, s.rates[Requests].left)
+		}
+	}
+}
+
+// A task that was admitted without Redis before midnight stays its team's, and its day's.
+func TestHeldWithoutRedisOverMidnight(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	s.clock.move(11*time.Hour + 59*time.Minute + 50*time.Second)
+	team := team(t, "open_tasks: 1")
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(away)
+	h := hold("task", team, Amounts{Requests: 1, Images: 4})
+	h.Task, h.Lease = true, 25*time.Hour
+	v, err := s.Shared.Admit(s.Context(), &h)
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	s.clock.move(20 * time.Second)
+	s.back()
+	if st := s.look(team); st.tasks != 1 {
+		t.Errorf("%d open tasks, want 1", st.tasks)
+	}
+	s.clock.move(26 * time.Hour)
+	_ = s.Tend(s.Context())
+	_, _ = s.Redis.Sweep(s.Context(), "search", 100)
+	rows, _ := s.Ledger(s.Context(), "search", []int{20261121, 20261122, 20261123})
+	images := int64(0)
+	for _, r := range rows {
+		images += r.Used[Images]
+	}
+	if images != 4 {
+		t.Errorf("%d images charged after the lease ended, want 4", images)
+	}
+}
+
+// After an outage in which nothing was admitted, what is known has an age all the same.
+func TestAnotherOutageKnowsLess(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t, "quotas: {images: {day: 100}}")
+	one := Amounts{Requests: 1, Images: 1}
+	s.fault.mode.Store(away)
+	if _, err := s.ask("x", team, one); err == nil {
+		t.Fatal("unknown")
+	}
+	s.fault.mode.Store(well)
+	_ = s.Tend(s.Context())
+	s.charge(s.must("a", team, one), team, one)
+	s.settled()
+	// idle for two hours: other replicas use up the quota
+	for range 7200 / 60 {
+		s.clock.move(time.Minute)
+		_ = s.Tend(s.Context())
+	}
+	other := NewRedis(s.client)
+	other.clock = s.clock.micros
+	h := hold("elsewhere", team, Amounts{Images: 99})
+	h.Lease = time.Hour
+	if v, err := other.Admit(s.Context(), &h); err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	s.clock.move(time.Hour - time.Minute)
+	s.fault.mode.Store(away)
+	if v, err := s.ask("b", team, Amounts{Requests: 1, Images: 4}); err == nil {
+		t.Errorf("known is 3 hours old and yet admitted=%v %+v", v.Held != nil, v)
+	}
+}
+
+// A team with many open holds comes back to Redis while requests keep coming.
+func TestABusyTeamComesBack(t *testing.T) {
+	client := realRedis(t)
+	s := newShared(t, client, func(c *SharedConfig) { c.Timeout = 50 * time.Millisecond })
+	client.AddHook(slow{time.Millisecond})
+	team := team(t)
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(away)
+	for n := range 200 {
+		h := hold(fmt.Sprint("task", n), team, Amounts{Requests: 1, Images: 1})
+		h.Task, h.Lease = true, 25*time.Hour
+		if v, err := s.Shared.Admit(s.Context(), &h); err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+	}
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	var n atomic.Int64
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			v, err := s.ask(fmt.Sprint("r", n.Add(1)), team, Amounts{Requests: 1})
+			if err == nil && v.Held != nil {
+				s.charge(v.Held, team, Amounts{Requests: 1})
+			}
+		}
+	}()
+	s.fault.mode.Store(well)
+	back := 0
+	for range 10 {
+		_ = s.Tend(context.Background())
+		if !s.bridge("search").local.Load() {
+			back++
+			break
+		}
+	}
+	close(stop)
+	<-done
+	if back == 0 {
+		t.Errorf("Redis is well, and the team did not return in 10 rounds")
+	}
+}
+
+// The lease of a hold that Redis may not have ended; the truth corrects the charge.
+func TestTheTruthCorrectsADoubtfulTask(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t)
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(silent)
+	h := hold("task", team, Amounts{Requests: 1, Images: 4})
+	h.Task, h.Lease = true, 11*time.Minute
+	v, err := s.Shared.Admit(s.Context(), &h)
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	s.fault.mode.Store(away)
+	_ = s.Extend(s.Context(), v.Held, 25*time.Hour) // the task was created
+	s.clock.move(12 * time.Minute)
+	_ = s.standby.Tend(s.Context())
+	_, _ = s.Settle(s.Context(), &Charge{Held: v.Held, Team: team, Amounts: Amounts{Requests: 1}}) // it FAILED: no image
+	s.back()
+	if st := s.look(team); st.used[2*Images] != 0 {
+		t.Errorf("%d images charged for a task that failed", st.used[2*Images])
+	}
+}
+
+// A new lease counts for a hold that Redis does not know yet.
+func TestADoubtfulHoldIsExtended(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t, "open_tasks: 1")
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(silent)
+	h := hold("task", team, Amounts{Requests: 1, Images: 4})
+	h.Task, h.Lease = true, 11*time.Minute
+	v, err := s.Shared.Admit(s.Context(), &h)
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	s.fault.mode.Store(well)
+	_ = s.Extend(s.Context(), v.Held, 25*time.Hour)
+	s.settled()
+	s.back()
+	s.clock.move(12 * time.Minute)
+	_, _ = s.Redis.Sweep(s.Context(), "search", 10)
+	if st := s.look(team); st.tasks != 1 {
+		t.Errorf("%d open tasks, want 1; %d images used", st.tasks, st.used[2*Images])
+	}
+}
+
+// A refusal by the account stays one where the reply to the release is lost.
+func TestReleaseReplyLost(t *testing.T) {
+	client := realRedis(t)
+	s := newShared(t, client, nil)
+	lose := &nth{}
+	client.AddHook(lose)
+	team := team(t)
+	s.must("seen", team, Amounts{})
+	acc := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+	// another replica uses the account's rate
+	other := NewRedis(s.client)
+	other.clock = s.clock.micros
+	for range 2 { // also loads the scripts
+		oh := hold("elsewhere", &policy.Team{ID: "other"}, Amounts{Requests: 1})
+		oh.Account, oh.Lease = acc, time.Hour
+		_, _ = other.Admit(s.Context(), &oh)
+		oh.ID = "e2"
+	}
+	s.charge(s.must("warm", team, Amounts{Tokens: 1}), team, Amounts{Tokens: 1})
+	s.settled()
+	h := hold("a", team, Amounts{Requests: 1, Tokens: 10})
+	h.Account, h.Lease = acc, time.Hour
+	lose.at = 3
+	if v, err := s.Shared.Admit(s.Context(), &h); err != nil || v.Reason != ReasonAccount || v.Held != nil {
+		t.Errorf("not refused: %+v, %v", v, err)
+	}
+	s.back()
+	if st := s.look(team); st.used[2*Tokens] != 1 || st.held[2*Tokens] != 0 {
+		t.Errorf("%d tokens used, %d held; want 1, 0", st.used[2*Tokens], st.held[2*Tokens])
+	}
+}
+
+// A team that stayed within its rate is not locked out after an outage.
+func TestNoLockoutAfterAnOutage(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t, "rates: {requests: {per: 1h, limit: 60}}")
+	one := Amounts{Requests: 1}
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(away)
+	for n := range 120 { // four hours at half of the rate
+		s.clock.move(2 * time.Minute)
+		s.charge(s.must(id(n), team, one), team, one)
+	}
+	s.back()
+	s.clock.move(2 * time.Minute)
+	v, err := s.ask("next", team, one)
+	if err != nil || v.Held == nil {
+		t.Errorf("half of the rate was used, and yet: %v wait %v, %v", v.Reason, v.Wait, err)
+	}
+}
+
+// Sums that nobody can count exactly stay numbers.
+func TestHugeHolds(t *testing.T) {
+	f := newRedisForm(t, realRedis(t))
+	free := &policy.Team{ID: "search"}
+	for n := range 12 {
+		f.admit(hold(id(n), free, Amounts{Requests: 1, Tokens: policy.MaxAmount}))
+	}
+	for n := range 12 {
+		if _, err := f.trySettle(f.held(hold(id(n), free, Amounts{Requests: 1, Tokens: policy.MaxAmount})), free, Amounts{Requests: 1, Tokens: 5}, false); err != nil {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
+// A task whose hold was lost is charged once, however late its end is heard again.
+func TestATaskWhoseHoldIsLost(t *testing.T) {
+	server, client := agedRedis(t)
+	f := newRedisForm(t, client)
+	team := team(t)
+	h := f.held(Hold{ID: "t", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: Amounts{Requests: 1, Images: 4}, Task: true})
+	c := &Charge{Held: h, Team: team, Amounts: Amounts{Requests: 1, Images: 4}}
+	_, _ = f.redis.Settle(context.Background(), c)
+	server.FastForward(16 * time.Minute)
+	_, _ = f.redis.Settle(context.Background(), c)
+	if s := f.look(team); s.used[2*Images] != 4 {
+		t.Errorf("%d images", s.used[2*Images])
+	}
+}
+
+// A settlement that fails midway has done nothing.
+func TestAFailedSettlementIsWhole(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t, "rates: {tokens: {per: 1m, limit: 1000}}")
+	a := s.must("a", team, Amounts{Requests: 1, Tokens: 10})
+	b := s.must("b", team, Amounts{Requests: 1, Tokens: 10})
+	ctx := s.Context()
+	s.client.Set(ctx, "sl1:{search}:rate:tokens", "x", 0)
+	if err := s.queue.do(ctx, []job{{charge: &Charge{Held: a, Team: team, Amounts: Amounts{Requests: 1, Tokens: 10}}}, {charge: &Charge{Held: b, Team: team, Amounts: Amounts{Requests: 1, Tokens: 5}}}}); err == nil {
+		t.Error("settled over a key of another type")
+	}
+	s.client.Del(ctx, "sl1:{search}:rate:tokens")
+	s.back()
+	s.settled()
+	if st := s.look(team); st.used[2*Tokens] != 15 || st.held[2*Tokens] != 0 {
+		t.Errorf("%d used, %d held; want 15, 0", st.used[2*Tokens], st.held[2*Tokens])
+	}
+	s.clock.move(48 * time.Hour)
+	_, _ = s.Redis.Sweep(ctx, "search", 100)
+}
+
+// Nor where the ledger is of another type.
+func TestAFailedLedgerIsWhole(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t)
+	a := s.must("a", team, Amounts{Requests: 1, Tokens: 10})
+	ctx := s.Context()
+	s.client.Set(ctx, "sl1:{search}:use:20261121", "x", 0)
+	if _, err := s.Settle(ctx, &Charge{Held: a, Team: team, Amounts: Amounts{Requests: 1, Tokens: 10}}); err == nil {
+		t.Error("settled over a ledger of another type")
+	}
+	s.client.Del(ctx, "sl1:{search}:use:20261121")
+	s.back()
+	if st := s.look(team); st.used[2*Tokens] != 10 || st.held[2*Tokens] != 0 {
+		t.Errorf("%d used, %d held; want 10, 0", st.used[2*Tokens], st.held[2*Tokens])
+	}
+}
+
+// A lease that is extended while its team comes back to Redis is extended.
+func TestExtendedWhileItJoins(t *testing.T) {
+	client := realRedis(t)
+	s := newShared(t, client, nil)
+	hook := &onPost{}
+	client.AddHook(hook)
+	team := team(t, "open_tasks: 5")
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(away)
+	one := Amounts{Requests: 1}
+	s.charge(s.must("x", team, one), team, one) // something to post
+	h := hold("task", team, Amounts{Requests: 1, Images: 4})
+	h.Task, h.Lease = true, 11*time.Minute
+	v, err := s.Shared.Admit(s.Context(), &h)
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	hook.do = func() { _ = s.Extend(s.Context(), v.Held, 25*time.Hour) }
+	s.back()
+	s.settled()
+	s.clock.move(12 * time.Minute)
+	_, _ = s.Redis.Sweep(s.Context(), "search", 10)
+	if st := s.look(team); st.tasks != 1 {
+		t.Errorf("%d open tasks, want 1; %d images used", st.tasks, st.used[2*Images])
+	}
+}
+
+// A settlement whose reply was lost is not charged again when it is no longer remembered.
+func TestReplyLostForLong(t *testing.T) {
+	server, client := agedRedis(t)
+	s := newShared(t, client, nil)
+	team := team(t, "quotas: {tokens: {day: 1000}}")
+	warm := s.must("w", team, Amounts{Requests: 1, Tokens: 10})
+	s.charge(warm, team, Amounts{})
+	s.settled()
+	h := s.must("a", team, Amounts{Requests: 1, Tokens: 10})
+	s.fault.mode.Store(deaf)
+	s.charge(h, team, Amounts{Requests: 1, Tokens: 7})
+	s.settled()
+	s.fault.mode.Store(away)
+	s.clock.move(16 * time.Minute)
+	server.FastForward(16 * time.Minute)
+	s.back()
+	if st := s.look(team); st.used[2*Tokens] != 7 {
+		t.Errorf("%d tokens charged, want 7", st.used[2*Tokens])
+	}
+}
+
+// No settlement waits in the hands of a goroutine that waits for another.
+func TestSettlersShareTheQueue(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t)
+	var n atomic.Int64
+	for round := range 200 {
+		var held []*Held
+		for range 2 + round%3 {
+			held = append(held, s.must(id(int(n.Add(1))), team, Amounts{Requests: 1}))
+		}
+		for _, h := range held {
+			s.charge(h, team, Amounts{Requests: 1})
+		}
+		deadline := time.Now().Add(2 * time.Second)
+		for {
+			st := s.look(team)
+			if st.held[0] == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("round %d: %d holds are not settled after 2 s; %d said to wait", round, st.held[0], s.queue.waiting())
+			}
+			time.Sleep(200 * time.Microsecond)
+		}
+	}
+}
+
+// What was used while a ledger could not be written is in it when it can.
+func TestARepairedLedgerHasAll(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t)
+	ctx := s.Context()
+	s.must("a", team, Amounts{})
+	ledger := "sl1:{search}:use:20261121"
+	s.client.Set(ctx, ledger, "x", 0) // of another type, F-R12
+	for n := range 10 {
+		h := s.must("g"+id(n), team, Amounts{Requests: 1})
+		s.charge(h, team, Amounts{Requests: 1})
+		s.settled()
+		s.clock.move(time.Second)
+		_ = s.Tend(ctx)
+	}
+	s.client.Del(ctx, ledger) // the operator repairs it
+	s.back()
+	s.settled()
+	st := s.look(team)
+	if st.used[0] != 10 || st.held[0] != 0 {
+		t.Errorf("used %d, held %d, want 10, 0", st.used[0], st.held[0])
+	}
+}
+
+// slow is a Redis that takes its time.
+type slow struct{ d time.Duration }
+
+func (f slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (f slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		select {
+		case <-time.After(f.d):
+		case <-ctx.Done():
+			cmd.SetErr(ctx.Err())
+			return ctx.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+func (f slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// nth loses the reply to one call.
+type nth struct {
+	n  atomic.Int64
+	at int64
+}
+
+func (f *nth) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (f *nth) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if f.at > 0 && f.n.Add(1) == f.at {
+			cmd.SetErr(errSilent)
+			return errSilent
+		}
+		return err
+	}
+}
+func (f *nth) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// onPost does something when a settlement is sent first.
+type onPost struct {
+	do func()
+}
+
+func (f *onPost) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (f *onPost) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); f.do != nil && len(args) > 1 && args[1] == settleScript.digest {
+			do := f.do
+			f.do = nil
+			do()
+		}
+		return next(ctx, cmd)
+	}
+}
+func (f *onPost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
