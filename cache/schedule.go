@@ -48,11 +48,15 @@ func (c *Claims) Due(_ context.Context, most int) (list []Claim, err error) {
 func (c *Claims) Schedule(_ context.Context, claim *Claim, at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if kept := c.byTask[owned{claim.Team, claim.Task}]; kept != nil && !kept.Final() {
+	kept := c.byTask[owned{claim.Team, claim.Task}]
+	if _, open := c.due[kept]; open {
 		c.due[kept] = at
 	}
 	return nil
 }
+
+// Tend has nothing to do: in memory everything is known at once.
+func (c *Claims) Tend(context.Context) error { return nil }
 
 // Forget ends a task that nobody will hear of any more.
 func (c *Claims) Forget(_ context.Context, claim *Claim) error {

@@ -25,6 +25,8 @@ type Claims interface {
 	Due(ctx context.Context, most int) ([]cache.Claim, error)
 	// Schedule MUST set when a task that has not ended is due.
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
+	// Tend MUST do what could not be done before. One goroutine calls it.
+	Tend(ctx context.Context) error
 	// Forget MUST hand a task out no more.
 	Forget(ctx context.Context, claim *cache.Claim) error
 }

@@ -23,6 +23,13 @@ import (
 // logFlush bounds the wait for an output that nobody reads when the process ends.
 const logFlush = 2 * time.Second
 
+// tasks are where claims and answers, the account's queries, and what ran once are kept.
+type tasks struct {
+	claims   gateway.Claims
+	queries  gateway.Queries
+	outcomes gateway.Outcomes
+}
+
 // settleFor bounds the posting of what waits when the process ends.
 const settleFor = 5 * time.Second
 
@@ -48,6 +55,7 @@ type process struct {
 	}
 	metrics  *telemetry.Metrics
 	accounts accounts
+	tasks    tasks
 	state    *state // nil: the accounts are in memory
 	checks   []admin.Check
 	phase    atomic.Pointer[string] // why requests should not be sent here; nil while they should
@@ -81,9 +89,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Now:         time.Now,
 		Teams:       c.teams,
 		UpstreamKey: c.UpstreamKey,
-		Claims:      cache.NewClaims(c.TaskTTL, time.Now),
-		Queries:     cache.NewQueries(c.TaskQueryRate, time.Now),
-		Outcomes:    cache.NewOutcomes(c.TaskTTL, time.Now),
+		Claims:      p.tasks.claims,
+		Queries:     p.tasks.queries,
+		Outcomes:    p.tasks.outcomes,
 		Accounts:    p.accounts,
 		Record:      log.Write,
 		Logger:      logger,
@@ -93,10 +101,11 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	return p, nil
 }
 
-// openAccounts keeps the accounts in Redis where one is set, else in memory.
+// openAccounts keeps the accounts, and what is known of tasks, in Redis where one is set, else in memory.
 func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
 		p.accounts = limit.NewMemory(time.Now)
+		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.metrics.WatchState(func() bool { return false })
 	}
 	p.state = openState(p.settings, p.log.Logger())
@@ -106,6 +115,10 @@ func (p *process) openAccounts(ctx context.Context) error {
 	}
 	shared := p.state.accounts(p.settings, time.Now)
 	p.accounts = shared
+	inRedis := cache.NewRedis(cache.RedisConfig{
+		Client: p.state, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
+	})
+	p.tasks = tasks{inRedis, inRedis, inRedis}
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
 		if err := shared.State(); err != nil {
 			return err

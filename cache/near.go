@@ -1,0 +1,33 @@
+package cache
+
+import "github.com/maypok86/otter/v2"
+
+// nearBytes bounds the answers that are kept in this process beside Redis.
+const nearBytes = 64 << 20
+
+// near keeps what this process knows of tasks, the lately used, weighed by the bytes of their answers.
+type near struct {
+	claims *otter.Cache[owned, *Claim]
+}
+
+func newNear() *near {
+	return &near{otter.Must(&otter.Options[owned, *Claim]{
+		MaximumWeight: nearBytes,
+		Weigher:       func(_ owned, c *Claim) uint32 { return uint32(min(len(c.Body)+512, 1<<30)) },
+	})}
+}
+
+// get returns what is known of a task, or nil. It is not to be changed.
+func (n *near) get(team, task string) *Claim {
+	claim, _ := n.claims.GetIfPresent(owned{team, task})
+	return claim
+}
+
+// keep remembers a claim, unless a later state of it is known.
+func (n *near) keep(claim *Claim) {
+	if was := n.get(claim.Team, claim.Task); was != nil && was.Answer.Status.rank() > claim.Answer.Status.rank() {
+		return
+	}
+	kept := *claim
+	n.claims.Set(owned{claim.Team, claim.Task}, &kept)
+}

@@ -1,0 +1,317 @@
+package cache_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"sluice/cache"
+)
+
+// claims is what every form promises the gateway.
+type claims interface {
+	Put(ctx context.Context, claim cache.Claim)
+	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
+	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
+	Take(ctx context.Context, team, task string) (bool, error)
+	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
+	Due(ctx context.Context, most int) ([]cache.Claim, error)
+	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
+	Forget(ctx context.Context, claim *cache.Claim) error
+	Tend(ctx context.Context) error
+	Allow(ctx context.Context, team string, spare bool) (bool, error)
+	Begin(ctx context.Context, name cache.OnceName, body [sha256.Size]byte) (cache.Outcome, bool, error)
+	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
+}
+
+type inMemory struct {
+	*cache.Claims
+	*cache.Queries
+	*cache.Outcomes
+}
+
+// forms runs a test over memory, a real Redis and its double. replica opens another view of the same state.
+func forms(t *testing.T, test func(t *testing.T, replica func() claims)) {
+	t.Run("memory", func(t *testing.T) {
+		m := inMemory{cache.NewClaims(time.Hour, time.Now), cache.NewQueries(20, time.Now), cache.NewOutcomes(time.Hour, time.Now)}
+		test(t, func() claims { return m })
+	})
+	t.Run("redis", func(t *testing.T) {
+		address := realRedis(t)
+		test(t, func() claims { return open(t, "unix", address) })
+	})
+	t.Run("miniredis", func(t *testing.T) {
+		server := miniredis.RunT(t)
+		test(t, func() claims { return open(t, "tcp", server.Addr()) })
+	})
+}
+
+func open(t *testing.T, network, address string) *cache.Redis {
+	client := redis.NewClient(&redis.Options{Network: network, Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	client.SAdd(t.Context(), "sl1:teams", "search", "shop")
+	return cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
+}
+
+// realRedis starts a redis-server of the test's own and returns its socket.
+func realRedis(t *testing.T) string {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv("CI_REQUIRES_REDIS") != "" {
+			t.Fatal("redis-server is not installed, and CI requires it")
+		}
+		t.Skip("redis-server is not installed; miniredis runs the same test")
+	}
+	dir, err := os.MkdirTemp("", "sluice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "socket")
+	server := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait(); _ = os.RemoveAll(dir) })
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			_ = conn.Close()
+			return socket
+		}
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("redis-server did not start")
+		}
+	}
+}
+
+func aClaim(team, task string) cache.Claim {
+	return cache.Claim{
+		Team: team, Task: task, Key: "k", Model: "gen2.6-image", Hold: cache.Hold{ID: "h-" + task, Day: 20261121, Month: 202611, Images: 4, Price: 7},
+		Answer: heard(task, cache.Pending), Body: []byte(`{"output":{"task_status":"PENDING"}}`),
+	}
+}
+
+// What one replica claims and hears, another knows; another team does not.
+func TestReplicasKnowTheSame(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		ctx, a, b := t.Context(), replica(), replica()
+		a.Put(ctx, aClaim("search", "t1"))
+		got, ok, err := b.Get(ctx, "search", "t1")
+		if want := aClaim("search", "t1"); err != nil || !ok || got.Hold != want.Hold || got.Model != want.Model || got.Key != "k" || string(got.Body) != string(want.Body) || time.Since(got.Created) > time.Minute {
+			t.Fatalf("%+v %v %v", got, ok, err)
+		}
+		for _, other := range [][2]string{{"shop", "t1"}, {"search", "t2"}} {
+			if c, ok, err := b.Get(ctx, other[0], other[1]); ok || err != nil {
+				t.Errorf("%v got %+v, %v", other, c, err)
+			}
+		}
+		again := aClaim("search", "t1")
+		again.Model = "other"
+		b.Put(ctx, again)
+		heardBy, err := a.Hear(ctx, &got, heard("t1", cache.Succeeded), []byte("end"), 0)
+		if err != nil || !heardBy.Final() || string(heardBy.Body) != "end" || heardBy.Model != "gen2.6-image" {
+			t.Fatalf("%+v %v", heardBy, err)
+		}
+		time.Sleep(2 * time.Millisecond) // the other's is not fresh any more
+		if got, _, _ := b.Get(ctx, "search", "t1"); string(got.Body) != "end" || !got.Final() {
+			t.Errorf("the other replica has %+v", got)
+		}
+		if back, err := b.Hear(ctx, &got, heard("t1", cache.Running), []byte("late"), 0); err != nil || string(back.Body) != "end" {
+			t.Errorf("F-U9: the state went back to %+v, %v", back, err)
+		}
+	})
+}
+
+// One replica asks upstream at a time, until the answer is heard.
+func TestOneReplicaAsks(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		a, b := replica(), replica()
+		if _, ok := a.(inMemory); ok {
+			return // one process sees to that where its callers meet
+		}
+		a.Put(t.Context(), aClaim("search", "t1"))
+		claim, _, _ := a.Get(t.Context(), "search", "t1")
+		mine, err := a.Take(t.Context(), "search", "t1")
+		theirs, errB := b.Take(t.Context(), "search", "t1")
+		if err != nil || errB != nil || !mine || theirs {
+			t.Fatalf("%v %v, %v %v", mine, err, theirs, errB)
+		}
+		if _, err := a.Hear(t.Context(), &claim, heard("t1", cache.Running), []byte("r"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if theirs, err := b.Take(t.Context(), "search", "t1"); err != nil || !theirs {
+			t.Errorf("the answer was heard, and nobody may ask: %v", err)
+		}
+	})
+}
+
+// Each due task is handed to one caller, and not again until it is scheduled or a while has passed.
+func TestDueIsHandedOutOnce(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		ctx := t.Context()
+		views := []claims{replica(), replica(), replica()}
+		for n := range 50 {
+			views[n%3].Put(ctx, aClaim([]string{"search", "shop"}[n%2], fmt.Sprint("t", n)))
+		}
+		var handed sync.Map
+		var n atomic.Int64
+		var asking sync.WaitGroup
+		for _, view := range views {
+			asking.Go(func() {
+				for range 10 {
+					list, err := view.Due(ctx, 7)
+					if err != nil {
+						t.Error(err)
+					}
+					for _, claim := range list {
+						if _, twice := handed.LoadOrStore(claim.Task, true); twice {
+							t.Errorf("%s was handed out twice", claim.Task)
+						}
+						n.Add(1)
+					}
+				}
+			})
+		}
+		asking.Wait()
+		if n.Load() != 50 {
+			t.Errorf("%d tasks were handed out, want 50", n.Load())
+		}
+		first, second, third := aClaim("search", "t0"), aClaim("search", "t2"), aClaim("search", "t4")
+		_, _ = views[0].Hear(ctx, &first, heard("t0", cache.Failed), []byte("x"), 1)
+		_ = views[0].Forget(ctx, &third)
+		for _, claim := range []*cache.Claim{&first, &second, &third} {
+			if err := views[1].Schedule(ctx, claim, time.Now().Add(-time.Second)); err != nil {
+				t.Error(err)
+			}
+		}
+		list, err := views[2].Due(ctx, 100)
+		if err != nil || len(list) != 1 || list[0].Task != "t2" || list[0].Hold.ID != "h-t2" {
+			t.Errorf("due are %+v, %v; want t2 alone", list, err)
+		}
+	})
+}
+
+// A team's list is its own, newest first, from whichever replica made the tasks.
+func TestListOverReplicas(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		views := []claims{replica(), replica()}
+		for n := range 25 {
+			views[n%2].Put(t.Context(), aClaim("search", fmt.Sprint("t", n)))
+		}
+		views[0].Put(t.Context(), aClaim("shop", "theirs"))
+		page, total, err := views[1].List(t.Context(), "search", cache.Filter{Page: 2})
+		if err != nil || total != 25 || len(page) != 10 || page[0].Task != "t14" {
+			t.Errorf("%d of %d: %+v, %v", len(page), total, page, err)
+		}
+		if page, total, _ := views[1].List(t.Context(), "search", cache.Filter{Task: "theirs"}); total != 0 {
+			t.Errorf("another team's task is listed: %+v", page)
+		}
+	})
+}
+
+// All replicas together keep to the rate of queries.
+func TestQueriesOverReplicas(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		views := []claims{replica(), replica(), replica()}
+		begun, granted := time.Now(), 0
+		for n := range 200 {
+			ok, err := views[n%3].Allow(t.Context(), fmt.Sprint("team", n%4), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				granted++
+			}
+		}
+		if took := time.Since(begun); took < time.Second && granted > 20 || granted < 15 {
+			t.Errorf("%d queries in %v", granted, took)
+		}
+	})
+}
+
+// A name runs once over all replicas, and its outcome is known to all.
+func TestOnceOverReplicas(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		ctx, name := t.Context(), cache.OnceName{Team: "search", Digest: "d"}
+		views := []claims{replica(), replica()}
+		body := sha256.Sum256([]byte("body"))
+		if _, first, err := views[0].Begin(ctx, name, body); err != nil || !first {
+			t.Fatal(first, err)
+		}
+		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 0 || was.Body != body {
+			t.Fatalf("%+v %v %v", was, first, err)
+		}
+		views[0].End(ctx, name, body, cache.Outcome{Body: body, Status: 200, Header: map[string]string{"A": "b"}, Answer: []byte("x")})
+		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 200 || string(was.Answer) != "x" || was.Header["A"] != "b" {
+			t.Errorf("%+v %v %v", was, first, err)
+		}
+		again := cache.OnceName{Team: "search", Digest: "e"}
+		_, _, _ = views[0].Begin(ctx, again, body)
+		views[0].End(ctx, again, body, cache.Outcome{Body: body})
+		if _, first, err := views[1].Begin(ctx, again, body); err != nil || !first {
+			t.Errorf("what was not remembered may not run again: %v", err)
+		}
+	})
+}
+
+// At claim time Redis is away: the claim works here at once, and is written when Redis is back. What nobody here knows is
+// not denied.
+func TestClaimedWithoutRedis(t *testing.T) {
+	server := miniredis.RunT(t)
+	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
+	server.SetError("LOADING")
+	ctx := t.Context()
+	a.Put(ctx, aClaim("search", "t1"))
+	if _, ok, err := a.Get(ctx, "search", "t1"); err != nil || !ok {
+		t.Errorf("the replica that made it does not know it: %v", err)
+	}
+	if _, ok, err := b.Get(ctx, "search", "t1"); err == nil || ok {
+		t.Error("another replica denies or opens it")
+	}
+	claim, _, _ := a.Get(ctx, "search", "t1")
+	if ended, err := a.Hear(ctx, &claim, heard("t1", cache.Succeeded), []byte("end"), 0); err != nil || !ended.Final() {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	server.SetError("")
+	if err := a.Tend(ctx); err != nil {
+		t.Error(err)
+	}
+	if got, ok, err := b.Get(ctx, "search", "t1"); err != nil || !ok || string(got.Body) != "end" || got.Hold.ID != "h-t1" {
+		t.Errorf("%+v %v %v", got, ok, err)
+	}
+}
+
+// A value that is another's is not believed.
+func TestForeignValueIsNotShown(t *testing.T) {
+	server := miniredis.RunT(t)
+	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
+	a.Put(t.Context(), aClaim("shop", "t1"))
+	for field, value := range hash(t, server, "sl1:{shop}:task:t1") {
+		server.HSet("sl1:{search}:task:t1", field, value)
+	}
+	if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
+		t.Errorf("another team's claim was shown: %+v", got)
+	}
+}
+
+func hash(t *testing.T, server *miniredis.Miniredis, key string) map[string]string {
+	fields, err := server.HKeys(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, field := range fields {
+		all[field] = server.HGet(key, field)
+	}
+	return all
+}

@@ -1,0 +1,35 @@
+-- Decides whether a team may query upstream now: see fair in queries.go, whose twin this is.
+-- KEYS  1 queries: a set of wishes, "granted team number", by their moment
+-- ARGV  1 how many in a window  2 the window in microseconds  3 team  4 1 for what nobody else wants  5 a number
+-- Returns 1 or 0.
+local t = redis.call('TIME')
+local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
+local rate, team = tonumber(ARGV[1]), ARGV[3]
+local used, teams, granted, waits = {[team] = 0}, 1, 0, false
+for _, wish in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  local ok, who = string.match(wish, '^(%d) (%S+) ')
+  if not used[who] then
+    used[who] = 0
+    teams = teams + 1
+  end
+  if ok == '1' then
+    used[who] = used[who] + 1
+    granted = granted + 1
+  elseif who == team then
+    waits = true
+  end
+end
+local free, share, reserved = rate - granted, math.max(math.floor(rate / teams), 1), 0
+for who, n in pairs(used) do
+  if who ~= team then reserved = reserved + math.max(share - n, 0) end
+end
+local allowed
+if ARGV[4] == '1' then
+  allowed = free > reserved + math.floor(rate / 4)
+else
+  allowed = free > 0 and (used[team] < share or free > reserved)
+end
+if allowed or not waits then redis.call('ZADD', KEYS[1], now, (allowed and '1 ' or '0 ') .. team .. ' ' .. ARGV[5]) end
+redis.call('PEXPIRE', KEYS[1], 60000)
+return allowed and 1 or 0

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+)
+
+const (
+	imageURL  = "/api/v1/services/aigc/image-generation/generation"
+	imageTask = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a lighthouse"},{"image":"https://example.com/a.png"}]}]},"parameters":{"n":%d}}`
+)
+
+// taskReplicas are gateways in processes of their own, so that they can be killed, over one Redis and one service.
+type taskReplicas struct {
+	*testing.T
+	server  *redisServer
+	service *simulator.Simulator
+	client  *http.Client
+	environ []string
+	mu      sync.Mutex
+	gates   []*gatewayProcess
+}
+
+func startTaskReplicas(t *testing.T, n int, config simulator.Config, variables ...string) *taskReplicas {
+	t.Helper()
+	r := &taskReplicas{T: t, server: startRedis(t), client: newClient(t)}
+	service, upstream := newService(t, config)
+	r.service = service
+	r.environ = append(crashEnviron(t, r.server, upstream.URL), "SLUICE_POLL_INTERVAL=200ms", "SLUICE_REDIS_TIMEOUT=2s", fmt.Sprintf("SLUICE_REPLICAS=%d", n))
+	r.environ = append(r.environ, variables...)
+	for range n {
+		r.gates = append(r.gates, startGatewayProcess(t, r.environ))
+	}
+	return r
+}
+
+func (r *taskReplicas) base(i int) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return "http://" + r.gates[i%len(r.gates)].public
+}
+
+// restart kills a replica and starts another in its place.
+func (r *taskReplicas) restart(i int) {
+	r.mu.Lock()
+	old := r.gates[i]
+	r.mu.Unlock()
+	old.kill()
+	fresh := startGatewayProcess(r.T, r.environ)
+	r.mu.Lock()
+	r.gates[i] = fresh
+	r.mu.Unlock()
+}
+
+// create makes a task at a replica and returns its id, empty where the replica was killed meanwhile.
+func (r *taskReplicas) create(i, n int) string {
+	request, err := http.NewRequest(http.MethodPost, r.base(i)+imageURL, strings.NewReader(fmt.Sprintf(imageTask, n)))
+	if err != nil {
+		r.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer test")
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Service-Async", "enable")
+	_, id := r.send(request)
+	return id
+}
+
+// poll asks a replica about a task and returns its state, empty where the replica was killed meanwhile.
+func (r *taskReplicas) poll(i int, id string) (state string) {
+	request, err := http.NewRequest(http.MethodGet, r.base(i)+"/api/v1/tasks/"+id, http.NoBody)
+	if err != nil {
+		r.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer test")
+	state, _ = r.send(request)
+	return state
+}
+
+func (r *taskReplicas) send(request *http.Request) (state, id string) {
+	answer, err := r.client.Do(request)
+	if err != nil {
+		return "", ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return "", ""
+	}
+	if answer.StatusCode != http.StatusOK {
+		r.Errorf("%s %s: %s %s", request.Method, request.URL.Path, answer.Status, text)
+	}
+	var body struct {
+		Output struct {
+			State string `json:"task_status"`
+			ID    string `json:"task_id"`
+		} `json:"output"`
+	}
+	_ = json.Unmarshal(text, &body)
+	return body.Output.State, body.Output.ID
+}
+
+// images is what the ledger has charged of images, and what is still held.
+func (r *taskReplicas) images() (charged, held int64) {
+	k := &ledgerkeeper{T: r.T, team: parseTeam(r.T, "search")}
+	return k.used(r.server, "images")
+}
+
+// A task that one replica made is its team's on the others: any of them answers, upstream is asked once an interval for
+// all, and the end is charged once.
+func TestATaskOverReplicas(t *testing.T) {
+	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
+	id := r.create(0, 3)
+	begun := time.Now()
+	var polling sync.WaitGroup
+	for n := range 40 {
+		polling.Go(func() {
+			for r.poll(n, id) != "SUCCEEDED" {
+				time.Sleep(5 * time.Millisecond) // a client that polls without a pause worth the name
+			}
+		})
+	}
+	polling.Wait()
+	if asked, most := r.service.Count(simulator.EndpointTask), int(time.Since(begun)/(200*time.Millisecond))+2; asked > most {
+		t.Errorf("upstream was asked %d times, want at most %d", asked, most)
+	}
+	asked := r.service.Count(simulator.EndpointTask)
+	for n := range 100 {
+		r.poll(n, id)
+	}
+	if n := r.service.Count(simulator.EndpointTask); n != asked {
+		t.Errorf("upstream was asked %d times about a task that has ended", n-asked)
+	}
+	if charged, held := r.images(); charged != 3 || held != 0 {
+		t.Errorf("%d images are charged and %d held, want 3 and 0", charged, held)
+	}
+}
+
+// Q06: three replicas, tasks of random size, five pollers each, and replicas that are killed at random. Every task is
+// charged once, as the service made it.
+func TestQ06TasksAndKilledReplicas(t *testing.T) {
+	tasks := 30
+	if isLong() {
+		tasks = 1000
+	}
+	r := startTaskReplicas(t, 3, simulator.Config{Running: 300 * time.Millisecond, TaskRate: 20}, "SLUICE_POLL_INTERVAL=500ms")
+	want := int64(0)
+	var ids []string
+	for n := range tasks {
+		size := 1 + n%4
+		ids = append(ids, r.create(n, size))
+		want += int64(size)
+	}
+	stop := make(chan struct{})
+	var killing, polling sync.WaitGroup
+	killing.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(300 * time.Millisecond):
+				r.restart(rand.IntN(3))
+			}
+		}
+	})
+	polled := ids[:len(ids)*2/3] // of the others nobody asks
+	for n := range 5 {
+		polling.Go(func() {
+			for _, id := range polled {
+				for begun := time.Now(); time.Since(begun) < patience; {
+					if state := r.poll(n, id); state == "SUCCEEDED" {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+	polling.Wait()
+	close(stop)
+	killing.Wait()
+	wait(t, "every task is settled", func() bool { _, held := r.images(); return held == 0 })
+	if charged, _ := r.images(); charged != want {
+		t.Errorf("%d images are charged, the service made %d", charged, want)
+	}
+}
+
+// Redis is away when a task is made: its creator gets the answer, the task is known at once where it was made, and
+// everywhere when Redis is back.
+func TestClaimedWhileRedisIsAway(t *testing.T) {
+	r := startTaskReplicas(t, 1, simulator.Config{Running: time.Second, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
+	r.server.kill()
+	id := r.create(0, 2)
+	if id == "" || r.poll(0, id) == "" {
+		t.Fatalf("task %q was not made or is not known", id)
+	}
+	r.server.start()
+	second := startGatewayProcess(t, r.environ)
+	r.gates = append(r.gates, second)
+	wait(t, "the other replica knows it", func() bool {
+		n, _ := r.server.admin.Exists(t.Context(), "sl1:{search}:task:"+id).Result()
+		return n == 1
+	})
+	wait(t, "it ends", func() bool { return r.poll(1, id) == "SUCCEEDED" })
+	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 2 && held == 0 })
+}
