@@ -61,6 +61,15 @@ func playRole(role string) int {
 		handler = benchGateway(benchShared())
 	case "naive":
 		handler = naiveGateway()
+	case "handler":
+		handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			h := w.Header() // the gateway's own facts are in its answer, and so in this one
+			h["Content-Type"], h["Content-Length"] = []string{"application/json"}, []string{strconv.Itoa(len(benchTask))}
+			h["Age"], h["Cache-Status"] = []string{"12"}, []string{"sluice;hit;ttl=86388"}
+			h["Cache-Control"], h["Server-Timing"] = []string{"private, no-store"}, []string{"sluice;dur=0.0"}
+			h["Sluice-Request-Id"] = []string{"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}
+			_, _ = w.Write(benchTask)
+		})
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -98,9 +107,17 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc)
 }
 
+// benchTask is a task's final answer, as a service gives it.
+var benchTask = []byte(`{"output":{"task_id":"ended","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123","scheduled_time":"2026-11-21 20:00:01.123","end_time":"2026-11-21 20:00:09.523","finished":true,"choices":[{"message":{"content":[{"type":"image","image":"https://pictures.example.com/` + strings.Repeat("a", 300) + `"}],"role":"assistant"},"finish_reason":"stop"}]},"usage":{"image_count":1,"size":"1280*720"},"request_id":"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}`)
+
 // benchAnswer answers 1 KB of JSON, or a stream of 50 frames where one is asked for.
 func benchAnswer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
+	if r.Method == http.MethodGet {
+		w.Header()["Content-Type"] = []string{"application/json"}
+		_, _ = io.WriteString(w, `{"output":{"task_id":"running","task_status":"RUNNING"},"request_id":"7f3c"}`)
+		return
+	}
 	for name, value := range serviceHeaders {
 		w.Header()[name] = []string{value}
 	}
@@ -159,8 +176,14 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	config := settings()
 	config.UpstreamURL = benchBase()
 	log := telemetry.NewLog(telemetry.LogConfig{Writer: io.Discard, Now: time.Now})
+	claims := cache.NewClaims(config.TaskTTL, time.Now)
+	for _, task := range []string{"ended", "running"} {
+		claims.Put(context.Background(), cache.Claim{Team: "bench", Task: task, Answer: cache.Answer{Task: task, Status: cache.Running}})
+	}
+	ended := cache.Claim{Team: "bench", Task: "ended"}
+	_, _ = claims.Hear(context.Background(), &ended, cache.Answer{Task: "ended", Status: cache.Succeeded}, benchTask, 0) // it never fails
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: cache.NewClaims(config.TaskTTL, time.Now), Queries: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
 	go g.Work(context.Background())
@@ -244,6 +267,24 @@ func BenchmarkBesideBare(b *testing.B) {
 	}
 }
 
+// BenchmarkPolls puts a poll of a task that has ended beside a bare handler that writes the same bytes, header and body, and beside a poll
+// that goes upstream.
+func BenchmarkPolls(b *testing.B) {
+	upstream := startChild(b, "upstream", "", 2)
+	handler := startChild(b, "handler", upstream.address, 1)
+	gate := startChild(b, "gateway", upstream.address, 1)
+	poll := func(task string) []byte {
+		return fmt.Appendf(nil, "GET %s/%s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"\r\n", tasksPath, task, benchKey)
+	}
+	b.Run("beside-handler", func(b *testing.B) {
+		compare(b, []string{"handler", "cached"}, []*child{handler, gate}, poll("ended"), 32, 4000)
+	})
+	b.Run("beside-upstream", func(b *testing.B) {
+		live := startChild(b, "gateway", upstream.address, 1)
+		compareTwo(b, []string{"upstream", "cached"}, []*child{live, gate}, [][]byte{poll("running"), poll("ended")}, 1, 1000)
+	})
+}
+
 func padded(size int) string {
 	body := `{"model":"llm-max","input":{"messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"%s"}]},"parameters":{"result_format":"message","temperature":0.7,"max_tokens":512}}`
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
@@ -252,23 +293,29 @@ func padded(size int) string {
 // compare sends b.N requests to each of the two, in alternating rounds. The ratio is the second's requests per second to
 // the first's.
 func compare(b *testing.B, names []string, two []*child, request []byte, clients, chunk int) {
+	compareTwo(b, names, two, [][]byte{request, request}, clients, chunk)
+}
+
+// compareTwo is compare with a request for each of the two.
+func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, clients, chunk int) {
 	type side struct {
 		*child
-		conns  []*benchConn
-		took   time.Duration
-		before stats
+		request []byte
+		conns   []*benchConn
+		took    time.Duration
+		before  stats
 	}
-	sides := []*side{{child: two[0]}, {child: two[1]}}
+	sides := []*side{{child: two[0], request: requests[0]}, {child: two[1], request: requests[1]}}
 	for _, s := range sides {
 		s.conns = dialAll(b, s.address, clients)
-		drive(b, s.conns, request, min(chunk, 500)) // warm connections, pools and the scheduler
+		drive(b, s.conns, s.request, min(chunk, 500)) // warm connections, pools and the scheduler
 		s.before = s.read("")
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += chunk {
 		for _, s := range sides {
 			start := time.Now()
-			drive(b, s.conns, request, min(chunk, b.N-done))
+			drive(b, s.conns, s.request, min(chunk, b.N-done))
 			s.took += time.Since(start)
 		}
 	}

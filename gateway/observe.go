@@ -17,7 +17,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
 	c.Time, c.ID = c.start, newID()
 	out := newReply(g, w, c)
-	out.extendDeadline() // the connection may carry the deadline of the request before
+	out.extendDeadline(c.start) // the connection may carry the deadline of the request before
 	defer g.end(out, r, c)
 	if err := g.run(out, r, c); err != nil {
 		g.answer(out, r, c, asRefusal(err))

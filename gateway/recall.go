@@ -53,24 +53,26 @@ const claimPatience = 2 * time.Second
 
 // tell writes a task's answer, as upstream wrote it, and says how old it is and where it came from.
 func (g *Gateway) tell(w *reply, c *call, t told) error {
-	age := max(g.Now().Sub(t.claim.Fetched), 0)
+	now := g.Now()
+	age := max(now.Sub(t.claim.Fetched), 0)
 	c.Cache, c.UpstreamID, c.UpstreamStatus = string(t.source), t.upstreamID, t.status
 	c.waited += t.took
 	h := w.Header()
-	h["Age"] = []string{strconv.Itoa(int(age / time.Second))}
-	h["Cache-Status"] = []string{g.cacheStatus(&t, age)}
+	told := [2]string{strconv.Itoa(int(age / time.Second)), g.cacheStatus(&t, age, now)} // one allocation for both
+	h["Age"], h["Cache-Status"] = told[:1:1], told[1:]
 	if t.upstreamID != "" {
 		h["X-Request-Id"] = []string{t.upstreamID}
 	}
-	return answer{status: http.StatusOK, header: jsonHeader(), body: t.claim.Body}.write(w)
+	h["Content-Type"] = acceptJSON
+	return answer{status: http.StatusOK, body: t.claim.Body}.write(w)
 }
 
 // cacheStatus is the header of that name. ttl counts the seconds until the answer is asked for again, from when it should
 // have been where it could not be; a final one is not asked for, and lives as long as its task.
-func (g *Gateway) cacheStatus(t *told, age time.Duration) string {
+func (g *Gateway) cacheStatus(t *told, age time.Duration, now time.Time) string {
 	left := g.PollInterval - age
 	if t.claim.Final() {
-		left = t.claim.Created.Add(g.TaskTTL).Sub(g.Now())
+		left = t.claim.Created.Add(g.TaskTTL).Sub(now)
 	}
 	switch t.source {
 	case sourceHit:

@@ -39,16 +39,16 @@ func (w *reply) WriteHeader(status int) {
 		return // upstream's informational answers are not for teams
 	}
 	w.wrote = true
-	w.stamp(w.Header())
+	now := w.gateway.Now()
+	w.stamp(w.Header(), now)
 	w.call.Status = status
-	w.extendDeadline()
+	w.extendDeadline(now)
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // stamp writes the facts that every answer carries. The maps are assigned directly: the names are canonical.
-func (w *reply) stamp(h http.Header) {
+func (w *reply) stamp(h http.Header, now time.Time) {
 	c := w.call
-	now := w.gateway.Now()
 	c.FirstByte = now.Sub(c.start)
 	h["Sluice-Request-Id"] = []string{c.ID}
 	h["Cache-Control"] = []string{"private, no-store"}
@@ -73,7 +73,8 @@ func (w *reply) Write(p []byte) (int, error) {
 	if w.tee != nil {
 		w.tee.Write(p)
 	}
-	before := w.extendDeadline()
+	before := w.gateway.Now()
+	w.extendDeadline(before)
 	n, err := w.ResponseWriter.Write(p)
 	w.writing += w.gateway.Now().Sub(before)
 	w.call.BytesOut += int64(n)
@@ -98,12 +99,9 @@ func (w *reply) note(err error) {
 
 // extendDeadline is called before each write, because a deadline for the whole answer would cut long streams. One that
 // is nearly as far off already is left as it is. Writers that know no deadlines (test recorders) are left alone.
-// It returns the time that it is.
-func (w *reply) extendDeadline() time.Time {
-	now := w.gateway.Now()
+func (w *reply) extendDeadline(now time.Time) {
 	if w.bound.Sub(now) <= w.gateway.WriteTimeout*15/16 {
 		w.bound = now.Add(w.gateway.WriteTimeout)
 		_ = w.control.SetWriteDeadline(w.bound)
 	}
-	return now
 }
