@@ -88,6 +88,9 @@ func (c *Claims) Get(_ context.Context, team, task string) (Claim, bool, error) 
 // Take lets one caller ask upstream about a task. In one process that is seen to where the callers meet.
 func (c *Claims) Take(context.Context, string, string) (bool, error) { return true, nil }
 
+// Release has nothing to give back: see Take.
+func (c *Claims) Release(context.Context, string, string) {}
+
 // Hear records an answer to a query of a claimed task and returns the claim as it then stands. An answer that was
 // overtaken by a later state, or that knows no state, changes nothing; asks is how often the finisher has asked.
 func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {

@@ -41,8 +41,6 @@ const (
 	teamsKey   = schema + "teams"
 	queriesKey = schema + "queries"
 
-	// keptAfter is how long a task is kept after its life, for the finisher to charge it.
-	keptAfter = time.Hour
 	// asking is how long one replica may take to ask upstream before another does.
 	asking = 12 * time.Second
 	// runningOnce is how long a request with an Idempotency-Key may run before its name is free again.
@@ -127,7 +125,7 @@ func (r *Redis) write(ctx context.Context, claim *Claim) error {
 	ctx, cancel := r.call(ctx)
 	defer cancel()
 	return putScript.Run(ctx, r.Client, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
-		claim.Task, r.TTL.Milliseconds(), (r.TTL + keptAfter).Milliseconds(),
+		claim.Task, r.TTL.Milliseconds(),
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
 		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final())).Err()
 }
@@ -243,6 +241,13 @@ func (r *Redis) Take(ctx context.Context, team, task string) (bool, error) {
 	call, cancel := r.call(ctx)
 	defer cancel()
 	return r.Client.SetNX(call, askingKey(team, task), 1, asking).Result()
+}
+
+// Release lets another replica ask, where this one was not answered.
+func (r *Redis) Release(ctx context.Context, team, task string) {
+	call, cancel := r.call(ctx)
+	defer cancel()
+	_ = r.Client.Del(call, askingKey(team, task)).Err() // else it ends by itself
 }
 
 // Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here,

@@ -25,6 +25,7 @@ type claims interface {
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
 	Take(ctx context.Context, team, task string) (bool, error)
+	Release(ctx context.Context, team, task string)
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
 	Due(ctx context.Context, most int) ([]cache.Claim, error)
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
@@ -151,6 +152,10 @@ func TestOneReplicaAsks(t *testing.T) {
 		}
 		if theirs, err := b.Take(t.Context(), "search", "t1"); err != nil || !theirs {
 			t.Errorf("the answer was heard, and nobody may ask: %v", err)
+		}
+		b.Release(t.Context(), "search", "t1")
+		if mine, err := a.Take(t.Context(), "search", "t1"); err != nil || !mine {
+			t.Errorf("it was released, and nobody may ask: %v", err)
 		}
 	})
 }
@@ -314,4 +319,19 @@ func hash(t *testing.T, server *miniredis.Miniredis, key string) map[string]stri
 		all[field] = server.HGet(key, field)
 	}
 	return all
+}
+
+// H17: what is stored of a task, prompts and addresses in it, is gone with the task.
+func TestH17StoredAnswersEnd(t *testing.T) {
+	server := miniredis.RunT(t)
+	a := open(t, "tcp", server.Addr())
+	a.Put(t.Context(), aClaim("search", "t1"))
+	claim := aClaim("search", "t1")
+	_, _ = a.Hear(t.Context(), &claim, heard("t1", cache.Succeeded), []byte("end"), 0)
+	a.End(t.Context(), cache.OnceName{Team: "search", Digest: "d"}, [sha256.Size]byte{}, cache.Outcome{Status: 200, Answer: []byte("x")})
+	for _, key := range []string{"sl1:{search}:task:t1", "sl1:{search}:once:d"} {
+		if ttl := server.TTL(key); ttl <= 0 || ttl > time.Hour {
+			t.Errorf("%s is kept for %v, the task lives for an hour", key, ttl)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/simulator"
+	"sluice/policy"
 	"sluice/policy/limit"
 )
 
@@ -346,4 +347,80 @@ func days(from time.Time, n int) (list []int) {
 		list = append(list, day.Year()*10000+int(day.Month())*100+day.Day())
 	}
 	return list
+}
+
+// F-U8: an answer about another task, an error, and what is no JSON are never shown as the task's and never kept.
+func TestFU8ForeignAnswers(t *testing.T) {
+	for _, body := range []string{
+		`{"output":{"task_id":"somebody-elses","task_status":"SUCCEEDED"},"request_id":"r"}`, `{"code":"InternalError","message":"m"}`, `<html>`, ``,
+		`{"output":{"task_id":"","task_status":"SUCCEEDED"}}`,
+	} {
+		h, clock := tasked(t)
+		id := h.create(t)
+		clock.move(6 * time.Second)
+		h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Body: &body})
+		if got := h.poll(id); got.status != 200 || got.member(t, "output", "task_id") != id || !strings.Contains(got.header.Get("Cache-Status"), "stale") {
+			t.Errorf("%s: %d %v %s", body, got.status, got.header, got.body)
+		}
+		h.sim.SetFault()
+		if got := h.poll(id); got.member(t, "output", "task_status") != "RUNNING" {
+			t.Errorf("after %s: %s", body, got.body)
+		}
+	}
+}
+
+// A138: what no task id can be never reaches the state or upstream.
+func TestA138OddTaskIDs(t *testing.T) {
+	h, _ := tasked(t)
+	for _, id := range []string{"a%0d%0ab", "a%20b", "*", "a%2fb", "%7Bsearch%7D:quota", strings.Repeat("a", 129), "%00", "a.b"} {
+		h.poll(id).wants(t, 404, "route/path", "NotFound")
+	}
+	if n := h.sim.Count(simulator.EndpointTask); n != 0 {
+		t.Errorf("%d reached upstream", n)
+	}
+}
+
+// A56: a task of a team that is gone is finished and charged all the same.
+func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
+	h, clock := tasked(t)
+	h.create(t)
+	clock.move(time.Minute)
+	teams, err := policy.ParseTeams([]byte("teams: []\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.gateway.SetTeams(teams)
+	h.gateway.Finish(t.Context())
+	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now(), 1))
+	if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// What a task's end charges: what it made, by the count that the answer tells or by its pictures; nothing where it made
+// none; what was held where nobody can tell.
+func TestWhatAnEndCharges(t *testing.T) {
+	count := func(n int) *int { return &n }
+	for _, tt := range []struct {
+		about string
+		task  simulator.FaultTask
+		n     int
+		want  string
+	}{
+		{"all", simulator.FaultTask{}, 3, "3"},
+		{"a part", simulator.FaultTask{Outcome: "partial", Failed: 2}, 3, "1"},
+		{"failed", simulator.FaultTask{Outcome: "fail"}, 3, "0"},
+		{"cancelled", simulator.FaultTask{Outcome: "cancel"}, 3, "0"},
+		{"none counted", simulator.FaultTask{ImageCount: count(0)}, 3, "0"},
+		{"more than held", simulator.FaultTask{ImageCount: count(5)}, 3, "5"},
+		{"not told, so counted", simulator.FaultTask{NoImageCount: true}, 3, "3"},
+	} {
+		h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
+		h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &tt.task})
+		id := h.ask("POST", imagePath, strings.Replace(imageBody, `"n":1`, fmt.Sprintf(`"n":%d`, tt.n), 1), async...).member(t, "output", "task_id")
+		h.stands(t, "images", "0", fmt.Sprint(tt.n), 1)
+		clock.move(time.Minute)
+		h.poll(id)
+		h.stands(t, "images", tt.want, "0", 0)
+	}
 }

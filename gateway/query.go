@@ -81,12 +81,11 @@ func (g *Gateway) ask(claim *cache.Claim, finisher bool) told {
 	switch mine, err := g.Claims.Take(ctx, claim.Team, claim.Task); {
 	case err == nil && !mine:
 		return g.overhear(ctx, last)
-	case err == nil, finisher: // without the shared state a replica asks for itself; its finisher does not
-		if err != nil {
-			return last
-		}
+	case err != nil && finisher: // without the shared state a replica asks for its clients alone
+		return last
 	}
 	if allowed, err := g.Queries.Allow(ctx, claim.Team, finisher); err == nil && !allowed {
+		g.Claims.Release(ctx, claim.Team, claim.Task)
 		return last
 	}
 	return g.query(ctx, last, finisher)
@@ -117,6 +116,7 @@ func (g *Gateway) query(ctx context.Context, last told, finisher bool) told {
 	fresh, err := g.upstream.do(c, get, "tasks/"+last.claim.Task)
 	last.took, last.status, last.upstreamID = g.Now().Sub(begun), c.UpstreamStatus, c.UpstreamID
 	if err != nil || !fresh.tells(last.claim.Task, g.TaskZone) {
+		g.Claims.Release(ctx, last.claim.Team, last.claim.Task)
 		return last
 	}
 	answer, asks := cache.ReadAnswer(fresh.body, g.TaskZone), 0

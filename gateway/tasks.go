@@ -19,6 +19,8 @@ type Claims interface {
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
 	// Take MUST let one replica at a time ask upstream about a task, until the answer is heard or a while has passed.
 	Take(ctx context.Context, team, task string) (bool, error)
+	// Release MUST let another replica ask, where this one was not answered.
+	Release(ctx context.Context, team, task string)
 	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
 	// Due MUST hand each task that is due to be asked for to one caller, and again if nothing is heard for a while.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,7 +203,9 @@ func TestQ06TasksAndKilledReplicas(t *testing.T) {
 	}
 }
 
-func final(state string) bool { return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELED" }
+func final(state string) bool {
+	return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELED"
+}
 
 // Redis is away when a task is made: its creator gets the answer, the task is known at once where it was made, and
 // everywhere when Redis is back.
@@ -222,4 +225,89 @@ func TestClaimedWhileRedisIsAway(t *testing.T) {
 	})
 	wait(t, "it ends", func() bool { return r.poll(1, id) == "SUCCEEDED" })
 	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 2 && held == 0 })
+}
+
+// A133: 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute is
+// LONG=1 go test -v -run A133 ./cmd/sluice.
+func TestA133ManyPollersOverReplicas(t *testing.T) {
+	long, tasks, interval := 3*time.Second, 10, 500*time.Millisecond
+	if isLong() {
+		long = time.Minute
+	}
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=500ms", "SLUICE_TASK_QUERY_RATE=1000")
+	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
+	var ids []string
+	for n := range tasks {
+		ids = append(ids, r.create(n, 1))
+	}
+	end := time.Now().Add(long)
+	var polls atomic.Int64
+	var polling sync.WaitGroup
+	for n := range 200 {
+		polling.Go(func() {
+			for time.Now().Before(end) {
+				if r.poll(n, ids[n%tasks]) == "" {
+					t.Error("a poll was not answered")
+				}
+				polls.Add(1)
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	polling.Wait()
+	asked, most := r.service.Count(simulator.EndpointTask), tasks*(int(long/interval)+1)
+	t.Logf("%d polls of %d tasks in %v: %d queries, at most %d are allowed", polls.Load(), tasks, long, asked, most)
+	if asked > most || asked < tasks {
+		t.Errorf("%d queries, at most %d are allowed", asked, most)
+	}
+}
+
+// A hundred open tasks and a thousand polls a second stay inside the account's 20 queries a second, and every poll is
+// answered.
+func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
+	long := 3 * time.Second
+	if isLong() {
+		long = time.Minute
+	}
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1})
+	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
+	var ids []string
+	for n := range 100 {
+		ids = append(ids, r.create(n, 1))
+	}
+	end := time.Now().Add(long)
+	var polls atomic.Int64
+	var polling sync.WaitGroup
+	for n := range 100 {
+		polling.Go(func() {
+			for time.Now().Before(end) {
+				if r.poll(n, ids[n]) == "" {
+					t.Error("a poll was not answered")
+				}
+				polls.Add(1)
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+	}
+	polling.Wait()
+	var asked []time.Time
+	for _, got := range r.service.Requests() {
+		if got.Endpoint == simulator.EndpointTask {
+			asked = append(asked, got.At)
+		}
+	}
+	most := 0
+	for i := range asked {
+		n := 0
+		for _, at := range asked[i:] {
+			if at.Sub(asked[i]) < time.Second {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	t.Logf("%d polls in %v, at most %d queries in a second", polls.Load(), long, most)
+	if most > 20 || most < 10 {
+		t.Errorf("%d queries in a second", most)
+	}
 }
