@@ -53,19 +53,32 @@ func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cach
 	if doubt {
 		images = claim.Hold.Images
 	}
-	g.chargeTask(ctx, claim, images, doubt)
+	if g.chargeTask(ctx, claim, images, doubt) {
+		g.Metrics.Settlement(outcomeOf(ended.Status))
+	}
 }
 
-// chargeTask charges what a task's creation holds, once.
-func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool) {
+// outcomeOf is how a task ended, in one of few words.
+func outcomeOf(status cache.Status) string {
+	switch status {
+	case cache.Succeeded:
+		return "succeeded"
+	case cache.Failed:
+		return "failed"
+	}
+	return "cancelled"
+}
+
+// chargeTask charges what a task's creation holds, once, and reports whether this call did.
+func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool) bool {
 	if claim.Hold.ID == "" {
-		return
+		return false
 	}
 	price := policy.Price{Image: claim.Hold.Price}
 	amounts := func(images int64) limit.Amounts {
 		return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price)
 	}
-	_, _ = g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
+	done, _ := g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.EndpointImage, Task: true,
 			Amounts: amounts(claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
@@ -73,6 +86,7 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt,
 	})
 	g.memos.forget(claim.Team)
+	return done
 }
 
 // watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the

@@ -53,6 +53,7 @@ type Deps struct {
 	Queries     Queries                       // the account's rate of task queries
 	Outcomes    Outcomes                      // of creations with an Idempotency-Key
 	Accounts    Accounts                      // what teams may still spend
+	Metrics     *telemetry.Metrics            // counts polls and settlements; nil: nothing does
 	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
 	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
 }

@@ -62,7 +62,9 @@ func (g *Gateway) fullTeamsFirst(due []cache.Claim) {
 // finishOne asks about a task, or charges one whose life is over without anybody having heard of its end.
 func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
 	if g.Now().Sub(claim.Created) >= g.TaskTTL {
-		g.chargeTask(ctx, claim, claim.Hold.Images, true)
+		if g.chargeTask(ctx, claim, claim.Hold.Images, true) {
+			g.Metrics.Settlement("unheard")
+		}
 		g.Logger.Warn("a task ended unheard of and is charged as held",
 			slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
 		_ = g.Claims.Forget(ctx, claim) // it is handed out again, and settled already

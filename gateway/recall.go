@@ -57,6 +57,7 @@ func (g *Gateway) tell(w *reply, c *call, t told) error {
 	age := max(now.Sub(t.claim.Fetched), 0)
 	c.Cache, c.UpstreamID, c.UpstreamStatus = string(t.source), t.upstreamID, t.status
 	c.waited += t.took
+	g.Metrics.Poll(string(t.source))
 	h := w.Header()
 	told := [2]string{strconv.Itoa(int(age / time.Second)), g.cacheStatus(&t, age, now)} // one allocation for both
 	h["Age"], h["Cache-Status"] = told[:1:1], told[1:]

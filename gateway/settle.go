@@ -22,6 +22,7 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 	default:
 		g.Accounts.SettleLater(&limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
+		g.Metrics.Settlement(flag)
 		g.memos.forget(c.Team)
 	}
 }

@@ -3,9 +3,11 @@ package telemetry
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
@@ -16,6 +18,8 @@ type Metrics struct {
 	provider *sdk.MeterProvider
 	meter    metric.Meter
 	page     http.Handler
+
+	polls, settlements *counter
 }
 
 // NewMetrics makes instruments that nobody is sent: they are read where Handler is served.
@@ -26,10 +30,15 @@ func NewMetrics() (*Metrics, error) {
 		return nil, err
 	}
 	provider := sdk.NewMeterProvider(sdk.WithReader(reader))
-	return &Metrics{
+	m := &Metrics{
 		provider: provider, meter: provider.Meter("sluice"),
 		page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-	}, nil
+	}
+	if m.polls, err = m.newCounter(taskPolls, "source", "polls of tasks, by where the answer came from"); err != nil {
+		return nil, err
+	}
+	m.settlements, err = m.newCounter(settlements, "outcome", "settlements, by how the amount came about")
+	return m, err
 }
 
 // Handler is the page for Prometheus.
@@ -52,4 +61,39 @@ func (m *Metrics) WatchState(degraded func() bool) error {
 			return nil
 		}))
 	return err
+}
+
+// Poll counts a poll of a task by where its answer came from: hit, miss, collapsed, stale. A nil Metrics counts nothing.
+func (m *Metrics) Poll(source string) {
+	if m != nil {
+		m.polls.count(source)
+	}
+}
+
+// Settlement counts what was charged or given back, by how its amount came about: a request's flag, or the end of a
+// task. A nil Metrics counts nothing.
+func (m *Metrics) Settlement(outcome string) {
+	if m != nil {
+		m.settlements.count(outcome)
+	}
+}
+
+// counter counts by one label, whose values are few and known.
+type counter struct {
+	instrument metric.Int64Counter
+	label      string
+	sets       sync.Map // value → metric.MeasurementOption, made once
+}
+
+func (m *Metrics) newCounter(name, label, about string) (*counter, error) {
+	instrument, err := m.meter.Int64Counter(name, metric.WithDescription(about))
+	return &counter{instrument: instrument, label: label}, err
+}
+
+func (c *counter) count(value string) {
+	set, ok := c.sets.Load(value)
+	if !ok {
+		set, _ = c.sets.LoadOrStore(value, metric.WithAttributeSet(attribute.NewSet(attribute.String(c.label, value))))
+	}
+	c.instrument.Add(context.Background(), 1, set.(metric.MeasurementOption))
 }

@@ -6,6 +6,28 @@ import (
 	"testing"
 )
 
+// Polls and settlements are counted by what they are; nothing counts without a place to count at.
+func TestCounters(t *testing.T) {
+	m, err := NewMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(t.Context()) })
+	for range 3 {
+		m.Poll("hit")
+		m.Settlement("exact")
+		(*Metrics)(nil).Poll("hit")
+		(*Metrics)(nil).Settlement("exact")
+	}
+	page := httptest.NewRecorder()
+	m.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{`sluice_polls_total{source="hit"} 3`, `sluice_settlements_total{outcome="exact"} 3`} {
+		if !strings.Contains(page.Body.String(), want+"\n") {
+			t.Errorf("want %s in\n%s", want, page.Body)
+		}
+	}
+}
+
 // The gauge follows what it watches.
 func TestStateDegraded(t *testing.T) {
 	m, err := NewMetrics()

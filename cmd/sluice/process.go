@@ -93,6 +93,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Queries:     p.tasks.queries,
 		Outcomes:    p.tasks.outcomes,
 		Accounts:    p.accounts,
+		Metrics:     p.metrics,
 		Record:      log.Write,
 		Logger:      logger,
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
+	"sluice/cache"
 	"sluice/policy/limit"
 )
 
@@ -450,10 +452,36 @@ func TestACLOfTheREADME(t *testing.T) {
 	if _, err := k.Ledger(t.Context(), "search", []int{20261121}); err != nil {
 		t.Error(err)
 	}
+	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.state, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))
+	for _, args := range [][]string{{"usage"}, {"adjust", "--team", "search", "--unit", "tokens", "--delta=5", "--reason", "a test"}} {
+		if got := command(t.Context(), []string{"SLUICE_REDIS_URL=redis://sluice:secret@" + server.address()}, args...); got.code != exitClean {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
 	k.eventually(patience, "well", k.well)
 	log := fmt.Sprint(server.do("ACL", "LOG"))
 	if strings.Contains(log, "reason") {
 		t.Errorf("Redis refused something: %s", log)
+	}
+}
+
+// useTasks does with tasks what a gateway does.
+func useTasks(t *testing.T, tasks *cache.Redis) {
+	ctx, name := t.Context(), cache.OnceName{Team: "search", Digest: "d"}
+	tasks.Put(ctx, cache.Claim{Team: "search", Task: "t", Answer: cache.Answer{Task: "t", Status: cache.Pending}})
+	claim, ok, err := tasks.Get(ctx, "search", "t")
+	_, errTake := tasks.Take(ctx, "search", "t")
+	tasks.Release(ctx, "search", "t")
+	_, errHear := tasks.Hear(ctx, &claim, cache.Answer{Task: "t", Status: cache.Running}, nil, 1)
+	_, _, errList := tasks.List(ctx, "search", cache.Filter{})
+	_, errDue := tasks.Due(ctx, 10)
+	_, errAllow := tasks.Allow(ctx, "search", false)
+	_, _, errBegin := tasks.Begin(ctx, name, [32]byte{})
+	_, _, errAgain := tasks.Begin(ctx, name, [32]byte{})
+	tasks.End(ctx, name, [32]byte{}, cache.Outcome{})
+	errs := errors.Join(err, errTake, errHear, errList, errDue, errAllow, errBegin, errAgain, tasks.Schedule(ctx, &claim, time.Now()), tasks.Forget(ctx, &claim))
+	if !ok || errs != nil {
+		t.Errorf("known %v; %v", ok, errs)
 	}
 }
 
