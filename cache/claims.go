@@ -28,11 +28,12 @@ func (c *Claim) Final() bool { return c.Answer.Status.Final() }
 
 // Hold names what a task's creation holds until the task ends.
 type Hold struct {
-	ID     string
-	Day    int // yyyymmdd and yyyymm of its admission, in UTC, which the cost belongs to
-	Month  int
-	Images int64 // how many pictures are held
-	Price  int64 // of one picture at admission, in 10⁻⁹ of the currency
+	ID       string
+	Endpoint string // where the task was made, for the ledger
+	Day      int    // yyyymmdd and yyyymm of its admission, in UTC, which the cost belongs to
+	Month    int
+	Images   int64 // how many pictures are held
+	Price    int64 // of one picture at admission, in 10⁻⁹ of the currency
 }
 
 // Claims keeps claims in this process's memory for the life of the tasks. It is safe for concurrent use. The zero
@@ -45,6 +46,7 @@ type Claims struct {
 	byTask map[owned]*Claim
 	byTeam map[string][]*Claim  // oldest first
 	oldest []*Claim             // all of them, oldest first
+	turns  map[*Claim]turn      // of those that were asked for
 	due    map[*Claim]time.Time // when the finisher asks for those that have not ended
 }
 
@@ -53,7 +55,7 @@ type owned struct{ team, task string }
 
 // NewClaims makes an empty store. ttl is how long the service knows a task; now is the clock.
 func NewClaims(ttl time.Duration, now func() time.Time) *Claims {
-	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), byTeam: make(map[string][]*Claim), due: make(map[*Claim]time.Time)}
+	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), byTeam: make(map[string][]*Claim), due: make(map[*Claim]time.Time), turns: make(map[*Claim]turn)}
 }
 
 // Put claims a task for a team from this moment on. A task that is claimed already stays as it is.
@@ -85,11 +87,51 @@ func (c *Claims) Get(_ context.Context, team, task string) (Claim, bool, error) 
 	return *claim, true, nil
 }
 
-// Take lets one caller ask upstream about a task. In one process that is seen to where the callers meet.
-func (c *Claims) Take(context.Context, string, string) (bool, error) { return true, nil }
+// Turn is whose turn it is to ask upstream about a task.
+type Turn int
 
-// Release has nothing to give back: see Take.
-func (c *Claims) Release(context.Context, string, string) {}
+// The turns.
+const (
+	Mine    Turn = iota // the caller's
+	Busy                // another's, who is asking
+	Resting             // nobody's: somebody asked a moment ago and was not answered
+)
+
+// asking is how long one caller may take to ask upstream before another does.
+const asking = 12 * time.Second
+
+// turn is when a task may be asked for again.
+type turn struct {
+	until time.Time
+	is    Turn // Busy or Resting
+}
+
+// Take lets one caller ask upstream about a task, until the answer is heard or the task is released.
+func (c *Claims) Take(_ context.Context, team, task string) (Turn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	claim := c.byTask[owned{team, task}]
+	if claim == nil {
+		return Mine, nil
+	}
+	if t, taken := c.turns[claim]; taken && c.now().Before(t.until) {
+		return t.is, nil
+	}
+	c.turns[claim] = turn{c.now().Add(asking), Busy}
+	return Mine, nil
+}
+
+// Release lets others ask again once that long has passed.
+func (c *Claims) Release(_ context.Context, team, task string, after time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	claim := c.byTask[owned{team, task}]
+	if after > 0 && claim != nil {
+		c.turns[claim] = turn{c.now().Add(after), Resting}
+	} else {
+		delete(c.turns, claim)
+	}
+}
 
 // Hear records an answer to a query of a claimed task and returns the claim as it then stands. An answer that was
 // overtaken by a later state, or that knows no state, changes nothing; asks is how often the finisher has asked.
@@ -104,6 +146,7 @@ func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byt
 		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
 	}
 	claim.Asks = asks
+	delete(c.turns, claim)
 	if claim.Final() {
 		delete(c.due, claim)
 	}
@@ -124,6 +167,7 @@ func (c *Claims) expire() {
 		c.oldest[0] = nil
 		c.oldest = c.oldest[1:]
 		delete(c.byTask, owned{gone.Team, gone.Task})
+		delete(c.turns, gone)
 		if rest := c.byTeam[gone.Team][1:]; len(rest) > 0 {
 			c.byTeam[gone.Team] = rest
 		} else {

@@ -10,6 +10,7 @@ type Filter struct {
 	Task   string
 	Model  string
 	Status Status
+	Open   bool      // those alone that have not ended
 	From   time.Time // created at or after; zero: no bound
 	To     time.Time // created at or before; zero: no bound
 	Page   int       // from 1; less counts as 1
@@ -54,6 +55,7 @@ func (f *Filter) admits(c *Claim) bool {
 	case f.Task != "" && f.Task != c.Task,
 		f.Model != "" && f.Model != c.Model,
 		f.Status != "" && f.Status != c.Answer.Status,
+		f.Open && c.Final(),
 		!f.From.IsZero() && c.Submitted().Before(f.From),
 		!f.To.IsZero() && c.Submitted().After(f.To):
 		return false

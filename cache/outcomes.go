@@ -12,10 +12,12 @@ type OnceName struct{ Team, Digest string }
 
 // Outcome is what came of a request that runs once.
 type Outcome struct {
-	Body   [sha256.Size]byte // the digest of the request's body
-	Status int               // HTTP status; 0 while it runs
-	Header map[string]string
-	Answer []byte // the answer's body
+	Body    [sha256.Size]byte // the digest of the request's body
+	Started time.Time         // when the request began
+	Token   string            // unlike that of any other request
+	Status  int               // HTTP status; 0 while it runs
+	Header  map[string]string
+	Answer  []byte // the answer's body
 }
 
 // Outcomes remembers outcomes in this process's memory for the life of tasks. It is safe for concurrent use. Create it
@@ -47,9 +49,7 @@ func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byt
 	if known := o.byName[name]; known != nil {
 		return *known, false, nil
 	}
-	fresh := &Outcome{Body: body}
-	o.byName[name] = fresh
-	o.oldest = append(o.oldest, onceEntry{name, o.now(), fresh})
+	o.byName[name] = &Outcome{Body: body, Started: o.now()}
 	return Outcome{}, true, nil
 }
 
@@ -64,6 +64,7 @@ func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, ou
 		delete(o.byName, name)
 	default:
 		*known = outcome
+		o.oldest = append(o.oldest, onceEntry{name, o.now(), known})
 	}
 }
 

@@ -45,7 +45,7 @@ func (q *Queries) Allow(_ context.Context, team string, spare bool) (bool, error
 	}
 	q.asked = kept
 	granted := fair(q.rate, q.asked, team, spare)
-	if granted || !q.denied(team) { // one denied wish tells that a team is there
+	if granted || !spare && !q.denied(team) { // one denied wish tells that a team's clients are there
 		q.asked = append(q.asked, asked{now, team, granted})
 	}
 	return granted, nil
@@ -62,12 +62,15 @@ func (q *Queries) denied(team string) bool {
 
 // fair decides over a window: a team may have its share, and beyond it what the shares of the others leave.
 func fair(rate int, window []asked, team string, spare bool) bool {
-	used, granted := map[string]int{team: 0}, 0
+	used, granted, waiting := map[string]int{team: 0}, 0, 0
 	for _, a := range window {
 		n := used[a.team]
-		if a.granted {
+		switch {
+		case a.granted:
 			n++
 			granted++
+		case a.team != team:
+			waiting++
 		}
 		used[a.team] = n
 	}
@@ -81,8 +84,8 @@ func fair(rate int, window []asked, team string, spare bool) bool {
 			reserved += max(share-n, 0)
 		}
 	}
-	if spare {
-		return free > reserved+rate/4
+	if spare { // a part is always left for clients, and one for each team that waits
+		return free > waiting+rate/4
 	}
 	return used[team] < share || free > reserved
 }

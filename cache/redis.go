@@ -41,10 +41,6 @@ const (
 	teamsKey   = schema + "teams"
 	queriesKey = schema + "queries"
 
-	// asking is how long one replica may take to ask upstream before another does.
-	asking = 12 * time.Second
-	// runningOnce is how long a request with an Idempotency-Key may run before its name is free again.
-	runningOnce = 15 * time.Minute
 	// mostUnwritten is how many claims and outcomes wait for Redis; past it they are this process's alone.
 	mostUnwritten = 10_000
 	// teamsEvery is how often teams that other replicas have are looked for.
@@ -122,10 +118,11 @@ func (r *Redis) write(ctx context.Context, claim *Claim) error {
 	r.mu.Lock()
 	r.teams[claim.Team] = true
 	r.mu.Unlock()
+	age := max(r.Now().Sub(claim.Created), 0) // it may have waited for Redis
 	ctx, cancel := r.call(ctx)
 	defer cancel()
 	return putScript.Run(ctx, r.Client, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
-		claim.Task, r.TTL.Milliseconds(),
+		claim.Task, max((r.TTL-age).Milliseconds(), 1), age.Microseconds(),
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
 		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final())).Err()
 }
@@ -236,18 +233,35 @@ func (r *Redis) read(team, task string, reply []any) (*Claim, error) {
 	return claim, nil
 }
 
-// Take lets one replica at a time ask upstream about a task.
-func (r *Redis) Take(ctx context.Context, team, task string) (bool, error) {
+// Take lets one caller of all replicas ask upstream about a task, until the answer is heard or the task is released.
+func (r *Redis) Take(ctx context.Context, team, task string) (Turn, error) {
 	call, cancel := r.call(ctx)
 	defer cancel()
-	return r.Client.SetNX(call, askingKey(team, task), 1, asking).Result()
+	mine, err := r.Client.SetNX(call, askingKey(team, task), turnBusy, asking).Result()
+	if err != nil || mine {
+		return Mine, err
+	}
+	if state, err := r.Client.Get(call, askingKey(team, task)).Result(); err == nil && state == turnResting {
+		return Resting, nil
+	}
+	return Busy, nil
 }
 
-// Release lets another replica ask, where this one was not answered.
-func (r *Redis) Release(ctx context.Context, team, task string) {
+// What stands at a task's turn.
+const (
+	turnBusy    = "asking"
+	turnResting = "resting"
+)
+
+// Release lets others ask again once that long has passed. What fails ends by itself.
+func (r *Redis) Release(ctx context.Context, team, task string, after time.Duration) {
 	call, cancel := r.call(ctx)
 	defer cancel()
-	_ = r.Client.Del(call, askingKey(team, task)).Err() // else it ends by itself
+	if after > 0 {
+		_ = r.Client.Set(call, askingKey(team, task), turnResting, after).Err()
+	} else {
+		_ = r.Client.Del(call, askingKey(team, task)).Err()
+	}
 }
 
 // Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here,
@@ -278,7 +292,7 @@ func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []by
 		here.Answer, here.Body, here.Fetched, here.Asks = answer, body, r.Now(), asks
 	}
 	r.near.keep(&here)
-	if err != nil && here.Final() {
+	if here.Final() && (err != nil || claim == nil) { // Redis is away, or was not told of the claim yet
 		r.later(func(ctx context.Context) error { _, err := tell(ctx); return err })
 	}
 	return here, nil
@@ -394,17 +408,17 @@ func (r *Redis) findTeams(ctx context.Context) error {
 		counts[i] = pipe.ZCard(call, dueKey(team))
 	}
 	if len(names) > 0 {
-		if _, err := pipe.Exec(call); err != nil {
-			return err
-		}
+		_, _ = pipe.Exec(call) // a shard that is away hides its own teams alone
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = r.Now()
 	for i, team := range names {
-		if counts[i].Val() > 0 {
+		switch n, err := counts[i].Result(); {
+		case err != nil:
+		case n > 0:
 			r.teams[team] = true
-		} else {
+		default:
 			delete(r.teams, team)
 		}
 	}
@@ -445,13 +459,16 @@ func onceKey(name OnceName) string { return schema + "{" + name.Team + "}:once:"
 
 // Begin lets the first request with a name run, and returns what is remembered of it to all others.
 func (r *Redis) Begin(ctx context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
-	running, err := json.Marshal(Outcome{Body: body})
+	running, err := json.Marshal(Outcome{Body: body, Started: r.Now(), Token: rand.Text()})
 	if err != nil {
 		return was, false, err
 	}
 	call, cancel := r.call(ctx)
 	defer cancel()
-	first, err = r.Client.SetNX(call, onceKey(name), running, runningOnce).Result()
+	first, err = r.Client.SetNX(call, onceKey(name), running, r.TTL).Result()
+	if err != nil { // it may have taken effect, and nothing will run
+		r.later(func(ctx context.Context) error { return r.forgetOnce(ctx, name, running) })
+	}
 	if err != nil || first {
 		return was, first, err
 	}
@@ -463,6 +480,20 @@ func (r *Redis) Begin(ctx context.Context, name OnceName, body [sha256.Size]byte
 		return was, false, err
 	}
 	return was, false, json.Unmarshal(text, &was)
+}
+
+// forgetOnce frees a name if it still stands for that request.
+func (r *Redis) forgetOnce(ctx context.Context, name OnceName, running []byte) error {
+	call, cancel := r.call(ctx)
+	defer cancel()
+	is, err := r.Client.Get(call, onceKey(name)).Bytes()
+	if errors.Is(err, redis.Nil) || err == nil && string(is) != string(running) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.Client.Del(call, onceKey(name)).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name where it has no status.

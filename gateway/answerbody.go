@@ -35,6 +35,9 @@ type answerBody struct {
 
 func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answerBody {
 	b := &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: g, reusable: !answer.Close}
+	if c.route == g.poll { // a look at a task is short, however its bytes come
+		b.limit = time.Now().Add(queryTime)
+	}
 	conn.body = b
 	return b
 }

@@ -34,7 +34,7 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
 	c.Task, c.claimed = answer.Task, true
 	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body}
 	if c.held != nil {
-		claim.Hold = cache.Hold{ID: c.held.ID, Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
+		claim.Hold = cache.Hold{ID: c.held.ID, Endpoint: string(c.route.endpoint), Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
 	}
 	g.Claims.Put(context.Background(), claim)
 }
@@ -80,7 +80,7 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 	}
 	done, _ := g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
 		Held: &limit.Held{
-			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.EndpointImage, Task: true,
+			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Task: true,
 			Amounts: amounts(claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
 		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt,

@@ -70,9 +70,11 @@ func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
 		_ = g.Claims.Forget(ctx, claim) // it is handed out again, and settled already
 		return
 	}
-	landed, _, _ := g.queries.Do(claim.Team+"/"+claim.Task, func() (any, error) { return g.ask(claim, true), nil })
+	landed, _, _ := g.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return g.ask(claim, true), nil })
 	switch t := landed.(told); {
-	case t.source == sourceHit && !t.claim.Final(): // somebody polls it
+	case t.claim.Final(): // known here, and maybe not yet where it was handed out
+		_ = g.Claims.Forget(ctx, claim)
+	case t.source == sourceHit: // somebody polls it
 		_ = g.Claims.Schedule(ctx, claim, cache.NextAsk(t.claim.Fetched, claim.Created, g.TaskTTL, g.PollInterval, 0))
 	case t.source == sourceStale: // no query was left for it, or upstream did not answer
 		_ = g.Claims.Schedule(ctx, claim, g.Now().Add(max(g.PollInterval, time.Second)))

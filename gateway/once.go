@@ -14,6 +14,9 @@ import (
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
 const longestIdempotencyKey = 255
 
+// longestRun is how long a creation may take; after that nobody is there to tell what came of it.
+const longestRun = 15 * time.Minute
+
 // Outcomes remembers what came of creations that carry an Idempotency-Key.
 type Outcomes interface {
 	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
@@ -44,6 +47,8 @@ func (g *Gateway) once(next handler) handler {
 			return g.runOnce(next, w, r, c, name, body)
 		case was.Body != body:
 			return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
+		case was.Status == 0 && g.Now().Sub(was.Started) > longestRun:
+			return refuse(refuseAnswer).say("What came of the first request with this Idempotency-Key is unknown; it does not run again.")
 		case was.Status == 0:
 			return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
 		}

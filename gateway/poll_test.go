@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/cache"
 	"sluice/gateway/simulator"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -363,7 +364,15 @@ func TestFU8ForeignAnswers(t *testing.T) {
 			t.Errorf("%s: %d %v %s", body, got.status, got.header, got.body)
 		}
 		h.sim.SetFault()
-		if got := h.poll(id); got.member(t, "output", "task_status") != "RUNNING" {
+		looked := h.sim.Count(simulator.EndpointTask)
+		for range 10 { // upstream was asked a moment ago
+			h.poll(id)
+		}
+		if n := h.sim.Count(simulator.EndpointTask); n != looked {
+			t.Errorf("after %s upstream was asked again %d times at once", body, n-looked)
+		}
+		clock.move(5 * time.Second)
+		if got := h.poll(id); got.member(t, "output", "task_status") == "PENDING" {
 			t.Errorf("after %s: %s", body, got.body)
 		}
 	}
@@ -422,5 +431,27 @@ func TestWhatAnEndCharges(t *testing.T) {
 		clock.move(time.Minute)
 		h.poll(id)
 		h.stands(t, "images", tt.want, "0", 0)
+	}
+}
+
+// Beside teams whose clients poll, the finisher still gets what nobody wants, and what is overtaken by a later state is not
+// asked for again at once.
+func TestFinisherBesideClients(t *testing.T) {
+	clock := &handClock{at: time.Now()}
+	queries := cache.NewQueries(20, clock.now)
+	finished := 0
+	for range 600 {
+		clock.move(time.Second)
+		for team := range 9 {
+			_, _ = queries.Allow(t.Context(), fmt.Sprint("team", team), false)
+		}
+		for range 20 {
+			if ok, _ := queries.Allow(t.Context(), "finished", true); ok {
+				finished++
+			}
+		}
+	}
+	if finished < 600 {
+		t.Errorf("the finisher got %d queries in 600 s, beside 9 a second of clients", finished)
 	}
 }

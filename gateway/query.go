@@ -12,6 +12,8 @@ const (
 	queryTime = 10 * time.Second
 	// pollPatience is how long a poll waits for a query before it gets the last known answer.
 	pollPatience = 5 * time.Second
+	// lastChance is how long before the end of a task's life the finisher asks as a client would.
+	lastChance = 2 * time.Minute
 	// otherReplica is how often a query that another replica makes is looked for.
 	otherReplica = 50 * time.Millisecond
 )
@@ -78,14 +80,17 @@ func (g *Gateway) ask(claim *cache.Claim, finisher bool) told {
 		}
 		last.claim = kept
 	}
-	switch mine, err := g.Claims.Take(ctx, claim.Team, claim.Task); {
-	case err == nil && !mine:
-		return g.overhear(ctx, last)
+	switch turn, err := g.Claims.Take(ctx, claim.Team, claim.Task); {
 	case err != nil && finisher: // without the shared state a replica asks for its clients alone
 		return last
+	case err == nil && turn == cache.Busy:
+		return g.overhear(ctx, last)
+	case err == nil && turn == cache.Resting:
+		return last
 	}
-	if allowed, err := g.Queries.Allow(ctx, claim.Team, finisher); err == nil && !allowed {
-		g.Claims.Release(ctx, claim.Team, claim.Task)
+	spare := finisher && g.Now().Sub(claim.Created) < g.TaskTTL-lastChance
+	if allowed, err := g.Queries.Allow(ctx, claim.Team, spare); err == nil && !allowed {
+		g.Claims.Release(ctx, claim.Team, claim.Task, 0)
 		return last
 	}
 	return g.query(ctx, last, finisher)
@@ -116,7 +121,7 @@ func (g *Gateway) query(ctx context.Context, last told, finisher bool) told {
 	fresh, err := g.upstream.do(c, get, "tasks/"+last.claim.Task)
 	last.took, last.status, last.upstreamID = g.Now().Sub(begun), c.UpstreamStatus, c.UpstreamID
 	if err != nil || !fresh.tells(last.claim.Task, g.TaskZone) {
-		g.Claims.Release(ctx, last.claim.Team, last.claim.Task)
+		g.Claims.Release(ctx, last.claim.Team, last.claim.Task, g.PollInterval)
 		return last
 	}
 	answer, asks := cache.ReadAnswer(fresh.body, g.TaskZone), 0
@@ -134,6 +139,10 @@ func (g *Gateway) query(ctx context.Context, last told, finisher bool) told {
 	if !heard.Final() {
 		_ = g.Claims.Schedule(ctx, &heard, cache.NextAsk(g.Now(), heard.Created, g.TaskTTL, g.PollInterval, asks)) // else it is due again in a while
 	}
-	last.claim, last.source = heard, sourceStored
+	if last.claim = heard; !g.fresh(&heard) && g.PollInterval > 0 { // it was overtaken by a later state, which is older by now
+		g.Claims.Release(ctx, heard.Team, heard.Task, g.PollInterval)
+		return last
+	}
+	last.source = sourceStored
 	return last
 }

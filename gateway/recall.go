@@ -89,7 +89,12 @@ func (g *Gateway) cacheStatus(t *told, age time.Duration, now time.Time) string 
 // recallPrivately asks upstream for this client alone: it sent a key of its own by which the answer is encrypted, which
 // therefore can neither be read nor kept. The finisher hears of the task's end.
 func (g *Gateway) recallPrivately(w *reply, c *call, claim cache.Claim) error {
-	if allowed, err := g.Queries.Allow(context.Background(), c.Team, false); err == nil && allowed {
+	ctx := context.Background()
+	if turn, err := g.Claims.Take(ctx, c.Team, c.task); err != nil || turn != cache.Mine {
+		return g.tell(w, c, told{claim: claim, source: sourceStale})
+	}
+	defer g.Claims.Release(ctx, c.Team, c.task, g.PollInterval)
+	if allowed, err := g.Queries.Allow(ctx, c.Team, false); err == nil && allowed {
 		if fresh, err := g.upstream.do(c, get, "tasks/"+c.task); err == nil && fresh.status == http.StatusOK {
 			c.Cache = "miss"
 			w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}

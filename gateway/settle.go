@@ -20,7 +20,9 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 		c.unknown = true
 		_ = g.Accounts.Extend(ctx, c.held, unknownLease)
 	default:
-		g.Accounts.SettleLater(&limit.Charge{Held: c.held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
+		held := *c.held
+		held.Task = held.Task || c.claimed // its stream settled it; the task's end will be heard too, maybe late
+		g.Accounts.SettleLater(&limit.Charge{Held: &held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
 		g.Metrics.Settlement(flag)
 		g.memos.forget(c.Team)

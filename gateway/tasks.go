@@ -17,10 +17,11 @@ type Claims interface {
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	// List MUST return a page of the team's tasks, newest first, and how many there are.
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
-	// Take MUST let one replica at a time ask upstream about a task, until the answer is heard or a while has passed.
-	Take(ctx context.Context, team, task string) (bool, error)
-	// Release MUST let another replica ask, where this one was not answered.
-	Release(ctx context.Context, team, task string)
+	// Take MUST let one caller of all replicas ask upstream about a task, until the answer is heard, the task is released,
+	// or a while has passed.
+	Take(ctx context.Context, team, task string) (cache.Turn, error)
+	// Release MUST let others ask again once that long has passed.
+	Release(ctx context.Context, team, task string, after time.Duration)
 	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
 	// Due MUST hand each task that is due to be asked for to one caller, and again if nothing is heard for a while.

@@ -85,7 +85,7 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 // openTasks lists the team's newest tasks that have not ended.
 func (g *Gateway) openTasks(ctx context.Context, team string) []usageTask {
 	open := []usageTask{}
-	tasks, _, _ := g.Claims.List(ctx, team, cache.Filter{Size: 100}) // what cannot be told is left out
+	tasks, _, _ := g.Claims.List(ctx, team, cache.Filter{Size: 100, Open: true}) // what cannot be told is left out
 	for i := range tasks {
 		if t := &tasks[i]; !t.Answer.Status.Final() {
 			open = append(open, usageTask{t.Task, t.Model, t.Answer.Status})

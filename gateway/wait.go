@@ -84,5 +84,6 @@ func (g *Gateway) await(ctx context.Context, w *reply, c *call, claim cache.Clai
 // pause is how long to wait before the next look: until the answer is not fresh any more, and not for so long that a
 // drain would be held up.
 func (g *Gateway) pause(claim *cache.Claim) time.Duration {
-	return min(max(g.PollInterval-g.Now().Sub(claim.Fetched), 10*time.Millisecond), time.Second)
+	least := max(10*time.Millisecond, min(g.PollInterval, time.Second)/2)
+	return min(max(g.PollInterval-g.Now().Sub(claim.Fetched), least), time.Second)
 }

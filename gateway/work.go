@@ -16,7 +16,8 @@ func (g *Gateway) Work(ctx context.Context) {
 	defer working.Wait()
 	told := ""
 	working.Go(func() { every(ctx, func() { told = g.tellNews(g.Accounts.Tend(ctx), told) }) })
-	working.Go(func() { every(ctx, func() { _ = g.Claims.Tend(ctx); g.finish(ctx) }) })
+	working.Go(func() { every(ctx, func() { _ = g.Claims.Tend(ctx) }) }) // what is away is told of elsewhere
+	working.Go(func() { every(ctx, func() { g.finish(ctx) }) })
 }
 
 func every(ctx context.Context, do func()) {

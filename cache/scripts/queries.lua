@@ -6,7 +6,7 @@ local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
 local rate, team = tonumber(ARGV[1]), ARGV[3]
-local used, teams, granted, waits = {[team] = 0}, 1, 0, false
+local used, teams, granted, waits, waiting = {[team] = 0}, 1, 0, false, 0
 for _, wish in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   local ok, who = string.match(wish, '^(%d) (%S+) ')
   if not used[who] then
@@ -18,6 +18,8 @@ for _, wish in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     granted = granted + 1
   elseif who == team then
     waits = true
+  else
+    waiting = waiting + 1
   end
 end
 local free, share, reserved = rate - granted, math.max(math.floor(rate / teams), 1), 0
@@ -26,10 +28,10 @@ for who, n in pairs(used) do
 end
 local allowed
 if ARGV[4] == '1' then
-  allowed = free > reserved + math.floor(rate / 4)
+  allowed = free > waiting + math.floor(rate / 4)
 else
   allowed = free > 0 and (used[team] < share or free > reserved)
 end
-if allowed or not waits then redis.call('ZADD', KEYS[1], now, (allowed and '1 ' or '0 ') .. team .. ' ' .. ARGV[5]) end
+if allowed or ARGV[4] ~= '1' and not waits then redis.call('ZADD', KEYS[1], now, (allowed and '1 ' or '0 ') .. team .. ' ' .. ARGV[5]) end
 redis.call('PEXPIRE', KEYS[1], 60000)
 return allowed and 1 or 0

@@ -471,7 +471,7 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	tasks.Put(ctx, cache.Claim{Team: "search", Task: "t", Answer: cache.Answer{Task: "t", Status: cache.Pending}})
 	claim, ok, err := tasks.Get(ctx, "search", "t")
 	_, errTake := tasks.Take(ctx, "search", "t")
-	tasks.Release(ctx, "search", "t")
+	tasks.Release(ctx, "search", "t", time.Second)
 	_, errHear := tasks.Hear(ctx, &claim, cache.Answer{Task: "t", Status: cache.Running}, nil, 1)
 	_, _, errList := tasks.List(ctx, "search", cache.Filter{})
 	_, errDue := tasks.Due(ctx, 10)
