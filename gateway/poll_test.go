@@ -455,3 +455,16 @@ func TestFinisherBesideClients(t *testing.T) {
 		t.Errorf("the finisher got %d queries in 11 minutes, beside 9 a second of clients", finished)
 	}
 }
+
+// A task that was cancelled is known to be at the next poll, and holds nothing any more.
+func TestCancelIsKnownAtOnce(t *testing.T) {
+	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"))
+	id := h.create(t)
+	if got := h.ask("POST", tasksPath+"/"+id+"/cancel", ""); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := h.poll(id); got.member(t, "output", "task_status") != "CANCELED" {
+		t.Errorf("%s", got.body)
+	}
+	h.stands(t, "images", "0", "0", 0)
+}
