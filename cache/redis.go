@@ -67,9 +67,10 @@ type Redis struct {
 	near  *near
 	own   *Queries // this process's, while Redis is away
 	mu    sync.Mutex
-	late  []func(ctx context.Context) error // what Redis was not told yet
-	teams map[string]bool                   // that may have tasks which are due
-	found time.Time                         // when they were last looked for
+	late  []unwritten     // oldest first
+	lost  int             // that there was no room for
+	teams map[string]bool // that may have tasks which are due
+	found time.Time       // when they were last looked for
 }
 
 // NewRedis connects to nothing yet.
@@ -102,7 +103,7 @@ func (r *Redis) Put(ctx context.Context, claim Claim) {
 	r.near.keep(&claim)
 	write := func(ctx context.Context) error { return r.write(ctx, &claim) }
 	if err := write(ctx); err != nil {
-		r.later(write)
+		r.later(claim.Team, write)
 	}
 }
 
@@ -134,30 +135,52 @@ func flag(on bool) int {
 	return 0
 }
 
+// unwritten is something about a team's tasks that Redis was not told yet.
+type unwritten struct {
+	team string
+	do   func(ctx context.Context) error
+}
+
 // later keeps what could not be done until Redis is back.
-func (r *Redis) later(do func(ctx context.Context) error) {
+func (r *Redis) later(team string, do func(ctx context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.late) < mostUnwritten {
-		r.late = append(r.late, do)
+		r.late = append(r.late, unwritten{team, do})
+	} else {
+		r.lost++
 	}
 }
 
-// Tend tells Redis what it was not told. One goroutine calls it every second or so.
+// Tend tells Redis what it was not told, each team's in its order: a team whose key is broken, or whose shard is away,
+// holds up no other. One goroutine calls it every second or so. Its error is news: what there was no room to keep.
 func (r *Redis) Tend(ctx context.Context) error {
 	r.mu.Lock()
-	late := r.late
-	r.late = nil
+	late, lost := r.late, r.lost
+	r.late, r.lost = nil, 0
 	r.mu.Unlock()
-	for i, do := range late {
-		if err := do(ctx); err != nil {
-			r.mu.Lock()
-			r.late = append(slices.Clone(late[i:]), r.late...)
-			r.mu.Unlock()
-			return nil // who builds the client tells that Redis is away
+	var still []unwritten
+	failed := map[string]bool{}
+	for _, u := range late {
+		if failed[u.team] || u.do(ctx) != nil {
+			failed[u.team] = true
+			still = append(still, u)
 		}
 	}
+	r.mu.Lock()
+	r.late = append(still, r.late...)
+	r.mu.Unlock()
+	if lost > 0 {
+		return fmt.Errorf("%d claims, answers or outcomes were too many to keep for Redis; other replicas do not know them", lost)
+	}
 	return nil
+}
+
+// Unwritten counts what Redis was not told yet.
+func (r *Redis) Unwritten() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.late)
 }
 
 // Get returns a team's claim. What is known here to be final or fresh is not looked up; what is known here serves while
@@ -293,7 +316,7 @@ func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []by
 	}
 	r.near.keep(&here)
 	if here.Final() && (err != nil || claim == nil) { // Redis is away, or was not told of the claim yet
-		r.later(func(ctx context.Context) error { _, err := tell(ctx); return err })
+		r.later(heard.Team, func(ctx context.Context) error { _, err := tell(ctx); return err })
 	}
 	return here, nil
 }
@@ -467,7 +490,7 @@ func (r *Redis) Begin(ctx context.Context, name OnceName, body [sha256.Size]byte
 	defer cancel()
 	first, err = r.Client.SetNX(call, onceKey(name), running, r.TTL).Result()
 	if err != nil { // it may have taken effect, and nothing will run
-		r.later(func(ctx context.Context) error { return r.forgetOnce(ctx, name, running) })
+		r.later(name.Team, func(ctx context.Context) error { return r.forgetOnce(ctx, name, running) })
 	}
 	if err != nil || first {
 		return was, first, err
@@ -511,6 +534,6 @@ func (r *Redis) End(ctx context.Context, name OnceName, _ [sha256.Size]byte, out
 		return r.Client.Set(call, onceKey(name), text, r.TTL).Err()
 	}
 	if end(ctx) != nil {
-		r.later(end)
+		r.later(name.Team, end)
 	}
 }

@@ -336,3 +336,30 @@ func TestH17StoredAnswersEnd(t *testing.T) {
 		}
 	}
 }
+
+// What Redis cannot be told of one team holds up no other's, and is told in its order later.
+func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
+	server := miniredis.RunT(t)
+	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
+	ctx := t.Context()
+	server.SetError("LOADING")
+	for _, team := range []string{"search", "shop"} {
+		a.Put(ctx, aClaim(team, "t1"))
+		claim := aClaim(team, "t1")
+		_, _ = a.Hear(ctx, &claim, heard("t1", cache.Succeeded), []byte("end"), 0)
+	}
+	server.SetError("")
+	_ = server.Set("sl1:{search}:tasks", "of another type")
+	_ = a.Tend(ctx)
+	if got, ok, err := b.Get(ctx, "shop", "t1"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 2 {
+		t.Errorf("%+v %v %v; %d unwritten, want the broken team's 2", got, ok, err, a.Unwritten())
+	}
+	server.Del("sl1:{search}:tasks")
+	_ = a.Tend(ctx)
+	if got, ok, err := b.Get(ctx, "search", "t1"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 0 {
+		t.Errorf("%+v %v %v; %d unwritten", got, ok, err, a.Unwritten())
+	}
+	if _, total, err := b.List(ctx, "search", cache.Filter{}); err != nil || total != 1 {
+		t.Errorf("%d listed, %v: the claim was written by half", total, err)
+	}
+}

@@ -14,9 +14,9 @@ const workEvery = time.Second
 func (g *Gateway) Work(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
-	told := ""
-	working.Go(func() { every(ctx, func() { told = g.tellNews(g.Accounts.Tend(ctx), told) }) })
-	working.Go(func() { every(ctx, func() { _ = g.Claims.Tend(ctx) }) }) // what is away is told of elsewhere
+	accounts, tasks := "", ""
+	working.Go(func() { every(ctx, func() { accounts = g.tellNews("accounts", g.Accounts.Tend(ctx), accounts) }) })
+	working.Go(func() { every(ctx, func() { tasks = g.tellNews("tasks", g.Claims.Tend(ctx), tasks) }) })
 	working.Go(func() { every(ctx, func() { g.finish(ctx) }) })
 }
 
@@ -34,12 +34,12 @@ func every(ctx context.Context, do func()) {
 }
 
 // tellNews logs what is new: the same trouble every second is one line.
-func (g *Gateway) tellNews(err error, told string) string {
+func (g *Gateway) tellNews(of string, err error, told string) string {
 	if err == nil {
 		return ""
 	}
 	if text := err.Error(); text != told {
-		g.Logger.Error("accounts", slog.String("error", text))
+		g.Logger.Error(of, slog.String("error", text))
 		return text
 	}
 	return told

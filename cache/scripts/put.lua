@@ -2,6 +2,8 @@
 -- KEYS  1 task:<id>  2 tasks  3 due   ARGV  1 task  2 ms to live  3 microseconds that it is old  4… fields and values
 -- Returns 1, or 0 where the task was claimed before.
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('ZCARD', KEYS[2]) -- what is of another type is noticed before anything is written
+redis.call('ZCARD', KEYS[3])
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2]) - tonumber(ARGV[3])
 redis.call('HSET', KEYS[1], 'created', now, 'fetched', now, 'asks', 0, unpack(ARGV, 4))

@@ -133,6 +133,12 @@ func (p *process) openAccounts(ctx context.Context) error {
 func (p *process) closeAccounts() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
 	defer cancel()
+	if inRedis, ok := p.tasks.claims.(*cache.Redis); ok {
+		_ = inRedis.Tend(ctx) // what is left is counted
+		if n := inRedis.Unwritten(); n > 0 {
+			p.log.Logger().Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes were not written to Redis and are gone", n))
+		}
+	}
 	if err := p.accounts.Close(ctx); err != nil {
 		p.log.Logger().Error("accounts", "error", err.Error())
 	}
