@@ -132,7 +132,7 @@ func TestFR3RedisIsSlow(t *testing.T) {
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
 	k.loaded(during(300 * time.Millisecond))
-	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":20,"jitter":15}}`)
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":20,"jitter":20}}`)
 	before := server.do("INFO", "stats").(string)
 	took := k.loaded(during(3 * time.Second))
 	opened := connectionsOf(t, server.do("INFO", "stats").(string)) - connectionsOf(t, before)
