@@ -21,7 +21,9 @@ const (
 // passes: the copy carries no trailers, which upstream could fill in after the header was judged.
 func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, error) {
 	if err := u.fault(answer); err != nil {
-		answer.Body.(*answerBody).abandon()
+		body := answer.Body.(*answerBody)
+		body.fault = asRefusal(err).name
+		body.abandon()
 		return nil, err
 	}
 	if c.route.endpoint != policy.EndpointTasks { // a task's usage is its creation's, however often it is asked for
@@ -55,7 +57,7 @@ func (u *upstream) fault(answer *http.Response) error {
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return broken.because(errRedirected) // following it would hand the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		u.gateway.Logger.Error(errOurKey.Error())
+		u.gateway.alarm(alarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been told.").because(errOurKey)
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		return broken.because(errEncoded)

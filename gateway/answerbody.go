@@ -27,6 +27,8 @@ type answerBody struct {
 	whole    bool      // EOF was read
 	closed   bool      // the connection is not ours any more
 	limit    time.Time // the end of draining; zero before it began
+	arrived  time.Time // when bytes were last waited for and came
+	fault    string    // the refusal's name where it broke; else empty
 	extended time.Time // when the hold was last given a lease, or the first read
 
 	meter *telemetry.Meter // reads along; nil where no usage is looked for
@@ -86,15 +88,20 @@ func (b *answerBody) measure(h http.Header) {
 	b.meter.Reset(first(h["Content-Type"]), first(h["Content-Encoding"]))
 }
 
-// measured hands the usage to the Record.
+// measured hands the usage to the Record, and ends the exchange.
 func (b *answerBody) measured() {
-	if b.meter == nil {
-		return
+	ended := telemetry.Ended{Status: b.call.UpstreamStatus, Fault: b.fault}
+	if b.meter != nil {
+		reading := b.meter.End()
+		b.call.Usage, b.call.reading = reading.Usage, reading
+		ended.Reading = &b.call.reading
+		if reading.Failed {
+			b.gateway.alarmOf(reading.ErrorCode)
+		}
+		meters.Put(b.meter)
+		b.meter = nil
 	}
-	reading := b.meter.End()
-	b.call.Usage, b.call.reading = reading.Usage, reading
-	meters.Put(b.meter)
-	b.meter = nil
+	b.call.exchange.End(ended, b.gateway.Now())
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
@@ -104,6 +111,9 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.read(p)
 	if b.meter != nil {
 		_, _ = b.meter.Write(p[:n]) // it never fails
+	}
+	if n > 0 {
+		b.call.exchange.Arrived(p[:n], b.arrived)
 	}
 	if err != nil {
 		b.ended, b.whole = true, err == io.EOF
@@ -115,11 +125,15 @@ func (b *answerBody) Read(p []byte) (int, error) {
 // read counts the time that the next bytes take. Bytes that are here already take none.
 func (b *answerBody) read(p []byte) (int, error) {
 	if b.conn.in.Buffered() > 0 {
+		if b.arrived.IsZero() {
+			b.arrived = b.gateway.Now()
+		}
 		return b.ReadCloser.Read(p)
 	}
 	before := b.gateway.Now()
 	n, err := b.ReadCloser.Read(p)
-	b.call.waited += b.gateway.Now().Sub(before)
+	b.arrived = b.gateway.Now()
+	b.call.waited += b.arrived.Sub(before)
 	return n, err
 }
 
@@ -131,6 +145,7 @@ func (b *answerBody) explain(err error) error {
 	if isTimeout(err) {
 		row = refuseSilent
 	}
+	b.fault = row.name
 	if b.limit.IsZero() && !b.gone() { // the end of draining is no refusal
 		b.call.Refusal = row.name // for the log, where the header has left already
 	}

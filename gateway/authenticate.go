@@ -35,7 +35,7 @@ func (g *Gateway) unknownKey(presented string) error {
 	refused := refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.")
 	digest := sha256.Sum256([]byte(presented))
 	if known := g.upstreamKey.Load().digest; subtle.ConstantTimeCompare(digest[:], known[:]) == 1 {
-		g.Logger.Warn(errUpstreamKeySeen.Error())
+		g.alarm(alarmKeyPresented, errUpstreamKeySeen.Error())
 		return refused.because(errUpstreamKeySeen)
 	}
 	return refused

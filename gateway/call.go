@@ -38,7 +38,11 @@ type call struct {
 	claimed     bool          // a task was claimed: its end settles the hold
 	unknown     bool          // whether upstream did the work is unknown
 	reading     telemetry.Reading
-	slot        *slot // of the team's concurrent requests; nil: none taken
+	exchange    telemetry.Exchange    // with the service
+	parameters  *telemetry.Parameters // what the exchange's span tells; nil where nobody sees it
+	stream      bool                  // a stream was asked for
+	creation    string                // traceparent of the creation of the task that the call asks about
+	slot        *slot                 // of the team's concurrent requests; nil: none taken
 }
 
 // callKey is the one context key of the program. The ReverseProxy hands its hooks nothing but the request.

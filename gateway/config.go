@@ -53,7 +53,8 @@ type Deps struct {
 	Queries     Queries                       // the account's rate of task queries
 	Outcomes    Outcomes                      // of creations with an Idempotency-Key
 	Accounts    Accounts                      // what teams may still spend
-	Metrics     *telemetry.Metrics            // counts polls and settlements; nil: nothing does
+	Metrics     *telemetry.Metrics            // measures; nil: nothing does
+	Traces      *telemetry.Traces             // makes spans; nil: nothing does
 	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
 	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
 }

@@ -24,6 +24,7 @@ type Gateway struct {
 	slots    slots
 	strikes  *limit.Strikes
 	memos    memos
+	alarms   alarms
 	queries  singleflight.Group // task queries that are under way
 	waiters  waiters
 	poll     *route // of tasks/{id}

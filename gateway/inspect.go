@@ -71,7 +71,7 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if err != nil {
 		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
 	}
-	c.Kind, c.Model = string(request.Kind), request.Model
+	c.Kind, c.Model, c.Label = string(request.Kind), request.Model, c.teams.Label(request.Model)
 	if !c.team.MayAsk(request.Model) {
 		return refuse(refuseModel).say("Team %s may not ask the model %s.", c.team.ID, brief(request.Model))
 	}
@@ -86,7 +86,10 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations))
 	}
-	c.price, c.inputTokens = price, request.TextLength
+	c.price, c.inputTokens, c.stream = price, request.TextLength, request.Stream
+	if c.Span.Recording() {
+		c.parameters = parametersOf(&request, c.body)
+	}
 	c.size = limit.SizeOf(&request, c.team, price)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+
+	"sluice/telemetry"
 )
 
 // statusClientGone is what the log says of a request whose client left before its answer; nobody receives it.
@@ -15,7 +17,8 @@ const statusClientGone = 499
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
-	c.Time, c.ID = c.start, newID()
+	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(), r.Method, schemeOf(r)
+	g.Metrics.Arrived()
 	out := newReply(g, w, c)
 	out.extendDeadline(c.start) // the connection may carry the deadline of the request before
 	defer g.end(out, r, c)
@@ -25,14 +28,17 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
-	if g.stopping.Load() {
-		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
-	}
 	m, err := g.routes.find(r.Method, r.URL)
-	if err != nil {
+	if err == nil {
+		c.match, c.Endpoint, c.Task, c.Route = m, string(m.route.endpoint), m.task, m.route.name
+	}
+	g.Traces.Arrive(&c.Record, r.Header)
+	switch {
+	case g.stopping.Load():
+		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
+	case err != nil:
 		return err
 	}
-	c.match, c.Endpoint, c.Task = m, string(m.route.endpoint), m.task
 	return m.route.run(w, r, c)
 }
 
@@ -72,6 +78,9 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	if w.failed != nil || r.Context().Err() != nil && c.Refusal == "" {
 		c.Status = statusClientGone
 	}
+	c.exchange.End(telemetry.Ended{Status: c.UpstreamStatus, Fault: c.Refusal}, c.Time.Add(c.Duration)) // where a panic went past its end
+	g.Metrics.Served(&c.Record)
+	g.Traces.Leave(&c.Record)
 	g.Deps.Record(c.Record)
 	if p != nil {
 		panic(p)
@@ -96,6 +105,13 @@ func (g *Gateway) fence(w *reply, r *http.Request, c *call, p any) any {
 	}
 	writeRefusal(w, c, refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id."))
 	return nil
+}
+
+func schemeOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
 }
 
 // newID returns a random UUID in lower case. It need not be secret, only unlike any other, so the runtime's generator

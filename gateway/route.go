@@ -26,6 +26,7 @@ type route struct {
 	endpoint policy.Endpoint // empty: every team may
 	run      handler
 
+	name   string   // the path's template as clients write it
 	target *url.URL // the address at upstream, where the path is fixed
 }
 
@@ -40,7 +41,10 @@ func newRoutes(base *url.URL, table []route) *routes {
 	rs := &routes{exact: make(map[string]*route)}
 	for i := range table {
 		r := &table[i]
-		r.target = base.JoinPath(r.path)
+		r.target, r.name = base.JoinPath(r.path), r.path
+		if r.path[0] != '/' {
+			r.name = versionPrefix + r.path
+		}
 		if r.prefix {
 			rs.prefixes = append(rs.prefixes, r)
 			continue

@@ -25,6 +25,7 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 		g.Accounts.SettleLater(&limit.Charge{Held: &held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
 		g.Metrics.Settlement(flag)
+		g.Metrics.Used(c.Team, c.Label, used[limit.Images], used[limit.Spend])
 		g.memos.forget(c.Team)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"sluice/telemetry"
 )
 
 // upstream is the one way to the service. The ReverseProxy uses it as its transport; task queries and cancellations,
@@ -31,9 +33,15 @@ var (
 func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	c := callOf(out.Context())
 	sent := u.gateway.Now()
+	c.exchange.Begin(u.gateway.Traces, u.gateway.Metrics, c.about(), sent)
+	if parent := c.exchange.Traceparent(); parent != "" {
+		out.Header["Traceparent"] = []string{parent}
+	}
 	answer, err := u.exchange(out, c)
-	c.waited += u.gateway.Now().Sub(sent)
+	arrived := u.gateway.Now()
+	c.waited += arrived.Sub(sent)
 	if err != nil {
+		c.exchange.End(telemetry.Ended{Fault: asRefusal(err).name}, arrived)
 		return nil, err
 	}
 	c.UpstreamStatus = answer.StatusCode

@@ -18,6 +18,8 @@ func (g *Gateway) Work(ctx context.Context) {
 	working.Go(func() { every(ctx, func() { accounts = g.tellNews("accounts", g.Accounts.Tend(ctx), accounts) }) })
 	working.Go(func() { every(ctx, func() { tasks = g.tellNews("tasks", g.Claims.Tend(ctx), tasks) }) })
 	working.Go(func() { every(ctx, func() { g.finish(ctx) }) })
+	quotas := quotaWatch{gateway: g, shown: make(map[string]bool)}
+	working.Go(func() { every(ctx, func() { quotas.turn(ctx) }) })
 }
 
 func every(ctx context.Context, do func()) {

@@ -15,6 +15,7 @@ type Teams struct {
 	warnings []string
 	keys     map[digest]keyOwner
 	byID     map[string]*Team
+	labels   labels
 }
 
 // Warnings lists what the file allows and its author may not have meant, one line each, in the order of the file.

@@ -69,4 +69,5 @@ func (t *Teams) index(warnings Faults) {
 			t.keys[key.SHA256] = keyOwner{key.SHA256, team, key}
 		}
 	}
+	t.indexLabels()
 }

@@ -41,6 +41,7 @@ type Log struct {
 	closing chan struct{}
 	done    chan struct{}
 	logger  *slog.Logger
+	also    atomic.Pointer[slog.Handler] // of a collector; nil: none
 }
 
 // entry is a waiting line: an event that its caller has encoded, or else a Record.
@@ -60,9 +61,16 @@ func NewLog(config LogConfig) *Log {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
-	l.logger = slog.New(config.handler(eventWriter{l}, inUTC))
+	l.logger = slog.New(&doubled{log: l, own: config.handler(eventWriter{l}, inUTC)})
 	go newLineWriter(l).run()
 	return l
+}
+
+// Also hands every line to another handler, too, from now on. It must not wait.
+func (l *Log) Also(handler slog.Handler) {
+	if handler != nil {
+		l.also.Store(&handler)
+	}
 }
 
 // Write queues the line of one Record. It does not wait and does not allocate, except to shorten an overlong value.
@@ -114,6 +122,40 @@ type eventWriter struct{ log *Log }
 func (w eventWriter) Write(line []byte) (int, error) {
 	w.log.put(&entry{event: bytes.Clone(line)})
 	return len(line), nil
+}
+
+// doubled writes an event to the log and hands it to the other handler. What is bound to a logger is bound to both.
+type doubled struct {
+	log  *Log
+	own  slog.Handler
+	bind []func(slog.Handler) slog.Handler // what was bound, for the other handler, which may come later
+}
+
+func (d *doubled) Enabled(ctx context.Context, level slog.Level) bool {
+	return d.own.Enabled(ctx, level)
+}
+
+func (d *doubled) Handle(ctx context.Context, r slog.Record) error {
+	if other := d.log.also.Load(); other != nil {
+		h := *other
+		for _, bind := range d.bind {
+			h = bind(h)
+		}
+		_ = h.Handle(ctx, r) // what a collector misses it counts itself
+	}
+	return d.own.Handle(ctx, r)
+}
+
+func (d *doubled) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return d.bound(d.own.WithAttrs(attrs), func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
+}
+
+func (d *doubled) WithGroup(name string) slog.Handler {
+	return d.bound(d.own.WithGroup(name), func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
+}
+
+func (d *doubled) bound(own slog.Handler, bind func(slog.Handler) slog.Handler) slog.Handler {
+	return &doubled{log: d.log, own: own, bind: append(d.bind[:len(d.bind):len(d.bind)], bind)}
 }
 
 func (c LogConfig) handler(w io.Writer, replace func([]string, slog.Attr) slog.Attr) slog.Handler {

@@ -114,7 +114,7 @@ func TestClosingTwice(t *testing.T) {
 
 func TestWriteDoesNotAllocate(t *testing.T) {
 	release := make(chan struct{})
-	l := NewLog(LogConfig{Writer: gate{release}, Now: time.Now})
+	l := NewLog(LogConfig{Writer: valve{release}, Now: time.Now})
 	record := fullRecord()
 	record.Model = strings.Repeat("m", maxValue)
 	l.Write(record)
@@ -127,10 +127,10 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// gate lets writes through once it is opened.
-type gate struct{ open chan struct{} }
+// valve lets writes through once it is opened.
+type valve struct{ open chan struct{} }
 
-func (g gate) Write(p []byte) (int, error) {
-	<-g.open
+func (v valve) Write(p []byte) (int, error) {
+	<-v.open
 	return len(p), nil
 }

@@ -3,97 +3,164 @@ package telemetry
 import (
 	"context"
 	"net/http"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/contrib/instrumentation/runtime"
 	"go.opentelemetry.io/otel/attribute"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 )
 
-// Metrics are the process's instruments, and the page that shows them to Prometheus. Create it with [NewMetrics].
+// mostSeries bounds the series of one instrument; what is past it is one series together. Labels are from closed sets,
+// so only a teams file of thousands of teams comes near.
+const mostSeries = 10_000
+
+// Metrics are the process's instruments, and the page that shows them to Prometheus. It is made by [Open]. A nil Metrics
+// measures nothing. Its methods are called from any goroutine and wait for nothing.
 type Metrics struct {
 	provider *sdk.MeterProvider
 	meter    metric.Meter
 	page     http.Handler
+	config   Config
+	active   atomic.Int64 // requests in flight
+	quotas   gauges
 
-	polls, settlements *counter
+	httpDuration, overhead            metric.Float64Histogram
+	duration, firstChunk, eachChunk   metric.Float64Histogram
+	tokens                            metric.Int64Histogram
+	redis                             metric.Float64Histogram
+	images                            metric.Int64Counter
+	spend                             metric.Float64Counter
+	refusals, polls, settled, reloads metric.Int64Counter
+	alarms                            metric.Int64Counter
+
+	servedSeries  *series[servedKey]
+	refusedSeries *series[refusedKey]
+	callSeries    *series[callKey]
+	tokenSeries   *series[tokenKey]
+	usedSeries    *series[usedKey]
+	redisSeries   *series[redisKey]
+	polledSeries  *series[string]
+	settledSeries *series[string]
+	reloadSeries  *series[string]
+	alarmSeries   *series[string]
 }
 
-// NewMetrics makes instruments that nobody is sent: they are read where Handler is served.
-func NewMetrics() (*Metrics, error) {
+// newMetrics makes the instruments. They are read where Handler is served, and by the readers.
+func newMetrics(config Config, readers ...sdk.Option) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
-	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
-	provider := sdk.NewMeterProvider(sdk.WithReader(reader))
+	options := append(readers, sdk.WithReader(page), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter))
+	provider := sdk.NewMeterProvider(options...)
 	m := &Metrics{
-		provider: provider, meter: provider.Meter("sluice"),
+		provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), config: config,
 		page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 	}
-	if m.polls, err = m.newCounter(taskPolls, "source", "polls of tasks, by where the answer came from"); err != nil {
+	m.makeSeries()
+	if err := m.makeInstruments(); err != nil {
 		return nil, err
 	}
-	m.settlements, err = m.newCounter(settlements, "outcome", "settlements, by how the amount came about")
-	return m, err
+	return m, runtime.Start(runtime.WithMeterProvider(provider))
 }
 
-// Handler is the page for Prometheus.
-func (m *Metrics) Handler() http.Handler { return m.page }
+// scope names what measures, to OpenTelemetry.
+const scope = "sluice"
 
-// Close ends the instruments.
-func (m *Metrics) Close(ctx context.Context) error { return m.provider.Shutdown(ctx) }
+func (m *Metrics) makeInstruments() error {
+	var build maker
+	m.httpDuration = build.seconds(m.meter, httpDuration, "duration of requests, from arrival to the end of the answer", durationBounds)
+	m.overhead = build.seconds(m.meter, ownOverhead, "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds)
+	m.duration = build.seconds(m.meter, genDuration, "duration of calls of the service", durationBounds)
+	m.firstChunk = build.seconds(m.meter, genFirstChunk, "time to the first bytes of a stream", durationBounds)
+	m.eachChunk = build.seconds(m.meter, genEachChunk, "time between arrivals of bytes of a stream", durationBounds)
+	m.redis = build.seconds(m.meter, redisDuration, "duration of calls of Redis", overheadBounds)
+	m.tokens = build.amounts(m.meter, genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
+	m.images = build.counter(m.meter, ownImages, "{image}", "images that were charged")
+	m.refusals = build.counter(m.meter, ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason")
+	m.polls = build.counter(m.meter, ownPolls, "{poll}", "polls of tasks, by where the answer came from")
+	m.settled = build.counter(m.meter, ownSettlements, "{settlement}", "settlements, by how the amount came about")
+	m.reloads = build.counter(m.meter, ownReloads, "{reload}", "readings of a changed teams file, by outcome")
+	m.alarms = build.counter(m.meter, ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code")
+	spend, err := m.meter.Float64Counter(ownSpend, metric.WithDescription("money that was charged, in the teams file's currency"))
+	m.spend = spend
+	build.note(err)
+	m.watch(&build)
+	return build.err
+}
 
-// WatchState tells whether some team is not limited by the shared state at the moment: 1, or 0 when all is well. degraded
-// is called for each reading and must not wait.
-func (m *Metrics) WatchState(degraded func() bool) error {
-	_, err := m.meter.Int64ObservableGauge(stateDegraded,
-		metric.WithDescription("1 while some team is limited by this process alone, because Redis is away"),
+// watch makes the gauges that are read at a scrape.
+func (m *Metrics) watch(build *maker) {
+	build.gauge(m.meter, httpActive, "{request}", "requests in flight", func() float64 { return float64(m.active.Load()) })
+	info := metric.WithAttributeSet(attribute.NewSet(
+		attribute.String("version", m.config.Version), attribute.String("revision", m.config.Revision), attribute.String("go_version", m.config.GoVersion)))
+	_, err := m.meter.Int64ObservableGauge(ownBuild, metric.WithDescription("what this binary was built from; always 1"),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error { o.Observe(1, info); return nil }))
+	build.note(err)
+	_, err = m.meter.Float64ObservableGauge(ownQuotaUsed, metric.WithDescription("the part of a team's quota that is used or held"),
+		metric.WithFloat64Callback(m.quotas.observe))
+	build.note(err)
+}
+
+// Watched are what a scrape reads of the rest of the process. Its functions must not wait. A nil one is left out.
+type Watched struct {
+	Degraded    func() bool                 // some team is limited by this process alone
+	Holds       func() (int, time.Duration) // open holds, and the age of the oldest
+	TeamsFaulty func() bool                 // the newest teams file is faulty and the one before is in force
+	LogDropped  func() uint64               // lines that were lost
+}
+
+// Watch adds gauges that tell of the rest of the process.
+func (m *Metrics) Watch(w Watched) error {
+	var build maker
+	if w.Degraded != nil {
+		build.gauge(m.meter, ownDegraded, "", "1 while some team is limited by this process alone, because Redis is away", func() float64 { return oneIf(w.Degraded()) })
+	}
+	if w.Holds != nil {
+		build.gauge(m.meter, ownHoldsOpen, "{hold}", "holds that are not settled", func() float64 { open, _ := w.Holds(); return float64(open) })
+		build.gauge(m.meter, ownHoldsOldest, "s", "age of the oldest hold that is not settled", func() float64 { _, age := w.Holds(); return age.Seconds() })
+	}
+	if w.TeamsFaulty != nil {
+		build.gauge(m.meter, ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", func() float64 { return oneIf(w.TeamsFaulty()) })
+	}
+	if w.LogDropped != nil {
+		build.total(m.meter, ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func() int64 { return int64(w.LogDropped()) }) //nolint:gosec // it never comes near
+	}
+	return build.err
+}
+
+// watchDropped tells of what exporters lost.
+func (m *Metrics) watchDropped(gates map[string]*gate) error {
+	if len(gates) == 0 {
+		return nil
+	}
+	_, err := m.meter.Int64ObservableCounter(ownOtherDropped, metric.WithUnit("{item}"), metric.WithDescription("spans or log records that were not sent, because the collector does not keep up or refused them"),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			if degraded() {
-				o.Observe(1)
-			} else {
-				o.Observe(0)
+			for signal, gate := range gates {
+				o.Observe(gate.dropped.Load(), metric.WithAttributes(labelSignal.String(signal)))
 			}
 			return nil
 		}))
 	return err
 }
 
-// Poll counts a poll of a task by where its answer came from: hit, miss, collapsed, stale. A nil Metrics counts nothing.
-func (m *Metrics) Poll(source string) {
-	if m != nil {
-		m.polls.count(source)
+// Handler is the page for Prometheus.
+func (m *Metrics) Handler() http.Handler { return m.page }
+
+func (m *Metrics) close(ctx context.Context) error { return m.provider.Shutdown(ctx) }
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
 	}
-}
-
-// Settlement counts what was charged or given back, by how its amount came about: a request's flag, or the end of a
-// task. A nil Metrics counts nothing.
-func (m *Metrics) Settlement(outcome string) {
-	if m != nil {
-		m.settlements.count(outcome)
-	}
-}
-
-// counter counts by one label, whose values are few and known.
-type counter struct {
-	instrument metric.Int64Counter
-	label      string
-	sets       sync.Map // value → metric.MeasurementOption, made once
-}
-
-func (m *Metrics) newCounter(name, label, about string) (*counter, error) {
-	instrument, err := m.meter.Int64Counter(name, metric.WithDescription(about))
-	return &counter{instrument: instrument, label: label}, err
-}
-
-func (c *counter) count(value string) {
-	set, ok := c.sets.Load(value)
-	if !ok {
-		set, _ = c.sets.LoadOrStore(value, metric.WithAttributeSet(attribute.NewSet(attribute.String(c.label, value))))
-	}
-	c.instrument.Add(context.Background(), 1, set.(metric.MeasurementOption))
+	return 0
 }

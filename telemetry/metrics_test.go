@@ -8,11 +8,11 @@ import (
 
 // Polls and settlements are counted by what they are; nothing counts without a place to count at.
 func TestCounters(t *testing.T) {
-	m, err := NewMetrics()
+	m, err := newMetrics(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = m.Close(t.Context()) })
+	t.Cleanup(func() { _ = m.close(t.Context()) })
 	for range 3 {
 		m.Poll("hit")
 		m.Settlement("exact")
@@ -30,13 +30,13 @@ func TestCounters(t *testing.T) {
 
 // The gauge follows what it watches.
 func TestStateDegraded(t *testing.T) {
-	m, err := NewMetrics()
+	m, err := newMetrics(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = m.Close(t.Context()) })
+	t.Cleanup(func() { _ = m.close(t.Context()) })
 	degraded := false
-	if err := m.WatchState(func() bool { return degraded }); err != nil {
+	if err := m.Watch(Watched{Degraded: func() bool { return degraded }}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"sluice_state_degraded 0", "sluice_state_degraded 1"} {

@@ -9,7 +9,7 @@ type Record struct {
 	Time           time.Time     // when the request arrived
 	ID             string        // Sluice's request id, a lower-case UUID
 	UpstreamID     string        // upstream's X-Request-Id
-	TraceID        string        // 32 hex digits
+	TraceID        string        // 32 hex digits; empty where no span is recorded
 	Team           string        // id of the team whose key was presented
 	Key            string        // public id of that key
 	Endpoint       string        // text, multimodal, image, tasks, other
@@ -28,4 +28,12 @@ type Record struct {
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
 	UpstreamStatus int           // HTTP status that upstream answered; 0 when it was not asked or did not answer
+
+	// What is for metrics and spans alone.
+
+	Method string // of the request
+	Scheme string // http or https
+	Route  string // the path's template; empty: there is no such path
+	Label  string // the model, from a closed set
+	Span   Span   // the request's; the zero value is none
 }

@@ -109,7 +109,7 @@ func TestF_D8_WorldReadableSecretsAreWarnedOf(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	for _, tt := range []struct{ variable, says string }{
-		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: has no effect in this build"},
+		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: prompts and answers stand in the spans"},
 		{"SLUICE_UPSTREAM_URL=http://10.0.0.1/api/v1", "http sends the upstream key in clear text"},
 		{"SLUICE_ADMIN_PPROF=true\nSLUICE_ADMIN_LISTEN=:8081", "profiles can contain prompts and keys"},
 	} {

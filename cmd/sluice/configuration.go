@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/policy"
+	"sluice/telemetry"
 )
 
 // configuration is all that a start needs: the settings, and what stands in the files they name.
@@ -30,6 +31,9 @@ func loadConfiguration(environ []string) (configuration, error) {
 	c.teams = teams
 	fs = append(fs, bad...)
 	c.loadCertificate(&fs)
+	for _, f := range telemetry.EnvironmentFaults() {
+		fs.add(f.Name, f.Text)
+	}
 	c.warn()
 	return c, fs.err()
 }

@@ -53,7 +53,7 @@ type process struct {
 		public *acceptor
 		admin  net.Listener
 	}
-	metrics  *telemetry.Metrics
+	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
 	state    *state // nil: the accounts are in memory
@@ -77,10 +77,11 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	}
 	p.enter("starting")
 	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
-	if p.metrics, err = telemetry.NewMetrics(); err == nil {
+	if err = p.openTelemetry(ctx); err == nil {
 		err = p.openAccounts(ctx)
 	}
 	if err != nil {
+		p.closeTelemetry()
 		_ = p.doors.public.Close()
 		_ = p.doors.admin.Close()
 		return nil, err
@@ -93,7 +94,8 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Queries:     p.tasks.queries,
 		Outcomes:    p.tasks.outcomes,
 		Accounts:    p.accounts,
-		Metrics:     p.metrics,
+		Metrics:     p.tells.Metrics,
+		Traces:      p.tells.Traces,
 		Record:      log.Write,
 		Logger:      logger,
 	})
@@ -107,9 +109,9 @@ func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
 		p.accounts = limit.NewMemory(time.Now)
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
-		return p.metrics.WatchState(func() bool { return false })
+		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }})
 	}
-	p.state = openState(p.settings, p.log.Logger())
+	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics)
 	if err := p.state.requirePolicy(ctx); err != nil {
 		p.state.close()
 		return err
@@ -126,7 +128,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 		}
 		return p.state.wellKept()
 	}})
-	return p.metrics.WatchState(shared.Degraded)
+	return p.tells.Metrics.Watch(telemetry.Watched{Degraded: shared.Degraded})
 }
 
 // closeAccounts posts what waits and tells of what could not be.
@@ -145,7 +147,6 @@ func (p *process) closeAccounts() {
 	if p.state != nil {
 		p.state.close()
 	}
-	_ = p.metrics.Close(ctx) // nothing is sent
 }
 
 // enter says why requests should not be sent here; "" says that they should.
@@ -174,7 +175,7 @@ func (p *process) logState() error {
 // serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
-		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
 	}), p.log.Logger())
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup
@@ -182,6 +183,7 @@ func (p *process) serve(ctx context.Context) error {
 	serving.Go(func() { failed <- p.admin.Serve(p.doors.admin) })
 	working, enough := context.WithCancel(context.WithoutCancel(ctx))
 	serving.Go(func() { p.gateway.Work(working) })
+	defer p.closeTelemetry()
 	defer p.closeAccounts()
 	defer serving.Wait()
 	defer enough()

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"sluice/policy/limit"
+	"sluice/telemetry"
 )
 
 const (
@@ -28,6 +29,7 @@ type state struct {
 	redis.UniversalClient
 	log     *slog.Logger
 	timeout time.Duration
+	metrics *telemetry.Metrics // measures calls
 	conns   conns
 
 	mu     sync.Mutex
@@ -39,10 +41,10 @@ type state struct {
 }
 
 // openState builds the client. It connects to nothing yet.
-func openState(s settings, log *slog.Logger) *state {
+func openState(s settings, log *slog.Logger, metrics *telemetry.Metrics) *state {
 	address, _ := readRedisAddress(s.RedisURL) // validate has read it
 	ctx, stop := context.WithCancel(context.Background())
-	c := &state{log: log, timeout: s.RedisTimeout, stop: stop}
+	c := &state{log: log, timeout: s.RedisTimeout, metrics: metrics, stop: stop}
 	redis.SetLogger(newQuietLog(log))
 	options := &redis.UniversalOptions{
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.kind == redisCluster,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -106,8 +107,11 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	}
 	_, failed := g.breaker.Execute(func() (struct{}, error) {
 		asked = true
+		begun := time.Now()
 		err = next()
-		return struct{}{}, g.judge(err)
+		judged := g.judge(err)
+		g.state.metrics.Redis(operation(cmd), callFailure(judged), time.Since(begun))
+		return struct{}{}, judged
 	})
 	if !asked {
 		return limit.ErrAway, false
@@ -116,6 +120,29 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 		g.remember(cmd)
 	}
 	return err, true
+}
+
+// operation is the command's name, of those that are sent.
+func operation(cmd redis.Cmder) string {
+	switch name := cmd.Name(); name {
+	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hgetall", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
+		return name
+	}
+	return "other"
+}
+
+// callFailure is why a call failed, in one word of few; empty where it did not.
+func callFailure(err error) string {
+	var said redis.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &said):
+		return "refused"
+	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+		return "timeout"
+	}
+	return "lost"
 }
 
 // remember keeps a key of this node: whether the node is back is seen by a write beside it.

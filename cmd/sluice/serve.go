@@ -11,6 +11,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/policy"
+	"sluice/telemetry"
 )
 
 // serveCommand is sluice serve.
@@ -34,6 +35,10 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	w := newWatch(c, log.Logger(), process.reload)
+	w.count = process.tells.Metrics.Reload
+	if err := process.tells.Metrics.Watch(telemetry.Watched{TeamsFaulty: func() bool { return w.state() != nil }}); err != nil {
+		return err
+	}
 	process.checks = append(process.checks, admin.Check{Name: "teams", State: w.state})
 	// Teams that are changed while the process stops are still heard: requests are still taken.
 	watching, enough := context.WithCancel(context.WithoutCancel(ctx))

@@ -15,8 +15,7 @@ const prefix = "SLUICE_"
 // settings is what the operator set, one field for each variable, in the order of config.example.env. A comment tells
 // meaning, unit and what zero means; the tags tell the variable, its default, and what a fault says is allowed.
 //
-// Secrets have type [gateway.Secret] and a twin whose variable ends in _FILE. Fields that only later work reads are
-// parsed and checked like the rest, and listed in notYet so that setting one is never silently without effect.
+// Secrets have type [gateway.Secret] and a twin whose variable ends in _FILE.
 type settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`

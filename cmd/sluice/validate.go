@@ -18,6 +18,12 @@ const (
 	stateRefuse = "refuse"
 )
 
+// What TRACE_CONTEXT may say.
+const (
+	contextLink = "link"
+	contextJoin = "join"
+)
+
 // validate checks what parsing alone cannot. A setting that could not be parsed has its fault already.
 func (s *settings) validate(fs *faults) {
 	for _, check := range []struct {
@@ -45,7 +51,7 @@ func (s *settings) validate(fs *faults) {
 		{"BODY_BUDGET", s.BodyBudget > 0 && s.BodyBudget/2 >= s.MaxBody},
 		{"SHUTDOWN_DELAY", s.ShutdownDelay >= 0},
 		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
-		{"TRACE_CONTEXT", isOneOf(s.TraceContext, "link", "join")},
+		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, contextJoin)},
 		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},
 	} {
 		if !check.ok {

@@ -25,33 +25,12 @@ func (c *configuration) warn() {
 	if host, _, _ := net.SplitHostPort(c.AdminListen); c.AdminPprof && !isLoopback(host) {
 		c.warnings = append(c.warnings, prefix+"ADMIN_PPROF: profiles can contain prompts and keys, and "+prefix+"ADMIN_LISTEN is not loopback")
 	}
-	c.warnings = append(c.warnings, c.idle()...)
+	if c.CaptureContent {
+		c.warnings = append(c.warnings, prefix+"CAPTURE_CONTENT: prompts and answers stand in the spans that are sent")
+	}
 }
 
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// notYet are the settings that are read and checked but change nothing in this build. Whoever sets one must be told:
-// limits that nobody keeps are worse than none, because somebody counts on them. What gives a setting its effect takes
-// its row away.
-var notYet = []struct{ name, instead string }{
-	{"PROVIDER_NAME", "there are no spans"},
-	{"TRACE_CONTEXT", "there are no spans"},
-	{"TRACE_UPSTREAM", "there are no spans"},
-	{"CAPTURE_CONTENT", "there are no spans"},
-}
-
-// idle tells of every setting that was changed in vain, and of limits that nobody keeps.
-func (c *configuration) idle() []string {
-	var texts []string
-	standard, _ := loadSettings(nil)
-	defaults, values := standard.values(), c.values()
-	for _, row := range notYet {
-		if name := prefix + row.name; values[name] != defaults[name] {
-			texts = append(texts, name+": has no effect in this build: "+row.instead)
-		}
-	}
-	return texts
 }

@@ -58,6 +58,7 @@ type watch struct {
 	keyPath   string // empty: the key is no file's and stays
 	every     time.Duration
 	apply     func(*policy.Teams, gateway.Secret)
+	count     func(ok bool) // every content that was looked at
 	log       *slog.Logger
 
 	key    gateway.Secret // in force
@@ -69,7 +70,7 @@ type watch struct {
 func newWatch(c configuration, log *slog.Logger, apply func(*policy.Teams, gateway.Secret)) *watch {
 	return &watch{
 		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll,
-		apply: apply, log: log, key: c.UpstreamKey, seen: c.first.sum(),
+		apply: apply, count: func(bool) {}, log: log, key: c.UpstreamKey, seen: c.first.sum(),
 	}
 }
 
@@ -105,6 +106,7 @@ func (w *watch) look(ctx context.Context, asked bool) {
 	w.key = key
 	w.apply(teams, key)
 	w.fault.Store(nil)
+	w.count(true)
 	w.log.LogAttrs(ctx, slog.LevelInfo, "teams file loaded", slog.Int("teams", len(teams.List)))
 	for _, text := range teams.Warnings() {
 		w.log.LogAttrs(ctx, slog.LevelWarn, "teams file", slog.String("warning", text))
@@ -146,6 +148,7 @@ func (w *watch) judge(l look) (*policy.Teams, gateway.Secret, error) {
 
 func (w *watch) refuse(err error) {
 	w.faulty.Add(1)
+	w.count(false)
 	text := err.Error()
 	if fs, ok := errors.AsType[faults](err); ok {
 		text = fs.oneLine()

@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"sluice/policy"
+	"sluice/telemetry"
+)
+
+// about says what an exchange with the service is for, in the words of spans and metrics.
+func (c *call) about() telemetry.About {
+	about := telemetry.About{
+		Operation: c.operation(), Model: c.Model, Label: c.Label, Team: c.Team, Stream: c.stream,
+		Parent: c.Span, Creation: c.creation, Parameters: c.parameters,
+	}
+	if about.Operation == telemetry.OperationNone {
+		about.Name = c.method + " " + c.route.path
+	}
+	return about
+}
+
+func (c *call) operation() string {
+	switch policy.Kind(c.Kind) {
+	case policy.KindText, policy.KindChat:
+		return telemetry.OperationChat
+	case policy.KindOther:
+		return telemetry.OperationNone
+	case "":
+		if c.method == get && c.route.endpoint == policy.EndpointTasks {
+			return telemetry.OperationFetch
+		}
+		return telemetry.OperationNone
+	}
+	return telemetry.OperationGenerate
+}
+
+// parametersOf is what the span of an exchange tells of its request.
+func parametersOf(r *policy.Request, body []byte) *telemetry.Parameters {
+	p := &telemetry.Parameters{
+		MaxTokens: said(r.MaxTokens), TopK: said(r.TopK), Seed: said(r.Seed),
+		Temperature: said(r.Temperature), TopP: said(r.TopP), Presence: said(r.PresencePenalty),
+		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
+	}
+	if r.Images > 0 {
+		p.Output = "image"
+	}
+	return p
+}
+
+func said[T any](v policy.Maybe[T]) *T {
+	if !v.Set {
+		return nil
+	}
+	return &v.Value
+}

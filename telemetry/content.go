@@ -1,0 +1,196 @@
+package telemetry
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+const (
+	// maxContent is how many bytes each of the content attributes has at most. Three of them, and what else stands in a
+	// span, stay below 16 KiB, so that a full queue stays below 32 MiB.
+	maxContent = 4 << 10
+	// keptAnswer is how much of an answer is kept to be read at its end, and longestCaptured how long a request may be to
+	// be read at all: beyond it are pictures.
+	keptAnswer      = 64 << 10
+	longestCaptured = 1 << 20
+)
+
+// content captures what was asked and answered, where the operator has switched that on.
+type content struct {
+	on     bool
+	answer []byte
+}
+
+func (c *content) write(p []byte) {
+	c.answer = append(c.answer, p[:min(len(p), keptAnswer-len(c.answer))]...)
+}
+
+// message is one in the form of the conventions.
+type message struct {
+	Role   string `json:"role"`
+	Parts  []part `json:"parts"`
+	Finish string `json:"finish_reason,omitempty"`
+}
+
+// part is a text, or the address of a picture.
+type part struct {
+	Type    string `json:"type"` // text, uri, blob
+	Content string `json:"content,omitempty"`
+	URI     string `json:"uri,omitempty"`
+}
+
+func (c *content) attributes(s *set, p *Parameters) {
+	if p != nil && len(p.Body) <= longestCaptured {
+		instructions, messages := readAsked(p.Body)
+		s.content(genInstructions, instructions)
+		s.content(genInputMessages, messages)
+	}
+	s.content(genOutputMessages, readAnswered(c.answer))
+}
+
+func (s *set) content(key attribute.Key, messages []message) {
+	if len(messages) == 0 {
+		return
+	}
+	var of any = messages
+	if key == genInstructions {
+		of = messages[0].Parts
+	}
+	for budget := maxContent; budget >= 16; budget /= 2 {
+		for i := range messages {
+			messages[i].cut(budget)
+		}
+		if text, err := json.Marshal(of); err == nil && len(text) <= maxContent {
+			*s = append(*s, key.String(string(text)))
+			return
+		}
+	}
+}
+
+func (m *message) cut(budget int) {
+	for i := range m.Parts {
+		if part := &m.Parts[i]; len(part.Content) > budget {
+			part.Content = shorten(part.Content, budget)
+		} else if len(part.URI) > budget {
+			part.URI = shorten(part.URI, budget)
+		}
+	}
+}
+
+// wireMessage is one as the service writes it. Its content is a text, or a list of texts and pictures.
+type wireMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+func (w wireMessage) parts() []part {
+	var text string
+	if json.Unmarshal(w.Content, &text) == nil {
+		return []part{{Type: "text", Content: text}}
+	}
+	var items []struct{ Text, Image string }
+	_ = json.Unmarshal(w.Content, &items) // what is neither has no parts
+	var parts []part
+	for _, item := range items {
+		switch {
+		case strings.HasPrefix(item.Image, "data:"):
+			parts = append(parts, part{Type: "blob"}) // its bytes are no text
+		case item.Image != "":
+			parts = append(parts, part{Type: "uri", URI: item.Image})
+		default:
+			parts = append(parts, part{Type: "text", Content: item.Text})
+		}
+	}
+	return parts
+}
+
+// readAsked reads a request's body: what the system is told, and the rest.
+func readAsked(body []byte) (instructions, messages []message) {
+	var wire struct {
+		Input struct {
+			Prompt   string        `json:"prompt"`
+			Messages []wireMessage `json:"messages"`
+		} `json:"input"`
+	}
+	_ = json.Unmarshal(body, &wire) // it was read strictly before; a prompt of another type is no prompt
+	if wire.Input.Prompt != "" {
+		messages = append(messages, message{Role: "user", Parts: []part{{Type: "text", Content: wire.Input.Prompt}}})
+	}
+	for _, w := range wire.Input.Messages {
+		m := message{Role: w.Role, Parts: w.parts()}
+		if w.Role == "system" && instructions == nil {
+			instructions = append(instructions, m)
+		} else {
+			messages = append(messages, m)
+		}
+	}
+	return instructions, messages
+}
+
+// readAnswered reads an answer, one document or a stream of them.
+func readAnswered(answer []byte) []message {
+	var all []message
+	if !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")) {
+		for line := range bytes.Lines(answer) {
+			if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+				all = appendAnswer(all, data)
+			}
+		}
+		return all
+	}
+	return appendAnswer(all, answer)
+}
+
+// appendAnswer adds what a document says. Frames bring the text so far or only what is new of it.
+func appendAnswer(all []message, document []byte) []message {
+	var wire struct {
+		Output struct {
+			Text    string `json:"text"`
+			Reason  string `json:"finish_reason"`
+			Choices []struct {
+				Message wireMessage `json:"message"`
+				Reason  string      `json:"finish_reason"`
+			} `json:"choices"`
+		} `json:"output"`
+	}
+	if json.Unmarshal(document, &wire) != nil {
+		return all
+	}
+	add := func(i int, parts []part, reason string) {
+		for len(all) <= i {
+			all = append(all, message{Role: "assistant"})
+		}
+		all[i].grow(parts)
+		if reason != "" && reason != "null" {
+			all[i].Finish = reason
+		}
+	}
+	if wire.Output.Text != "" {
+		add(0, []part{{Type: "text", Content: wire.Output.Text}}, wire.Output.Reason)
+	}
+	for i, choice := range wire.Output.Choices {
+		add(i, choice.Message.parts(), choice.Reason)
+	}
+	return all
+}
+
+func (m *message) grow(parts []part) {
+	for _, p := range parts {
+		last := len(m.Parts) - 1
+		switch {
+		case p.Type == "text" && last >= 0 && m.Parts[last].Type == "text":
+			if strings.HasPrefix(p.Content, m.Parts[last].Content) {
+				m.Parts[last] = p
+			} else {
+				m.Parts[last].Content += p.Content
+			}
+		case p.Type == "text" && p.Content == "", slices.Contains(m.Parts, p):
+		default:
+			m.Parts = append(m.Parts, p)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel/attribute"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// The signals, as the environment and the label of lost items have them.
+const (
+	signalTraces  = "traces"
+	signalMetrics = "metrics"
+	signalLogs    = "logs"
+)
+
+// The SDK's own variables that are looked at here: the SDK reads all others.
+const (
+	envDisabled  = "OTEL_SDK_DISABLED"
+	envEndpoint  = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	envSpanQueue = "OTEL_BSP_MAX_QUEUE_SIZE"
+	envLogQueue  = "OTEL_BLRP_MAX_QUEUE_SIZE"
+)
+
+// EnvironmentFault is a variable whose value means nothing here.
+type EnvironmentFault struct{ Name, Text string }
+
+// Error says both.
+func (f EnvironmentFault) Error() string { return f.Name + ": " + f.Text }
+
+// EnvironmentFaults lists the variables that [Open] would refuse. Values are not shown: one of them could stand where a
+// secret belongs.
+func EnvironmentFaults() []EnvironmentFault {
+	var faults []EnvironmentFault
+	for _, signal := range []string{signalTraces, signalMetrics, signalLogs} {
+		var fault EnvironmentFault
+		if _, err := wants(signal); errors.As(err, &fault) {
+			faults = append(faults, fault)
+		}
+	}
+	return faults
+}
+
+// wants reports whether a signal is to be sent: its exporter is named, or an endpoint is. Nothing set is nothing sent, and
+// not, as the SDK has it, an exporter that tries localhost. Log records are sent only where their own variables say so:
+// the log is on standard output already, and many collect it there.
+func wants(signal string) (bool, error) {
+	if strings.EqualFold(os.Getenv(envDisabled), "true") {
+		return false, nil
+	}
+	upper := strings.ToUpper(signal)
+	name := "OTEL_" + upper + "_EXPORTER"
+	switch os.Getenv(name) {
+	case "none":
+		return false, nil
+	case "otlp", "console":
+		return true, nil
+	case "prometheus":
+		if signal == signalMetrics {
+			return false, nil // the page of the admin listener is always there
+		}
+	case "":
+		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != signalLogs && os.Getenv(envEndpoint) != "", nil
+	}
+	return false, EnvironmentFault{name, "allowed: otlp, console or none"}
+}
+
+func spanExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+	if wanted, err := wants(signalTraces); !wanted {
+		return nil, err
+	}
+	return autoexport.NewSpanExporter(ctx)
+}
+
+func metricReader(ctx context.Context) (sdkmetric.Reader, error) {
+	if wanted, err := wants(signalMetrics); !wanted {
+		return nil, err
+	}
+	return autoexport.NewMetricReader(ctx)
+}
+
+func logExporter(ctx context.Context) (sdklog.Exporter, error) {
+	if wanted, err := wants(signalLogs); !wanted {
+		return nil, err
+	}
+	return autoexport.NewLogExporter(ctx)
+}
+
+// describe says what the process is. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before it.
+func describe(ctx context.Context, config Config) (*resource.Resource, error) {
+	return resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(
+			attribute.String("service.name", scope), attribute.String("service.version", config.Version),
+			attribute.String("service.instance.id", rand.Text())),
+		resource.WithFromEnv())
+}
+
+// defaultQueue is how many spans, and how many log records, may wait to be sent.
+const defaultQueue = 2048
+
+// queueSize reads a queue's bound; what is no number is the default, as in the SDK.
+func queueSize(name string) int64 {
+	if n, err := strconv.ParseInt(os.Getenv(name), 10, 32); err == nil && n > 0 {
+		return n
+	}
+	return defaultQueue
+}

@@ -1,0 +1,162 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/contrib/bridges/otelslog"
+	"go.opentelemetry.io/otel"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Config says what the process tells of itself. What is sent, and where to, is said by the OpenTelemetry SDK's own
+// environment variables.
+type Config struct {
+	Logger    *slog.Logger // for what exporters complain of; required
+	Version   string       // of this binary
+	Revision  string
+	GoVersion string
+
+	Provider string   // gen_ai.provider.name
+	Upstream *url.URL // the service's base address; nil: not told
+
+	Join         bool // a client's trace is joined; else it is linked
+	SendUpstream bool // the trace context is sent to the service
+	Capture      bool // prompts and answers stand in spans
+
+	// Exporter takes the spans. Nil: what OTEL_* says, and where that says nothing no span is made.
+	Exporter sdktrace.SpanExporter
+}
+
+func (c *Config) upstreamHost() string {
+	if c.Upstream == nil {
+		return ""
+	}
+	return c.Upstream.Hostname()
+}
+
+func (c *Config) upstreamPort() int {
+	if c.Upstream == nil {
+		return 0
+	}
+	if port, err := strconv.Atoi(c.Upstream.Port()); err == nil {
+		return port
+	}
+	port, _ := net.LookupPort("tcp", c.Upstream.Scheme)
+	return port
+}
+
+// Telemetry is what the process tells of itself beside its log: metrics always, spans and log records where OTEL_* says
+// where to. Create it with [Open].
+type Telemetry struct {
+	Metrics *Metrics
+	Traces  *Traces      // nil: no span is made
+	Logs    slog.Handler // takes the lines of the log, for a collector; nil: nobody does
+	Sent    []string     // signals that are sent, for the log
+
+	closers []func(context.Context) error
+}
+
+// Open builds what the environment asks for. It connects to nothing: exporters do, in the background, when there is
+// something to send. Its errors are about the environment.
+func Open(ctx context.Context, config Config) (*Telemetry, error) {
+	t := new(Telemetry)
+	gates := make(map[string]*gate)
+	about, err := describe(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	exporter := config.Exporter
+	if exporter == nil {
+		exporter, err = spanExporter(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if exporter != nil {
+		gates[signalTraces] = newGate(queueSize(envSpanQueue))
+		t.Traces = newTraces(config, about, exporter, gates[signalTraces])
+		t.sends(signalTraces, t.Traces.close)
+	}
+	readers := []sdkmetric.Option{sdkmetric.WithResource(about)}
+	reader, err := metricReader(ctx)
+	if err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	if reader != nil {
+		readers = append(readers, sdkmetric.WithReader(reader))
+		t.Sent = append(t.Sent, signalMetrics)
+	}
+	logs, err := logExporter(ctx)
+	if err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	if logs != nil {
+		gates[signalLogs] = newGate(queueSize(envLogQueue))
+		provider := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(newLogGate(gates[signalLogs], logs)))
+		t.Logs = otelslog.NewHandler(scope, otelslog.WithLoggerProvider(provider), otelslog.WithVersion(config.Version))
+		t.sends(signalLogs, provider.Shutdown)
+	}
+	if t.Metrics, err = newMetrics(config, readers...); err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	t.closers = append(t.closers, t.Metrics.close)
+	if len(t.Sent) > 0 {
+		otel.SetErrorHandler(newComplaints(config.Logger))
+	}
+	return t, t.Metrics.watchDropped(gates)
+}
+
+func (t *Telemetry) sends(signal string, closer func(context.Context) error) {
+	t.Sent = append(t.Sent, signal)
+	t.closers = append(t.closers, closer)
+}
+
+// Close sends what waits, all signals at once, for as long as the context lasts.
+func (t *Telemetry) Close(ctx context.Context) error {
+	errs := make([]error, len(t.closers))
+	var closing sync.WaitGroup
+	for i, closer := range t.closers {
+		closing.Go(func() { errs[i] = closer(ctx) })
+	}
+	closing.Wait()
+	return errors.Join(errs...)
+}
+
+// complaintsEvery is how often exporters are heard.
+const complaintsEvery = time.Minute
+
+// complaints logs what exporters complain of, one line a minute: a collector that is away fails every batch.
+type complaints struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	last time.Time
+	more int
+}
+
+func newComplaints(log *slog.Logger) *complaints { return &complaints{log: log} }
+
+// Handle implements otel.ErrorHandler. What a collector answered is cut short: it may be anything.
+func (c *complaints) Handle(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if !c.last.IsZero() && now.Sub(c.last) < complaintsEvery {
+		c.more++
+		return
+	}
+	text := err.Error()
+	if len(text) > maxValue {
+		text = shorten(text, maxValue)
+	}
+	c.log.Warn("telemetry", slog.String("error", text), slog.Int("more", c.more))
+	c.last, c.more = now, 0
+}
