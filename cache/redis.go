@@ -122,8 +122,9 @@ func (r *Redis) write(ctx context.Context, claim *Claim) error {
 	age := max(r.Now().Sub(claim.Created), 0) // it may have waited for Redis
 	ctx, cancel := r.call(ctx)
 	defer cancel()
+	kept := r.TTL + unheardFor
 	return putScript.Run(ctx, r.Client, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
-		claim.Task, max((r.TTL-age).Milliseconds(), 1), age.Microseconds(),
+		claim.Task, max((kept-age).Milliseconds(), 1), age.Microseconds(), r.TTL.Microseconds(), kept.Milliseconds(),
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
 		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final())).Err()
 }
@@ -299,7 +300,7 @@ func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []by
 		defer cancel()
 		reply, err := hearScript.Run(call, r.Client,
 			[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), askingKey(heard.Team, heard.Task)},
-			heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks).Slice()
+			heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks, r.TTL.Microseconds()).Slice()
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,8 @@ type plan struct {
 	upstream  http.Handler // nil: the simulator
 	address   string       // of an upstream that the test runs itself: its URL
 	now       func() time.Time
-	claims    *cache.Claims
+	claims    gateway.Claims // nil: in memory
+	metrics   *telemetry.Metrics
 	queryRate int              // 0: a million a second
 	accounts  gateway.Accounts // nil: in memory
 	teams     string           // more lines for the teams file
@@ -109,7 +110,7 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	}
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Outcomes: cache.NewOutcomes(p.config.TaskTTL, p.now), Accounts: p.accounts,
-		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: p.metrics, Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h
