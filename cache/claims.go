@@ -20,6 +20,11 @@ type Claim struct {
 	Body    []byte    // the last answer as it came; the creation's own is the first. Not to be changed
 	Fetched time.Time // when Body was received
 
+	Trace  string // traceparent of the creation's span; empty: none was recorded
+	Served int64  // polls that were answered, as far as processes have told; see [Claim.Polls]
+	Sent   int64  // queries that were sent, likewise
+	Tally  *Tally // what this process has not told yet; the store makes it
+
 	Asks int // how often the finisher asked since a client's poll did
 }
 
@@ -68,7 +73,7 @@ func (c *Claims) Put(_ context.Context, claim Claim) {
 		return
 	}
 	claim.Created = c.now()
-	claim.Fetched = claim.Created
+	claim.Fetched, claim.Tally = claim.Created, new(Tally)
 	c.byTask[name] = &claim
 	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
 	c.oldest = append(c.oldest, &claim)
@@ -146,6 +151,8 @@ func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byt
 		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
 	}
 	claim.Asks = asks
+	served, sent := claim.Tally.take()
+	claim.Served, claim.Sent = claim.Served+served, claim.Sent+sent
 	delete(c.turns, claim)
 	if claim.Final() {
 		delete(c.due, claim)

@@ -25,8 +25,11 @@ func (n *near) get(team, task string) *Claim {
 
 // keep remembers a claim, unless a later state of it is known.
 func (n *near) keep(claim *Claim) {
-	if was := n.get(claim.Team, claim.Task); was != nil && was.Answer.Status.rank() > claim.Answer.Status.rank() {
-		return
+	if was := n.get(claim.Team, claim.Task); was != nil {
+		claim.Tally = was.Tally
+		if was.Answer.Status.rank() > claim.Answer.Status.rank() {
+			return
+		}
 	}
 	kept := *claim
 	n.claims.Set(owned{claim.Team, claim.Task}, &kept)

@@ -11,6 +11,10 @@ var steps = []time.Duration{1, 2, 4, 8, 12}
 // lastLook is how long before the end of a task's life it is asked for once more.
 const lastLook = time.Minute
 
+// unheardFor is how much longer than its task a claim is kept whose end nobody has heard: the hour for which its hold
+// still stands, so that it is charged by who knows what it is. Polls find it no more.
+const unheardFor = time.Hour
+
 // handed is how long a task that was handed out is not handed out again, so that whoever has it may die.
 const handed = 30 * time.Second
 
@@ -27,7 +31,8 @@ func NextAsk(now, created time.Time, ttl, interval time.Duration, asks int) time
 	return next
 }
 
-// Due hands out tasks that have not ended and are due to be asked for, each to one caller for a while.
+// Due hands out tasks that have not ended and are due to be asked for, each to one caller for a while; also those whose
+// life is over without that anybody has heard of their end.
 func (c *Claims) Due(_ context.Context, most int) (list []Claim, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -31,8 +31,8 @@ func (g *Gateway) claimWhole(kept *http.Response, c *call) error {
 }
 
 func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
-	c.Task, c.claimed = answer.Task, true
-	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body}
+	c.Task, c.claimed, c.creation = answer.Task, true, c.exchange.Recorded()
+	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Answer: answer, Body: body, Trace: c.creation}
 	if c.held != nil {
 		claim.Hold = cache.Hold{ID: c.held.ID, Endpoint: string(c.route.endpoint), Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
 	}
@@ -54,8 +54,36 @@ func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cach
 		images = claim.Hold.Images
 	}
 	if g.chargeTask(ctx, claim, images, doubt) {
-		g.Metrics.Settlement(outcomeOf(ended.Status))
+		g.tellOfTask(claim, outcomeOf(ended.Status), &ended, images, doubt)
 	}
+}
+
+// tellOfTask counts a task that this process has settled, and tells its span. Whoever settles tells, so that it is told
+// once.
+func (g *Gateway) tellOfTask(claim *cache.Claim, outcome string, ended *cache.Answer, images int64, doubt bool) {
+	g.Metrics.Settlement(outcome)
+	g.Metrics.Used(claim.Team, g.teams.Load().Label(claim.Model), images, images*claim.Hold.Price)
+	task := telemetry.Task{
+		Creation: claim.Trace, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: outcome, Images: images, Estimated: doubt,
+		Submitted: ended.Submitted, Started: ended.Scheduled, Ended: ended.Ended,
+	}
+	task.Served, task.Sent = claim.Polls()
+	if task.Submitted.IsZero() {
+		task.Submitted = claim.Created
+	}
+	if task.Ended.IsZero() {
+		task.Ended = g.Now()
+	}
+	g.Traces.Task(&task)
+}
+
+// tellOfStream tells the span of a task whose creation's own stream told its end.
+func (g *Gateway) tellOfStream(c *call, images int64, flag string) {
+	now := g.Now()
+	g.Traces.Task(&telemetry.Task{
+		Creation: c.creation, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: outcomeOf(cache.Status(c.reading.TaskStatus)),
+		Images: images, Estimated: flag == flagEstimated, Submitted: c.Time, Started: c.Time, Ended: now,
+	})
 }
 
 // outcomeOf is how a task ended, in one of few words.

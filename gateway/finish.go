@@ -63,14 +63,14 @@ func (g *Gateway) fullTeamsFirst(due []cache.Claim) {
 func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
 	if g.Now().Sub(claim.Created) >= g.TaskTTL {
 		if g.chargeTask(ctx, claim, claim.Hold.Images, true) {
-			g.Metrics.Settlement("unheard")
+			g.tellOfTask(claim, "unheard", &claim.Answer, claim.Hold.Images, true)
+			g.Logger.Warn("a task ended unheard of and is charged as held",
+				slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
 		}
-		g.Logger.Warn("a task ended unheard of and is charged as held",
-			slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
-		_ = g.Claims.Forget(ctx, claim) // it is handed out again, and settled already
+		_ = g.Claims.Forget(ctx, claim) // else it is handed out again, and settled already
 		return
 	}
-	landed, _, _ := g.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return g.ask(claim, true), nil })
+	landed, _, _ := g.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return g.ask(claim, asker{finisher: true}), nil })
 	switch t := landed.(told); {
 	case t.claim.Final(): // known here, and maybe not yet where it was handed out
 		_ = g.Claims.Forget(ctx, claim)

@@ -64,6 +64,8 @@ type house struct {
 
 	upstreamHost string // host:port
 	accounts     *limit.Memory
+	tells        *telemetry.Telemetry
+	spans        *spanSink
 }
 
 // plan is what a test may change before the house is built.
@@ -73,7 +75,8 @@ type plan struct {
 	upstream  http.Handler // nil: the simulator
 	address   string       // of an upstream that the test runs itself: its URL
 	now       func() time.Time
-	claims    *cache.Claims
+	claims    gateway.Claims // nil: in memory
+	telemetry telemetry.Config
 	queryRate int              // 0: a million a second
 	accounts  gateway.Accounts // nil: in memory
 	teams     string           // more lines for the teams file
@@ -107,9 +110,10 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 		h.accounts = limit.NewMemory(p.now)
 		p.accounts = h.accounts
 	}
+	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Outcomes: cache.NewOutcomes(p.config.TaskTTL, p.now), Accounts: p.accounts,
-		Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h

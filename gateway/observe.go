@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"log/slog"
 	"math/rand/v2"
@@ -17,7 +18,7 @@ const statusClientGone = 499
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
-	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(), r.Method, schemeOf(r)
+	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r)
 	g.Metrics.Arrived()
 	out := newReply(g, w, c)
 	out.extendDeadline(c.start) // the connection may carry the deadline of the request before
@@ -114,15 +115,13 @@ func schemeOf(r *http.Request) string {
 	return "http"
 }
 
-// newID returns a random UUID in lower case. It need not be secret, only unlike any other, so the runtime's generator
-// (ChaCha8, seeded by the system) serves.
-func newID() string {
+// newID returns a UUID of version 7 in lower case: the moment in milliseconds, by which the age of a hold is told, and
+// 74 random bits. They need not be secret, only unlike any other, so the runtime's generator (ChaCha8, seeded by the
+// system) serves.
+func newID(ms int64) string {
 	var id [16]byte
-	hi, lo := rand.Uint64(), rand.Uint64()
-	for i := range 8 {
-		id[i], id[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i))
-	}
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|rand.Uint64()&0x0fff|0x7000)
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64()>>2|1<<63)
 	var s [36]byte
 	hex.Encode(s[0:8], id[0:4])
 	hex.Encode(s[9:13], id[4:6])

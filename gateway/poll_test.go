@@ -323,25 +323,6 @@ func TestQ07A144AbandonedTasks(t *testing.T) {
 	t.Logf("1,000 abandoned tasks were settled in %d s with %d queries", seconds, h.sim.Count(simulator.EndpointTask))
 }
 
-// F-U18: what nobody heard of by the end of the task's life is charged as held, once, and flagged.
-func TestFU18NeverHeardOf(t *testing.T) {
-	h, clock := tasked(t, limited("quotas: {images: {month: 100}}"))
-	h.create(t)
-	h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Error: &simulator.FaultError{Status: 500}})
-	clock.move(24*time.Hour + time.Second)
-	for range 3 {
-		h.gateway.Finish(t.Context())
-		clock.move(time.Hour / 2)
-	}
-	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-26*time.Hour), 3))
-	if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 || rows[0].Estimated[limit.Images] != 1 {
-		t.Errorf("%+v, %v", rows, err)
-	}
-	if !strings.Contains(h.log.String(), "charged as held") {
-		t.Error("nobody is told")
-	}
-}
-
 func days(from time.Time, n int) (list []int) {
 	for i := range n {
 		day := from.UTC().AddDate(0, 0, i)

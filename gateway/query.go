@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/telemetry"
 )
 
 const (
@@ -28,6 +29,12 @@ const (
 	sourceStale     source = "stale"     // upstream could not be asked, or did not answer
 )
 
+// asker is on whose behalf upstream is asked.
+type asker struct {
+	finisher bool
+	span     telemetry.Span // of the poll that leads; the finisher has none
+}
+
 // told is what a query brought.
 type told struct {
 	claim      cache.Claim
@@ -44,14 +51,14 @@ func (g *Gateway) fresh(claim *cache.Claim) bool {
 
 // current returns the claim with an answer that is fresh, or with the last known one where there is none to be had. However
 // many polls want one at once, upstream is asked once; a client that leaves does not end that for the others.
-func (g *Gateway) current(ctx context.Context, claim cache.Claim) told {
+func (g *Gateway) current(ctx context.Context, c *call, claim cache.Claim) told {
 	if g.fresh(&claim) {
 		return told{claim: claim, source: sourceHit}
 	}
 	led := false
 	flight := g.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
 		led = true
-		return g.ask(&claim, false), nil
+		return g.ask(&claim, asker{span: c.Span}), nil
 	})
 	patience := time.NewTimer(pollPatience)
 	defer patience.Stop()
@@ -70,7 +77,7 @@ func (g *Gateway) current(ctx context.Context, claim cache.Claim) told {
 
 // ask asks upstream about a task, once among all replicas and within the account's rate. It settles the task when it
 // hears the end, and only then keeps the answer: what is known to have ended has been charged.
-func (g *Gateway) ask(claim *cache.Claim, finisher bool) told {
+func (g *Gateway) ask(claim *cache.Claim, by asker) told {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTime+pollPatience)
 	defer cancel()
 	last := told{claim: *claim, source: sourceStale}
@@ -81,19 +88,19 @@ func (g *Gateway) ask(claim *cache.Claim, finisher bool) told {
 		last.claim = kept
 	}
 	switch turn, err := g.Claims.Take(ctx, claim.Team, claim.Task); {
-	case err != nil && finisher: // without the shared state a replica asks for its clients alone
+	case err != nil && by.finisher: // without the shared state a replica asks for its clients alone
 		return last
 	case err == nil && turn == cache.Busy:
 		return g.overhear(ctx, last)
 	case err == nil && turn == cache.Resting:
 		return last
 	}
-	spare := finisher && g.Now().Sub(claim.Created) < g.TaskTTL-lastChance
+	spare := by.finisher && g.Now().Sub(claim.Created) < g.TaskTTL-lastChance
 	if allowed, err := g.Queries.Allow(ctx, claim.Team, spare); err == nil && !allowed {
 		g.Claims.Release(ctx, claim.Team, claim.Task, 0)
 		return last
 	}
-	return g.query(ctx, last, finisher)
+	return g.query(ctx, last, by)
 }
 
 // overhear waits for what another replica is told.
@@ -115,8 +122,10 @@ func (g *Gateway) overhear(ctx context.Context, last told) told {
 }
 
 // query asks upstream and keeps what it says.
-func (g *Gateway) query(ctx context.Context, last told, finisher bool) told {
-	c := &call{match: match{route: g.poll}, client: context.Background(), method: get}
+func (g *Gateway) query(ctx context.Context, last told, by asker) told {
+	c := &call{match: match{route: g.poll}, client: context.Background(), method: get, creation: last.claim.Trace}
+	c.Team, c.Model, c.Label, c.Span = last.claim.Team, last.claim.Model, g.teams.Load().Label(last.claim.Model), by.span
+	last.claim.Tally.Send()
 	begun := g.Now()
 	fresh, err := g.upstream.do(c, get, "tasks/"+last.claim.Task)
 	last.took, last.status, last.upstreamID = g.Now().Sub(begun), c.UpstreamStatus, c.UpstreamID
@@ -125,7 +134,7 @@ func (g *Gateway) query(ctx context.Context, last told, finisher bool) told {
 		return last
 	}
 	answer, asks := cache.ReadAnswer(fresh.body, g.TaskZone), 0
-	if finisher {
+	if by.finisher {
 		asks = last.claim.Asks + 1
 	}
 	if answer.Status.Final() {

@@ -17,13 +17,16 @@ func (g *Gateway) recall(w *reply, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
+	if !claim.Final() {
+		claim.Tally.Serve()
+	}
 	if len(c.header[g.names.encryption]) > 0 {
 		return g.recallPrivately(w, c, claim)
 	}
 	if span := preferredWait(r.Header); span > 0 {
 		return g.tell(w, c, g.await(r.Context(), w, c, claim, span))
 	}
-	return g.tell(w, c, g.current(r.Context(), claim))
+	return g.tell(w, c, g.current(r.Context(), c, claim))
 }
 
 // own finds the claim of the task that the path names. Where nobody can tell whose it is, it waits for a while: the task
@@ -36,7 +39,7 @@ func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
 		case err == nil && !ok:
 			return claim, refuse(refuseTask).say("There is no such task.")
 		case err == nil:
-			c.Model = claim.Model
+			c.Model, c.Label, c.creation = claim.Model, g.teams.Load().Label(claim.Model), claim.Trace
 			return claim, nil
 		case time.Now().After(end) || ctx.Err() != nil:
 			return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
@@ -95,6 +98,7 @@ func (g *Gateway) recallPrivately(w *reply, c *call, claim cache.Claim) error {
 	}
 	defer g.Claims.Release(ctx, c.Team, c.task, g.PollInterval)
 	if allowed, err := g.Queries.Allow(ctx, c.Team, false); err == nil && allowed {
+		claim.Tally.Send()
 		if fresh, err := g.upstream.do(c, get, "tasks/"+c.task); err == nil && fresh.status == http.StatusOK {
 			c.Cache = "miss"
 			w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
@@ -125,7 +129,7 @@ func (g *Gateway) cancel(w *reply, r *http.Request, c *call) error {
 	if answered.status == http.StatusOK {
 		ctx := context.WithoutCancel(r.Context())
 		if allowed, err := g.Queries.Allow(ctx, c.Team, false); err == nil && allowed {
-			c.waited += g.query(ctx, told{claim: claim, source: sourceStale}, false).took
+			c.waited += g.query(ctx, told{claim: claim, source: sourceStale}, asker{span: c.Span}).took
 		}
 	}
 	return answered.write(w)

@@ -26,6 +26,9 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 		c.Cost = cost(used, flag)
 		g.Metrics.Settlement(flag)
 		g.Metrics.Used(c.Team, c.Label, used[limit.Images], used[limit.Spend])
+		if c.claimed {
+			g.tellOfStream(c, used[limit.Images], flag)
+		}
 		g.memos.forget(c.Team)
 	}
 }

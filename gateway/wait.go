@@ -57,7 +57,7 @@ func (g *Gateway) await(ctx context.Context, w *reply, c *call, claim cache.Clai
 	}
 	defer held.Add(-1)
 	if held.Add(1) > most {
-		return g.current(ctx, claim)
+		return g.current(ctx, c, claim)
 	}
 	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
 	begun := claim.Answer.Status
@@ -65,7 +65,7 @@ func (g *Gateway) await(ctx context.Context, w *reply, c *call, claim cache.Clai
 	defer cancel()
 	for t := (told{claim: claim, source: sourceHit}); ; claim = t.claim {
 		before := g.Now()
-		t = g.current(ctx, claim)
+		t = g.current(ctx, c, claim)
 		c.waited += g.Now().Sub(before) - t.took
 		if t.claim.Answer.Status != begun || t.claim.Final() || g.draining.Load() || ctx.Err() != nil {
 			return t

@@ -83,6 +83,14 @@ func (x *Exchange) Traceparent() string {
 	return x.span.Traceparent()
 }
 
+// Recorded is the exchange's span as a traceparent; "" where none is recorded.
+func (x *Exchange) Recorded() string {
+	if !x.span.Recording() {
+		return ""
+	}
+	return x.span.Traceparent()
+}
+
 // Arrived tells that bytes of the answer's body came. Between the pieces of a stream the time is measured; pieces that
 // came together are one.
 func (x *Exchange) Arrived(p []byte, at time.Time) {

@@ -10,7 +10,7 @@ const (
 	httpActive   = "http.server.active_requests"
 
 	genDuration   = "gen_ai.client.operation.duration"
-	genTokens     = "gen_ai.client.token.usage" //nolint:gosec // G101 takes a name for a credential
+	genTokens     = "gen_ai.client.token.usage"
 	genFirstChunk = "gen_ai.client.operation.time_to_first_chunk"
 	genEachChunk  = "gen_ai.client.operation.time_per_output_chunk"
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/url"
 	"strconv"
 	"sync"
@@ -50,8 +49,10 @@ func (c *Config) upstreamPort() int {
 	if port, err := strconv.Atoi(c.Upstream.Port()); err == nil {
 		return port
 	}
-	port, _ := net.LookupPort("tcp", c.Upstream.Scheme)
-	return port
+	if c.Upstream.Scheme == "https" {
+		return 443
+	}
+	return 80
 }
 
 // Telemetry is what the process tells of itself beside its log: metrics always, spans and log records where OTEL_* says

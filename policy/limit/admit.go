@@ -58,7 +58,7 @@ func (m *Memory) Sweep(ctx context.Context, team string, most int) (int, error) 
 	return m.sweep(ctx, team, most)
 }
 
-// Tend charges the holds whose lease has ended, of all teams.
+// Tend charges the holds whose lease has ended, of all teams, and counts those that are open.
 func (m *Memory) Tend(ctx context.Context) error {
 	m.mu.Lock()
 	teams := slices.Collect(maps.Keys(m.teams))
@@ -68,6 +68,7 @@ func (m *Memory) Tend(ctx context.Context) error {
 			return err
 		}
 	}
+	m.countOpen()
 	return nil
 }
 

@@ -23,6 +23,8 @@ type Memory struct {
 	last  time.Time
 	dry   atomic.Bool   // buckets that are new now are empty instead of full
 	late  func(h *Held) // takes a hold whose lease has ended, instead of the ledger; nil: the ledger does
+
+	counted atomic.Pointer[openHolds] // as Tend last saw them; nil: not yet
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.
@@ -52,6 +54,7 @@ type heldIn struct {
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
 	told    bool      // a standby's: Redis does
+	since   time.Time // when it was made
 	due     time.Time // the end of its lease; once expired, when it is forgotten
 	index   int       // in leases
 }
@@ -136,7 +139,7 @@ func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time
 
 func (a *account) hold(h *Hold, t *terms, s *state) {
 	day, month := s.date.day, s.date.month
-	held := &heldIn{Held: *heldOf(h, s.date), rates: s.outcome == admitted, due: s.at.Add(h.Lease)}
+	held := &heldIn{Held: *heldOf(h, s.date), rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
 	a.held[day], a.held[month] = a.held[day].plus(h.Amounts), a.held[month].plus(h.Amounts)

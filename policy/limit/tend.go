@@ -18,10 +18,12 @@ type tended struct {
 	refreshed, swept time.Time
 	named            map[string]bool // teams that are in Redis's list
 	epoch            string
+	open             map[string]openHolds // of each team in Redis, as it was last seen
 }
 
 // Tend does what is due and no request waits for: it posts what waits, brings teams back to Redis, refreshes what is
-// known of those that are active, and charges holds whose lease has ended, also of teams that are in no file any more.
+// known of those that are active, charges holds whose lease has ended, also of teams that are in no file any more, and
+// counts those that are open.
 // One goroutine calls it, every second or so. Its errors are news; that Redis is away is not among them.
 func (s *Shared) Tend(ctx context.Context) error {
 	now := s.Now()
@@ -103,6 +105,7 @@ func (s *Shared) refreshActive(ctx context.Context, now time.Time) (errs error) 
 	return errs
 }
 
+// sweepAll charges the holds whose lease has ended, team by team, and counts those that are open.
 func (s *Shared) sweepAll(ctx context.Context) error {
 	_ = s.standby.Tend(ctx) // it never fails
 	var teams []string
@@ -110,11 +113,27 @@ func (s *Shared) sweepAll(ctx context.Context) error {
 		teams, err = s.Redis.teams(ctx)
 		return err
 	})
+	if err != nil {
+		if s.tended.open != nil { // what is held here meanwhile is told all the same
+			s.countOpen()
+		}
+		return err
+	}
+	open := make(map[string]openHolds, len(teams))
 	for _, team := range teams {
+		open[team] = s.tended.open[team]
 		err = errors.Join(err, s.call(ctx, func(ctx context.Context) error {
-			_, err := s.Redis.Sweep(ctx, team, tendBatch)
+			if _, err := s.Redis.Sweep(ctx, team, tendBatch); err != nil {
+				return err
+			}
+			o, err := s.Redis.openHolds(ctx, team)
+			if err == nil {
+				open[team] = o
+			}
 			return err
 		}))
 	}
+	s.tended.open = open
+	s.countOpen()
 	return err
 }

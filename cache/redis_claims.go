@@ -1,0 +1,231 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// storedClaim is the part of a claim that never changes.
+type storedClaim struct {
+	Key   string
+	Model string
+	Hold  Hold
+	Trace string `json:",omitempty"`
+}
+
+// Put claims a task for a team from this moment on, here at once and in Redis now or later.
+func (r *Redis) Put(ctx context.Context, claim Claim) {
+	claim.Created = r.Now()
+	claim.Fetched, claim.Tally = claim.Created, new(Tally)
+	r.near.keep(&claim)
+	write := func(ctx context.Context) error { return r.write(ctx, &claim) }
+	if err := write(ctx); err != nil {
+		r.later(claim.Team, write)
+	}
+}
+
+func (r *Redis) write(ctx context.Context, claim *Claim) error {
+	static, err := json.Marshal(storedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
+	if err != nil {
+		return err
+	}
+	answer, err := json.Marshal(claim.Answer)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.teams[claim.Team] = true
+	r.mu.Unlock()
+	age := max(r.Now().Sub(claim.Created), 0) // it may have waited for Redis
+	kept := r.TTL + unheardFor
+	return r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
+		claim.Task, max((kept-age).Milliseconds(), 1), age.Microseconds(), r.TTL.Microseconds(), kept.Milliseconds(),
+		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
+		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final())).Err()
+}
+
+// Get returns a team's claim. What is known here to be final or fresh is not looked up; what is known here serves while
+// Redis is away, and only there an error is returned where nothing is known.
+func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error) {
+	here := r.near.get(team, task)
+	if here != nil && (here.Final() || r.Now().Sub(here.Fetched) < r.Fresh) {
+		return r.alive(here)
+	}
+	reply, err := r.run(ctx, readScript, []string{taskKey(team, task)}).Slice()
+	var claim *Claim
+	if err == nil {
+		claim, err = r.read(team, task, reply)
+	}
+	switch {
+	case err != nil && here != nil:
+		return r.alive(here)
+	case err != nil:
+		return Claim{}, false, err
+	case claim == nil && here != nil: // not written yet, or lost with Redis's memory
+		return r.alive(here)
+	case claim == nil:
+		return Claim{}, false, nil
+	}
+	r.near.keep(claim)
+	return r.alive(claim)
+}
+
+// alive hides a task that the service has forgotten.
+func (r *Redis) alive(claim *Claim) (Claim, bool, error) {
+	if r.Now().Sub(claim.Created) > r.TTL {
+		return Claim{}, false, nil
+	}
+	return *claim, true, nil
+}
+
+// read reads a task as read.lua returns it. It is nil where there is none. Moments are turned into this process's.
+func (r *Redis) read(team, task string, reply []any) (*Claim, error) {
+	if len(reply) < 2 {
+		return nil, errMixed
+	}
+	if reply[1] == nil {
+		return nil, nil //nolint:nilnil // an absent task is no error
+	}
+	fields := make([]string, 11)
+	for i := range fields {
+		if i >= len(reply) {
+			return nil, errMixed
+		}
+		text, ok := reply[i].(string)
+		if !ok {
+			return nil, errMixed
+		}
+		fields[i] = text
+	}
+	if fields[1] != team || fields[2] != task { // another team's, or another question's: never shown
+		return nil, errMixed
+	}
+	claim := &Claim{Team: team, Task: task, Body: []byte(fields[5]), Tally: new(Tally)}
+	var static storedClaim
+	if err := errors.Join(json.Unmarshal([]byte(fields[3]), &static), json.Unmarshal([]byte(fields[4]), &claim.Answer)); err != nil {
+		return nil, fmt.Errorf("the claim of task %s of team %s cannot be read: %w", task, team, err)
+	}
+	claim.Key, claim.Model, claim.Hold, claim.Trace = static.Key, static.Model, static.Hold, static.Trace
+	now, _ := strconv.ParseInt(fields[0], 10, 64)
+	created, _ := strconv.ParseFloat(fields[6], 64)
+	fetched, _ := strconv.ParseFloat(fields[7], 64)
+	claim.Created = r.Now().Add(-time.Duration(now-int64(created)) * time.Microsecond)
+	claim.Fetched = r.Now().Add(-time.Duration(now-int64(fetched)) * time.Microsecond)
+	claim.Asks, _ = strconv.Atoi(fields[8])
+	claim.Served, _ = strconv.ParseInt(fields[9], 10, 64)
+	claim.Sent, _ = strconv.ParseInt(fields[10], 10, 64)
+	return claim, nil
+}
+
+// Take lets one caller of all replicas ask upstream about a task, until the answer is heard or the task is released.
+func (r *Redis) Take(ctx context.Context, team, task string) (Turn, error) {
+	mine, err := r.setFirst(ctx, askingKey(team, task), turnBusy, asking)
+	if err != nil || mine {
+		return Mine, err
+	}
+	if state, _, err := r.get(ctx, askingKey(team, task)); err == nil && state == turnResting {
+		return Resting, nil
+	}
+	return Busy, nil
+}
+
+// What stands at a task's turn.
+const (
+	turnBusy    = "asking"
+	turnResting = "resting"
+)
+
+// Release lets others ask again once that long has passed. What fails ends by itself.
+func (r *Redis) Release(ctx context.Context, team, task string, after time.Duration) {
+	if after > 0 {
+		_ = r.set(ctx, askingKey(team, task), turnResting, after)
+	} else {
+		_ = r.del(ctx, askingKey(team, task))
+	}
+}
+
+// Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here,
+// and told later.
+func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return *heard, err
+	}
+	tell := func(ctx context.Context) (*Claim, error) {
+		served, sent := heard.Tally.take()
+		reply, err := r.run(ctx, hearScript,
+			[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), askingKey(heard.Team, heard.Task)},
+			heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks, r.TTL.Microseconds(), served, sent).Slice()
+		if err != nil {
+			heard.Tally.give(served, sent)
+			return nil, err
+		}
+		return r.read(heard.Team, heard.Task, reply)
+	}
+	claim, err := tell(ctx)
+	if err == nil && claim != nil {
+		r.near.keep(claim)
+		return *claim, nil
+	}
+	here := *heard
+	if here.Answer.passes(answer) {
+		here.Answer, here.Body, here.Fetched, here.Asks = answer, body, r.Now(), asks
+	}
+	r.near.keep(&here)
+	if here.Final() && (err != nil || claim == nil) { // Redis is away, or was not told of the claim yet
+		r.later(heard.Team, func(ctx context.Context) error { _, err := tell(ctx); return err })
+	}
+	return here, nil
+}
+
+// List returns one page of a team's tasks, newest first, and how many there are on all pages.
+func (r *Redis) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.Timeout, time.Second))
+	defer cancel()
+	ids, err := r.newest(call, tasksKey(team))
+	if err != nil {
+		return nil, 0, err
+	}
+	size := PageSize(f.Size)
+	skip := (max(f.Page, 1) - 1) * size
+	for chunk := range slices.Chunk(ids, 200) {
+		claims, err := r.readAll(call, team, chunk)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, claim := range claims {
+			if claim == nil || !f.admits(claim) || r.Now().Sub(claim.Created) > r.TTL {
+				continue
+			}
+			if total >= skip && len(page) < size {
+				page = append(page, *claim)
+			}
+			total++
+		}
+	}
+	return page, total, nil
+}
+
+// readAll reads tasks of a team in one round trip.
+func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = taskKey(team, id)
+	}
+	replies, err := r.runEach(ctx, readScript, keys)
+	if err != nil {
+		return nil, err
+	}
+	claims := make([]*Claim, len(ids))
+	for i, id := range ids {
+		if claims[i], err = r.read(team, id, replies[i]); err != nil {
+			return nil, err
+		}
+	}
+	return claims, nil
+}

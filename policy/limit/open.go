@@ -1,0 +1,111 @@
+package limit
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"time"
+)
+
+// openHolds are the holds of requests in flight and of tasks that are not settled.
+type openHolds struct {
+	count  int
+	oldest time.Time // when the oldest of them was made; zero: none is open, or none tells
+}
+
+// note counts one more. since is when it was made; zero: it does not tell.
+func (o *openHolds) note(since time.Time) {
+	o.count++
+	o.age(since)
+}
+
+func (o *openHolds) age(since time.Time) {
+	if !since.IsZero() && (o.oldest.IsZero() || since.Before(o.oldest)) {
+		o.oldest = since
+	}
+}
+
+func (o *openHolds) add(more openHolds) {
+	o.count += more.count
+	o.age(more.oldest)
+}
+
+// madeAt reads from a hold's id when it was made, to the millisecond. Ids are those of requests, UUIDs of version 7, which
+// begin with that moment; any other is counted and has no age. A field of its own would have to be written and read
+// by every admission for what is looked at once a minute.
+func madeAt(id string) time.Time {
+	if len(id) != 36 || id[14] != '7' {
+		return time.Time{}
+	}
+	var ms int64
+	b, err := hex.DecodeString(id[:8] + id[9:13])
+	if err != nil {
+		return time.Time{}
+	}
+	for _, n := range b {
+		ms = ms<<8 | int64(n)
+	}
+	return time.UnixMilli(ms)
+}
+
+// errUncounted is what Holds says until the holds were counted once.
+var errUncounted = errors.New("the open holds were not counted yet")
+
+// Holds tells how many holds were open when Tend last looked, and when the oldest of them was made: zero where none is
+// open. It costs a look at two numbers. The error is there until Tend has run.
+func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
+	if o := m.counted.Load(); o != nil {
+		return o.count, o.oldest, nil
+	}
+	return 0, time.Time{}, errUncounted
+}
+
+// countOpen adds up what is open, of all teams.
+func (m *Memory) countOpen() {
+	m.mu.Lock()
+	accounts := make([]*account, 0, len(m.teams))
+	for _, a := range m.teams {
+		accounts = append(accounts, a)
+	}
+	m.mu.Unlock()
+	var all openHolds
+	for _, a := range accounts {
+		all.add(a.openHolds())
+	}
+	m.counted.Store(&all)
+}
+
+// openHolds counts what is open here alone: of what a standby has told Redis, Redis tells.
+func (a *account) openHolds() (o openHolds) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range a.holds {
+		if !h.expired && !h.told {
+			o.note(h.since)
+		}
+	}
+	return o
+}
+
+// Holds tells how many holds of all replicas were open when Tend last walked over the teams, which it does every minute,
+// and when the oldest of them was made: zero where none is open. It costs no call of Redis. What a part of Redis that is
+// away holds is told as it was last seen; what this process holds without Redis is counted too. The error is there until
+// Redis was walked once.
+func (s *Shared) Holds(context.Context) (open int, oldest time.Time, err error) {
+	if o := s.counted.Load(); o != nil {
+		return o.count, o.oldest, nil
+	}
+	return 0, time.Time{}, errUncounted
+}
+
+// countOpen adds up what is open: of each team in Redis, and here.
+func (s *Shared) countOpen() {
+	var all openHolds
+	for _, o := range s.tended.open {
+		all.add(o)
+	}
+	if here := s.standby.counted.Load(); here != nil {
+		all.add(*here)
+	}
+	s.counted.Store(&all)
+}

@@ -1,0 +1,169 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// idAt is a request's id of that moment.
+func idAt(at time.Time, n int) string {
+	ms := fmt.Sprintf("%012x", at.UnixMilli())
+	return fmt.Sprintf("%s-%s-7000-8000-%012x", ms[:8], ms[8:], n)
+}
+
+func TestMadeAt(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 123_000_000, time.UTC)
+	for id, want := range map[string]time.Time{
+		idAt(at, 1):                            at,
+		"019a5e2c-1f37-4000-8000-000000000000": {}, // of another version
+		"zzza5e2c-1f37-7000-8000-000000000000": {},
+		"019a5e2c1-f37-7000-8000-000000000000": {},
+		"sum-PLQ2":                             {},
+		"":                                     {},
+	} {
+		if got := madeAt(id); !got.Equal(want) {
+			t.Errorf("%q was made at %v, want %v", id, got, want)
+		}
+	}
+}
+
+// holding is a form of the accounts that counts what is open.
+type holding interface {
+	Admit(ctx context.Context, h *Hold) (Verdict, error)
+	Settle(ctx context.Context, c *Charge) (bool, error)
+	Extend(ctx context.Context, h *Held, lease time.Duration) error
+	Tend(ctx context.Context) error
+	Holds(ctx context.Context) (int, time.Time, error)
+}
+
+// holdings runs a test over every form.
+func holdings(t *testing.T, test func(t *testing.T, accounts holding, clock *testClock)) {
+	t.Run("memory", func(t *testing.T) {
+		c := newClock()
+		test(t, NewMemory(c.now), c)
+	})
+	shareds(t, nil, func(s *shared) { test(s.T, s.Shared, s.clock) })
+}
+
+// The open holds of all teams are counted: those of requests, and of tasks until they are settled or charged.
+func TestOpenHoldsAreCounted(t *testing.T) {
+	holdings(t, func(t *testing.T, accounts holding, clock *testClock) {
+		ctx, search := t.Context(), team(t)
+		shop := *search
+		shop.ID = "shop"
+		if _, _, err := accounts.Holds(ctx); err == nil {
+			t.Error("nothing was counted yet, and that is not said")
+		}
+		wants := func(about string, open int, oldest time.Time) {
+			t.Helper()
+			clock.move(sweepEvery)
+			if err := accounts.Tend(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if n, at, err := accounts.Holds(ctx); err != nil || n != open || !at.Equal(oldest) {
+				t.Errorf("%s: %d are open, the oldest since %v, %v; want %d since %v", about, n, at, err, open, oldest)
+			}
+		}
+		admit := func(h Hold, lease time.Duration) *Held {
+			t.Helper()
+			h.Lease = lease
+			v, err := accounts.Admit(ctx, &h)
+			if err != nil || v.Held == nil {
+				t.Fatalf("%+v %v", v, err)
+			}
+			return v.Held
+		}
+		wants("at first", 0, time.Time{})
+		first := clock.now()
+		task := hold(idAt(first, 1), search, Amounts{Requests: 1, Images: 4})
+		task.Task = true
+		made := admit(task, 10*time.Minute)
+		if err := accounts.Extend(ctx, made, 25*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := accounts.(*Shared); ok {
+			(&shared{Shared: s}).settled()
+		}
+		clock.move(time.Minute)
+		second := clock.now()
+		text := admit(hold(idAt(second, 2), &shop, Amounts{Requests: 1}), 10*time.Minute)
+		admit(hold(idAt(second, 3), search, Amounts{Requests: 1}), 10*time.Minute)
+		wants("a task and two requests", 3, first)
+		if _, err := accounts.Settle(ctx, &Charge{Held: made, Team: search, Amounts: Amounts{Requests: 1, Images: 3}}); err != nil {
+			t.Fatal(err)
+		}
+		wants("the task was settled", 2, second)
+		if _, err := accounts.Settle(ctx, &Charge{Held: text, Team: &shop, Amounts: Amounts{Requests: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		wants("the other team's request was settled", 1, second)
+		clock.move(10 * time.Minute)
+		wants("the last lease has ended", 0, time.Time{})
+	})
+}
+
+// More holds than are read in one call are counted all the same, and the oldest is the oldest whatever their leases.
+func TestManyOpenHoldsAreCounted(t *testing.T) {
+	holdings(t, func(t *testing.T, accounts holding, clock *testClock) {
+		search := team(t)
+		oldest := clock.now().Add(-time.Hour)
+		for n := range 2*openBatch + 1 {
+			h := hold(idAt(clock.now().Add(time.Duration(n)*time.Millisecond), n), search, Amounts{Requests: 1})
+			h.Lease = time.Hour
+			if n == 1700 {
+				if _, memory := accounts.(*Memory); !memory { // there its clock tells
+					h.ID = idAt(oldest, n)
+				} else {
+					oldest = clock.now()
+				}
+			}
+			if v, err := accounts.Admit(t.Context(), &h); err != nil || v.Held == nil {
+				t.Fatalf("%+v %v", v, err)
+			}
+		}
+		if err := accounts.Tend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n, at, err := accounts.Holds(t.Context()); err != nil || n != 2*openBatch+1 || !at.Equal(oldest) {
+			t.Errorf("%d since %v, %v; want %d since %v", n, at, err, 2*openBatch+1, oldest)
+		}
+	})
+}
+
+// While Redis is away what was last seen there is told, with what is held here; afterwards nothing counts twice.
+func TestOpenHoldsWithoutRedis(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team, one := team(s), Amounts{Requests: 1}
+		wants := func(about string, open int, oldest time.Time) {
+			s.Helper()
+			s.clock.move(sweepEvery)
+			if err := s.Tend(s.Context()); err != nil {
+				s.Fatal(err)
+			}
+			if n, at, err := s.Holds(s.Context()); err != nil || n != open || !at.Equal(oldest) {
+				s.Errorf("%s: %d since %v, %v; want %d since %v", about, n, at, err, open, oldest)
+			}
+		}
+		s.fault.mode.Store(away)
+		if err := s.Tend(s.Context()); err != nil {
+			s.Error(err)
+		}
+		if _, _, err := s.Holds(s.Context()); err == nil {
+			s.Error("Redis was never seen, and that is not said")
+		}
+		s.fault.mode.Store(well)
+		first := s.clock.now()
+		s.must(idAt(first, 1), team, one)
+		wants("with Redis", 1, first)
+		s.fault.mode.Store(away)
+		s.must(idAt(s.clock.now(), 2), team, one)
+		wants("without", 2, first)
+		s.fault.mode.Store(well)
+		wants("with it again", 2, first)
+		s.fault.mode.Store(away)
+		s.standby.setTold(s.must(idAt(s.clock.now(), 3), team, one))
+		wants("of what Redis was told it tells", 2, first)
+	})
+}
