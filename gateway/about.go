@@ -6,13 +6,16 @@ import (
 )
 
 // about says what an exchange with the service is for, in the words of spans and metrics.
-func (c *call) about() telemetry.About {
+func (g *Gateway) about(c *call) telemetry.About {
 	about := telemetry.About{
 		Operation: c.operation(), Model: c.Model, Label: c.Label, Team: c.Team, Stream: c.stream,
 		Parent: c.Span, Creation: c.creation, Parameters: c.parameters,
 	}
 	if about.Operation == telemetry.OperationNone {
 		about.Name = c.method + " " + c.route.path
+	}
+	if c.Span.Recording() {
+		about.Redact = g.upstreamKey.Load().redact
 	}
 	return about
 }

@@ -33,7 +33,7 @@ var (
 func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	c := callOf(out.Context())
 	sent := u.gateway.Now()
-	c.exchange.Begin(u.gateway.Traces, u.gateway.Metrics, c.about(), sent)
+	c.exchange.Begin(u.gateway.Traces, u.gateway.Metrics, u.gateway.about(c), sent)
 	if parent := c.exchange.Traceparent(); parent != "" {
 		out.Header["Traceparent"] = []string{parent}
 	}

@@ -32,6 +32,7 @@ type About struct {
 	Parent     Span   // the request's; zero: the exchange is a trace of its own
 	Creation   string // traceparent of a task's creation, which the span is linked to; "" is none
 	Parameters *Parameters
+	Redact     func([]byte) // covers, in place, what of the service's words nobody may read; nil: nothing
 }
 
 // Exchange is one call of the service, redials included: a CLIENT span, and what the metrics of models tell. The zero
@@ -85,7 +86,7 @@ func (x *Exchange) Traceparent() string {
 
 // Recorded is the exchange's span as a traceparent; "" where none is recorded.
 func (x *Exchange) Recorded() string {
-	if !x.span.Recording() {
+	if !x.span.context().IsSampled() { // it may have ended
 		return ""
 	}
 	return x.span.Traceparent()
@@ -132,7 +133,7 @@ func (x *Exchange) End(ended Ended, at time.Time) {
 	}
 	if x.span.Recording() {
 		x.span.span.SetAttributes(x.attributes(&ended)...)
-		if fault := failure(ended.Fault, ended.Status); fault != "" {
+		if fault := ended.failure(); fault != "" {
 			x.span.span.SetStatus(codes.Error, fault)
 		}
 	}
@@ -146,7 +147,7 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 		return
 	}
 	ctx := context.Background()
-	m.duration.Record(ctx, at.Sub(x.begun).Seconds(), m.callSeries.get(callKey{about.Operation, about.Label, about.Team, failure(ended.Fault, ended.Status)}))
+	m.duration.Record(ctx, at.Sub(x.begun).Seconds(), m.callSeries.get(callKey{about.Operation, about.Label, about.Team, ended.failure()}))
 	if about.Operation == OperationFetch {
 		return
 	}
@@ -182,9 +183,13 @@ func (x *Exchange) attributes(ended *Ended) set {
 	}
 	s.parameters(about.Parameters)
 	if about.Operation != OperationFetch {
+		s.text(genResponseID, x.redacted(ended.Reading.ResponseID))
 		s.reading(ended.Reading)
 	}
 	if x.content.on {
+		if about.Redact != nil {
+			about.Redact(x.content.answer)
+		}
 		x.content.attributes(&s, about.Parameters)
 	}
 	return s
@@ -193,9 +198,27 @@ func (x *Exchange) attributes(ended *Ended) set {
 // errorType is the service's own code where it gave one: a span is no series, and may tell it.
 func (x *Exchange) errorType(ended *Ended) string {
 	if ended.Reading.Failed && ended.Reading.ErrorCode != "" {
-		return ended.Reading.ErrorCode
+		return x.redacted(ended.Reading.ErrorCode)
 	}
-	return failure(ended.Fault, ended.Status)
+	return ended.failure()
+}
+
+// failure is error.type from a closed set: a stream may begin well and then tell of an error.
+func (e *Ended) failure() string {
+	text := failure(e.Fault, e.Status)
+	if text == "" && e.Reading.Failed {
+		text = failure("", max(e.Reading.ErrorStatus, http.StatusBadRequest))
+	}
+	return text
+}
+
+func (x *Exchange) redacted(text string) string {
+	if x.about.Redact == nil {
+		return text
+	}
+	covered := []byte(text)
+	x.about.Redact(covered)
+	return string(covered)
 }
 
 func (s *set) parameters(p *Parameters) {
@@ -228,7 +251,6 @@ func (s *set) parameters(p *Parameters) {
 }
 
 func (s *set) reading(r *Reading) {
-	s.text(genResponseID, r.ResponseID)
 	if len(r.FinishReasons) > 0 {
 		*s = append(*s, genReasons.StringSlice(r.FinishReasons))
 	}

@@ -33,8 +33,18 @@ func (b *maker) counter(m metric.Meter, name, unit, about string) metric.Int64Co
 }
 
 func (b *maker) gauge(m metric.Meter, name, unit, about string, read func() float64) {
+	b.gaugeIf(m, name, unit, about, func() (float64, bool) { return read(), true })
+}
+
+// gaugeIf leaves out what is not known.
+func (b *maker) gaugeIf(m metric.Meter, name, unit, about string, read func() (float64, bool)) {
 	_, err := m.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about),
-		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error { o.Observe(read()); return nil }))
+		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+			if value, known := read(); known {
+				o.Observe(value)
+			}
+			return nil
+		}))
 	b.note(err)
 }
 

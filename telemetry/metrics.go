@@ -113,10 +113,10 @@ func (m *Metrics) watch(build *maker) {
 
 // Watched are what a scrape reads of the rest of the process. Its functions must not wait. A nil one is left out.
 type Watched struct {
-	Degraded    func() bool                 // some team is limited by this process alone
-	Holds       func() (int, time.Duration) // open holds, and the age of the oldest
-	TeamsFaulty func() bool                 // the newest teams file is faulty and the one before is in force
-	LogDropped  func() uint64               // lines that were lost
+	Degraded    func() bool                       // some team is limited by this process alone
+	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
+	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
+	LogDropped  func() uint64                     // lines that were lost
 }
 
 // Watch adds gauges that tell of the rest of the process.
@@ -126,8 +126,14 @@ func (m *Metrics) Watch(w Watched) error {
 		build.gauge(m.meter, ownDegraded, "", "1 while some team is limited by this process alone, because Redis is away", func() float64 { return oneIf(w.Degraded()) })
 	}
 	if w.Holds != nil {
-		build.gauge(m.meter, ownHoldsOpen, "{hold}", "holds that are not settled", func() float64 { open, _ := w.Holds(); return float64(open) })
-		build.gauge(m.meter, ownHoldsOldest, "s", "age of the oldest hold that is not settled", func() float64 { _, age := w.Holds(); return age.Seconds() })
+		build.gaugeIf(m.meter, ownHoldsOpen, "{hold}", "holds that are not settled", func() (float64, bool) {
+			open, _, known := w.Holds()
+			return float64(open), known
+		})
+		build.gaugeIf(m.meter, ownHoldsOldest, "s", "age of the oldest hold that is not settled", func() (float64, bool) {
+			_, age, known := w.Holds()
+			return age.Seconds(), known
+		})
 	}
 	if w.TeamsFaulty != nil {
 		build.gauge(m.meter, ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", func() float64 { return oneIf(w.TeamsFaulty()) })

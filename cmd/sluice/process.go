@@ -38,6 +38,8 @@ type accounts interface {
 	gateway.Accounts
 	// Ledger tells what was used: see package limit.
 	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// Holds tells how many holds are open, and when the oldest was made.
+	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts what waits, and tells what could not be.
 	Close(ctx context.Context) error
 }
@@ -109,7 +111,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
 		p.accounts = limit.NewMemory(time.Now)
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
-		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }})
+		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}
 	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics)
 	if err := p.state.requirePolicy(ctx); err != nil {
@@ -128,7 +130,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 		}
 		return p.state.wellKept()
 	}})
-	return p.tells.Metrics.Watch(telemetry.Watched{Degraded: shared.Degraded})
+	return p.tells.Metrics.Watch(telemetry.Watched{Degraded: shared.Degraded, Holds: p.openHolds})
 }
 
 // closeAccounts posts what waits and tells of what could not be.

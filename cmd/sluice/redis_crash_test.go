@@ -240,3 +240,12 @@ func TestQ05FG6KilledAfterTheSettlement(t *testing.T) {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 }
+
+// terminate asks the process to stop and waits until it has.
+func (p *gatewayProcess) terminate(t *testing.T) {
+	t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	if state, err := p.cmd.Process.Wait(); err != nil || state.ExitCode() != exitClean {
+		t.Errorf("%v, %v", state, err)
+	}
+}

@@ -41,3 +41,12 @@ func (p *process) closeTelemetry() {
 		p.log.Logger().Warn("telemetry", "error", "what waited to be sent when the process ended was not sent in time")
 	}
 }
+
+// openHolds is how many holds are open and how old the oldest is, as they were last looked at.
+func (p *process) openHolds() (open int, age time.Duration, known bool) {
+	open, oldest, err := p.accounts.Holds(context.Background())
+	if err != nil || oldest.IsZero() {
+		return open, 0, err == nil
+	}
+	return open, max(time.Since(oldest), 0), true
+}
