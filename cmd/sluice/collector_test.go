@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/hex"
 	"io"
 	"net/http"
@@ -42,6 +41,7 @@ func collecting(t *testing.T, answer func(w http.ResponseWriter, r *http.Request
 	c := &collector{T: t, answer: answer, metrics: make(map[string]*otlpmetric.Metric)}
 	c.server = httptest.NewServer(c)
 	t.Cleanup(c.server.Close)
+	t.Cleanup(c.server.CloseClientConnections)
 	for name, value := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": c.server.URL, "OTEL_LOGS_EXPORTER": "otlp", "OTEL_BSP_SCHEDULE_DELAY": "20",
 		"OTEL_METRIC_EXPORT_INTERVAL": "60000", "OTEL_BLRP_SCHEDULE_DELAY": "20",
@@ -222,14 +222,8 @@ func same(got, want any) bool {
 	return true
 }
 
-// hanging takes what comes and never answers, until the test ends.
-func hanging(t *testing.T) func(w http.ResponseWriter, r *http.Request) {
-	ctx, release := context.WithCancel(context.Background())
-	t.Cleanup(release)
-	return func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-ctx.Done():
-		case <-r.Context().Done():
-		}
-	}
+// hangs takes what comes and never answers, until the connection ends.
+func hangs(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
 }

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/gateway/admin"
+	"sluice/gateway/simulator"
+)
+
+// page reads the page for Prometheus.
+func (h *house) page(t *testing.T) string {
+	t.Helper()
+	status, text, err := ask(newClient(t), "http://"+h.admin, "/metrics", "")
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("%d %v", status, err)
+	}
+	return text
+}
+
+// value reads one series, 0 where it is not there.
+func (h *house) value(t *testing.T, series string) float64 {
+	t.Helper()
+	match := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindStringSubmatch(h.page(t))
+	if match == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(match[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// load sends so many requests, eight at a time, and counts those that were answered well.
+func (h *house) load(t *testing.T, n int, headers ...string) (well int64) {
+	t.Helper()
+	client := newClient(t)
+	var sent, good atomic.Int64
+	var sending sync.WaitGroup
+	for range 8 {
+		sending.Go(func() {
+			for sent.Add(1) <= int64(n) {
+				if answer, _ := send(t, client, "POST", "http://"+h.public+textURL, demoText, headers...); answer.StatusCode == http.StatusOK {
+					good.Add(1)
+				}
+			}
+		})
+	}
+	sending.Wait()
+	return good.Load()
+}
+
+// F-T1, F-T3: a collector that is not there, that refuses, and that answers nonsense changes nothing for the teams; what is
+// lost is counted, and the log has one line of it.
+func TestFT1FT3ACollectorThatFails(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"away":    nil,
+		"error":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
+		"large":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) },
+		"garbage": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("\xff", 1000))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			collector := collecting(t, answer)
+			t.Setenv("OTEL_LOGS_EXPORTER", "none")
+			t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "200")
+			if answer == nil {
+				collector.server.Close()
+			}
+			_, upstream := newService(t, simulator.Config{})
+			begun := time.Now()
+			h := serving(t, upstream.URL)
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("ready after %v", took)
+			}
+			if well := h.load(t, 100); well != 100 {
+				t.Errorf("%d of 100 requests were answered", well)
+			}
+			dropped := `sluice_telemetry_dropped_total{signal="traces"}`
+			for end := time.Now().Add(patience); name != "garbage" && h.value(t, dropped) == 0; <-time.After(5 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("nothing is told of what is lost")
+				}
+			}
+			if code := h.stop(); code != exitClean {
+				t.Errorf("exit code %d", code)
+			}
+			if n := strings.Count(string(h.log.bytes()), `"msg":"telemetry","error"`); n > 2 { // one of the minute, one of the end
+				t.Errorf("%d lines of it in\n%s", n, h.log.bytes())
+			}
+		})
+	}
+}
+
+// F-T2, F-T4, F-T6: a collector that hangs: no request waits, what may wait to be sent is bounded and the rest counted,
+// the ledger has everything, and the process ends within five seconds.
+func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
+	collecting(t, hangs)
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL)
+	const requests = 300
+	if well := h.load(t, requests); well != requests {
+		t.Errorf("%d of %d requests were answered", well, requests)
+	}
+	if lost := h.value(t, `sluice_telemetry_dropped_total{signal="traces"}`); lost < 2*requests-64 || lost > 2*requests {
+		t.Errorf("%v spans of %d are told to be lost, 64 may wait", lost, 2*requests)
+	}
+	_, text, err := ask(newClient(t), "http://"+h.admin, "/usage", "")
+	var report admin.UsageReport
+	if err = errors.Join(err, json.Unmarshal([]byte(text), &report)); err != nil || len(report.Rows) == 0 {
+		t.Fatalf("%v %s", err, text)
+	}
+	if !strings.Contains(text, `"requests"`) || !strings.Contains(text, fmt.Sprint(requests)) {
+		t.Errorf("the ledger has not %d requests: %s", requests, text)
+	}
+	begun := time.Now()
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+	if took := time.Since(begun); took > 6*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+}
+
+// F-T7: clients that all ask for their traces to be recorded get few of them.
+func TestFT7ClientsCannotForceSampling(t *testing.T) {
+	collector := collecting(t, nil)
+	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_TRACE_CONTEXT=join")
+	begun := time.Now()
+	if well := h.load(t, 500, "Traceparent", traceparent); well != 500 {
+		t.Errorf("%d of 500 requests were answered", well)
+	}
+	bound := 10 * (int(time.Since(begun)/time.Second) + 2)
+	h.stop()
+	if n := len(collector.named(serverText)); n == 0 || n > bound {
+		t.Errorf("%d traces of 500 were recorded, want some and at most %d", n, bound)
+	}
+}
+
+// Nothing set is nothing sent: no exporter is built that tries a default address.
+func TestNothingSetNothingSent(t *testing.T) {
+	var tried atomic.Int64
+	for _, port := range []string{"4317", "4318"} {
+		listener, err := net.Listen("tcp", "localhost:"+port)
+		if err != nil {
+			t.Skipf("the exporters' default port is taken on this machine: %v", err)
+		}
+		defer func() { _ = listener.Close() }()
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				tried.Add(1)
+				_ = conn.Close()
+			}
+		}()
+	}
+	t.Setenv("OTEL_SERVICE_NAME", "a-name-alone-sends-nothing")
+	for _, disabled := range []bool{false, true} {
+		if disabled {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")
+			t.Setenv("OTEL_SDK_DISABLED", "true")
+		}
+		_, upstream := newService(t, simulator.Config{})
+		h := serving(t, upstream.URL)
+		h.load(t, 20)
+		h.stop()
+		if strings.Contains(string(h.log.bytes()), `"msg":"telemetry"`) || tried.Load() != 0 {
+			t.Errorf("disabled %v: %d connections were tried", disabled, tried.Load())
+		}
+	}
+}
+
+// H13: whatever clients send, the page has the same series.
+func TestH13SeriesAreBounded(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL)
+	client := newClient(t)
+	round := func(i int) {
+		model := fmt.Sprintf(`{"model":"m-%d","input":{"messages":[{"role":"user","content":"a"}]}}`, i)
+		send(t, client, "POST", "http://"+h.public+textURL, model)
+		send(t, client, "GET", fmt.Sprintf("http://%s/api/v1/p%d", h.public, i), "")
+		send(t, client, fmt.Sprintf("M%d", i), "http://"+h.public+textURL, "")
+		send(t, client, "GET", "http://"+h.public+"/api/v1/tasks/"+fmt.Sprint(i), "", "Authorization", fmt.Sprintf("Bearer slk_%012d_x", i))
+	}
+	series := func() (names []string) {
+		for line := range strings.Lines(h.page(t)) {
+			if name, _, ok := strings.Cut(line, " "); ok && name != "#" {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	round(0)
+	before := series()
+	var rounds sync.WaitGroup
+	var next atomic.Int64
+	for range 8 {
+		rounds.Go(func() {
+			for i := next.Add(1); i <= 2500; i = next.Add(1) {
+				round(int(i))
+			}
+		})
+	}
+	rounds.Wait()
+	if after := series(); len(after) != len(before) {
+		t.Errorf("%d series before, %d after 10,000 random requests", len(before), len(after))
+	}
+	h.stop()
+}
+
+// An exporter that does not exist is a fault of the configuration.
+func TestFaultyExporter(t *testing.T) {
+	t.Setenv("OTEL_TRACES_EXPORTER", "CANARY")
+	for _, name := range []string{"check", "serve"} {
+		got := command(stopped(), with("SLUICE_TEAMS_FILE="+write(t, someTeams)), name)
+		if got.code != exitFaulty || !strings.Contains(got.stderr, "OTEL_TRACES_EXPORTER: allowed: otlp, console or none") || strings.Contains(got.text(), "CANARY") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
