@@ -24,7 +24,11 @@ type manifest struct {
 		Ports          []struct {
 			TargetPort string `yaml:"targetPort"`
 		}
-		Groups   []any
+		Groups  []any
+		Ingress []struct {
+			Ports []struct{ Port int }
+			From  []any
+		}
 		Template struct {
 			Metadata struct{ Labels, Annotations map[string]string }
 			Spec     pod
@@ -155,6 +159,29 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", set); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want a refusal with %q", set, err, want)
 		}
+	}
+}
+
+// The admin port takes no token: with the policy on, it is for those alone who are listed, and the teams' port for all.
+func TestChartConfinesTheAdminPort(t *testing.T) {
+	made, err := render(t, "-f", deployed+"values/replicas.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range made["NetworkPolicy"].Spec.Ingress {
+		if open := len(rule.From) == 0; len(rule.Ports) != 1 || open != (rule.Ports[0].Port == 8080) {
+			t.Errorf("the policy lets in %+v", rule)
+		}
+	}
+	if n := len(made["NetworkPolicy"].Spec.Ingress); n != 2 {
+		t.Errorf("the policy has %d rules, want one for each port", n)
+	}
+	made, err = render(t, "-f", deployed+"values/replicas.yaml", "--set", "networkPolicy.adminFrom=null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 1 || rules[0].Ports[0].Port != 8080 {
+		t.Errorf("with nobody listed the policy lets in %+v", rules)
 	}
 }
 
