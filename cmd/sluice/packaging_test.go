@@ -24,9 +24,10 @@ func TestOneToolchainEverywhere(t *testing.T) {
 		t.Fatal("go.mod names no toolchain")
 	}
 	for file, want := range map[string]string{
-		"Dockerfile":       "FROM golang:" + match[1] + " AS build",
-		".ci/run":          "export GOTOOLCHAIN=go" + match[1],
-		".ci/tools/go.mod": "toolchain go" + match[1],
+		"Dockerfile":        "FROM golang:" + match[1] + " AS build",
+		".ci/run":           "export GOTOOLCHAIN=go" + match[1],
+		".ci/tools/go.mod":  "toolchain go" + match[1],
+		".ci/deploy/go.mod": "toolchain go" + match[1],
 	} {
 		if !strings.Contains(readRoot(t, file), want) {
 			t.Errorf("%s lacks %q, which go.mod asks for", file, want)

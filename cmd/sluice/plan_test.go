@@ -82,6 +82,7 @@ var forTests = []string{
 	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
+	"github.com/goccy/go-yaml",
 }
 
 // source is one file of the module and what it imports.

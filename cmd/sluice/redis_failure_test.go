@@ -453,6 +453,7 @@ func TestACLOfTheREADME(t *testing.T) {
 		t.Error(err)
 	}
 	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.state, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))
+	k.eventually(patience, "the team is listed", func() bool { return server.do("SISMEMBER", "sl1:teams", "search") == int64(1) })
 	for _, args := range [][]string{{"usage"}, {"adjust", "--team", "search", "--unit", "tokens", "--delta=5", "--reason", "a test"}} {
 		if got := command(t.Context(), []string{"SLUICE_REDIS_URL=redis://sluice:secret@" + server.address()}, args...); got.code != exitClean {
 			t.Errorf("%s: %+v", args, got)

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+)
+
+// manifest is one document that the chart makes, and pod what the tests ask of the Deployment's template.
+type manifest struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Data     map[string]string
+	Spec     struct {
+		Replicas       int
+		MaxUnavailable int `yaml:"maxUnavailable"`
+		Selector       any
+		Ports          []struct {
+			TargetPort string `yaml:"targetPort"`
+		}
+		Groups  []any
+		Ingress []struct {
+			Ports []struct{ Port int }
+			From  []any
+		}
+		Template struct {
+			Metadata struct{ Labels, Annotations map[string]string }
+			Spec     pod
+		}
+	}
+}
+
+type pod struct {
+	ServiceLinks *bool          `yaml:"enableServiceLinks"`
+	MountsToken  *bool          `yaml:"automountServiceAccountToken"`
+	GraceSeconds int            `yaml:"terminationGracePeriodSeconds"`
+	Security     map[string]any `yaml:"securityContext"`
+	Containers   []container
+	Volumes      []volume
+}
+
+type container struct {
+	Env []struct {
+		Name, Value string
+		ValueFrom   any `yaml:"valueFrom"`
+	}
+	Ports []struct {
+		Name          string
+		ContainerPort int `yaml:"containerPort"`
+	}
+	Readiness probe          `yaml:"readinessProbe"`
+	Liveness  probe          `yaml:"livenessProbe"`
+	Security  map[string]any `yaml:"securityContext"`
+	Resources struct{ Limits map[string]string }
+	Mounts    []struct {
+		Name      string
+		MountPath string `yaml:"mountPath"`
+		SubPath   string `yaml:"subPath"`
+		ReadOnly  bool   `yaml:"readOnly"`
+	} `yaml:"volumeMounts"`
+}
+
+type probe struct {
+	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+type volume struct {
+	Name   string
+	Secret *struct {
+		SecretName  string `yaml:"secretName"`
+		DefaultMode int    `yaml:"defaultMode"`
+		Items       []struct{ Key, Path string }
+	}
+	ConfigMap *struct{ Name string } `yaml:"configMap"`
+}
+
+// render is what helm template makes of the chart with a values file and more.
+func render(t *testing.T, args ...string) (map[string]manifest, error) {
+	t.Helper()
+	text, err := deployTool(t, "helm")(append([]string{"template", "sluice", deployed + "chart"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	made := make(map[string]manifest)
+	for doc := range strings.SplitSeq(text, "\n---\n") {
+		var m manifest
+		if err := yaml.Unmarshal([]byte(doc+"\n"), &m); err != nil {
+			t.Fatalf("%v in\n%s", err, doc)
+		}
+		name := m.Kind
+		if m.Kind == "ConfigMap" {
+			name = m.Metadata.Name
+		}
+		made[name] = m
+	}
+	return made, nil
+}
+
+// chartValues are the values files that come with the chart; each renders, and Sluice takes what it renders to.
+func chartValues(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(deployed + "values/*.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("values files %q, %v", files, err)
+	}
+	return files
+}
+
+func TestChartPassesTheLinter(t *testing.T) {
+	helm := deployTool(t, "helm")
+	for _, file := range chartValues(t) {
+		if _, err := helm("lint", "--strict", deployed+"chart", "-f", file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// Numbers reach Sluice as they were written, whatever YAML makes of them.
+func TestChartWritesValuesAsTheyWere(t *testing.T) {
+	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
+	made, err := render(t, "-f", deployed+"values/least.yaml", "-f", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := environOf(made["Deployment"].Spec.Template.Spec.Containers[0])
+	for _, want := range []string{
+		"SLUICE_MAX_BODY=67108864", "SLUICE_ADMIN_PPROF=true", "SLUICE_RULES=text.top_p=off", "OTEL_TRACES_SAMPLER_ARG=0.05", "OTEL_BSP_MAX_QUEUE_SIZE=2048",
+	} {
+		if !slices.Contains(environ, want) {
+			t.Errorf("want %s in %q", want, environ)
+		}
+	}
+}
+
+func TestChartRefusesWhatCannotWork(t *testing.T) {
+	for set, want := range map[string]string{
+		"upstream.url=":                           "upstream.url is required",
+		"upstream.url=https://service.example":    "upstream",
+		"upstream.existingSecret=":                "upstream.existingSecret is required",
+		"teams.inline=":                           "teams: one of",
+		"teams.existingSecret=other":              "teams: one of",
+		"replicaCount=2":                          "redis.existingSecret",
+		"replicaCount=0":                          "replicaCount",
+		"resources.limits.memory=null":            "resources.limits.memory is required",
+		"resources.limits.memory=1.5Gi":           "resources.limits.memory",
+		"settings.POLL_INTERVALL=5s":              "POLL_INTERVALL",
+		"settings.REPLICAS=2":                     "REPLICAS",
+		"settings.UPSTREAM_KEY=sk-upstream":       "UPSTREAM_KEY",
+		"otel.EXPORTER_OTLP_HEADERS=x=secret":     "EXPORTER_OTLP_HEADERS",
+		"shutdown.spareSeconds=1":                 "spareSeconds",
+		"redis.url=redis://:password@redis:6379/": "url",
+	} {
+		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a refusal with %q", set, err, want)
+		}
+	}
+}
+
+// The admin port takes no token: with the policy on, it is for those alone who are listed, and the teams' port for all.
+func TestChartConfinesTheAdminPort(t *testing.T) {
+	made, err := render(t, "-f", deployed+"values/replicas.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range made["NetworkPolicy"].Spec.Ingress {
+		if open := len(rule.From) == 0; len(rule.Ports) != 1 || open != (rule.Ports[0].Port == 8080) {
+			t.Errorf("the policy lets in %+v", rule)
+		}
+	}
+	if n := len(made["NetworkPolicy"].Spec.Ingress); n != 2 {
+		t.Errorf("the policy has %d rules, want one for each port", n)
+	}
+	made, err = render(t, "-f", deployed+"values/replicas.yaml", "--set", "networkPolicy.adminFrom=null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 1 || rules[0].Ports[0].Port != 8080 {
+		t.Errorf("with nobody listed the policy lets in %+v", rules)
+	}
+}
+
+// What the operator may set through the chart is every setting but those that the chart sets itself.
+func TestChartKnowsEverySetting(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Settings struct {
+				PropertyNames struct{ Enum []string } `json:"propertyNames"`
+			} `json:"settings"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal([]byte(readRoot(t, "deploy/chart/values.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	known := schema.Properties.Settings.PropertyNames.Enum
+	for _, match := range regexp.MustCompile(`(?m)(?:^  |set \$own )"([A-Z_]+)"`).FindAllStringSubmatch(readRoot(t, "deploy/chart/templates/_pod.tpl"), -1) {
+		known = append(known, match[1])
+	}
+	for _, secret := range secretNames {
+		known = append(known, strings.TrimPrefix(secret, prefix))
+	}
+	for i := range known {
+		known[i] = prefix + known[i]
+	}
+	slices.Sort(known)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(settingNames)), known); diff != "" {
+		t.Errorf("settings and the chart differ (-settings +chart):\n%s", diff)
+	}
+}
+
+// The alerts and the dashboard that the chart installs are the files themselves.
+func TestChartCarriesAlertsAndDashboard(t *testing.T) {
+	made, err := render(t, "-f", deployed+"values/replicas.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := readYAML[struct{ Groups []any }](t, "chart/files/alerts.yml").Groups
+	if diff := cmp.Diff(alerts, made["PrometheusRule"].Spec.Groups); diff != "" || len(alerts) == 0 {
+		t.Errorf("alerts (-file +chart):\n%s", diff)
+	}
+	dashboard := readRoot(t, "deploy/chart/files/dashboard.json")
+	if diff := cmp.Diff(dashboard, made["sluice-dashboard"].Data["sluice.json"]); diff != "" {
+		t.Errorf("dashboard (-file +chart):\n%s", diff)
+	}
+	if _, ok := made["PodMonitor"]; !ok {
+		t.Error("no PodMonitor")
+	}
+	if annotations := made["Deployment"].Spec.Template.Metadata.Annotations; annotations["prometheus.io/scrape"] != "" {
+		t.Errorf("scraped twice: %v", annotations)
+	}
+}

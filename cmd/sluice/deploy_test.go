@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// deployed is the directory of what an operator starts with.
+const deployed = "../../deploy/"
+
+// deployTool is a program that an operator hands deploy/ to.
+func deployTool(t *testing.T, name string) func(args ...string) (string, error) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("CI_REQUIRES_DEPLOY") != "" {
+			t.Fatalf("%s is not installed, and CI requires it", name)
+		}
+		t.Skipf("%s is not installed", name)
+	}
+	return func(args ...string) (string, error) {
+		var stdout, stderr bytes.Buffer
+		tool := exec.CommandContext(t.Context(), path, args...)
+		tool.Stdout, tool.Stderr = &stdout, &stderr
+		if err := tool.Run(); err != nil {
+			return "", errors.New(stderr.String() + stdout.String())
+		}
+		return stdout.String(), nil
+	}
+}
+
+// readYAML reads a file of deploy/.
+func readYAML[T any](t *testing.T, name string) (v T) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(readRoot(t, "deploy/"+name)), &v); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+func TestDeployNamesOnlySettingsThereAre(t *testing.T) {
+	named := regexp.MustCompile(`\bSLUICE_[A-Z][A-Z_]*\b`)
+	files := 0
+	err := filepath.WalkDir(deployed, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		for _, name := range named.FindAllString(string(content), -1) {
+			if !slices.Contains(settingNames, name) {
+				t.Errorf("%s names %s, which is no setting", path, name)
+			}
+		}
+		return err
+	})
+	if err != nil || files < 10 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// composition is what the tests ask of the compose file.
+type composition struct {
+	Services map[string]struct {
+		Environment map[string]string
+		Command     []string
+		Ports       []string
+		Volumes     []string
+		Profiles    []string
+		Healthcheck map[string]any
+		ReadOnly    bool   `yaml:"read_only"`
+		MemLimit    string `yaml:"mem_limit"`
+		StopGrace   string `yaml:"stop_grace_period"`
+	}
+}
+
+func TestComposeIsWhatComposeReads(t *testing.T) {
+	compose := deployTool(t, "compose-spec")
+	if _, err := compose("--no-interpolation", deployed+"compose.yaml"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
+	services := readYAML[composition](t, "compose.yaml").Services
+	for _, name := range []string{"sluice", "redis", "collector", "prometheus", "grafana"} {
+		if s, ok := services[name]; !ok || len(s.Profiles) > 0 {
+			t.Errorf("%s does not start by itself", name)
+		}
+	}
+	redis := strings.Join(services["redis"].Command, " ")
+	for _, want := range []string{"redis-server ", "--appendonly yes", "--appendfsync everysec", "--maxmemory-policy noeviction"} {
+		if !strings.Contains(redis, want) {
+			t.Errorf("redis lacks %s: %s", want, redis)
+		}
+	}
+	for _, name := range []string{"sluice", "redis"} {
+		if services[name].Healthcheck["test"] == nil {
+			t.Errorf("%s has no healthcheck", name)
+		}
+	}
+	if len(services["redis"].Ports) > 0 {
+		t.Error("redis is published")
+	}
+	for name, s := range services {
+		for _, port := range s.Ports {
+			if port != "8080:8080" && !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("%s publishes %s beyond loopback", name, port)
+			}
+		}
+		for _, volume := range s.Volumes {
+			if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, "./") && source != "./teams" {
+				if _, err := os.Stat(deployed + source); err != nil {
+					t.Errorf("%s mounts %s: %v", name, source, err)
+				}
+			}
+		}
+	}
+}
+
+// The environment that the composition gives Sluice is one that Sluice takes, and its stop cuts nobody.
+func TestComposeConfiguresSluice(t *testing.T) {
+	sluice := readYAML[composition](t, "compose.yaml").Services["sluice"]
+	var environ []string
+	for name, value := range sluice.Environment {
+		switch name {
+		case "SLUICE_UPSTREAM_URL":
+			value = "https://service.example/api/v1"
+		case "SLUICE_UPSTREAM_KEY_FILE":
+			value = write(t, "sk-upstream\n")
+		case "SLUICE_TEAMS_FILE":
+			value = write(t, someTeams)
+		}
+		environ = append(environ, name+"="+value)
+	}
+	c, err := loadConfiguration(environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stop := parseDuration(t, sluice.StopGrace); stop < c.ShutdownDelay+c.ShutdownGrace+settleFor+logFlush {
+		t.Errorf("stop_grace_period %v cuts what may run for %v after %v", stop, c.ShutdownGrace, c.ShutdownDelay)
+	}
+	if len(c.warnings) > 0 {
+		t.Errorf("warnings: %q", c.warnings)
+	}
+	if !sluice.ReadOnly {
+		t.Error("the container's file system can be written to")
+	}
+	if sluice.MemLimit != "1024m" || sluice.Environment["GOMEMLIMIT"] != "921MiB" {
+		t.Errorf("GOMEMLIMIT=%s is not nine tenths of %s", sluice.Environment["GOMEMLIMIT"], sluice.MemLimit)
+	}
+	if _, profiled := sluice.Environment["OTEL_TRACES_EXPORTER"]; !profiled {
+		t.Error("no spans are sent")
+	}
+}
+
+// Every part of a pipeline is described, and what Sluice sends to listens.
+func TestCollectorTakesWhatSluiceSends(t *testing.T) {
+	collector := readYAML[struct {
+		Receivers, Processors, Exporters map[string]map[string]any
+		Service                          struct {
+			Pipelines map[string]struct{ Receivers, Processors, Exporters []string }
+		}
+	}](t, "collector.yaml")
+	for name, pipeline := range collector.Service.Pipelines {
+		for _, list := range []struct {
+			used  []string
+			known map[string]map[string]any
+		}{
+			{pipeline.Receivers, collector.Receivers}, {pipeline.Processors, collector.Processors}, {pipeline.Exporters, collector.Exporters},
+		} {
+			for _, part := range list.used {
+				if _, ok := list.known[part]; !ok {
+					t.Errorf("pipeline %s uses %s, which is not described", name, part)
+				}
+			}
+		}
+		if !slices.Equal(pipeline.Processors, []string{"memory_limiter", "batch"}) {
+			t.Errorf("pipeline %s runs %q, want the limiter before all else", name, pipeline.Processors)
+		}
+	}
+	if len(collector.Service.Pipelines["traces"].Receivers) == 0 {
+		t.Error("nobody takes spans")
+	}
+	endpoint := readYAML[composition](t, "compose.yaml").Services["sluice"].Environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
+	protocols, _ := collector.Receivers["otlp"]["protocols"].(map[string]any)
+	overHTTP, _ := protocols["http"].(map[string]any)
+	if _, port, _ := strings.Cut(strings.TrimPrefix(endpoint, "http://"), ":"); overHTTP["endpoint"] != "0.0.0.0:"+port {
+		t.Errorf("Sluice sends to %s, the collector listens at %v", endpoint, overHTTP["endpoint"])
+	}
+}
+
+func TestSecretsOfDeployStayOutOfTheRepository(t *testing.T) {
+	ignored := strings.Fields(readRoot(t, ".gitignore"))
+	for _, want := range []string{"/deploy/secrets/", "/deploy/teams/"} {
+		if !slices.Contains(ignored, want) {
+			t.Errorf(".gitignore lacks %s", want)
+		}
+	}
+	if !slices.Contains(strings.Fields(readRoot(t, ".dockerignore")), "deploy") {
+		t.Error(".dockerignore lacks deploy")
+	}
+}
+
+func parseDuration(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

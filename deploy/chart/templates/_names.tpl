@@ -1,0 +1,33 @@
+{{- define "sluice.fullname" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 52 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 52 | trimSuffix "-" }}{{ end -}}
+{{- end }}
+
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{/* A memory quantity of Kubernetes in bytes. Exponents and milli-bytes are refused: nobody means them. */}}
+{{- define "sluice.bytes" -}}
+{{- $quantity := toString . -}}
+{{- if not (regexMatch "^[1-9][0-9]*(Ki|Mi|Gi|Ti|k|M|G|T)?$" $quantity) }}{{ fail (printf "resources.limits.memory: %q; allowed: a whole number with Ki, Mi, Gi, Ti, k, M, G, T or nothing" $quantity) }}{{ end -}}
+{{- $factors := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- mul (regexFind "^[0-9]+" $quantity | int64) (get $factors (regexFind "[A-Za-z]*$" $quantity)) -}}
+{{- end }}
+
+{{/* Refuses values that would install something that cannot work, all of them before anything is made. */}}
+{{- define "sluice.check" -}}
+{{- if not .Values.upstream.url }}{{ fail "upstream.url is required: the service's base address, ending in /api/v1" }}{{ end -}}
+{{- if not .Values.upstream.existingSecret }}{{ fail "upstream.existingSecret is required: the Secret with the service's key" }}{{ end -}}
+{{- $sources := without (list .Values.teams.existingSecret .Values.teams.existingConfigMap .Values.teams.inline) "" -}}
+{{- if ne (len $sources) 1 }}{{ fail "teams: one of existingSecret, existingConfigMap and inline is required" }}{{ end -}}
+{{- if and (gt (int .Values.replicaCount) 1) (not .Values.redis.existingSecret) }}{{ fail "replicaCount: more than 1 needs redis.existingSecret, or each pod would have limits and tasks of its own" }}{{ end -}}
+{{- if not (dig "limits" "memory" "" .Values.resources) }}{{ fail "resources.limits.memory is required: Go's own limit is made from it" }}{{ end -}}
+{{- end }}

@@ -1,0 +1,70 @@
+{{/* A value as an environment variable has it. Numbers come as floating point, and 67108864 must not become 6.7108864e+07. */}}
+{{- define "sluice.word" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end }}
+
+{{/* The container's environment: what the chart decides, then what the operator set, then Go's and OpenTelemetry's. */}}
+{{- define "sluice.env" -}}
+{{- $own := dict
+  "UPSTREAM_URL" .Values.upstream.url
+  "UPSTREAM_KEY_FILE" "/etc/sluice/upstream/key"
+  "TEAMS_FILE" "/etc/sluice/teams/teams.yaml"
+  "LISTEN" ":8080"
+  "ADMIN_LISTEN" ":8081"
+  "REPLICAS" (toString .Values.replicaCount)
+  "SHUTDOWN_DELAY" (printf "%ds" (int .Values.shutdown.delaySeconds))
+  "SHUTDOWN_GRACE" (printf "%ds" (int .Values.shutdown.longestStreamSeconds)) -}}
+{{- if .Values.redis.existingSecret }}{{ $_ := set $own "REDIS_URL_FILE" "/etc/sluice/redis/url" }}{{ end -}}
+{{- if .Values.tls.existingSecret }}{{ $_ := set $own "TLS_CERT_FILE" "/etc/sluice/tls/tls.crt" }}{{ $_ := set $own "TLS_KEY_FILE" "/etc/sluice/tls/tls.key" }}{{ end -}}
+{{- range $name, $value := $own }}
+- name: SLUICE_{{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+- name: SLUICE_{{ $name }}
+  value: {{ include "sluice.word" $value | quote }}
+{{- end }}
+{{- /* The runtime collects before the kernel kills; the tenth is for stacks, sockets and the binary. */}}
+- name: GOMEMLIMIT
+  value: {{ div (mul (include "sluice.bytes" .Values.resources.limits.memory | int64) 9) 10 | quote }}
+{{- range $name, $value := .Values.otel }}
+- name: OTEL_{{ $name }}
+  value: {{ include "sluice.word" $value | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Secrets are readable to the pod's group alone. */}}
+{{- define "sluice.volumes" -}}
+- name: teams
+  {{- if .Values.teams.existingSecret }}
+  secret:
+    secretName: {{ .Values.teams.existingSecret }}
+    defaultMode: 0440
+  {{- else }}
+  configMap:
+    name: {{ .Values.teams.existingConfigMap | default (printf "%s-teams" (include "sluice.fullname" .)) }}
+    defaultMode: 0440
+  {{- end }}
+- name: upstream
+  secret:
+    secretName: {{ .Values.upstream.existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .Values.upstream.secretKey }}
+        path: key
+{{- if .Values.redis.existingSecret }}
+- name: redis
+  secret:
+    secretName: {{ .Values.redis.existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .Values.redis.secretKey }}
+        path: url
+{{- end }}
+{{- if .Values.tls.existingSecret }}
+- name: tls
+  secret:
+    secretName: {{ .Values.tls.existingSecret }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
