@@ -15,7 +15,7 @@ func limitHeaders(h http.Header, v *limit.Verdict) {
 	if len(v.Limits) == 0 {
 		return
 	}
-	b := make([]byte, 0, 256) // both, because every limited request has them
+	b := make([]byte, 0, 512) // on the stack, room for both: every request of a limited team has them
 	for i := range v.Limits {
 		s := &v.Limits[i]
 		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -71,6 +72,20 @@ func newScript(source string) *script {
 // call begins the arguments of a call with so many keys.
 func (s *script) call(keys, more int) []any {
 	return append(make([]any, 0, 3+keys+more), "evalsha", s.digest, keys)
+}
+
+// lent is call with room that is kept for the next one. It is given back once the call has been answered.
+func (s *script) lent(keys int) *[]any {
+	room := rooms.Get().(*[]any)
+	*room = append((*room)[:0], "evalsha", s.digest, keys)
+	return room
+}
+
+var rooms = sync.Pool{New: func() any { return new([]any) }}
+
+func giveBack(room *[]any) {
+	clear(*room)
+	rooms.Put(room)
 }
 
 // run runs the script: by its digest, and where Redis does not know that, by its text.

@@ -64,7 +64,8 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 	k, number := r.keysOf(h.Team.ID), newNumber()
 	w := k.wired(h.Team)
 	p := w.planFor(k, &h.Amounts)
-	call := append(admitScript.call(3+len(p.rates), 14+3*len(p.units)+2+len(p.told)+4*len(p.rates)), k.quota, k.open, k.hold+h.ID)
+	room := admitScript.lent(3 + len(p.rates))
+	call := append(*room, k.quota, k.open, k.hold+h.ID)
 	for i := range p.rates {
 		call = append(call, p.rates[i].key)
 	}
@@ -90,6 +91,9 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 		call = append(call, rate.text, taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
 	}
 	reply, err := admitScript.run(ctx, r.client, call)
+	if *room = call; err == nil { // else somebody may still look at it
+		giveBack(room)
+	}
 	if gone(number, reply, err) {
 		return state{outcome: lost}, nil
 	}
