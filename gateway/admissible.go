@@ -50,17 +50,19 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 
 // fault names what makes an answer unfit for any team.
 func (u *upstream) fault(answer *http.Response) error {
-	broken := refuse(refuseAnswer).say("The service's answer could not be used.")
-	switch encoding := answer.Header.Get("Content-Encoding"); {
+	broken := func(err error) error {
+		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
+	}
+	switch encoding := first(answer.Header["Content-Encoding"]); {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
-		return broken.because(errUpgraded)
+		return broken(errUpgraded)
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return broken.because(errRedirected) // following it would hand the key to another host
+		return broken(errRedirected) // following it would hand the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
 		u.gateway.alarm(alarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been told.").because(errOurKey)
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		return broken.because(errEncoded)
+		return broken(errEncoded)
 	}
 	return nil
 }

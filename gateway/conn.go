@@ -21,6 +21,9 @@ const (
 	keptHead = 16 << 10
 	// readBuffer is what a connection reads at once.
 	readBuffer = 8 << 10
+	// deadlineSlack is the part of its bound by which a deadline may be late: one that is set so much later serves the
+	// exchanges that follow, too.
+	deadlineSlack = 64
 )
 
 var errLongHeader = errors.New("upstream's answer has a header over the bound")
@@ -40,12 +43,18 @@ type conn struct {
 	body    *answerBody  // whose bytes are read; nil while a header is
 	left    int64        // bytes that may still be read; math.MaxInt64 inside bodies
 	idle    time.Time    // since when it waits in the pool
+	taken   time.Time    // when the exchange that runs began
+	readBy  time.Time    // the deadline in force for reading a header; zero: another one
+	writeBy time.Time    // and for writing
 }
 
 // Write counts. A write that upstream does not take for the bound of silence fails.
 func (c *conn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.pool.stall)); err != nil {
-		return 0, err
+	if bound := c.pool.stall; c.writeBy.Sub(c.taken) < bound {
+		c.writeBy = c.taken.Add(bound + bound/deadlineSlack)
+		if err := c.SetWriteDeadline(c.writeBy); err != nil {
+			return 0, err
+		}
 	}
 	n, err := c.Conn.Write(p)
 	c.written.Add(int64(n))
@@ -57,6 +66,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, errLongHeader
 	}
 	if c.body != nil {
+		c.readBy = time.Time{}
 		c.body.arm()
 	}
 	n, err := c.Conn.Read(p)
@@ -90,8 +100,12 @@ func (c *conn) send(out *http.Request, body []byte) error {
 // one bound in time.
 func (c *conn) receive(out *http.Request, bound time.Duration) (*http.Response, error) {
 	c.body = nil
-	if err := c.SetReadDeadline(time.Now().Add(bound)); err != nil {
-		return nil, err
+	latest := c.taken.Add(bound + bound/deadlineSlack)
+	if c.readBy.Sub(c.taken) < bound || c.readBy.After(latest) {
+		c.readBy = latest
+		if err := c.SetReadDeadline(latest); err != nil {
+			return nil, err
+		}
 	}
 	for {
 		c.left = longestHeader

@@ -44,7 +44,7 @@ func enabled(values []string) bool {
 // headers are set from what the rules have judged, never copied, so that no trick of the client's (a Connection header
 // that names them, a second value) can make Sluice and the service read the request differently.
 func (g *Gateway) outbound(c *call) http.Header {
-	h := make(http.Header, 10)
+	h := make(http.Header, 8) // room for more would be a larger kind of map, and few requests need it
 	h["Authorization"] = []string{g.upstreamKey.Load().authorization.Reveal()}
 	h["User-Agent"] = userAgent
 	h["Accept"] = acceptJSON

@@ -71,6 +71,7 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if err != nil {
 		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
 	}
+	defer request.Release()
 	c.Kind, c.Model, c.Label = string(request.Kind), request.Model, c.teams.Label(request.Model)
 	if !c.team.MayAsk(request.Model) {
 		return refuse(refuseModel).say("Team %s may not ask the model %s.", c.team.ID, brief(request.Model))

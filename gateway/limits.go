@@ -15,25 +15,30 @@ func limitHeaders(h http.Header, v *limit.Verdict) {
 	if len(v.Limits) == 0 {
 		return
 	}
-	terms, left := make([]byte, 0, 96), make([]byte, 0, 96)
+	b := make([]byte, 0, 512) // on the stack, room for both: every request of a limited team has them
 	for i := range v.Limits {
 		s := &v.Limits[i]
-		if i > 0 {
-			terms, left = append(terms, ", "...), append(left, ", "...)
-		}
-		terms, left = appendName(terms, s), appendName(left, s)
-		terms = strconv.AppendInt(append(terms, ";q="...), min(s.Limit, largestField), 10)
-		terms = strconv.AppendInt(append(terms, ";w="...), int64(s.Window/time.Second), 10)
-		left = strconv.AppendInt(append(left, ";r="...), min(s.Left, largestField), 10)
-		left = strconv.AppendInt(append(left, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
+		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
+		b = strconv.AppendInt(append(b, ";w="...), int64(s.Window/time.Second), 10)
 	}
-	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(terms)}, []string{string(left)}
+	half := len(b)
+	for i := range v.Limits {
+		s := &v.Limits[i]
+		b = strconv.AppendInt(append(appendName(b, i, s), ";r="...), min(s.Left, largestField), 10)
+		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
+	}
+	text := string(b)
+	values := []string{text[:half], text[half:]}
+	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 }
 
 // largestField is the largest integer of a structured field. Money is told in 10⁻⁹ of the currency.
 const largestField = 999_999_999_999_999
 
-func appendName(b []byte, s *limit.Standing) []byte {
+func appendName(b []byte, i int, s *limit.Standing) []byte {
+	if i > 0 {
+		b = append(b, ", "...)
+	}
 	b = append(append(b, '"'), s.Unit...)
 	if s.Period != "" {
 		b = append(append(b, '-'), s.Period...)

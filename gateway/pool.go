@@ -63,7 +63,8 @@ func (p *pool) get() (*conn, error) {
 		if c == nil {
 			return p.dial()
 		}
-		if time.Since(c.idle) < fresh || c.alive() {
+		c.taken = time.Now()
+		if c.taken.Sub(c.idle) < fresh || c.alive() {
 			return c, nil
 		}
 		_ = c.Close() // upstream has closed it
@@ -104,7 +105,7 @@ func (p *pool) dial() (*conn, error) {
 		}
 		c.Conn = secure
 	}
-	c.in = bufio.NewReaderSize(c, readBuffer)
+	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), time.Now()
 	return c, nil
 }
 

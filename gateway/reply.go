@@ -12,7 +12,7 @@ import (
 // below, without which a stream would not be flushed.
 type reply struct {
 	http.ResponseWriter
-	control *http.ResponseController
+	control http.ResponseController
 	call    *call
 	gateway *Gateway
 	tee     *bytes.Buffer // keeps what is written; nil: nothing does
@@ -27,7 +27,7 @@ type reply struct {
 }
 
 func newReply(g *Gateway, w http.ResponseWriter, c *call) *reply {
-	return &reply{ResponseWriter: w, control: http.NewResponseController(w), call: c, gateway: g}
+	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g}
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -50,13 +50,15 @@ func (w *reply) WriteHeader(status int) {
 func (w *reply) stamp(h http.Header, now time.Time) {
 	c := w.call
 	c.FirstByte = now.Sub(c.start)
-	h["Sluice-Request-Id"] = []string{c.ID}
-	h["Cache-Control"] = []string{"private, no-store"}
-	h["Server-Timing"] = []string{serverTiming(c.FirstByte - c.waited)}
+	values := []string{c.ID, serverTiming(c.FirstByte - c.waited)}
+	h["Sluice-Request-Id"], h["Server-Timing"] = values[:1:1], values[1:]
+	h["Cache-Control"] = noStore
 	if w.closes || w.gateway.draining.Load() {
 		h["Connection"] = []string{"close"}
 	}
 }
+
+var noStore = []string{"private, no-store"} // shared: nothing writes to a header's values
 
 // serverTiming tells the client how much of the wait was Sluice's, in ms to a tenth.
 func serverTiming(own time.Duration) string {

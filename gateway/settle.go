@@ -11,18 +11,20 @@ import (
 // settle charges what the request used, from what is known when its answer has ended. The client may be gone: the
 // charge is made all the same.
 func (g *Gateway) settle(ctx context.Context, c *call) {
-	ctx = context.WithoutCancel(ctx)
 	used, flag := g.outcome(c)
 	switch flag {
 	case flagTask: // the task's end settles it
-		_ = g.Accounts.Extend(ctx, c.held, g.taskLease()) // tried until it is done
+		_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, g.taskLease()) // tried until it is done
 	case flagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
 		c.unknown = true
-		_ = g.Accounts.Extend(ctx, c.held, unknownLease)
+		_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)
 	default:
-		held := *c.held
-		held.Task = held.Task || c.claimed // its stream settled it; the task's end will be heard too, maybe late
-		g.Accounts.SettleLater(&limit.Charge{Held: &held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
+		held := c.held
+		if c.claimed && !held.Task { // its stream settled it; the task's end will be heard too, maybe late
+			task := *held
+			task.Task, held = true, &task
+		}
+		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
 		g.Metrics.Settlement(flag)
 		g.Metrics.Used(c.Team, c.Label, used[limit.Images], used[limit.Spend])

@@ -8,8 +8,9 @@ import "sync"
 func Read(f *Families, call Call, body []byte) (Request, error) {
 	r := readers.Get().(*reader)
 	defer r.release()
-	r.src, r.call, r.req.facts = body, call, new(facts)
+	r.src, r.call, r.req.facts = body, call, factsPool.Get().(*facts)
 	if err := r.document(); err != nil {
+		r.req.Release()
 		return Request{}, err
 	}
 	r.finish(f)

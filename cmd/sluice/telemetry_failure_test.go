@@ -223,6 +223,9 @@ func TestH13SeriesAreBounded(t *testing.T) {
 	if after := series(); len(after) != len(before) {
 		t.Errorf("%d series before, %d after 10,000 random requests", len(before), len(after))
 	}
+	if n := h.value(t, "sluice_overhead_seconds_count"); n < 10_000 {
+		t.Errorf("only %v requests were measured", n)
+	}
 	h.stop()
 }
 

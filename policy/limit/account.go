@@ -104,7 +104,7 @@ func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
 		}
 		m.own[a.name] = b
 	}
-	b.set(a.rate, now)
+	b.set(&a.rate, now)
 	return b
 }
 

@@ -50,7 +50,11 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 			return s, err
 		}
 		if s.outcome != lost {
-			r.known.Store(h.Team.ID, &s)
+			if h.day == 0 { // else it tells of another day
+				known := s
+				known.keep(last, r.keysOf(h.Team.ID).wired(h.Team), h)
+				r.known.Store(h.Team.ID, &known)
+			}
 			return s, nil
 		}
 		r.lost.Add(1)
@@ -61,6 +65,22 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 		r.known.Store(h.Team.ID, &again)
 	}
 	return state{}, errForgets
+}
+
+// keep takes over from what was last known what an answer about a hold does not tell.
+func (s *state) keep(last *state, w *wiredTerms, h *Hold) {
+	if last == nil || h.ID == "" {
+		return
+	}
+	for q := range s.used {
+		if s.date.period(q) != last.date.period(q) || w.terms.quotas[q] != none {
+			continue
+		}
+		s.used[q] = last.used[q]
+		if h.Amounts[q/2] == 0 {
+			s.held[q] = last.held[q]
+		}
+	}
 }
 
 // lastState is how a team stood when it was last asked for.

@@ -24,6 +24,7 @@ type bridge struct {
 	team  atomic.Pointer[policy.Team]
 	seen  atomic.Int64 // Unix nanoseconds of the last request
 	known atomic.Int64 // of the last answer of Redis about this team
+	asked atomic.Int64 // of the last that told of all that the team used, whether it is limited or not
 
 	joining sync.Mutex // one at a time
 
@@ -293,6 +294,7 @@ func (s *Shared) refresh(ctx context.Context, b *bridge) error {
 	})
 	if err == nil {
 		b.fresh(s.Now())
+		b.asked.Store(b.known.Load())
 	}
 	return err
 }

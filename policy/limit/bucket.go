@@ -26,17 +26,17 @@ func newBucket(r policy.Rate) *bucket {
 func perSecond(r policy.Rate) rate.Limit { return rate.Limit(float64(r.Limit) / r.Per.Seconds()) }
 
 // set changes the rate and leaves in the bucket what is in it.
-func (b *bucket) set(r policy.Rate, now time.Time) {
-	if r == b.rate {
+func (b *bucket) set(r *policy.Rate, now time.Time) {
+	if *r == b.rate {
 		return
 	}
 	if !b.taken {
-		*b = *newBucket(r)
+		*b = *newBucket(*r)
 		return
 	}
-	b.limiter.SetLimitAt(now, perSecond(r))
+	b.limiter.SetLimitAt(now, perSecond(*r))
 	b.limiter.SetBurstAt(now, int(r.Burst))
-	b.rate = r
+	b.rate = *r
 	b.forgive(now)
 }
 

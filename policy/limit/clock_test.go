@@ -70,7 +70,7 @@ func TestFR14ClockGoesForward(t *testing.T) {
 func TestFG10MixedVersions(t *testing.T) {
 	teams := readTeams(t)
 	client := realRedis(t)
-	all := []**script{&admitScript, &settleScript, &extendScript, &sweepScript}
+	all := []**script{&admitScript, &lookScript, &batchScript, &settleScript, &extendScript, &sweepScript}
 	var now, then []*script
 	for _, s := range all {
 		now, then = append(now, *s), append(then, newScript("-- the version before\n"+(*s).source))

@@ -105,7 +105,7 @@ func TestSettlementCorrects(t *testing.T) {
 			if used := after.used[q] - before.used[q]; used != tt.used || after.held != before.held {
 				f.Errorf("%s: the day used %d more and holds %v", tt.about, used, after.held)
 			}
-			if s := f.admit(Hold{Team: team, Amounts: Amounts{Tokens: 1}}); s.fault == Tokens && s.wait != tt.wait || s.fault != Tokens && tt.wait > 0 {
+			if s := f.admit(hold("after "+tt.about, team, Amounts{Tokens: 1})); s.fault == Tokens && s.wait != tt.wait || s.fault != Tokens && tt.wait > 0 {
 				f.Errorf("%s: the next token waits %v, want %v", tt.about, s.wait, tt.wait)
 			}
 			f.clock.move(24 * time.Hour)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,8 +37,9 @@ type form struct {
 
 // testClock is moved by the test.
 type testClock struct {
-	mu sync.Mutex
-	at time.Time
+	mu    sync.Mutex
+	at    time.Time
+	asked atomic.Int64
 }
 
 func (c *testClock) now() time.Time {
@@ -54,6 +56,11 @@ func (c *testClock) move(d time.Duration) {
 
 func (c *testClock) micros() int64 { return c.now().UnixMicro() }
 
+// wrong is the time as a process has it whose own clock nobody may rely on: right, a day slow, a day fast.
+func (c *testClock) wrong() time.Time {
+	return c.now().AddDate(0, 0, int(c.asked.Add(1)%3)-1)
+}
+
 func newClock() *testClock { return &testClock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
 
 func newMemoryForm(t *testing.T) *form {
@@ -64,7 +71,7 @@ func newMemoryForm(t *testing.T) *form {
 func newRedisForm(t *testing.T, client redis.UniversalClient) *form {
 	c := newClock()
 	r := NewRedis(client)
-	r.clock = c.micros
+	r.clock, r.now = c.micros, c.wrong
 	return &form{T: t, name: "redis", clock: c, redis: r, client: client, epoch: map[string]int64{}}
 }
 

@@ -26,8 +26,10 @@ type teamKeys struct {
 
 // wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
 type wiredTerms struct {
-	of   *policy.Team
-	args []any // open tasks, the rates, the quotas
+	of    *policy.Team
+	terms terms
+	rates []any
+	plans [1 << len(Amounts{})]atomic.Pointer[plan] // by the units that a request is charged in
 }
 
 func keysOf(team string) *teamKeys {
@@ -38,51 +40,54 @@ func keysOf(team string) *teamKeys {
 }
 
 // wired returns the team's limits for the scripts.
-func (k *teamKeys) wired(team *policy.Team) []any {
+func (k *teamKeys) wired(team *policy.Team) *wiredTerms {
 	if w := k.terms.Load(); w != nil && w.of == team {
-		return w.args
+		return w
 	}
-	t := termsOf(team)
-	w := &wiredTerms{of: team, args: []any{strconv.FormatInt(t.tasks, 10)}}
-	for _, r := range t.rates {
-		w.args = appendRate(w.args, r)
-	}
-	for _, q := range t.quotas {
-		if q != none { // else there are none at all
-			for _, q := range t.quotas {
-				w.args = append(w.args, strconv.FormatInt(q, 10))
-			}
-			break
-		}
+	w := &wiredTerms{of: team, terms: termsOf(team)}
+	for _, r := range w.terms.rates {
+		w.rates = appendRate(w.rates, r)
 	}
 	k.terms.Store(w)
-	return w.args
+	return w
 }
 
 // rateArgs is how many arguments a rate is.
 const rateArgs = 5
 
-// appendRate adds a rate as the scripts take it: as a text of limit, period in microseconds and burst; the three; and the
-// milliseconds that its bucket is kept, which is longer than two refills take.
+// appendRate adds a rate as the scripts take it: as a text of limit, period in microseconds and burst, each behind a blank;
+// the three; and the milliseconds that its bucket is kept, which is longer than two refills take.
 func appendRate(args []any, r policy.Rate) []any {
 	if r.Limit == 0 {
 		return append(args, "", "", "", "", "")
 	}
 	limit, per, burst := strconv.FormatInt(r.Limit, 10), strconv.FormatInt(r.Per.Microseconds(), 10), strconv.FormatInt(r.Burst, 10)
 	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
-	return append(args, limit+" "+per+" "+burst, limit, per, burst, strconv.FormatInt(int64(2*refill)+60_000, 10))
+	return append(args, " "+limit+" "+per+" "+burst, limit, per, burst, strconv.FormatInt(int64(2*refill)+60_000, 10))
 }
 
 // written is amounts as the scripts take them.
-func written(a Amounts) string {
-	b := make([]byte, 0, 32)
+func written(a Amounts) string { return string(appendAmounts(make([]byte, 0, 32), &a)) }
+
+func appendAmounts(b []byte, a *Amounts) []byte {
 	for i, n := range a {
 		if i > 0 {
 			b = append(b, ' ')
 		}
 		b = strconv.AppendInt(b, n, 10)
 	}
-	return string(b)
+	return b
+}
+
+// appendHold adds what stands in a hold's text behind its month: what it holds and what it was charged, its id, team and
+// entry of the ledger.
+func appendHold(b []byte, h *Held, charged *Amounts) []byte {
+	b = appendAmounts(append(b, ' '), &h.Amounts)
+	b = appendAmounts(append(b, ' '), charged)
+	b = append(append(b, ' '), h.ID...)
+	b = append(append(b, ' '), h.Team...)
+	b = append(append(b, ' '), h.Model...)
+	return append(append(b, '|'), h.Endpoint...)
 }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }

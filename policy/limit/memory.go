@@ -95,9 +95,7 @@ func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
 	s.decide(t, h, a.waits(h, t, now))
 	if s.outcome != refused && h.ID != "" {
 		a.hold(h, t, &s)
-		outcome, fault, wait := s.outcome, s.fault, s.wait
-		s = a.read(t, now)
-		s.outcome, s.fault, s.wait = outcome, fault, wait
+		a.tell(h, t, &s)
 	}
 	return s, nil
 }
@@ -111,21 +109,42 @@ func (a *account) read(t *terms, now time.Time) state {
 			s.used[2*unit+p], s.held[2*unit+p] = used[unit], held[unit]
 		}
 	}
-	for i, r := range t.rates {
-		if r.Limit == 0 {
-			continue // a bucket from before a reload stays as it is, in case the rate comes back
+	a.fit(t, now)
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 {
+			s.rates[i] = a.buckets[i].fill(now)
 		}
-		if b := a.buckets[i]; b == nil {
-			a.buckets[i] = newBucket(r)
+	}
+	return s
+}
+
+// fit brings the buckets to the rates of the day, and makes those that there are not yet.
+func (a *account) fit(t *terms, now time.Time) {
+	for i := range t.rates {
+		r := &t.rates[i]
+		switch b := a.buckets[i]; {
+		case r.Limit == 0: // a bucket from before a reload stays as it is, in case the rate comes back
+		case b != nil:
+			b.set(r, now)
+		default:
+			a.buckets[i] = newBucket(*r)
 			if a.bank.dry.Load() {
 				a.buckets[i].take(r.Burst, now)
 			}
-		} else {
-			b.set(r, now)
 		}
-		s.rates[i] = a.buckets[i].fill(now)
 	}
-	return s
+}
+
+// tell brings what was read of an account up to date with a hold that was placed since.
+func (a *account) tell(h *Hold, t *terms, s *state) {
+	for unit, n := range h.Amounts {
+		s.held[2*unit] += n
+		s.held[2*unit+1] += n
+		if unit < rateCount && n > 0 && t.rates[unit].Limit > 0 {
+			s.rates[unit] = a.buckets[unit].fill(s.at)
+		}
+	}
+	s.tasks = a.tasks
 }
 
 func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time.Duration) {
@@ -195,7 +214,7 @@ func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.time(m.now)
-	a.read(t, now)
+	a.fit(t, now)
 	held := a.holds[c.Held.ID]
 	if held == nil {
 		return false, nil

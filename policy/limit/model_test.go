@@ -400,11 +400,13 @@ func TestQ01Model(t *testing.T) {
 func TestQ02Mutants(t *testing.T) {
 	client := realRedis(t)
 	teams := readTeams(t)
-	admit, settle, sweep := admitScript, settleScript, sweepScript
-	defer func() { admitScript, settleScript, sweepScript = admit, settle, sweep }()
+	admit, look, batch, settle, sweep := admitScript, lookScript, batchScript, settleScript, sweepScript
+	defer func() {
+		admitScript, lookScript, batchScript, settleScript, sweepScript = admit, look, batch, settle, sweep
+	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
-			source := strings.Join([]string{commonLua, holdsLua, admitLua, settleLua, sweepLua}, "")
+			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, admitLua, batchLua, settleLua, sweepLua}, "")
 			if !strings.Contains(source, m.old) {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
@@ -415,7 +417,8 @@ func TestQ02Mutants(t *testing.T) {
 				return newScript(strings.Join(parts, ""))
 			}
 			admitScript = bend(commonLua, sweepingLua(holdsLua), admitLua)
-			settleScript, sweepScript = bend(commonLua, holdsLua, settleLua), bend(commonLua, holdsLua, sweepLua)
+			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), lookLua), bend(commonLua, bucketsLua, batchLua)
+			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, settleLua), bend(commonLua, holdsLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
@@ -440,11 +443,11 @@ func (f *form) survives(history []step, teams []*policy.Team) (err error) {
 }
 
 var mutants = []struct{ about, old, bent string }{
-	{"no dedupe by id", "local again = id ~= '' and kept[4]", "local again = false"},
+	{"no dedupe by id", "local again, task, tasks = kept[1],", "local again, task, tasks = false,"},
 	{"settles twice", "elseif hold.state == 'settled' or", "elseif"},
-	{"ignores holds", "used[i] + held[i] + n > tonumber(limit)", "used[i] + n > tonumber(limit)"},
+	{"ignores holds", "if n + held > limit then", "if n > limit then"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
-	{"clamp not stored", "tat = now + 2 * full\n      changed = true", "tat = now + 2 * full"},
+	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
 	{"-0", "if n ~= 0 then redis.call('HINCRBY', key, field, n) end", "redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
 	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
@@ -453,10 +456,13 @@ var mutants = []struct{ about, old, bent string }{
 	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - rated[i]) end", "end"},
 	{"overrun not debited", "take(b, rated[i] - held[i]) else", "else"},
-	{"full plus credit", "b.tat = math.max(b.tat - math.floor", "b.tat = (b.tat - math.floor"},
-	{"reload fills", "local level = math.min(u - behind * l / p, burst)", "local level = burst"},
+	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
+	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
 	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
-	{"shadow takes", "if outcome == 1 and buckets[i] and amount[i] > 0 then", "if buckets[i] and amount[i] > 0 then"},
+	{"shadow takes", "if outcome == 1 then\n      local at", "if outcome ~= 0 then\n      local at"},
+	{"a batch looks at no hold", "if texts[n] ~= ARGV[26 + charges + n] then return {number, 0} end", ""},
+	{"a batch gives nothing back", "move(b, taken, given)\n    buckets", "move(b, taken, 0)\n    buckets"},
+	{"another day's fields", "if ARGV[12] ~= '' and", "if false and"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -15,10 +16,16 @@ import (
 var (
 	//go:embed scripts/common.lua
 	commonLua string
+	//go:embed scripts/buckets.lua
+	bucketsLua string
 	//go:embed scripts/holds.lua
 	holdsLua string
 	//go:embed scripts/admit.lua
 	admitLua string
+	//go:embed scripts/look.lua
+	lookLua string
+	//go:embed scripts/batch.lua
+	batchLua string
 	//go:embed scripts/settle.lua
 	settleLua string
 	//go:embed scripts/extend.lua
@@ -33,17 +40,21 @@ var (
 	adjustLua string
 
 	admitScript   = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
-	settleScript  = newScript(commonLua + holdsLua + settleLua)
+	lookScript    = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + lookLua)
+	batchScript   = newScript(commonLua + bucketsLua + batchLua)
+	settleScript  = newScript(commonLua + bucketsLua + holdsLua + settleLua)
 	extendScript  = newScript(commonLua + holdsLua + extendLua)
 	sweepScript   = newScript(commonLua + holdsLua + sweepLua)
 	restoreScript = newScript(commonLua + restoreLua)
-	accountScript = newScript(commonLua + accountLua)
+	accountScript = newScript(commonLua + bucketsLua + accountLua)
 	adjustScript  = newScript(commonLua + holdsLua + adjustLua)
 )
 
-// sweepingLua makes one function of holds.lua, so that an admission that sweeps nothing need not set it up.
+// sweepingLua makes one function of holds.lua, so that an admission that sweeps nothing need not set it up. It is handed
+// the quota, which the other keys are beside.
 func sweepingLua(holds string) string {
-	return "local function holds(...)\n" + holds + "sweep(...)\nend\n"
+	return "local function holds(quota, open, due)\n" + holds +
+		"local prefix = string.match(quota, '^(.*:)quota$')\nsweep(quota, open, prefix .. 'hold:', prefix .. 'use:', due)\nend\n"
 }
 
 // script is a Lua script. Unlike the library's own it answers in numbers alone and takes its keys with its arguments, so
@@ -61,6 +72,20 @@ func newScript(source string) *script {
 // call begins the arguments of a call with so many keys.
 func (s *script) call(keys, more int) []any {
 	return append(make([]any, 0, 3+keys+more), "evalsha", s.digest, keys)
+}
+
+// lent is call with room that is kept for the next one. It is given back once the call has been answered.
+func (s *script) lent(keys int) *[]any {
+	room := rooms.Get().(*[]any)
+	*room = append((*room)[:0], "evalsha", s.digest, keys)
+	return room
+}
+
+var rooms = sync.Pool{New: func() any { return new([]any) }}
+
+func giveBack(room *[]any) {
+	clear(*room)
+	rooms.Put(room)
 }
 
 // run runs the script: by its digest, and where Redis does not know that, by its text.

@@ -24,7 +24,7 @@ func (a *account) correctShare(rates [rateCount]policy.Rate, replicas int, held,
 	for i := range t.rates {
 		t.rates[i] = shareOf(t.rates[i], int64(replicas))
 	}
-	a.read(&t, now) // there may be no buckets yet
+	a.fit(&t, now) // there may be no buckets yet
 	a.correct(&t, held, used, now)
 }
 

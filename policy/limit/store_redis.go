@@ -30,16 +30,18 @@ type Redis struct {
 	// dropped. Nil: nothing is done. Set it before the first call.
 	Mixed  func()
 	client redis.UniversalClient
-	clock  func() int64 // microseconds; 0: Redis's own. Tests set it
-	keys   sync.Map     // team id → *teamKeys; grows with the teams file
-	known  sync.Map     // team id → *state as it was last seen, for the day Redis loses its memory
+	clock  func() int64     // microseconds; 0: Redis's own. Tests set it
+	now    func() time.Time // this process's own, which decides nothing
+	keys   sync.Map         // team id → *teamKeys; grows with the teams file
+	known  sync.Map         // team id → *state as it was last seen, for the day Redis loses its memory
 	lost   atomic.Int64
+	today  atomic.Pointer[today]
 }
 
 // NewRedis returns the accounts that client leads to. The client sees to time limits and to connections; it must not
 // send anything twice by itself.
 func NewRedis(client redis.UniversalClient) *Redis {
-	return &Redis{client: client, clock: func() int64 { return 0 }}
+	return &Redis{client: client, clock: func() int64 { return 0 }, now: time.Now}
 }
 
 func (r *Redis) keysOf(team string) *teamKeys {
@@ -51,33 +53,134 @@ func (r *Redis) keysOf(team string) *teamKeys {
 }
 
 // admit places a hold. known is the epoch of the accounts as the caller knows them, 0 when it knows none; fresh names
-// those that would begin.
+// those that would begin. A hold without an id is none: it is only told how the team stands.
 func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64) (state, error) {
 	if !h.Amounts.valid() {
 		return state{}, errAmounts
 	}
+	if h.ID == "" {
+		return r.look(ctx, h.Team, known)
+	}
 	k, number := r.keysOf(h.Team.ID), newNumber()
-	call := append(admitScript.call(6, 44), k.shared...)
-	call = append(call, k.hold+h.ID, r.clock(), k.team, h.ID, number, h.Lease.Microseconds(), (h.Lease + lateTruth).Milliseconds(),
-		flag(h.Task), ledgerName(h.Model, h.Endpoint), k.hold, k.ledger, known, fresh, t.mode(), written(h.Amounts))
-	for _, n := range h.Amounts {
-		call = append(call, n)
+	w := k.wired(h.Team)
+	p := w.planFor(k, &h.Amounts)
+	room := admitScript.lent(3 + len(p.rates))
+	call := append(*room, k.quota, k.open, k.hold+h.ID)
+	for i := range p.rates {
+		call = append(call, p.rates[i].key)
 	}
+	if known == 0 {
+		known = -fresh
+	}
+	call = append(call, r.clock(), number, known, h.Lease.Microseconds(), (h.Lease + lateTruth).Milliseconds(), w.tasksFor(h), t.mode(), h.ID, holdText(h))
+	today := r.calendar()
+	day := today.day
 	if h.day > 0 {
-		call = append(call, h.day, h.day/100)
+		day = h.day
+		call = append(call, day, day/100, "")
 	} else {
-		call = append(call, "", "")
+		call = append(call, today.dayText, today.monthText, today.startText)
 	}
-	call = append(call, k.wired(h.Team)...)
+	call = append(call, p.unitCount, p.fieldCount)
+	for i, unit := range p.units {
+		call = append(call, h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1])
+	}
+	call = append(call, p.names(day)...)
+	for i := range p.rates {
+		rate := &p.rates[i]
+		call = append(call, rate.text, taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
+	}
 	reply, err := admitScript.run(ctx, r.client, call)
-	if err == nil && len(reply) == 4 && reply[0] == number && outcome(reply[1]) == lost {
+	if *room = call; err == nil { // else somebody may still look at it
+		giveBack(room)
+	}
+	if gone(number, reply, err) {
 		return state{outcome: lost}, nil
 	}
-	in, err := said(number, reply, err, 6+2*quotaCount+2*rateCount)
+	in, err := said(number, reply, err, 6+len(p.rates)+len(p.told))
 	if err != nil {
 		return state{}, err
 	}
-	return readState(in), nil
+	return p.read(in), nil
+}
+
+// gone reports whether a reply says that the accounts known are gone.
+func gone(number int64, reply []int64, err error) bool {
+	return err == nil && len(reply) == 4 && reply[0] == number && outcome(reply[1]) == lost
+}
+
+// tasksFor is how many open tasks there may be when a hold is placed, for admit.lua.
+func (w *wiredTerms) tasksFor(h *Hold) any {
+	if !h.Task {
+		return ""
+	}
+	return w.terms.tasks
+}
+
+// holdText is what stands in the hold's text behind its month.
+func holdText(h *Hold) string {
+	held := Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
+	return string(appendHold(make([]byte, 0, 160), &held, &Amounts{}))
+}
+
+// read reads the reply of admit.lua. What was not told is 0.
+func (p *plan) read(in []int64) (s state) {
+	s.outcome, s.epoch, s.at = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC()
+	s.date = calendarOf(s.at)
+	s.fault, s.wait = p.limit(int(in[3])), micros(in[4])
+	in = in[5:]
+	for i := range p.rates {
+		rate := &p.rates[i]
+		s.rates[rate.unit] = fill{left: leftIn(rate.rate, in[i]), full: micros(in[i])}
+	}
+	in = in[len(p.rates):]
+	s.tasks = in[0]
+	for i, c := range p.told {
+		if c.held {
+			s.held[c.quota] = in[1+i]
+		} else {
+			s.used[c.quota] = in[1+i]
+		}
+	}
+	return s
+}
+
+// limit is the number of the limit that admit.lua finds at fault.
+func (p *plan) limit(fault int) int {
+	switch {
+	case fault < 0 || fault >= limitTasks:
+		return fault
+	case fault < limitQuotas:
+		return limitRates + p.rates[fault].unit
+	}
+	quota := fault - limitQuotas
+	return limitQuotas + 2*p.units[quota/2] + quota%2
+}
+
+// look tells how a team stands to all of its limits.
+func (r *Redis) look(ctx context.Context, team *policy.Team, known int64) (s state, err error) {
+	k, number := r.keysOf(team.ID), newNumber()
+	w := k.wired(team)
+	call := append(lookScript.call(len(k.shared), 3+len(w.rates)), k.shared...)
+	reply, err := lookScript.run(ctx, r.client, append(append(call, r.clock(), number, known), w.rates...))
+	if gone(number, reply, err) {
+		return state{outcome: lost}, nil
+	}
+	in, err := said(number, reply, err, 4+2*quotaCount+rateCount)
+	if err != nil {
+		return s, err
+	}
+	s.outcome, s.epoch, s.at, s.tasks, s.fault = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC(), in[3], limitNone
+	s.date = calendarOf(s.at)
+	in = in[4:]
+	copy(s.used[:], in)
+	copy(s.held[:], in[quotaCount:])
+	for i, full := range in[2*quotaCount:] {
+		if rate := w.terms.rates[i]; rate.Limit > 0 {
+			s.rates[i] = fill{left: leftIn(rate, full), full: micros(full)}
+		}
+	}
+	return s, nil
 }
 
 // mode is what admit.lua does with what does not fit.
@@ -98,80 +201,7 @@ func flag(on bool) int {
 	return 0
 }
 
-// readState reads the reply of admit.lua.
-func readState(in []int64) (s state) {
-	s.outcome, s.epoch, s.at = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC()
-	s.date = calendarOf(s.at)
-	s.fault, s.wait, s.tasks = int(in[3]), micros(in[4]), in[5]
-	in = in[6:]
-	copy(s.used[:], in)
-	copy(s.held[:], in[quotaCount:])
-	in = in[2*quotaCount:]
-	for i := range s.rates {
-		s.rates[i] = fill{left: in[2*i], full: micros(in[2*i+1])}
-	}
-	return s
-}
-
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-
-// settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
-func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
-	if !used.valid() {
-		return false, errAmounts
-	}
-	s := r.settlement([]*Charge{c}, []Amounts{used}, post)
-	reply, err := settleScript.run(ctx, r.client, s.call)
-	done, err := said(s.number, reply, err, 1)
-	return err == nil && done[0] == 1, err
-}
-
-// settlement is a call of settle.lua for charges of one team, and the number that its reply begins with.
-type settlement struct {
-	call   []any
-	number int64
-}
-
-func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlement {
-	k, number := r.keysOf(charges[0].Held.Team), newNumber()
-	call := append(settleScript.call(5+len(charges), 19+9*len(charges)), k.shared...)
-	for _, c := range charges {
-		call = append(call, k.hold+c.Held.ID)
-	}
-	call = append(call, r.clock(), k.team, number, k.ledger)
-	call = append(call, k.wired(charges[0].Team)[1:1+rateArgs*rateCount]...)
-	for i, c := range charges {
-		h, day := c.Held, ""
-		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
-			day = strconv.Itoa(h.Day)
-		}
-		call = append(call, h.ID, c.doubt(), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.rated(), c.memory().Milliseconds())
-	}
-	return settlement{call, number}
-}
-
-// doubt is how certain a charge is, for settle.lua.
-func (c *Charge) doubt() int {
-	if c.lapsed {
-		return 2
-	}
-	return flag(c.Estimated)
-}
-
-// rated is what a charge takes from the rates, where that is not its amounts.
-func (c *Charge) rated() string {
-	if c.rates == nil {
-		return ""
-	}
-	return written(*c.rates)
-}
-
-func (c *Charge) memory() time.Duration {
-	if c.sum || c.lapsed || c.Held.Task {
-		return rememberedLong
-	}
-	return remembered
-}
 
 // extend gives an open hold a new lease and reports whether it is open.
 func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool, error) {

@@ -94,15 +94,28 @@ func (s *Shared) refreshActive(ctx context.Context, now time.Time) (errs error) 
 	s.teams.Range(func(_, v any) bool {
 		b := v.(*bridge)
 		team := b.team.Load()
-		if team == nil || b.local.Load() || now.Sub(time.Unix(0, b.seen.Load())) > activeFor || now.Sub(time.Unix(0, b.known.Load())) < refreshEvery {
+		if team == nil || b.local.Load() {
 			return true
 		}
-		if t := termsOf(team); t.counts() {
+		if t := termsOf(team); b.stale(&t, now) {
 			errs = errors.Join(errs, s.refresh(ctx, b))
 		}
 		return ctx.Err() == nil
 	})
 	return errs
+}
+
+// stale reports whether too little is known of an active team: of its limits, which each admission tells of, or, since
+// its last request, of what else it used.
+func (b *bridge) stale(t *terms, now time.Time) bool {
+	seen, asked := time.Unix(0, b.seen.Load()), time.Unix(0, b.asked.Load())
+	switch {
+	case now.Sub(seen) > activeFor:
+		return false
+	case t.counts() && now.Sub(time.Unix(0, b.known.Load())) >= refreshEvery:
+		return true
+	}
+	return seen.After(asked) && now.Sub(asked) >= refreshEvery
 }
 
 // sweepAll charges the holds whose lease has ended, team by team, and counts those that are open.

@@ -1,105 +1,120 @@
 -- Admits a request in all of its units at once, or refuses it and takes nothing. Holds whose lease has ended are charged
 -- before, by holds(), which is holds.lua as a function: most admissions have no use for it.
 --
--- KEYS  1–3 rate:requests, rate:tokens, rate:images  4 quota  5 open  6 hold:<id>
--- ARGV  1 now or 0  2 team  3 id, empty to read only  4 a number to say again, so that no other question's reply is taken
---       for this one's  5 lease  6 ms to keep the hold  7 1 for a task  8 model|endpoint  9 prefix of hold keys  10 prefix of
---       ledger keys  11 the epoch known, or 0  12 an epoch to begin  13 1 for a shadow, 2 to hold whatever stands in the way
---       14 the amounts as a text  15–18 the amounts  19, 20 the day and the month of an admission that was made elsewhere, or
---       empty  21 most open tasks or -1  22–36 each rate  37–44 the quotas, day and month of each unit, -1 for none; absent
---       where no quota is set
--- Returns the number, outcome, epoch, now, limit at fault, wait, open tasks, used day and month of each unit, held likewise,
---       and for each rate what is left and how long it takes to be full. Outcomes: 0 refused, 1 admitted, 2 the
---       accounts known are gone, 3 admitted as a shadow although it would be refused.
+-- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the request
+-- is charged in, and takes from its caller what the caller knows: the names of fields, and how long amounts take to refill.
+--
+-- KEYS  1 quota  2 open  3 hold:<id>  4… rate:<unit>, one for each rate that is charged
+-- ARGV  1 now or 0  2 a number to say again, so that no other question's reply is taken for this one's  3 the epoch known, or
+--       below 0 one to begin  4 lease  5 ms to keep the hold  6 most open tasks or -1 for a task, else empty  7 1 for a shadow,
+--       2 to hold whatever stands in the way  8 id  9 the hold's text behind its month  10 day  11 month  12 the moment that
+--       day begins; empty: it was admitted elsewhere, on that day
+--       13 number of units charged  14 number of fields
+--       then for each unit its amount, and its quotas of day and month, empty for none
+--       then the fields of quota: epoch, tasks, what day and month hold of each unit charged, what was used of each quota
+--       in the order above, and what else is to be told
+--       then for each rate " limit per burst", how long the amount takes to refill, how long all of it takes, and how many
+--       milliseconds are enough for all that the bucket can owe
+-- Returns the number, outcome, epoch, now, the limit at fault (from 0 the rates, from 3 the quotas, day and month of each unit
+--       charged, 11 the tasks, -1 none), wait, how long each rate takes to be full, and the fields from tasks on. Outcomes:
+--       0 refused, 1 admitted, 2 the accounts known are gone, 3 admitted as a shadow although it would be refused.
+local call, format = redis.call, string.format
 local now = clock(ARGV[1])
-local id, number = ARGV[3], tonumber(ARGV[4])
-local amount = {tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17]), tonumber(ARGV[18])}
-local day, month, dayLeft, monthLeft = periods(now)
-if ARGV[19] ~= '' then day, month = ARGV[19], ARGV[20] end
+local written = format('%d', now)
+local due = call('ZRANGEBYSCORE', KEYS[2], '-inf', written, 'LIMIT', '0', '16')
+if #due > 0 then holds(KEYS[1], KEYS[2], due) end
 
-local due = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, 16)
-if #due > 0 then holds(KEYS[4], KEYS[5], ARGV[9], ARGV[10], due) end
-local fields = {'epoch', 'tasks'}
-for i = 1, 4 do
-  local unit = UNITS[i]
-  fields[4 * i - 1], fields[4 * i] = day .. ':' .. unit .. ':used', month .. ':' .. unit .. ':used'
-  fields[4 * i + 1], fields[4 * i + 2] = day .. ':' .. unit .. ':held', month .. ':' .. unit .. ':held'
+local units, first, rates = tonumber(ARGV[13]), 15, #KEYS - 3
+local names = first + 3 * units
+local terms = names + ARGV[14]
+local day, month = ARGV[10], ARGV[11]
+if ARGV[12] ~= '' and (now < ARGV[12] + 0 or now >= ARGV[12] + DAY) then -- the caller's clock is of another day
+  local then_ = day
+  day, month = periods(now)
+  for i = names + 2, terms - 1 do
+    local period, what = string.match(ARGV[i], '^(%d+)(.*)$')
+    ARGV[i] = (period == then_ and day or month) .. what
+  end
 end
-local quota = redis.call('HMGET', KEYS[4], unpack(fields))
-local epoch = quota[1] or '0'
-if ARGV[11] ~= '0' and ARGV[11] ~= epoch then return {number, 2, tonumber(epoch), now} end
-if epoch == '0' and id ~= '' then
-  epoch = ARGV[12]
-  redis.call('HSET', KEYS[4], 'epoch', epoch, 'team', ARGV[2])
-end
+local got = call('HMGET', KEYS[1], unpack(ARGV, names, terms - 1))
+local kept = call('MGET', unpack(KEYS, 3))
+local epoch, known = got[1] or '0', ARGV[3]
+if known ~= epoch and known + 0 > 0 then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
 
-local tasks = tonumber(quota[2] or 0)
-local used, held = {}, {} -- day and month of each unit
-for i = 1, 4 do
-  used[2 * i - 1], used[2 * i] = tonumber(quota[4 * i - 1] or 0), tonumber(quota[4 * i] or 0)
-  held[2 * i - 1], held[2 * i] = tonumber(quota[4 * i + 1] or 0), tonumber(quota[4 * i + 2] or 0)
-end
-
-local kept = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
-local again = id ~= '' and kept[4]
+local again, task, tasks = kept[1], ARGV[6] ~= '', tonumber(got[2] or 0)
 local fault, wait = -1, 0
-local buckets = {}
-for i = 1, 3 do
-  local b = bucket(KEYS[i], kept[i], now, 17 + 5 * i)
-  buckets[i] = b or false
-  if b and amount[i] > 0 and not again then
-    local over = b.tat + span(b, amount[i]) - b.full - now
-    if over > wait then fault, wait = i - 1, over end
-  end
+local tats, changed = {now, now, now}, {false, false, false}
+for r = 1, rates do
+  local at = terms + 4 * r - 4
+  local full, text = tonumber(ARGV[at + 2]), kept[r + 1]
+  if text then tats[r], changed[r] = moment(KEYS[r + 3], text, ARGV[at], full, now) end
+  local over = tats[r] + ARGV[at + 1] - full - now
+  if over > wait then fault, wait = r - 1, over end
 end
-if ARGV[37] and not again then
-  for i = 1, 8 do
-    local n, limit = amount[math.ceil(i / 2)], ARGV[36 + i]
-    if n > 0 and limit ~= '-1' and used[i] + held[i] + n > tonumber(limit) then
-      local left = i % 2 == 1 and dayLeft or monthLeft
-      if used[i] + n <= tonumber(limit) then left = 5000000 end -- only what is held stands in the way
-      if left > wait then fault, wait = 2 + i, left end
+local used = 2 * units + 2
+for i = 1, units do
+  local at = first + 3 * i - 3
+  for period = 1, 2 do
+    local held, limit = tonumber(got[2 * i + period] or 0), ARGV[at + period]
+    got[2 * i + period] = held
+    if limit ~= '' then
+      used, limit = used + 1, tonumber(limit)
+      local n = (got[used] or 0) + ARGV[at]
+      if n + held > limit then
+        local left = 5000000 -- only what is held stands in the way
+        if n > limit then left = select(2 + period, periods(now)) end
+        if left > wait then fault, wait = 2 * i + period, left end
+      end
     end
   end
 end
-if ARGV[7] == '1' and ARGV[21] ~= '-1' and tasks >= tonumber(ARGV[21]) and not again and wait < 5000000 then
-  fault, wait = 11, 5000000
-end
+if task and ARGV[6] ~= '-1' and tasks >= tonumber(ARGV[6]) and wait < 5000000 then fault, wait = 11, 5000000 end
+if again then fault, wait = -1, 0 end
 
+if epoch == '0' then
+  epoch = string.sub(known, 2)
+  call('HSET', KEYS[1], 'epoch', epoch, 'team', string.match(KEYS[1], '{(.-)}'))
+end
 local outcome = 1
-if fault >= 0 and ARGV[13] ~= '2' then outcome = ARGV[13] == '1' and 3 or 0 end
-if id ~= '' and outcome ~= 0 and not again then
-  local holding, n = {}, 0
-  for i = 1, 4 do
-    if amount[i] > 0 then
-      local d, m = 2 * i - 1, 2 * i
-      held[d], held[m] = held[d] + amount[i], held[m] + amount[i]
-      holding[n + 1], holding[n + 2], holding[n + 3], holding[n + 4] = fields[4 * i + 1], whole(held[d]), fields[4 * i + 2], whole(held[m])
-      n = n + 4
+if fault >= 0 and ARGV[7] ~= '2' then outcome = ARGV[7] == '1' and 3 or 0 end
+if outcome ~= 0 and not again then
+  local holding, n = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0
+  for i = 1, units do
+    local amount, day_, month_ = ARGV[first + 3 * i - 3], 2 * i + 1, 2 * i + 2
+    got[day_], got[month_] = got[day_] + amount, got[month_] + amount
+    holding[n + 1], holding[n + 2] = ARGV[names + day_ - 1], format('%d', got[day_])
+    holding[n + 3], holding[n + 4] = ARGV[names + month_ - 1], format('%d', got[month_])
+    n = n + 4
+  end
+  if task then
+    tasks, n = tasks + 1, n + 2
+    holding[n - 1], holding[n] = 'tasks', tasks
+  end
+  if n > 0 then call('HSET', KEYS[1], unpack(holding, 1, n)) end
+  for r = 1, rates do
+    if outcome == 1 then
+      local at = terms + 4 * r - 4
+      tats[r], changed[r] = math.min(tats[r] + ARGV[at + 1], now + 2 * ARGV[at + 2]), true
     end
-    if outcome == 1 and buckets[i] and amount[i] > 0 then take(buckets[i], amount[i]) end
   end
-  if ARGV[7] == '1' then
-    tasks = tasks + 1
-    holding[n + 1], holding[n + 2] = 'tasks', tasks
-    n = n + 2
-  end
-  if n > 0 then redis.call('HSET', KEYS[4], unpack(holding)) end
-  local text = 'held 0 ' .. ARGV[7] .. (outcome == 1 and ' 1 ' or ' 0 ') .. day .. ' ' .. month .. ' ' .. ARGV[14] .. ' 0 0 0 0 ' .. id ..
-    ' ' .. ARGV[2] .. ' ' .. ARGV[8]
-  redis.call('SET', KEYS[6], text, 'PX', ARGV[6])
-  redis.call('ZADD', KEYS[5], now + tonumber(ARGV[5]), id)
+  call('SET', KEYS[3], 'held 0 ' .. (task and '1' or '0') .. (outcome == 1 and ' 1 ' or ' 0 ') .. day .. ' ' .. month .. ARGV[9], 'PX', ARGV[5])
+  call('ZADD', KEYS[2], format('%d', now + ARGV[4]), ARGV[8])
 end
 
-local fill = {0, 0, 0, 0, 0, 0}
-for i = 1, 3 do
-  local b = buckets[i]
-  if b then
-    store(b)
-    fill[2 * i - 1], fill[2 * i] = math.floor((b.full + now - b.tat) * b.limit / b.per), b.tat - now
+local reply, n = {tonumber(ARGV[2]), outcome, tonumber(epoch), now, fault, wait, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+  nil, nil, nil, nil, nil}, 6
+for r = 1, rates do
+  if changed[r] then
+    local at = terms + 4 * r - 4
+    call('SET', KEYS[r + 3], format('%d', tats[r]) .. ARGV[at], 'PX', ARGV[at + 3])
   end
+  n = n + 1
+  reply[n] = tats[r] - now
 end
-return {number, outcome, tonumber(epoch), now, fault, wait, tasks,
-  used[1], used[2], used[3], used[4], used[5], used[6], used[7], used[8],
-  held[1], held[2], held[3], held[4], held[5], held[6], held[7], held[8],
-  fill[1], fill[2], fill[3], fill[4], fill[5], fill[6]}
+n = n + 1
+reply[n] = tasks
+for i = 3, ARGV[14] + 0 do
+  n = n + 1
+  reply[n] = tonumber(got[i] or 0)
+end
+return reply

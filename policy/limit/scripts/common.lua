@@ -1,14 +1,9 @@
 -- What every script begins with. Numbers are integers below 2^53: amounts in units (spend in 10^-9 of the currency),
--- moments and spans in microseconds. Redis writes a number it is handed exactly; Lua itself would print 1e+15 for one in
--- a longer text, where string.format('%.0f') does it, and -0 for less than nothing of nothing, which HINCRBY refuses.
+-- moments and spans in microseconds. Redis takes half a microsecond to write a number that it is handed, so scripts that
+-- run for each request write them by string.format('%d'), which is exact, too. Lua itself would print 1e+15 for one in a
+-- longer text, and -0 for less than nothing of nothing, which HINCRBY refuses.
 
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
-
--- whole is a number as Redis has to be handed it: from 10^17 on it would be written with an exponent.
-local function whole(x)
-  if x < 1e16 then return x end
-  return string.format('%.0f', x)
-end
 
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests hand one in.
 local function clock(given)
@@ -38,57 +33,32 @@ local function periods(now)
   return year * 10000 + month * 100 + day .. '', year * 100 + month .. '', rest, rest + (length - day) * DAY
 end
 
--- A bucket is the moment at which it will be full, kept with the rate, "limit per burst", by which that moment was
--- reckoned. A moment behind now is a full bucket; one later than now + full is debt, of at most one more refill. A rate
--- comes as five arguments: itself as that text, empty where there is none and so no bucket; limit, per, burst; and how
--- many milliseconds are enough for all that the bucket can owe.
-local function bucket(key, kept, now, from)
-  local rate = ARGV[from]
-  if rate == '' then return nil end
-  local limit, per, burst = tonumber(ARGV[from + 1]), tonumber(ARGV[from + 2]), tonumber(ARGV[from + 3])
-  local tat, full, changed = now, math.floor(burst * per / limit), false
-  if kept then
-    local same = string.sub(kept, -#rate - 1) == ' ' .. rate
-    if same then
-      tat = tonumber(string.sub(kept, 1, -#rate - 2))
-    else -- reloaded: what is in the bucket stays, so that no reload fills it
-      local t, l, p, u = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
-      tat = tonumber(t)
-      if tat then
-        l, p, u = tonumber(l), tonumber(p), tonumber(u)
-        local behind = math.min(math.max(tat - now, 0), 2 * math.floor(u * p / l))
-        local level = math.min(u - behind * l / p, burst)
-        tat = now + math.ceil((burst - level) * per / limit)
-        changed = true
-      end
-    end
-    if not tat then error({err = 'CORRUPT ' .. key}) end
-    if tat > now + 2 * full then -- the clock went back: nobody waits for more than what was owed at most
-      tat = now + 2 * full
+-- A bucket is the moment at which it will be full, kept with the rate, " limit per burst", by which that moment was
+-- reckoned. A moment behind now is a full bucket; one later than now + full is debt, of at most one more refill. full is
+-- how long the bucket takes to fill.
+
+-- moment reads that moment, never behind now, and says whether it has to be written although nothing is taken.
+local function moment(key, kept, rate, full, now)
+  local tat, changed = now, false
+  if string.sub(kept, -#rate) == rate then
+    tat = tonumber(string.sub(kept, 1, -#rate - 1))
+  else -- reloaded: what is in the bucket stays, so that no reload fills it
+    local t, l, p, u = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
+    local limit, per, burst = string.match(rate, '^ (%d+) (%d+) (%d+)$')
+    tat = tonumber(t)
+    if tat then
+      l, p, u = tonumber(l), tonumber(p), tonumber(u)
+      local behind = math.min(math.max(tat - now, 0), 2 * math.floor(u * p / l))
+      local level = math.min(u - behind * l / p, tonumber(burst))
+      tat = now + math.ceil((burst - level) * per / limit)
       changed = true
     end
-    if tat < now then tat = now end
   end
-  return {key = key, now = now, rate = rate, ttl = ARGV[from + 4], limit = limit, per = per, burst = burst, full = full, tat = tat,
-    kept = kept, changed = changed}
-end
-
--- span is how long so many units take to refill, rounded up once per request, so that no rate is passed however small a
--- unit's share of a microsecond is. More than three buckets are more than all the debt there can be.
-local function span(b, n) return math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit) end
-
-local function take(b, n)
-  b.tat = math.min(b.tat + span(b, n), b.now + 2 * b.full)
-  b.changed = true
-end
-
-local function give(b, n)
-  if not b.kept then return end -- nothing was ever taken: it is full
-  b.tat = math.max(b.tat - math.floor(math.min(n, 3 * b.burst) * b.per / b.limit), b.now)
-  b.changed = true
-end
-
-local function store(b)
-  if not b.changed then return end
-  redis.call('SET', b.key, string.format('%.0f %s', b.tat, b.rate), 'PX', b.ttl)
+  if not tat then error({err = 'CORRUPT ' .. key}) end
+  if tat > now + 2 * full then -- the clock went back: nobody waits for more than what was owed at most
+    tat = now + 2 * full
+    changed = true
+  end
+  if tat < now then tat = now end
+  return tat, changed
 end

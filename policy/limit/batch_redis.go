@@ -1,0 +1,109 @@
+package limit
+
+import (
+	"strconv"
+
+	"sluice/policy"
+)
+
+// plain reports whether a charge may be one of a batch: its hold is likely to be as it was admitted, and nothing else
+// is known of it later.
+func (c *Charge) plain() bool {
+	return c.Held.Day > 0 && !c.Held.Task && !c.lapsed && !c.sum && c.rates == nil
+}
+
+// batch is a call of batch.lua for plain charges of one team and day, none of them twice.
+func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
+	h := charges[0].Held
+	k, number := r.keysOf(h.Team), newNumber()
+	w := k.wired(charges[0].Team)
+	sums := newSums(w, charges, used)
+	call := append(batchScript.call(6+len(charges), 26+3*len(charges)+2*(len(sums.quota)+len(sums.ledger))), k.shared...)
+	call = append(call, k.day(h.Day))
+	for _, c := range charges {
+		call = append(call, k.hold+c.Held.ID)
+	}
+	call = append(append(call, r.clock(), number), w.rates...)
+	for i := range sums.taken {
+		call = append(call, sums.taken[i], sums.given[i])
+	}
+	call = append(call, h.Day, remembered.Milliseconds(), len(sums.quota)/2)
+	for _, c := range charges {
+		call = append(call, c.Held.ID)
+	}
+	for _, c := range charges {
+		call = append(call, c.text("held 0", &Amounts{}))
+	}
+	for i, c := range charges {
+		state := "settled 0"
+		if c.Estimated {
+			state = "settled 1"
+		}
+		call = append(call, c.text(state, &used[i]))
+	}
+	return settlement{append(append(call, sums.quota...), sums.ledger...), number}
+}
+
+// text is the hold's text in a state: no task, taken from the rates.
+func (c *Charge) text(state string, charged *Amounts) string {
+	b := append(make([]byte, 0, 192), state...)
+	b = append(b, " 0 1 "...)
+	b = strconv.AppendInt(b, int64(c.Held.Day), 10)
+	b = strconv.AppendInt(append(b, ' '), int64(c.Held.Month), 10)
+	return string(appendHold(b, c.Held, charged))
+}
+
+// sums are what charges add up to.
+type sums struct {
+	taken, given  [rateCount]int64 // µs that it takes to refill
+	quota, ledger []any            // field, amount
+}
+
+func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
+	var freed, charged Amounts
+	names := make([]string, 0, 1)
+	byName := make([][2]Amounts, 0, 1) // used, and the part of it that nobody knows for certain
+	for n, c := range charges {
+		held := &c.Held.Amounts
+		freed, charged = freed.plus(*held), charged.plus(used[n])
+		i := 0
+		for name := c.Held.what(); i < len(names) && names[i] != name; i++ {
+		}
+		if i == len(names) {
+			names, byName = append(names, c.Held.what()), append(byName, [2]Amounts{})
+		}
+		byName[i][0] = byName[i][0].plus(used[n])
+		if c.Estimated {
+			byName[i][1] = byName[i][1].plus(used[n])
+		}
+		for i, rate := range w.terms.rates {
+			switch over := used[n][i] - held[i]; {
+			case rate.Limit == 0:
+			case over > 0:
+				s.taken[i] += taking(rate, over)
+			case over < 0:
+				s.given[i] += giving(rate, -over)
+			}
+		}
+	}
+	h := charges[0].Held
+	for unit, word := range policy.Units {
+		for _, period := range [2]int{h.Day, h.Month} {
+			field := strconv.Itoa(period) + ":" + string(word)
+			s.quota = count(s.quota, field+":held", -freed[unit])
+			s.quota = count(s.quota, field+":used", charged[unit])
+		}
+		for i, name := range names {
+			s.ledger = count(s.ledger, name+"|"+string(word), byName[i][0][unit])
+			s.ledger = count(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
+		}
+	}
+	return s
+}
+
+func count(list []any, field string, n int64) []any {
+	if n == 0 {
+		return list
+	}
+	return append(list, field, n)
+}

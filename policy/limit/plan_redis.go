@@ -1,0 +1,143 @@
+package limit
+
+import (
+	"math"
+	"strconv"
+	"sync/atomic"
+
+	"sluice/policy"
+)
+
+// plan is how admit.lua is asked for requests of one team that are charged in the same units: what of its arguments is
+// the same each time, made once for each reading of the teams file.
+type plan struct {
+	units  []int
+	rates  []planRate
+	quotas []any // day and month of each unit, "" for none
+	told   []cell
+	fields atomic.Pointer[planFields]
+
+	unitCount, fieldCount any // boxed once, as all of these
+}
+
+// planRate is a rate as admit.lua takes it.
+type planRate struct {
+	rate           policy.Rate
+	unit           int
+	key, text, ttl any
+	full           int64 // µs that all of it takes to refill
+	fullText       any
+}
+
+// cell is one count of the hash of quotas.
+type cell struct {
+	quota int
+	held  bool // else used
+}
+
+// planFields are the names of a plan's fields on one day.
+type planFields struct {
+	day   int
+	names []any
+}
+
+// planFor returns the plan for amounts.
+func (w *wiredTerms) planFor(k *teamKeys, amounts *Amounts) *plan {
+	mask := 0
+	for unit, n := range amounts {
+		if n > 0 {
+			mask |= 1 << unit
+		}
+	}
+	if p := w.plans[mask].Load(); p != nil {
+		return p
+	}
+	p := newPlan(k, &w.terms, amounts)
+	w.plans[mask].Store(p)
+	return p
+}
+
+func newPlan(k *teamKeys, t *terms, amounts *Amounts) *plan {
+	p := &plan{}
+	var used, rest []cell
+	for unit, n := range amounts {
+		day, month := 2*unit, 2*unit+1
+		if n == 0 { // its quotas are told, because they may be needed when Redis is away
+			for _, q := range []int{day, month} {
+				if t.quotas[q] != none {
+					rest = append(rest, cell{q, false}, cell{q, true})
+				}
+			}
+			continue
+		}
+		p.units = append(p.units, unit)
+		p.told = append(p.told, cell{day, true}, cell{month, true})
+		for _, q := range []int{day, month} {
+			if t.quotas[q] == none {
+				p.quotas = append(p.quotas, "")
+				continue
+			}
+			p.quotas = append(p.quotas, strconv.FormatInt(t.quotas[q], 10))
+			used = append(used, cell{q, false})
+		}
+		if unit < rateCount && t.rates[unit].Limit > 0 {
+			p.rates = append(p.rates, newPlanRate(k, unit, t.rates[unit]))
+		}
+	}
+	p.told = append(append(p.told, used...), rest...)
+	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(2+len(p.told))
+	return p
+}
+
+func newPlanRate(k *teamKeys, unit int, r policy.Rate) planRate {
+	wire := appendRate(nil, r)
+	full := int64(math.Floor(float64(r.Burst) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+	return planRate{
+		rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1],
+		full: full, fullText: strconv.FormatInt(full, 10),
+	}
+}
+
+// names are the fields on a day.
+func (p *plan) names(day int) []any {
+	if f := p.fields.Load(); f != nil && f.day == day {
+		return f.names
+	}
+	names := []any{"epoch", "tasks"}
+	for _, c := range p.told {
+		name := strconv.Itoa(periodOf(day, c.quota)) + ":" + string(policy.Units[c.quota/2])
+		if c.held {
+			names = append(names, name+":held")
+		} else {
+			names = append(names, name+":used")
+		}
+	}
+	p.fields.Store(&planFields{day, names})
+	return names
+}
+
+// periodOf is the number of a quota's period on a day.
+func periodOf(day, quota int) int {
+	if quota%2 == 1 {
+		return day / 100
+	}
+	return day
+}
+
+// taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
+// passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
+// be. Its twin is span in buckets.lua.
+func taking(r policy.Rate, n int64) int64 {
+	return int64(math.Ceil(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+}
+
+// giving is taking, rounded down: what is put back.
+func giving(r policy.Rate, n int64) int64 {
+	return int64(math.Floor(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+}
+
+// leftIn is how many whole units fit into a bucket that is full in so many microseconds; below 0 in debt.
+func leftIn(r policy.Rate, full int64) int64 {
+	per := float64(r.Per.Microseconds())
+	return int64(math.Floor((math.Floor(float64(r.Burst)*per/float64(r.Limit)) - float64(full)) * float64(r.Limit) / per))
+}

@@ -1,0 +1,117 @@
+package limit
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+)
+
+// result is what came of a settlement.
+type result struct {
+	done bool // this call settled it
+	err  error
+}
+
+// group is charges that one call settles.
+type group struct {
+	charges []*Charge
+	script  *script
+	call    settlement
+	reply   *redis.IntSliceCmd
+}
+
+// settleAll settles charges in one round trip, those of one team in one script, and says for each what came of it. Those
+// that turn out not to be as they were admitted take another.
+func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []result {
+	results := make(map[*Charge]result, len(charges))
+	if rest := r.settleGroups(ctx, groupsOf(charges), post, results); len(rest) > 0 {
+		r.settleGroups(ctx, rest, post, results)
+	}
+	list := make([]result, len(charges))
+	for i, c := range charges {
+		list[i] = results[c]
+	}
+	return list
+}
+
+// settleGroups settles groups in one round trip, and returns those of batch.lua that settle.lua has to look at.
+func (r *Redis) settleGroups(ctx context.Context, groups []*group, post bool, results map[*Charge]result) (rest []*group) {
+	pipe := r.client.Pipeline()
+	for _, g := range groups {
+		g.call = r.callFor(g, post)
+		g.reply = redis.NewIntSliceCmd(ctx, g.call.call...)
+		_ = pipe.Process(ctx, g.reply) // it is only queued
+	}
+	_, failed := pipe.Exec(ctx)
+	for _, g := range groups {
+		reply, err := numbers(g.reply)
+		switch {
+		case unknown(err): // a pipeline does not send the script itself
+			reply, err = g.script.send(ctx, r.client, g.call.call)
+		case err == nil && len(reply) == 0 && failed != nil: // not sent at all
+			err = failed
+		}
+		if g.script != batchScript {
+			done, err := said(g.call.number, reply, err, len(g.charges))
+			for n, c := range g.charges {
+				results[c] = r.came(ctx, c, err == nil && done[n] == 1, err)
+			}
+			continue
+		}
+		done, err := said(g.call.number, reply, err, 1)
+		if err == nil && done[0] == 0 {
+			rest = append(rest, &group{charges: g.charges, script: settleScript})
+			continue
+		}
+		for _, c := range g.charges {
+			results[c] = r.came(ctx, c, err == nil, err)
+		}
+	}
+	return rest
+}
+
+func (r *Redis) callFor(g *group, post bool) settlement {
+	used := make([]Amounts, len(g.charges))
+	for n, c := range g.charges {
+		used[n] = c.Amounts.bound()
+	}
+	if g.script == batchScript {
+		return r.batch(g.charges, used)
+	}
+	return r.settlement(g.charges, used, post)
+}
+
+// came is the result of a charge, whose account's rates are corrected now that it is settled.
+func (r *Redis) came(ctx context.Context, c *Charge, done bool, err error) result {
+	if done && c.corrects() {
+		err = r.correctAccount(ctx, c)
+	}
+	return result{done, err}
+}
+
+// groupsOf puts the charges of each team, of one reading of the teams file, together: those that may be batches by their
+// days, too. Of two charges of one hold only the first is of a batch.
+func groupsOf(charges []*Charge) (groups []*group) {
+	type name struct {
+		team string
+		of   *policy.Team
+		day  int // 0: no batch
+	}
+	at, ids := map[name]*group{}, make(map[string]bool, len(charges))
+	for _, c := range charges {
+		name, script := name{c.Held.Team, c.Team, 0}, settleScript
+		if c.plain() && !ids[c.Held.ID] {
+			name.day, script = c.Held.Day, batchScript
+		}
+		ids[c.Held.ID] = true
+		g := at[name]
+		if g == nil {
+			g = &group{script: script}
+			at[name], groups = g, append(groups, g)
+		}
+		g.charges = append(g.charges, c)
+	}
+	return groups
+}
