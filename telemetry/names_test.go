@@ -1,0 +1,72 @@
+package telemetry
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Every name that leaves the process is pinned: operators' dashboards and alerts hang on them.
+func TestNames(t *testing.T) {
+	names := constants(t, "names.go")
+	slices.Sort(names)
+	text := strings.Join(names, "\n") + "\n"
+	golden := filepath.Join("testdata", "names.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != text {
+		t.Errorf("the names changed; with -update the golden file does too. They are now\n%s", text)
+	}
+}
+
+// No name is written anywhere else.
+func TestNamesStandInOneFile(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if file == "names.go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`"(gen_ai|sluice|http|db|server|url|error)\.[a-z_.]+"`).FindAll(text, -1); found != nil {
+			t.Errorf("%s has names of its own: %s", file, found)
+		}
+	}
+}
+
+// constants lists the texts of a file's constants that have a dot, which is what names of signals have.
+func constants(t *testing.T, file string) (values []string) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			if text, err := strconv.Unquote(literal.Value); err == nil && text != "" && !strings.Contains(text, "/") {
+				values = append(values, text)
+			}
+		}
+		return true
+	})
+	return values
+}
