@@ -21,6 +21,8 @@ type Claim struct {
 	Fetched time.Time // when Body was received
 
 	Asks int // how often the finisher asked since a client's poll did
+
+	written string // names its writing to Redis: another one is of another memory
 }
 
 // Final reports whether the task has ended.

@@ -18,5 +18,5 @@ if was[1] then
   redis.call('HSET', KEYS[1], 'asks', ARGV[6])
   if was[2] == '1' then redis.call('ZREM', KEYS[2], ARGV[1]) end
 end
-local h = redis.call('HMGET', KEYS[1], 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks')
-return {string.format('%.0f', now), h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8]}
+local h = redis.call('HMGET', KEYS[1], 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'written')
+return {string.format('%.0f', now), h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9]}
