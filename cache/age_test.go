@@ -123,7 +123,7 @@ func TestFU18UnheardOfIsHandedOut(t *testing.T) {
 		if page, total, err := other.List(t.Context(), "search", cache.Filter{}); total != 0 || err != nil {
 			t.Errorf("it is listed: %+v %v", page, err)
 		}
-		due, err := other.Due(t.Context(), 10)
+		due, err := other.Due(t.Context(), 10, nil)
 		if err != nil || len(due) != 1 || due[0].Hold != aClaim("search", "t1").Hold || time.Since(due[0].Created) < 80*time.Minute {
 			t.Fatalf("due are %+v, %v", due, err)
 		}
@@ -133,7 +133,7 @@ func TestFU18UnheardOfIsHandedOut(t *testing.T) {
 		if err := other.Schedule(t.Context(), &due[0], time.Now().Add(-time.Second)); err != nil {
 			t.Error(err)
 		}
-		if due, err := other.Due(t.Context(), 10); err != nil || len(due) != 0 {
+		if due, err := other.Due(t.Context(), 10, nil); err != nil || len(due) != 0 {
 			t.Errorf("due again are %+v, %v", due, err)
 		}
 	})

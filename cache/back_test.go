@@ -51,7 +51,7 @@ func TestFR6ClaimsArePutBack(t *testing.T) {
 		if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != 2 || err != nil {
 			t.Errorf("%d are listed, %v", total, err)
 		}
-		if due, err := other.Due(t.Context(), 10); len(due) > 0 || err != nil {
+		if due, err := other.Due(t.Context(), 10, nil); len(due) > 0 || err != nil {
 			t.Errorf("due at once are %+v, %v", due, err)
 		}
 		for _, task := range []string{"runs", "ended"} {
@@ -60,7 +60,7 @@ func TestFR6ClaimsArePutBack(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if due, err := other.Due(t.Context(), 10); len(due) != 1 || due[0].Task != "runs" || err != nil {
+		if due, err := other.Due(t.Context(), 10, nil); len(due) != 1 || due[0].Task != "runs" || err != nil {
 			t.Errorf("due later are %+v, %v; want what runs", due, err)
 		}
 	})

@@ -50,6 +50,7 @@ type Claims struct {
 	oldest []*Claim             // all of them, oldest first
 	turns  map[*Claim]turn      // of those that were asked for
 	due    map[*Claim]time.Time // when the finisher asks for those that have not ended
+	round  int                  // how often the finisher came
 }
 
 // owned is a claim's name. The team is part of it: a look-up by another team cannot find what it must not see.

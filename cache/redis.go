@@ -54,9 +54,10 @@ type RedisConfig struct {
 // told later. It is safe for concurrent use. Create it with [NewRedis].
 type Redis struct {
 	RedisConfig
-	near *near
-	own  *Queries // this process's, while Redis is away
-	back []*Claim // that Redis lost and are to be put back; Tend's alone
+	near  *near
+	own   *Queries // this process's, while Redis is away
+	back  []*Claim // that Redis lost and are to be put back; Tend's alone
+	round int      // how often the finisher came; Due's alone
 
 	mu        sync.Mutex
 	late      []unwritten          // oldest first
