@@ -26,6 +26,8 @@ type Claim struct {
 	Tally  *Tally // what this process has not told yet; the store makes it
 
 	Asks int // how often the finisher asked since a client's poll did
+
+	written string // names its writing to Redis: another one is of another memory
 }
 
 // Final reports whether the task has ended.
@@ -53,6 +55,7 @@ type Claims struct {
 	oldest []*Claim             // all of them, oldest first
 	turns  map[*Claim]turn      // of those that were asked for
 	due    map[*Claim]time.Time // when the finisher asks for those that have not ended
+	round  int                  // how often the finisher came
 }
 
 // owned is a claim's name. The team is part of it: a look-up by another team cannot find what it must not see.

@@ -34,3 +34,13 @@ func (n *near) keep(claim *Claim) {
 	kept := *claim
 	n.claims.Set(owned{claim.Team, claim.Task}, &kept)
 }
+
+// of lists what is known of the tasks of teams.
+func (n *near) of(teams map[string]bool) (list []*Claim) {
+	for claim := range n.claims.Values() {
+		if teams[claim.Team] {
+			list = append(list, claim)
+		}
+	}
+	return list
+}

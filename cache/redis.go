@@ -56,16 +56,21 @@ type Redis struct {
 	RedisConfig
 	near  *near
 	own   *Queries // this process's, while Redis is away
-	mu    sync.Mutex
-	late  []unwritten     // oldest first
-	lost  int             // that there was no room for
-	teams map[string]bool // that may have tasks which are due
-	found time.Time       // when they were last looked for
+	back  []*Claim // that Redis lost and are to be put back; Tend's alone
+	round int      // how often the finisher came; Due's alone
+
+	mu        sync.Mutex
+	late      []unwritten          // oldest first
+	lost      int                  // that there was no room for
+	teams     map[string]bool      // that may have tasks which are due
+	found     time.Time            // when they were last looked for
+	witnesses map[string]witness   // by team
+	away      map[string]time.Time // when Redis last could not be asked about a team; under "": about any
 }
 
 // NewRedis connects to nothing yet.
 func NewRedis(config RedisConfig) *Redis {
-	return &Redis{RedisConfig: config, near: newNear(), own: NewQueries(config.Rate, config.Now), teams: map[string]bool{}}
+	return &Redis{RedisConfig: config, near: newNear(), own: NewQueries(config.Rate, config.Now), teams: map[string]bool{}, witnesses: map[string]witness{}, away: map[string]time.Time{}}
 }
 
 func taskKey(team, task string) string { return schema + "{" + team + "}:task:" + task }
@@ -116,42 +121,53 @@ func (r *Redis) runEach(ctx context.Context, script *redis.Script, keys []string
 	return replies, nil
 }
 
-// count asks for a number about each of the keys, in one round trip. -1 is one that nobody can tell: a shard that is away
-// hides its own keys alone.
-func (r *Redis) count(ctx context.Context, keys []string, of func(ctx context.Context, pipe redis.Pipeliner, key string) *redis.IntCmd) []int64 {
+// field is what stands in a field of a hash; empty where nothing does.
+type field struct {
+	value string
+	err   error // nobody can tell
+}
+
+// fields reads a field of each of the hashes, in one round trip. A shard that is away hides its own keys alone.
+func (r *Redis) fields(ctx context.Context, keys []string, name string) []field {
+	call, cancel := r.call(ctx)
+	defer cancel()
+	pipe := r.Client.Pipeline()
+	cmds := make([]*redis.StringCmd, len(keys))
+	for i, key := range keys {
+		cmds[i] = pipe.HGet(call, key, name)
+	}
+	_, _ = pipe.Exec(call) // each tells for itself
+	list := make([]field, len(keys))
+	for i, cmd := range cmds {
+		list[i].value, list[i].err = cmd.Result()
+		if errors.Is(list[i].err, redis.Nil) {
+			list[i].err = nil
+		}
+	}
+	return list
+}
+
+// sizes tells how many members each of the sorted sets has, in one round trip; -1 where nobody can tell.
+func (r *Redis) sizes(ctx context.Context, keys []string) []int64 {
+	call, cancel := r.patient(ctx)
+	defer cancel()
 	pipe := r.Client.Pipeline()
 	cmds := make([]*redis.IntCmd, len(keys))
 	for i, key := range keys {
-		cmds[i] = of(ctx, pipe, key)
+		cmds[i] = pipe.ZCard(call, key)
 	}
 	if len(keys) > 0 {
-		_, _ = pipe.Exec(ctx) // each tells for itself
+		_, _ = pipe.Exec(call) // each tells for itself
 	}
-	counts := make([]int64, len(keys))
+	list := make([]int64, len(keys))
 	for i, cmd := range cmds {
 		n, err := cmd.Result()
 		if err != nil {
 			n = -1
 		}
-		counts[i] = n
+		list[i] = n
 	}
-	return counts
-}
-
-// exist tells of each key whether it is there: 1 or 0.
-func (r *Redis) exist(ctx context.Context, keys []string) []int64 {
-	call, cancel := r.call(ctx)
-	defer cancel()
-	return r.count(call, keys, func(ctx context.Context, pipe redis.Pipeliner, key string) *redis.IntCmd {
-		return pipe.Exists(ctx, key)
-	})
-}
-
-// sizes tells how many members each sorted set has.
-func (r *Redis) sizes(ctx context.Context, keys []string) []int64 {
-	call, cancel := r.patient(ctx)
-	defer cancel()
-	return r.count(call, keys, func(ctx context.Context, pipe redis.Pipeliner, key string) *redis.IntCmd { return pipe.ZCard(ctx, key) })
+	return list
 }
 
 // allTeams lists every team that was ever seen.

@@ -23,34 +23,55 @@ func (r *Redis) Put(ctx context.Context, claim Claim) {
 	claim.Created = r.Now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
 	r.near.keep(&claim)
-	write := func(ctx context.Context) error { return r.write(ctx, &claim) }
+	write := func(ctx context.Context) error { _, err := r.write(ctx, &claim, 0); return err }
 	if err := write(ctx); err != nil {
 		r.later(claim.Team, write)
 	}
 }
 
-func (r *Redis) write(ctx context.Context, claim *Claim) error {
+// write tells Redis of a claim, and reports whether it knew none of that task. It is due so long after its creation.
+func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (first bool, err error) {
 	static, err := json.Marshal(storedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
 	if err != nil {
-		return err
+		return false, err
 	}
 	answer, err := json.Marshal(claim.Answer)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.mu.Lock()
 	r.teams[claim.Team] = true
 	r.mu.Unlock()
-	age := max(r.Now().Sub(claim.Created), 0) // it may have waited for Redis
-	kept := r.TTL + unheardFor
-	return r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
-		claim.Task, max((kept-age).Milliseconds(), 1), age.Microseconds(), r.TTL.Microseconds(), kept.Milliseconds(),
+	age, heard := max(r.Now().Sub(claim.Created), 0), max(r.Now().Sub(claim.Fetched), 0) // it may have waited for Redis
+	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
+		claim.Task, max((r.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
+		r.TTL.Microseconds(), (r.TTL + unheardFor).Milliseconds(), flag(claim.Final()),
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
-		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final())).Err()
+		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final()), "asks", claim.Asks, "served", claim.Served, "sent", claim.Sent).Slice()
+	if err != nil {
+		r.missed(claim.Team)
+		return false, err
+	}
+	if len(reply) != 2 {
+		return false, errMixed
+	}
+	stands := *claim
+	stands.written, _ = reply[1].(string)
+	r.has(&stands)
+	return reply[0] == int64(1), nil
+}
+
+// kept is how long after its creation a claim is kept.
+func (r *Redis) kept(claim *Claim) time.Duration {
+	if claim.Final() {
+		return r.TTL
+	}
+	return r.TTL + unheardFor
 }
 
 // Get returns a team's claim. What is known here to be final or fresh is not looked up; what is known here serves while
-// Redis is away, and only there an error is returned where nothing is known.
+// Redis is away. Where nothing is known an error is returned while Redis is away, and until others have told it what they
+// kept meanwhile.
 func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error) {
 	here := r.near.get(team, task)
 	if here != nil && (here.Final() || r.Now().Sub(here.Fetched) < r.Fresh) {
@@ -58,19 +79,22 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 	}
 	reply, err := r.run(ctx, readScript, []string{taskKey(team, task)}).Slice()
 	var claim *Claim
-	if err == nil {
+	if err != nil {
+		r.missed(team)
+	} else {
 		claim, err = r.read(team, task, reply)
 	}
 	switch {
-	case err != nil && here != nil:
+	case here != nil && (err != nil || claim == nil): // not told yet, or lost with Redis's memory
 		return r.alive(here)
 	case err != nil:
 		return Claim{}, false, err
-	case claim == nil && here != nil: // not written yet, or lost with Redis's memory
-		return r.alive(here)
+	case claim == nil && r.untold(team):
+		return Claim{}, false, errUntold
 	case claim == nil:
 		return Claim{}, false, nil
 	}
+	r.has(claim)
 	r.near.keep(claim)
 	return r.alive(claim)
 }
@@ -91,7 +115,7 @@ func (r *Redis) read(team, task string, reply []any) (*Claim, error) {
 	if reply[1] == nil {
 		return nil, nil //nolint:nilnil // an absent task is no error
 	}
-	fields := make([]string, 11)
+	fields := make([]string, 12)
 	for i := range fields {
 		if i >= len(reply) {
 			return nil, errMixed
@@ -119,6 +143,7 @@ func (r *Redis) read(team, task string, reply []any) (*Claim, error) {
 	claim.Asks, _ = strconv.Atoi(fields[8])
 	claim.Served, _ = strconv.ParseInt(fields[9], 10, 64)
 	claim.Sent, _ = strconv.ParseInt(fields[10], 10, 64)
+	claim.written = fields[11]
 	return claim, nil
 }
 
@@ -152,21 +177,7 @@ func (r *Redis) Release(ctx context.Context, team, task string, after time.Durat
 // Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here,
 // and told later.
 func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return *heard, err
-	}
-	tell := func(ctx context.Context) (*Claim, error) {
-		served, sent := heard.Tally.take()
-		reply, err := r.run(ctx, hearScript,
-			[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), askingKey(heard.Team, heard.Task)},
-			heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks, r.TTL.Microseconds(), served, sent).Slice()
-		if err != nil {
-			heard.Tally.give(served, sent)
-			return nil, err
-		}
-		return r.read(heard.Team, heard.Task, reply)
-	}
+	tell := func(ctx context.Context) (*Claim, error) { return r.tell(ctx, heard, answer, body, asks) }
 	claim, err := tell(ctx)
 	if err == nil && claim != nil {
 		r.near.keep(claim)
@@ -177,10 +188,28 @@ func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []by
 		here.Answer, here.Body, here.Fetched, here.Asks = answer, body, r.Now(), asks
 	}
 	r.near.keep(&here)
-	if here.Final() && (err != nil || claim == nil) { // Redis is away, or was not told of the claim yet
+	if here.Final() { // Redis is away, or was not told of the claim yet
 		r.later(heard.Team, func(ctx context.Context) error { _, err := tell(ctx); return err })
 	}
 	return here, nil
+}
+
+// tell tells Redis of an answer and returns the claim as it stands there; nil where Redis knows none.
+func (r *Redis) tell(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (*Claim, error) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	served, sent := heard.Tally.take()
+	reply, err := r.run(ctx, hearScript,
+		[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), askingKey(heard.Team, heard.Task)},
+		heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks, r.TTL.Microseconds(), served, sent).Slice()
+	if err != nil {
+		heard.Tally.give(served, sent)
+		r.missed(heard.Team)
+		return nil, err
+	}
+	return r.read(heard.Team, heard.Task, reply)
 }
 
 // List returns one page of a team's tasks, newest first, and how many there are on all pages.

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -9,38 +11,40 @@ import (
 const teamsEvery = time.Minute
 
 // Due hands out tasks that have not ended and are due to be asked for, each to one replica for a while, also those of
-// teams that are in no file any more.
-func (r *Redis) Due(ctx context.Context, most int) (list []Claim, err error) {
+// teams that are in no file any more, and those whose life is over without that anybody has heard of their end. Teams have
+// equal parts of so many, and their turns in the list; those that go first stand before the others. One goroutine calls it.
+func (r *Redis) Due(ctx context.Context, most int, first map[string]bool) ([]Claim, error) {
 	if err := r.findTeams(ctx); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	teams := make([]string, 0, len(r.teams))
-	for team := range r.teams {
-		teams = append(teams, team)
-	}
+	teams := slices.Collect(maps.Keys(r.teams))
 	r.mu.Unlock()
-	for _, team := range teams {
-		if len(list) >= most {
-			break
-		}
-		ids, err := r.run(ctx, dueScript, []string{dueKey(team)}, most-len(list), handed.Microseconds()).StringSlice()
-		if err != nil || len(ids) == 0 {
-			continue // of a shard that is away, the others' are finished
-		}
-		claims, err := r.readAll(ctx, team, ids)
-		if err != nil {
+	order := turnOrder(teams, first, r.round)
+	r.round++
+	taken := share(order, most, func(team string, n int) ([]Claim, bool) { return r.takeDue(ctx, team, n) })
+	return inTurn(order, first, taken), nil
+}
+
+// takeDue hands out tasks of a team, and reports whether it may have more. One whose shard is away has none: the others'
+// are finished.
+func (r *Redis) takeDue(ctx context.Context, team string, most int) (list []Claim, more bool) {
+	ids, err := r.run(ctx, dueScript, []string{dueKey(team)}, most, handed.Microseconds()).StringSlice()
+	if err != nil || len(ids) == 0 {
+		return nil, false
+	}
+	claims, err := r.readAll(ctx, team, ids)
+	if err != nil {
+		return nil, false
+	}
+	for i, claim := range claims {
+		if claim == nil {
+			_ = r.Forget(ctx, &Claim{Team: team, Task: ids[i]})
 			continue
 		}
-		for i, claim := range claims {
-			if claim == nil {
-				_ = r.Forget(ctx, &Claim{Team: team, Task: ids[i]})
-				continue
-			}
-			list = append(list, *claim)
-		}
+		list = append(list, *claim)
 	}
-	return list, nil
+	return list, len(ids) == most
 }
 
 // findTeams looks for teams that have tasks, now and then.

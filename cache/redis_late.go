@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -25,9 +26,18 @@ func (r *Redis) later(team string, do func(ctx context.Context) error) {
 	}
 }
 
-// Tend tells Redis what it was not told, each team's in its order: a team whose key is broken, or whose shard is away,
-// holds up no other. One goroutine calls it every second or so. Its error is news: what there was no room to keep.
+// Tend tells Redis what it was not told, and puts back what it lost and is known here. One goroutine calls it every second.
+// Its error is news: what Redis lost, and what there was no room to keep.
 func (r *Redis) Tend(ctx context.Context) error {
+	news := r.look(ctx)
+	err := r.tellLate(ctx)
+	r.putBackSome(ctx)
+	return errors.Join(news, err)
+}
+
+// tellLate tells Redis what it was not told, each team's in its order: a team whose key is broken, or whose shard is away,
+// holds up no other.
+func (r *Redis) tellLate(ctx context.Context) error {
 	r.mu.Lock()
 	late, lost := r.late, r.lost
 	r.late, r.lost = nil, 0

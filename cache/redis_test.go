@@ -27,7 +27,7 @@ type claims interface {
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
 	Release(ctx context.Context, team, task string, after time.Duration)
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
-	Due(ctx context.Context, most int) ([]cache.Claim, error)
+	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
 	Forget(ctx context.Context, claim *cache.Claim) error
 	Tend(ctx context.Context) error
@@ -175,7 +175,7 @@ func TestDueIsHandedOutOnce(t *testing.T) {
 		for _, view := range views {
 			asking.Go(func() {
 				for range 10 {
-					list, err := view.Due(ctx, 7)
+					list, err := view.Due(ctx, 7, nil)
 					if err != nil {
 						t.Error(err)
 					}
@@ -200,7 +200,7 @@ func TestDueIsHandedOutOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		list, err := views[2].Due(ctx, 100)
+		list, err := views[2].Due(ctx, 100, nil)
 		if err != nil || len(list) != 1 || list[0].Task != "t2" || list[0].Hold.ID != "h-t2" {
 			t.Errorf("due are %+v, %v; want t2 alone", list, err)
 		}

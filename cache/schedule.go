@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -32,21 +34,33 @@ func NextAsk(now, created time.Time, ttl, interval time.Duration, asks int) time
 }
 
 // Due hands out tasks that have not ended and are due to be asked for, each to one caller for a while; also those whose
-// life is over without that anybody has heard of their end.
-func (c *Claims) Due(_ context.Context, most int) (list []Claim, err error) {
+// life is over without that anybody has heard of their end. Teams have equal parts of so many, and their turns in the list;
+// those that go first stand before the others.
+func (c *Claims) Due(_ context.Context, most int, first map[string]bool) ([]Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
+	due := map[string][]*Claim{}
 	for claim, at := range c.due {
-		if len(list) == most {
-			break
-		}
 		if !at.After(now) {
+			due[claim.Team] = append(due[claim.Team], claim)
+		}
+	}
+	for _, claims := range due {
+		slices.SortFunc(claims, func(a, b *Claim) int { return c.due[a].Compare(c.due[b]) })
+	}
+	order := turnOrder(slices.Collect(maps.Keys(due)), first, c.round)
+	c.round++
+	taken := share(order, most, func(team string, n int) (list []Claim, more bool) {
+		n = min(n, len(due[team]))
+		for _, claim := range due[team][:n] {
 			c.due[claim] = now.Add(handed)
 			list = append(list, *claim)
 		}
-	}
-	return list, nil
+		due[team] = due[team][n:]
+		return list, len(due[team]) > 0
+	})
+	return inTurn(order, first, taken), nil
 }
 
 // Schedule sets when a task that has not ended is due.

@@ -24,6 +24,8 @@ type Accounts interface {
 	Look(ctx context.Context, team *policy.Team) (limit.Report, error)
 	// Extend MUST keep an open hold open for that long from now.
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
+	// OpenTasks MUST tell at once how many tasks of a team were open when that was last known.
+	OpenTasks(team string) int64
 	// Tend MUST do what is due and no request waits for. One goroutine calls it. Its error is news for the operator.
 	Tend(ctx context.Context) error
 }

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,11 +17,10 @@ const (
 // finish asks about the tasks that are due, because nobody polled them lately: each is paid for whether or not anybody
 // fetches it, and holds its team's quota until its end is heard. What is left of the account's query rate is its share.
 func (g *Gateway) finish(ctx context.Context) {
-	due, err := g.Claims.Due(ctx, finishMost)
+	due, err := g.Claims.Due(ctx, finishMost, g.fullTeams())
 	if err != nil || len(due) == 0 {
 		return // what is away is told of elsewhere
 	}
-	g.fullTeamsFirst(due)
 	turns := make(chan cache.Claim)
 	var asking sync.WaitGroup
 	for range finishTogether {
@@ -44,19 +41,15 @@ func (g *Gateway) finish(ctx context.Context) {
 	}
 }
 
-// fullTeamsFirst puts the tasks of teams that may have no more open ones first: they wait for room.
-func (g *Gateway) fullTeamsFirst(due []cache.Claim) {
-	open, teams := map[string]int{}, g.teams.Load()
-	for i := range due {
-		open[due[i].Team]++
-	}
-	full := func(c *cache.Claim) int {
-		if t := teams.Team(c.Team); t != nil && t.OpenTasks > 0 && open[c.Team] >= t.OpenTasks {
-			return 0
+// fullTeams are those that may have no more open tasks: they wait for room, and go first.
+func (g *Gateway) fullTeams() map[string]bool {
+	full := map[string]bool{}
+	for _, team := range g.teams.Load().List {
+		if team.OpenTasks > 0 && g.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
+			full[team.ID] = true
 		}
-		return 1
 	}
-	slices.SortStableFunc(due, func(a, b cache.Claim) int { return cmp.Compare(full(&a), full(&b)) })
+	return full
 }
 
 // finishOne asks about a task, or charges one whose life is over without anybody having heard of its end.

@@ -73,6 +73,17 @@ func TestRetryAfterIsNeverEarly(t *testing.T) {
 	})
 }
 
+func TestServerTiming(t *testing.T) {
+	for own, want := range map[time.Duration]string{
+		0: "0.0", 49 * time.Microsecond: "0.0", 50 * time.Microsecond: "0.1", 1240 * time.Microsecond: "1.2", 999_960 * time.Microsecond: "1000.0",
+		-time.Second: "0.0",
+	} {
+		if got := serverTiming(own); got != "sluice;dur="+want {
+			t.Errorf("%v is told as %s, want %s", own, got, want)
+		}
+	}
+}
+
 func TestIDsAreUUIDs(t *testing.T) {
 	form := regexp.MustCompile(`^019a5e2c-1f37-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	seen := make(map[string]bool)

@@ -55,10 +55,16 @@ func (g *Gateway) current(ctx context.Context, c *call, claim cache.Claim) told 
 	if g.fresh(&claim) {
 		return told{claim: claim, source: sourceHit}
 	}
+	return g.collapse(ctx, claim, asker{span: c.Span})
+}
+
+// collapse asks upstream once for all polls that want to know at the same time. It stands apart from current because what
+// it shares with the query is on the heap, which a poll that needs none should not pay for.
+func (g *Gateway) collapse(ctx context.Context, claim cache.Claim, by asker) told {
 	led := false
 	flight := g.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
 		led = true
-		return g.ask(&claim, asker{span: c.Span}), nil
+		return g.ask(&claim, by), nil
 	})
 	patience := time.NewTimer(pollPatience)
 	defer patience.Stop()

@@ -32,7 +32,7 @@ func (g *Gateway) recall(w *reply, r *http.Request, c *call) error {
 // own finds the claim of the task that the path names. Where nobody can tell whose it is, it waits for a while: the task
 // is neither denied nor opened.
 func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
-	end := time.Now().Add(claimPatience)
+	var end time.Time // of the waiting; there is none as a rule
 	for {
 		claim, ok, err := g.Claims.Get(ctx, c.Team, c.task)
 		switch {
@@ -41,6 +41,8 @@ func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
 		case err == nil:
 			c.Model, c.Label, c.creation = claim.Model, g.teams.Load().Label(claim.Model), claim.Trace
 			return claim, nil
+		case end.IsZero():
+			end = time.Now().Add(claimPatience)
 		case time.Now().After(end) || ctx.Err() != nil:
 			return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
 		}
@@ -80,7 +82,7 @@ func (g *Gateway) cacheStatus(t *told, age time.Duration, now time.Time) string 
 	}
 	switch t.source {
 	case sourceHit:
-		return "sluice;hit;ttl=" + strconv.Itoa(int((left+time.Second-1)/time.Second))
+		return string(strconv.AppendInt(append(make([]byte, 0, 32), "sluice;hit;ttl="...), int64((left+time.Second-1)/time.Second), 10))
 	case sourceStored:
 		return "sluice;fwd=uri-miss;stored"
 	case sourceCollapsed:
@@ -150,8 +152,7 @@ func (a answer) write(w *reply) error {
 		h[name] = values
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // a client that is gone is seen by the Record
+	w.whole(a.status, a.body)
 	return nil
 }
 

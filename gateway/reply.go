@@ -34,51 +34,68 @@ func newReply(g *Gateway, w http.ResponseWriter, c *call) *reply {
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader sends the header with Sluice's facts in it.
-func (w *reply) WriteHeader(status int) {
+func (w *reply) WriteHeader(status int) { w.header(status, w.gateway.Now()) }
+
+func (w *reply) header(status int, now time.Time) {
 	if w.wrote || status < http.StatusOK {
 		return // upstream's informational answers are not for teams
 	}
 	w.wrote = true
-	now := w.gateway.Now()
 	w.stamp(w.Header(), now)
 	w.call.Status = status
 	w.extendDeadline(now)
 	w.ResponseWriter.WriteHeader(status)
 }
 
+// The values that never change are shared: nothing below writes to a header's values.
+var (
+	noStore = []string{"private, no-store"}
+	closing = []string{"close"}
+)
+
 // stamp writes the facts that every answer carries. The maps are assigned directly: the names are canonical.
 func (w *reply) stamp(h http.Header, now time.Time) {
 	c := w.call
 	c.FirstByte = now.Sub(c.start)
-	values := []string{c.ID, serverTiming(c.FirstByte - c.waited)}
-	h["Sluice-Request-Id"], h["Server-Timing"] = values[:1:1], values[1:]
+	facts := [2]string{c.ID, serverTiming(c.FirstByte - c.waited)} // one allocation for both
+	h["Sluice-Request-Id"], h["Server-Timing"] = facts[:1:1], facts[1:]
 	h["Cache-Control"] = noStore
 	if w.closes || w.gateway.draining.Load() {
-		h["Connection"] = []string{"close"}
+		h["Connection"] = closing
 	}
 }
 
-var noStore = []string{"private, no-store"} // shared: nothing writes to a header's values
-
-// serverTiming tells the client how much of the wait was Sluice's, in ms to a tenth.
+// serverTiming tells the client how much of the wait was Sluice's, in ms to a tenth. A poll that shared another's query may
+// have waited for less than that took: that is nothing.
 func serverTiming(own time.Duration) string {
-	buf := make([]byte, 0, 24)
-	buf = append(buf, "sluice;dur="...)
-	return string(strconv.AppendFloat(buf, float64(own.Microseconds())/1000, 'f', 1, 64))
+	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
+	buf := strconv.AppendInt(append(make([]byte, 0, 32), "sluice;dur="...), tenths/10, 10)
+	return string(append(buf, '.', byte('0'+tenths%10)))
+}
+
+// whole sends an answer that is there already, header and body: one look at the clock serves both.
+func (w *reply) whole(status int, body []byte) {
+	now := w.gateway.Now()
+	w.header(status, now)
+	_, _ = w.write(body, now) // a client that is gone is seen by the Record
 }
 
 // Write sends bytes of the body. A client that takes longer than WriteTimeout to read what is written is cut off.
 func (w *reply) Write(p []byte) (int, error) {
+	now := w.gateway.Now()
 	if !w.wrote {
-		w.WriteHeader(http.StatusOK)
+		w.header(http.StatusOK, now)
 	}
+	return w.write(p, now)
+}
+
+func (w *reply) write(p []byte, now time.Time) (int, error) {
 	if w.tee != nil {
 		w.tee.Write(p)
 	}
-	before := w.gateway.Now()
-	w.extendDeadline(before)
+	w.extendDeadline(now)
 	n, err := w.ResponseWriter.Write(p)
-	w.writing += w.gateway.Now().Sub(before)
+	w.writing += w.gateway.Now().Sub(now)
 	w.call.BytesOut += int64(n)
 	w.note(err)
 	return n, err

@@ -20,5 +20,5 @@ if was[1] then
   redis.call('HINCRBY', KEYS[1], 'sent', ARGV[9])
   if was[2] == '1' then redis.call('ZREM', KEYS[2], ARGV[1]) end
 end
-local h = redis.call('HMGET', KEYS[1], 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent')
-return {string.format('%.0f', now), h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], h[10]}
+local h = redis.call('HMGET', KEYS[1], 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written')
+return {string.format('%.0f', now), h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], h[10], h[11]}

@@ -79,7 +79,7 @@ var floorPlan = map[string]plan{
 
 // forTests are the modules that any package's tests may import.
 var forTests = []string{
-	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/google/go-cmp", "google.golang.org/protobuf", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
 	"github.com/goccy/go-yaml",

@@ -227,6 +227,38 @@ func TestClaimedWhileRedisIsAway(t *testing.T) {
 	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 2 && held == 0 })
 }
 
+// Of a task that one replica made while Redis was away, another says neither before nor after Redis is back that there is
+// none.
+func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
+	r.create(1, 1) // the team is known there
+	r.server.kill()
+	id := r.create(0, 1)
+	request, err := http.NewRequest(http.MethodGet, r.base(1)+"/api/v1/tasks/"+id, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer test")
+	status := 0
+	poll := func() {
+		answer, err := r.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if status = answer.StatusCode; status != http.StatusOK && status != http.StatusServiceUnavailable {
+			t.Errorf("a poll is answered %d", status)
+		}
+	}
+	poll()
+	r.server.start()
+	for begun := time.Now(); status != http.StatusOK; poll() {
+		if time.Since(begun) > patience {
+			t.Fatal("the other replica never knows the task")
+		}
+	}
+}
+
 // A133: 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute is
 // LONG=1 go test -v -run A133 ./cmd/sluice.
 func TestA133ManyPollersOverReplicas(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 type openHolds struct {
 	count  int
 	oldest time.Time // when the oldest of them was made; zero: none is open, or none tells
+	tasks  int64     // how many are tasks', where Redis tells
 }
 
 // note counts one more. since is when it was made; zero: it does not tell.
@@ -87,25 +88,60 @@ func (a *account) openHolds() (o openHolds) {
 	return o
 }
 
+// OpenTasks tells how many tasks of a team are open.
+func (m *Memory) OpenTasks(team string) int64 {
+	m.mu.Lock()
+	a := m.teams[team]
+	m.mu.Unlock()
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tasks
+}
+
+// walk is what Tend saw of the open holds when it last walked over the teams.
+type walk struct {
+	openHolds                      // of all, and of this process without Redis
+	teams     map[string]openHolds // of each team in Redis, as it was last seen
+	at        time.Time
+}
+
 // Holds tells how many holds of all replicas were open when Tend last walked over the teams, which it does every minute,
 // and when the oldest of them was made: zero where none is open. It costs no call of Redis. What a part of Redis that is
 // away holds is told as it was last seen; what this process holds without Redis is counted too. The error is there until
 // Redis was walked once.
 func (s *Shared) Holds(context.Context) (open int, oldest time.Time, err error) {
-	if o := s.counted.Load(); o != nil {
-		return o.count, o.oldest, nil
+	if w := s.walked.Load(); w != nil {
+		return w.count, w.oldest, nil
 	}
 	return 0, time.Time{}, errUncounted
 }
 
+// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago where the team is active
+// here, else up to a minute. It costs no call of Redis.
+func (s *Shared) OpenTasks(team string) int64 {
+	w := s.walked.Load()
+	if b, met := s.teams.Load(team); met && (w == nil || b.(*bridge).known.Load() > w.at.UnixNano()) {
+		if last, ok := s.Redis.lastState(team); ok {
+			return last.tasks
+		}
+	}
+	if w == nil {
+		return 0
+	}
+	return w.teams[team].tasks
+}
+
 // countOpen adds up what is open: of each team in Redis, and here.
-func (s *Shared) countOpen() {
-	var all openHolds
-	for _, o := range s.tended.open {
-		all.add(o)
+func (s *Shared) countOpen(teams map[string]openHolds) {
+	w := &walk{teams: teams, at: s.Now()}
+	for _, o := range teams {
+		w.add(o)
 	}
 	if here := s.standby.counted.Load(); here != nil {
-		all.add(*here)
+		w.add(*here)
 	}
-	s.counted.Store(&all)
+	s.walked.Store(w)
 }

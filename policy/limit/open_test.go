@@ -36,6 +36,7 @@ type holding interface {
 	Extend(ctx context.Context, h *Held, lease time.Duration) error
 	Tend(ctx context.Context) error
 	Holds(ctx context.Context) (int, time.Time, error)
+	OpenTasks(team string) int64
 }
 
 // holdings runs a test over every form.
@@ -165,5 +166,47 @@ func TestOpenHoldsWithoutRedis(t *testing.T) {
 		s.fault.mode.Store(away)
 		s.standby.setTold(s.must(idAt(s.clock.now(), 3), team, one))
 		wants("of what Redis was told it tells", 2, first)
+	})
+}
+
+// How many tasks of a team are open is known without asking, also of a team that this process never met.
+func TestOpenTasksAreKnown(t *testing.T) {
+	holdings(t, func(t *testing.T, accounts holding, clock *testClock) {
+		search := team(t)
+		wants := func(about string, want int64) {
+			t.Helper()
+			if n := accounts.OpenTasks("search"); n != want {
+				t.Errorf("%s: %d, want %d", about, n, want)
+			}
+		}
+		wants("never seen", 0)
+		var made *Held
+		for n := range 3 {
+			h := hold(idAt(clock.now(), n), search, Amounts{Requests: 1, Images: 1})
+			h.Task, h.Lease = n > 0, time.Hour
+			v, err := accounts.Admit(t.Context(), &h)
+			if err != nil || v.Held == nil {
+				t.Fatalf("%+v %v", v, err)
+			}
+			made = v.Held
+		}
+		wants("two tasks and another request", 2)
+		if _, err := accounts.Settle(t.Context(), &Charge{Held: made, Team: search}); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(sweepEvery)
+		if err := accounts.Tend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wants("one is settled", 1)
+		if s, ok := accounts.(*Shared); ok {
+			other := NewShared(s.SharedConfig)
+			defer func() { _ = other.Close(t.Context()) }()
+			if err := other.Tend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			accounts = other
+			wants("of another replica", 1)
+		}
 	})
 }

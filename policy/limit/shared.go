@@ -37,7 +37,7 @@ type Shared struct {
 	told    atomic.Bool               // Changed was
 	reached atomic.Bool               // some call ever came through
 	tended  tended
-	counted atomic.Pointer[openHolds] // as Tend last saw them; nil: not yet
+	walked  atomic.Pointer[walk] // nil: not yet
 }
 
 // NewShared starts the goroutines that settle. Close ends them.

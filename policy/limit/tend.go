@@ -18,7 +18,6 @@ type tended struct {
 	refreshed, swept time.Time
 	named            map[string]bool // teams that are in Redis's list
 	epoch            string
-	open             map[string]openHolds // of each team in Redis, as it was last seen
 }
 
 // Tend does what is due and no request waits for: it posts what waits, brings teams back to Redis, refreshes what is
@@ -126,15 +125,19 @@ func (s *Shared) sweepAll(ctx context.Context) error {
 		teams, err = s.Redis.teams(ctx)
 		return err
 	})
+	var before map[string]openHolds
+	if w := s.walked.Load(); w != nil {
+		before = w.teams
+	}
 	if err != nil {
-		if s.tended.open != nil { // what is held here meanwhile is told all the same
-			s.countOpen()
+		if before != nil { // what is held here meanwhile is told all the same
+			s.countOpen(before)
 		}
 		return err
 	}
 	open := make(map[string]openHolds, len(teams))
 	for _, team := range teams {
-		open[team] = s.tended.open[team]
+		open[team] = before[team]
 		err = errors.Join(err, s.call(ctx, func(ctx context.Context) error {
 			if _, err := s.Redis.Sweep(ctx, team, tendBatch); err != nil {
 				return err
@@ -146,7 +149,6 @@ func (s *Shared) sweepAll(ctx context.Context) error {
 			return err
 		}))
 	}
-	s.tended.open = open
-	s.countOpen()
+	s.countOpen(open)
 	return err
 }

@@ -1,0 +1,153 @@
+package cache_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/cache"
+)
+
+// knows checks what a replica is told of a task.
+func (r *replica) knows(t *testing.T, task string, status cache.Status) {
+	t.Helper()
+	if got, ok, err := r.Get(t.Context(), "search", task); err != nil || !ok || got.Answer.Status != status || got.Hold != aClaim("search", task).Hold {
+		t.Errorf("of %s it knows %+v, %v, %v; want %s", task, got, ok, err, status)
+	}
+}
+
+// end is heard of a task.
+func (r *replica) end(t *testing.T, task string) {
+	t.Helper()
+	claim, _, _ := r.Get(t.Context(), "search", task)
+	if _, err := r.Hear(t.Context(), &claim, heard(task, cache.Succeeded), []byte("end"), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// F-R6: Redis loses its memory. What a replica knows of tasks is put back, with the last answer, so that the others and
+// the finisher know it again; what has ended is not asked for again, and the rest not at once.
+func TestFR6ClaimsArePutBack(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
+		a, b := open(), open()
+		a.Put(t.Context(), aClaim("search", "runs"))
+		b.Put(t.Context(), aClaim("search", "ended"))
+		b.end(t, "ended")
+		a.knows(t, "ended", cache.Succeeded) // it was polled here, too
+		if err := a.Tend(t.Context()); err != nil {
+			t.Fatalf("nothing is lost: %v", err)
+		}
+		flush()
+		if err := a.Tend(t.Context()); err == nil || !strings.Contains(err.Error(), "lost tasks of 1 teams") {
+			t.Errorf("nobody is told: %v", err)
+		}
+		if err := a.Tend(t.Context()); err != nil {
+			t.Errorf("told again: %v", err)
+		}
+		other := open()
+		other.knows(t, "runs", cache.Pending)
+		other.knows(t, "ended", cache.Succeeded)
+		if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != 2 || err != nil {
+			t.Errorf("%d are listed, %v", total, err)
+		}
+		if due, err := other.Due(t.Context(), 10, nil); len(due) > 0 || err != nil {
+			t.Errorf("due at once are %+v, %v", due, err)
+		}
+		for _, task := range []string{"runs", "ended"} {
+			claim := aClaim("search", task)
+			if err := other.Schedule(t.Context(), &claim, time.Now().Add(-time.Second)); err != nil {
+				t.Error(err)
+			}
+		}
+		if due, err := other.Due(t.Context(), 10, nil); len(due) != 1 || due[0].Task != "runs" || err != nil {
+			t.Errorf("due later are %+v, %v; want what runs", due, err)
+		}
+	})
+}
+
+// A replica that knows less puts a task back first; the end that another knows counts all the same.
+func TestAnEndIsPutBackOverLess(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
+		a, b := open(), open()
+		a.Put(t.Context(), aClaim("search", "t1"))
+		b.knows(t, "t1", cache.Pending)
+		a.end(t, "t1")
+		flush()
+		_ = b.Tend(t.Context())
+		open().knows(t, "t1", cache.Pending)
+		_ = a.Tend(t.Context())
+		open().knows(t, "t1", cache.Succeeded)
+	})
+}
+
+// However much was lost, a turn puts back a part; what fails goes on when Redis is there.
+func TestPuttingBackIsBounded(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
+		a, other := open(), open()
+		for n := range 1100 {
+			a.Put(t.Context(), aClaim("search", fmt.Sprint("t", n)))
+		}
+		flush()
+		listed := func(want int) {
+			t.Helper()
+			if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != want || err != nil {
+				t.Errorf("%d are listed, %v; want %d", total, err, want)
+			}
+		}
+		_ = a.Tend(t.Context())
+		listed(500)
+		a.away.Store(true)
+		_ = a.Tend(t.Context())
+		listed(500)
+		a.away.Store(false)
+		_ = a.Tend(t.Context())
+		listed(1000)
+		_ = a.Tend(t.Context())
+		listed(1100)
+	})
+}
+
+// A task that another replica made while Redis was away is neither denied nor opened until it has told Redis; what
+// nobody told in that time is absent.
+func TestATaskThatIsNotToldYetIsNotDenied(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
+		a, b := open(), open()
+		if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err != nil {
+			t.Errorf("Redis was never away, and of an absent task is said %+v, %v", got, err)
+		}
+		a.away.Store(true)
+		b.away.Store(true)
+		a.Put(t.Context(), aClaim("search", "t1"))
+		_ = b.Tend(t.Context()) // it looks though nobody polls
+		a.away.Store(false)
+		b.away.Store(false)
+		if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
+			t.Errorf("of a task that is not told yet is said %+v, %v", got, err)
+		}
+		_ = a.Tend(t.Context())
+		b.knows(t, "t1", cache.Pending)
+		b.behind.Store(int64(-10 * time.Second))
+		if got, ok, err := b.Get(t.Context(), "search", "absent"); ok || err != nil {
+			t.Errorf("10 s later of an absent task is said %+v, %v", got, err)
+		}
+	})
+}
+
+// A team whose keys alone are away leaves the others as they are.
+func TestOneTeamIsAway(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
+		b := open()
+		b.away.Store(true)
+		if _, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
+			t.Errorf("Redis is away: %v", err)
+		}
+		b.away.Store(false)
+		if _, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
+			t.Errorf("search's were away: %v", err)
+		}
+		if _, ok, err := b.Get(t.Context(), "shop", "t1"); ok || err != nil {
+			t.Errorf("shop's were not: %v", err)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package cache_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// putMany claims so many tasks for each team, "search 3 shop 2".
+func putMany(t *testing.T, a claims, teams string) {
+	t.Helper()
+	for in := strings.NewReader(teams); in.Len() > 0; {
+		var team string
+		var n int
+		if _, err := fmt.Fscan(in, &team, &n); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			a.Put(t.Context(), aClaim(team, fmt.Sprint("t", i)))
+		}
+	}
+}
+
+func dueTeams(t *testing.T, a claims, most int, first ...string) (teams []string) {
+	t.Helper()
+	goes := map[string]bool{}
+	for _, team := range first {
+		goes[team] = true
+	}
+	list, err := a.Due(t.Context(), most, goes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		teams = append(teams, list[i].Team)
+	}
+	return teams
+}
+
+// A round has the tasks of all teams in turn, however many one of them has; what some leave over others get; the teams
+// that go first stand first.
+func TestDueIsFairOverTeams(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		a := replica()
+		putMany(t, a, "bulk 30 search 3 shop 1")
+		got := dueTeams(t, a, 12)
+		if len(got) != 12 || count(got, "bulk") != 8 || count(got, "search") != 3 || count(got, "shop") != 1 {
+			t.Errorf("in the first round are %v", got)
+		}
+		if head := got[:3]; count(head, "bulk") != 1 || count(head, "search") != 1 || count(head, "shop") != 1 {
+			t.Errorf("not in turn: %v", got)
+		}
+		if got := dueTeams(t, a, 12); len(got) != 12 || count(got, "bulk") != 12 {
+			t.Errorf("in the second round, which one team has for itself, are %v", got)
+		}
+		putMany(t, a, "late 2 other 1")
+		if got := strings.Join(dueTeams(t, a, 6, "late"), " "); !strings.HasPrefix(got, "late late ") || count(strings.Fields(got), "bulk") != 3 {
+			t.Errorf("late goes first: %s", got)
+		}
+	})
+}
+
+// Where there are more teams than a round has room for, each has its turn within as many rounds as it takes.
+func TestDueTakesTurnsOverRounds(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		a := replica()
+		putMany(t, a, "a 4 b 4 c 4 d 4 e 4")
+		var all []string
+		for range 5 {
+			all = append(all, dueTeams(t, a, 2)...)
+		}
+		for _, team := range []string{"a", "b", "c", "d", "e"} {
+			if n := count(all, team); n != 2 {
+				t.Errorf("%s had %d turns of ten in %v, want 2", team, n, all)
+			}
+		}
+	})
+}
+
+func count(list []string, word string) (n int) {
+	for _, w := range list {
+		if w == word {
+			n++
+		}
+	}
+	return n
+}
