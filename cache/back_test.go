@@ -81,12 +81,15 @@ func TestAnEndIsPutBackOverLess(t *testing.T) {
 	})
 }
 
-// However much was lost, a turn puts back a part; what fails goes on when Redis is there.
+// However much was lost, a turn puts back a part, what has ended first; what fails goes on when Redis is there.
 func TestPuttingBackIsBounded(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, other := open(), open()
 		for n := range 1100 {
 			a.Put(t.Context(), aClaim("search", fmt.Sprint("t", n)))
+		}
+		for n := range 5 {
+			a.end(t, fmt.Sprint("t", n))
 		}
 		flush()
 		listed := func(want int) {
@@ -97,6 +100,9 @@ func TestPuttingBackIsBounded(t *testing.T) {
 		}
 		_ = a.Tend(t.Context())
 		listed(500)
+		for n := range 5 {
+			other.knows(t, fmt.Sprint("t", n), cache.Succeeded)
+		}
 		a.away.Store(true)
 		_ = a.Tend(t.Context())
 		listed(500)
