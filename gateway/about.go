@@ -9,7 +9,7 @@ import (
 func (g *Gateway) about(c *call) telemetry.About {
 	about := telemetry.About{
 		Operation: c.operation(), Model: c.Model, Label: c.Label, Team: c.Team, Stream: c.stream,
-		Parent: c.Span, Creation: c.creation, Parameters: c.parameters,
+		Parent: c.Span, Alone: c.alone, Creation: c.creation, Parameters: c.parameters,
 	}
 	if about.Operation == telemetry.OperationNone {
 		about.Name = c.method + " " + c.route.path

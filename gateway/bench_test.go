@@ -55,8 +55,10 @@ func playRole(role string) int {
 		handler = http.HandlerFunc(benchAnswer)
 	case "bare":
 		handler = bareProxy()
-	case "gateway":
+	case "gateway", "sampled":
 		handler = benchGateway(limit.NewMemory(time.Now))
+	case "collector":
+		handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	case "redis":
 		handler = benchGateway(benchShared())
 	case "naive":
@@ -182,8 +184,13 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	}
 	ended := cache.Claim{Team: "bench", Task: "ended"}
 	_, _ = claims.Hear(context.Background(), &ended, cache.Answer{Task: "ended", Status: cache.Succeeded}, benchTask, 0) // it never fails
+	tells, err := telemetry.Open(context.Background(), telemetry.Config{Logger: slog.Default(), Upstream: config.UpstreamURL, Provider: "service"})
+	if err != nil {
+		panic(err)
+	}
+	log.Also(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Teams: teams, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: teams, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
 	go g.Work(context.Background())
@@ -204,10 +211,11 @@ type child struct {
 	address, stats string
 }
 
-func startChild(b testing.TB, role, upstream string, procs int) *child {
+func startChild(b testing.TB, role, upstream string, procs int, variables ...string) *child {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), benchRole+"="+role, benchUpstream+"="+upstream, "GOMAXPROCS="+strconv.Itoa(procs), "GOGC=200")
+	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -263,6 +271,21 @@ func BenchmarkBesideBare(b *testing.B) {
 		b.Run(tt.name, func(b *testing.B) {
 			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
 			compare(b, []string{"bare", "gateway"}, []*child{bare, gate}, request, tt.clients, tt.chunk)
+		})
+	}
+}
+
+// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a live collector beside one that sends nothing.
+func BenchmarkTelemetry(b *testing.B) {
+	upstream := startChild(b, "upstream", "", 1)
+	collector := startChild(b, "collector", "", 1)
+	off := startChild(b, "gateway", upstream.address, 1)
+	body := padded(1024)
+	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
+	for _, ratio := range []string{"0.1", "1"} {
+		b.Run("sampled-"+ratio, func(b *testing.B) {
+			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+collector.address, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+ratio)
+			compare(b, []string{"off", "on"}, []*child{off, on}, request, 32, 2000)
 		})
 	}
 }

@@ -41,6 +41,7 @@ type call struct {
 	exchange    telemetry.Exchange    // with the service
 	parameters  *telemetry.Parameters // what the exchange's span tells; nil where nobody sees it
 	stream      bool                  // a stream was asked for
+	alone       bool                  // no request of a client asks: the finisher does
 	creation    string                // traceparent of the creation of the task that the call asks about
 	slot        *slot                 // of the team's concurrent requests; nil: none taken
 }

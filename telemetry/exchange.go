@@ -29,7 +29,8 @@ type About struct {
 	Label      string // the model as metrics have it, from a closed set
 	Team       string
 	Stream     bool
-	Parent     Span   // the request's; zero: the exchange is a trace of its own
+	Parent     Span   // the request's; zero: it is not recorded, or there is none
+	Alone      bool   // no request asks: the exchange may be a trace of its own
 	Creation   string // traceparent of a task's creation, which the span is linked to; "" is none
 	Parameters *Parameters
 	Redact     func([]byte) // covers, in place, what of the service's words nobody may read; nil: nothing
@@ -53,7 +54,13 @@ type Exchange struct {
 // Begin begins the exchange. Both traces and metrics may be nil.
 func (x *Exchange) Begin(t *Traces, m *Metrics, about About, at time.Time) {
 	*x = Exchange{about: about, traces: t, metrics: m, begun: at, open: true}
-	if t == nil {
+	parent := context.Background()
+	switch {
+	case t == nil, !about.Alone && about.Parent.span == nil:
+		return // its request is not recorded
+	case about.Parent.span != nil:
+		parent = trace.ContextWithSpan(parent, about.Parent.span)
+	case !t.sampler.records(trace.SpanContext{}):
 		return
 	}
 	options := make([]trace.SpanStartOption, 0, 3)
@@ -61,7 +68,8 @@ func (x *Exchange) Begin(t *Traces, m *Metrics, about About, at time.Time) {
 	if creation := readTraceparent(about.Creation); about.Creation != "" && creation.IsValid() {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: creation}))
 	}
-	x.span = Span{t.start(about.Parent, x.name(), options...)}
+	_, span := t.tracer.Start(parent, x.name(), options...) //nolint:spancheck // End ends it
+	x.span = Span{span}
 	x.content.on = t.config.Capture && x.span.Recording()
 }
 

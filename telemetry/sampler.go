@@ -1,97 +1,93 @@
 package telemetry
 
 import (
-	"crypto/rand"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// wishesPerSecond is how many traces a second clients may have recorded that ask for it, beyond those that are recorded
-// anyway.
-const wishesPerSecond = 10
+const (
+	// wishesPerSecond is how many traces a second clients may have recorded that ask for it, beyond those that are recorded
+	// anyway.
+	wishesPerSecond = 10
+	// tracesPerSecond is how many traces this process records at most. To record a request, and to send what was
+	// recorded, costs half of what the request costs itself; past this the cost would be felt, and what is lost is counted.
+	tracesPerSecond = 1000
+)
 
-// sampler decides which traces are recorded. For traces that begin here the root decides. For one that a client brought,
-// the client's word counts so far: it may ask to be left out, and it may ask to be recorded, but not without bound, or
-// one client could fill the collector. Its trace id decides nothing, because the client chose it.
+// sampler decides which requests are recorded, before a span of them is made: most of what a span costs it costs whether
+// it is recorded or not. For one whose trace a client brought, the client's word counts so far: it may ask to be left
+// out, and it may ask to be recorded, but not without bound, or one client could fill the collector. Its trace id decides
+// nothing, because the client chose it.
 type sampler struct {
-	root sdktrace.Sampler
-	now  func() time.Time
+	ratio float64 // of the traces that begin here
+	now   func() time.Time
+	lost  func() // is told of each that was past the bound
 
-	mu     sync.Mutex
-	second int64
-	wishes int
+	mu               sync.Mutex
+	second           int64
+	wishes, recorded int // of this second
 }
 
-func newSampler(log *slog.Logger, now func() time.Time) *sampler {
-	return &sampler{root: rootSampler(log), now: now}
+func newSampler(log *slog.Logger, now func() time.Time, lost func()) *sampler {
+	return &sampler{ratio: readRatio(log), now: now, lost: lost}
 }
 
-// ShouldSample implements the SDK's interface.
-func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
-	parent := trace.SpanContextFromContext(p.ParentContext)
+// records decides about a request. client is the trace that it joins; invalid: none.
+func (s *sampler) records(client trace.SpanContext) bool {
 	switch {
-	case !parent.IsValid():
-		return s.root.ShouldSample(p)
-	case !parent.IsRemote(): // ours: a trace is recorded whole or not at all
-		return decided(parent.IsSampled())
-	case !parent.IsSampled():
-		return decided(false)
+	case client.IsValid() && !client.IsSampled():
+		return false
+	case s.ratio == 1 || rand.Float64() < s.ratio: //nolint:gosec // a draw, no secret
+		return s.grant(false)
 	}
-	own := p
-	_, _ = rand.Read(own.TraceID[:]) // it never fails
-	if s.root.ShouldSample(own).Decision == sdktrace.RecordAndSample {
-		return decided(true)
-	}
-	return decided(s.grant())
+	return client.IsValid() && s.grant(true)
 }
 
-// grant gives a client its wish while the second has some left.
-func (s *sampler) grant() bool {
+// grant counts what a second has room for.
+func (s *sampler) grant(wish bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if second := s.now().Unix(); second != s.second {
-		s.second, s.wishes = second, 0
+		s.second, s.wishes, s.recorded = second, 0, 0
 	}
-	s.wishes++
-	return s.wishes <= wishesPerSecond
+	if wish {
+		if s.wishes++; s.wishes > wishesPerSecond {
+			return false
+		}
+	}
+	if s.recorded++; s.recorded > tracesPerSecond {
+		s.lost()
+		return false
+	}
+	return true
 }
 
-// Description implements the SDK's interface.
-func (s *sampler) Description() string { return "sluice(" + s.root.Description() + ")" }
-
-func decided(sampled bool) sdktrace.SamplingResult {
-	if sampled {
-		return sdktrace.SamplingResult{Decision: sdktrace.RecordAndSample}
-	}
-	return sdktrace.SamplingResult{Decision: sdktrace.Drop}
-}
-
-// rootSampler reads OTEL_TRACES_SAMPLER. The parent-based ones differ from the others in what a parent decides, which is
+// readRatio reads OTEL_TRACES_SAMPLER. The parent-based ones differ from the others in what a parent decides, which is
 // the sampler's own here. A faulty value is told of and is the default, as the specification has it.
-func rootSampler(log *slog.Logger) sdktrace.Sampler {
+func readRatio(log *slog.Logger) float64 {
 	name, argument := os.Getenv("OTEL_TRACES_SAMPLER"), os.Getenv("OTEL_TRACES_SAMPLER_ARG")
 	switch strings.TrimPrefix(name, "parentbased_") {
 	case "", "always_on":
-		return sdktrace.AlwaysSample()
+		return 1
 	case "always_off":
-		return sdktrace.NeverSample()
+		return 0
 	case "traceidratio":
 		ratio, err := strconv.ParseFloat(argument, 64)
 		if err == nil && ratio >= 0 && ratio <= 1 {
-			return sdktrace.TraceIDRatioBased(ratio)
+			return ratio
 		}
 		if argument != "" {
 			log.Warn("telemetry", slog.String("warning", "OTEL_TRACES_SAMPLER_ARG: allowed: a ratio from 0 to 1; every trace is recorded"))
 		}
-		return sdktrace.AlwaysSample()
+		return 1
 	}
 	log.Warn("telemetry", slog.String("warning", "OTEL_TRACES_SAMPLER: allowed: always_on, always_off, traceidratio, and these with parentbased_ before them; every trace is recorded"))
-	return sdktrace.AlwaysSample()
+	return 1
 }

@@ -2,76 +2,100 @@ package telemetry
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
-func parentOf(remote, sampled bool) context.Context {
+func brought(sampled bool) trace.SpanContext {
 	flags := trace.TraceFlags(0)
 	if sampled {
 		flags = trace.FlagsSampled
 	}
-	return trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: flags, Remote: remote,
-	}))
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: flags, Remote: true})
 }
 
-// F-T7: a client may have its trace left out; it may have it recorded a few times a second, whatever id it gives it; what
-// is ours is recorded whole or not at all.
-func TestFT7Sampler(t *testing.T) {
-	t.Setenv("OTEL_TRACES_SAMPLER", "traceidratio")
-	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
-	now := time.Unix(1000, 0)
-	s := newSampler(slog.New(slog.DiscardHandler), func() time.Time { return now })
-	count := func(parent context.Context, n int) (sampled int) {
+// sampling counts what is recorded of n requests, and what is lost.
+func sampling(t *testing.T, name, argument string, move time.Duration) func(client trace.SpanContext, n int) (recorded, lost int) {
+	t.Setenv("OTEL_TRACES_SAMPLER", name)
+	t.Setenv("OTEL_TRACES_SAMPLER_ARG", argument)
+	now, lost := time.Unix(1000, 0), 0
+	s := newSampler(slog.New(slog.DiscardHandler), func() time.Time { return now }, func() { lost++ })
+	return func(client trace.SpanContext, n int) (int, int) {
+		recorded := 0
+		lost = 0
 		for range n {
-			if s.ShouldSample(sdktrace.SamplingParameters{ParentContext: parent, TraceID: trace.TraceID{}}).Decision == sdktrace.RecordAndSample {
-				sampled++
+			if s.records(client) {
+				recorded++
 			}
+			now = now.Add(move)
 		}
-		return sampled
+		return recorded, lost
 	}
-	if n := count(parentOf(true, true), 1000); n != wishesPerSecond {
+}
+
+// F-T7: a client may have its trace left out; it may have it recorded a few times a second, whatever id it gives it.
+func TestFT7Sampler(t *testing.T) {
+	within := sampling(t, "traceidratio", "0", 0)
+	if n, _ := within(brought(true), 1000); n != wishesPerSecond {
 		t.Errorf("%d wishes of a second were granted", n)
 	}
-	now = now.Add(time.Second)
-	if n := count(parentOf(true, true), 3); n != 3 {
-		t.Errorf("%d of the next second's three", n)
+	if n, _ := within(trace.SpanContext{}, 1000); n != 0 {
+		t.Errorf("%d that nobody wished", n)
 	}
-	for name, n := range map[string]int{
-		"a client that asks to be left out": count(parentOf(true, false), 10), "a trace that begins here": count(context.Background(), 10),
-		"ours that is not recorded": count(parentOf(false, false), 10), "ours that is": 10 - count(parentOf(false, true), 10),
-	} {
-		if n != 0 {
-			t.Errorf("%s: %d", name, n)
-		}
+	over := sampling(t, "traceidratio", "0", time.Second/5)
+	if n, _ := over(brought(true), 100); n != 100 {
+		t.Errorf("%d of 100 wishes, five a second", n)
+	}
+	all := sampling(t, "", "", 0)
+	if n, _ := all(brought(false), 100); n != 0 {
+		t.Errorf("%d clients that asked to be left out were not", n)
 	}
 }
 
-// The ratio is the root's, for clients' traces too, and a faulty setting is told of.
-func TestRootSampler(t *testing.T) {
-	for _, tt := range []struct{ name, argument, describes, warns string }{
-		{"", "", "AlwaysOnSampler", ""},
-		{"always_off", "", "AlwaysOffSampler", ""},
-		{"parentbased_always_on", "", "AlwaysOnSampler", ""},
-		{"parentbased_traceidratio", "0.25", "TraceIDRatioBased{0.25}", ""},
-		{"traceidratio", "", "AlwaysOnSampler", ""},
-		{"traceidratio", "CANARY", "AlwaysOnSampler", "OTEL_TRACES_SAMPLER_ARG"},
-		{"traceidratio", "2", "AlwaysOnSampler", "OTEL_TRACES_SAMPLER_ARG"},
-		{"CANARY", "", "AlwaysOnSampler", "OTEL_TRACES_SAMPLER:"},
+// What a second may have recorded is bounded, also where everything is to be, and what is past it is counted.
+func TestSamplerIsBounded(t *testing.T) {
+	within := sampling(t, "parentbased_always_on", "", 0)
+	if n, lost := within(trace.SpanContext{}, 5*tracesPerSecond); n != tracesPerSecond || lost != 4*tracesPerSecond {
+		t.Errorf("%d recorded, %d lost", n, lost)
+	}
+	over := sampling(t, "", "", time.Second/500)
+	if n, lost := over(brought(true), 2000); n != 2000 || lost != 0 {
+		t.Errorf("%d of 2000 recorded at 500 a second, %d lost", n, lost)
+	}
+	some := sampling(t, "traceidratio", "0.1", time.Second/1000)
+	if n, _ := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten wishes a second
+		t.Errorf("%d of 20,000 recorded, want about 2,200", n)
+	}
+}
+
+// The ratio is what the SDK's own variables say, and a faulty one is told of.
+func TestRatio(t *testing.T) {
+	for _, tt := range []struct {
+		name, argument string
+		want           float64
+		warns          string
+	}{
+		{"", "", 1, ""},
+		{"always_off", "", 0, ""},
+		{"parentbased_always_on", "", 1, ""},
+		{"parentbased_always_off", "", 0, ""},
+		{"parentbased_traceidratio", "0.25", 0.25, ""},
+		{"traceidratio", "", 1, ""},
+		{"traceidratio", "CANARY", 1, "OTEL_TRACES_SAMPLER_ARG"},
+		{"traceidratio", "2", 1, "OTEL_TRACES_SAMPLER_ARG"},
+		{"CANARY", "", 1, "OTEL_TRACES_SAMPLER:"},
 	} {
 		t.Setenv("OTEL_TRACES_SAMPLER", tt.name)
 		t.Setenv("OTEL_TRACES_SAMPLER_ARG", tt.argument)
 		var log bytes.Buffer
-		s := newSampler(slog.New(slog.NewTextHandler(&log, nil)), time.Now)
-		if !strings.Contains(s.Description(), tt.describes) || !strings.Contains(log.String(), tt.warns) || (tt.warns == "") != (log.Len() == 0) || strings.Contains(log.String(), "CANARY") {
-			t.Errorf("%s %s: %s, it logs %s", tt.name, tt.argument, s.Description(), log.String())
+		got := readRatio(slog.New(slog.NewTextHandler(&log, nil)))
+		if got != tt.want || !strings.Contains(log.String(), tt.warns) || (tt.warns == "") != (log.Len() == 0) || strings.Contains(log.String(), "CANARY") {
+			t.Errorf("%s %s: %v, it logs %s", tt.name, tt.argument, got, log.String())
 		}
 	}
 }

@@ -19,12 +19,14 @@ type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	gate     *spanGate
+	sampler  *sampler
 }
 
 func newTraces(config Config, about *resource.Resource, exporter sdktrace.SpanExporter, g *gate) *Traces {
 	t := &Traces{config: config, gate: newSpanGate(g, exporter)}
+	t.sampler = newSampler(config.Logger, time.Now, func() { g.dropped.Add(1) })
 	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithResource(about), sdktrace.WithSampler(newSampler(config.Logger, time.Now)),
+		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()), // what is not to be recorded is not begun
 		sdktrace.WithSpanProcessor(t.gate), sdktrace.WithRawSpanLimits(limits(config)),
 	)
 	t.tracer = t.provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version))
@@ -90,20 +92,21 @@ func (t *Traces) Arrive(r *Record, header http.Header) {
 	if t == nil {
 		return
 	}
-	ctx, options := context.Background(), make([]trace.SpanStartOption, 0, 3)
+	client, joined := t.clients(header), trace.SpanContext{}
+	if t.config.Join && client.IsValid() {
+		joined = client
+		r.TraceID = client.TraceID().String()
+	}
+	if !t.sampler.records(joined) {
+		return
+	}
+	options := make([]trace.SpanStartOption, 0, 3)
 	options = append(options, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(r.Time))
-	if client := t.clients(header); client.IsValid() {
-		if t.config.Join {
-			ctx = trace.ContextWithRemoteSpanContext(ctx, client)
-		} else {
-			options = append(options, trace.WithLinks(trace.Link{SpanContext: client}))
-		}
+	if client.IsValid() && !joined.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: client}))
 	}
-	_, span := t.tracer.Start(ctx, serverName(r), options...) //nolint:spancheck // Leave ends it
-	r.Span = Span{span}
-	if c := span.SpanContext(); c.IsSampled() || t.config.Join {
-		r.TraceID = c.TraceID().String()
-	}
+	_, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(context.Background(), joined), serverName(r), options...) //nolint:spancheck // Leave ends it
+	r.Span, r.TraceID = Span{span}, span.SpanContext().TraceID().String()
 }
 
 func serverName(r *Record) string {
@@ -111,16 +114,6 @@ func serverName(r *Record) string {
 		return methodLabel(r.Method)
 	}
 	return methodLabel(r.Method) + " " + r.Route
-}
-
-// start begins a span below parent, or one of a trace of its own where there is none.
-func (t *Traces) start(parent Span, name string, options ...trace.SpanStartOption) trace.Span {
-	ctx := context.Background()
-	if parent.span != nil {
-		ctx = trace.ContextWithSpan(ctx, parent.span)
-	}
-	_, span := t.tracer.Start(ctx, name, options...) //nolint:spancheck // whoever asked ends it
-	return span
 }
 
 // set adds attributes that are known.
