@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -46,7 +45,7 @@ type Exchange struct {
 	begun   time.Time
 	first   time.Duration // until the first bytes of a stream; 0: none came yet
 	last    time.Time     // when bytes came last
-	chunks  metric.MeasurementOption
+	chunks  labels
 	content content
 	open    bool
 }
@@ -111,11 +110,11 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 	}
 	if x.first == 0 {
 		x.first, x.last = max(at.Sub(x.begun), 1), at
-		x.chunks = x.metrics.callSeries.get(callKey{x.about.Operation, x.about.Label, x.about.Team, ""})
-		x.metrics.firstChunk.Record(context.Background(), x.first.Seconds(), x.chunks)
+		x.chunks = x.metrics.callSeries.get(callKey{x.about.Operation, x.about.Label, x.about.Team, ""}).call
+		x.metrics.firstChunk.Record(context.Background(), x.first.Seconds(), x.chunks.record...)
 		return
 	}
-	x.metrics.eachChunk.Record(context.Background(), at.Sub(x.last).Seconds(), x.chunks)
+	x.metrics.eachChunk.Record(context.Background(), at.Sub(x.last).Seconds(), x.chunks.record...)
 	x.last = at
 }
 
@@ -155,15 +154,16 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 		return
 	}
 	ctx := context.Background()
-	m.duration.Record(ctx, at.Sub(x.begun).Seconds(), m.callSeries.get(callKey{about.Operation, about.Label, about.Team, ended.failure()}))
+	of := m.callSeries.get(callKey{about.Operation, about.Label, about.Team, ended.failure()})
+	m.duration.Record(ctx, at.Sub(x.begun).Seconds(), of.call.record...)
 	if about.Operation == OperationFetch {
 		return
 	}
 	if n, ok := ended.Reading.Usage.Get(InputTokens); ok {
-		m.tokens.Record(ctx, n, m.tokenSeries.get(tokenKey{about.Operation, about.Label, about.Team, false}))
+		m.tokens.Record(ctx, n, of.input.record...)
 	}
 	if n, ok := ended.Reading.Usage.Get(OutputTokens); ok {
-		m.tokens.Record(ctx, n, m.tokenSeries.get(tokenKey{about.Operation, about.Label, about.Team, true}))
+		m.tokens.Record(ctx, n, of.output.record...)
 	}
 }
 

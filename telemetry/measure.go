@@ -16,57 +16,48 @@ type (
 	}
 	refusedKey struct{ refusal, team string }
 	callKey    struct{ operation, model, team, failure string }
-	tokenKey   struct {
-		operation, model, team string
-		output                 bool
-	}
-	usedKey  struct{ team, model string }
-	redisKey struct{ operation, failure string }
+	usedKey    struct{ team, model string }
+	redisKey   struct{ operation, failure string }
 )
 
+// callLabels are the sets of the instruments of models, which are looked up together.
+type callLabels struct{ call, input, output labels }
+
 func (m *Metrics) makeSeries() {
-	m.servedSeries = newSeries(func(k servedKey) []attribute.KeyValue {
-		return []attribute.KeyValue{httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team)}
+	m.servedSeries = newSeries(func(k servedKey) labels {
+		return labelled(httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
 	})
-	m.refusedSeries = newSeries(func(k refusedKey) []attribute.KeyValue {
+	m.refusedSeries = newSeries(func(k refusedKey) labels {
 		stage, reason, _ := strings.Cut(k.refusal, "/")
-		return []attribute.KeyValue{labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team)}
+		return labelled(labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team))
 	})
-	m.callSeries = newSeries(func(k callKey) []attribute.KeyValue {
-		of := m.genAI(k.operation, k.model, k.team)
-		if k.failure != "" {
-			of = append(of, errorType.String(k.failure))
-		}
-		return of
+	m.callSeries = newSeries(m.labelsOfCall)
+	m.usedSeries = newSeries(func(k usedKey) labels {
+		return labelled(labelTeam.String(k.team), labelModel.String(k.model))
 	})
-	m.tokenSeries = newSeries(func(k tokenKey) []attribute.KeyValue {
-		kind := "input"
-		if k.output {
-			kind = "output"
-		}
-		return append(m.genAI(k.operation, k.model, k.team), genTokenType.String(kind))
-	})
-	m.usedSeries = newSeries(func(k usedKey) []attribute.KeyValue {
-		return []attribute.KeyValue{labelTeam.String(k.team), labelModel.String(k.model)}
-	})
-	m.redisSeries = newSeries(func(k redisKey) []attribute.KeyValue {
+	m.redisSeries = newSeries(func(k redisKey) labels {
 		of := []attribute.KeyValue{dbSystem.String("redis"), dbOperation.String(k.operation)}
 		if k.failure != "" {
 			of = append(of, errorType.String(k.failure))
 		}
-		return of
+		return labelled(of...)
 	})
-	one := func(label attribute.Key) *series[string] {
-		return newSeries(func(value string) []attribute.KeyValue { return []attribute.KeyValue{label.String(value)} })
+	one := func(label attribute.Key) *series[string, labels] {
+		return newSeries(func(value string) labels { return labelled(label.String(value)) })
 	}
 	m.polledSeries, m.settledSeries, m.reloadSeries, m.alarmSeries = one(labelSource), one(labelOutcome), one(labelOutcome), one(labelCode)
 }
 
-func (m *Metrics) genAI(operation, model, team string) []attribute.KeyValue {
-	return []attribute.KeyValue{
-		genOperation.String(operation), genProvider.String(m.config.Provider), genModel.String(model),
-		serverHost.String(m.config.upstreamHost()), serverPort.Int(m.config.upstreamPort()), ownTeam.String(team),
+// labelsOfCall leave out the service's address: it is one, and each label costs every measurement.
+func (m *Metrics) labelsOfCall(k callKey) callLabels {
+	of := []attribute.KeyValue{genOperation.String(k.operation), genProvider.String(m.config.Provider), genModel.String(k.model), ownTeam.String(k.team)}
+	of = of[:len(of):len(of)]
+	all := callLabels{input: labelled(append(of, genTokenType.String("input"))...), output: labelled(append(of, genTokenType.String("output"))...)}
+	if k.failure != "" {
+		of = append(of, errorType.String(k.failure))
 	}
+	all.call = labelled(of...)
+	return all
 }
 
 // Arrived counts a request in, until Served counts it out.
@@ -83,10 +74,10 @@ func (m *Metrics) Served(r *Record) {
 	}
 	ctx := context.Background()
 	m.active.Add(-1)
-	m.httpDuration.Record(ctx, r.Duration.Seconds(), m.servedSeries.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}))
+	m.httpDuration.Record(ctx, r.Duration.Seconds(), m.servedSeries.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record...)
 	m.overhead.Record(ctx, r.Overhead.Seconds())
 	if r.Refusal != "" {
-		m.refusals.Add(ctx, 1, m.refusedSeries.get(refusedKey{r.Refusal, r.Team}))
+		m.refusals.Add(ctx, 1, m.refusedSeries.get(refusedKey{r.Refusal, r.Team}).add...)
 	}
 }
 
@@ -97,17 +88,17 @@ func (m *Metrics) Used(team, model string, images, spend int64) {
 	}
 	ctx, of := context.Background(), m.usedSeries.get(usedKey{team, model})
 	if images > 0 {
-		m.images.Add(ctx, images, of)
+		m.images.Add(ctx, images, of.add...)
 	}
 	if spend > 0 {
-		m.spend.Add(ctx, float64(spend)/1e9, of)
+		m.spend.Add(ctx, float64(spend)/1e9, of.add...)
 	}
 }
 
 // Poll counts a poll of a task by where its answer came from: hit, miss, collapsed, stale.
 func (m *Metrics) Poll(source string) {
 	if m != nil {
-		m.polls.Add(context.Background(), 1, m.polledSeries.get(source))
+		m.polls.Add(context.Background(), 1, m.polledSeries.get(source).add...)
 	}
 }
 
@@ -115,7 +106,7 @@ func (m *Metrics) Poll(source string) {
 // task.
 func (m *Metrics) Settlement(outcome string) {
 	if m != nil {
-		m.settled.Add(context.Background(), 1, m.settledSeries.get(outcome))
+		m.settled.Add(context.Background(), 1, m.settledSeries.get(outcome).add...)
 	}
 }
 
@@ -128,19 +119,19 @@ func (m *Metrics) Reload(ok bool) {
 	if !ok {
 		outcome = "faulty"
 	}
-	m.reloads.Add(context.Background(), 1, m.reloadSeries.get(outcome))
+	m.reloads.Add(context.Background(), 1, m.reloadSeries.get(outcome).add...)
 }
 
 // Alarm counts something that an operator has to look into. code is one of few.
 func (m *Metrics) Alarm(code string) {
 	if m != nil {
-		m.alarms.Add(context.Background(), 1, m.alarmSeries.get(code))
+		m.alarms.Add(context.Background(), 1, m.alarmSeries.get(code).add...)
 	}
 }
 
 // Redis measures a call of Redis. operation and failure are words of few; "" is no failure.
 func (m *Metrics) Redis(operation, failure string, took time.Duration) {
 	if m != nil {
-		m.redis.Record(context.Background(), took.Seconds(), m.redisSeries.get(redisKey{operation, failure}))
+		m.redis.Record(context.Background(), took.Seconds(), m.redisSeries.get(redisKey{operation, failure}).record...)
 	}
 }

@@ -40,16 +40,15 @@ type Metrics struct {
 	refusals, polls, settled, reloads metric.Int64Counter
 	alarms                            metric.Int64Counter
 
-	servedSeries  *series[servedKey]
-	refusedSeries *series[refusedKey]
-	callSeries    *series[callKey]
-	tokenSeries   *series[tokenKey]
-	usedSeries    *series[usedKey]
-	redisSeries   *series[redisKey]
-	polledSeries  *series[string]
-	settledSeries *series[string]
-	reloadSeries  *series[string]
-	alarmSeries   *series[string]
+	servedSeries  *series[servedKey, labels]
+	refusedSeries *series[refusedKey, labels]
+	callSeries    *series[callKey, callLabels]
+	usedSeries    *series[usedKey, labels]
+	redisSeries   *series[redisKey, labels]
+	polledSeries  *series[string, labels]
+	settledSeries *series[string, labels]
+	reloadSeries  *series[string, labels]
+	alarmSeries   *series[string, labels]
 }
 
 // newMetrics makes the instruments. They are read where Handler is served, and by the readers.

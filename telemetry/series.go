@@ -11,29 +11,41 @@ import (
 
 // series are the attribute sets of one instrument, each made once: to make one costs more than to count with it. The
 // keys come from closed sets, so their number is bounded by the teams file.
-type series[K comparable] struct {
-	of func(K) []attribute.KeyValue
+type series[K comparable, V any] struct {
+	of func(K) V
 
 	mu    sync.RWMutex
-	known map[K]metric.MeasurementOption
+	known map[K]V
 }
 
-func newSeries[K comparable](of func(K) []attribute.KeyValue) *series[K] {
-	return &series[K]{of: of, known: make(map[K]metric.MeasurementOption)}
+func newSeries[K comparable, V any](of func(K) V) *series[K, V] {
+	return &series[K, V]{of: of, known: make(map[K]V)}
 }
 
-func (s *series[K]) get(key K) metric.MeasurementOption {
+func (s *series[K, V]) get(key K) V {
 	s.mu.RLock()
-	set, ok := s.known[key]
+	value, ok := s.known[key]
 	s.mu.RUnlock()
 	if ok {
-		return set
+		return value
 	}
-	set = metric.WithAttributeSet(attribute.NewSet(s.of(key)...))
+	value = s.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[key] = set
-	return set
+	s.known[key] = value
+	return value
+}
+
+// labels are a set of attributes in the two forms in which measurements take it. They are lists, because one that is made
+// for each measurement is an allocation.
+type labels struct {
+	record []metric.RecordOption
+	add    []metric.AddOption
+}
+
+func labelled(attributes ...attribute.KeyValue) labels {
+	of := metric.WithAttributeSet(attribute.NewSet(attributes...))
+	return labels{[]metric.RecordOption{of}, []metric.AddOption{of}}
 }
 
 // statusLabel keeps the statuses that HTTP has a name for, and 499, ours for a client that left. Upstream may answer any

@@ -1,0 +1,56 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// BenchmarkRequest is what telemetry costs a request of a model, on the request's own goroutine: metrics alone, with a
+// sampler that says no, and recorded.
+func BenchmarkRequest(b *testing.B) {
+	for _, tt := range []struct{ name, sampler string }{{"metrics", ""}, {"not-recorded", "always_off"}, {"recorded", "always_on"}} {
+		b.Run(tt.name, func(b *testing.B) {
+			b.Setenv("OTEL_TRACES_SAMPLER", tt.sampler)
+			config := Config{Logger: slog.New(slog.DiscardHandler), Provider: "service"}
+			if tt.sampler != "" {
+				config.Exporter = new(forgetting)
+			}
+			tells, err := Open(b.Context(), config)
+			if err != nil {
+				b.Fatal(err)
+			}
+			second := int64(0)
+			if tells.Traces != nil {
+				tells.Traces.sampler.now = func() time.Time { second++; return time.Unix(second, 0) } // no bound
+			}
+			var header http.Header
+			reading := Reading{ResponseID: "7f3c", FinishReasons: []string{"stop"}}
+			reading.Usage.Raise(InputTokens, 20)
+			reading.Usage.Raise(OutputTokens, 140)
+			now := time.Now()
+			b.ReportAllocs()
+			for b.Loop() {
+				r := Record{Time: now, Method: "POST", Route: "/api/v1/x", Team: "bench", Status: 200, Model: "llm-max", Duration: time.Second}
+				tells.Metrics.Arrived()
+				tells.Traces.Arrive(&r, header)
+				var x Exchange
+				x.Begin(tells.Traces, tells.Metrics, About{Operation: OperationChat, Model: "llm-max", Label: "other", Team: "bench", Parent: r.Span}, now)
+				x.End(Ended{Status: 200, Reading: &reading}, now)
+				tells.Metrics.Served(&r)
+				tells.Traces.Leave(&r)
+			}
+			_ = tells.Close(b.Context())
+		})
+	}
+}
+
+// forgetting takes spans and forgets them.
+type forgetting struct{}
+
+func (forgetting) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (forgetting) Shutdown(context.Context) error                             { return nil }
