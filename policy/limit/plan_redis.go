@@ -85,7 +85,7 @@ func newPlan(k *teamKeys, t *terms, amounts *Amounts) *plan {
 		}
 	}
 	p.told = append(append(p.told, used...), rest...)
-	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(2+len(p.told))
+	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(len(p.told))
 	return p
 }
 
@@ -103,7 +103,7 @@ func (p *plan) names(day int) []any {
 	if f := p.fields.Load(); f != nil && f.day == day {
 		return f.names
 	}
-	names := []any{"epoch", "tasks"}
+	names := make([]any, 0, len(p.told))
 	for _, c := range p.told {
 		name := strconv.Itoa(periodOf(day, c.quota)) + ":" + string(policy.Units[c.quota/2])
 		if c.held {

@@ -11,12 +11,12 @@
 --       day begins; empty: it was admitted elsewhere, on that day
 --       13 number of units charged  14 number of fields
 --       then for each unit its amount, and its quotas of day and month, empty for none
---       then the fields of quota: epoch, tasks, what day and month hold of each unit charged, what was used of each quota
+--       then the fields of quota: what day and month hold of each unit charged, what was used of each quota
 --       in the order above, and what else is to be told
 --       then for each rate " limit per burst", how long the amount takes to refill, how long all of it takes, and how many
 --       milliseconds are enough for all that the bucket can owe
 -- Returns the number, outcome, epoch, now, the limit at fault (from 0 the rates, from 3 the quotas, day and month of each unit
---       charged, 11 the tasks, -1 none), wait, how long each rate takes to be full, and the fields from tasks on. Outcomes:
+--       charged, 11 the tasks, -1 none), wait, how long each rate takes to be full, the open tasks, and the fields. Outcomes:
 --       0 refused, 1 admitted, 2 the accounts known are gone, 3 admitted as a shadow although it would be refused.
 local call, format = redis.call, string.format
 local now = clock(ARGV[1])
@@ -31,12 +31,12 @@ local day, month = ARGV[10], ARGV[11]
 if ARGV[12] ~= '' and (now < ARGV[12] + 0 or now >= ARGV[12] + DAY) then -- the caller's clock is of another day
   local then_ = day
   day, month = periods(now)
-  for i = names + 2, terms - 1 do
+  for i = names, terms - 1 do
     local period, what = string.match(ARGV[i], '^(%d+)(.*)$')
     ARGV[i] = (period == then_ and day or month) .. what
   end
 end
-local got = call('HMGET', KEYS[1], unpack(ARGV, names, terms - 1))
+local got = call('HMGET', KEYS[1], 'epoch', 'tasks', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known = got[1] or '0', ARGV[3]
 if known ~= epoch and known + 0 > 0 then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
@@ -82,8 +82,8 @@ if outcome ~= 0 and not again then
   for i = 1, units do
     local amount, day_, month_ = ARGV[first + 3 * i - 3], 2 * i + 1, 2 * i + 2
     got[day_], got[month_] = got[day_] + amount, got[month_] + amount
-    holding[n + 1], holding[n + 2] = ARGV[names + day_ - 1], format('%d', got[day_])
-    holding[n + 3], holding[n + 4] = ARGV[names + month_ - 1], format('%d', got[month_])
+    holding[n + 1], holding[n + 2] = ARGV[names + day_ - 3], format('%d', got[day_])
+    holding[n + 3], holding[n + 4] = ARGV[names + month_ - 3], format('%d', got[month_])
     n = n + 4
   end
   if task then
@@ -113,7 +113,7 @@ for r = 1, rates do
 end
 n = n + 1
 reply[n] = tasks
-for i = 3, ARGV[14] + 0 do
+for i = 3, ARGV[14] + 2 do
   n = n + 1
   reply[n] = tonumber(got[i] or 0)
 end

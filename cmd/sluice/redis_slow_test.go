@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// F-R3: Redis is slow, within the timeout. It works, and the connections live.
+func TestFR3RedisIsSlow(t *testing.T) {
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
+	k.loaded(during(300 * time.Millisecond))
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":20,"jitter":20}}`)
+	calls := &callCount{}
+	k.state.AddHook(calls)
+	before := server.do("INFO", "stats").(string)
+	took, passed := k.loadedAndPassed(during(3 * time.Second))
+	opened := connectionsOf(t, server.do("INFO", "stats").(string)) - connectionsOf(t, before)
+	k.eventually(patience, "well", k.well) // a call that was a hair too slow is made good
+	if k.log.count("Redis is away") > 0 {
+		t.Errorf("slow was taken for away:\n%s", k.log.text())
+	}
+	if passed*100 < len(took)*99 {
+		t.Errorf("%d of %d requests were admitted, fewer than 99 in a hundred", passed, len(took))
+	}
+	t.Logf("%d requests, %d admitted, %d of %d calls of Redis failed, p99 %v, %d new connections", len(took), passed, calls.failed.Load(), calls.asked.Load(), percentile(took, 0.99), opened)
+	if opened > 64+15 { // as many as there may be, once, and 5 a second
+		t.Errorf("%d connections were opened in 3 s", opened)
+	}
+}
+
+func connectionsOf(t *testing.T, info string) (n int) {
+	t.Helper()
+	_, rest, _ := strings.Cut(info, "total_connections_received:")
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// callCount counts the calls that Redis is asked, and those that it does not answer in time.
+type callCount struct{ asked, failed atomic.Int64 }
+
+func (c *callCount) count(err error) error {
+	c.asked.Add(1)
+	if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		c.failed.Add(1)
+	}
+	return err
+}
+
+// DialHook leaves dialling alone.
+func (c *callCount) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook counts a call.
+func (c *callCount) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return c.count(next(ctx, cmd)) }
+}
+
+// ProcessPipelineHook counts the calls of one round trip as one.
+func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { return c.count(next(ctx, cmds)) }
+}
