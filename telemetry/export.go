@@ -81,10 +81,11 @@ func spanExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	return autoexport.NewSpanExporter(ctx)
 }
 
-func metricReader(ctx context.Context) (sdkmetric.Reader, error) {
+func metricReader(ctx context.Context, producer sdkmetric.Producer) (sdkmetric.Reader, error) {
 	if wanted, err := wants(signalMetrics); !wanted {
 		return nil, err
 	}
+	autoexport.WithFallbackMetricProducer(func(context.Context) (sdkmetric.Producer, error) { return producer, nil })
 	return autoexport.NewMetricReader(ctx)
 }
 

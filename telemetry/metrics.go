@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 // mostSeries bounds the series of one instrument; what is past it is one series together. Labels are from closed sets,
@@ -26,6 +27,7 @@ const mostSeries = 10_000
 type Metrics struct {
 	provider *sdk.MeterProvider
 	meter    metric.Meter
+	reader   sdk.Reader
 	page     http.Handler
 	config   Config
 	active   atomic.Int64 // requests in flight
@@ -51,18 +53,17 @@ type Metrics struct {
 	alarmSeries   *series[string, labels]
 }
 
-// newMetrics makes the instruments. They are read where Handler is served, and by the readers.
-func newMetrics(config Config, readers ...sdk.Option) (*Metrics, error) {
+// newMetrics makes the instruments.
+func newMetrics(config Config) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
-	options := append(readers, sdk.WithReader(page), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter))
-	provider := sdk.NewMeterProvider(options...)
+	provider := sdk.NewMeterProvider(sdk.WithReader(page), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	m := &Metrics{
-		provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), config: config,
+		provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), config: config, reader: page,
 		page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 	}
 	m.makeSeries()
@@ -156,6 +157,13 @@ func (m *Metrics) watchDropped(gates map[string]*gate) error {
 			return nil
 		}))
 	return err
+}
+
+// Produce implements the SDK's interface: it is what the page shows, for whoever sends it.
+func (m *Metrics) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
+	var all metricdata.ResourceMetrics
+	err := m.reader.Collect(ctx, &all)
+	return all.ScopeMetrics, err
 }
 
 // Handler is the page for Prometheus.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
@@ -87,14 +88,11 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 		t.Traces = newTraces(config, about, exporter, gates[signalTraces])
 		t.sends(signalTraces, t.Traces.close)
 	}
-	readers := []sdkmetric.Option{sdkmetric.WithResource(about)}
-	reader, err := metricReader(ctx)
-	if err != nil {
+	if t.Metrics, err = newMetrics(config); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
-	if reader != nil {
-		readers = append(readers, sdkmetric.WithReader(reader))
-		t.Sent = append(t.Sent, signalMetrics)
+	if err := t.openMetrics(ctx, about); err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
 	}
 	logs, err := logExporter(ctx)
 	if err != nil {
@@ -106,14 +104,23 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 		t.Logs = otelslog.NewHandler(scope, otelslog.WithLoggerProvider(provider), otelslog.WithVersion(config.Version))
 		t.sends(signalLogs, provider.Shutdown)
 	}
-	if t.Metrics, err = newMetrics(config, readers...); err != nil {
-		return nil, errors.Join(err, t.Close(ctx))
-	}
-	t.closers = append(t.closers, t.Metrics.close)
 	if len(t.Sent) > 0 {
 		otel.SetErrorHandler(newComplaints(config.Logger))
 	}
 	return t, t.Metrics.watchDropped(gates)
+}
+
+// openMetrics sends what the page shows, from time to time. The reader that sends has a provider of its own, without an
+// instrument: beside the page's reader in one provider it would have each measurement made twice.
+func (t *Telemetry) openMetrics(ctx context.Context, about *resource.Resource) error {
+	reader, err := metricReader(ctx, t.Metrics)
+	if reader == nil {
+		t.closers = append(t.closers, t.Metrics.close)
+		return err
+	}
+	sender := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(reader))
+	t.sends(signalMetrics, func(ctx context.Context) error { return errors.Join(sender.Shutdown(ctx), t.Metrics.close(ctx)) })
+	return nil
 }
 
 func (t *Telemetry) sends(signal string, closer func(context.Context) error) {

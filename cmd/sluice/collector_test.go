@@ -32,7 +32,8 @@ type collector struct {
 	spans   []*otlptrace.Span
 	metrics map[string]*otlpmetric.Metric // the last report of each
 	logs    []*otlplog.LogRecord
-	raw     bytes.Buffer // everything that came, for sweeps
+	about   map[string]any // what sent metrics says that it is
+	raw     bytes.Buffer   // everything that came, for sweeps
 }
 
 // collecting starts a collector and points the SDK's variables at it for the rest of the test.
@@ -94,6 +95,7 @@ func (c *collector) take(path string, body []byte) {
 		m := new(collectmetric.ExportMetricsServiceRequest)
 		read(m)
 		for _, r := range m.GetResourceMetrics() {
+			c.about = plain(r.GetResource().GetAttributes())
 			for _, s := range r.GetScopeMetrics() {
 				for _, metric := range s.GetMetrics() {
 					c.metrics[metric.GetName()] = metric

@@ -317,3 +317,36 @@ func TestSpansOfATaskOverReplicas(t *testing.T) {
 		t.Errorf("%d spans of %d polls", n, polls+1)
 	}
 }
+
+// What the page shows is sent, too, under the conventions' names, with what the process is.
+func TestMetricsAreSent(t *testing.T) {
+	collector := collecting(t, nil)
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL)
+	answer, text := send(t, newClient(t), "POST", "http://"+h.public+textURL, textOfSpans+`}}`)
+	used := answerUsage(t, text)
+	if code := h.stop(); code != exitClean || answer.StatusCode != http.StatusOK {
+		t.Fatalf("exit %d, %s", code, text)
+	}
+	tokens := collector.metrics["gen_ai.client.token.usage"]
+	if tokens.GetUnit() != "{token}" || len(tokens.GetHistogram().GetDataPoints()) != 2 {
+		t.Fatalf("%v", tokens)
+	}
+	for _, point := range tokens.GetHistogram().GetDataPoints() {
+		labels, want := plain(point.GetAttributes()), used.Input
+		if labels["gen_ai.token.type"] == "output" {
+			want = used.Output
+		}
+		if point.GetSum() != float64(want) || labels["gen_ai.operation.name"] != "chat" || labels["gen_ai.request.model"] != "other" || labels["sluice.team"] != "search" {
+			t.Errorf("%v, want %d tokens", point, want)
+		}
+	}
+	for _, name := range []string{"http.server.request.duration", "gen_ai.client.operation.duration", "sluice.overhead", "sluice.build_info", "go.goroutine.count"} {
+		if collector.metrics[name] == nil {
+			t.Errorf("%s was not sent", name)
+		}
+	}
+	if collector.about["service.name"] != "sluice" || collector.about["service.instance.id"] == nil {
+		t.Errorf("it says that it is %v", collector.about)
+	}
+}
