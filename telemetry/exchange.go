@@ -174,10 +174,6 @@ func (x *Exchange) attributes(ended *Ended) set {
 		s.text(genProvider, x.traces.config.Provider)
 		s.text(genModel, about.Model)
 	}
-	s.text(httpMethod, http.MethodPost)
-	if about.Operation == OperationFetch {
-		s[len(s)-1] = httpMethod.String(http.MethodGet)
-	}
 	s.text(serverHost, x.traces.config.upstreamHost())
 	s.number(serverPort, int64(x.traces.config.upstreamPort()))
 	s.number(httpStatus, int64(ended.Status))

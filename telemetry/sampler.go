@@ -17,8 +17,8 @@ const (
 	// anyway.
 	wishesPerSecond = 10
 	// tracesPerSecond is how many traces this process records at most. To record a request, and to send what was
-	// recorded, costs half of what the request costs itself; past this the cost would be felt, and what is lost is counted.
-	tracesPerSecond = 1000
+	// recorded, costs as much as the request costs itself; past this the cost would be felt, and what is lost is counted.
+	tracesPerSecond = 500
 )
 
 // sampler decides which requests are recorded, before a span of them is made: most of what a span costs it costs whether

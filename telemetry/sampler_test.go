@@ -63,9 +63,9 @@ func TestSamplerIsBounded(t *testing.T) {
 	if n, lost := within(trace.SpanContext{}, 5*tracesPerSecond); n != tracesPerSecond || lost != 4*tracesPerSecond {
 		t.Errorf("%d recorded, %d lost", n, lost)
 	}
-	over := sampling(t, "", "", time.Second/500)
+	over := sampling(t, "", "", time.Second/400)
 	if n, lost := over(brought(true), 2000); n != 2000 || lost != 0 {
-		t.Errorf("%d of 2000 recorded at 500 a second, %d lost", n, lost)
+		t.Errorf("%d of 2000 recorded at 400 a second, %d lost", n, lost)
 	}
 	some := sampling(t, "traceidratio", "0.1", time.Second/1000)
 	if n, _ := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten wishes a second

@@ -27,22 +27,10 @@ func newTraces(config Config, about *resource.Resource, exporter sdktrace.SpanEx
 	t.sampler = newSampler(config.Logger, time.Now, func() { g.dropped.Add(1) })
 	t.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()), // what is not to be recorded is not begun
-		sdktrace.WithSpanProcessor(t.gate), sdktrace.WithRawSpanLimits(limits(config)),
+		sdktrace.WithSpanProcessor(t.gate), sdktrace.WithRawSpanLimits(sdktrace.NewSpanLimits()), // by the SDK's variables; what comes from outside is cut where it is set
 	)
 	t.tracer = t.provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version))
 	return t
-}
-
-// limits bound a span, so that what waits to be sent is bounded too. The SDK's own variables go before.
-func limits(config Config) sdktrace.SpanLimits {
-	l := sdktrace.NewSpanLimits()
-	if l.AttributeValueLengthLimit < 0 {
-		l.AttributeValueLengthLimit = maxValue
-		if config.Capture {
-			l.AttributeValueLengthLimit = maxContent
-		}
-	}
-	return l
 }
 
 func (t *Traces) close(ctx context.Context) error { return t.provider.Shutdown(ctx) }

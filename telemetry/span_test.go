@@ -1,0 +1,153 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// keeping keeps spans.
+type keeping struct {
+	mu    sync.Mutex
+	spans []sdktrace.ReadOnlySpan
+}
+
+func (k *keeping) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spans = append(k.spans, spans...)
+	return nil
+}
+
+func (*keeping) Shutdown(context.Context) error { return nil }
+
+// spansOf runs do and returns the spans that it left.
+func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []sdktrace.ReadOnlySpan {
+	t.Helper()
+	k := new(keeping)
+	config.Logger, config.Exporter = slog.New(slog.DiscardHandler), k
+	tells, err := Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(tells)
+	if n := tells.Traces.Unended(); n != 0 {
+		t.Errorf("%d spans have not ended", n)
+	}
+	if err := tells.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return k.spans
+}
+
+// F-T5: whatever stands in a request and in its answer, a span is small.
+func TestFT5SpansAreSmall(t *testing.T) {
+	huge := strings.Repeat("ü", 1<<19)
+	body := []byte(`{"input":{"messages":[{"role":"system","content":"` + huge[:1<<15] + `"},{"role":"user","content":"` + huge[:1<<15] + `"}]}}`)
+	spans := spansOf(t, Config{Capture: true, Provider: "service", Upstream: &url.URL{Scheme: "https", Host: "service.example"}}, func(tells *Telemetry) {
+		now := time.Now()
+		r := Record{Time: now, Method: huge, Route: "/r", Team: "t", Model: huge, Task: huge, UpstreamID: huge, Refusal: "inspect/rules", Status: 500}
+		tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {huge}})
+		var x Exchange
+		x.Begin(tells.Traces, tells.Metrics, About{Operation: OperationChat, Model: huge, Parent: r.Span, Parameters: &Parameters{Body: body}}, now)
+		for range 100 {
+			x.Arrived([]byte(`data:{"output":{"text":"`+huge[:1<<12]+`"}}`+"\n"), now)
+		}
+		x.End(Ended{Status: 500, Reading: &Reading{ResponseID: huge, Failed: true, ErrorCode: huge}}, now)
+		x.End(Ended{}, now) // only the first counts
+		tells.Traces.Leave(&r)
+		tells.Traces.Task(&Task{Creation: r.Span.Traceparent(), ID: huge, Model: huge, Team: "t", Outcome: "failed", Submitted: now, Ended: now})
+	})
+	if len(spans) != 3 {
+		t.Fatalf("%d spans", len(spans))
+	}
+	for _, s := range spans {
+		size := len(s.Name())
+		for _, a := range s.Attributes() {
+			n := len(a.Value.Emit())
+			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(string(a.Key), "messages") || a.Key == genInstructions]; n > bound {
+				t.Errorf("%s of %s has %d bytes", a.Key, s.Name()[:10], n)
+			}
+			size += len(a.Key) + n
+		}
+		if size > 16<<10 {
+			t.Errorf("%.20s has %d bytes", s.Name(), size)
+		}
+	}
+}
+
+// Nothing stands in for what is switched off, and where nothing is sent nothing is done.
+func TestNoSpans(t *testing.T) {
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Record{Time: time.Now(), Method: "GET"}
+	tells.Traces.Arrive(&r, nil)
+	var x Exchange
+	x.Begin(tells.Traces, nil, About{Operation: OperationChat}, r.Time)
+	x.Arrived([]byte("a"), r.Time)
+	x.End(Ended{}, r.Time)
+	tells.Traces.Leave(&r)
+	tells.Traces.Task(&Task{Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})
+	(*Metrics)(nil).Served(&r)
+	(*Metrics)(nil).Arrived()
+	if tells.Traces != nil || r.TraceID != "" || x.Recorded() != "" || x.Traceparent() != "" || r.Span.Recording() {
+		t.Error("a span was made that nobody sees")
+	}
+	if err := tells.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is not recorded of a request is not recorded of its call either, and a task is recorded where its creation was.
+func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
+	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
+	spans := spansOf(t, Config{Join: true}, func(tells *Telemetry) {
+		now := time.Now()
+		for _, traceparent := range []string{"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"} {
+			r := Record{Time: now, Method: "POST", Route: "/" + traceparent}
+			tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {traceparent}})
+			var x Exchange
+			x.Begin(tells.Traces, nil, About{Operation: OperationGenerate, Model: "m", Parent: r.Span}, now)
+			creation := x.Recorded()
+			x.End(Ended{Status: 200}, now)
+			tells.Traces.Leave(&r)
+			tells.Traces.Task(&Task{Creation: creation, ID: "t", Model: "m", Submitted: now, Ended: now})
+		}
+		var alone Exchange
+		alone.Begin(tells.Traces, nil, About{Operation: OperationFetch, Alone: true}, now)
+		alone.End(Ended{}, now)
+	})
+	if len(spans) != 3 {
+		t.Errorf("%d spans, want the three of the client that asked for it", len(spans))
+	}
+	for _, s := range spans {
+		if s.SpanContext().TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+			t.Errorf("%s is of another trace", s.Name())
+		}
+	}
+}
+
+// A record that was not told everything tells nothing in its place.
+func TestAbsentIsNotZero(t *testing.T) {
+	spans := spansOf(t, Config{}, func(tells *Telemetry) {
+		r := Record{Time: time.Now(), Method: "GET", Status: 200}
+		tells.Traces.Arrive(&r, nil)
+		tells.Traces.Leave(&r)
+	})
+	for _, a := range spans[0].Attributes() {
+		if a.Value.Emit() == "" || strings.HasPrefix(string(a.Key), "sluice.cost") || a.Key == genModel {
+			t.Errorf("%s is told as %q", a.Key, a.Value.Emit())
+		}
+	}
+	if len(spans[0].Attributes()) > 6 {
+		t.Errorf("%v", spans[0].Attributes())
+	}
+}
