@@ -8,7 +8,7 @@ import (
 // about says what an exchange with the service is for, in the words of spans and metrics.
 func (g *Gateway) about(c *call) telemetry.About {
 	about := telemetry.About{
-		Operation: c.operation(), Model: c.Model, Label: c.Label, Team: c.Team, Stream: c.stream,
+		Operation: c.operation(), Model: c.Model, Label: c.Label, Team: c.Team, Task: c.Task, Stream: c.stream,
 		Parent: c.Span, Alone: c.alone, Creation: c.creation, Parameters: c.parameters,
 	}
 	if about.Operation == telemetry.OperationNone {

@@ -27,6 +27,7 @@ type About struct {
 	Model      string // as the request named it
 	Label      string // the model as metrics have it, from a closed set
 	Team       string
+	Task       string // that a task query asks about
 	Stream     bool
 	Parent     Span   // the request's; zero: it is not recorded, or there is none
 	Alone      bool   // no request asks: the exchange may be a trace of its own
@@ -186,6 +187,9 @@ func (x *Exchange) attributes(ended *Ended) set {
 		s = append(s, genFirst.Float64(x.first.Seconds()))
 	}
 	s.parameters(about.Parameters)
+	if about.Operation == OperationFetch && x.traces.latest {
+		s.text(genResponseID, about.Task)
+	}
 	if about.Operation != OperationFetch {
 		s.text(genResponseID, x.redacted(ended.Reading.ResponseID))
 		s.reading(ended.Reading)

@@ -106,6 +106,20 @@ func describe(ctx context.Context, config Config) (*resource.Resource, error) {
 		resource.WithFromEnv())
 }
 
+// latestGenAI chooses, among the conventions for generative models, the newest instead of version 1.41. Of what is told here
+// they differ in one point: fetch_response is theirs, and its span names what was fetched as gen_ai.response.id.
+const latestGenAI = "gen_ai_latest_experimental"
+
+// optsIn reads the standard's list of conventions that are preferred to the default ones.
+func optsIn(to string) bool {
+	for word := range strings.SplitSeq(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
+		if strings.TrimSpace(word) == to {
+			return true
+		}
+	}
+	return false
+}
+
 // defaultQueue is how many spans, and how many log records, may wait to be sent.
 const defaultQueue = 2048
 

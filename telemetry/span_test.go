@@ -135,6 +135,27 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// The newest conventions name what a query fetches; those of 1.41 do not.
+func TestNewestConventions(t *testing.T) {
+	for opted, want := range map[string]string{"": "", "http": "", "http, gen_ai_latest_experimental": "task-1"} {
+		t.Setenv("OTEL_SEMCONV_STABILITY_OPT_IN", opted)
+		spans := spansOf(t, Config{}, func(tells *Telemetry) {
+			var x Exchange
+			x.Begin(tells.Traces, tells.Metrics, About{Operation: OperationFetch, Model: "m", Task: "task-1", Alone: true}, time.Now())
+			x.End(Ended{Status: 200}, time.Now())
+		})
+		got := ""
+		for _, a := range spans[0].Attributes() {
+			if a.Key == genResponseID {
+				got = a.Value.AsString()
+			}
+		}
+		if got != want {
+			t.Errorf("%q: gen_ai.response.id is %q, want %q", opted, got, want)
+		}
+	}
+}
+
 // A record that was not told everything tells nothing in its place.
 func TestAbsentIsNotZero(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {

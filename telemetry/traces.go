@@ -20,10 +20,12 @@ type Traces struct {
 	tracer   trace.Tracer
 	gate     *spanGate
 	sampler  *sampler
+	latest   bool // the newest GenAI conventions, not those of 1.41
 }
 
 func newTraces(config Config, about *resource.Resource, exporter sdktrace.SpanExporter, g *gate) *Traces {
 	t := &Traces{config: config, gate: newSpanGate(g, exporter)}
+	t.latest = optsIn(latestGenAI)
 	t.sampler = newSampler(config.Logger, time.Now, func() { g.dropped.Add(1) })
 	t.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()), // what is not to be recorded is not begun
