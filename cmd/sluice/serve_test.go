@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -185,23 +186,19 @@ func TestF_G8_WhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
 	service.Release()
 }
 
-// TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever.
+// TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever: requests are answered
+// as before, and the lines that find no room are counted.
 func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	blocked, release := io.Pipe()
 	defer func() { _ = release.Close() }()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	address, adminAddress := fmt.Sprintf("127.0.0.1:%d", freeTCPPort(t)), fmt.Sprintf("127.0.0.1:%d", freeTCPPort(t))
 	ctx, sigterm := context.WithCancel(t.Context())
 	defer sigterm()
 	code := make(chan int, 1)
 	environ := []string{
 		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-		"SLUICE_LISTEN=" + address, "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+		"SLUICE_LISTEN=" + address, "SLUICE_ADMIN_LISTEN=" + adminAddress, "SLUICE_SHUTDOWN_DELAY=0",
 	}
 	go func() { code <- run(ctx, program{environ, release, io.Discard}, []string{"serve"}) }()
 	client := newClient(t)
@@ -210,6 +207,14 @@ func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 		if status, _, err := ask(client, "http://"+address, textURL, demoText); err == nil && status == http.StatusOK {
 			served++
 		}
+	}
+	h := &house{public: address, admin: adminAddress}
+	begun := time.Now()
+	if well := h.load(t, 6000); well != 6000 || time.Since(begun) > patience {
+		t.Errorf("%d of 6000 were answered, in %v", well, time.Since(begun))
+	}
+	if n := h.value(t, "sluice_log_dropped_total"); n < 1000 {
+		t.Errorf("%v lines are counted as lost, of 6000 for which 4096 have room", n)
 	}
 	sigterm()
 	if got := <-code; served != 20 || got != exitClean {
