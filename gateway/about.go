@@ -42,8 +42,11 @@ func parametersOf(r *policy.Request, body []byte) *telemetry.Parameters {
 		Temperature: said(r.Temperature), TopP: said(r.TopP), Presence: said(r.PresencePenalty),
 		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
 	}
-	if r.Images > 0 {
+	switch {
+	case r.Images > 0:
 		p.Output = "image"
+	case r.JSON:
+		p.Output = "json"
 	}
 	return p
 }

@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // What the service makes of numbers that are absent.
 const (
 	absentEditImages  = 4 // n of the editing models, also assumed for image models nothing is known of
@@ -61,6 +63,7 @@ func (q *Request) generation() {
 	q.Temperature = v[fieldTemperature].maybeNumber()
 	q.TopP = v[fieldTopP].maybeNumber()
 	q.PresencePenalty = v[fieldPresencePenalty].maybeNumber()
+	q.JSON = strings.HasPrefix(v[fieldResponseType].text, "json")
 	q.TopK = v[fieldTopK].maybeInteger()
 	q.Seed = v[fieldSeed].maybeInteger()
 }

@@ -38,6 +38,7 @@ type Request struct {
 	Model      string // decoded; empty when absent
 	Interleave bool   // parameters.enable_interleave is true and the model is of EditImage
 	Stream     bool   // upstream will stream: by the SSE header, or by Accept alone
+	JSON       bool   // parameters.response_format asks for JSON
 	Increments bool   // parameters.incremental_output is true: frames carry deltas, not the whole text so far
 
 	N           int    // answers or images asked for, at least 1; effective

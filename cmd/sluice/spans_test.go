@@ -22,7 +22,7 @@ const (
 
 	serverText  = "POST " + textURL
 	parameters  = `"parameters":{"max_tokens":5000,"temperature":0.5,"top_p":0.9,"top_k":40,"seed":7,"presence_penalty":0.25,"stop":["END"],"result_format":"message"`
-	textOfSpans = `{"model":"llm-max","input":{"messages":[{"role":"system","content":"Be short."},{"role":"user","content":"CANARY-prompt"}]},` + parameters
+	textOfSpans = `{"model":"llm-max","input":{"messages":[{"role":"system","content":"Be short."},{"role":"user","content":"CANARY-prompt as json"}]},` + parameters
 )
 
 // send sends a request with headers and returns the whole answer.
@@ -259,12 +259,12 @@ func TestSpansOfCuts(t *testing.T) {
 			h := serving(t, upstream.URL)
 			headers, body := []string{"X-Service-SSE", "enable"}, textOfSpans+`,"incremental_output":true}}`
 			if !tt.stream {
-				headers, body = nil, textOfSpans+`}}`
+				headers, body = nil, strings.Replace(textOfSpans, `"top_k"`, `"response_format":{"type":"json_object"},"top_k"`, 1)+`}}`
 			}
 			send(t, newClient(t), "POST", "http://"+h.public+textURL, body, headers...)
 			h.stop()
 			outer, inner := collector.one(serverText), collector.one("chat llm-max")
-			inner.has(t, map[string]any{"error.type": tt.errorType})
+			inner.has(t, map[string]any{"error.type": tt.errorType, "gen_ai.output.type": map[bool]string{true: "text", false: "json"}[tt.stream]})
 			outer.has(t, map[string]any{"error.type": tt.server, "http.response.status_code": tt.status})
 			if inner.GetStatus().GetCode() != otlptrace.Status_STATUS_CODE_ERROR || inner.GetEndTimeUnixNano() > outer.GetEndTimeUnixNano() {
 				t.Errorf("status %v, ends %d after the request", inner.GetStatus(), inner.GetEndTimeUnixNano()-outer.GetEndTimeUnixNano())
