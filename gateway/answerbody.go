@@ -27,7 +27,7 @@ type answerBody struct {
 	whole    bool      // EOF was read
 	closed   bool      // the connection is not ours any more
 	limit    time.Time // the end of draining; zero before it began
-	arrived  time.Time // when bytes were last waited for and came
+	arrived  time.Time // when bytes last came, at first those of the header
 	fault    string    // the refusal's name where it broke; else empty
 	extended time.Time // when the hold was last given a lease, or the first read
 
@@ -101,7 +101,7 @@ func (b *answerBody) measured() {
 		meters.Put(b.meter)
 		b.meter = nil
 	}
-	b.call.exchange.End(ended, b.gateway.Now())
+	b.call.exchange.End(ended, b.arrived) // what was read last was its end
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
@@ -125,9 +125,6 @@ func (b *answerBody) Read(p []byte) (int, error) {
 // read counts the time that the next bytes take. Bytes that are here already take none.
 func (b *answerBody) read(p []byte) (int, error) {
 	if b.conn.in.Buffered() > 0 {
-		if b.arrived.IsZero() {
-			b.arrived = b.gateway.Now()
-		}
 		return b.ReadCloser.Read(p)
 	}
 	before := b.gateway.Now()

@@ -44,6 +44,7 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 		c.exchange.End(telemetry.Ended{Fault: asRefusal(err).name}, arrived)
 		return nil, err
 	}
+	answer.Body.(*answerBody).arrived = arrived
 	c.UpstreamStatus = answer.StatusCode
 	c.UpstreamID = first(answer.Header["X-Request-Id"])
 	return u.admissible(answer, c)
