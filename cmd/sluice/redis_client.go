@@ -52,7 +52,7 @@ func openState(s settings, log *slog.Logger, metrics *telemetry.Metrics) *state 
 		CredentialsProvider:   credentialsOf(s, address),
 		MaxRetries:            -1, // whoever calls knows what may be sent again
 		ContextTimeoutEnabled: true, ReadTimeout: redisTail, WriteTimeout: redisTail, PoolTimeout: redisTail,
-		DialTimeout: redisDial, DialerRetries: 1, PoolSize: redisPool, MinIdleConns: 2,
+		DialTimeout: redisDial, DialerRetries: 1, PoolSize: redisPool, PipelinePoolSize: -1, MinIdleConns: 2,
 		ConnMaxIdleTime: 5 * time.Minute,
 		Dialer:          c.conns.dialer(address.tls),
 	}
@@ -173,6 +173,9 @@ func (c *state) wellKept() error {
 func (c *state) accounts(s settings, now func() time.Time) *limit.Shared {
 	inRedis := limit.NewRedis(c)
 	inRedis.Mixed = c.mixed
+	if _, cluster := c.UniversalClient.(*redis.ClusterClient); cluster {
+		inRedis.Part()
+	}
 	return limit.NewShared(limit.SharedConfig{
 		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: now, Changed: c.changed,
 	})
