@@ -40,6 +40,17 @@ func (b *bridge) see(team *policy.Team, now time.Time) {
 	}
 }
 
+// stays reports whether the team is without Redis, once the round that may bring it back has ended: whoever waited for
+// that would else take the team away again.
+func (b *bridge) stays() bool {
+	if !b.local.Load() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.local.Load()
+}
+
 // fresh notes that Redis has just told how the team stands.
 func (b *bridge) fresh(now time.Time) { b.known.Store(now.UnixNano()) }
 
@@ -226,7 +237,13 @@ func (s *Shared) join(ctx context.Context, b *bridge) error {
 	b.joining.Lock()
 	defer b.joining.Unlock()
 	for range 2 {
+		if err := s.refresh(ctx, b); err != nil { // also puts back what Redis may have lost, before anything is added to it
+			return err
+		}
 		if err := s.repay(ctx, b, &b.mu); err != nil {
+			return err
+		}
+		if err := s.refresh(ctx, b); err != nil {
 			return err
 		}
 		b.mu.Lock()
@@ -236,6 +253,15 @@ func (s *Shared) join(ctx context.Context, b *bridge) error {
 			return nil
 		}
 	}
+	if err := s.joinAtLast(ctx, b); err != nil {
+		return err
+	}
+	_ = s.refresh(ctx, b) // the next admission tells how the team stands, too
+	return nil
+}
+
+// joinAtLast is the round that requests wait for: no longer than a call may take.
+func (s *Shared) joinAtLast(ctx context.Context, b *bridge) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	b.mu.Lock()
@@ -253,37 +279,59 @@ type unlocked struct{}
 func (unlocked) Lock()   {}
 func (unlocked) Unlock() {}
 
-// repay posts what was charged here, holds in Redis what is held here, and asks how the team stands then.
+// repay posts what was charged here, holds in Redis what is held here, and sends again what waits for the team. All of it
+// goes at once, so that it takes one round trip whatever it is.
 func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 	team := b.team.Load()
-	if err := s.refresh(ctx, b); err != nil { // also puts back what Redis may have lost, before anything is added to it
-		return err
-	}
 	mu.Lock()
 	b.posts = append(b.posts, s.standby.takeRows(team)...)
 	posts, open := b.posts, s.standby.open(b.id)
 	mu.Unlock()
-	for n, charge := range posts {
-		err := s.call(ctx, func(ctx context.Context) error {
-			_, err := s.Redis.Settle(ctx, charge)
-			return err
+	errs := make([]error, 2+min(len(open), adopters))
+	var going sync.WaitGroup
+	going.Go(func() {
+		left, err := s.post(ctx, posts)
+		errs[0] = err
+		mu.Lock()
+		b.posts = left // forgotten only once it has arrived
+		mu.Unlock()
+	})
+	going.Go(func() { errs[1] = s.queue.retry(ctx, b.id) })
+	var next atomic.Int64
+	for n := range errs[2:] {
+		going.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(open)) && errs[2+n] == nil; i = next.Add(1) - 1 {
+				errs[2+n] = s.adopt(ctx, open[i], team)
+			}
 		})
+	}
+	going.Wait()
+	for _, err := range errs {
 		if err != nil {
 			return err
 		}
-		mu.Lock()
-		b.posts = posts[n+1:] // forgotten only once it has arrived
-		mu.Unlock()
 	}
-	for _, h := range open {
-		if err := s.adopt(ctx, h, team); err != nil {
-			return err
-		}
+	return nil
+}
+
+// adopters is how many holds of a team are on their way to Redis at once.
+const adopters = 32
+
+// post settles sums, and returns those that have not arrived.
+func (s *Shared) post(ctx context.Context, posts []*Charge) (left []*Charge, err error) {
+	for len(posts) > 0 && err == nil {
+		n := min(queueBatch, len(posts))
+		err = s.call(ctx, func(ctx context.Context) (failed error) {
+			for i, came := range s.Redis.settleAll(ctx, posts[:n], true) {
+				if came.err != nil {
+					left, failed = append(left, posts[i]), came.err
+				}
+			}
+			return failed
+		})
+		posts = posts[n:]
 	}
-	if err := s.queue.retry(ctx, b.id); err != nil {
-		return err
-	}
-	return s.refresh(ctx, b)
+	return append(left, posts...), err
 }
 
 // refresh asks Redis how a team stands.
