@@ -25,7 +25,7 @@ const benchRedis = "BENCH_REDIS"
 
 func benchClient() *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: os.Getenv(benchRedis), Protocol: 2, DisableIdentity: true, MaxRetries: -1, PoolSize: 64, ContextTimeoutEnabled: true,
+		Addr: os.Getenv(benchRedis), Protocol: 2, DisableIdentity: true, MaxRetries: -1, PoolSize: 64, PipelinePoolSize: -1, ContextTimeoutEnabled: true,
 	})
 }
 

@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	redisDial = 100 * time.Millisecond // one attempt to connect; the caller's time may end before
-	redisPool = 64                     // connections to one Redis
-	redisTail = 3 * time.Second        // no call lasts longer; each has a deadline of its own that is much shorter
+	redisDial  = 100 * time.Millisecond // one attempt to connect; the caller's time may end before
+	redisPool  = 64                     // connections to one Redis
+	redisSpare = 24                     // of those, that are made before they are needed
+	redisTail  = 3 * time.Second        // no call lasts longer; each has a deadline of its own that is much shorter
 )
 
 // state is the one client of Redis: the connections, a guard for each node, and what is told of them.
@@ -52,7 +53,7 @@ func openState(s settings, log *slog.Logger, metrics *telemetry.Metrics) *state 
 		CredentialsProvider:   credentialsOf(s, address),
 		MaxRetries:            -1, // whoever calls knows what may be sent again
 		ContextTimeoutEnabled: true, ReadTimeout: redisTail, WriteTimeout: redisTail, PoolTimeout: redisTail,
-		DialTimeout: redisDial, DialerRetries: 1, PoolSize: redisPool, MinIdleConns: 2,
+		DialTimeout: redisDial, DialerRetries: 1, PoolSize: redisPool, PipelinePoolSize: -1,
 		ConnMaxIdleTime: 5 * time.Minute,
 		Dialer:          c.conns.dialer(address.tls),
 	}
@@ -173,6 +174,9 @@ func (c *state) wellKept() error {
 func (c *state) accounts(s settings, now func() time.Time) *limit.Shared {
 	inRedis := limit.NewRedis(c)
 	inRedis.Mixed = c.mixed
+	if _, cluster := c.UniversalClient.(*redis.ClusterClient); cluster {
+		inRedis.Part()
+	}
 	return limit.NewShared(limit.SharedConfig{
 		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: now, Changed: c.changed,
 	})

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type guard struct {
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	key     atomic.Pointer[string] // one that failed or was not asked for, to look with
 	since   atomic.Int64           // Unix nanoseconds of its opening
+	warm    atomic.Bool            // spare connections were made since
 }
 
 func (c *state) newGuard(node *redis.Client) *guard {
@@ -56,6 +58,9 @@ func (c *state) newGuard(node *redis.Client) *guard {
 
 // changed logs that a node of a cluster is away, or back; nothing in between. Of a single Redis the accounts tell.
 func (g *guard) changed(_ string, from, to gobreaker.State) {
+	if to == gobreaker.StateOpen {
+		g.warm.Store(false)
+	}
 	if g.node == nil {
 		return
 	}
@@ -206,6 +211,9 @@ func (c *state) probe(ctx context.Context) {
 		}
 		for _, g := range guards {
 			if g.breaker.State() == gobreaker.StateClosed {
+				if known && g.warm.CompareAndSwap(false, true) {
+					c.ended.Go(func() { g.warmUp(ctx) })
+				}
 				continue
 			}
 			call, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), c.timeout)
@@ -219,6 +227,30 @@ func (c *state) probe(ctx context.Context) {
 			}
 			cancel()
 		}
+	}
+}
+
+// warmUp makes spare connections: who has to make one waits for its first words too, which over a slow network is more
+// than a call's time. The library's own spare ones are only dialled.
+func (g *guard) warmUp(ctx context.Context) {
+	client := g.node
+	if client == nil {
+		client, _ = g.state.UniversalClient.(*redis.Client)
+	}
+	if client == nil { // all of a cluster's nodes have guards of their own
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(g.state.timeout, time.Second))
+	defer cancel()
+	var spare [redisSpare]*redis.Conn // each is held until all are there, so that none is the same
+	var making sync.WaitGroup
+	for i := range spare {
+		spare[i] = client.Conn()
+		making.Go(func() { _ = spare[i].Ping(ctx).Err() })
+	}
+	making.Wait()
+	for _, conn := range spare {
+		_ = conn.Close()
 	}
 }
 

@@ -40,6 +40,17 @@ func (b *bridge) see(team *policy.Team, now time.Time) {
 	}
 }
 
+// stays reports whether the team is without Redis, once the round that may bring it back has ended: whoever waited for
+// that would else take the team away again.
+func (b *bridge) stays() bool {
+	if !b.local.Load() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.local.Load()
+}
+
 // fresh notes that Redis has just told how the team stands.
 func (b *bridge) fresh(now time.Time) { b.known.Store(now.UnixNano()) }
 
@@ -218,143 +229,4 @@ func (s *Shared) correct(c *Charge) {
 	if len(c.Held.Account) > 0 {
 		s.standby.correctAccount(c, s.Replicas)
 	}
-}
-
-// join tells Redis what a team spent and holds here, and leaves the team to Redis once it knows all. Requests go on
-// meanwhile; where they keep coming faster than Redis is told, the last round is made while they wait.
-func (s *Shared) join(ctx context.Context, b *bridge) error {
-	b.joining.Lock()
-	defer b.joining.Unlock()
-	for range 2 {
-		if err := s.repay(ctx, b, &b.mu); err != nil {
-			return err
-		}
-		b.mu.Lock()
-		left := s.leave(b)
-		b.mu.Unlock()
-		if left {
-			return nil
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := s.repay(ctx, b, unlocked{}); err != nil {
-		return err
-	}
-	s.leave(b)
-	return nil
-}
-
-// unlocked stands for the lock that the caller holds.
-type unlocked struct{}
-
-func (unlocked) Lock()   {}
-func (unlocked) Unlock() {}
-
-// repay posts what was charged here, holds in Redis what is held here, and asks how the team stands then.
-func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
-	team := b.team.Load()
-	if err := s.refresh(ctx, b); err != nil { // also puts back what Redis may have lost, before anything is added to it
-		return err
-	}
-	mu.Lock()
-	b.posts = append(b.posts, s.standby.takeRows(team)...)
-	posts, open := b.posts, s.standby.open(b.id)
-	mu.Unlock()
-	for n, charge := range posts {
-		err := s.call(ctx, func(ctx context.Context) error {
-			_, err := s.Redis.Settle(ctx, charge)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		b.posts = posts[n+1:] // forgotten only once it has arrived
-		mu.Unlock()
-	}
-	for _, h := range open {
-		if err := s.adopt(ctx, h, team); err != nil {
-			return err
-		}
-	}
-	if err := s.queue.retry(ctx, b.id); err != nil {
-		return err
-	}
-	return s.refresh(ctx, b)
-}
-
-// refresh asks Redis how a team stands.
-func (s *Shared) refresh(ctx context.Context, b *bridge) error {
-	err := s.call(ctx, func(ctx context.Context) error {
-		_, err := s.Redis.Look(ctx, b.team.Load())
-		return err
-	})
-	if err == nil {
-		b.fresh(s.Now())
-		b.asked.Store(b.known.Load())
-	}
-	return err
-}
-
-// adopt holds in Redis what is held here, in the day of its admission. Who settles it from now on settles it there.
-func (s *Shared) adopt(ctx context.Context, h *Held, team *policy.Team) error {
-	left, here := s.standby.setApart(h)
-	if !here {
-		return nil
-	}
-	t := termsOf(team)
-	t.forced = true
-	err := s.call(ctx, func(ctx context.Context) error {
-		_, err := s.Redis.ask(ctx, &Hold{
-			ID: h.ID, Team: team, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Task: h.Task, Lease: left, day: h.Day,
-		}, &t)
-		return err
-	})
-	if err == nil {
-		s.standby.setTold(h)
-	}
-	return err
-}
-
-// leave ends the team's time without Redis, if nothing happened here since Redis was told. The lock is held, so that no
-// request slips between.
-func (s *Shared) leave(b *bridge) bool {
-	if len(b.posts) > 0 || !s.standby.told(b.id) {
-		return false
-	}
-	s.standby.clear(b.id)
-	b.since = time.Time{}
-	b.local.Store(false)
-	return true
-}
-
-// call makes a call that no request waits for.
-func (s *Shared) call(ctx context.Context, do func(context.Context) error) error {
-	call, cancel := context.WithTimeout(ctx, s.patience())
-	defer cancel()
-	err := do(call)
-	if err == nil || ctx.Err() == nil { // where the caller's own time was over, nothing is known of Redis
-		s.heard(err)
-	}
-	return err
-}
-
-// patience is how long a call may take that no request waits for.
-func (s *Shared) patience() time.Duration { return max(s.Timeout, time.Second) }
-
-// joinAll brings every team back to Redis, and tells of those that stay away.
-func (s *Shared) joinAll(ctx context.Context) (errs error) {
-	s.teams.Range(func(_, v any) bool {
-		b := v.(*bridge)
-		if b.local.Load() {
-			if err := s.join(ctx, b); err != nil {
-				errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not posted: %w", b.id, err))
-			}
-		}
-		return ctx.Err() == nil
-	})
-	return errs
 }

@@ -116,7 +116,7 @@ func realRedis(t testing.TB) redis.UniversalClient {
 // tcpRedis is the same server over TCP, as a gateway reaches it.
 func tcpRedis(t testing.TB) redis.UniversalClient {
 	realRedis(t)
-	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64})
+	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64, PipelinePoolSize: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

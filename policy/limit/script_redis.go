@@ -98,6 +98,16 @@ func (s *script) run(ctx context.Context, client redis.UniversalClient, call []a
 	return numbers(cmd)
 }
 
+// runShared is run in a round trip that others may share.
+func (s *script) runShared(ctx context.Context, f *flight, call []any) ([]int64, error) {
+	cmd := redis.NewIntSliceCmd(ctx, call...)
+	f.process(ctx, cmd)
+	if unknown(cmd.Err()) {
+		return s.send(ctx, f.client, call)
+	}
+	return numbers(cmd)
+}
+
 // send runs the script by its text, which Redis then knows.
 func (s *script) send(ctx context.Context, client redis.UniversalClient, call []any) ([]int64, error) {
 	whole := append([]any{"eval", s.source}, call[2:]...)

@@ -23,7 +23,7 @@ type SharedConfig struct {
 }
 
 // Shared keeps the accounts in Redis and bridges the time in which it is away. A request waits for one call, of
-// Timeout at most; settlements wait behind the requests, in this process, until Redis has taken them.
+// Timeout at most, and where it comes while its team is brought back for as long again; settlements wait behind the requests, in this process, until Redis has taken them.
 //
 // While Redis is away a team spends its share of what was left when it was last seen, by buckets that live as long as
 // the process and are debited while all is well too, so that an outage is no fresh start. What it spends is posted when
@@ -94,7 +94,7 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	}
 	b := s.bridge(h.Team.ID)
 	b.see(h.Team, s.Now())
-	if b.local.Load() {
+	if b.stays() {
 		return s.admitLocally(b, h, ErrAway)
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)

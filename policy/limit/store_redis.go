@@ -30,6 +30,7 @@ type Redis struct {
 	// dropped. Nil: nothing is done. Set it before the first call.
 	Mixed  func()
 	client redis.UniversalClient
+	flight flight           // of admissions
 	clock  func() int64     // microseconds; 0: Redis's own. Tests set it
 	now    func() time.Time // this process's own, which decides nothing
 	keys   sync.Map         // team id → *teamKeys; grows with the teams file
@@ -41,8 +42,12 @@ type Redis struct {
 // NewRedis returns the accounts that client leads to. The client sees to time limits and to connections; it must not
 // send anything twice by itself.
 func NewRedis(client redis.UniversalClient) *Redis {
-	return &Redis{client: client, clock: func() int64 { return 0 }, now: time.Now}
+	return &Redis{client: client, flight: flight{client: client}, clock: func() int64 { return 0 }, now: time.Now}
 }
+
+// Part gives each admission a round trip of its own. A cluster needs it: one slow node would hold up what is asked of the
+// others. Call it before the first.
+func (r *Redis) Part() { r.flight.apart = true }
 
 func (r *Redis) keysOf(team string) *teamKeys {
 	if k, ok := r.keys.Load(team); ok {
@@ -90,7 +95,7 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 		rate := &p.rates[i]
 		call = append(call, rate.text, taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
 	}
-	reply, err := admitScript.run(ctx, r.client, call)
+	reply, err := admitScript.runShared(ctx, &r.flight, call)
 	if *room = call; err == nil { // else somebody may still look at it
 		giveBack(room)
 	}

@@ -1,0 +1,124 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+)
+
+// trips notes the round trips of several calls, and fails them as the library may: without telling the calls.
+type trips struct {
+	mu    sync.Mutex
+	calls []int // of each
+	fail  error
+}
+
+func (n *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return next(ctx, cmd) }
+}
+
+func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if len(cmds) == 1 { // a connection's first words
+			return next(ctx, cmds)
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.calls = append(n.calls, len(cmds))
+		if n.fail != nil {
+			return n.fail
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// A round takes who has at least the time of the caller that sends it, and no more than it has room for.
+func TestFlightBoards(t *testing.T) {
+	f, now := &flight{}, time.Now()
+	call := func() *redis.IntSliceCmd { return redis.NewIntSliceCmd(t.Context()) }
+	first, sends := f.board(call(), now)
+	if first == nil || !sends {
+		t.Fatal("nobody sends the round")
+	}
+	if r, _ := f.board(call(), now.Add(-1)); r != nil {
+		t.Error("one that has less time is aboard")
+	}
+	for range aboard - 1 {
+		if r, sends := f.board(call(), now); r != first || sends {
+			t.Error("one that has the time is not aboard")
+		}
+	}
+	if r, sends := f.board(call(), now); r == first || !sends {
+		t.Error("a round has more than its room")
+	}
+}
+
+// together has callers ask for holds of teams of their own, in one round trip.
+func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard - 1]error) {
+	s.Helper()
+	s.Redis.flight.callers.Store(1) // one that never ends: nobody is alone
+	first, _ := s.Redis.flight.board(redis.NewIntSliceCmd(s.Context(), "ping"), time.Now())
+	var asking sync.WaitGroup
+	for n := range verdicts {
+		asking.Go(func() {
+			team := &policy.Team{ID: "t" + id(n)}
+			verdicts[n], errs[n] = s.ask(id(n), team, Amounts{Requests: int64(n + 1)})
+		})
+	}
+	for all := false; !all; runtime.Gosched() {
+		s.Redis.flight.mu.Lock()
+		all = s.Redis.flight.boarding == nil
+		s.Redis.flight.mu.Unlock()
+	}
+	first.calls = first.calls[1:]
+	s.Redis.flight.send(s.Context(), first)
+	asking.Wait()
+	if !slices.Equal(n.calls, []int{len(verdicts)}) {
+		s.Errorf("the round trips had %v calls", n.calls)
+	}
+	return verdicts, errs
+}
+
+// Calls of one round trip have each its own reply, also where Redis does not know the script.
+func TestFlightGivesEachItsReply(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		n := &trips{}
+		s.client.AddHook(n)
+		s.client.ScriptFlush(s.Context())
+		verdicts, errs := together(s, n)
+		for n, v := range verdicts {
+			if errs[n] != nil || v.Held == nil || v.Held.local || v.Held.ID != id(n) {
+				t.Errorf("%d: %+v, %v", n, v, errs[n])
+			}
+			if st := s.look(&policy.Team{ID: "t" + id(n)}); st.held[2*Requests] != int64(n+1) {
+				t.Errorf("%d: %d held", n, st.held[2*Requests])
+			}
+		}
+	})
+}
+
+// F-R2: a round trip that fails fails all of its calls, as nothing else: no connection is taken for mixed up.
+func TestFR2FlightFails(t *testing.T) {
+	shareds(t, func(c *SharedConfig) { c.Refuse = true }, func(s *shared) {
+		lost := errors.New("lost")
+		n := &trips{fail: lost}
+		s.client.AddHook(n)
+		s.Redis.Mixed = func() { t.Error("taken for mixed up") }
+		_, errs := together(s, n)
+		for n, err := range errs {
+			if !errors.Is(err, lost) {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
+	})
+}
