@@ -44,7 +44,7 @@ func (s *sampler) records(client trace.SpanContext) bool {
 	switch {
 	case client.IsValid() && !client.IsSampled():
 		return false
-	case s.ratio == 1 || rand.Float64() < s.ratio: //nolint:gosec // a draw, no secret
+	case s.ratio == 1 || rand.Float64() < s.ratio:
 		return s.grant(false)
 	}
 	return client.IsValid() && s.grant(true)
