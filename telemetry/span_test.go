@@ -70,7 +70,7 @@ func TestFT5SpansAreSmall(t *testing.T) {
 	for _, s := range spans {
 		size := len(s.Name())
 		for _, a := range s.Attributes() {
-			n := len(a.Value.Emit())
+			n := len(a.Value.String())
 			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(string(a.Key), "messages") || a.Key == genInstructions]; n > bound {
 				t.Errorf("%s of %s has %d bytes", a.Key, s.Name()[:10], n)
 			}
@@ -164,8 +164,8 @@ func TestAbsentIsNotZero(t *testing.T) {
 		tells.Traces.Leave(&r)
 	})
 	for _, a := range spans[0].Attributes() {
-		if a.Value.Emit() == "" || strings.HasPrefix(string(a.Key), "sluice.cost") || a.Key == genModel {
-			t.Errorf("%s is told as %q", a.Key, a.Value.Emit())
+		if a.Value.String() == "" || strings.HasPrefix(string(a.Key), "sluice.cost") || a.Key == genModel {
+			t.Errorf("%s is told as %q", a.Key, a.Value.String())
 		}
 	}
 	if len(spans[0].Attributes()) > 6 {
