@@ -14,7 +14,7 @@ func (g *Gateway) about(c *call) telemetry.About {
 	if about.Operation == telemetry.OperationNone {
 		about.Name = c.method + " " + c.route.path
 	}
-	if c.Span.Recording() {
+	if g.Traces != nil {
 		about.Redact = g.upstreamKey.Load().redact
 	}
 	return about

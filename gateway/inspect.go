@@ -83,6 +83,7 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	verdict := policy.Judge(g.Rules, c.team.Modes, &request)
 	for _, warning := range verdict.Warnings {
 		w.Header().Add("Sluice-Warning", warning.Warning())
+		g.Metrics.Warning(warning.Rule)
 	}
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations))

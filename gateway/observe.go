@@ -31,7 +31,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 	m, err := g.routes.find(r.Method, r.URL)
 	if err == nil {
-		c.match, c.Endpoint, c.Task, c.Route = m, string(m.route.endpoint), m.task, m.route.name
+		c.match, c.Endpoint, c.Route = m, string(m.route.endpoint), m.route.name
 	}
 	g.Traces.Arrive(&c.Record, r.Header)
 	switch {

@@ -39,6 +39,7 @@ func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
 		case err == nil && !ok:
 			return claim, refuse(refuseTask).say("There is no such task.")
 		case err == nil:
+			c.Task = c.task // only now: what stands in the path of a task that is not may be anything
 			c.Model, c.Label, c.creation = claim.Model, g.teams.Load().Label(claim.Model), claim.Trace
 			return claim, nil
 		case end.IsZero():

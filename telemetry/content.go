@@ -97,7 +97,7 @@ func (w wireMessage) parts() []part {
 	var parts []part
 	for _, item := range items {
 		switch {
-		case strings.HasPrefix(item.Image, "data:"):
+		case len(item.Image) >= len("data:") && strings.EqualFold(item.Image[:len("data:")], "data:"):
 			parts = append(parts, part{Type: "blob"}) // its bytes are no text
 		case item.Image != "":
 			parts = append(parts, part{Type: "uri", URI: item.Image})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -37,8 +38,8 @@ type EnvironmentFault struct{ Name, Text string }
 // Error says both.
 func (f EnvironmentFault) Error() string { return f.Name + ": " + f.Text }
 
-// EnvironmentFaults lists the variables that [Open] would refuse. Values are not shown: one of them could stand where a
-// secret belongs.
+// EnvironmentFaults lists the variables that [Open] would refuse, or that the SDK would pass over in silence and then send
+// to another place or without a credential. Values are not shown: they may be secrets.
 func EnvironmentFaults() []EnvironmentFault {
 	var faults []EnvironmentFault
 	for _, signal := range []string{signalTraces, signalMetrics, signalLogs} {
@@ -47,7 +48,44 @@ func EnvironmentFaults() []EnvironmentFault {
 			faults = append(faults, fault)
 		}
 	}
+	for _, part := range []string{"", "TRACES_", "METRICS_", "LOGS_"} {
+		for _, check := range []struct {
+			name, allowed string
+			ok            func(string) bool
+		}{
+			{"ENDPOINT", "a URL, such as http://127.0.0.1:4318", isEndpoint},
+			{"PROTOCOL", "http/protobuf or grpc", func(v string) bool { return v == "http/protobuf" || v == "grpc" }},
+			{"HEADERS", "name=value, several with commas between them, values escaped as in URLs", isList},
+		} {
+			name := "OTEL_EXPORTER_OTLP_" + part + check.name
+			if value := os.Getenv(name); value != "" && !check.ok(value) {
+				faults = append(faults, EnvironmentFault{name, "allowed: " + check.allowed})
+			}
+		}
+	}
+	if value := os.Getenv("OTEL_RESOURCE_ATTRIBUTES"); value != "" && !isList(value) {
+		faults = append(faults, EnvironmentFault{"OTEL_RESOURCE_ATTRIBUTES", "allowed: name=value, several with commas between them"})
+	}
+	if os.Getenv("OTEL_METRICS_PRODUCERS") != "" {
+		faults = append(faults, EnvironmentFault{"OTEL_METRICS_PRODUCERS", "is not supported: what is sent is what /metrics shows"})
+	}
 	return faults
+}
+
+func isEndpoint(value string) bool {
+	u, err := url.Parse(value)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// isList reports whether a text is name=value pairs, as headers and resource attributes are written.
+func isList(value string) bool {
+	for pair := range strings.SplitSeq(value, ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		if _, err := url.PathUnescape(value); !ok || err != nil || strings.TrimSpace(name) == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // wants reports whether a signal is to be sent: its exporter is named, or an endpoint is. Nothing set is nothing sent, and
@@ -96,14 +134,16 @@ func logExporter(ctx context.Context) (sdklog.Exporter, error) {
 	return autoexport.NewLogExporter(ctx)
 }
 
-// describe says what the process is. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before it.
-func describe(ctx context.Context, config Config) (*resource.Resource, error) {
-	return resource.New(ctx,
+// describe says what the process is. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before it; what of them cannot be read
+// is left out.
+func describe(ctx context.Context, config Config) *resource.Resource {
+	about, _ := resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(
 			attribute.String("service.name", scope), attribute.String("service.version", config.Version),
 			attribute.String("service.instance.id", rand.Text())),
 		resource.WithFromEnv())
+	return about
 }
 
 // latestGenAI chooses, among the conventions for generative models, the newest instead of version 1.41. Of what is told here

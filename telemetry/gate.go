@@ -2,17 +2,22 @@ package telemetry
 
 import (
 	"context"
+	"regexp"
+	"strconv"
 	"sync/atomic"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// gate bounds what waits to be sent, and counts what is lost. The SDK's own queues drop as well, but do not tell how
-// much; nothing gets to them that they would have to drop.
+// gate bounds what waits to be sent, and counts what is lost, by why. The SDK's own queues drop as well, but do not tell
+// how much; nothing gets to them that they would have to drop.
 type gate struct {
-	most             int64
-	waiting, dropped atomic.Int64
+	most    int64
+	waiting atomic.Int64
+	full    atomic.Int64 // found no room
+	refused atomic.Int64 // the collector did not take them, or was not there
+	capped  atomic.Int64 // requests that were not recorded, because the second had its share
 }
 
 func newGate(most int64) *gate { return &gate{most: most} }
@@ -23,7 +28,7 @@ func (g *gate) enter() bool {
 		return true
 	}
 	g.waiting.Add(-1)
-	g.dropped.Add(1)
+	g.full.Add(1)
 	return false
 }
 
@@ -31,8 +36,21 @@ func (g *gate) enter() bool {
 func (g *gate) leave(n int, err error) {
 	g.waiting.Add(int64(-n))
 	if err != nil {
-		g.dropped.Add(int64(n))
+		g.refused.Add(rejected(err, int64(n)))
 	}
+}
+
+// rejections is how exporters say that a collector took a part of a batch. They have no type for it.
+var rejections = regexp.MustCompile(`partial success: .*\((\d+) [a-z ]+ rejected\)`)
+
+// rejected is how many of a batch of n are lost.
+func rejected(err error, n int64) int64 {
+	if said := rejections.FindStringSubmatch(err.Error()); said != nil {
+		if some, bad := strconv.ParseInt(said[1], 10, 64); bad == nil {
+			return min(some, n)
+		}
+	}
+	return n
 }
 
 // spanGate stands before the SDK's batches of spans. It counts the spans that are under way, too.

@@ -62,7 +62,7 @@ func TestFT2Gate(t *testing.T) {
 	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
 	tells := openStuck(t, s)
 	spans(tells, 35)
-	if got := pageOf(tells.Metrics); !strings.Contains(got, `sluice_telemetry_dropped_total{signal="traces"} 25`+"\n") {
+	if got := pageOf(tells.Metrics); !strings.Contains(got, `sluice_telemetry_dropped_total{reason="queue",signal="traces"} 25`+"\n") {
 		t.Errorf("of 35 spans 10 may wait, but the page says\n%s", got)
 	}
 	close(s.release)
@@ -70,8 +70,8 @@ func TestFT2Gate(t *testing.T) {
 	if len(s.got) != 10 {
 		t.Errorf("%d spans were sent", len(s.got))
 	}
-	if n := tells.Traces.gate.gate.dropped.Load(); n != 35 {
-		t.Errorf("%d are counted as lost, of 35 that were", n)
+	if n := tells.Traces.gate.refused.Load(); n != 10 {
+		t.Errorf("%d are counted as refused, of 10 that were", n)
 	}
 	if n := tells.Traces.gate.gate.waiting.Load(); n != 0 {
 		t.Errorf("%d still wait", n)

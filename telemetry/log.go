@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 const (
@@ -80,7 +82,20 @@ func (l *Log) Write(record Record) {
 		return
 	}
 	record.clip()
+	if other := l.also.Load(); other != nil {
+		l.handOver(*other, record)
+	}
 	l.put(&entry{record: record})
+}
+
+// handOver hands a Record to the collector's handler, here and not where lines are written: an output that blocks must not
+// hold up the collector, too.
+func (l *Log) handOver(other slog.Handler, record Record) {
+	if record.Time.IsZero() {
+		record.Time = l.config.Now()
+	}
+	ctx := trace.ContextWithSpanContext(context.Background(), record.Span.context())
+	_ = other.Handle(ctx, new(recordLine).of(&record)) // what a collector misses it counts itself
 }
 
 // Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that nothing they

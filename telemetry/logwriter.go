@@ -5,8 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 // lineWriter is the goroutine behind a Log: it alone encodes Records and touches the output.
@@ -74,10 +72,6 @@ func (w *lineWriter) encode(e *entry) {
 	}
 	if e.record.Time.IsZero() {
 		e.record.Time = w.log.config.Now() // slog leaves a zero time out, and every member is always there
-	}
-	if other := w.log.also.Load(); other != nil { // here, where nobody waits
-		ctx := trace.ContextWithSpanContext(context.Background(), e.record.Span.context())
-		_ = (*other).Handle(ctx, w.line.of(&e.record)) // what a collector misses it counts itself
 	}
 	if w.log.config.Text {
 		w.handle(w.line.of(&e.record))

@@ -45,7 +45,7 @@ func (m *Metrics) makeSeries() {
 	one := func(label attribute.Key) *series[string, labels] {
 		return newSeries(func(value string) labels { return labelled(label.String(value)) })
 	}
-	m.polledSeries, m.settledSeries, m.reloadSeries, m.alarmSeries = one(labelSource), one(labelOutcome), one(labelOutcome), one(labelCode)
+	m.polledSeries, m.settledSeries, m.reloadSeries, m.alarmSeries, m.warnedSeries = one(labelSource), one(labelOutcome), one(labelOutcome), one(labelCode), one(labelRule)
 }
 
 // labelsOfCall leave out the service's address: it is one, and each label costs every measurement.
@@ -126,6 +126,13 @@ func (m *Metrics) Reload(ok bool) {
 func (m *Metrics) Alarm(code string) {
 	if m != nil {
 		m.alarms.Add(context.Background(), 1, m.alarmSeries.get(code).add...)
+	}
+}
+
+// Warning counts a request that breaks a rule and is let through.
+func (m *Metrics) Warning(rule string) {
+	if m != nil {
+		m.warnings.Add(context.Background(), 1, m.warnedSeries.get(rule).add...)
 	}
 }
 

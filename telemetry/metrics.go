@@ -40,7 +40,7 @@ type Metrics struct {
 	images                            metric.Int64Counter
 	spend                             metric.Float64Counter
 	refusals, polls, settled, reloads metric.Int64Counter
-	alarms                            metric.Int64Counter
+	alarms, warnings                  metric.Int64Counter
 
 	servedSeries  *series[servedKey, labels]
 	refusedSeries *series[refusedKey, labels]
@@ -51,6 +51,7 @@ type Metrics struct {
 	settledSeries *series[string, labels]
 	reloadSeries  *series[string, labels]
 	alarmSeries   *series[string, labels]
+	warnedSeries  *series[string, labels]
 }
 
 // newMetrics makes the instruments.
@@ -91,6 +92,7 @@ func (m *Metrics) makeInstruments() error {
 	m.settled = build.counter(m.meter, ownSettlements, "{settlement}", "settlements, by how the amount came about")
 	m.reloads = build.counter(m.meter, ownReloads, "{reload}", "readings of a changed teams file, by outcome")
 	m.alarms = build.counter(m.meter, ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code")
+	m.warnings = build.counter(m.meter, ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule")
 	spend, err := m.meter.Float64Counter(ownSpend, metric.WithDescription("money that was charged, in the teams file's currency"))
 	m.spend = spend
 	build.note(err)
@@ -149,10 +151,14 @@ func (m *Metrics) watchDropped(gates map[string]*gate) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	_, err := m.meter.Int64ObservableCounter(ownOtherDropped, metric.WithUnit("{item}"), metric.WithDescription("spans or log records that were not sent, because the collector does not keep up or refused them"),
+	_, err := m.meter.Int64ObservableCounter(ownOtherDropped, metric.WithUnit("{item}"), metric.WithDescription("spans or log records that were not sent, by why: no room in the queue, the collector refused them or was not there, or past the rate (requests)"),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			for signal, gate := range gates {
-				o.Observe(gate.dropped.Load(), metric.WithAttributes(labelSignal.String(signal)))
+				for reason, n := range map[string]*atomic.Int64{"queue": &gate.full, "collector": &gate.refused, "rate": &gate.capped} {
+					if reason != "rate" || signal == signalTraces {
+						o.Observe(n.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String(reason)))
+					}
+				}
 			}
 			return nil
 		}))

@@ -28,6 +28,7 @@ const (
 	ownOverhead     = "sluice.overhead"
 	ownDegraded     = "sluice.state.degraded"
 	ownBuild        = "sluice.build_info"
+	ownWarnings     = "sluice.warnings"
 	ownReloads      = "sluice.reloads"
 	ownTeamsFaulty  = "sluice.teams.faulty"
 	ownLogDropped   = "sluice.log.dropped"
@@ -44,6 +45,7 @@ const (
 	labelOutcome = attribute.Key("outcome")
 	labelUnit    = attribute.Key("unit")
 	labelPeriod  = attribute.Key("period")
+	labelRule    = attribute.Key("rule")
 	labelCode    = attribute.Key("code")
 	labelSignal  = attribute.Key("signal")
 )

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/otel"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
@@ -72,10 +73,9 @@ type Telemetry struct {
 func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	t := new(Telemetry)
 	gates := make(map[string]*gate)
-	about, err := describe(ctx, config)
-	if err != nil {
-		return nil, err
-	}
+	otel.SetLogger(logr.New(quiet{config.Logger})) // before anything of the library can say something
+	about := describe(ctx, config)
+	var err error
 	exporter := config.Exporter
 	if exporter == nil {
 		exporter, err = spanExporter(ctx)
@@ -138,6 +138,32 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	closing.Wait()
 	return errors.Join(errs...)
 }
+
+// quiet takes what the library says of its own accord. Its values are left out: it quotes what it could not read, and that may
+// be a collector's credential.
+type quiet struct{ log *slog.Logger }
+
+// Init implements the library's interface, like the methods below.
+func (quiet) Init(logr.RuntimeInfo) {}
+
+// Enabled leaves out what is for the library's own developers.
+func (quiet) Enabled(level int) bool { return level <= 1 }
+
+// Info logs the text alone.
+func (q quiet) Info(_ int, text string, _ ...any) {
+	q.log.Debug("telemetry", slog.String("library", text))
+}
+
+// Error logs the text alone.
+func (q quiet) Error(_ error, text string, _ ...any) {
+	q.log.Warn("telemetry", slog.String("library", text))
+}
+
+// WithValues drops them.
+func (q quiet) WithValues(...any) logr.LogSink { return q }
+
+// WithName drops it.
+func (q quiet) WithName(string) logr.LogSink { return q }
 
 // complaintsEvery is how often exporters are heard.
 const complaintsEvery = time.Minute

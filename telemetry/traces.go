@@ -26,7 +26,7 @@ type Traces struct {
 func newTraces(config Config, about *resource.Resource, exporter sdktrace.SpanExporter, g *gate) *Traces {
 	t := &Traces{config: config, gate: newSpanGate(g, exporter)}
 	t.latest = optsIn(latestGenAI)
-	t.sampler = newSampler(config.Logger, time.Now, func() { g.dropped.Add(1) })
+	t.sampler = newSampler(config.Logger, time.Now, func() { g.capped.Add(1) })
 	t.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()), // what is not to be recorded is not begun
 		sdktrace.WithSpanProcessor(t.gate), sdktrace.WithRawSpanLimits(sdktrace.NewSpanLimits()), // by the SDK's variables; what comes from outside is cut where it is set

@@ -60,7 +60,7 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
-		outside: []string{otelAPI, prometheus},
+		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus}, // the SDK logs by logr
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"gateway": {
