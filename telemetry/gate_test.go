@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -103,5 +104,58 @@ func TestComplaints(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || log.Len() > 500 {
 		t.Errorf("%d lines, %d bytes", n, log.Len())
+	}
+}
+
+// A collector that takes a part of a batch loses the rest alone, and one that only warns loses nothing.
+func TestPartialSuccess(t *testing.T) {
+	for text, want := range map[string]int64{
+		"traces export: OTLP partial success: too old (1 spans rejected)":                  1,
+		"logs export: OTLP partial success: too (many (1 logs rejected) (7 logs rejected)": 7,
+		"OTLP partial success: a warning (0 spans rejected)":                               0,
+		"OTLP partial success: more than there were (99 spans rejected)":                   10,
+		"OTLP partial success: (99999999999999999999 spans rejected)":                      10,
+		"context deadline exceeded":                                                        10,
+	} {
+		if got := rejected(errors.New(text), 10); got != want {
+			t.Errorf("%s: %d are lost, want %d", text, got, want)
+		}
+	}
+}
+
+// F-T2: what waits for a collector that hangs takes no more than 32 MiB, however large each span is.
+func TestFT2MemoryIsBounded(t *testing.T) {
+	s := &stuck{release: make(chan struct{})}
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: s, Capture: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := int64(0)
+	tells.Traces.sampler.now = func() time.Time { second++; return time.Unix(second, 0) } // no rate
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range 3 * defaultQueue {
+		text := strings.Repeat("a", 8<<10)
+		r := Record{Time: time.Now(), Method: "POST", Route: "/r", Model: text, Task: text}
+		tells.Traces.Arrive(&r, nil)
+		var x Exchange
+		x.Begin(tells.Traces, nil, About{Operation: OperationChat, Model: text, Parent: r.Span, Parameters: &Parameters{
+			Body: []byte(`{"input":{"messages":[{"role":"system","content":"` + text + `"},{"role":"user","content":"` + text + `"}]}}`),
+		}}, r.Time)
+		x.Arrived([]byte(`{"output":{"text":"`+text+`"}}`), r.Time)
+		x.End(Ended{Status: 200}, r.Time)
+		tells.Traces.Leave(&r)
+	}
+	if grew := heap() - before; grew > 32<<20 {
+		t.Errorf("%d MiB wait to be sent", grew>>20)
+	}
+	close(s.release)
+	if err := tells.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

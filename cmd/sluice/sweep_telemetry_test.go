@@ -15,7 +15,7 @@ import (
 
 // H12, A148: what is sent to a collector, what the page shows and what Redis holds have each canary only where it belongs: a
 // client's trace id in the links of spans, prompts in spans where the operator switched that on, and nothing anywhere else.
-func TestH12A148SweepOfTelemetryAndRedis(t *testing.T) {
+func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
 	for _, capture := range []string{"false", "true"} {
 		t.Run("capture="+capture, func(t *testing.T) {
 			minted, err := policy.MintKey(rand.Reader)
@@ -46,7 +46,7 @@ func TestH12A148SweepOfTelemetryAndRedis(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 			c := canaries
-			never := []string{c.upstreamKey, c.redis, c.picture, c.query, c.cookie, c.wrongKey, c.agent, teamKey}
+			never := []string{c.upstreamKey, c.redis, c.picture, c.query, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey}
 			prompts := append([]string{c.prompt}, never...)
 			sweep(t, "the page", page, append([]string{c.trace}, prompts...)...)
 			sweep(t, "Redis", server.everything(), append([]string{c.trace}, prompts...)...)

@@ -22,7 +22,7 @@ import (
 
 // canaries are strings that are found only where they belong. All begin with the same letters, so that tools that look
 // for secrets in the repository can be told.
-var canaries = struct{ upstreamKey, redis, prompt, picture, query, trace, cookie, wrongKey, agent string }{
+var canaries = struct{ upstreamKey, redis, prompt, picture, query, trace, cookie, wrongKey, agent, address, requestID string }{
 	upstreamKey: "CANARY-upstream-key-0b5f2a91c7",
 	redis:       "CANARY-redis-password-6e1d44",
 	prompt:      "CANARY-prompt-what-is-a-sluice-93ab",
@@ -32,6 +32,8 @@ var canaries = struct{ upstreamKey, redis, prompt, picture, query, trace, cookie
 	cookie:      "CANARY-cookie-c5d2",
 	wrongKey:    "CANARY-wrong-key-18d3",
 	agent:       "CANARY-agent-2b61",
+	address:     "203.0.113.77",
+	requestID:   "CANARY-request-id-9a7",
 }
 
 // spellings are the ways in which a secret may hide in a text: as it is, encoded, or cut short.
@@ -83,7 +85,7 @@ func TestASweepFindsEverySpelling(t *testing.T) {
 
 // TestH00_CanarySweep sends requests of every kind with a canary in each place that holds something secret or private,
 // lets the service betray the key, and then reads everything that was said anywhere.
-func TestH00_CanarySweep(t *testing.T) {
+func TestH00_H14_H15_H22_A145_CanarySweep(t *testing.T) {
 	minted, err := policy.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -116,8 +118,8 @@ func TestH00_CanarySweep(t *testing.T) {
 	}
 
 	c := canaries
-	sweep(t, "an answer", answers, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, teamKey, simulator.LeakMark)
-	sweep(t, "the log", string(h.log.bytes()), c.upstreamKey, c.redis, c.prompt, c.picture, c.query, c.cookie, c.wrongKey, c.agent, teamKey, simulator.LeakMark)
+	sweep(t, "an answer", answers, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey, simulator.LeakMark)
+	sweep(t, "the log", string(h.log.bytes()), c.upstreamKey, c.redis, c.prompt, c.picture, c.query, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey, simulator.LeakMark)
 	if n := bytes.Count(h.log.bytes(), []byte(`"msg":"request"`)); n < 4*len(visits) {
 		t.Errorf("only %d requests are in the log that was swept, want %d", n, 4*len(visits))
 	}
@@ -141,7 +143,7 @@ func sweepUpstream(t *testing.T, received simulator.Received, teamKey string) {
 		text += received.Query
 	}
 	c := canaries
-	sweep(t, "what the service got", text, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, teamKey)
+	sweep(t, "what the service got", text, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey)
 }
 
 // visits are the requests of one round, by path; those with a body are posted.
@@ -188,7 +190,7 @@ func callOnce(t *testing.T, client *http.Client, address, body, enable, key stri
 	}
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + key, "Content-Type": "application/json", enable: "enable", "Cookie": "session=" + canaries.cookie,
-		"Traceparent": "00-" + canaries.trace + "-00f067aa0ba902b7-01", "User-Agent": canaries.agent,
+		"Traceparent": "00-" + canaries.trace + "-00f067aa0ba902b7-01", "User-Agent": canaries.agent, "X-Forwarded-For": canaries.address, "X-Request-Id": canaries.requestID,
 	} {
 		if name != "" {
 			request.Header.Set(name, value)

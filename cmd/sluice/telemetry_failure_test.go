@@ -233,9 +233,10 @@ func TestH13SeriesAreBounded(t *testing.T) {
 // An exporter that does not exist is a fault of the configuration.
 func TestFaultyExporter(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "CANARY")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key: CANARY")
 	for _, name := range []string{"check", "serve"} {
 		got := command(stopped(), with("SLUICE_TEAMS_FILE="+write(t, someTeams)), name)
-		if got.code != exitFaulty || !strings.Contains(got.stderr, "OTEL_TRACES_EXPORTER: allowed: otlp, console or none") || strings.Contains(got.text(), "CANARY") {
+		if got.code != exitFaulty || !strings.Contains(got.stderr, "OTEL_TRACES_EXPORTER: allowed: otlp, console or none") || !strings.Contains(got.stderr, "OTEL_EXPORTER_OTLP_HEADERS: allowed: ") || strings.Contains(got.text(), "CANARY") {
 			t.Errorf("%+v", got)
 		}
 	}
