@@ -275,16 +275,19 @@ func BenchmarkBesideBare(b *testing.B) {
 	}
 }
 
-// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a live collector beside one that sends nothing.
+// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a collector, live or not there, beside one that sends
+// nothing.
 func BenchmarkTelemetry(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 1)
 	collector := startChild(b, "collector", "", 1)
 	off := startChild(b, "gateway", upstream.address, 1)
 	body := padded(1024)
 	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
-	for _, ratio := range []string{"0.1", "1"} {
-		b.Run("sampled-"+ratio, func(b *testing.B) {
-			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+collector.address, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+ratio)
+	for _, tt := range []struct{ name, ratio, address string }{
+		{"sampled-0.1", "0.1", collector.address}, {"sampled-1", "1", collector.address}, {"dead-collector", "1", "127.0.0.1:1"},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+tt.address, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+tt.ratio)
 			compare(b, []string{"off", "on"}, []*child{off, on}, request, 32, 2000)
 		})
 	}
