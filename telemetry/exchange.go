@@ -46,7 +46,7 @@ type Exchange struct {
 	begun   time.Time
 	first   time.Duration // until the first bytes of a stream; 0: none came yet
 	last    time.Time     // when bytes came last
-	chunks  labels
+	chunks  *point        // between the pieces of a stream
 	content content
 	open    bool
 }
@@ -111,11 +111,12 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 	}
 	if x.first == 0 {
 		x.first, x.last = max(at.Sub(x.begun), 1), at
-		x.chunks = x.metrics.callSeries.get(callKey{x.about.Operation, x.about.Label, x.about.Team, ""}).call
-		x.metrics.firstChunk.Record(context.Background(), x.first.Seconds(), x.chunks.record...)
+		points := x.metrics.callSeries.get(callKey{x.about.Operation, x.about.Label, x.about.Team, ""})
+		points.first.record(x.first.Seconds())
+		x.chunks = points.each
 		return
 	}
-	x.metrics.eachChunk.Record(context.Background(), at.Sub(x.last).Seconds(), x.chunks.record...)
+	x.chunks.record(at.Sub(x.last).Seconds())
 	x.last = at
 }
 
@@ -154,17 +155,16 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 	if m == nil || about.Operation == OperationNone {
 		return
 	}
-	ctx := context.Background()
 	of := m.callSeries.get(callKey{about.Operation, about.Label, about.Team, ended.failure()})
-	m.duration.Record(ctx, at.Sub(x.begun).Seconds(), of.call.record...)
+	of.call.record(at.Sub(x.begun).Seconds())
 	if about.Operation == OperationFetch {
 		return
 	}
 	if n, ok := ended.Reading.Usage.Get(InputTokens); ok {
-		m.tokens.Record(ctx, n, of.input.record...)
+		of.input.record(float64(n))
 	}
 	if n, ok := ended.Reading.Usage.Get(OutputTokens); ok {
-		m.tokens.Record(ctx, n, of.output.record...)
+		of.output.record(float64(n))
 	}
 }
 

@@ -14,18 +14,6 @@ type maker struct{ err error }
 
 func (b *maker) note(err error) { b.err = errors.Join(b.err, err) }
 
-func (b *maker) seconds(m metric.Meter, name, about string, bounds []float64) metric.Float64Histogram {
-	h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
-	b.note(err)
-	return h
-}
-
-func (b *maker) amounts(m metric.Meter, name, unit, about string, bounds []float64) metric.Int64Histogram {
-	h, err := m.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
-	b.note(err)
-	return h
-}
-
 func (b *maker) counter(m metric.Meter, name, unit, about string) metric.Int64Counter {
 	c, err := m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(about))
 	b.note(err)

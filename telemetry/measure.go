@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 )
 
 // What a label hangs on, of each instrument.
@@ -20,44 +21,47 @@ type (
 	redisKey   struct{ operation, failure string }
 )
 
-// callLabels are the sets of the instruments of models, which are looked up together.
-type callLabels struct{ call, input, output labels }
+// callPoints are the points of the instruments of models, which are looked up together.
+type callPoints struct{ call, input, output, first, each *point }
 
 func (m *Metrics) makeSeries() {
-	m.servedSeries = newSeries(func(k servedKey) labels {
-		return labelled(httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
+	m.servedSeries = newSeries(func(k servedKey) *point {
+		return m.httpDuration.point(httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
 	})
-	m.refusedSeries = newSeries(func(k refusedKey) labels {
+	m.refusedSeries = newSeries(func(k refusedKey) []metric.AddOption {
 		stage, reason, _ := strings.Cut(k.refusal, "/")
 		return labelled(labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team))
 	})
-	m.callSeries = newSeries(m.labelsOfCall)
-	m.usedSeries = newSeries(func(k usedKey) labels {
+	m.callSeries = newSeries(m.pointsOfCall)
+	m.usedSeries = newSeries(func(k usedKey) []metric.AddOption {
 		return labelled(labelTeam.String(k.team), labelModel.String(k.model))
 	})
-	m.redisSeries = newSeries(func(k redisKey) labels {
+	m.redisSeries = newSeries(func(k redisKey) *point {
 		of := []attribute.KeyValue{dbSystem.String("redis"), dbOperation.String(k.operation)}
 		if k.failure != "" {
 			of = append(of, errorType.String(k.failure))
 		}
-		return labelled(of...)
+		return m.redis.point(of...)
 	})
-	one := func(label attribute.Key) *series[string, labels] {
-		return newSeries(func(value string) labels { return labelled(label.String(value)) })
+	one := func(label attribute.Key) *series[string, []metric.AddOption] {
+		return newSeries(func(value string) []metric.AddOption { return labelled(label.String(value)) })
 	}
 	m.polledSeries, m.settledSeries, m.reloadSeries, m.alarmSeries, m.warnedSeries = one(labelSource), one(labelOutcome), one(labelOutcome), one(labelCode), one(labelRule)
 }
 
-// labelsOfCall leave out the service's address: it is one, and each label costs every measurement.
-func (m *Metrics) labelsOfCall(k callKey) callLabels {
+// pointsOfCall leave out the service's address: it is one.
+func (m *Metrics) pointsOfCall(k callKey) callPoints {
 	of := []attribute.KeyValue{genOperation.String(k.operation), genProvider.String(m.config.Provider), genModel.String(k.model), ownTeam.String(k.team)}
 	of = of[:len(of):len(of)]
-	all := callLabels{input: labelled(append(of, genTokenType.String("input"))...), output: labelled(append(of, genTokenType.String("output"))...)}
+	points := callPoints{
+		input: m.tokens.point(append(of, genTokenType.String("input"))...), output: m.tokens.point(append(of, genTokenType.String("output"))...),
+		first: m.firstChunk.point(of...), each: m.eachChunk.point(of...),
+	}
 	if k.failure != "" {
 		of = append(of, errorType.String(k.failure))
 	}
-	all.call = labelled(of...)
-	return all
+	points.call = m.duration.point(of...)
+	return points
 }
 
 // Arrived counts a request in, until Served counts it out.
@@ -72,12 +76,11 @@ func (m *Metrics) Served(r *Record) {
 	if m == nil {
 		return
 	}
-	ctx := context.Background()
 	m.active.Add(-1)
-	m.httpDuration.Record(ctx, r.Duration.Seconds(), m.servedSeries.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record...)
-	m.overhead.Record(ctx, r.Overhead.Seconds())
+	m.servedSeries.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record(r.Duration.Seconds())
+	m.ownTime.record(r.Overhead.Seconds())
 	if r.Refusal != "" {
-		m.refusals.Add(ctx, 1, m.refusedSeries.get(refusedKey{r.Refusal, r.Team}).add...)
+		m.refusals.Add(context.Background(), 1, m.refusedSeries.get(refusedKey{r.Refusal, r.Team})...)
 	}
 }
 
@@ -88,17 +91,17 @@ func (m *Metrics) Used(team, model string, images, spend int64) {
 	}
 	ctx, of := context.Background(), m.usedSeries.get(usedKey{team, model})
 	if images > 0 {
-		m.images.Add(ctx, images, of.add...)
+		m.images.Add(ctx, images, of...)
 	}
 	if spend > 0 {
-		m.spend.Add(ctx, float64(spend)/1e9, of.add...)
+		m.spend.Add(ctx, float64(spend)/1e9, of...)
 	}
 }
 
 // Poll counts a poll of a task by where its answer came from: hit, miss, collapsed, stale.
 func (m *Metrics) Poll(source string) {
 	if m != nil {
-		m.polls.Add(context.Background(), 1, m.polledSeries.get(source).add...)
+		m.polls.Add(context.Background(), 1, m.polledSeries.get(source)...)
 	}
 }
 
@@ -106,7 +109,7 @@ func (m *Metrics) Poll(source string) {
 // task.
 func (m *Metrics) Settlement(outcome string) {
 	if m != nil {
-		m.settled.Add(context.Background(), 1, m.settledSeries.get(outcome).add...)
+		m.settled.Add(context.Background(), 1, m.settledSeries.get(outcome)...)
 	}
 }
 
@@ -119,26 +122,26 @@ func (m *Metrics) Reload(ok bool) {
 	if !ok {
 		outcome = "faulty"
 	}
-	m.reloads.Add(context.Background(), 1, m.reloadSeries.get(outcome).add...)
+	m.reloads.Add(context.Background(), 1, m.reloadSeries.get(outcome)...)
 }
 
 // Alarm counts something that an operator has to look into. code is one of few.
 func (m *Metrics) Alarm(code string) {
 	if m != nil {
-		m.alarms.Add(context.Background(), 1, m.alarmSeries.get(code).add...)
+		m.alarms.Add(context.Background(), 1, m.alarmSeries.get(code)...)
 	}
 }
 
 // Warning counts a request that breaks a rule and is let through.
 func (m *Metrics) Warning(rule string) {
 	if m != nil {
-		m.warnings.Add(context.Background(), 1, m.warnedSeries.get(rule).add...)
+		m.warnings.Add(context.Background(), 1, m.warnedSeries.get(rule)...)
 	}
 }
 
 // Redis measures a call of Redis. operation and failure are words of few; "" is no failure.
 func (m *Metrics) Redis(operation, failure string, took time.Duration) {
 	if m != nil {
-		m.redis.Record(context.Background(), took.Seconds(), m.redisSeries.get(redisKey{operation, failure}).record...)
+		m.redisSeries.get(redisKey{operation, failure}).record(took.Seconds())
 	}
 }

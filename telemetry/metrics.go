@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -33,40 +34,42 @@ type Metrics struct {
 	active   atomic.Int64 // requests in flight
 	quotas   gauges
 
-	httpDuration, overhead            metric.Float64Histogram
-	duration, firstChunk, eachChunk   metric.Float64Histogram
-	tokens                            metric.Int64Histogram
-	redis                             metric.Float64Histogram
+	histograms                      histograms
+	httpDuration, overhead          *histogram
+	duration, firstChunk, eachChunk *histogram
+	tokens, redis                   *histogram
+	ownTime                         *point // of overhead
+
 	images                            metric.Int64Counter
 	spend                             metric.Float64Counter
 	refusals, polls, settled, reloads metric.Int64Counter
 	alarms, warnings                  metric.Int64Counter
 
-	servedSeries  *series[servedKey, labels]
-	refusedSeries *series[refusedKey, labels]
-	callSeries    *series[callKey, callLabels]
-	usedSeries    *series[usedKey, labels]
-	redisSeries   *series[redisKey, labels]
-	polledSeries  *series[string, labels]
-	settledSeries *series[string, labels]
-	reloadSeries  *series[string, labels]
-	alarmSeries   *series[string, labels]
-	warnedSeries  *series[string, labels]
+	servedSeries  *series[servedKey, *point]
+	refusedSeries *series[refusedKey, []metric.AddOption]
+	callSeries    *series[callKey, callPoints]
+	usedSeries    *series[usedKey, []metric.AddOption]
+	redisSeries   *series[redisKey, *point]
+	polledSeries  *series[string, []metric.AddOption]
+	settledSeries *series[string, []metric.AddOption]
+	reloadSeries  *series[string, []metric.AddOption]
+	alarmSeries   *series[string, []metric.AddOption]
+	warnedSeries  *series[string, []metric.AddOption]
 }
 
 // newMetrics makes the instruments.
 func newMetrics(config Config) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	m := &Metrics{config: config}
+	m.histograms = histograms{begun: time.Now(), scope: instrumentation.Scope{Name: scope, Version: config.Version}}
+	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo(), exporter.WithProducer(&m.histograms))
 	if err != nil {
 		return nil, err
 	}
 	provider := sdk.NewMeterProvider(sdk.WithReader(page), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter))
-	m := &Metrics{
-		provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), config: config, reader: page,
-		page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-	}
+	m.provider, m.meter, m.reader = provider, provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), page
+	m.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	m.makeSeries()
 	if err := m.makeInstruments(); err != nil {
 		return nil, err
@@ -79,13 +82,14 @@ const scope = "sluice"
 
 func (m *Metrics) makeInstruments() error {
 	var build maker
-	m.httpDuration = build.seconds(m.meter, httpDuration, "duration of requests, from arrival to the end of the answer", durationBounds)
-	m.overhead = build.seconds(m.meter, ownOverhead, "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds)
-	m.duration = build.seconds(m.meter, genDuration, "duration of calls of the service", durationBounds)
-	m.firstChunk = build.seconds(m.meter, genFirstChunk, "time to the first bytes of a stream", durationBounds)
-	m.eachChunk = build.seconds(m.meter, genEachChunk, "time between arrivals of bytes of a stream", durationBounds)
-	m.redis = build.seconds(m.meter, redisDuration, "duration of calls of Redis", overheadBounds)
-	m.tokens = build.amounts(m.meter, genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
+	m.httpDuration = m.histograms.add(httpDuration, "s", "duration of requests, from arrival to the end of the answer", durationBounds)
+	m.overhead = m.histograms.add(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds)
+	m.duration = m.histograms.add(genDuration, "s", "duration of calls of the service", durationBounds)
+	m.firstChunk = m.histograms.add(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
+	m.eachChunk = m.histograms.add(genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
+	m.redis = m.histograms.add(redisDuration, "s", "duration of calls of Redis", overheadBounds)
+	m.tokens = m.histograms.add(genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
+	m.ownTime = m.overhead.point()
 	m.images = build.counter(m.meter, ownImages, "{image}", "images that were charged")
 	m.refusals = build.counter(m.meter, ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason")
 	m.polls = build.counter(m.meter, ownPolls, "{poll}", "polls of tasks, by where the answer came from")

@@ -36,16 +36,9 @@ func (s *series[K, V]) get(key K) V {
 	return value
 }
 
-// labels are a set of attributes in the two forms in which measurements take it. They are lists, because one that is made
-// for each measurement is an allocation.
-type labels struct {
-	record []metric.RecordOption
-	add    []metric.AddOption
-}
-
-func labelled(attributes ...attribute.KeyValue) labels {
-	of := metric.WithAttributeSet(attribute.NewSet(attributes...))
-	return labels{[]metric.RecordOption{of}, []metric.AddOption{of}}
+// labelled is a set of attributes as counters take it: a list, because one that is made for each call is an allocation.
+func labelled(attributes ...attribute.KeyValue) []metric.AddOption {
+	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }
 
 // statusLabel keeps the statuses that HTTP has a name for, and 499, ours for a client that left. Upstream may answer any
