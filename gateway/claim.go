@@ -42,8 +42,9 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
 // taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
 func (g *Gateway) taskLease() time.Duration { return g.TaskTTL + time.Hour }
 
-// settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts.
-func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte) {
+// settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts. It
+// calls taken once the charge is taken: that may be later, when this has returned.
+func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, taken func()) {
 	var meter telemetry.Meter
 	meter.Reset("application/json", "")
 	_, _ = meter.Write(body) // it never fails
@@ -53,9 +54,12 @@ func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cach
 	if doubt {
 		images = claim.Hold.Images
 	}
-	if g.chargeTask(ctx, claim, images, doubt) {
-		g.tellOfTask(claim, outcomeOf(ended.Status), &ended, images, doubt)
-	}
+	g.chargeTask(ctx, claim, images, doubt, func(first bool) {
+		if first {
+			g.tellOfTask(claim, outcomeOf(ended.Status), &ended, images, doubt)
+		}
+		taken()
+	})
 }
 
 // tellOfTask counts a task that this process has settled, and tells its span. Whoever settles tells, so that it is told
@@ -77,13 +81,12 @@ func (g *Gateway) tellOfTask(claim *cache.Claim, outcome string, ended *cache.An
 	g.Traces.Task(&task)
 }
 
-// tellOfStream tells the span of a task whose creation's own stream told its end.
-func (g *Gateway) tellOfStream(c *call, images int64, flag string) {
-	now := g.Now()
-	g.Traces.Task(&telemetry.Task{
+// taskOfStream is what the span tells of a task whose creation's own stream told its end.
+func (g *Gateway) taskOfStream(c *call) *telemetry.Task {
+	return &telemetry.Task{
 		Creation: c.creation, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: outcomeOf(cache.Status(c.reading.TaskStatus)),
-		Images: images, Estimated: flag == flagEstimated, Submitted: c.Time, Started: c.Time, Ended: now,
-	})
+		Images: c.Cost.Images, Estimated: c.Cost.Flag == flagEstimated, Submitted: c.Time, Started: c.Time, Ended: g.Now(),
+	}
 }
 
 // outcomeOf is how a task ended, in one of few words.
@@ -97,24 +100,25 @@ func outcomeOf(status cache.Status) string {
 	return "cancelled"
 }
 
-// chargeTask charges what a task's creation holds, once, and reports whether this call did.
-func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool) bool {
+// chargeTask charges what a task's creation holds, once, and calls taken when that is done, now or later: first says that
+// it was not done before.
+func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool, taken func(first bool)) {
 	if claim.Hold.ID == "" {
-		return false
+		taken(false)
+		return
 	}
 	price := policy.Price{Image: claim.Hold.Price}
 	amounts := func(images int64) limit.Amounts {
 		return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price)
 	}
-	done, _ := g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
+	_, _ = g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Task: true,
 			Amounts: amounts(claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
-		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt,
+		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt, Taken: taken,
 	})
 	g.memos.forget(claim.Team)
-	return done
 }
 
 // watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"sluice/cache"
 )
@@ -54,22 +53,30 @@ func (g *Gateway) fullTeams() map[string]bool {
 
 // finishOne asks about a task, or charges one whose life is over without anybody having heard of its end.
 func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
+	if _, waits := g.ends.of(claim.Team, claim.Task); waits { // its charge is tried again
+		_ = g.Claims.Schedule(ctx, claim, g.soon())
+		return
+	}
 	if g.Now().Sub(claim.Created) >= g.TaskTTL {
-		if g.chargeTask(ctx, claim, claim.Hold.Images, true) {
-			g.tellOfTask(claim, "unheard", &claim.Answer, claim.Hold.Images, true)
-			g.Logger.Warn("a task ended unheard of and is charged as held",
-				slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
-		}
+		g.chargeTask(ctx, claim, claim.Hold.Images, true, func(first bool) {
+			if first {
+				g.tellOfTask(claim, "unheard", &claim.Answer, claim.Hold.Images, true)
+				g.Logger.Warn("a task ended unheard of and is charged as held",
+					slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
+			}
+		})
 		_ = g.Claims.Forget(ctx, claim) // else it is handed out again, and settled already
 		return
 	}
 	landed, _, _ := g.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return g.ask(claim, asker{finisher: true}), nil })
 	switch t := landed.(told); {
-	case t.claim.Final(): // known here, and maybe not yet where it was handed out
-		_ = g.Claims.Forget(ctx, claim)
+	case t.claim.Final():
+		if _, waits := g.ends.of(claim.Team, claim.Task); !waits { // known here, and maybe not yet where it was handed out
+			_ = g.Claims.Forget(ctx, claim)
+		}
 	case t.source == sourceHit: // somebody polls it
 		_ = g.Claims.Schedule(ctx, claim, cache.NextAsk(t.claim.Fetched, claim.Created, g.TaskTTL, g.PollInterval, 0))
 	case t.source == sourceStale: // no query was left for it, or upstream did not answer
-		_ = g.Claims.Schedule(ctx, claim, g.Now().Add(max(g.PollInterval, time.Second)))
+		_ = g.Claims.Schedule(ctx, claim, g.soon())
 	}
 }

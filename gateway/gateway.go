@@ -26,6 +26,7 @@ type Gateway struct {
 	memos    memos
 	alarms   alarms
 	queries  singleflight.Group // task queries that are under way
+	ends     ends               // of tasks, heard and not charged yet
 	waiters  waiters
 	poll     *route // of tasks/{id}
 	names    headerNames

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/cache"
@@ -27,8 +28,8 @@ type Outcomes interface {
 }
 
 // once runs a task creation that carries an Idempotency-Key once: the same request again is answered with what came of
-// the first. What is remembered are successes and unknown outcomes, which must not run again either; whatever certainly
-// made no task may be tried again.
+// the first. What is remembered are successes and unknown outcomes, which must not run again either, however the answer
+// ended; whatever certainly made no task may be tried again.
 func (g *Gateway) once(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
 		keys := c.header["Idempotency-Key"]
@@ -72,20 +73,39 @@ func onceName(c *call, key string) cache.OnceName {
 func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name cache.OnceName, body [sha256.Size]byte) error {
 	var kept bytes.Buffer
 	w.tee = &kept
-	outcome := cache.Outcome{Body: body}
-	defer func() { g.Outcomes.End(context.WithoutCancel(r.Context()), name, body, outcome) }()
+	outcome, told := cache.Outcome{Body: body}, false
+	defer func() {
+		switch {
+		case told || c.claimed && whole(w, kept.Len()):
+			outcome.Status, outcome.Answer, outcome.Header = c.Status, kept.Bytes(), map[string]string{}
+			for _, header := range []string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"} {
+				if value := w.Header().Get(header); value != "" {
+					outcome.Header[header] = value
+				}
+			}
+		case c.claimed || c.unknown:
+			outcome.Status, outcome.Answer, outcome.Header = cut(c)
+		}
+		g.Outcomes.End(context.WithoutCancel(r.Context()), name, body, outcome)
+	}()
 	err := next(w, r, c)
 	if err != nil && c.unknown && !w.wrote {
 		writeRefusal(w, c, asRefusal(err)) // here, so that it is kept
 		err = nil
 	}
-	if err == nil && (c.Status/100 == 2 || c.unknown) {
-		outcome.Status, outcome.Answer, outcome.Header = c.Status, kept.Bytes(), map[string]string{}
-		for _, header := range []string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"} {
-			if value := w.Header().Get(header); value != "" {
-				outcome.Header[header] = value
-			}
-		}
-	}
+	told = err == nil && (c.Status/100 == 2 || c.unknown)
 	return err
+}
+
+// whole reports whether so many bytes are the whole of an answer whose length is known: only its client did not get it.
+func whole(w *reply, n int) bool { return w.Header().Get("Content-Length") == strconv.Itoa(n) }
+
+// cut is what is remembered of a creation that made a task, or may have, and whose answer was cut, by its client or by
+// upstream: the bytes that there are must not pass for a success, and it must not run again.
+func cut(c *call) (status int, body []byte, header map[string]string) {
+	message := "What came of the first request with this Idempotency-Key is unknown; it does not run again."
+	if c.claimed {
+		message = "The answer to the first request with this Idempotency-Key was cut; it made the task " + c.Task + ", and does not run again."
+	}
+	return refuseAnswer.status, errorBody(refuseAnswer.code, message, c.ID), map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}
 }

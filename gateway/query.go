@@ -81,8 +81,7 @@ func (g *Gateway) collapse(ctx context.Context, claim cache.Claim, by asker) tol
 	return told{claim: claim, source: sourceStale}
 }
 
-// ask asks upstream about a task, once among all replicas and within the account's rate. It settles the task when it
-// hears the end, and only then keeps the answer: what is known to have ended has been charged.
+// ask asks upstream about a task, once among all replicas and within the account's rate.
 func (g *Gateway) ask(claim *cache.Claim, by asker) told {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTime+pollPatience)
 	defer cancel()
@@ -92,6 +91,9 @@ func (g *Gateway) ask(claim *cache.Claim, by asker) told {
 			return told{claim: kept, source: sourceHit}
 		}
 		last.claim = kept
+	}
+	if ended, waits := g.ends.of(claim.Team, claim.Task); waits {
+		return told{claim: ended, source: sourceHit}
 	}
 	switch turn, err := g.Claims.Take(ctx, claim.Team, claim.Task); {
 	case err != nil && by.finisher: // without the shared state a replica asks for its clients alone
@@ -144,14 +146,15 @@ func (g *Gateway) query(ctx context.Context, last told, by asker) told {
 		asks = last.claim.Asks + 1
 	}
 	if answer.Status.Final() {
-		g.settleTask(ctx, &last.claim, answer, fresh.body)
+		last.claim, last.source = g.hearEnd(ctx, last.claim, answer, fresh.body, asks), sourceStored
+		return last
 	}
 	heard, err := g.Claims.Hear(ctx, &last.claim, answer, fresh.body, asks)
 	if err != nil { // it is told all the same
 		heard = last.claim
 		heard.Answer, heard.Body, heard.Fetched = answer, fresh.body, g.Now()
 	}
-	if !heard.Final() {
+	if !heard.Final() { // it was not overtaken by its end
 		_ = g.Claims.Schedule(ctx, &heard, cache.NextAsk(g.Now(), heard.Created, g.TaskTTL, g.PollInterval, asks)) // else it is due again in a while
 	}
 	if last.claim = heard; !g.fresh(&heard) && g.PollInterval > 0 { // it was overtaken by a later state, which is older by now

@@ -24,14 +24,29 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 			task := *held
 			task.Task, held = true, &task
 		}
-		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated})
 		c.Cost = cost(used, flag)
-		g.Metrics.Settlement(flag)
-		g.Metrics.Used(c.Team, c.Label, used[limit.Images], used[limit.Spend])
-		if c.claimed {
-			g.tellOfStream(c, used[limit.Images], flag)
-		}
+		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated, Taken: g.counting(c)})
 		g.memos.forget(c.Team)
+	}
+}
+
+// counting counts what the request cost once that is charged. It may wait for long, so it keeps nothing else of the call,
+// whose body may be large.
+func (g *Gateway) counting(c *call) func(first bool) {
+	team, label, flag, images, spend := c.Team, c.Label, c.Cost.Flag, c.Cost.Images, c.Cost.Spend
+	var task *telemetry.Task
+	if c.claimed {
+		task = g.taskOfStream(c)
+	}
+	return func(first bool) {
+		if !first {
+			return
+		}
+		g.Metrics.Settlement(flag)
+		g.Metrics.Used(team, label, images, spend)
+		if task != nil {
+			g.Traces.Task(task)
+		}
 	}
 }
 

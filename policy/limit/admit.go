@@ -42,6 +42,9 @@ func (m *Memory) Settle(ctx context.Context, c *Charge) (bool, error) {
 	if done {
 		m.correctAccount(c, 1)
 	}
+	if err == nil {
+		c.tell(done)
+	}
 	return done, err
 }
 

@@ -52,7 +52,32 @@ type Charge struct {
 	Team      *policy.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
 	Amounts   Amounts      // what the request used
 	Estimated bool         // nobody knows for certain
-	lapsed    bool         // nobody knows at all: its lease has ended. The truth may still correct that
-	sum       bool         // of what many requests used without Redis
-	rates     *Amounts     // of a sum: what is taken from the rates for it
+	// Taken is called once, when the state has taken the charge, at once or when it is tried again; first says that it was
+	// this charge that settled the hold, as far as can be told where a reply was lost. Nil: nobody waits for it.
+	Taken  func(first bool)
+	lapsed bool     // nobody knows at all: its lease has ended. The truth may still correct that
+	sum    bool     // of what many requests used without Redis
+	rates  *Amounts // of a sum: what is taken from the rates for it
+}
+
+// join has another charge of the same hold told when this one is taken: it has nothing to settle any more.
+func (c *Charge) join(other *Charge) {
+	if other.Taken == nil || other == c {
+		return
+	}
+	mine := c.Taken
+	c.Taken = func(first bool) {
+		if mine != nil {
+			mine(first)
+		}
+		other.tell(false)
+	}
+}
+
+// tell tells that the state has taken the charge. It is told once, although it may be sent again for what it is beside.
+func (c *Charge) tell(first bool) {
+	if taken := c.Taken; taken != nil {
+		c.Taken = nil
+		taken(first)
+	}
 }

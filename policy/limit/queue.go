@@ -49,12 +49,12 @@ type queue struct {
 
 	mu   sync.Mutex
 	kept []job
-	ids  map[string]bool // of the holds that kept settles
-	lost int64           // left to their leases
+	ids  map[string]*Charge // that kept settles, by their holds
+	lost int64              // left to their leases
 }
 
 func newQueue(s *Shared) *queue {
-	q := &queue{shared: s, jobs: make(chan job, queueLength), ids: map[string]bool{}}
+	q := &queue{shared: s, jobs: make(chan job, queueLength), ids: map[string]*Charge{}}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -109,14 +109,10 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	s := q.shared
 	now := s.Now()
 	fail := func(j job, err error) {
-		if err == nil {
-			return
+		if err != nil {
+			q.keep(j)
+			failed = errors.Join(failed, err)
 		}
-		if j.tried.IsZero() && !errors.Is(err, ErrAway) {
-			j.tried = now
-		}
-		q.keep(j)
-		failed = errors.Join(failed, err)
 	}
 	settling := map[bool][]job{} // by whether an unknown hold is charged all the same
 	for _, j := range batch {
@@ -133,10 +129,7 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 		}
 		call, cancel := context.WithTimeout(ctx, s.patience())
 		for i, came := range s.Redis.settleAll(call, charges, post) {
-			s.heard(came.err)
-			if came.done {
-				s.correct(charges[i])
-			}
+			s.came(&jobs[i], came, now)
 			fail(jobs[i], came.err)
 		}
 		cancel()
@@ -149,10 +142,11 @@ func (q *queue) keep(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j.charge != nil {
-		if q.ids[j.charge.Held.ID] {
-			return // whoever settles a hold first counts
+		if first := q.ids[j.charge.Held.ID]; first != nil {
+			first.join(j.charge) // whoever settles a hold first counts
+			return
 		}
-		q.ids[j.charge.Held.ID] = true
+		q.ids[j.charge.Held.ID] = j.charge
 	}
 	if len(q.kept) >= keptMost {
 		q.forget(&q.kept[0])

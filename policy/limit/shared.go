@@ -118,17 +118,16 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 // now is kept and charged later, although an error is returned.
 func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 	if s.settleLocally(c) {
+		c.tell(true)
 		return true, nil
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	done, err := s.Redis.Settle(call, c)
-	s.heard(err)
-	if done {
-		s.correct(c)
-	}
+	j := job{charge: c}
+	s.came(&j, result{done, err}, s.Now())
 	if err != nil {
-		s.queue.keep(job{charge: c, tried: s.Now()})
+		s.queue.keep(j)
 	}
 	return done, err
 }
@@ -136,8 +135,25 @@ func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
 // charged is kept until it can. Where more waits than the queue holds, the caller waits after all.
 func (s *Shared) SettleLater(c *Charge) {
-	if !s.settleLocally(c) {
+	if s.settleLocally(c) {
+		c.tell(true)
+	} else {
 		s.queue.add(job{charge: c})
+	}
+}
+
+// came notes what came of a charge, and tells who waits for it. Where the reply of an earlier try was lost, the hold that
+// is settled now was settled by that one, most likely.
+func (s *Shared) came(j *job, of result, sent time.Time) {
+	s.heard(of.err)
+	if of.done {
+		s.correct(j.charge)
+	}
+	if of.done || of.err == nil {
+		j.charge.tell(of.done || !j.tried.IsZero() && !j.old(sent))
+	}
+	if of.err != nil && j.tried.IsZero() && !errors.Is(of.err, ErrAway) {
+		j.tried = sent
 	}
 }
 

@@ -1,0 +1,139 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/gateway/simulator"
+	"sluice/policy/limit"
+)
+
+// late accounts keep what they are to settle until they are well again, as those in Redis do.
+type late struct {
+	*limit.Memory
+	mu   sync.Mutex
+	ill  bool
+	kept []*limit.Charge
+}
+
+func (l *late) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ill {
+		l.kept = append(l.kept, c)
+		return false, errors.New("timeout; kept")
+	}
+	return l.Memory.Settle(ctx, c)
+}
+
+func (l *late) SettleLater(c *limit.Charge) { _, _ = l.Settle(context.Background(), c) }
+
+func (l *late) fall() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ill = true
+}
+
+func (l *late) recover() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ill = false
+	for _, c := range l.kept {
+		_, _ = l.Memory.Settle(context.Background(), c)
+	}
+	l.kept = nil
+}
+
+// lately is a house whose accounts can be late, and its claims.
+func lately(t testing.TB, changes ...func(*plan)) (*house, *handClock, *late, *cache.Claims) {
+	accounts, claims := &late{}, (*cache.Claims)(nil)
+	h, clock := tasked(t, append(changes, func(p *plan) {
+		accounts.Memory = limit.NewMemory(p.now)
+		claims = cache.NewClaims(p.config.TaskTTL, p.now)
+		p.accounts, p.claims = accounts, claims
+	})...)
+	return h, clock, accounts, claims
+}
+
+// settlements is what the metrics count of them, "exact 1, succeeded 2".
+func (h *house) settlements() string {
+	page := httptest.NewRecorder()
+	h.tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
+	var list []string
+	for _, m := range regexp.MustCompile(`(?m)^sluice_settlements_total\{.*outcome="([^"]+)".*\} (\d+)`).FindAllStringSubmatch(page.Body.String(), -1) {
+		list = append(list, m[1]+" "+m[2])
+	}
+	return strings.Join(list, ", ")
+}
+
+// F-R1: an end whose charge the state does not take is told to the client and to nobody else: the task stays due, is not
+// asked for again here, and is known to have ended once it is charged; it is counted then, once.
+func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
+	h, clock, accounts, claims := lately(t, limited("quotas: {images: {day: 100}}"))
+	id := h.create(t)
+	clock.move(time.Minute)
+	accounts.fall()
+	for range 3 {
+		if got := h.poll(id); got.member(t, "output", "task_status") != "SUCCEEDED" {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		clock.move(7 * time.Second)
+		h.gateway.Finish(t.Context())
+	}
+	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
+		t.Errorf("upstream was asked %d times", n)
+	}
+	claim, _, _ := claims.Get(t.Context(), "search", id)
+	if claim.Final() || h.settlements() != "" {
+		t.Errorf("not charged, and yet %s is kept and %q counted", claim.Answer.Status, h.settlements())
+	}
+	clock.move(time.Minute)
+	if due, err := claims.Due(t.Context(), 10, nil); err != nil || len(due) != 1 {
+		t.Errorf("another replica is handed %d tasks, %v", len(due), err)
+	}
+	accounts.recover()
+	claim, _, _ = claims.Get(t.Context(), "search", id)
+	if !claim.Final() || h.settlements() != "succeeded 1" {
+		t.Errorf("charged, and %s is kept and %q counted", claim.Answer.Status, h.settlements())
+	}
+	h.gateway.Finish(t.Context())
+	h.stands(t, "images", "1", "0", 0)
+}
+
+// A task whose end waits for its charge is not charged as unheard of when its life is over.
+func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
+	h, clock, accounts, _ := lately(t, limited("quotas: {images: {month: 100}}"))
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})
+	id := h.create(t)
+	clock.move(23 * time.Hour)
+	accounts.fall()
+	h.poll(id)
+	clock.move(2 * time.Hour)
+	h.gateway.Finish(t.Context())
+	accounts.recover()
+	if got := h.settlements(); got != "failed 1" {
+		t.Errorf("%q", got)
+	}
+}
+
+// What a request is charged is counted when the state has taken it.
+func TestRequestsAreCountedWhenTheyAreCharged(t *testing.T) {
+	h, _, accounts, _ := lately(t)
+	accounts.fall()
+	h.ask("POST", textPath, textBody)
+	h.records.await(t, 1)
+	if got := h.settlements(); got != "" {
+		t.Errorf("nothing is charged, and %q is counted", got)
+	}
+	accounts.recover()
+	if got := h.settlements(); got != "exact 1" {
+		t.Errorf("%q", got)
+	}
+}
