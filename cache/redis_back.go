@@ -126,9 +126,7 @@ func (r *Redis) putBackSome(ctx context.Context) {
 
 // putBack tells Redis of a claim as it is known here by now. Where another replica was first, only an end is news.
 func (r *Redis) putBack(ctx context.Context, claim *Claim) error {
-	if later := r.near.get(claim.Team, claim.Task); later != nil {
-		claim = later
-	}
+	claim = r.latest(claim)
 	if r.Now().Sub(claim.Created) > r.kept(claim) {
 		return nil
 	}

@@ -23,10 +23,18 @@ func (r *Redis) Put(ctx context.Context, claim Claim) {
 	claim.Created = r.Now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
 	r.near.keep(&claim)
-	write := func(ctx context.Context) error { _, err := r.write(ctx, &claim, 0); return err }
+	write := func(ctx context.Context) error { _, err := r.write(ctx, r.latest(&claim), 0); return err }
 	if err := write(ctx); err != nil {
 		r.later(claim.Team, write)
 	}
+}
+
+// latest is a claim as it is known here by now. Who is told that a task runs which has ended would ask for it again.
+func (r *Redis) latest(claim *Claim) *Claim {
+	if later := r.near.get(claim.Team, claim.Task); later != nil {
+		return later
+	}
+	return claim
 }
 
 // write tells Redis of a claim, and reports whether it knew none of that task. It is due so long after its creation.

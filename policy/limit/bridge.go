@@ -30,7 +30,7 @@ type bridge struct {
 
 	mu    sync.Mutex
 	since time.Time // when Redis went away, for this team; zero: it is there
-	posts []*Charge // sums that are on their way to Redis; their ids make a second attempt harmless
+	posts []*Charge // that are on their way to Redis; their ids make a second attempt harmless
 }
 
 func (b *bridge) see(team *policy.Team, now time.Time) {
@@ -260,7 +260,7 @@ func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 		return err
 	}
 	mu.Lock()
-	b.posts = append(b.posts, s.standby.takeRows(team)...)
+	b.posts = append(b.posts, s.standby.takeCharges(team)...)
 	posts, open := b.posts, s.standby.open(b.id)
 	mu.Unlock()
 	for n, charge := range posts {

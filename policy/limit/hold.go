@@ -54,5 +54,5 @@ type Charge struct {
 	Estimated bool         // nobody knows for certain
 	lapsed    bool         // nobody knows at all: its lease has ended. The truth may still correct that
 	sum       bool         // of what many requests used without Redis
-	rates     *Amounts     // of a sum: what is taken from the rates for it
+	rates     *Amounts     // what is taken from the rates for it; nil: its amounts
 }
