@@ -37,7 +37,8 @@ func (r *Redis) latest(claim *Claim) *Claim {
 	return claim
 }
 
-// write tells Redis of a claim, and reports whether it knew none of that task. It is due so long after its creation.
+// write tells Redis of a claim, and reports whether it knew none of that task. It is due so long from now and nobody asks for
+// it before; at once, where that is nothing.
 func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (first bool, err error) {
 	static, err := json.Marshal(storedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
 	if err != nil {
@@ -51,7 +52,7 @@ func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (fir
 	r.teams[claim.Team] = true
 	r.mu.Unlock()
 	age, heard := max(r.Now().Sub(claim.Created), 0), max(r.Now().Sub(claim.Fetched), 0) // it may have waited for Redis
-	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
+	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team), askingKey(claim.Team, claim.Task)},
 		claim.Task, max((r.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
 		r.TTL.Microseconds(), (r.TTL + unheardFor).Milliseconds(), flag(claim.Final()),
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
@@ -66,6 +67,7 @@ func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (fir
 	stands := *claim
 	stands.written, _ = reply[1].(string)
 	r.has(&stands)
+	r.near.keep(&stands)
 	return reply[0] == int64(1), nil
 }
 
@@ -94,6 +96,9 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 	}
 	switch {
 	case here != nil && (err != nil || claim == nil): // not told yet, or lost with Redis's memory
+		if err == nil && here.written != "" {
+			r.rest(ctx, here)
+		}
 		return r.alive(here)
 	case err != nil:
 		return Claim{}, false, err

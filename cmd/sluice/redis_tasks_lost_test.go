@@ -78,3 +78,22 @@ func TestQ06TasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 		t.Errorf("%d images are charged since Redis is back, 100 were made", charged)
 	}
 }
+
+// Q11: Redis loses its memory, and clients poll a task that has ended on a replica that last saw it running. It is answered
+// from what is known, asked for no more and not charged again, until the replica that knows the end has put that back.
+func TestQ11ALostTaskIsChargedOnce(t *testing.T) {
+	t.Parallel()
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Second, TaskRate: -1})
+	id := r.create(0, 2)
+	wait(t, "the other replica sees it run", func() bool { return r.poll(1, id) == "RUNNING" })
+	wait(t, "it ends", func() bool { return r.poll(0, id) == "SUCCEEDED" })
+	asked := r.service.Count(simulator.EndpointTask)
+	r.server.do("FLUSHALL")
+	wait(t, "the other replica is told of the end", func() bool { return r.poll(1, id) == "SUCCEEDED" })
+	if n := r.service.Count(simulator.EndpointTask); n != asked {
+		t.Errorf("%d queries about a task that had ended", n-asked)
+	}
+	if charged := r.ledgerImages(); charged != 0 {
+		t.Errorf("%d images are charged again", charged)
+	}
+}
