@@ -108,8 +108,7 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 		return Claim{}, false, nil
 	}
 	r.has(claim)
-	r.near.keep(claim)
-	return r.alive(claim)
+	return r.alive(r.near.keep(claim))
 }
 
 // alive hides a task that the service has forgotten.
@@ -156,7 +155,7 @@ func (r *Redis) read(team, task string, reply []any) (*Claim, error) {
 	claim.Asks, _ = strconv.Atoi(fields[8])
 	claim.Served, _ = strconv.ParseInt(fields[9], 10, 64)
 	claim.Sent, _ = strconv.ParseInt(fields[10], 10, 64)
-	claim.written = fields[11]
+	claim.written, claim.fetched = fields[11], int64(fetched)
 	return claim, nil
 }
 
@@ -193,18 +192,16 @@ func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []by
 	tell := func(ctx context.Context) (*Claim, error) { return r.tell(ctx, heard, answer, body, asks) }
 	claim, err := tell(ctx)
 	if err == nil && claim != nil {
-		r.near.keep(claim)
-		return *claim, nil
+		return *r.near.keep(claim), nil
 	}
 	here := *heard
 	if here.Answer.passes(answer) {
-		here.Answer, here.Body, here.Fetched, here.Asks = answer, body, r.Now(), asks
+		here.Answer, here.Body, here.Fetched, here.Asks, here.fetched = answer, body, r.Now(), asks, 0
 	}
-	r.near.keep(&here)
 	if here.Final() { // Redis is away, or was not told of the claim yet
 		r.later(heard.Team, func(ctx context.Context) error { _, err := tell(ctx); return err })
 	}
-	return here, nil
+	return *r.near.keep(&here), nil
 }
 
 // tell tells Redis of an answer and returns the claim as it stands there; nil where Redis knows none.
