@@ -157,3 +157,38 @@ func TestOneTeamIsAway(t *testing.T) {
 		}
 	})
 }
+
+// Q11: Redis loses its memory. A task that one replica knows to have ended is not asked for by another that last saw it
+// running, nor by one that learns of it when it is put back: it would be charged again, to what was used before.
+func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
+	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
+		a, b := open(), open()
+		a.Put(t.Context(), aClaim("search", "made here"))
+		b.knows(t, "made here", cache.Pending)
+		b.Put(t.Context(), aClaim("search", "polled here"))
+		a.knows(t, "polled here", cache.Pending)
+		b.end(t, "made here")
+		b.end(t, "polled here")
+		flush()
+		a.behind.Store(int64(-time.Second)) // what it knows is fresh no more
+		turn := func(r *replica, task string, want cache.Turn) {
+			t.Helper()
+			if got, err := r.Take(t.Context(), "search", task); got != want || err != nil {
+				t.Errorf("the turn to ask about %s is %v, %v; want %v", task, got, err, want)
+			}
+		}
+		for _, task := range []string{"made here", "polled here"} {
+			a.knows(t, task, cache.Pending)
+			turn(a, task, cache.Resting)
+		}
+		flush()
+		_ = a.Tend(t.Context()) // nobody polled: the loss is seen, and what is known is put back
+		other := open()
+		other.knows(t, "polled here", cache.Pending)
+		turn(other, "polled here", cache.Resting)
+		_ = b.Tend(t.Context())
+		other.knows(t, "polled here", cache.Succeeded)
+		other.Put(t.Context(), aClaim("search", "new"))
+		turn(a, "new", cache.Mine)
+	})
+}

@@ -28,6 +28,15 @@ type Claim struct {
 	Asks int // how often the finisher asked since a client's poll did
 
 	written string // names its writing to Redis: another one is of another memory
+	fetched int64  // Fetched as Redis keeps it, whatever the way here took; 0: Redis was not told
+}
+
+// HeardAfter reports whether its answer was heard after another's of the same task.
+func (c *Claim) HeardAfter(other *Claim) bool {
+	if c.fetched > 0 && other.fetched > 0 {
+		return c.fetched > other.fetched
+	}
+	return c.Fetched.After(other.Fetched)
 }
 
 // Final reports whether the task has ended.

@@ -23,16 +23,29 @@ func (n *near) get(team, task string) *Claim {
 	return claim
 }
 
-// keep remembers a claim, unless a later state of it is known.
-func (n *near) keep(claim *Claim) {
-	if was := n.get(claim.Team, claim.Task); was != nil {
-		claim.Tally = was.Tally
-		if was.Answer.Status.rank() > claim.Answer.Status.rank() {
-			return
-		}
-	}
+// keep remembers a claim, unless a later state of it is known, and returns what is known then. It is not to be changed.
+func (n *near) keep(claim *Claim) *Claim {
 	kept := *claim
-	n.claims.Set(owned{claim.Team, claim.Task}, &kept)
+	known := &kept
+	_, _ = n.claims.Compute(owned{claim.Team, claim.Task}, func(was *Claim, found bool) (*Claim, otter.ComputeOp) {
+		if found && was.overtook(&kept) {
+			known = was
+			return was, otter.CancelOp
+		}
+		if found {
+			kept.Tally = was.Tally
+		}
+		return &kept, otter.WriteOp
+	})
+	return known
+}
+
+// overtook reports whether a claim is of a later state than another of the same task, or was heard after it.
+func (c *Claim) overtook(other *Claim) bool {
+	if here, there := c.Answer.Status.rank(), other.Answer.Status.rank(); here != there {
+		return here > there
+	}
+	return c.HeardAfter(other)
 }
 
 // of lists what is known of the tasks of teams.

@@ -12,8 +12,9 @@ import (
 const (
 	// backMost is how many claims are put back in one turn.
 	backMost = 500
-	// backDue is when a claim that was put back is due: by then a replica that knows of its end has put that back too, so
-	// that nobody asks again for what was charged already.
+	// backDue is how long nobody asks for a task that Redis lost, neither the finisher nor for a client: by then a replica
+	// that knows of its end has put that back, and it is not charged again. What was charged before is known to replicas as a
+	// sum, in which nobody would see that it is the same.
 	backDue = 30 * time.Second
 	// told is by when every replica has told Redis what it kept, once Redis is back: it sees that within a breaker's probe
 	// (250 ms) and tells within a turn of Tend (1 s), and so many claims as are kept take some seconds more. That Redis was
@@ -126,9 +127,7 @@ func (r *Redis) putBackSome(ctx context.Context) {
 
 // putBack tells Redis of a claim as it is known here by now. Where another replica was first, only an end is news.
 func (r *Redis) putBack(ctx context.Context, claim *Claim) error {
-	if later := r.near.get(claim.Team, claim.Task); later != nil {
-		claim = later
-	}
+	claim = r.latest(claim)
 	if r.Now().Sub(claim.Created) > r.kept(claim) {
 		return nil
 	}
@@ -137,4 +136,9 @@ func (r *Redis) putBack(ctx context.Context, claim *Claim) error {
 		_, err = r.tell(ctx, claim, claim.Answer, claim.Body, claim.Asks)
 	}
 	return err
+}
+
+// rest lets nobody ask for a task that Redis lost. What fails is noticed at the next look.
+func (r *Redis) rest(ctx context.Context, claim *Claim) {
+	_, _ = r.setFirst(ctx, askingKey(claim.Team, claim.Task), turnResting, backDue)
 }

@@ -23,13 +23,22 @@ func (r *Redis) Put(ctx context.Context, claim Claim) {
 	claim.Created = r.Now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
 	r.near.keep(&claim)
-	write := func(ctx context.Context) error { _, err := r.write(ctx, &claim, 0); return err }
+	write := func(ctx context.Context) error { _, err := r.write(ctx, r.latest(&claim), 0); return err }
 	if err := write(ctx); err != nil {
 		r.later(claim.Team, write)
 	}
 }
 
-// write tells Redis of a claim, and reports whether it knew none of that task. It is due so long after its creation.
+// latest is a claim as it is known here by now. Who is told that a task runs which has ended would ask for it again.
+func (r *Redis) latest(claim *Claim) *Claim {
+	if later := r.near.get(claim.Team, claim.Task); later != nil {
+		return later
+	}
+	return claim
+}
+
+// write tells Redis of a claim, and reports whether it knew none of that task. It is due so long from now and nobody asks for
+// it before; at once, where that is nothing.
 func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (first bool, err error) {
 	static, err := json.Marshal(storedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
 	if err != nil {
@@ -43,7 +52,7 @@ func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (fir
 	r.teams[claim.Team] = true
 	r.mu.Unlock()
 	age, heard := max(r.Now().Sub(claim.Created), 0), max(r.Now().Sub(claim.Fetched), 0) // it may have waited for Redis
-	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team)},
+	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team), askingKey(claim.Team, claim.Task)},
 		claim.Task, max((r.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
 		r.TTL.Microseconds(), (r.TTL + unheardFor).Milliseconds(), flag(claim.Final()),
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
@@ -58,6 +67,7 @@ func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (fir
 	stands := *claim
 	stands.written, _ = reply[1].(string)
 	r.has(&stands)
+	r.near.keep(&stands)
 	return reply[0] == int64(1), nil
 }
 
@@ -86,6 +96,9 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 	}
 	switch {
 	case here != nil && (err != nil || claim == nil): // not told yet, or lost with Redis's memory
+		if err == nil && here.written != "" {
+			r.rest(ctx, here)
+		}
 		return r.alive(here)
 	case err != nil:
 		return Claim{}, false, err
@@ -95,8 +108,7 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 		return Claim{}, false, nil
 	}
 	r.has(claim)
-	r.near.keep(claim)
-	return r.alive(claim)
+	return r.alive(r.near.keep(claim))
 }
 
 // alive hides a task that the service has forgotten.
@@ -143,7 +155,7 @@ func (r *Redis) read(team, task string, reply []any) (*Claim, error) {
 	claim.Asks, _ = strconv.Atoi(fields[8])
 	claim.Served, _ = strconv.ParseInt(fields[9], 10, 64)
 	claim.Sent, _ = strconv.ParseInt(fields[10], 10, 64)
-	claim.written = fields[11]
+	claim.written, claim.fetched = fields[11], int64(fetched)
 	return claim, nil
 }
 
@@ -180,18 +192,16 @@ func (r *Redis) Hear(ctx context.Context, heard *Claim, answer Answer, body []by
 	tell := func(ctx context.Context) (*Claim, error) { return r.tell(ctx, heard, answer, body, asks) }
 	claim, err := tell(ctx)
 	if err == nil && claim != nil {
-		r.near.keep(claim)
-		return *claim, nil
+		return *r.near.keep(claim), nil
 	}
 	here := *heard
 	if here.Answer.passes(answer) {
-		here.Answer, here.Body, here.Fetched, here.Asks = answer, body, r.Now(), asks
+		here.Answer, here.Body, here.Fetched, here.Asks, here.fetched = answer, body, r.Now(), asks, 0
 	}
-	r.near.keep(&here)
 	if here.Final() { // Redis is away, or was not told of the claim yet
 		r.later(heard.Team, func(ctx context.Context) error { _, err := tell(ctx); return err })
 	}
-	return here, nil
+	return *r.near.keep(&here), nil
 }
 
 // tell tells Redis of an answer and returns the claim as it stands there; nil where Redis knows none.

@@ -133,6 +133,34 @@ func TestReplicasKnowTheSame(t *testing.T) {
 	})
 }
 
+// An answer that is read twice was heard once, however long the reading took.
+func TestWhichAnswerWasHeardLater(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		a, b := replica(), replica()
+		a.Put(t.Context(), aClaim("search", "t1"))
+		read := func() cache.Claim {
+			time.Sleep(2 * time.Millisecond) // what was read before is not fresh any more
+			claim, ok, err := b.Get(t.Context(), "search", "t1")
+			if !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			return claim
+		}
+		was := read()
+		for range 20 {
+			if again := read(); again.HeardAfter(&was) || was.HeardAfter(&again) {
+				t.Fatalf("one answer was heard at %v and at %v", was.Fetched, again.Fetched)
+			}
+		}
+		if _, err := a.Hear(t.Context(), &was, heard("t1", cache.Pending), []byte("p"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if again := read(); !again.HeardAfter(&was) || was.HeardAfter(&again) {
+			t.Errorf("the answer that was heard at %v is not later than that at %v", again.Fetched, was.Fetched)
+		}
+	})
+}
+
 // One replica asks upstream at a time, until the answer is heard.
 func TestOneReplicaAsks(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {

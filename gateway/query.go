@@ -111,22 +111,33 @@ func (g *Gateway) ask(claim *cache.Claim, by asker) told {
 	return g.query(ctx, last, by)
 }
 
-// overhear waits for what another replica is told.
+// overhear waits for what another replica is told. Where that asked in vain there is nothing to wait for.
 func (g *Gateway) overhear(ctx context.Context, last told) told {
 	tick := time.NewTicker(otherReplica)
 	defer tick.Stop()
 	end := time.NewTimer(pollPatience)
 	defer end.Stop()
-	for {
+	for waiting := true; waiting; {
 		select {
 		case <-tick.C:
-			if kept, ok, err := g.Claims.Get(ctx, last.claim.Team, last.claim.Task); err == nil && ok && kept.Fetched.After(last.claim.Fetched) {
-				return told{claim: kept, source: sourceCollapsed}
-			}
+			waiting = g.busy(ctx, &last.claim)
 		case <-end.C:
-			return last
+			waiting = false
 		}
 	}
+	if kept, ok, err := g.Claims.Get(ctx, last.claim.Team, last.claim.Task); err == nil && ok && kept.HeardAfter(&last.claim) {
+		return told{claim: kept, source: sourceCollapsed}
+	}
+	return last
+}
+
+// busy reports whether another replica asks about a task.
+func (g *Gateway) busy(ctx context.Context, claim *cache.Claim) bool {
+	turn, err := g.Claims.Take(ctx, claim.Team, claim.Task)
+	if err == nil && turn == cache.Mine {
+		g.Claims.Release(ctx, claim.Team, claim.Task, 0)
+	}
+	return err == nil && turn == cache.Busy
 }
 
 // query asks upstream and keeps what it says.

@@ -1,7 +1,7 @@
 -- Claims a task. One that is claimed already stays as it is.
--- KEYS  1 task:<id>  2 tasks  3 due
+-- KEYS  1 task:<id>  2 tasks  3 due  4 task:<id>:asking
 -- ARGV  1 task  2 ms to keep the claim  3 microseconds that it is old  4 microseconds that its answer is old  5 microseconds
---       until it is due, from now where that is more than nothing, else from its creation  6 microseconds for which tasks are
+--       until it is due, and nobody asks for it before; nothing: it is due since its creation  6 microseconds for which tasks are
 --       listed  7 ms to keep the lists  8 1 if it has ended  9… fields and values
 -- Returns 1, or 0 where the task was claimed before, and when the claim that stands there was written.
 local before = redis.call('HGET', KEYS[1], 'written')
@@ -21,5 +21,6 @@ if ARGV[8] == '0' then
   local wait = tonumber(ARGV[5])
   redis.call('ZADD', KEYS[3], wait > 0 and now + wait or created, ARGV[1])
   redis.call('PEXPIRE', KEYS[3], ARGV[7])
+  if wait > 0 then redis.call('SET', KEYS[4], 'resting', 'PX', math.ceil(wait / 1000)) end
 end
 return {1, written}

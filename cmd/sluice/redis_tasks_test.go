@@ -294,6 +294,30 @@ func TestA133ManyPollersOverReplicas(t *testing.T) {
 	}
 }
 
+// A133: a poll that finds another replica asking is answered with what that is told, and not with what was known before.
+func TestA133APollHearsWhatAnotherReplicaIsTold(t *testing.T) {
+	t.Parallel()
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=1s")
+	id := r.create(0, 1)
+	r.poll(1, id)
+	r.service.SetFault(simulator.Fault{On: simulator.EndpointTask, Stall: "before"})
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for r.service.Count(simulator.EndpointTask) == 0 && t.Context().Err() == nil {
+			r.ask(0, id)
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	if err := r.service.AwaitStalled(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() { r.service.SetFault(); r.service.Release() })
+	if got := r.ask(1, id); got.Get("Age") != "0" || got.Get("Cache-Status") != "sluice;fwd=uri-miss;collapsed" {
+		t.Errorf("Age: %s, Cache-Status: %s", got.Get("Age"), got.Get("Cache-Status"))
+	}
+	polling.Wait()
+}
+
 // A hundred open tasks and a thousand polls a second stay inside the account's 20 queries a second, and every poll is
 // answered.
 func TestQueriesStayInsideTheAccountsRate(t *testing.T) {

@@ -30,7 +30,7 @@ type bridge struct {
 
 	mu    sync.Mutex
 	since time.Time // when Redis went away, for this team; zero: it is there
-	posts []*Charge // sums that are on their way to Redis; their ids make a second attempt harmless
+	posts []*Charge // that are on their way to Redis; their ids make a second attempt harmless
 }
 
 func (b *bridge) see(team *policy.Team, now time.Time) {

@@ -57,7 +57,7 @@ type Charge struct {
 	Taken  func(first bool)
 	lapsed bool     // nobody knows at all: its lease has ended. The truth may still correct that
 	sum    bool     // of what many requests used without Redis
-	rates  *Amounts // of a sum: what is taken from the rates for it
+	rates  *Amounts // what is taken from the rates for it; nil: its amounts
 }
 
 // join has another charge of the same hold told when this one is taken: it has nothing to settle any more.

@@ -64,7 +64,7 @@ func (unlocked) Unlock() {}
 func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 	team := b.team.Load()
 	mu.Lock()
-	b.posts = append(b.posts, s.standby.takeRows(team)...)
+	b.posts = append(b.posts, s.standby.takeCharges(team)...)
 	posts, open := b.posts, s.standby.open(b.id)
 	mu.Unlock()
 	errs := make([]error, 2+min(len(open), adopters))

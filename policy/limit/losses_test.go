@@ -175,6 +175,45 @@ func TestTheTruthCorrectsADoubtfulTask(t *testing.T) {
 	}
 }
 
+// Q06: a task is made and ends without Redis, and another replica hears of its end, too, before or after the charge
+// arrives: it counts once.
+func TestQ06ATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
+	for _, first := range []string{"the other", "its own"} {
+		shareds(t, nil, func(s *shared) {
+			team := team(s)
+			s.must("seen", team, Amounts{})
+			s.fault.mode.Store(away)
+			h := hold("task", team, Amounts{Requests: 1, Images: 4})
+			h.Task, h.Lease = true, 25*time.Hour
+			v, err := s.Shared.Admit(s.Context(), &h)
+			if err != nil || v.Held == nil {
+				s.Fatal(v, err)
+			}
+			end := Charge{Held: &Held{ID: "task", Team: team.ID, Task: true, Amounts: h.Amounts, Day: v.Held.Day, Month: v.Held.Month}, Team: team, Amounts: Amounts{Requests: 1, Images: 3}}
+			if done, err := s.Settle(s.Context(), &end); !done || err != nil {
+				s.Errorf("it is not settled here: %v, %v", done, err)
+			}
+			if done, err := s.Settle(s.Context(), &end); done {
+				s.Errorf("it is settled again: %v, %v", done, err)
+			}
+			other := func() {
+				s.fault.mode.Store(well)
+				if _, err := s.Redis.Settle(s.Context(), &end); err != nil {
+					s.Error(err)
+				}
+			}
+			if first == "the other" {
+				other()
+			}
+			s.back()
+			other()
+			if st := s.look(team); st.used[2*Images] != 3 || st.used[2*Requests] != 1 || st.tasks != 0 {
+				s.Errorf("%s first: %+v, want 3 images of 1 request", first, st)
+			}
+		})
+	}
+}
+
 // A new lease counts for a hold that Redis does not know yet.
 func TestADoubtfulHoldIsExtended(t *testing.T) {
 	s := newShared(t, realRedis(t), nil)

@@ -45,6 +45,7 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
+	ended   []*Charge // a standby's: of tasks that Redis was not told of
 }
 
 // heldIn is a hold in memory: open, or charged because its lease has ended.

@@ -29,7 +29,7 @@ func (a *account) correctShare(rates [rateCount]policy.Rate, replicas int, held,
 }
 
 // settleHere settles a hold that is here. It reports whether one is, and whether it is apart: Redis may hold it too, so
-// that the charge has to carry its id.
+// that the charge goes there at once, by its id.
 func (m *Memory) settleHere(c *Charge, used Amounts, t *terms, replicas int) (here, apart bool) {
 	a := m.account(c.Held.Team)
 	a.mu.Lock()
@@ -45,6 +45,13 @@ func (m *Memory) settleHere(c *Charge, used Amounts, t *terms, replicas int) (he
 	if held.apart {
 		a.use(&held.Held, used)
 		return true, true
+	}
+	if c.Held.Task { // another replica may hear of its end, too: in a sum nobody would see that it is the same
+		ended := held.Held
+		ended.Task, ended.local = true, true
+		a.ended = append(a.ended, &Charge{Held: &ended, Team: c.Team, Amounts: used, Estimated: c.Estimated})
+		a.use(&ended, used)
+		return true, false
 	}
 	estimated := Amounts{}
 	if c.Estimated {
@@ -104,11 +111,13 @@ func (m *Memory) open(team string) (list []*Held) {
 	return list
 }
 
-// takeRows takes what was charged out of the ledger, as charges of their own. They still count as used here, until clear.
-func (m *Memory) takeRows(team *policy.Team) (list []*Charge) {
+// takeCharges takes what was charged: tasks one by one, the rest out of the ledger, as sums. They still count as used here,
+// until clear.
+func (m *Memory) takeCharges(team *policy.Team) (list []*Charge) {
 	a := m.account(team.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	list, a.ended = a.ended, nil
 	for _, day := range a.ledger {
 		for _, row := range day {
 			for _, sum := range []struct {
@@ -128,7 +137,7 @@ func (m *Memory) takeRows(team *policy.Team) (list []*Charge) {
 	return list
 }
 
-// shareOfRates says what sums take from the rates: no more than the buckets here miss. What was spent longer ago has
+// shareOfRates says what charges take from the rates: no more than the buckets here miss. What was spent longer ago has
 // refilled there, too.
 func (a *account) shareOfRates(list []*Charge) {
 	now := a.time(a.bank.now)
@@ -157,7 +166,7 @@ func (m *Memory) told(team string) bool {
 			return false
 		}
 	}
-	return len(a.ledger) == 0
+	return len(a.ledger) == 0 && len(a.ended) == 0
 }
 
 // clear forgets a team's holds and charges, which Redis knows now, and keeps its buckets.

@@ -1,0 +1,72 @@
+package cache_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/cache"
+)
+
+// around runs a command by do, or does not; its error takes the place of the reply.
+type around func(cmd redis.Cmder, do func() error) error
+
+func (a around) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a around) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := a(cmd, func() error { return next(ctx, cmd) })
+		if err != nil {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+func (a around) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// openAround opens a replica whose commands are run by a.
+func openAround(t *testing.T, socket string, a around) *cache.Redis {
+	client := client(t, socket)
+	client.AddHook(a)
+	return cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
+}
+
+func client(t *testing.T, socket string) *redis.Client {
+	c := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Q06: a task is made and ends while Redis is away. Redis is told of it as it stands by then: another replica that found it
+// running for a moment would ask for it.
+func TestQ06AClaimIsToldAsItStands(t *testing.T) {
+	socket := realRedis(t)
+	own, away, first := client(t, socket), true, ""
+	r := openAround(t, socket, func(_ redis.Cmder, do func() error) error {
+		if away {
+			return errAbsent
+		}
+		err := do()
+		if first == "" {
+			first = own.HGet(t.Context(), "sl1:{search}:task:t1", "final").Val()
+		}
+		return err
+	})
+	r.Put(t.Context(), aClaim("search", "t1"))
+	claim, _, _ := r.Get(t.Context(), "search", "t1")
+	if _, err := r.Hear(t.Context(), &claim, heard("t1", cache.Succeeded), []byte("end"), 0); err != nil {
+		t.Fatal(err)
+	}
+	away = false
+	if err := r.Tend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if first != "1" {
+		t.Errorf("Redis is told that it has not ended: %q", first)
+	}
+}

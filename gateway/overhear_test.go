@@ -1,0 +1,70 @@
+package gateway_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sluice/cache"
+)
+
+// waited tells when a poll has looked whether another replica still asks.
+type waited struct {
+	*cache.Claims
+	looks chan struct{}
+}
+
+func (w waited) Take(ctx context.Context, team, task string) (cache.Turn, error) {
+	turn, err := w.Claims.Take(ctx, team, task)
+	if turn == cache.Busy {
+		select {
+		case w.looks <- struct{}{}:
+		default:
+		}
+	}
+	return turn, err
+}
+
+// A133: another replica asks about a task. A poll waits for what that is told, and where that asked in vain it waits no
+// longer: it gets what was known.
+func TestA133APollWaitsForAnotherReplica(t *testing.T) {
+	for _, c := range []struct {
+		name, status, cached string
+		ends                 func(claims *cache.Claims, claim *cache.Claim)
+	}{
+		{"it is told", "RUNNING", "sluice;fwd=uri-miss;collapsed", func(claims *cache.Claims, claim *cache.Claim) {
+			body := []byte(`{"output":{"task_id":"` + claim.Task + `","task_status":"RUNNING"}}`)
+			_, _ = claims.Hear(context.Background(), claim, cache.ReadAnswer(body, time.UTC), body, 0)
+		}},
+		{"it asked in vain", "PENDING", "sluice;hit;ttl=-1;detail=stale", func(claims *cache.Claims, claim *cache.Claim) {
+			claims.Release(context.Background(), claim.Team, claim.Task, time.Minute)
+		}},
+		{"it had no query left", "PENDING", "sluice;hit;ttl=-1;detail=stale", func(claims *cache.Claims, claim *cache.Claim) {
+			claims.Release(context.Background(), claim.Team, claim.Task, 0)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := waited{looks: make(chan struct{})}
+			h, clock := tasked(t, func(p *plan) { w.Claims = cache.NewClaims(p.config.TaskTTL, p.now); p.claims = w })
+			id := h.create(t)
+			clock.move(6 * time.Second)
+			if turn, err := w.Claims.Take(t.Context(), "search", id); turn != cache.Mine || err != nil {
+				t.Fatal(turn, err)
+			}
+			claim, _, _ := w.Get(t.Context(), "search", id)
+			go func() {
+				<-w.looks // as the poll comes
+				<-w.looks // while it waits
+				c.ends(w.Claims, &claim)
+			}()
+			begun := time.Now()
+			got := h.poll(id)
+			if status, cached := got.member(t, "output", "task_status"), got.header.Get("Cache-Status"); status != c.status || cached != c.cached {
+				t.Errorf("%s, %s; want %s, %s", status, cached, c.status, c.cached)
+			}
+			if took := time.Since(begun); took > 4*time.Second {
+				t.Errorf("it waited for %v", took)
+			}
+		})
+	}
+}
