@@ -89,15 +89,15 @@ func (g *Gateway) taskOfStream(c *call) *telemetry.Task {
 	}
 }
 
-// outcomeOf is how a task ended, in one of few words.
+// outcomeOf is how a task ended, in one of few words. A stream may end without the task's status.
 func outcomeOf(status cache.Status) string {
 	switch status {
-	case cache.Succeeded:
-		return "succeeded"
 	case cache.Failed:
 		return "failed"
+	case cache.Canceled, cache.Cancelled:
+		return "cancelled"
 	}
-	return "cancelled"
+	return "succeeded"
 }
 
 // chargeTask charges what a task's creation holds, once, and calls taken when that is done, now or later: first says that

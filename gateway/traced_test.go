@@ -15,6 +15,7 @@ import (
 type spanSink struct {
 	mu    sync.Mutex
 	spans []sdktrace.ReadOnlySpan
+	send  func() error // sends what waits, and ends the telemetry
 }
 
 func (s *spanSink) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
@@ -36,6 +37,7 @@ func traced(t testing.TB, config telemetry.Config) (*telemetry.Telemetry, *spanS
 	if err != nil {
 		t.Fatal(err)
 	}
+	sink.send = sync.OnceValue(func() error { return tells.Close(context.Background()) })
 	t.Cleanup(func() {
 		end := time.Now().Add(5 * time.Second)
 		for tells.Traces.Unended() != 0 && time.Now().Before(end) {
@@ -44,7 +46,7 @@ func traced(t testing.TB, config telemetry.Config) (*telemetry.Telemetry, *spanS
 		if n := tells.Traces.Unended(); n != 0 {
 			t.Errorf("%d spans were begun and not ended", n)
 		}
-		if err := tells.Close(context.Background()); err != nil {
+		if err := sink.send(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,0 +1,100 @@
+package telemetry
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every instrument tells what was measured, in its unit, under its labels.
+func TestWhatIsMeasuredIsTold(t *testing.T) {
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Provider: "service", Version: "v1", Revision: "abc", GoVersion: "go1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tells.Close(t.Context()) }) // nothing is sent
+	m, at := tells.Metrics, time.Unix(1000, 0)
+	m.Arrived()
+	m.Arrived()
+	m.Served(&Record{Method: "POST", Route: "/r", Team: "a", Status: 429, Refusal: "admit/rate", Duration: 3 * time.Second, Overhead: 2 * time.Millisecond})
+	reading := Reading{}
+	reading.Usage.Raise(InputTokens, 20)
+	reading.Usage.Raise(OutputTokens, 140)
+	about := About{Operation: OperationChat, Model: "m", Label: "m*", Team: "a", Stream: true}
+	var x Exchange
+	x.Begin(nil, m, about, at)
+	x.Arrived([]byte("a"), at.Add(time.Second))
+	x.Arrived([]byte("b"), at.Add(3*time.Second))
+	x.Arrived([]byte("c"), at.Add(3500*time.Millisecond))
+	x.End(Ended{Status: 200, Reading: &reading}, at.Add(4*time.Second))
+	x.End(Ended{Status: 200, Reading: &reading}, at.Add(9*time.Second))
+	about.Operation = OperationFetch
+	about.Stream = false
+	x.Begin(nil, m, about, at)
+	x.End(Ended{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // what it tells of usage is its creation's
+	m.Used("a", "m*", 3, 2_500_000_000)
+	m.Used("a", "m*", 0, 0)
+	m.Poll("stale")
+	m.Settlement("estimated")
+	m.Alarm("Arrearage")
+	m.Warning("text.top_p")
+	m.Reload(true)
+	m.Reload(false)
+	m.Reload(false)
+	m.Redis("evalsha", "timeout", 50*time.Millisecond)
+	m.Quotas("a", []QuotaUse{{"images", "day", 0.25}, {"spend", "month", 1.5}})
+	m.Quotas("b", []QuotaUse{{"images", "day", 1}})
+	m.Quotas("b", nil)
+	err = m.Watch(Watched{
+		Degraded: func() bool { return true }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
+		Holds: func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(m)
+	const gen = `gen_ai_operation_name="chat",gen_ai_provider_name="service",gen_ai_request_model="m*"`
+	const fetch = `error_type="503",gen_ai_operation_name="fetch_response",gen_ai_provider_name="service",gen_ai_request_model="m*"`
+	for _, want := range []string{
+		`http_server_active_requests 1`,
+		`http_server_request_duration_seconds_sum{http_request_method="POST",http_response_status_code="429",http_route="/r",sluice_team="a"} 3`,
+		`sluice_overhead_seconds_sum 0.002`,
+		`sluice_refusals_total{reason="rate",stage="admit",team="a"} 1`,
+		`gen_ai_client_operation_duration_seconds_sum{` + gen + `,sluice_team="a"} 4`,
+		`gen_ai_client_operation_duration_seconds_count{` + gen + `,sluice_team="a"} 1`,
+		`gen_ai_client_operation_duration_seconds_sum{` + fetch + `,sluice_team="a"} 0.5`,
+		`gen_ai_client_operation_time_to_first_chunk_seconds_sum{` + gen + `,sluice_team="a"} 1`,
+		`gen_ai_client_operation_time_per_output_chunk_seconds_sum{` + gen + `,sluice_team="a"} 2.5`,
+		`gen_ai_client_operation_time_per_output_chunk_seconds_count{` + gen + `,sluice_team="a"} 2`,
+		`gen_ai_client_token_usage_sum{` + gen + `,gen_ai_token_type="input",sluice_team="a"} 20`,
+		`gen_ai_client_token_usage_sum{` + gen + `,gen_ai_token_type="output",sluice_team="a"} 140`,
+		`gen_ai_client_token_usage_bucket{` + gen + `,gen_ai_token_type="input",sluice_team="a",le="16"} 0`,
+		`gen_ai_client_token_usage_bucket{` + gen + `,gen_ai_token_type="input",sluice_team="a",le="64"} 1`,
+		`sluice_images_total{model="m*",team="a"} 3`,
+		`sluice_spend_total{model="m*",team="a"} 2.5`,
+		`sluice_polls_total{source="stale"} 1`,
+		`sluice_settlements_total{outcome="estimated"} 1`,
+		`sluice_upstream_alarms_total{code="Arrearage"} 1`,
+		`sluice_warnings_total{rule="text.top_p"} 1`,
+		`sluice_reloads_total{outcome="ok"} 1`,
+		`sluice_reloads_total{outcome="faulty"} 2`,
+		`db_client_operation_duration_seconds_sum{db_operation_name="evalsha",db_system_name="redis",error_type="timeout"} 0.05`,
+		`sluice_quota_used_ratio{period="day",team="a",unit="images"} 0.25`,
+		`sluice_quota_used_ratio{period="month",team="a",unit="spend"} 1.5`,
+		`sluice_state_degraded 1`, `sluice_teams_faulty 1`, `sluice_log_dropped_total 7`, `sluice_holds_open 5`, `sluice_holds_oldest_seconds 90`,
+		`sluice_build_info{go_version="go1",revision="abc",version="v1"} 1`,
+	} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("want %s", want)
+		}
+	}
+	for _, never := range []string{`gen_ai_client_token_usage_sum{` + fetch, `team="b"`, `token_usage_sum{gen_ai_operation_name="fetch_response"`} {
+		if strings.Contains(page, never) {
+			t.Errorf("the page has %s", never)
+		}
+	}
+	if t.Failed() {
+		t.Log(page)
+	}
+}
