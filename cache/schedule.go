@@ -35,7 +35,7 @@ func NextAsk(now, created time.Time, ttl, interval time.Duration, asks int) time
 
 // Due hands out tasks that have not ended and are due to be asked for, each to one caller for a while; also those whose
 // life is over without that anybody has heard of their end. Teams have equal parts of so many, and their turns in the list;
-// those that go first stand before the others.
+// two of those that go first stand before each of the others.
 func (c *Claims) Due(_ context.Context, most int, first map[string]bool) ([]Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

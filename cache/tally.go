@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // Tally counts what this process did for a task since it last told the others. All copies of a claim share one. A nil
 // Tally counts nothing.
-type Tally struct{ served, sent atomic.Int64 }
+type Tally struct{ served, sent, private atomic.Int64 }
 
 // Serve counts a poll that a client was answered.
 func (t *Tally) Serve() {
@@ -20,11 +20,28 @@ func (t *Tally) Send() {
 	}
 }
 
+// SendPrivately counts a query whose answer only the client can read for whom it was sent.
+func (t *Tally) SendPrivately() {
+	t.Send()
+	if t != nil {
+		t.private.Add(1)
+	}
+}
+
+// Private tells how many such queries were sent since an answer was heard.
+func (t *Tally) Private() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.private.Load()
+}
+
 // take returns what was counted and begins anew; give takes it back where it could not be told.
 func (t *Tally) take() (served, sent int64) {
 	if t == nil {
 		return 0, 0
 	}
+	t.private.Store(0)
 	return t.served.Swap(0), t.sent.Swap(0)
 }
 

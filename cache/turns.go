@@ -6,19 +6,37 @@ import "slices"
 // one at the head every time.
 func turnOrder(teams []string, first map[string]bool, round int) []string {
 	slices.Sort(teams)
-	order := make([]string, 0, len(teams))
-	for _, goes := range [...]bool{true, false} {
-		from := len(order)
-		for _, team := range teams {
-			if first[team] == goes {
-				order = append(order, team)
-			}
-		}
-		if part := order[from:]; len(part) > 0 {
-			rotate(part, round%len(part))
+	var parts [2][]string // those that go first, the others
+	for _, team := range teams {
+		n := part(team, first)
+		parts[n] = append(parts[n], team)
+	}
+	for _, list := range parts {
+		if len(list) > 0 {
+			rotate(list, round%len(list))
 		}
 	}
-	return order
+	return before(parts[0], parts[1])
+}
+
+// part is 0 for a team that goes first, 1 for the others.
+func part(team string, first map[string]bool) int {
+	if first[team] {
+		return 0
+	}
+	return 1
+}
+
+// before puts two of those that go first before each of the others: a round may end anywhere, since the account has only so
+// many queries, and teams that go first and have more than it is enough for must not leave the others without an end.
+func before[T any](first, others []T) []T {
+	list := make([]T, 0, len(first)+len(others))
+	for len(first) > 0 || len(others) > 0 {
+		n, m := min(2, len(first)), min(1, len(others))
+		list = append(append(list, first[:n]...), others[:m]...)
+		first, others = first[n:], others[m:]
+	}
+	return list
 }
 
 // rotate puts the n-th at the head.
@@ -52,17 +70,17 @@ func share(teams []string, most int, take func(team string, n int) ([]Claim, boo
 }
 
 // inTurn lists tasks, one of each team in turn; those of the teams that go first before those of the others.
-func inTurn(order []string, first map[string]bool, taken map[string][]Claim) (list []Claim) {
-	for _, goes := range [...]bool{true, false} {
-		for n, more := 0, true; more; n++ {
-			more = false
-			for _, team := range order {
-				if first[team] == goes && n < len(taken[team]) {
-					list = append(list, taken[team][n])
-					more = true
-				}
+func inTurn(order []string, first map[string]bool, taken map[string][]Claim) []Claim {
+	var parts [2][]Claim
+	for n, more := 0, true; more; n++ {
+		more = false
+		for _, team := range order {
+			if n < len(taken[team]) {
+				of := part(team, first)
+				parts[of] = append(parts[of], taken[team][n])
+				more = true
 			}
 		}
 	}
-	return list
+	return before(parts[0], parts[1])
 }

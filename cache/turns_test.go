@@ -85,3 +85,21 @@ func count(list []string, word string) (n int) {
 	}
 	return n
 }
+
+// Teams that go first leave the others a third of a round, wherever it ends and however much they have.
+func TestDueLeavesSomethingToTheOthers(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		a := replica()
+		putMany(t, a, "bulk 30 other 30 search 30")
+		got := dueTeams(t, a, 60, "bulk", "search")
+		for _, end := range []int{3, 9, 15, 30} {
+			if n := count(got[:end], "other"); n != end/3 {
+				t.Errorf("%d of the first %d are of the team that does not go first", n, end)
+			}
+		}
+		putMany(t, a, "a1 9 a2 9 a3 9 a4 9 z1 9")
+		if got := dueTeams(t, a, 3, "a1", "a2", "a3", "a4", "bulk", "search"); count(got, "z1")+count(got, "other") != 1 {
+			t.Errorf("more teams go first than a round has room for: %v", got)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/simulator"
 )
 
 // askedFirst remembers which teams were to go first.
@@ -47,4 +48,26 @@ func TestFullTeamsGoFirst(t *testing.T) {
 	clock.move(time.Minute)
 	finish("they end", "search")
 	finish("they have ended", "")
+}
+
+// A144: a full team with more tasks than there are queries, which do not end, leaves another team's task its turn.
+func TestA144FullTeamsLeaveTurns(t *testing.T) {
+	h, clock := tasked(t, limited("open_tasks: 300"), func(p *plan) {
+		p.queryRate, p.sim.TaskRate, p.config.PollInterval = 20, 20, time.Second
+	})
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "never"}})
+	for range 300 {
+		h.create(t)
+	}
+	h.sim.SetFault()
+	h.create(t, "Authorization", "Bearer "+h.keys["shop"])
+	seconds := 0
+	for ; seconds < 120 && h.settlements() == ""; seconds++ {
+		clock.move(1100 * time.Millisecond)
+		h.gateway.Finish(t.Context())
+	}
+	if got := h.settlements(); got != "succeeded 1" {
+		t.Errorf("after two minutes %q is settled", got)
+	}
+	t.Logf("heard after %d s of a task that takes 11", seconds)
 }

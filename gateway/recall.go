@@ -92,25 +92,6 @@ func (g *Gateway) cacheStatus(t *told, age time.Duration, now time.Time) string 
 	return "sluice;hit;ttl=" + strconv.Itoa(min(int(left/time.Second), 0)) + ";detail=stale"
 }
 
-// recallPrivately asks upstream for this client alone: it sent a key of its own by which the answer is encrypted, which
-// therefore can neither be read nor kept. The finisher hears of the task's end.
-func (g *Gateway) recallPrivately(w *reply, c *call, claim cache.Claim) error {
-	ctx := context.Background()
-	if turn, err := g.Claims.Take(ctx, c.Team, c.task); err != nil || turn != cache.Mine {
-		return g.tell(w, c, told{claim: claim, source: sourceStale})
-	}
-	defer g.Claims.Release(ctx, c.Team, c.task, g.PollInterval)
-	if allowed, err := g.Queries.Allow(ctx, c.Team, false); err == nil && allowed {
-		claim.Tally.Send()
-		if fresh, err := g.upstream.do(c, get, "tasks/"+c.task); err == nil && fresh.status == http.StatusOK {
-			c.Cache = "miss"
-			w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
-			return fresh.write(w)
-		}
-	}
-	return g.tell(w, c, told{claim: claim, source: sourceStale})
-}
-
 // tells reports whether an answer says something of that task: upstream's errors, its "unknown" (it can lose a task
 // for a moment) and an answer about another task do not.
 func (a answer) tells(task string, zone *time.Location) bool {

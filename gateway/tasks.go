@@ -25,7 +25,7 @@ type Claims interface {
 	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
 	// Due MUST hand each task that is due to be asked for, or has outlived its life, to one caller, and again if nothing is
-	// heard for a while. It MUST give each team its part, and put those that go first before the others.
+	// heard for a while. It MUST give each team its part, and put two of those that go first before each of the others.
 	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
 	// Schedule MUST set when a task that has not ended is due.
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
