@@ -2,6 +2,8 @@ package cache_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"testing"
 	"time"
 
@@ -68,5 +70,41 @@ func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 	}
 	if first != "1" {
 		t.Errorf("Redis is told that it has not ended: %q", first)
+	}
+}
+
+// F-R10: a request that runs once is forgotten, and the reply is lost. When that is told again another request has the name:
+// what came of that stays.
+func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
+	socket, lost := realRedis(t), false
+	a := openAround(t, socket, func(_ redis.Cmder, do func() error) error {
+		err := do()
+		if err == nil && lost {
+			return errors.New("the reply is lost")
+		}
+		return err
+	})
+	b := open(t, "unix", socket)
+	ctx, name, body := t.Context(), cache.OnceName{Team: "search", Digest: "d"}, sha256.Sum256([]byte("b"))
+	begin := func(r *cache.Redis) cache.Outcome {
+		t.Helper()
+		was, first, err := r.Begin(ctx, name, body)
+		if !first || err != nil {
+			t.Fatal(first, err)
+		}
+		return was
+	}
+	refused := begin(a)
+	lost = true
+	a.End(ctx, name, body, refused)
+	lost = false
+	made := begin(b)
+	made.Status, made.Answer = 200, []byte("a task")
+	b.End(ctx, name, body, made)
+	if err := a.Tend(ctx); err != nil || a.Unwritten() != 0 {
+		t.Errorf("%v; %d unwritten", err, a.Unwritten())
+	}
+	if was, first, err := b.Begin(ctx, name, body); first || err != nil || string(was.Answer) != "a task" {
+		t.Errorf("the creation runs a second time: %+v, %v, %v", was, first, err)
 	}
 }

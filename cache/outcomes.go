@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ type OnceName struct{ Team, Digest string }
 type Outcome struct {
 	Body    [sha256.Size]byte // the digest of the request's body
 	Started time.Time         // when the request began
-	Token   string            // unlike that of any other request
+	Token   string            // of the request, unlike that of any other; who ends it has it from Begin
 	Status  int               // HTTP status; 0 while it runs
 	Header  map[string]string
 	Answer  []byte // the answer's body
@@ -41,7 +42,8 @@ func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
 	return &Outcomes{ttl: ttl, now: now, byName: make(map[OnceName]*Outcome)}
 }
 
-// Begin lets the first request with a name run, and returns what is remembered of it to all others.
+// Begin lets the first request with a name run, and returns what is remembered of it to all others; to the first, what it
+// ends by.
 func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -49,8 +51,9 @@ func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byt
 	if known := o.byName[name]; known != nil {
 		return *known, false, nil
 	}
-	o.byName[name] = &Outcome{Body: body, Started: o.now()}
-	return Outcome{}, true, nil
+	running := Outcome{Body: body, Started: o.now(), Token: rand.Text()}
+	o.byName[name] = &running
+	return running, true, nil
 }
 
 // End remembers the outcome, or forgets the name where it has no status: the request may be made again.
@@ -60,6 +63,7 @@ func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, ou
 	known := o.byName[name]
 	switch {
 	case known == nil:
+	case outcome.Status == 0 && known.Token != outcome.Token: // another's
 	case outcome.Status == 0:
 		delete(o.byName, name)
 	default:

@@ -23,12 +23,15 @@ var (
 	dueLua string
 	//go:embed scripts/queries.lua
 	queriesLua string
+	//go:embed scripts/forget.lua
+	forgetLua string
 
 	putScript     = redis.NewScript(putLua)
 	hearScript    = redis.NewScript(hearLua)
 	readScript    = redis.NewScript(readLua)
 	dueScript     = redis.NewScript(dueLua)
 	queriesScript = redis.NewScript(queriesLua)
+	forgetScript  = redis.NewScript(forgetLua)
 )
 
 const (

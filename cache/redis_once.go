@@ -9,36 +9,35 @@ import (
 
 func onceKey(name OnceName) string { return schema + "{" + name.Team + "}:once:" + name.Digest }
 
-// Begin lets the first request with a name run, and returns what is remembered of it to all others.
+// Begin lets the first request with a name run, and returns what is remembered of it to all others; to the first, what it
+// ends by.
 func (r *Redis) Begin(ctx context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
-	running, err := json.Marshal(Outcome{Body: body, Started: r.Now(), Token: rand.Text()})
+	running := Outcome{Body: body, Started: r.Now(), Token: rand.Text()}
+	text, err := json.Marshal(running)
 	if err != nil {
 		return was, false, err
 	}
-	first, err = r.setFirst(ctx, onceKey(name), running, r.TTL)
-	if err != nil { // it may have taken effect, and nothing will run
-		r.later(name.Team, func(ctx context.Context) error { return r.forgetOnce(ctx, name, running) })
+	first, err = r.setFirst(ctx, onceKey(name), text, r.TTL)
+	switch {
+	case err != nil: // it may have taken effect, and nothing will run
+		r.later(name.Team, func(ctx context.Context) error { return r.forgetOnce(ctx, name, running.Token) })
+		return was, false, err
+	case first:
+		return running, true, nil
 	}
-	if err != nil || first {
-		return was, first, err
-	}
-	text, found, err := r.get(ctx, onceKey(name))
+	known, found, err := r.get(ctx, onceKey(name))
 	switch {
 	case err != nil:
 		return was, false, err
 	case !found: // it ended in between
 		return r.Begin(ctx, name, body)
 	}
-	return was, false, json.Unmarshal([]byte(text), &was)
+	return was, false, json.Unmarshal([]byte(known), &was)
 }
 
-// forgetOnce frees a name if it still stands for that request.
-func (r *Redis) forgetOnce(ctx context.Context, name OnceName, running []byte) error {
-	is, found, err := r.get(ctx, onceKey(name))
-	if err != nil || !found || is != string(running) {
-		return err
-	}
-	return r.del(ctx, onceKey(name))
+// forgetOnce frees a name if it still stands for that request: what is told late, or twice, must not free another's.
+func (r *Redis) forgetOnce(ctx context.Context, name OnceName, token string) error {
+	return r.run(ctx, forgetScript, []string{onceKey(name)}, token).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name where it has no status.
@@ -49,7 +48,7 @@ func (r *Redis) End(ctx context.Context, name OnceName, _ [sha256.Size]byte, out
 	}
 	end := func(ctx context.Context) error {
 		if outcome.Status == 0 {
-			return r.del(ctx, onceKey(name))
+			return r.forgetOnce(ctx, name, outcome.Token)
 		}
 		return r.set(ctx, onceKey(name), text, r.TTL)
 	}

@@ -279,21 +279,26 @@ func TestOnceOverReplicas(t *testing.T) {
 		ctx, name := t.Context(), cache.OnceName{Team: "search", Digest: "d"}
 		views := []claims{replica(), replica()}
 		body := sha256.Sum256([]byte("body"))
-		if _, first, err := views[0].Begin(ctx, name, body); err != nil || !first {
-			t.Fatal(first, err)
+		begun, first, err := views[0].Begin(ctx, name, body)
+		if err != nil || !first || begun.Token == "" {
+			t.Fatal(begun, first, err)
 		}
 		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 0 || was.Body != body {
 			t.Fatalf("%+v %v %v", was, first, err)
 		}
-		views[0].End(ctx, name, body, cache.Outcome{Body: body, Status: 200, Header: map[string]string{"A": "b"}, Answer: []byte("x")})
+		views[0].End(ctx, name, body, cache.Outcome{Body: body, Token: begun.Token, Status: 200, Header: map[string]string{"A": "b"}, Answer: []byte("x")})
 		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 200 || string(was.Answer) != "x" || was.Header["A"] != "b" {
 			t.Errorf("%+v %v %v", was, first, err)
 		}
 		again := cache.OnceName{Team: "search", Digest: "e"}
-		_, _, _ = views[0].Begin(ctx, again, body)
-		views[0].End(ctx, again, body, cache.Outcome{Body: body})
+		begun, _, _ = views[0].Begin(ctx, again, body)
+		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
 		if _, first, err := views[1].Begin(ctx, again, body); err != nil || !first {
 			t.Errorf("what was not remembered may not run again: %v", err)
+		}
+		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
+		if was, first, err := views[0].Begin(ctx, again, body); err != nil || first || was.Status != 0 {
+			t.Errorf("one request's end has freed another's name: %+v, %v", was, err)
 		}
 	})
 }

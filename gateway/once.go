@@ -21,9 +21,10 @@ const longestRun = 15 * time.Minute
 // Outcomes remembers what came of creations that carry an Idempotency-Key.
 type Outcomes interface {
 	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
-	// one without a status while it runs.
+	// one without a status while it runs. To the one that runs it MUST return a token of its own.
 	Begin(ctx context.Context, name cache.OnceName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
-	// End MUST remember the outcome for as long as tasks live, or forget the name where it has no status.
+	// End MUST remember the outcome for as long as tasks live, or forget the name where it has no status and the name
+	// still stands for the request of its token.
 	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 
@@ -45,7 +46,7 @@ func (g *Gateway) once(next handler) handler {
 		case err != nil:
 			return refuse(refuseState).say("Whether this Idempotency-Key was used is not known at the moment.").because(err).retry(time.Second)
 		case first:
-			return g.runOnce(next, w, r, c, name, body)
+			return g.runOnce(next, w, r, c, name, body, was.Token)
 		case was.Body != body:
 			return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
 		case was.Status == 0 && g.Now().Sub(was.Started) > longestRun:
@@ -70,10 +71,10 @@ func onceName(c *call, key string) cache.OnceName {
 
 // runOnce runs the first request with a name and remembers what came of it, also where the client is gone or a stage
 // panics: a name that nobody ends would be refused for ever.
-func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name cache.OnceName, body [sha256.Size]byte) error {
+func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name cache.OnceName, body [sha256.Size]byte, token string) error {
 	var kept bytes.Buffer
 	w.tee = &kept
-	outcome, told := cache.Outcome{Body: body}, false
+	outcome, told := cache.Outcome{Body: body, Token: token}, false
 	defer func() {
 		switch {
 		case told || c.claimed && whole(w, kept.Len()):
