@@ -63,6 +63,9 @@ func (f *Filter) admits(c *Claim) bool {
 	return true
 }
 
+// admitsAll reports whether every task is on some page.
+func (f *Filter) admitsAll() bool { return *f == Filter{Page: f.Page, Size: f.Size} }
+
 // Submitted is when the task was made, by the service's word where it gave one.
 func (c *Claim) Submitted() time.Time {
 	if !c.Answer.Submitted.IsZero() {

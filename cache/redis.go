@@ -23,6 +23,10 @@ var (
 	dueLua string
 	//go:embed scripts/queries.lua
 	queriesLua string
+	//go:embed scripts/known.lua
+	knownLua string
+	//go:embed scripts/list.lua
+	listLua string
 	//go:embed scripts/forget.lua
 	forgetLua string
 
@@ -31,6 +35,8 @@ var (
 	readScript    = redis.NewScript(readLua)
 	dueScript     = redis.NewScript(dueLua)
 	queriesScript = redis.NewScript(queriesLua)
+	knownScript   = redis.NewScript(knownLua)
+	listScript    = redis.NewScript(listLua)
 	forgetScript  = redis.NewScript(forgetLua)
 )
 
@@ -124,6 +130,13 @@ func (r *Redis) runEach(ctx context.Context, script *redis.Script, keys []string
 	return replies, nil
 }
 
+// runMany is run for what much is asked of.
+func (r *Redis) runMany(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
+	call, cancel := r.patient(ctx)
+	defer cancel()
+	return script.Run(call, r.Client, keys, args...)
+}
+
 // field is what stands in a field of a hash; empty where nothing does.
 type field struct {
 	value string
@@ -178,13 +191,6 @@ func (r *Redis) allTeams(ctx context.Context) ([]string, error) {
 	call, cancel := r.patient(ctx)
 	defer cancel()
 	return r.Client.SMembers(call, teamsKey).Result()
-}
-
-// newest lists the members of a sorted set, the highest first.
-func (r *Redis) newest(ctx context.Context, key string) ([]string, error) {
-	call, cancel := r.patient(ctx)
-	defer cancel()
-	return r.Client.ZRevRange(call, key, 0, -1).Result()
 }
 
 // reschedule sets a member's moment by Redis's clock, so long from now, if it is still there.

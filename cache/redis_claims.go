@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -220,51 +219,4 @@ func (r *Redis) tell(ctx context.Context, heard *Claim, answer Answer, body []by
 		return nil, err
 	}
 	return r.read(heard.Team, heard.Task, reply)
-}
-
-// List returns one page of a team's tasks, newest first, and how many there are on all pages.
-func (r *Redis) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.Timeout, time.Second))
-	defer cancel()
-	ids, err := r.newest(call, tasksKey(team))
-	if err != nil {
-		return nil, 0, err
-	}
-	size := PageSize(f.Size)
-	skip := (max(f.Page, 1) - 1) * size
-	for chunk := range slices.Chunk(ids, 200) {
-		claims, err := r.readAll(call, team, chunk)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, claim := range claims {
-			if claim == nil || !f.admits(claim) || r.Now().Sub(claim.Created) > r.TTL {
-				continue
-			}
-			if total >= skip && len(page) < size {
-				page = append(page, *claim)
-			}
-			total++
-		}
-	}
-	return page, total, nil
-}
-
-// readAll reads tasks of a team in one round trip.
-func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = taskKey(team, id)
-	}
-	replies, err := r.runEach(ctx, readScript, keys)
-	if err != nil {
-		return nil, err
-	}
-	claims := make([]*Claim, len(ids))
-	for i, id := range ids {
-		if claims[i], err = r.read(team, id, replies[i]); err != nil {
-			return nil, err
-		}
-	}
-	return claims, nil
 }

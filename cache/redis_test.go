@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -250,7 +251,49 @@ func TestListOverReplicas(t *testing.T) {
 		if page, total, _ := views[1].List(t.Context(), "search", cache.Filter{Task: "theirs"}); total != 0 {
 			t.Errorf("another team's task is listed: %+v", page)
 		}
+		if page, total, err := views[1].List(t.Context(), "search", cache.Filter{Page: 4}); total != 25 || len(page) != 0 || err != nil {
+			t.Errorf("behind the last page: %d of %d, %v", len(page), total, err)
+		}
+		claim, _, _ := views[1].Get(t.Context(), "search", "t3")
+		_, _ = views[1].Hear(t.Context(), &claim, heard("t3", cache.Running), []byte("r"), 0)
+		page, total, err = views[0].List(t.Context(), "search", cache.Filter{Status: cache.Running})
+		if total != 1 || len(page) != 1 || page[0].Task != "t3" || string(page[0].Body) != "r" || page[0].Hold.ID != "h-t3" || err != nil {
+			t.Errorf("of those that run is listed %+v of %d, %v", page, total, err)
+		}
 	})
+}
+
+// However many tasks a team has, what is read of those that are not on the page does not grow with their answers.
+func TestAListReadsItsPage(t *testing.T) {
+	socket := realRedis(t)
+	r, own := open(t, "unix", socket), client(t, socket)
+	sent := func() (bytes int) {
+		_, text, _ := strings.Cut(own.Info(t.Context(), "stats").Val(), "total_net_output_bytes:")
+		if _, err := fmt.Sscan(text, &bytes); err != nil {
+			t.Fatal(err)
+		}
+		return bytes
+	}
+	for n := range 600 {
+		claim := aClaim("search", fmt.Sprint("t", n))
+		claim.Body = make([]byte, 10_000)
+		r.Put(t.Context(), claim)
+	}
+	for _, c := range []struct {
+		name   string
+		filter cache.Filter
+		most   int // bytes: the page's ten answers, and of each task its id, or what it is chosen by
+	}{{"all", cache.Filter{}, 10*11_000 + 600*10}, {"open ones", cache.Filter{Open: true}, 10*11_000 + 600*600}} {
+		before := sent()
+		page, total, err := r.List(t.Context(), "search", c.filter)
+		read := sent() - before
+		if total != 600 || len(page) != 10 || page[0].Task != "t599" || len(page[0].Body) != 10_000 || err != nil {
+			t.Errorf("%s: %d of %d, %v", c.name, len(page), total, err)
+		}
+		if read > c.most {
+			t.Errorf("%s: %d bytes are read, want at most %d", c.name, read, c.most)
+		}
+	}
 }
 
 // All replicas together keep to the rate of queries.
@@ -378,7 +421,7 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	server.SetError("LOADING")
 	for _, team := range []string{"search", "shop"} {
 		a.Put(ctx, aClaim(team, "t1"))
-		claim := aClaim(team, "t1")
+		claim, _, _ := a.Get(ctx, team, "t1")
 		_, _ = a.Hear(ctx, &claim, heard("t1", cache.Succeeded), []byte("end"), 0)
 	}
 	server.SetError("")
