@@ -154,7 +154,9 @@ func TestAStreamAndAPollTellOnce(t *testing.T) {
 			})
 			body := strings.Replace(imageBody, `"n":1`, `"enable_interleave":true,"stream":true`, 1)
 			answered := make(chan reading, 1)
-			go func() { answered <- h.ask("POST", imagePath, body, "X-Service-Async", "enable", "X-Service-SSE", "enable") }()
+			go func() {
+				answered <- h.ask("POST", imagePath, body, "X-Service-Async", "enable", "X-Service-SSE", "enable")
+			}()
 			for h.ask("GET", tasksPath+"/"+task, "").status != http.StatusOK {
 				<-time.After(time.Millisecond) // until it is claimed
 			}
