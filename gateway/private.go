@@ -31,7 +31,7 @@ func (g *Gateway) recallPrivately(w *reply, c *call, claim cache.Claim) error {
 	claim.Tally.SendPrivately()
 	if fresh, err := g.upstream.do(c, get, "tasks/"+c.task); err == nil && fresh.status == http.StatusOK && !fresh.denies(c.task, g.TaskZone) {
 		c.Cache = string(sourceStored)
-			g.Metrics.Poll(c.Cache)
+		g.Metrics.Poll(c.Cache)
 		w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
 		return fresh.write(w)
 	}
