@@ -241,9 +241,19 @@ func (r *Redis) del(ctx context.Context, key string) error {
 
 // Allow keeps all replicas together within the account's rate of queries. Without Redis this process keeps to it alone.
 func (r *Redis) Allow(ctx context.Context, team string, spare bool) (bool, error) {
-	n, err := r.run(ctx, queriesScript, []string{queriesKey}, r.Rate, queryWindow.Microseconds(), team, flag(spare), rand.Text()).Int()
+	return r.allow(ctx, queriesKey, r.own, asks{team, spare})
+}
+
+// asks is who asks for a query, and whether only what nobody else is likely to want is asked for.
+type asks struct {
+	team  string
+	spare bool
+}
+
+func (r *Redis) allow(ctx context.Context, key string, own *Queries, by asks) (bool, error) {
+	n, err := r.run(ctx, queriesScript, []string{key}, r.Rate, queryWindow.Microseconds(), by.team, flag(by.spare), rand.Text()).Int()
 	if err != nil {
-		return r.own.Allow(ctx, team, spare)
+		return own.Allow(ctx, by.team, by.spare)
 	}
 	return n == 1, nil
 }

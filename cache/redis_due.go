@@ -12,7 +12,8 @@ const teamsEvery = time.Minute
 
 // Due hands out tasks that have not ended and are due to be asked for, each to one replica for a while, also those of
 // teams that are in no file any more, and those whose life is over without that anybody has heard of their end. Teams have
-// equal parts of so many, and their turns in the list; two of those that go first stand before each of the others. One goroutine calls it.
+// equal parts of so many, and their turns in the list; two of those that go first stand before each of the others. One
+// goroutine calls it.
 func (r *Redis) Due(ctx context.Context, most int, first map[string]bool) ([]Claim, error) {
 	if err := r.findTeams(ctx); err != nil {
 		return nil, err

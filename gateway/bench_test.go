@@ -190,7 +190,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	}
 	log.Also(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: teams, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: teams, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
 	go g.Work(context.Background())

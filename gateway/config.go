@@ -51,6 +51,7 @@ type Deps struct {
 	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
 	Claims      Claims                        // whose task is whose
 	Queries     Queries                       // the account's rate of task queries
+	Cancels     Queries                       // and that of cancels
 	Outcomes    Outcomes                      // of creations with an Idempotency-Key
 	Accounts    Accounts                      // what teams may still spend
 	Metrics     *telemetry.Metrics            // measures; nil: nothing does

@@ -28,6 +28,7 @@ type Gateway struct {
 	queries  singleflight.Group // task queries that are under way
 	ends     ends               // of tasks, heard and not charged yet
 	waiters  waiters
+	cancels  cancels
 	poll     *route // of tasks/{id}
 	names    headerNames
 

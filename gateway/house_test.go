@@ -112,7 +112,7 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Outcomes: cache.NewOutcomes(p.config.TaskTTL, p.now), Accounts: p.accounts,
+		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: cache.NewOutcomes(p.config.TaskTTL, p.now), Accounts: p.accounts,
 		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

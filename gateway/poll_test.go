@@ -387,9 +387,9 @@ func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
 	}
 }
 
-// What a task's end charges: what it made, by the count that the answer tells or by its pictures; nothing where it made
-// none; what was held where nobody can tell.
-func TestWhatAnEndCharges(t *testing.T) {
+// F-U11: what a task's end charges is what it made, by the count that the answer tells or by its pictures; nothing where it
+// made none; what was held where nobody can tell.
+func TestFU11WhatAnEndCharges(t *testing.T) {
 	count := func(n int) *int { return &n }
 	for _, tt := range []struct {
 		about string

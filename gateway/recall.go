@@ -99,26 +99,6 @@ func (a answer) tells(task string, zone *time.Location) bool {
 	return a.status == http.StatusOK && read.Task == task && read.Status != cache.Unknown && read.Status != ""
 }
 
-// cancel asks upstream to cancel an own task and passes its answer on, also where it is too late to. Where it worked the
-// task's state is asked for at once, so that the next poll does not show the one before, and what was held is free.
-func (g *Gateway) cancel(w *reply, r *http.Request, c *call) error {
-	claim, err := g.own(r.Context(), c)
-	if err != nil {
-		return err
-	}
-	answered, err := g.upstream.do(c, post, "tasks/"+c.task+"/cancel")
-	if err != nil {
-		return err
-	}
-	if answered.status == http.StatusOK {
-		ctx := context.WithoutCancel(r.Context())
-		if allowed, err := g.Queries.Allow(ctx, c.Team, false); err == nil && allowed {
-			c.waited += g.query(ctx, told{claim: claim, source: sourceStale}, asker{span: c.Span}).took
-		}
-	}
-	return answered.write(w)
-}
-
 func jsonHeader() http.Header { return http.Header{"Content-Type": acceptJSON} }
 
 // answer is a whole answer, upstream's or one that was kept.

@@ -35,7 +35,7 @@ type Claims interface {
 	Forget(ctx context.Context, claim *cache.Claim) error
 }
 
-// Queries keeps the account's rate of task queries.
+// Queries keeps the account's rate of task queries, or of cancels.
 type Queries interface {
 	// Allow MUST keep all replicas together within the rate, and no team from its share of it. With spare it MUST leave
 	// room for others. Its error means that nobody can tell.

@@ -23,10 +23,11 @@ import (
 // logFlush bounds the wait for an output that nobody reads when the process ends.
 const logFlush = 2 * time.Second
 
-// tasks are where claims and answers, the account's queries, and what ran once are kept.
+// tasks are where claims and answers, the account's queries and cancels, and what ran once are kept.
 type tasks struct {
 	claims   gateway.Claims
 	queries  gateway.Queries
+	cancels  gateway.Queries
 	outcomes gateway.Outcomes
 }
 
@@ -94,6 +95,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		UpstreamKey: c.UpstreamKey,
 		Claims:      p.tasks.claims,
 		Queries:     p.tasks.queries,
+		Cancels:     p.tasks.cancels,
 		Outcomes:    p.tasks.outcomes,
 		Accounts:    p.accounts,
 		Metrics:     p.tells.Metrics,
@@ -110,7 +112,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
 		p.accounts = limit.NewMemory(time.Now)
-		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
+		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}
 	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics)
@@ -123,7 +125,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 	inRedis := cache.NewRedis(cache.RedisConfig{
 		Client: p.state, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
 	})
-	p.tasks = tasks{inRedis, inRedis, inRedis}
+	p.tasks = tasks{inRedis, inRedis, cache.NewCancels(inRedis), inRedis}
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
 		if err := shared.State(); err != nil {
 			return err

@@ -1,0 +1,41 @@
+package cache_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/cache"
+)
+
+// Two replicas together keep to the account's rate of cancels, which queries leave alone; without Redis each does by itself.
+func TestCancelsOfReplicas(t *testing.T) {
+	address := realRedis(t)
+	a, b := open(t, "unix", address), open(t, "unix", address)
+	cancels := []*cache.Cancels{cache.NewCancels(a), cache.NewCancels(b)}
+	for range 30 {
+		_, _ = a.Allow(t.Context(), "search", false)
+	}
+	allowed := func() (n int) {
+		for i := range 60 {
+			if ok, err := cancels[i%2].Allow(t.Context(), "search", false); err != nil {
+				t.Fatal(err)
+			} else if ok {
+				n++
+			}
+		}
+		return n
+	}
+	if n := allowed(); n != 20 {
+		t.Errorf("%d cancels at once, want 20", n)
+	}
+	at := time.Now()
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: address + ".gone", Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	gone := cache.NewCancels(cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Millisecond, TTL: time.Hour, Rate: 20, Now: func() time.Time { return at }}))
+	cancels = []*cache.Cancels{gone, gone}
+	if n := allowed(); n != 20 {
+		t.Errorf("%d cancels at once without Redis, want 20", n)
+	}
+}
