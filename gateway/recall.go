@@ -71,7 +71,7 @@ func (g *Gateway) tell(w *reply, c *call, t told) error {
 		h["X-Request-Id"] = []string{t.upstreamID}
 	}
 	h["Content-Type"] = acceptJSON
-	return answer{status: http.StatusOK, body: t.claim.Body}.write(w)
+	return answer{status: http.StatusOK, body: t.claim.Body}.writeAt(w, now)
 }
 
 // cacheStatus is the header of that name. ttl counts the seconds until the answer is asked for again, from when it should
@@ -108,13 +108,16 @@ type answer struct {
 	body   []byte
 }
 
-func (a answer) write(w *reply) error {
+func (a answer) write(w *reply) error { return a.writeAt(w, w.gateway.Now()) }
+
+// writeAt is write for who has just looked at the clock.
+func (a answer) writeAt(w *reply, now time.Time) error {
 	h := w.Header()
 	for name, values := range a.header {
 		h[name] = values
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
-	w.whole(a.status, a.body)
+	w.whole(a.status, a.body, now)
 	return nil
 }
 

@@ -74,8 +74,7 @@ func serverTiming(own time.Duration) string {
 }
 
 // whole sends an answer that is there already, header and body: one look at the clock serves both.
-func (w *reply) whole(status int, body []byte) {
-	now := w.gateway.Now()
+func (w *reply) whole(status int, body []byte, now time.Time) {
 	w.header(status, now)
 	_, _ = w.write(body, now) // a client that is gone is seen by the Record
 }

@@ -17,27 +17,27 @@ func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `","level":"`...)
 	b = append(b, r.level().String()...)
 	b = append(b, `","msg":"request"`...)
-	b = appendText(b, "id", r.ID)
-	b = appendText(b, "upstream_id", r.UpstreamID)
-	b = appendText(b, "trace_id", r.TraceID)
-	b = appendText(b, "team", r.Team)
-	b = appendText(b, "key", r.Key)
-	b = appendText(b, "endpoint", r.Endpoint)
-	b = appendText(b, "kind", r.Kind)
-	b = appendText(b, "model", r.Model)
-	b = appendText(b, "task", r.Task)
-	b = appendNumber(b, "status", int64(r.Status))
-	b = appendText(b, "refusal", r.Refusal)
-	b = appendText(b, "cache", r.Cache)
+	b = appendText(b, `,"id":`, r.ID)
+	b = appendText(b, `,"upstream_id":`, r.UpstreamID)
+	b = appendText(b, `,"trace_id":`, r.TraceID)
+	b = appendText(b, `,"team":`, r.Team)
+	b = appendText(b, `,"key":`, r.Key)
+	b = appendText(b, `,"endpoint":`, r.Endpoint)
+	b = appendText(b, `,"kind":`, r.Kind)
+	b = appendText(b, `,"model":`, r.Model)
+	b = appendText(b, `,"task":`, r.Task)
+	b = appendNumber(b, `,"status":`, int64(r.Status))
+	b = appendText(b, `,"refusal":`, r.Refusal)
+	b = appendText(b, `,"cache":`, r.Cache)
 	b = appendUsage(b, &r.Usage)
-	b = appendCost(b, "cost", &r.Cost)
-	b = appendCost(b, "held", &r.Held)
-	b = appendFloat(b, "dur_ms", inMilliseconds(r.Duration))
-	b = appendFloat(b, "overhead_ms", inMilliseconds(r.Overhead))
-	b = appendFloat(b, "first_byte_ms", inMilliseconds(r.FirstByte))
-	b = appendNumber(b, "bytes_in", r.BytesIn)
-	b = appendNumber(b, "bytes_out", r.BytesOut)
-	b = appendNumber(b, "upstream_status", int64(r.UpstreamStatus))
+	b = appendCost(b, `,"cost":`, &r.Cost)
+	b = appendCost(b, `,"held":`, &r.Held)
+	b = appendMilliseconds(b, `,"dur_ms":`, r.Duration)
+	b = appendMilliseconds(b, `,"overhead_ms":`, r.Overhead)
+	b = appendMilliseconds(b, `,"first_byte_ms":`, r.FirstByte)
+	b = appendNumber(b, `,"bytes_in":`, r.BytesIn)
+	b = appendNumber(b, `,"bytes_out":`, r.BytesOut)
+	b = appendNumber(b, `,"upstream_status":`, int64(r.UpstreamStatus))
 	return append(b, '}', '\n')
 }
 
@@ -49,8 +49,9 @@ func appendName(b []byte, name string) []byte {
 	return append(appendQuoted(b, name), ':')
 }
 
+// appendText writes a member. name is written as it is, with the comma before it and the colon behind.
 func appendText(b []byte, name, value string) []byte {
-	return appendQuoted(appendName(b, name), value)
+	return appendQuoted(append(b, name...), value)
 }
 
 func appendQuoted(b []byte, s string) []byte {
@@ -75,7 +76,24 @@ func appendEscaped(b []byte, s string) []byte {
 }
 
 func appendNumber(b []byte, name string, value int64) []byte {
-	return strconv.AppendInt(appendName(b, name), value, 10)
+	return strconv.AppendInt(append(b, name...), value, 10)
+}
+
+// appendMilliseconds writes a duration to the microsecond, without the zeros at its end.
+func appendMilliseconds(b []byte, name string, d time.Duration) []byte {
+	micros := d.Microseconds()
+	b = append(b, name...)
+	if micros < 0 {
+		b, micros = append(b, '-'), -micros
+	}
+	b = strconv.AppendInt(b, micros/1000, 10)
+	if rest := micros % 1000; rest > 0 {
+		b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+		for b[len(b)-1] == '0' {
+			b = b[:len(b)-1]
+		}
+	}
+	return b
 }
 
 func appendFloat(b []byte, name string, value float64) []byte {
@@ -103,17 +121,17 @@ func appendUsage(b []byte, u *Usage) []byte {
 }
 
 func appendCost(b []byte, name string, c *Cost) []byte {
-	b = appendName(b, name)
+	b = append(b, name...)
 	if !c.Known {
 		return append(b, "null"...)
 	}
 	b = append(b, '{')
-	b = appendNumber(b, "requests", c.Requests)
-	b = appendNumber(b, "tokens", c.Tokens)
-	b = appendNumber(b, "images", c.Images)
+	b = appendNumber(b, `"requests":`, c.Requests)
+	b = appendNumber(b, `,"tokens":`, c.Tokens)
+	b = appendNumber(b, `,"images":`, c.Images)
 	b = appendFloat(b, "spend", float64(c.Spend)/1e9)
 	if c.Flag != "" {
-		b = appendText(b, "flag", c.Flag)
+		b = appendText(b, `,"flag":`, c.Flag)
 	}
 	return append(b, '}')
 }

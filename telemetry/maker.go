@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -40,6 +41,30 @@ func (b *maker) total(m metric.Meter, name, unit, about string, read func() int6
 	_, err := m.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(about),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error { o.Observe(read()); return nil }))
 	b.note(err)
+}
+
+// tallies count by one label, in numbers of their own that are read at a scrape: a poll that is answered from what is known
+// costs so little that the SDK's counter would be felt.
+type tallies struct{ of sync.Map } // value of the label → *atomic.Int64
+
+func (c *tallies) count(value string) {
+	n, ok := c.of.Load(value)
+	if !ok {
+		n, _ = c.of.LoadOrStore(value, new(atomic.Int64))
+	}
+	n.(*atomic.Int64).Add(1)
+}
+
+func (c *tallies) watch(m metric.Meter, name, unit, about string, label attribute.Key) error {
+	_, err := m.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(about),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			c.of.Range(func(value, n any) bool {
+				o.Observe(n.(*atomic.Int64).Load(), metric.WithAttributes(label.String(value.(string))))
+				return true
+			})
+			return nil
+		}))
+	return err
 }
 
 // QuotaUse is how far a team's quota is used, to be shown until it is replaced.

@@ -46,7 +46,7 @@ func (m *Metrics) makeSeries() {
 	one := func(label attribute.Key) *series[string, []metric.AddOption] {
 		return newSeries(func(value string) []metric.AddOption { return labelled(label.String(value)) })
 	}
-	m.polledSeries, m.settledSeries, m.reloadSeries, m.alarmSeries, m.warnedSeries = one(labelSource), one(labelOutcome), one(labelOutcome), one(labelCode), one(labelRule)
+	m.settledSeries, m.reloadSeries, m.alarmSeries, m.warnedSeries = one(labelOutcome), one(labelOutcome), one(labelCode), one(labelRule)
 }
 
 // pointsOfCall leave out the service's address: it is one.
@@ -101,7 +101,7 @@ func (m *Metrics) Used(team, model string, images, spend int64) {
 // Poll counts a poll of a task by where its answer came from: hit, miss, collapsed, stale.
 func (m *Metrics) Poll(source string) {
 	if m != nil {
-		m.polls.Add(context.Background(), 1, m.polledSeries.get(source)...)
+		m.polls.count(source)
 	}
 }
 

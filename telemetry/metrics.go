@@ -40,17 +40,17 @@ type Metrics struct {
 	tokens, redis                   *histogram
 	ownTime                         *point // of overhead
 
-	images                            metric.Int64Counter
-	spend                             metric.Float64Counter
-	refusals, polls, settled, reloads metric.Int64Counter
-	alarms, warnings                  metric.Int64Counter
+	images                     metric.Int64Counter
+	spend                      metric.Float64Counter
+	refusals, settled, reloads metric.Int64Counter
+	alarms, warnings           metric.Int64Counter
 
 	servedSeries  *series[servedKey, *point]
 	refusedSeries *series[refusedKey, []metric.AddOption]
 	callSeries    *series[callKey, callPoints]
 	usedSeries    *series[usedKey, []metric.AddOption]
 	redisSeries   *series[redisKey, *point]
-	polledSeries  *series[string, []metric.AddOption]
+	polls         tallies
 	settledSeries *series[string, []metric.AddOption]
 	reloadSeries  *series[string, []metric.AddOption]
 	alarmSeries   *series[string, []metric.AddOption]
@@ -92,7 +92,7 @@ func (m *Metrics) makeInstruments() error {
 	m.ownTime = m.overhead.point()
 	m.images = build.counter(m.meter, ownImages, "{image}", "images that were charged")
 	m.refusals = build.counter(m.meter, ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason")
-	m.polls = build.counter(m.meter, ownPolls, "{poll}", "polls of tasks, by where the answer came from")
+	build.note(m.polls.watch(m.meter, ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource))
 	m.settled = build.counter(m.meter, ownSettlements, "{settlement}", "settlements, by how the amount came about")
 	m.reloads = build.counter(m.meter, ownReloads, "{reload}", "readings of a changed teams file, by outcome")
 	m.alarms = build.counter(m.meter, ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code")
