@@ -20,7 +20,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
 	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r)
 	g.Metrics.Arrived()
-	out := newReply(g, w, c)
+	out := newReply(g, w, r, c)
 	out.extendDeadline(c.start) // the connection may carry the deadline of the request before
 	defer g.end(out, r, c)
 	if err := g.run(out, r, c); err != nil {

@@ -19,15 +19,19 @@ type reply struct {
 	closes  bool          // the connection ends with this answer
 	wrote   bool          // the header has left
 	failed  error         // the first write that failed; the client is gone or does not read
-	bound   time.Time     // the write deadline in force
+	bound   *time.Time    // the write deadline in force; an HTTP/1 connection's outlives the request
 
 	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
 	// stream from a goroutine of its own while the call reads the answer.
 	writing time.Duration
 }
 
-func newReply(g *Gateway, w http.ResponseWriter, c *call) *reply {
-	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g}
+func newReply(g *Gateway, w http.ResponseWriter, r *http.Request, c *call) *reply {
+	bound, _ := r.Context().Value(boundKey{}).(*time.Time)
+	if bound == nil || r.ProtoMajor != 1 { // HTTP/2 has a deadline for each of the streams that share a connection
+		bound = new(time.Time)
+	}
+	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g, bound: bound}
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -119,7 +123,7 @@ func (w *reply) note(err error) {
 // is nearly as far off already is left as it is. Writers that know no deadlines (test recorders) are left alone.
 func (w *reply) extendDeadline(now time.Time) {
 	if w.bound.Sub(now) <= w.gateway.WriteTimeout*15/16 {
-		w.bound = now.Add(w.gateway.WriteTimeout)
-		_ = w.control.SetWriteDeadline(w.bound)
+		*w.bound = now.Add(w.gateway.WriteTimeout)
+		_ = w.control.SetWriteDeadline(*w.bound)
 	}
 }
