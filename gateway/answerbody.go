@@ -101,6 +101,9 @@ func (b *answerBody) measured() {
 		meters.Put(b.meter)
 		b.meter = nil
 	}
+	if b.call.route.creates && b.whole && b.fault == "" {
+		return // whether the answer names a task is seen next: observe ends the exchange
+	}
 	b.call.exchange.End(ended, b.arrived) // what was read last was its end
 }
 

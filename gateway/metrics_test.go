@@ -181,3 +181,25 @@ func TestAStreamAndAPollTellOnce(t *testing.T) {
 		})
 	}
 }
+
+// A creation whose answer names no task failed, for its span and its metric, too, although upstream said 200.
+func TestACreationWithoutATaskFailed(t *testing.T) {
+	h := build(t, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"output":{}}`))
+		})
+	})
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 502, "forward/answer", "InternalError")
+	for labels := range h.counted("gen_ai_client_operation_duration_seconds_count") {
+		if !strings.Contains(labels, `error_type="forward/answer"`) {
+			t.Errorf("it is measured as {%s}", labels)
+		}
+	}
+	h.spansNamed(t)
+	for _, s := range h.spans.spans {
+		if strings.HasPrefix(s.Name(), "generate_content") && !strings.Contains(fmt.Sprint(s.Attributes()), "forward/answer") {
+			t.Errorf("its span has %v", s.Attributes())
+		}
+	}
+}
