@@ -23,7 +23,7 @@ type SharedConfig struct {
 }
 
 // Shared keeps the accounts in Redis and bridges the time in which it is away. A request waits for one call, of
-// Timeout at most, and where it comes while its team is brought back for as long again; settlements wait behind the requests, in this process, until Redis has taken them.
+// Timeout at most, also where it comes while its team is brought back; settlements wait behind the requests, in this process, until Redis has taken them.
 //
 // While Redis is away a team spends its share of what was left when it was last seen, by buckets that live as long as
 // the process and are debited while all is well too, so that an outage is no fresh start. What it spends is posted when
@@ -94,11 +94,12 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	}
 	b := s.bridge(h.Team.ID)
 	b.see(h.Team, s.Now())
+	// The wait for a team that is brought back counts, too: a request waits for Redis no longer than this, all in all.
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
 	if b.stays() {
 		return s.admitLocally(b, h, ErrAway)
 	}
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-	defer cancel()
 	v, err := s.Redis.Admit(call, h)
 	s.heard(err)
 	if err != nil {
