@@ -15,7 +15,7 @@ func (g *Gateway) about(c *call) telemetry.About {
 		about.Name = c.method + " " + c.route.path
 	}
 	if g.Traces != nil {
-		about.Redact = g.upstreamKey.Load().redact
+		about.Secrets = g.upstreamKey.Load()
 	}
 	return about
 }
@@ -38,8 +38,8 @@ func (c *call) operation() string {
 // parametersOf is what the span of an exchange tells of its request.
 func parametersOf(r *policy.Request, body []byte) *telemetry.Parameters {
 	p := &telemetry.Parameters{
-		MaxTokens: said(r.MaxTokens), TopK: said(r.TopK), Seed: said(r.Seed),
-		Temperature: said(r.Temperature), TopP: said(r.TopP), Presence: said(r.PresencePenalty),
+		MaxTokens: telemetry.Said[int64](r.MaxTokens), TopK: telemetry.Said[int64](r.TopK), Seed: telemetry.Said[int64](r.Seed),
+		Temperature: telemetry.Said[float64](r.Temperature), TopP: telemetry.Said[float64](r.TopP), Presence: telemetry.Said[float64](r.PresencePenalty),
 		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
 	}
 	switch {
@@ -49,11 +49,4 @@ func parametersOf(r *policy.Request, body []byte) *telemetry.Parameters {
 		p.Output = "json"
 	}
 	return p
-}
-
-func said[T any](v policy.Maybe[T]) *T {
-	if !v.Set {
-		return nil
-	}
-	return &v.Value
 }

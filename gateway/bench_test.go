@@ -18,9 +18,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"sluice/cache"
 	"sluice/gateway"
@@ -58,7 +61,11 @@ func playRole(role string) int {
 	case "gateway", "sampled":
 		handler = benchGateway(limit.NewMemory(time.Now))
 	case "collector":
-		handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if body, err := io.ReadAll(r.Body); err == nil && r.URL.Path == "/v1/traces" {
+				benchSpans.Add(countFields(body, 1, 2, 2)) // the resources' scopes' spans
+			}
+		})
 	case "redis":
 		handler = benchGateway(benchShared())
 	case "naive":
@@ -96,7 +103,7 @@ func playRole(role string) int {
 	return 0
 }
 
-// benchStats tells the process's CPU time in µs, its allocations and its live heap in bytes.
+// benchStats tells the process's CPU time in µs, its allocations, its live heap in bytes, and the spans that it was sent.
 func benchStats(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("gc") {
 		runtime.GC()
@@ -106,7 +113,31 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	cpu := use.Utime.Sec*1e6 + use.Utime.Usec + use.Stime.Sec*1e6 + use.Stime.Usec
-	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc)
+	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc, benchSpans.Load())
+}
+
+// benchSpans are those that the collector was sent.
+var benchSpans atomic.Int64
+
+// countFields counts the messages at the end of a path of field numbers.
+func countFields(message []byte, path ...protowire.Number) (n int64) {
+	if len(path) == 0 {
+		return 1
+	}
+	for len(message) > 0 {
+		field, kind, size := protowire.ConsumeTag(message)
+		message = message[max(size, 0):]
+		value := protowire.ConsumeFieldValue(field, kind, message)
+		if size < 0 || value < 0 {
+			return n
+		}
+		if field == path[0] {
+			inner, _ := protowire.ConsumeBytes(message)
+			n += countFields(inner, path[1:]...)
+		}
+		message = message[value:]
+	}
+	return n
 }
 
 // benchTask is a task's final answer, as a service gives it.
@@ -236,7 +267,7 @@ func startChild(b testing.TB, role, upstream string, procs int, variables ...str
 	return c
 }
 
-type stats struct{ cpu, mallocs, heap float64 }
+type stats struct{ cpu, mallocs, heap, spans float64 }
 
 func (c *child) read(query string) stats {
 	c.Helper()
@@ -246,7 +277,7 @@ func (c *child) read(query string) stats {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var s stats
-	if _, err := fmt.Fscan(resp.Body, &s.cpu, &s.mallocs, &s.heap); err != nil {
+	if _, err := fmt.Fscan(resp.Body, &s.cpu, &s.mallocs, &s.heap, &s.spans); err != nil {
 		c.Fatal(err)
 	}
 	return s
@@ -288,7 +319,9 @@ func BenchmarkTelemetry(b *testing.B) {
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+tt.address, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+tt.ratio)
+			before := collector.read("").spans
 			compare(b, []string{"off", "on"}, []*child{off, on}, request, 32, 2000)
+			b.ReportMetric((collector.read("").spans-before)/float64(b.N), "spans/req")
 		})
 	}
 }

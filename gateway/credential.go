@@ -24,9 +24,9 @@ func newCredential(key Secret, base *url.URL) *credential {
 	return c
 }
 
-// redact covers the key and the service's address in an error text, in place and letter for letter, so that it also
+// Redact covers the key and the service's address in an error text, in place and letter for letter, so that it also
 // serves inside a stream.
-func (c *credential) redact(text []byte) {
+func (c *credential) Redact(text []byte) {
 	for _, needle := range c.needles {
 		for rest := text; ; {
 			i := bytes.Index(rest, needle)

@@ -48,7 +48,7 @@ func (h *house) spansNamed(t *testing.T) map[string]int {
 	defer h.spans.mu.Unlock()
 	names := make(map[string]int)
 	for _, s := range h.spans.spans {
-		names[s.Name()]++
+		names[s.GetName()]++
 	}
 	return names
 }
@@ -198,8 +198,8 @@ func TestACreationWithoutATaskFailed(t *testing.T) {
 	}
 	h.spansNamed(t)
 	for _, s := range h.spans.spans {
-		if strings.HasPrefix(s.Name(), "generate_content") && !strings.Contains(fmt.Sprint(s.Attributes()), "forward/answer") {
-			t.Errorf("its span has %v", s.Attributes())
+		if strings.HasPrefix(s.GetName(), "generate_content") && !strings.Contains(fmt.Sprint(s.GetAttributes()), "forward/answer") {
+			t.Errorf("its span has %v", s.GetAttributes())
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"sluice/telemetry"
 )
@@ -14,25 +15,38 @@ import (
 // spanSink keeps the spans that are sent.
 type spanSink struct {
 	mu    sync.Mutex
-	spans []sdktrace.ReadOnlySpan
+	spans []*tracepb.Span
 	send  func() error // sends what waits, and ends the telemetry
 }
 
-func (s *spanSink) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (*spanSink) Start(context.Context) error { return nil }
+func (*spanSink) Stop(context.Context) error  { return nil }
+
+func (s *spanSink) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spans = append(s.spans, spans...)
+	for _, of := range sent {
+		wire, err := proto.Marshal(of)
+		if err != nil {
+			return err
+		}
+		read := new(tracepb.ResourceSpans)
+		if err := proto.Unmarshal(wire, read); err != nil {
+			return err
+		}
+		for _, scope := range read.GetScopeSpans() {
+			s.spans = append(s.spans, scope.GetSpans()...)
+		}
+	}
 	return nil
 }
-
-func (*spanSink) Shutdown(context.Context) error { return nil }
 
 // traced makes the telemetry of a house: every request of every test is recorded, and at the test's end no span may be
 // left that was begun and not ended.
 func traced(t testing.TB, config telemetry.Config) (*telemetry.Telemetry, *spanSink) {
 	t.Helper()
 	sink := new(spanSink)
-	config.Logger, config.Exporter = discard(), sink
+	config.Logger, config.Client = discard(), sink
 	tells, err := telemetry.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // BenchmarkRequest is what telemetry costs a request of a model, on the request's own goroutine: metrics alone, with a
@@ -18,15 +18,11 @@ func BenchmarkRequest(b *testing.B) {
 			b.Setenv("OTEL_TRACES_SAMPLER", tt.sampler)
 			config := Config{Logger: slog.New(slog.DiscardHandler), Provider: "service"}
 			if tt.sampler != "" {
-				config.Exporter = new(forgetting)
+				config.Client = new(forgetting)
 			}
 			tells, err := Open(b.Context(), config)
 			if err != nil {
 				b.Fatal(err)
-			}
-			second := int64(0)
-			if tells.Traces != nil {
-				tells.Traces.sampler.now = func() time.Time { second++; return time.Unix(second, 0) } // no bound
 			}
 			var header http.Header
 			reading := Reading{ResponseID: "7f3c", FinishReasons: []string{"stop"}}
@@ -52,5 +48,6 @@ func BenchmarkRequest(b *testing.B) {
 // forgetting takes spans and forgets them.
 type forgetting struct{}
 
-func (forgetting) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (forgetting) Shutdown(context.Context) error                             { return nil }
+func (forgetting) Start(context.Context) error                                  { return nil }
+func (forgetting) Stop(context.Context) error                                   { return nil }
+func (forgetting) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return nil }

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxContent is how many bytes each of the content attributes has at most. Three of them, and what else stands in a
-	// span, stay below 16 KiB, so that a full queue stays below 32 MiB.
+	// span, stay below 16 KiB.
 	maxContent = 4 << 10
 	// keptAnswer is how much of an answer is kept to be read at its end, and longestCaptured how long a request may be to
 	// be read at all: beyond it are pictures.
@@ -43,16 +43,16 @@ type part struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-func (c *content) attributes(s *set, p *Parameters) {
+func (w *spanWriter) captured(c *content, p *Parameters) {
 	if p != nil && len(p.Body) <= longestCaptured {
 		instructions, messages := readAsked(p.Body)
-		s.content(genInstructions, instructions)
-		s.content(genInputMessages, messages)
+		w.content(genInstructions, instructions)
+		w.content(genInputMessages, messages)
 	}
-	s.content(genOutputMessages, readAnswered(c.answer))
+	w.content(genOutputMessages, readAnswered(c.answer))
 }
 
-func (s *set) content(key attribute.Key, messages []message) {
+func (w *spanWriter) content(key attribute.Key, messages []message) {
 	if len(messages) == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (s *set) content(key attribute.Key, messages []message) {
 			messages[i].cut(budget)
 		}
 		if text, err := json.Marshal(of); err == nil && len(text) <= maxContent {
-			*s = append(*s, key.String(string(text)))
+			w.whole(key, string(text))
 			return
 		}
 	}
@@ -73,11 +73,8 @@ func (s *set) content(key attribute.Key, messages []message) {
 
 func (m *message) cut(budget int) {
 	for i := range m.Parts {
-		if part := &m.Parts[i]; len(part.Content) > budget {
-			part.Content = shorten(part.Content, budget)
-		} else if len(part.URI) > budget {
-			part.URI = shorten(part.URI, budget)
-		}
+		part := &m.Parts[i]
+		part.Content, part.URI = shorten(part.Content, budget), shorten(part.URI, budget)
 	}
 }
 

@@ -6,23 +6,29 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 func captured(t *testing.T, asked, answered string) map[attribute.Key]string {
 	t.Helper()
-	var s set
+	w := spanWriter{most: -1, longest: -1}
 	c := content{on: true}
 	for piece := range strings.SplitAfterSeq(answered, "e") { // in pieces, as it comes
 		c.write([]byte(piece))
 	}
-	c.attributes(&s, &Parameters{Body: []byte(asked)})
+	w.captured(&c, &Parameters{Body: []byte(asked)})
+	span := new(tracepb.Span)
+	if err := proto.Unmarshal(w.wire, span); err != nil {
+		t.Fatal(err)
+	}
 	values := make(map[attribute.Key]string)
-	for _, kv := range s {
-		text := kv.Value.AsString()
+	for _, kv := range span.GetAttributes() {
+		text := kv.GetValue().GetStringValue()
 		if !json.Valid([]byte(text)) || len(text) > maxContent {
-			t.Errorf("%s is no JSON of at most %d bytes: %d bytes, %.100s", kv.Key, maxContent, len(text), text)
+			t.Errorf("%s is no JSON of at most %d bytes: %d bytes, %.100s", kv.GetKey(), maxContent, len(text), text)
 		}
-		values[kv.Key] = text
+		values[attribute.Key(kv.GetKey())] = text
 	}
 	return values
 }

@@ -1,19 +1,22 @@
 package telemetry
 
 import (
-	"context"
 	"net/http"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
 )
 
-// Parameters are what a request asks a model for, as its span tells it. A nil pointer, zero and nil mean "not said".
+// Said is a number that a request may name.
+type Said[T any] struct {
+	Value T
+	Set   bool // the request named it
+}
+
+// Parameters are what a request asks a model for, as its span tells it. Zero and nil mean "not said".
 type Parameters struct {
-	MaxTokens, TopK, Seed       *int64
-	Temperature, TopP, Presence *float64
+	MaxTokens, TopK, Seed       Said[int64]
+	Temperature, TopP, Presence Said[float64]
 	Choices                     int
 	Stop                        []string
 	Output                      string // text, json, image
@@ -33,7 +36,13 @@ type About struct {
 	Alone      bool   // no request asks: the exchange may be a trace of its own
 	Creation   string // traceparent of a task's creation, which the span is linked to; "" is none
 	Parameters *Parameters
-	Redact     func([]byte) // covers, in place, what of the service's words nobody may read; nil: nothing
+	Secrets    Secrets // what of the service's words nobody may read; nil: nothing
+}
+
+// Secrets covers what nobody may read.
+type Secrets interface {
+	// Redact MUST cover it in place, letter for letter.
+	Redact(text []byte)
 }
 
 // Exchange is one call of the service, redials included: a CLIENT span, and what the metrics of models tell. The zero
@@ -54,34 +63,21 @@ type Exchange struct {
 // Begin begins the exchange. Both traces and metrics may be nil.
 func (x *Exchange) Begin(t *Traces, m *Metrics, about About, at time.Time) {
 	*x = Exchange{about: about, traces: t, metrics: m, begun: at, open: true}
-	parent := context.Background()
 	switch {
-	case t == nil, !about.Alone && about.Parent.span == nil:
+	case t == nil, !about.Alone && !about.Parent.Recording():
 		return // its request is not recorded
-	case about.Parent.span != nil:
-		parent = trace.ContextWithSpan(parent, about.Parent.span)
-	case !t.sampler.records(trace.SpanContext{}):
+	case !about.Parent.Recording() && !t.sampler.records(link{}):
 		return
 	}
-	options := make([]trace.SpanStartOption, 0, 3)
-	options = append(options, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(at))
-	if creation := readTraceparent(about.Creation); about.Creation != "" && creation.IsValid() {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: creation}))
-	}
-	_, span := t.tracer.Start(parent, x.name(), options...) //nolint:spancheck // End ends it
-	x.span = Span{span}
-	x.content.on = t.config.Capture && x.span.Recording()
+	x.span = t.begin(about.Parent.trace)
+	x.content.on = t.config.Capture
 }
 
 func (x *Exchange) name() string {
 	if x.about.Operation == OperationNone {
 		return x.about.Name
 	}
-	model := x.about.Model
-	if len(model) > maxValue {
-		model = shorten(model, maxValue)
-	}
-	return x.about.Operation + " " + model
+	return x.about.Operation + " " + shorten(x.about.Model, maxValue)
 }
 
 // Traceparent is what is sent to the service, "" where nothing is.
@@ -92,13 +88,8 @@ func (x *Exchange) Traceparent() string {
 	return x.span.Traceparent()
 }
 
-// Recorded is the exchange's span as a traceparent; "" where none is recorded.
-func (x *Exchange) Recorded() string {
-	if !x.span.context().IsSampled() { // it may have ended
-		return ""
-	}
-	return x.span.Traceparent()
-}
+// Recorded is the exchange's span as a traceparent, also after its end; "" where none is recorded.
+func (x *Exchange) Recorded() string { return x.span.Traceparent() }
 
 // Arrived tells that bytes of the answer's body came. Between the pieces of a stream the time is measured; pieces that
 // came together are one.
@@ -137,16 +128,16 @@ func (x *Exchange) End(ended Ended, at time.Time) {
 		ended.Reading = new(Reading)
 	}
 	x.measure(&ended, at)
-	if x.span.span == nil {
+	if !x.span.Recording() {
 		return
 	}
-	if x.span.Recording() {
-		x.span.span.SetAttributes(x.attributes(&ended)...)
-		if fault := ended.failure(); fault != "" {
-			x.span.span.SetStatus(codes.Error, fault)
-		}
+	h := head{span: x.span, parent: x.about.Parent, kind: kindClient, name: x.name(), begun: x.begun, ended: at, link: readTraceparent(x.about.Creation)}
+	h.why = ended.failure()
+	h.fault = h.why != ""
+	if w := x.traces.end(&h); w != nil {
+		w.exchange(x, &ended)
+		x.traces.send(w)
 	}
-	x.span.span.End(trace.WithTimestamp(at))
 }
 
 // measure records the metrics. What a task's query tells of usage is its creation's, which is settled elsewhere.
@@ -168,47 +159,42 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 	}
 }
 
-func (x *Exchange) attributes(ended *Ended) set {
-	s, about := make(set, 0, 28), &x.about
+func (w *spanWriter) exchange(x *Exchange, ended *Ended) {
+	about, config := &x.about, &x.traces.config
 	if about.Operation != OperationNone {
-		s.text(genOperation, about.Operation)
-		s.text(genProvider, x.traces.config.Provider)
-		s.text(genModel, about.Model)
+		w.text(genOperation, about.Operation)
+		w.text(genProvider, config.Provider)
+		w.text(genModel, about.Model)
 	}
-	s.text(serverHost, x.traces.config.upstreamHost())
-	s.number(serverPort, int64(x.traces.config.upstreamPort()))
-	s.number(httpStatus, int64(ended.Status))
-	s.text(errorType, x.errorType(ended))
-	s.text(ownTeam, about.Team)
+	w.text(serverHost, x.traces.host)
+	w.known(serverPort, x.traces.port)
+	w.known(httpStatus, int64(ended.Status))
+	if ended.Reading.Failed && ended.Reading.ErrorCode != "" { // the service's own word: a span is no series, and may tell it
+		w.redacted(errorType, ended.Reading.ErrorCode, about.Secrets)
+	} else {
+		w.text(errorType, ended.failure())
+	}
+	w.text(ownTeam, about.Team)
 	if about.Stream {
-		s = append(s, genStream.Bool(true))
+		w.yes(genStream)
 	}
 	if x.first > 0 {
-		s = append(s, genFirst.Float64(x.first.Seconds()))
+		w.float(genFirst, x.first.Seconds())
 	}
-	s.parameters(about.Parameters)
+	w.parameters(about.Parameters)
 	if about.Operation == OperationFetch && x.traces.latest {
-		s.text(genResponseID, about.Task)
+		w.text(genResponseID, about.Task)
 	}
 	if about.Operation != OperationFetch {
-		s.text(genResponseID, x.redacted(ended.Reading.ResponseID))
-		s.reading(ended.Reading)
+		w.redacted(genResponseID, ended.Reading.ResponseID, about.Secrets)
+		w.reading(ended.Reading)
 	}
 	if x.content.on {
-		if about.Redact != nil {
-			about.Redact(x.content.answer)
+		if about.Secrets != nil {
+			about.Secrets.Redact(x.content.answer)
 		}
-		x.content.attributes(&s, about.Parameters)
+		w.captured(&x.content, about.Parameters)
 	}
-	return s
-}
-
-// errorType is the service's own code where it gave one: a span is no series, and may tell it.
-func (x *Exchange) errorType(ended *Ended) string {
-	if ended.Reading.Failed && ended.Reading.ErrorCode != "" {
-		return x.redacted(ended.Reading.ErrorCode)
-	}
-	return ended.failure()
 }
 
 // failure is error.type from a closed set: a stream may begin well and then tell of an error.
@@ -220,57 +206,48 @@ func (e *Ended) failure() string {
 	return text
 }
 
-func (x *Exchange) redacted(text string) string {
-	if x.about.Redact == nil {
-		return text
-	}
-	covered := []byte(text)
-	x.about.Redact(covered)
-	return string(covered)
-}
-
-func (s *set) parameters(p *Parameters) {
+func (w *spanWriter) parameters(p *Parameters) {
 	if p == nil {
 		return
 	}
-	for _, n := range []struct {
+	for _, n := range [...]struct {
 		key   attribute.Key
-		value *int64
-	}{{genMaxTokens, p.MaxTokens}, {genTopK, p.TopK}, {genSeed, p.Seed}} {
-		if n.value != nil {
-			*s = append(*s, n.key.Int64(*n.value))
+		value *Said[int64]
+	}{{genMaxTokens, &p.MaxTokens}, {genTopK, &p.TopK}, {genSeed, &p.Seed}} {
+		if n.value.Set {
+			w.number(n.key, n.value.Value)
 		}
 	}
-	for _, n := range []struct {
+	for _, n := range [...]struct {
 		key   attribute.Key
-		value *float64
-	}{{genTemperature, p.Temperature}, {genTopP, p.TopP}, {genPresence, p.Presence}} {
-		if n.value != nil {
-			*s = append(*s, n.key.Float64(*n.value))
+		value *Said[float64]
+	}{{genTemperature, &p.Temperature}, {genTopP, &p.TopP}, {genPresence, &p.Presence}} {
+		if n.value.Set {
+			w.float(n.key, n.value.Value)
 		}
 	}
 	if p.Choices > 1 {
-		*s = append(*s, genChoices.Int(p.Choices))
+		w.number(genChoices, int64(p.Choices))
 	}
 	if len(p.Stop) > 0 {
-		*s = append(*s, genStop.StringSlice(p.Stop))
+		w.texts(genStop, p.Stop)
 	}
-	s.text(genOutput, p.Output)
+	w.text(genOutput, p.Output)
 }
 
-func (s *set) reading(r *Reading) {
+func (w *spanWriter) reading(r *Reading) {
 	if len(r.FinishReasons) > 0 {
-		*s = append(*s, genReasons.StringSlice(r.FinishReasons))
+		w.texts(genReasons, r.FinishReasons)
 	}
-	for _, n := range []struct {
+	for _, n := range [...]struct {
 		key   attribute.Key
 		field Field
 	}{{genInput, InputTokens}, {genOutputs, OutputTokens}, {genCached, CachedTokens}, {genCaching, CacheCreationTokens}, {genReasoning, ReasoningTokens}} {
 		if value, ok := r.Usage.Get(n.field); ok {
-			*s = append(*s, n.key.Int64(value))
+			w.number(n.key, value)
 		}
 	}
 	if images, ok := r.Images(); ok {
-		*s = append(*s, ownUsageImages.Int64(images))
+		w.number(ownUsageImages, images)
 	}
 }

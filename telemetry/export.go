@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,10 +12,12 @@ import (
 
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // The signals, as the environment and the label of lost items have them.
@@ -24,12 +27,24 @@ const (
 	signalLogs    = "logs"
 )
 
-// The SDK's own variables that are looked at here: the SDK reads all others.
+// The SDK's own variables that are looked at here: the SDK and its exporters read all others.
 const (
-	envDisabled  = "OTEL_SDK_DISABLED"
-	envEndpoint  = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	envSpanQueue = "OTEL_BSP_MAX_QUEUE_SIZE"
-	envLogQueue  = "OTEL_BLRP_MAX_QUEUE_SIZE"
+	envDisabled     = "OTEL_SDK_DISABLED"
+	envEndpoint     = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	envProtocol     = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	envSpanProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	envSpanQueue    = "OTEL_BSP_MAX_QUEUE_SIZE"
+	envSpanBatch    = "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"
+	envSpanDelay    = "OTEL_BSP_SCHEDULE_DELAY" // ms
+	envSpanTimeout  = "OTEL_BSP_EXPORT_TIMEOUT" // ms
+	envLogQueue     = "OTEL_BLRP_MAX_QUEUE_SIZE"
+)
+
+// The protocols that spans, metrics and log records are sent by.
+const (
+	protocolHTTP = "http/protobuf"
+	protocolGRPC = "grpc"
+	protocols    = protocolHTTP + " or " + protocolGRPC
 )
 
 // EnvironmentFault is a variable whose value means nothing here.
@@ -54,7 +69,7 @@ func EnvironmentFaults() []EnvironmentFault {
 			ok            func(string) bool
 		}{
 			{"ENDPOINT", "a URL, such as http://127.0.0.1:4318", isEndpoint},
-			{"PROTOCOL", "http/protobuf or grpc", func(v string) bool { return v == "http/protobuf" || v == "grpc" }},
+			{"PROTOCOL", protocols, func(v string) bool { return v == protocolHTTP || v == protocolGRPC }},
 			{"HEADERS", "name=value, several with commas between them, values escaped as in URLs", isList},
 		} {
 			name := "OTEL_EXPORTER_OTLP_" + part + check.name
@@ -112,11 +127,24 @@ func wants(signal string) (bool, error) {
 	return false, EnvironmentFault{name, "allowed: otlp, console or none"}
 }
 
-func spanExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+// spanClient is what sends spans; nil: nobody wants them. It reads the variables of the protocol, but not which one it is.
+func spanClient(ctx context.Context) (otlptrace.Client, error) {
 	if wanted, err := wants(signalTraces); !wanted {
 		return nil, err
 	}
-	return autoexport.NewSpanExporter(ctx)
+	if os.Getenv("OTEL_TRACES_EXPORTER") == "console" {
+		return console{os.Stdout}, nil
+	}
+	var client otlptrace.Client
+	switch name := cmp.Or(os.Getenv(envSpanProtocol), os.Getenv(envProtocol)); name {
+	case "", protocolHTTP:
+		client = otlptracehttp.NewClient()
+	case protocolGRPC:
+		client = otlptracegrpc.NewClient()
+	default:
+		return nil, EnvironmentFault{envSpanProtocol + " or " + envProtocol, "allowed: " + protocols}
+	}
+	return client, client.Start(ctx)
 }
 
 func metricReader(ctx context.Context, producer sdkmetric.Producer) (sdkmetric.Reader, error) {
@@ -163,10 +191,10 @@ func optsIn(to string) bool {
 // defaultQueue is how many spans, and how many log records, may wait to be sent.
 const defaultQueue = 2048
 
-// queueSize reads a queue's bound; what is no number is the default, as in the SDK.
-func queueSize(name string) int64 {
+// variable reads a number above 0; what is none is the default, as in the SDK.
+func variable(name string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(os.Getenv(name), 10, 32); err == nil && n > 0 {
 		return n
 	}
-	return defaultQueue
+	return otherwise
 }

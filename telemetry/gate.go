@@ -7,17 +7,15 @@ import (
 	"sync/atomic"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// gate bounds what waits to be sent, and counts what is lost, by why. The SDK's own queues drop as well, but do not tell
-// how much; nothing gets to them that they would have to drop.
+// gate bounds what waits to be sent, and counts what is lost, by why. The SDK's own queue of log records drops as well, but
+// does not tell how much; nothing gets to it that it would have to drop.
 type gate struct {
 	most    int64
 	waiting atomic.Int64
 	full    atomic.Int64 // found no room
 	refused atomic.Int64 // the collector did not take them, or was not there
-	capped  atomic.Int64 // requests that were not recorded, because the second had its share
 }
 
 func newGate(most int64) *gate { return &gate{most: most} }
@@ -27,9 +25,14 @@ func (g *gate) enter() bool {
 	if g.waiting.Add(1) <= g.most {
 		return true
 	}
+	g.turnAway()
+	return false
+}
+
+// turnAway takes back an enter: there was no room after all.
+func (g *gate) turnAway() {
 	g.waiting.Add(-1)
 	g.full.Add(1)
-	return false
 }
 
 // leave tells that n are out, sent or lost.
@@ -51,38 +54,6 @@ func rejected(err error, n int64) int64 {
 		}
 	}
 	return n
-}
-
-// spanGate stands before the SDK's batches of spans. It counts the spans that are under way, too.
-type spanGate struct {
-	*gate
-	sdktrace.SpanProcessor
-	unended atomic.Int64
-}
-
-func newSpanGate(g *gate, exporter sdktrace.SpanExporter) *spanGate {
-	return &spanGate{gate: g, SpanProcessor: sdktrace.NewBatchSpanProcessor(leavingSpans{exporter, g}, sdktrace.WithMaxQueueSize(int(g.most)))}
-}
-
-func (g *spanGate) OnStart(context.Context, sdktrace.ReadWriteSpan) { g.unended.Add(1) }
-
-func (g *spanGate) OnEnd(s sdktrace.ReadOnlySpan) {
-	g.unended.Add(-1)
-	if s.SpanContext().IsSampled() && g.enter() {
-		g.SpanProcessor.OnEnd(s)
-	}
-}
-
-// leavingSpans counts spans out.
-type leavingSpans struct {
-	sdktrace.SpanExporter
-	gate *gate
-}
-
-func (l leavingSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := l.SpanExporter.ExportSpans(ctx, spans)
-	l.gate.leave(len(spans), err)
-	return err
 }
 
 // logGate stands before the SDK's batches of log records.

@@ -7,36 +7,30 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// stuck is an exporter that waits, and may fail.
+// stuck is a collector that waits, and may fail.
 type stuck struct {
+	keeping
 	release chan struct{}
 	err     error
-	mu      sync.Mutex
-	got     []sdktrace.ReadOnlySpan
 }
 
-func (s *stuck) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (s *stuck) UploadTraces(ctx context.Context, sent []*tracepb.ResourceSpans) error {
 	<-s.release
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.got = append(s.got, spans...)
+	_ = s.keeping.UploadTraces(ctx, sent)
 	return s.err
 }
-
-func (*stuck) Shutdown(context.Context) error { return nil }
 
 func openStuck(t *testing.T, s *stuck) *Telemetry {
 	t.Helper()
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "10")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: s})
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +62,13 @@ func TestFT2Gate(t *testing.T) {
 	}
 	close(s.release)
 	_ = tells.Traces.close(t.Context())
-	if len(s.got) != 10 {
-		t.Errorf("%d spans were sent", len(s.got))
+	if len(s.spans) != 10 {
+		t.Errorf("%d spans were sent", len(s.spans))
 	}
-	if n := tells.Traces.gate.refused.Load(); n != 10 {
+	if n := tells.Traces.outbox.gate.refused.Load(); n != 10 {
 		t.Errorf("%d are counted as refused, of 10 that were", n)
 	}
-	if n := tells.Traces.gate.gate.waiting.Load(); n != 0 {
+	if n := tells.Traces.outbox.gate.waiting.Load(); n != 0 {
 		t.Errorf("%d still wait", n)
 	}
 	if err := tells.Metrics.close(t.Context()); err != nil {
@@ -126,12 +120,10 @@ func TestPartialSuccess(t *testing.T) {
 // F-T2: what waits for a collector that hangs takes no more than 32 MiB, however large each span is.
 func TestFT2MemoryIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: s, Capture: true})
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: s, Capture: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := int64(0)
-	tells.Traces.sampler.now = func() time.Time { second++; return time.Unix(second, 0) } // no rate
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

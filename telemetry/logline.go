@@ -22,14 +22,15 @@ func (r *Record) level() slog.Level {
 // clip shortens the values that come from outside.
 func (r *Record) clip() {
 	for _, value := range [...]*string{&r.Model, &r.Task, &r.UpstreamID, &r.TraceID} {
-		if len(*value) > maxValue {
-			*value = shorten(*value, maxValue)
-		}
+		*value = shorten(*value, maxValue)
 	}
 }
 
-// shorten cuts s to at most limit bytes at a code point's end. It copies, so that the long string is let go.
+// shorten cuts s to at most limit bytes, at a code point's end. What it cuts it copies, so that the long string is let go.
 func shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
 	}

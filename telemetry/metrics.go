@@ -155,13 +155,11 @@ func (m *Metrics) watchDropped(gates map[string]*gate) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	_, err := m.meter.Int64ObservableCounter(ownOtherDropped, metric.WithUnit("{item}"), metric.WithDescription("spans or log records that were not sent, by why: no room in the queue, the collector refused them or was not there, or past the rate (requests)"),
+	_, err := m.meter.Int64ObservableCounter(ownOtherDropped, metric.WithUnit("{item}"), metric.WithDescription("spans or log records that were not sent, by why: no room in the queue, or the collector refused them or was not there"),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			for signal, gate := range gates {
-				for reason, n := range map[string]*atomic.Int64{"queue": &gate.full, "collector": &gate.refused, "rate": &gate.capped} {
-					if reason != "rate" || signal == signalTraces {
-						o.Observe(n.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String(reason)))
-					}
+				for reason, n := range map[string]*atomic.Int64{"queue": &gate.full, "collector": &gate.refused} {
+					o.Observe(n.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String(reason)))
 				}
 			}
 			return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // Config says what the process tells of itself. What is sent, and where to, is said by the OpenTelemetry SDK's own
@@ -33,8 +33,8 @@ type Config struct {
 	SendUpstream bool // the trace context is sent to the service
 	Capture      bool // prompts and answers stand in spans
 
-	// Exporter takes the spans. Nil: what OTEL_* says, and where that says nothing no span is made.
-	Exporter sdktrace.SpanExporter
+	// Client takes the spans. Nil: what OTEL_* says, and where that says nothing no span is made.
+	Client otlptrace.Client
 }
 
 func (c *Config) upstreamHost() string {
@@ -44,11 +44,11 @@ func (c *Config) upstreamHost() string {
 	return c.Upstream.Hostname()
 }
 
-func (c *Config) upstreamPort() int {
+func (c *Config) upstreamPort() int64 {
 	if c.Upstream == nil {
 		return 0
 	}
-	if port, err := strconv.Atoi(c.Upstream.Port()); err == nil {
+	if port, err := strconv.ParseInt(c.Upstream.Port(), 10, 64); err == nil {
 		return port
 	}
 	if c.Upstream.Scheme == "https" {
@@ -76,16 +76,16 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	otel.SetLogger(logr.New(quiet{config.Logger})) // before anything of the library can say something
 	about := describe(ctx, config)
 	var err error
-	exporter := config.Exporter
-	if exporter == nil {
-		exporter, err = spanExporter(ctx)
+	client := config.Client
+	if client == nil {
+		client, err = spanClient(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if exporter != nil {
-		gates[signalTraces] = newGate(queueSize(envSpanQueue))
-		t.Traces = newTraces(config, about, exporter, gates[signalTraces])
+	if client != nil {
+		gates[signalTraces] = newGate(variable(envSpanQueue, defaultQueue))
+		t.Traces = newTraces(config, about, client, gates[signalTraces])
 		t.sends(signalTraces, t.Traces.close)
 	}
 	if t.Metrics, err = newMetrics(config); err != nil {
@@ -99,7 +99,7 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
 	if logs != nil {
-		gates[signalLogs] = newGate(queueSize(envLogQueue))
+		gates[signalLogs] = newGate(variable(envLogQueue, defaultQueue))
 		provider := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(newLogGate(gates[signalLogs], logs)))
 		t.Logs = otelslog.NewHandler(scope, otelslog.WithLoggerProvider(provider), otelslog.WithVersion(config.Version))
 		t.sends(signalLogs, provider.Shutdown)

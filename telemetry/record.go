@@ -36,4 +36,5 @@ type Record struct {
 	Route  string // the path's template; empty: there is no such path
 	Label  string // the model, from a closed set
 	Span   Span   // the request's; the zero value is none
+	client link   // the span that the client said it belongs to
 }

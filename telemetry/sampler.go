@@ -8,65 +8,48 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
-const (
-	// wishesPerSecond is how many traces a second clients may have recorded that ask for it, beyond those that are recorded
-	// anyway.
-	wishesPerSecond = 10
-	// tracesPerSecond is how many traces this process records at most. To record a request, and to send what was
-	// recorded, costs as much as the request costs itself; past this the cost would be felt, and what is lost is counted.
-	tracesPerSecond = 500
-)
+// wishesPerSecond is how many traces a second clients may have recorded that ask for it, beyond those that are recorded
+// anyway.
+const wishesPerSecond = 10
 
-// sampler decides which requests are recorded, before a span of them is made: most of what a span costs it costs whether
-// it is recorded or not. For one whose trace a client brought, the client's word counts so far: it may ask to be left
+// sampler decides which requests are recorded, before a span of them is made. For one whose trace a client brought, the client's word counts so far: it may ask to be left
 // out, and it may ask to be recorded, but not without bound, or one client could fill the collector. Its trace id decides
 // nothing, because the client chose it.
 type sampler struct {
 	ratio float64 // of the traces that begin here
 	now   func() time.Time
-	lost  func() // is told of each that was past the bound
 
-	mu               sync.Mutex
-	second           int64
-	wishes, recorded int // of this second
+	mu     sync.Mutex
+	second int64
+	wishes int // of this second
 }
 
-func newSampler(log *slog.Logger, now func() time.Time, lost func()) *sampler {
-	return &sampler{ratio: readRatio(log), now: now, lost: lost}
+func newSampler(log *slog.Logger, now func() time.Time) *sampler {
+	return &sampler{ratio: readRatio(log), now: now}
 }
 
-// records decides about a request. client is the trace that it joins; invalid: none.
-func (s *sampler) records(client trace.SpanContext) bool {
+// records decides about a request. client is the trace that it joins; the zero value: none.
+func (s *sampler) records(client link) bool {
 	switch {
-	case client.IsValid() && !client.IsSampled():
+	case client.Recording() && !client.sampled:
 		return false
-	case s.ratio == 1 || rand.Float64() < s.ratio:
-		return s.grant(false)
+	case s.ratio == 1 || s.ratio > 0 && rand.Float64() < s.ratio:
+		return true
 	}
-	return client.IsValid() && s.grant(true)
+	return client.Recording() && s.grant()
 }
 
-// grant counts what a second has room for.
-func (s *sampler) grant(wish bool) bool {
+// grant counts the wishes that a second has room for.
+func (s *sampler) grant() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if second := s.now().Unix(); second != s.second {
-		s.second, s.wishes, s.recorded = second, 0, 0
+		s.second, s.wishes = second, 0
 	}
-	if wish {
-		if s.wishes++; s.wishes > wishesPerSecond {
-			return false
-		}
-	}
-	if s.recorded++; s.recorded > tracesPerSecond {
-		s.lost()
-		return false
-	}
-	return true
+	s.wishes++
+	return s.wishes <= wishesPerSecond
 }
 
 // readRatio reads OTEL_TRACES_SAMPLER. The parent-based ones differ from the others in what a parent decides, which is

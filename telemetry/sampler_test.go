@@ -11,64 +11,53 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-func brought(sampled bool) trace.SpanContext {
-	flags := trace.TraceFlags(0)
-	if sampled {
-		flags = trace.FlagsSampled
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: flags, Remote: true})
+func brought(sampled bool) link {
+	return link{Span: Span{trace.TraceID{1}, trace.SpanID{1}}, sampled: sampled, remote: true}
 }
 
-// sampling counts what is recorded of n requests, and what is lost.
-func sampling(t *testing.T, name, argument string, move time.Duration) func(client trace.SpanContext, n int) (recorded, lost int) {
+// sampling counts what is recorded of n requests.
+func sampling(t *testing.T, name, argument string, move time.Duration) func(client link, n int) int {
 	t.Setenv("OTEL_TRACES_SAMPLER", name)
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", argument)
-	now, lost := time.Unix(1000, 0), 0
-	s := newSampler(slog.New(slog.DiscardHandler), func() time.Time { return now }, func() { lost++ })
-	return func(client trace.SpanContext, n int) (int, int) {
-		recorded := 0
-		lost = 0
+	now := time.Unix(1000, 0)
+	s := newSampler(slog.New(slog.DiscardHandler), func() time.Time { return now })
+	return func(client link, n int) (recorded int) {
 		for range n {
 			if s.records(client) {
 				recorded++
 			}
 			now = now.Add(move)
 		}
-		return recorded, lost
+		return recorded
 	}
 }
 
 // F-T7: a client may have its trace left out; it may have it recorded a few times a second, whatever id it gives it.
 func TestFT7Sampler(t *testing.T) {
 	within := sampling(t, "traceidratio", "0", 0)
-	if n, _ := within(brought(true), 1000); n != wishesPerSecond {
+	if n := within(brought(true), 1000); n != wishesPerSecond {
 		t.Errorf("%d wishes of a second were granted", n)
 	}
-	if n, _ := within(trace.SpanContext{}, 1000); n != 0 {
+	if n := within(link{}, 1000); n != 0 {
 		t.Errorf("%d that nobody wished", n)
 	}
 	over := sampling(t, "traceidratio", "0", time.Second/5)
-	if n, _ := over(brought(true), 100); n != 100 {
+	if n := over(brought(true), 100); n != 100 {
 		t.Errorf("%d of 100 wishes, five a second", n)
 	}
 	all := sampling(t, "", "", 0)
-	if n, _ := all(brought(false), 100); n != 0 {
+	if n := all(brought(false), 100); n != 0 {
 		t.Errorf("%d clients that asked to be left out were not", n)
 	}
 }
 
-// What a second may have recorded is bounded, also where everything is to be, and what is past it is counted.
-func TestSamplerIsBounded(t *testing.T) {
-	within := sampling(t, "parentbased_always_on", "", 0)
-	if n, lost := within(trace.SpanContext{}, 5*tracesPerSecond); n != tracesPerSecond || lost != 4*tracesPerSecond {
-		t.Errorf("%d recorded, %d lost", n, lost)
-	}
-	over := sampling(t, "", "", time.Second/400)
-	if n, lost := over(brought(true), 2000); n != 2000 || lost != 0 {
-		t.Errorf("%d of 2000 recorded at 400 a second, %d lost", n, lost)
+// Where a part is recorded, it is that part, and what clients wish beside it.
+func TestPartsAreRecorded(t *testing.T) {
+	if n := sampling(t, "parentbased_always_on", "", 0)(link{}, 5000); n != 5000 {
+		t.Errorf("%d of 5000 recorded", n)
 	}
 	some := sampling(t, "traceidratio", "0.1", time.Second/1000)
-	if n, _ := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten wishes a second
+	if n := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten wishes a second
 		t.Errorf("%d of 20,000 recorded, want about 2,200", n)
 	}
 }

@@ -3,53 +3,63 @@ package telemetry
 import (
 	"net/http"
 	"strings"
-
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Leave ends the span of a request, with what its Record has.
 func (t *Traces) Leave(r *Record) {
-	if t == nil || r.Span.span == nil {
+	if t == nil || !r.Span.Recording() {
 		return
 	}
-	span := r.Span.span
-	if span.IsRecording() {
-		span.SetAttributes(serverAttributes(r)...)
-		if r.Status >= http.StatusInternalServerError {
-			span.SetStatus(codes.Error, r.Refusal)
-		}
+	h := head{
+		span: r.Span, kind: kindServer, name: serverName(r), begun: r.Time, ended: r.Time.Add(r.Duration),
+		fault: r.Status >= http.StatusInternalServerError, why: r.Refusal,
 	}
-	span.End(trace.WithTimestamp(r.Time.Add(r.Duration)))
+	if r.client.trace == r.Span.trace {
+		h.parent, h.remote = r.client.Span, true
+	} else {
+		h.link = r.client
+	}
+	if w := t.end(&h); w != nil {
+		w.request(r)
+		t.send(w)
+	}
 }
 
-func serverAttributes(r *Record) set {
-	s := make(set, 0, 28)
-	s.text(httpMethod, methodLabel(r.Method))
-	s.text(httpRoute, r.Route)
-	s.text(urlScheme, r.Scheme)
-	s.number(httpStatus, int64(r.Status))
+func serverName(r *Record) string {
+	if r.Route == "" {
+		return methodLabel(r.Method)
+	}
+	return methodLabel(r.Method) + " " + r.Route
+}
+
+func (w *spanWriter) request(r *Record) {
+	w.text(httpMethod, methodLabel(r.Method))
+	w.text(httpRoute, r.Route)
+	w.text(urlScheme, r.Scheme)
+	w.known(httpStatus, int64(r.Status))
 	if r.Status >= http.StatusInternalServerError {
-		s.text(errorType, failure(r.Refusal, r.Status))
+		w.text(errorType, failure(r.Refusal, r.Status))
 	}
-	s.text(ownRequest, r.ID)
-	s.text(ownUpstreamID, r.UpstreamID)
-	s.text(ownTeam, r.Team)
-	s.text(ownKey, r.Key)
-	s.text(ownEndpoint, r.Endpoint)
-	s.text(ownKind, r.Kind)
-	s.text(genModel, r.Model)
-	s.text(ownTask, r.Task)
-	s.text(ownCache, r.Cache)
+	w.text(ownRequest, r.ID)
+	w.text(ownUpstreamID, r.UpstreamID)
+	w.text(ownTeam, r.Team)
+	w.text(ownKey, r.Key)
+	w.text(ownEndpoint, r.Endpoint)
+	w.text(ownKind, r.Kind)
+	w.text(genModel, r.Model)
+	w.text(ownTask, r.Task)
+	w.text(ownCache, r.Cache)
 	if stage, reason, refused := strings.Cut(r.Refusal, "/"); refused {
-		s.text(ownStage, stage)
-		s.text(ownReason, reason)
+		w.text(ownStage, stage)
+		w.text(ownReason, reason)
 	}
-	s = append(s, ownOverheadTime.Float64(r.Overhead.Seconds()))
-	s.number(ownHeldImages, r.Held.Images)
+	w.float(ownOverheadTime, r.Overhead.Seconds())
+	w.known(ownHeldImages, r.Held.Images)
 	if c := &r.Cost; c.Known {
-		s = append(s, ownCostRequests.Int64(c.Requests), ownCostTokens.Int64(c.Tokens), ownCostImages.Int64(c.Images), ownCostSpend.Float64(float64(c.Spend)/1e9))
-		s.text(ownCostFlag, c.Flag)
+		w.number(ownCostRequests, c.Requests)
+		w.number(ownCostTokens, c.Tokens)
+		w.number(ownCostImages, c.Images)
+		w.float(ownCostSpend, float64(c.Spend)/1e9)
+		w.text(ownCostFlag, c.Flag)
 	}
-	return s
 }

@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -9,29 +11,31 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 )
 
-// keeping keeps spans.
+// keeping keeps the spans that it is sent, as a collector reads them.
 type keeping struct {
 	mu    sync.Mutex
-	spans []sdktrace.ReadOnlySpan
+	spans []*tracepb.Span
 }
 
-func (k *keeping) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (*keeping) Start(context.Context) error { return nil }
+func (*keeping) Stop(context.Context) error  { return nil }
+
+func (k *keeping) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.spans = append(k.spans, spans...)
+	k.spans = append(k.spans, written(sent)...)
 	return nil
 }
 
-func (*keeping) Shutdown(context.Context) error { return nil }
-
 // spansOf runs do and returns the spans that it left.
-func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []sdktrace.ReadOnlySpan {
+func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []*tracepb.Span {
 	t.Helper()
 	k := new(keeping)
-	config.Logger, config.Exporter = slog.New(slog.DiscardHandler), k
+	config.Logger, config.Client = slog.New(slog.DiscardHandler), k
 	tells, err := Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -68,16 +72,14 @@ func TestFT5SpansAreSmall(t *testing.T) {
 		t.Fatalf("%d spans", len(spans))
 	}
 	for _, s := range spans {
-		size := len(s.Name())
-		for _, a := range s.Attributes() {
-			n := len(a.Value.String())
-			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(string(a.Key), "messages") || a.Key == genInstructions]; n > bound {
-				t.Errorf("%s of %s has %d bytes", a.Key, s.Name()[:10], n)
+		for _, a := range s.GetAttributes() {
+			n := len(fmt.Sprint(plain(a.GetValue())))
+			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(a.GetKey(), "messages") || a.GetKey() == string(genInstructions)]; n > bound {
+				t.Errorf("%s of %.10s has %d bytes", a.GetKey(), s.GetName(), n)
 			}
-			size += len(a.Key) + n
 		}
-		if size > 16<<10 {
-			t.Errorf("%.20s has %d bytes", s.Name(), size)
+		if size := proto.Size(s); size > 16<<10 {
+			t.Errorf("%.20s has %d bytes", s.GetName(), size)
 		}
 	}
 }
@@ -129,8 +131,8 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("%d spans, want the three of the client that asked for it", len(spans))
 	}
 	for _, s := range spans {
-		if s.SpanContext().TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
-			t.Errorf("%s is of another trace", s.Name())
+		if hex.EncodeToString(s.GetTraceId()) != "4bf92f3577b34da6a3ce929d0e0e4736" {
+			t.Errorf("%s is of another trace", s.GetName())
 		}
 	}
 }
@@ -145,9 +147,9 @@ func TestNewestConventions(t *testing.T) {
 			x.End(Ended{Status: 200}, time.Now())
 		})
 		got := ""
-		for _, a := range spans[0].Attributes() {
-			if a.Key == genResponseID {
-				got = a.Value.AsString()
+		for _, a := range spans[0].GetAttributes() {
+			if a.GetKey() == string(genResponseID) {
+				got = a.GetValue().GetStringValue()
 			}
 		}
 		if got != want {
@@ -163,12 +165,12 @@ func TestAbsentIsNotZero(t *testing.T) {
 		tells.Traces.Arrive(&r, nil)
 		tells.Traces.Leave(&r)
 	})
-	for _, a := range spans[0].Attributes() {
-		if a.Value.String() == "" || strings.HasPrefix(string(a.Key), "sluice.cost") || a.Key == genModel {
-			t.Errorf("%s is told as %q", a.Key, a.Value.String())
+	for _, a := range spans[0].GetAttributes() {
+		if value := fmt.Sprint(plain(a.GetValue())); value == "" || strings.HasPrefix(a.GetKey(), "sluice.cost") || a.GetKey() == string(genModel) {
+			t.Errorf("%s is told as %q", a.GetKey(), value)
 		}
 	}
-	if len(spans[0].Attributes()) > 6 {
-		t.Errorf("%v", spans[0].Attributes())
+	if len(spans[0].GetAttributes()) > 6 {
+		t.Errorf("%v", spans[0].GetAttributes())
 	}
 }

@@ -1,12 +1,6 @@
 package telemetry
 
-import (
-	"context"
-	"time"
-
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
-)
+import "time"
 
 // Task is a task that has ended, as its span tells it.
 type Task struct {
@@ -30,44 +24,38 @@ func (t *Traces) Task(task *Task) {
 		return
 	}
 	creation := readTraceparent(task.Creation)
-	if !creation.IsValid() || !creation.IsSampled() {
+	if !creation.Recording() || !creation.sampled {
 		return
 	}
-	// We wrote it ourselves, so that it is not a stranger's wish.
-	ctx := trace.ContextWithSpanContext(context.Background(), creation.WithRemote(false))
-	model := task.Model
-	if len(model) > maxValue {
-		model = shorten(model, maxValue)
+	h := head{
+		span: t.begin(creation.trace), parent: creation.Span, kind: kindInternal, name: "task " + shorten(task.Model, maxValue),
+		begun: task.Submitted, ended: task.Ended, fault: task.Outcome == "failed", why: task.Outcome,
 	}
-	ended := task.Ended
-	if ended.Before(task.Submitted) {
-		ended = task.Submitted
+	if h.ended.Before(h.begun) {
+		h.ended = h.begun
 	}
-	_, span := t.tracer.Start(ctx, "task "+model, trace.WithTimestamp(task.Submitted))
-	span.SetAttributes(task.attributes(ended)...)
-	if task.Outcome == "failed" {
-		span.SetStatus(codes.Error, task.Outcome)
+	if w := t.end(&h); w != nil {
+		w.task(task, h.ended)
+		t.send(w)
 	}
-	span.End(trace.WithTimestamp(ended))
 }
 
-func (task *Task) attributes(ended time.Time) set {
-	s := make(set, 0, 12)
-	s.text(ownTask, task.ID)
-	s.text(genModel, task.Model)
-	s.text(ownTeam, task.Team)
-	s.text(ownTaskOutcome, task.Outcome)
-	s = append(s, ownPollsServed.Int64(task.Served), ownPollsSent.Int64(task.Sent), ownUsageImages.Int64(task.Images))
+func (w *spanWriter) task(task *Task, ended time.Time) {
+	w.text(ownTask, task.ID)
+	w.text(genModel, task.Model)
+	w.text(ownTeam, task.Team)
+	w.text(ownTaskOutcome, task.Outcome)
+	w.number(ownPollsServed, task.Served)
+	w.number(ownPollsSent, task.Sent)
+	w.number(ownUsageImages, task.Images)
 	if task.Estimated {
-		s = append(s, ownTaskEstimated.Bool(true))
+		w.yes(ownTaskEstimated)
 	}
 	if task.Outcome == "failed" {
-		s.text(errorType, "task_failed")
+		w.text(errorType, "task_failed")
 	}
 	if !task.Started.IsZero() {
-		s = append(s,
-			ownQueueTime.Float64(max(task.Started.Sub(task.Submitted), 0).Seconds()),
-			ownRunTime.Float64(max(ended.Sub(task.Started), 0).Seconds()))
+		w.float(ownQueueTime, max(task.Started.Sub(task.Submitted), 0).Seconds())
+		w.float(ownRunTime, max(ended.Sub(task.Started), 0).Seconds())
 	}
-	return s
 }

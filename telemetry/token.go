@@ -54,7 +54,7 @@ func (m *Meter) unescape(c byte) {
 		m.unescaped(escaped(c), 2)
 		return
 	}
-	m.unit = m.unit<<4 | hex(c)
+	m.unit = m.unit<<4 | fromHex(c)
 	if m.escape++; m.escape == 6 {
 		m.escape = 0
 		m.unescaped(m.unit, 6)
@@ -94,7 +94,7 @@ func escaped(c byte) rune {
 	return rune(c) & 0x7f
 }
 
-func hex(c byte) rune {
+func fromHex(c byte) rune {
 	switch {
 	case c >= 'a':
 		return rune(c-'a'+10) & 0xf

@@ -1,0 +1,174 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const (
+	// fullBatch is where a batch is full whatever it counts: collectors take 4 MiB at once.
+	fullBatch = 1 << 20
+	// waitingBytes is how many bytes of spans wait to be sent at most.
+	waitingBytes = 16 << 20
+	// fieldSpans is where a ScopeSpans has its spans.
+	fieldSpans = 2
+)
+
+// outbox keeps the spans that have ended until they are sent, in batches, by one goroutine. Its bounds are the SDK's, by the
+// SDK's variables, and beside them one of bytes.
+type outbox struct {
+	gate   *gate
+	client otlptrace.Client
+	about  *resourcepb.Resource
+	scope  *common.InstrumentationScope
+	most   int           // spans of a batch
+	every  time.Duration // how often a batch that is not full is sent
+	bound  time.Duration // how long the sending of one takes at most
+
+	mu      sync.Mutex
+	filling batch
+	full    []batch
+	spare   [][]byte // of batches that were sent
+	bytes   int      // of all that wait
+	shut    bool
+
+	wake    chan struct{} // there is a full batch
+	closing chan struct{}
+	stopped chan struct{}
+	cancel  context.CancelFunc // ends the sending that is under way
+}
+
+// batch is the wire form of the spans of a ScopeSpans.
+type batch struct {
+	spans []byte
+	n     int
+}
+
+func newOutbox(g *gate, client otlptrace.Client, about *resourcepb.Resource, scope *common.InstrumentationScope) *outbox {
+	ctx, cancel := context.WithCancel(context.Background())
+	o := &outbox{
+		gate: g, client: client, about: about, scope: scope,
+		most:  int(min(variable(envSpanBatch, 512), g.most)),
+		every: time.Duration(variable(envSpanDelay, 5000)) * time.Millisecond,
+		bound: time.Duration(variable(envSpanTimeout, 30_000)) * time.Millisecond,
+		wake:  make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
+	}
+	go o.run(ctx)
+	return o
+}
+
+// put takes a span that has entered the gate. The bytes are the caller's again.
+func (o *outbox) put(span []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.shut || o.bytes+len(span) > waitingBytes {
+		o.gate.turnAway()
+		return
+	}
+	b := &o.filling
+	before := len(b.spans)
+	b.spans = protowire.AppendBytes(protowire.AppendTag(b.spans, fieldSpans, protowire.BytesType), span)
+	b.n++
+	o.bytes += len(b.spans) - before
+	if b.n >= o.most || len(b.spans) >= fullBatch {
+		o.close()
+	}
+}
+
+// close makes what is being filled a full batch.
+func (o *outbox) close() {
+	o.full, o.filling = append(o.full, o.filling), batch{}
+	if last := len(o.spare) - 1; last >= 0 {
+		o.filling.spans, o.spare = o.spare[last], o.spare[:last]
+	}
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes the oldest batch: a full one, or where all is asked for also one that is not.
+func (o *outbox) next(all bool) (batch, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.full) == 0 && all && o.filling.n > 0 {
+		o.close()
+	}
+	if len(o.full) == 0 {
+		return batch{}, false
+	}
+	b := o.full[0]
+	o.full = slices.Delete(o.full, 0, 1)
+	return b, true
+}
+
+func (o *outbox) run(ctx context.Context) {
+	defer close(o.stopped)
+	ticks := time.NewTicker(o.every)
+	defer ticks.Stop()
+	for {
+		all, last := false, false
+		select {
+		case <-o.wake:
+		case <-ticks.C:
+			all = true
+		case <-o.closing:
+			all, last = true, true
+		}
+		for b, ok := o.next(all); ok; b, ok = o.next(all) {
+			o.send(ctx, b)
+		}
+		if last {
+			return
+		}
+	}
+}
+
+// send sends a batch. The bytes stand in for the objects that they would be written from: a field that a message does not
+// know is kept and written as it came.
+func (o *outbox) send(ctx context.Context, b batch) {
+	ctx, cancel := context.WithTimeout(ctx, o.bound)
+	defer cancel()
+	spans := &tracepb.ScopeSpans{Scope: o.scope}
+	spans.ProtoReflect().SetUnknown(b.spans)
+	err := o.client.UploadTraces(ctx, []*tracepb.ResourceSpans{{Resource: o.about, ScopeSpans: []*tracepb.ScopeSpans{spans}}})
+	o.gate.leave(b.n, err)
+	if err != nil {
+		otel.Handle(fmt.Errorf("traces export: %w", err))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes -= len(b.spans)
+	if cap(b.spans) <= 2*fullBatch && len(o.spare) < 2 {
+		o.spare = append(o.spare, b.spans[:0])
+	}
+}
+
+// shutdown sends what waits, for as long as the context lasts.
+func (o *outbox) shutdown(ctx context.Context) error {
+	o.mu.Lock()
+	first := !o.shut
+	o.shut = true
+	o.mu.Unlock()
+	if first {
+		close(o.closing)
+	}
+	defer o.cancel()
+	select {
+	case <-o.stopped:
+		return o.client.Stop(ctx)
+	case <-ctx.Done():
+		_ = o.client.Stop(ctx) // it interrupts what is under way
+		return fmt.Errorf("send the spans that wait: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,252 @@
+package telemetry
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of OTLP's Span, KeyValue, AnyValue, Link and Status, as opentelemetry-proto numbers them.
+const (
+	fieldTrace      = 1
+	fieldID         = 2
+	fieldParent     = 4
+	fieldName       = 5
+	fieldKind       = 6
+	fieldBegun      = 7
+	fieldEnded      = 8
+	fieldAttribute  = 9
+	fieldCut        = 10
+	fieldLink       = 13
+	fieldStatus     = 15
+	fieldFlags      = 16
+	fieldLinkFlags  = 6
+	fieldKey        = 1
+	fieldValue      = 2
+	fieldText       = 1
+	fieldBool       = 2
+	fieldNumber     = 3
+	fieldFloat      = 4
+	fieldArray      = 5
+	fieldItem       = 1
+	fieldStatusText = 2
+	fieldStatusCode = 3
+	statusError     = 2
+)
+
+// The kinds of a span, as OTLP numbers them.
+const (
+	kindInternal = 1
+	kindServer   = 2
+	kindClient   = 3
+)
+
+// What stands in the flags of a span or a link beside the bit that says it is sampled.
+const (
+	flagSampled  = 0x001
+	flagKnown    = 0x100 // whether the parent is another process's is known
+	flagIsRemote = 0x200 // it is
+)
+
+// spanWriter writes one span, as OTLP has it in protobuf. The SDK keeps a span as objects until a batch of them is turned
+// into the protocol's objects and those into bytes, which costs more than all else that a request costs; here nothing of
+// a span is known before its end, so it is written once, then, and kept as bytes.
+type spanWriter struct {
+	wire    []byte
+	most    int // attributes; negative: any number
+	longest int // bytes of a value; negative: any number
+	count   int
+	cut     int    // attributes for which there was no room
+	clear   []byte // what may have to be covered
+}
+
+func (w *spanWriter) reset(limits *sdktrace.SpanLimits) {
+	*w = spanWriter{wire: w.wire[:0], clear: w.clear, most: limits.AttributeCountLimit, longest: limits.AttributeValueLengthLimit}
+}
+
+// head is what a span has beside attributes.
+type head struct {
+	span, parent Span // no parent: the span begins its trace
+	remote       bool // the parent is another process's
+	link         link // none where its span is none
+	kind         uint64
+	name         string
+	begun, ended time.Time
+	fault        bool   // the span's status is error
+	why          string // with that
+}
+
+// link is a span of another trace.
+type link struct {
+	Span
+	sampled, remote bool
+}
+
+func (w *spanWriter) head(h *head) {
+	b := w.wire
+	b = bytesField(b, fieldTrace, h.span.trace[:])
+	b = bytesField(b, fieldID, h.span.id[:])
+	if h.parent.Recording() {
+		b = bytesField(b, fieldParent, h.parent.id[:])
+	}
+	b = protowire.AppendTag(b, fieldFlags, protowire.Fixed32Type)
+	b = protowire.AppendFixed32(b, flags(true, h.remote))
+	b = stringField(b, fieldName, valid(h.name))
+	b = numberField(b, fieldKind, h.kind)
+	b = timeField(b, fieldBegun, h.begun)
+	b = timeField(b, fieldEnded, h.ended)
+	if l := &h.link; l.Recording() {
+		b = append(b, fieldLink<<3|byte(protowire.BytesType), byte(2+len(l.trace)+2+len(l.id)+1+4))
+		b = bytesField(b, fieldTrace, l.trace[:])
+		b = bytesField(b, fieldID, l.id[:])
+		b = protowire.AppendFixed32(append(b, fieldLinkFlags<<3|byte(protowire.Fixed32Type)), flags(l.sampled, l.remote))
+	}
+	if h.fault {
+		why := valid(h.why)
+		b = append(b, fieldStatus<<3|byte(protowire.BytesType))
+		b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(why))+2))
+		b = stringField(b, fieldStatusText, why)
+		b = numberField(b, fieldStatusCode, statusError)
+	}
+	w.wire = b
+}
+
+// flags are those of a span, about its parent, and of a link.
+func flags(sampled, remote bool) uint32 {
+	flags := uint32(flagKnown)
+	if sampled {
+		flags |= flagSampled
+	}
+	if remote {
+		flags |= flagIsRemote
+	}
+	return flags
+}
+
+// end completes the span.
+func (w *spanWriter) end() {
+	if w.cut > 0 {
+		w.wire = numberField(w.wire, fieldCut, uint64(w.cut))
+	}
+}
+
+// text adds an attribute, cut short where it is long. An empty one is not known.
+func (w *spanWriter) text(key attribute.Key, value string) {
+	if value != "" {
+		w.whole(key, shorten(value, maxValue))
+	}
+}
+
+// whole adds a text that was cut to its measure before.
+func (w *spanWriter) whole(key attribute.Key, value string) {
+	if w.longest >= 0 {
+		value = shorten(value, w.longest)
+	}
+	value = valid(value)
+	if w.open(key, 1+protowire.SizeBytes(len(value))) {
+		w.wire = stringField(w.wire, fieldText, value)
+	}
+}
+
+// redacted adds a text of the service's. It is covered before it is cut, so that no part of a secret is left.
+func (w *spanWriter) redacted(key attribute.Key, value string, secrets Secrets) {
+	if secrets != nil {
+		w.clear = append(w.clear[:0], value...)
+		if secrets.Redact(w.clear); string(w.clear) != value {
+			value = string(w.clear)
+		}
+	}
+	w.text(key, value)
+}
+
+// texts adds a list.
+func (w *spanWriter) texts(key attribute.Key, values []string) {
+	size := 0
+	for _, v := range values {
+		size += 1 + protowire.SizeBytes(1+protowire.SizeBytes(len(valid(v))))
+	}
+	if !w.open(key, 1+protowire.SizeBytes(size)) {
+		return
+	}
+	b := append(w.wire, fieldArray<<3|byte(protowire.BytesType))
+	b = protowire.AppendVarint(b, uint64(size))
+	for _, v := range values {
+		v = valid(v)
+		b = append(b, fieldItem<<3|byte(protowire.BytesType))
+		b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(v))))
+		b = stringField(b, fieldText, v)
+	}
+	w.wire = b
+}
+
+// known adds a number unless it is 0, which stands for not known.
+func (w *spanWriter) known(key attribute.Key, value int64) {
+	if value != 0 {
+		w.number(key, value)
+	}
+}
+
+func (w *spanWriter) number(key attribute.Key, value int64) {
+	if w.open(key, 1+protowire.SizeVarint(uint64(value))) {
+		w.wire = numberField(w.wire, fieldNumber, uint64(value))
+	}
+}
+
+func (w *spanWriter) float(key attribute.Key, value float64) {
+	if w.open(key, 1+8) {
+		w.wire = protowire.AppendFixed64(append(w.wire, fieldFloat<<3|byte(protowire.Fixed64Type)), math.Float64bits(value))
+	}
+}
+
+// yes adds an attribute that is true.
+func (w *spanWriter) yes(key attribute.Key) {
+	if w.open(key, 2) {
+		w.wire = numberField(w.wire, fieldBool, 1)
+	}
+}
+
+// open begins an attribute whose value has that many bytes, and reports whether there is room for one more.
+func (w *spanWriter) open(key attribute.Key, size int) bool {
+	if w.most >= 0 && w.count >= w.most {
+		w.cut++
+		return false
+	}
+	w.count++
+	b := append(w.wire, fieldAttribute<<3|byte(protowire.BytesType))
+	b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(key))+1+protowire.SizeBytes(size)))
+	b = stringField(b, fieldKey, string(key))
+	b = append(b, fieldValue<<3|byte(protowire.BytesType))
+	w.wire = protowire.AppendVarint(b, uint64(size))
+	return true
+}
+
+// The fields that are written are below 16, so that number and type are one byte.
+
+func bytesField(b []byte, field byte, value []byte) []byte {
+	return protowire.AppendBytes(append(b, field<<3|byte(protowire.BytesType)), value)
+}
+
+func stringField(b []byte, field byte, text string) []byte {
+	return protowire.AppendString(append(b, field<<3|byte(protowire.BytesType)), text)
+}
+
+func numberField(b []byte, field byte, n uint64) []byte {
+	return protowire.AppendVarint(append(b, field<<3|byte(protowire.VarintType)), n)
+}
+
+func timeField(b []byte, field byte, at time.Time) []byte {
+	return protowire.AppendFixed64(append(b, field<<3|byte(protowire.Fixed64Type)), uint64(max(at.UnixNano(), 0)))
+}
+
+// valid is a text as protobuf takes it: one that is not UTF-8 would have a collector refuse its whole batch.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
