@@ -28,6 +28,7 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 	otter      = "github.com/maypok86/otter"
 	xSync      = "golang.org/x/sync"
+	protobuf   = "google.golang.org/protobuf"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
 )
@@ -60,7 +61,8 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
-		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus}, // the SDK logs by logr
+		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus},                                            // the SDK logs by logr
+		files:   map[string][]string{"spanwriter.go": {protobuf}, "outbox.go": {protobuf}, "console.go": {protobuf}}, // what exporters speak
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"gateway": {
@@ -79,7 +81,7 @@ var floorPlan = map[string]plan{
 
 // forTests are the modules that any package's tests may import.
 var forTests = []string{
-	"github.com/google/go-cmp", "google.golang.org/protobuf", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/google/go-cmp", protobuf, "google.golang.org/grpc", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
 	"github.com/goccy/go-yaml",
