@@ -39,7 +39,7 @@ func (m *Memory) release(ctx context.Context, h *Held, t *terms) error {
 func (m *Memory) Settle(ctx context.Context, c *Charge) (bool, error) {
 	t := termsOf(c.Team)
 	done, err := m.settle(ctx, &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, &t)
-	if done {
+	if done && len(c.Held.Account) > 0 {
 		m.correctAccount(c, 1)
 	}
 	if err == nil {
