@@ -35,6 +35,7 @@ func NewMemory(now func() time.Time) *Memory {
 // account is one team's.
 type account struct {
 	bank    *Memory
+	terms   atomic.Pointer[readTerms]
 	mu      sync.Mutex
 	last    time.Time
 	date    calendar
@@ -80,13 +81,16 @@ func (a *account) time(now func() time.Time) time.Time {
 }
 
 func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
+	return m.account(h.Team.ID).admit(h, t)
+}
+
+func (a *account) admit(h *Hold, t *terms) (state, error) {
 	if !h.Amounts.valid() {
 		return state{}, errAmounts
 	}
-	a := m.account(h.Team.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(m.now)
+	now := a.time(a.bank.now)
 	a.sweep(now, sweepBatch)
 	s := a.read(t, now)
 	if a.holds[h.ID] != nil {
@@ -206,15 +210,18 @@ func (a *account) use(h *Held, amounts Amounts) {
 	a.used[h.Day], a.used[h.Month] = a.used[h.Day].plus(amounts), a.used[h.Month].plus(amounts)
 }
 
-// settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
 func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
+	return m.account(c.Held.Team).settle(c, t)
+}
+
+// settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
+func (a *account) settle(c *Charge, t *terms) (bool, error) {
 	if !c.Amounts.valid() {
 		return false, errAmounts
 	}
-	a := m.account(c.Held.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(m.now)
+	now := a.time(a.bank.now)
 	a.fit(t, now)
 	held := a.holds[c.Held.ID]
 	if held == nil {
