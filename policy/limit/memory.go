@@ -40,8 +40,7 @@ type account struct {
 	last    time.Time
 	date    calendar
 	buckets [rateCount]*bucket
-	used    map[int]Amounts // by day (yyyymmdd) and by month (yyyymm)
-	held    map[int]Amounts
+	periods map[int]*tally // by day (yyyymmdd) and by month (yyyymm)
 	tasks   int64
 	holds   map[string]*heldIn
 	due     leases
@@ -49,9 +48,13 @@ type account struct {
 	ended   []*Charge // a standby's: of tasks that Redis was not told of
 }
 
+// tally is what one day or month used, and what it holds.
+type tally struct{ used, held Amounts }
+
 // heldIn is a hold in memory: open, or charged because its lease has ended.
 type heldIn struct {
 	Held
+	in      [2]*tally // its day and its month
 	rates   bool // its amounts were taken from the buckets
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
@@ -66,7 +69,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, used: map[int]Amounts{}, held: map[int]Amounts{}, holds: map[string]*heldIn{}, ledger: ledger{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}}
 		m.teams[team] = a
 	}
 	return a
@@ -109,9 +112,10 @@ func (a *account) admit(h *Hold, t *terms) (state, error) {
 func (a *account) read(t *terms, now time.Time) state {
 	s := state{at: now, date: a.date.at(now), fault: limitNone, tasks: a.tasks}
 	for p, period := range [2]int{s.date.day, s.date.month} {
-		used, held := a.used[period], a.held[period]
-		for unit := range used {
-			s.used[2*unit+p], s.held[2*unit+p] = used[unit], held[unit]
+		if in := a.periods[period]; in != nil {
+			for unit := range in.used {
+				s.used[2*unit+p], s.held[2*unit+p] = in.used[unit], in.held[unit]
+			}
 		}
 	}
 	a.fit(t, now)
@@ -162,11 +166,15 @@ func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time
 }
 
 func (a *account) hold(h *Hold, t *terms, s *state) {
-	day, month := s.date.day, s.date.month
-	held := &heldIn{Held: *heldOf(h, s.date), rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at}
+	held := &heldIn{
+		Held: *heldOf(h, s.date), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
+		rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at,
+	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
-	a.held[day], a.held[month] = a.held[day].plus(h.Amounts), a.held[month].plus(h.Amounts)
+	for _, in := range held.in {
+		in.held = in.held.plus(h.Amounts)
+	}
 	if h.Task {
 		a.tasks++
 	}
@@ -175,14 +183,19 @@ func (a *account) hold(h *Hold, t *terms, s *state) {
 	}
 }
 
+func (a *account) tally(period int) *tally {
+	in := a.periods[period]
+	if in == nil {
+		in = new(tally)
+		a.periods[period] = in
+	}
+	return in
+}
+
 // free takes a hold's amounts out of what its day and month hold.
 func (a *account) free(h *heldIn) {
-	for _, period := range []int{h.Day, h.Month} {
-		if rest := a.held[period].minus(h.Amounts); rest != (Amounts{}) {
-			a.held[period] = rest
-		} else {
-			delete(a.held, period)
-		}
+	for _, in := range h.in {
+		in.held = in.held.minus(h.Amounts)
 	}
 	if h.Task {
 		a.tasks--
@@ -201,13 +214,15 @@ func (a *account) forget(h *heldIn) {
 }
 
 // post adds to what the hold's day and month used, and to the ledger. A correction may be negative.
-func (a *account) post(h *Held, amounts, estimated Amounts) {
-	a.use(h, amounts)
+func (a *account) post(h *heldIn, amounts, estimated Amounts) {
+	h.use(amounts)
 	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
 }
 
-func (a *account) use(h *Held, amounts Amounts) {
-	a.used[h.Day], a.used[h.Month] = a.used[h.Day].plus(amounts), a.used[h.Month].plus(amounts)
+func (h *heldIn) use(amounts Amounts) {
+	for _, in := range h.in {
+		in.used = in.used.plus(amounts)
+	}
 }
 
 func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
@@ -237,7 +252,7 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 	} else {
 		a.drop(held)
 	}
-	a.post(&held.Held, change, doubt)
+	a.post(held, change, doubt)
 	if held.rates {
 		a.correct(t, held.Amounts, c.Amounts, now)
 	}
@@ -278,12 +293,12 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 		}
 		if a.bank.late != nil {
 			a.drop(h)
-			a.use(&h.Held, h.Amounts)
+			h.use(h.Amounts)
 			a.bank.late(&h.Held)
 			continue
 		}
 		a.free(h)
-		a.post(&h.Held, h.Amounts, h.Amounts)
+		a.post(h, h.Amounts, h.Amounts)
 		h.expired, h.due = true, h.due.Add(lateTruth)
 		heap.Fix(&a.due, h.index)
 	}
