@@ -55,7 +55,7 @@ type tally struct{ used, held Amounts }
 type heldIn struct {
 	Held
 	in      [2]*tally // its day and its month
-	rates   bool // its amounts were taken from the buckets
+	rates   bool      // its amounts were taken from the buckets
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
 	told    bool      // a standby's: Redis does
@@ -95,33 +95,28 @@ func (a *account) admit(h *Hold, t *terms) (state, error) {
 	defer a.mu.Unlock()
 	now := a.time(a.bank.now)
 	a.sweep(now, sweepBatch)
-	s := a.read(t, now)
+	a.fit(t, now)
+	s, levels := a.read(now), a.levels(t, now)
 	if a.holds[h.ID] != nil {
 		s.outcome = admitted
-		return s, nil
+	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
+		a.hold(h, &s)
+		if s.outcome == admitted {
+			a.take(h, t, &levels, now)
+		}
 	}
-	s.decide(t, h, a.waits(h, t, now))
-	if s.outcome != refused && h.ID != "" {
-		a.hold(h, t, &s)
-		a.tell(h, t, &s)
-	}
+	s.rates = a.fills(t, &levels)
 	return s, nil
 }
 
-// read describes the account, and brings its buckets to the rates of the day.
-func (a *account) read(t *terms, now time.Time) state {
+// read describes the account without its buckets.
+func (a *account) read(now time.Time) state {
 	s := state{at: now, date: a.date.at(now), fault: limitNone, tasks: a.tasks}
 	for p, period := range [2]int{s.date.day, s.date.month} {
 		if in := a.periods[period]; in != nil {
 			for unit := range in.used {
 				s.used[2*unit+p], s.held[2*unit+p] = in.used[unit], in.held[unit]
 			}
-		}
-	}
-	a.fit(t, now)
-	for i := range t.rates {
-		if t.rates[i].Limit > 0 {
-			s.rates[i] = a.buckets[i].fill(now)
 		}
 	}
 	return s
@@ -144,43 +139,61 @@ func (a *account) fit(t *terms, now time.Time) {
 	}
 }
 
-// tell brings what was read of an account up to date with a hold that was placed since.
-func (a *account) tell(h *Hold, t *terms, s *state) {
-	for unit, n := range h.Amounts {
-		s.held[2*unit] += n
-		s.held[2*unit+1] += n
-		if unit < rateCount && n > 0 && t.rates[unit].Limit > 0 {
-			s.rates[unit] = a.buckets[unit].fill(s.at)
+// levels looks at the buckets once. What follows reckons with that.
+func (a *account) levels(t *terms, now time.Time) (levels [rateCount]float64) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 {
+			levels[i] = a.buckets[i].level(now)
 		}
 	}
-	s.tasks = a.tasks
+	return levels
 }
 
-func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time.Duration) {
-	for i, r := range t.rates {
-		if r.Limit > 0 && h.Amounts[i] > 0 {
-			waits[i] = a.buckets[i].wait(h.Amounts[i], now)
+func (a *account) waits(h *Hold, t *terms, levels *[rateCount]float64) (waits [rateCount]time.Duration) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 && h.Amounts[i] > 0 {
+			waits[i] = a.buckets[i].wait(h.Amounts[i], levels[i])
 		}
 	}
 	return waits
 }
 
-func (a *account) hold(h *Hold, t *terms, s *state) {
+// take takes what a hold asks for from the buckets.
+func (a *account) take(h *Hold, t *terms, levels *[rateCount]float64, now time.Time) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 && h.Amounts[i] > 0 {
+			levels[i] = a.buckets[i].take(h.Amounts[i], now)
+		}
+	}
+}
+
+func (a *account) fills(t *terms, levels *[rateCount]float64) (fills [rateCount]fill) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 {
+			fills[i] = a.buckets[i].fill(levels[i])
+		}
+	}
+	return fills
+}
+
+// hold places a hold, and brings what was read of the account up to date with it.
+func (a *account) hold(h *Hold, s *state) {
 	held := &heldIn{
 		Held: *heldOf(h, s.date), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
 		rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at,
 	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
-	for _, in := range held.in {
+	for p, in := range held.in {
 		in.held = in.held.plus(h.Amounts)
+		for unit, n := range in.held {
+			s.held[2*unit+p] = n
+		}
 	}
 	if h.Task {
 		a.tasks++
 	}
-	if held.rates {
-		a.correct(t, Amounts{}, h.Amounts, s.at)
-	}
+	s.tasks = a.tasks
 }
 
 func (a *account) tally(period int) *tally {
@@ -261,9 +274,9 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 
 // correct brings the buckets from what was held to what was used.
 func (a *account) correct(t *terms, held, used Amounts, now time.Time) {
-	for i, r := range t.rates {
+	for i := range t.rates {
 		switch {
-		case r.Limit == 0:
+		case t.rates[i].Limit == 0:
 		case used[i] > held[i]:
 			a.buckets[i].take(used[i]-held[i], now)
 		default:

@@ -144,7 +144,7 @@ func (a *account) shareOfRates(list []*Charge) {
 	var missing Amounts
 	for i, b := range a.buckets {
 		if b != nil {
-			missing[i] = max(b.rate.Burst-b.fill(now).left, 0)
+			missing[i] = max(b.rate.Burst-b.fill(b.level(now)).left, 0)
 		}
 	}
 	for _, c := range list {
