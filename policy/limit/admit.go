@@ -27,7 +27,9 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
 		return v.refuseAccount(fault, wait, h), err
 	}
-	v.Held.Account = h.Account
+	taken := *v.Held
+	taken.Account = h.Account
+	v.Held = &taken
 	return v, nil
 }
 

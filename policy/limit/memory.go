@@ -87,16 +87,17 @@ func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
 	return m.account(h.Team.ID).admit(h, t)
 }
 
-func (a *account) admit(h *Hold, t *terms) (state, error) {
+func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 	if !h.Amounts.valid() {
-		return state{}, errAmounts
+		return s, errAmounts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.time(a.bank.now)
 	a.sweep(now, sweepBatch)
 	a.fit(t, now)
-	s, levels := a.read(now), a.levels(t, now)
+	a.read(&s, now)
+	levels := a.levels(t, now)
 	if a.holds[h.ID] != nil {
 		s.outcome = admitted
 	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
@@ -110,8 +111,8 @@ func (a *account) admit(h *Hold, t *terms) (state, error) {
 }
 
 // read describes the account without its buckets.
-func (a *account) read(now time.Time) state {
-	s := state{at: now, date: a.date.at(now), fault: limitNone, tasks: a.tasks}
+func (a *account) read(s *state, now time.Time) {
+	s.at, s.date, s.fault, s.tasks = now, a.date.at(now), limitNone, a.tasks
 	for p, period := range [2]int{s.date.day, s.date.month} {
 		if in := a.periods[period]; in != nil {
 			for unit := range in.used {
@@ -119,7 +120,6 @@ func (a *account) read(now time.Time) state {
 			}
 		}
 	}
-	return s
 }
 
 // fit brings the buckets to the rates of the day, and makes those that there are not yet.
@@ -193,7 +193,7 @@ func (a *account) hold(h *Hold, s *state) {
 	if h.Task {
 		a.tasks++
 	}
-	s.tasks = a.tasks
+	s.tasks, s.placed = a.tasks, &held.Held
 }
 
 func (a *account) tally(period int) *tally {

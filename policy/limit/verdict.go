@@ -85,7 +85,9 @@ func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 		v.blame(s, t, h)
 	}
 	if s.outcome != refused {
-		v.Held = heldOf(h, s.date)
+		if v.Held = s.placed; v.Held == nil {
+			v.Held = heldOf(h, s.date)
+		}
 	}
 	return v
 }
