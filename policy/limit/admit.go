@@ -27,7 +27,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
 		return v.refuseAccount(fault, wait, h), err
 	}
-	taken := *v.Held
+	taken := *v.Held // the accounts' own never changes
 	taken.Account = h.Account
 	v.Held = &taken
 	return v, nil

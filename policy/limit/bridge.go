@@ -104,7 +104,7 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (
 		_, _ = s.standby.settle(context.Background(), &Charge{Held: v.Held}, &share)
 		return v.refuseAccount(fault, wait, h), nil
 	}
-	here := *v.Held
+	here := *v.Held // the standby's own never changes
 	here.Account, here.local = h.Account, true
 	v.Held = &here
 	if doubtful {
