@@ -175,5 +175,5 @@ func (b *answerBody) abandon() {
 	}
 	b.conn.body = nil
 	b.measured()
-	b.conn.finish(b.whole && b.reusable)
+	b.conn.finish(b.whole && b.reusable, b.arrived)
 }

@@ -42,7 +42,7 @@ type conn struct {
 	busy    atomic.Bool  // a large body is still being written
 	body    *answerBody  // whose bytes are read; nil while a header is
 	left    int64        // bytes that may still be read; math.MaxInt64 inside bodies
-	idle    time.Time    // since when it waits in the pool
+	idle    time.Time    // since when upstream is silent on it, while it waits in the pool
 	taken   time.Time    // when the exchange that runs began
 	readBy  time.Time    // the deadline in force for reading a header; zero: another one
 	writeBy time.Time    // and for writing
@@ -128,13 +128,14 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// finish ends an exchange: the connection waits for the next one if both sides are at the end of theirs.
-func (c *conn) finish(whole bool) {
+// finish ends an exchange: the connection waits for the next one if both sides are at the end of theirs. silent is when
+// upstream's last bytes came.
+func (c *conn) finish(whole bool, silent time.Time) {
 	if whole && !c.busy.Load() && c.in.Buffered() == 0 {
 		if cap(c.head) > keptHead {
 			c.head = nil
 		}
-		c.pool.put(c)
+		c.pool.put(c, silent)
 		return
 	}
 	_ = c.Close() // nothing more is to be said on it

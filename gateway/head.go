@@ -1,16 +1,13 @@
 package gateway
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
-	"sync"
 )
 
-var headBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// appendHead writes the request line and the header. Values are written by net/http, which puts a blank in the place
-// of a line end, so that no value can begin a header of its own.
+// appendHead writes the request line and the header. A line end in a value becomes a blank, as net/http has it, so that no
+// value can begin a header of its own; the names are ours. net/http itself would sort them first and write to a buffer
+// that has to be copied.
 func appendHead(head []byte, out *http.Request, length int) []byte {
 	head = append(head, out.Method...)
 	head = append(head, ' ')
@@ -23,10 +20,23 @@ func appendHead(head []byte, out *http.Request, length int) []byte {
 		head = strconv.AppendInt(head, int64(length), 10)
 		head = append(head, "\r\n"...)
 	}
-	b := headBuffers.Get().(*bytes.Buffer)
-	defer headBuffers.Put(b)
-	b.Reset()
-	_ = out.Header.Write(b) // a buffer takes everything
-	head = append(head, b.Bytes()...)
+	for name, values := range out.Header {
+		for _, value := range values {
+			head = append(append(head, name...), ": "...)
+			head = append(appendLine(head, value), "\r\n"...)
+		}
+	}
 	return append(head, "\r\n"...)
+}
+
+// appendLine adds a value, without an end of the line in it.
+func appendLine(head []byte, value string) []byte {
+	head = append(head, value...)
+	line := head[len(head)-len(value):]
+	for i, b := range line {
+		if b == '\r' || b == '\n' {
+			line[i] = ' '
+		}
+	}
+	return head
 }

@@ -232,7 +232,7 @@ func TestH07SecretsDoNotPrint(t *testing.T) {
 	}
 }
 
-// H09: the header of an outbound request is written by net/http, so a value cannot begin a header of its own.
+// H09: a value in an outbound request cannot begin a header of its own.
 func TestHeadCannotBeSplit(t *testing.T) {
 	r, err := http.NewRequest("POST", "http://host/api/v1/x?q", nil)
 	if err != nil {

@@ -27,6 +27,7 @@ type pool struct {
 	address string
 	secure  *tls.Config // nil: plain
 	dialer  net.Dialer
+	now     func() time.Time
 	stall   time.Duration // the longest that one write waits for upstream to read
 
 	mu    sync.Mutex
@@ -35,9 +36,9 @@ type pool struct {
 	shut  bool
 }
 
-func newPool(config *Config) *pool {
+func newPool(config *Config, now func() time.Time) *pool {
 	p := &pool{
-		network: "tcp", address: hostPort(config.UpstreamURL), stall: config.IdleTimeout,
+		network: "tcp", address: hostPort(config.UpstreamURL), now: now, stall: config.IdleTimeout,
 		dialer: net.Dialer{Timeout: config.ConnectTimeout},
 	}
 	if config.UpstreamURL.Scheme == "https" {
@@ -56,14 +57,14 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// get returns a connection that waited and is still open, or a new one.
-func (p *pool) get() (*conn, error) {
+// get returns a connection that waited and is still open, or a new one. now is when the exchange begins.
+func (p *pool) get(now time.Time) (*conn, error) {
 	for {
 		c := p.last()
 		if c == nil {
 			return p.dial()
 		}
-		c.taken = time.Now()
+		c.taken = now
 		if c.taken.Sub(c.idle) < fresh || c.alive() {
 			return c, nil
 		}
@@ -105,13 +106,13 @@ func (p *pool) dial() (*conn, error) {
 		}
 		c.Conn = secure
 	}
-	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), time.Now()
+	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.now()
 	return c, nil
 }
 
-// put lets a connection wait for its next exchange.
-func (p *pool) put(c *conn) {
-	c.idle = time.Now()
+// put lets a connection wait for its next exchange. silent is since when upstream has been silent on it.
+func (p *pool) put(c *conn, silent time.Time) {
+	c.idle = silent
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shut || len(p.idle) >= idleConns {
@@ -128,7 +129,7 @@ func (p *pool) put(c *conn) {
 func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	limit := time.Now().Add(-idleConn)
+	limit := p.now().Add(-idleConn)
 	old := 0
 	for old < len(p.idle) && !p.idle[old].idle.After(limit) {
 		_ = p.idle[old].Close()

@@ -17,7 +17,7 @@ type upstream struct {
 }
 
 func newUpstream(g *Gateway) *upstream {
-	return &upstream{gateway: g, pool: newPool(&g.Config)}
+	return &upstream{gateway: g, pool: newPool(&g.Config, g.Now)}
 }
 
 var (
@@ -37,7 +37,7 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	if parent := c.exchange.Traceparent(); parent != "" {
 		out.Header["Traceparent"] = []string{parent}
 	}
-	answer, err := u.exchange(out, c)
+	answer, err := u.exchange(out, c, sent)
 	arrived := u.gateway.Now()
 	c.waited += arrived.Sub(sent)
 	if err != nil {
@@ -52,11 +52,11 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 
 // exchange makes the exchange, and once more on a new connection where not a byte of the request had left. After a byte
 // nothing is ever sent again, since upstream knows no idempotency and may already be at work.
-func (u *upstream) exchange(out *http.Request, c *call) (*http.Response, error) {
-	answer, sent, err := u.try(out, c)
+func (u *upstream) exchange(out *http.Request, c *call, now time.Time) (*http.Response, error) {
+	answer, sent, err := u.try(out, c, now)
 	if err != nil && !sent && !isTimeout(err) {
 		u.pool.drop() // where one was dead, the others are too
-		answer, sent, err = u.try(out, c)
+		answer, sent, err = u.try(out, c, u.gateway.Now())
 	}
 	c.reached = c.reached || sent || err == nil
 	if err != nil {
@@ -66,8 +66,8 @@ func (u *upstream) exchange(out *http.Request, c *call) (*http.Response, error) 
 }
 
 // try makes one attempt and tells whether a byte of the request has left.
-func (u *upstream) try(out *http.Request, c *call) (answer *http.Response, sent bool, err error) {
-	conn, err := u.pool.get()
+func (u *upstream) try(out *http.Request, c *call, now time.Time) (answer *http.Response, sent bool, err error) {
+	conn, err := u.pool.get(now)
 	if err != nil {
 		return nil, false, err
 	}

@@ -61,7 +61,8 @@ func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault policy.Ra
 	now := m.time()
 	list := accountRates(h.Account, h.Amounts, replicas)
 	for _, a := range list {
-		if w := m.bucket(a, now).wait(a.amount, now); w > wait && !force {
+		b := m.bucket(a, now)
+		if w := b.wait(a.amount, b.level(now)); w > wait && !force {
 			fault, wait = a.rate, w
 		}
 	}

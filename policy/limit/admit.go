@@ -9,37 +9,35 @@ import (
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
 // about the team.
-func (m *Memory) Admit(ctx context.Context, h *Hold) (Verdict, error) {
-	t := termsOf(h.Team)
-	if fault, never := h.never(&t); never {
+func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
+	a := m.account(h.Team.ID)
+	t := a.termsOf(h.Team)
+	if fault, never := h.never(t); never {
 		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
 	}
-	s, err := m.admit(ctx, h, &t)
+	s, err := a.admit(h, t)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := s.verdict(&t, h)
+	v := s.verdict(t, h)
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
 	if fault, wait := m.takeAccount(h, false, 1); wait > 0 {
-		return v.refuseAccount(fault, wait, h), m.release(ctx, v.Held, &t)
+		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
+		return v.refuseAccount(fault, wait, h), err
 	}
-	v.Held.Account = h.Account
+	taken := *v.Held // the accounts' own never changes
+	taken.Account = h.Account
+	v.Held = &taken
 	return v, nil
 }
 
-// release gives back a hold whose request was never sent.
-func (m *Memory) release(ctx context.Context, h *Held, t *terms) error {
-	_, err := m.settle(ctx, &Charge{Held: h}, t)
-	return err
-}
-
 // Settle charges a hold, once, with what the request used. It reports whether this call did.
-func (m *Memory) Settle(ctx context.Context, c *Charge) (bool, error) {
-	t := termsOf(c.Team)
-	done, err := m.settle(ctx, &Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, &t)
-	if done {
+func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
+	a := m.account(c.Held.Team)
+	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
+	if done && len(c.Held.Account) > 0 {
 		m.correctAccount(c, 1)
 	}
 	if err == nil {

@@ -104,7 +104,9 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (
 		_, _ = s.standby.settle(context.Background(), &Charge{Held: v.Held}, &share)
 		return v.refuseAccount(fault, wait, h), nil
 	}
-	v.Held.Account, v.Held.local = h.Account, true
+	here := *v.Held // the standby's own never changes
+	here.Account, here.local = h.Account, true
+	v.Held = &here
 	if doubtful {
 		_, _ = s.standby.setApart(v.Held)
 	}

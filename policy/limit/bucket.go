@@ -40,9 +40,12 @@ func (b *bucket) set(r *policy.Rate, now time.Time) {
 	b.forgive(now)
 }
 
-// wait returns how long it takes until n units fit, 0 when they do.
-func (b *bucket) wait(n int64, now time.Time) time.Duration {
-	missing := float64(n) - b.limiter.TokensAt(now)
+// level is what is in the bucket, below 0 in debt. An admission looks once and reckons with it.
+func (b *bucket) level(now time.Time) float64 { return b.limiter.TokensAt(now) }
+
+// wait returns how long it takes from a level until n units fit, 0 when they do.
+func (b *bucket) wait(n int64, level float64) time.Duration {
+	missing := float64(n) - level
 	if missing <= 0 {
 		return 0
 	}
@@ -53,13 +56,13 @@ func (b *bucket) wait(n int64, now time.Time) time.Duration {
 // maxWait is a century in seconds, which a Duration can hold.
 const maxWait = 100 * 365 * 24 * 60 * 60
 
-// take removes n units, into debt where there are fewer.
-func (b *bucket) take(n int64, now time.Time) {
+// take removes n units, into debt where there are fewer, and returns the level that this leaves.
+func (b *bucket) take(n int64, now time.Time) (level float64) {
 	b.taken = b.taken || n > 0
 	for n = min(n, 3*b.rate.Burst); n > 0; n -= b.rate.Burst { // a Limiter gives no more than its burst at once
 		b.limiter.ReserveN(now, int(min(n, b.rate.Burst)))
 	}
-	b.forgive(now)
+	return b.forgive(now)
 }
 
 // give puts n units back, never above full: the Limiter sees to that at its next reckoning. A reservation below 0 adds;
@@ -70,21 +73,24 @@ func (b *bucket) give(n int64, now time.Time) {
 	}
 }
 
-// forgive cancels debt beyond one full refill. A Limiter moves by whole units alone, so it is a new one: full, and then
-// emptied twice.
-func (b *bucket) forgive(now time.Time) {
-	if b.limiter.TokensAt(now) < -float64(b.rate.Burst) {
+// forgive cancels debt beyond one full refill, and returns the level. A Limiter moves by whole units alone, so it is a new
+// one: full, and then emptied twice.
+func (b *bucket) forgive(now time.Time) (level float64) {
+	level = b.level(now)
+	if most := -float64(b.rate.Burst); level < most {
 		b.limiter = rate.NewLimiter(perSecond(b.rate), int(b.rate.Burst))
 		b.limiter.ReserveN(now, int(b.rate.Burst))
 		b.limiter.ReserveN(now, int(b.rate.Burst))
+		level = most
 	}
+	return level
 }
 
-func (b *bucket) fill(now time.Time) fill {
-	tokens := b.limiter.TokensAt(now)
-	missing := max(float64(b.rate.Burst)-tokens, 0)
+// fill says what a level means.
+func (b *bucket) fill(level float64) fill {
+	missing := max(float64(b.rate.Burst)-level, 0)
 	return fill{
-		left: int64(math.Floor(tokens + 1e-9)), // 0.9999999999 is one unit
+		left: int64(math.Floor(level + 1e-9)), // 0.9999999999 is one unit
 		full: time.Duration(math.Ceil(missing / float64(perSecond(b.rate)) * float64(time.Second))),
 	}
 }

@@ -23,8 +23,14 @@ type Row struct {
 	Estimated Amounts // the part of Used that nobody knows for certain
 }
 
-// ledger is what a team used, by day and by name.
-type ledger map[int]map[string]*Row
+// ledger is what a team used, by day and by what.
+type ledger map[int]map[entry]*Row
+
+// entry is what a row of a day is of.
+type entry struct {
+	model    string
+	endpoint policy.Endpoint
+}
 
 // ledgerNames bounds the names of one day: names that a client makes up do not grow the ledger.
 const ledgerNames = 1000
@@ -35,18 +41,19 @@ const otherModel = "other"
 func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
 	rows := l[day]
 	if rows == nil {
-		rows = map[string]*Row{}
+		rows = map[entry]*Row{}
 		l[day] = rows
 		l.forget()
 	}
-	name := ledgerName(model, endpoint)
-	if rows[name] == nil && len(rows) >= ledgerNames {
-		model, name = otherModel, ledgerName(otherModel, endpoint)
+	of := entry{model, endpoint}
+	row := rows[of]
+	if row == nil && len(rows) >= ledgerNames {
+		of.model = otherModel
+		row = rows[of]
 	}
-	row := rows[name]
 	if row == nil {
-		row = &Row{Day: day, Model: model, Endpoint: endpoint}
-		rows[name] = row
+		row = &Row{Day: day, Model: of.model, Endpoint: endpoint}
+		rows[of] = row
 	}
 	row.Used, row.Estimated = row.Used.plus(used), row.Estimated.plus(estimated)
 }

@@ -35,12 +35,12 @@ func NewMemory(now func() time.Time) *Memory {
 // account is one team's.
 type account struct {
 	bank    *Memory
+	terms   atomic.Pointer[readTerms]
 	mu      sync.Mutex
 	last    time.Time
 	date    calendar
 	buckets [rateCount]*bucket
-	used    map[int]Amounts // by day (yyyymmdd) and by month (yyyymm)
-	held    map[int]Amounts
+	periods map[int]*tally // by day (yyyymmdd) and by month (yyyymm)
 	tasks   int64
 	holds   map[string]*heldIn
 	due     leases
@@ -48,10 +48,14 @@ type account struct {
 	ended   []*Charge // a standby's: of tasks that Redis was not told of
 }
 
+// tally is what one day or month used, and what it holds.
+type tally struct{ used, held Amounts }
+
 // heldIn is a hold in memory: open, or charged because its lease has ended.
 type heldIn struct {
 	Held
-	rates   bool // its amounts were taken from the buckets
+	in      [2]*tally // of its day and of its month
+	rates   bool      // its amounts were taken from the buckets
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
 	told    bool      // a standby's: Redis does
@@ -65,7 +69,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, used: map[int]Amounts{}, held: map[int]Amounts{}, holds: map[string]*heldIn{}, ledger: ledger{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}}
 		m.teams[team] = a
 	}
 	return a
@@ -80,105 +84,77 @@ func (a *account) time(now func() time.Time) time.Time {
 }
 
 func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
+	return m.account(h.Team.ID).admit(h, t)
+}
+
+func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 	if !h.Amounts.valid() {
-		return state{}, errAmounts
+		return s, errAmounts
 	}
-	a := m.account(h.Team.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(m.now)
+	now := a.time(a.bank.now)
 	a.sweep(now, sweepBatch)
-	s := a.read(t, now)
+	a.fit(t, now)
+	a.read(&s, now)
+	levels := a.levels(t, now)
 	if a.holds[h.ID] != nil {
 		s.outcome = admitted
-		return s, nil
+	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
+		a.hold(h, &s)
+		if s.outcome == admitted {
+			a.take(h, t, &levels, now)
+		}
 	}
-	s.decide(t, h, a.waits(h, t, now))
-	if s.outcome != refused && h.ID != "" {
-		a.hold(h, t, &s)
-		a.tell(h, t, &s)
-	}
+	s.rates = a.fills(t, &levels)
 	return s, nil
 }
 
-// read describes the account, and brings its buckets to the rates of the day.
-func (a *account) read(t *terms, now time.Time) state {
-	s := state{at: now, date: a.date.at(now), fault: limitNone, tasks: a.tasks}
+// read describes the account without its buckets.
+func (a *account) read(s *state, now time.Time) {
+	s.at, s.date, s.fault, s.tasks = now, a.date.at(now), limitNone, a.tasks
 	for p, period := range [2]int{s.date.day, s.date.month} {
-		used, held := a.used[period], a.held[period]
-		for unit := range used {
-			s.used[2*unit+p], s.held[2*unit+p] = used[unit], held[unit]
-		}
-	}
-	a.fit(t, now)
-	for i := range t.rates {
-		if t.rates[i].Limit > 0 {
-			s.rates[i] = a.buckets[i].fill(now)
-		}
-	}
-	return s
-}
-
-// fit brings the buckets to the rates of the day, and makes those that there are not yet.
-func (a *account) fit(t *terms, now time.Time) {
-	for i := range t.rates {
-		r := &t.rates[i]
-		switch b := a.buckets[i]; {
-		case r.Limit == 0: // a bucket from before a reload stays as it is, in case the rate comes back
-		case b != nil:
-			b.set(r, now)
-		default:
-			a.buckets[i] = newBucket(*r)
-			if a.bank.dry.Load() {
-				a.buckets[i].take(r.Burst, now)
+		if in := a.periods[period]; in != nil {
+			for unit := range in.used {
+				s.used[2*unit+p], s.held[2*unit+p] = in.used[unit], in.held[unit]
 			}
 		}
 	}
 }
 
-// tell brings what was read of an account up to date with a hold that was placed since.
-func (a *account) tell(h *Hold, t *terms, s *state) {
-	for unit, n := range h.Amounts {
-		s.held[2*unit] += n
-		s.held[2*unit+1] += n
-		if unit < rateCount && n > 0 && t.rates[unit].Limit > 0 {
-			s.rates[unit] = a.buckets[unit].fill(s.at)
-		}
+// hold places a hold, and brings what was read of the account up to date with it.
+func (a *account) hold(h *Hold, s *state) {
+	held := &heldIn{
+		Held: *heldOf(h, s.date), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
+		rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at,
 	}
-	s.tasks = a.tasks
-}
-
-func (a *account) waits(h *Hold, t *terms, now time.Time) (waits [rateCount]time.Duration) {
-	for i, r := range t.rates {
-		if r.Limit > 0 && h.Amounts[i] > 0 {
-			waits[i] = a.buckets[i].wait(h.Amounts[i], now)
-		}
-	}
-	return waits
-}
-
-func (a *account) hold(h *Hold, t *terms, s *state) {
-	day, month := s.date.day, s.date.month
-	held := &heldIn{Held: *heldOf(h, s.date), rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
-	a.held[day], a.held[month] = a.held[day].plus(h.Amounts), a.held[month].plus(h.Amounts)
+	for p, in := range held.in {
+		in.held = in.held.plus(h.Amounts)
+		for unit, n := range in.held {
+			s.held[2*unit+p] = n
+		}
+	}
 	if h.Task {
 		a.tasks++
 	}
-	if held.rates {
-		a.correct(t, Amounts{}, h.Amounts, s.at)
+	s.tasks, s.placed = a.tasks, &held.Held
+}
+
+func (a *account) tally(period int) *tally {
+	in := a.periods[period]
+	if in == nil {
+		in = new(tally)
+		a.periods[period] = in
 	}
+	return in
 }
 
 // free takes a hold's amounts out of what its day and month hold.
 func (a *account) free(h *heldIn) {
-	for _, period := range []int{h.Day, h.Month} {
-		if rest := a.held[period].minus(h.Amounts); rest != (Amounts{}) {
-			a.held[period] = rest
-		} else {
-			delete(a.held, period)
-		}
+	for _, in := range h.in {
+		in.held = in.held.minus(h.Amounts)
 	}
 	if h.Task {
 		a.tasks--
@@ -197,24 +173,29 @@ func (a *account) forget(h *heldIn) {
 }
 
 // post adds to what the hold's day and month used, and to the ledger. A correction may be negative.
-func (a *account) post(h *Held, amounts, estimated Amounts) {
-	a.use(h, amounts)
+func (a *account) post(h *heldIn, amounts, estimated Amounts) {
+	h.use(amounts)
 	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
 }
 
-func (a *account) use(h *Held, amounts Amounts) {
-	a.used[h.Day], a.used[h.Month] = a.used[h.Day].plus(amounts), a.used[h.Month].plus(amounts)
+func (h *heldIn) use(amounts Amounts) {
+	for _, in := range h.in {
+		in.used = in.used.plus(amounts)
+	}
+}
+
+func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
+	return m.account(c.Held.Team).settle(c, t)
 }
 
 // settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
-func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
+func (a *account) settle(c *Charge, t *terms) (bool, error) {
 	if !c.Amounts.valid() {
 		return false, errAmounts
 	}
-	a := m.account(c.Held.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.time(m.now)
+	now := a.time(a.bank.now)
 	a.fit(t, now)
 	held := a.holds[c.Held.ID]
 	if held == nil {
@@ -230,24 +211,11 @@ func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
 	} else {
 		a.drop(held)
 	}
-	a.post(&held.Held, change, doubt)
+	a.post(held, change, doubt)
 	if held.rates {
 		a.correct(t, held.Amounts, c.Amounts, now)
 	}
 	return true, nil
-}
-
-// correct brings the buckets from what was held to what was used.
-func (a *account) correct(t *terms, held, used Amounts, now time.Time) {
-	for i, r := range t.rates {
-		switch {
-		case r.Limit == 0:
-		case used[i] > held[i]:
-			a.buckets[i].take(used[i]-held[i], now)
-		default:
-			a.buckets[i].give(held[i]-used[i], now)
-		}
-	}
 }
 
 func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
@@ -271,12 +239,12 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 		}
 		if a.bank.late != nil {
 			a.drop(h)
-			a.use(&h.Held, h.Amounts)
+			h.use(h.Amounts)
 			a.bank.late(&h.Held)
 			continue
 		}
 		a.free(h)
-		a.post(&h.Held, h.Amounts, h.Amounts)
+		a.post(h, h.Amounts, h.Amounts)
 		h.expired, h.due = true, h.due.Add(lateTruth)
 		heap.Fix(&a.due, h.index)
 	}

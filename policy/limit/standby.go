@@ -43,21 +43,21 @@ func (m *Memory) settleHere(c *Charge, used Amounts, t *terms, replicas int) (he
 		a.correctShare(t.rates, replicas, held.Amounts, used, a.time(m.now))
 	}
 	if held.apart {
-		a.use(&held.Held, used)
+		held.use(used)
 		return true, true
 	}
 	if c.Held.Task { // another replica may hear of its end, too: in a sum nobody would see that it is the same
 		ended := held.Held
 		ended.Task, ended.local = true, true
 		a.ended = append(a.ended, &Charge{Held: &ended, Team: c.Team, Amounts: used, Estimated: c.Estimated})
-		a.use(&ended, used)
+		held.use(used)
 		return true, false
 	}
 	estimated := Amounts{}
 	if c.Estimated {
 		estimated = used
 	}
-	a.post(&held.Held, used, estimated)
+	a.post(held, used, estimated)
 	return true, false
 }
 
@@ -144,7 +144,7 @@ func (a *account) shareOfRates(list []*Charge) {
 	var missing Amounts
 	for i, b := range a.buckets {
 		if b != nil {
-			missing[i] = max(b.rate.Burst-b.fill(now).left, 0)
+			missing[i] = max(b.rate.Burst-b.fill(b.level(now)).left, 0)
 		}
 	}
 	for _, c := range list {
@@ -174,5 +174,5 @@ func (m *Memory) clear(team string) {
 	a := m.account(team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used, a.held, a.holds, a.due, a.tasks = map[int]Amounts{}, map[int]Amounts{}, map[string]*heldIn{}, nil, 0
+	a.periods, a.holds, a.due, a.tasks = map[int]*tally{}, map[string]*heldIn{}, nil, 0
 }

@@ -14,6 +14,7 @@ type state struct {
 	used    [quotaCount]int64 // by quota number
 	held    [quotaCount]int64 // by quota number, this request's included
 	rates   [rateCount]fill
+	placed  *Held // the hold, where it is in memory: it never changes there
 }
 
 // fill is how full a bucket is.

@@ -45,7 +45,7 @@ func (s *Strikes) Out(key string) time.Duration {
 	if b == nil {
 		return 0
 	}
-	return b.wait(1, s.time())
+	return b.wait(1, b.level(s.time()))
 }
 
 func (s *Strikes) time() time.Time {

@@ -54,6 +54,22 @@ func termsOf(t *policy.Team) (l terms) {
 	return l
 }
 
+// readTerms are the terms of one reading of a team.
+type readTerms struct {
+	of *policy.Team
+	terms
+}
+
+// termsOf returns the terms of the account's team, which change when a reload brings another reading of it.
+func (a *account) termsOf(t *policy.Team) *terms {
+	r := a.terms.Load()
+	if r == nil || r.of != t {
+		r = &readTerms{of: t, terms: termsOf(t)}
+		a.terms.Store(r)
+	}
+	return &r.terms
+}
+
 // has reports whether a numbered rate or quota is set.
 func (t *terms) has(number int) bool {
 	if number < limitQuotas {

@@ -22,7 +22,7 @@ const (
 
 // Verdict is the answer to a hold.
 type Verdict struct {
-	Held   *Held         // nil when the request is refused
+	Held   *Held         // nil when the request is refused; it must not be changed
 	Reason Reason        // why it is refused, or why a team in shadow mode would be
 	Fault  Standing      // the limit behind the reason; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
@@ -85,7 +85,9 @@ func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 		v.blame(s, t, h)
 	}
 	if s.outcome != refused {
-		v.Held = heldOf(h, s.date)
+		if v.Held = s.placed; v.Held == nil {
+			v.Held = heldOf(h, s.date)
+		}
 	}
 	return v
 }

@@ -1,0 +1,72 @@
+package limit
+
+import "time"
+
+// What an account does with its buckets. Its lock is held.
+
+// fit brings the buckets to the rates of the day, and makes those that there are not yet.
+func (a *account) fit(t *terms, now time.Time) {
+	for i := range t.rates {
+		r := &t.rates[i]
+		switch b := a.buckets[i]; {
+		case r.Limit == 0: // a bucket from before a reload stays as it is, in case the rate comes back
+		case b != nil:
+			b.set(r, now)
+		default:
+			a.buckets[i] = newBucket(*r)
+			if a.bank.dry.Load() {
+				a.buckets[i].take(r.Burst, now)
+			}
+		}
+	}
+}
+
+// levels looks at the buckets once. What follows reckons with that.
+func (a *account) levels(t *terms, now time.Time) (levels [rateCount]float64) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 {
+			levels[i] = a.buckets[i].level(now)
+		}
+	}
+	return levels
+}
+
+func (a *account) waits(h *Hold, t *terms, levels *[rateCount]float64) (waits [rateCount]time.Duration) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 && h.Amounts[i] > 0 {
+			waits[i] = a.buckets[i].wait(h.Amounts[i], levels[i])
+		}
+	}
+	return waits
+}
+
+// take takes what a hold asks for from the buckets.
+func (a *account) take(h *Hold, t *terms, levels *[rateCount]float64, now time.Time) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 && h.Amounts[i] > 0 {
+			levels[i] = a.buckets[i].take(h.Amounts[i], now)
+		}
+	}
+}
+
+func (a *account) fills(t *terms, levels *[rateCount]float64) (fills [rateCount]fill) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 {
+			fills[i] = a.buckets[i].fill(levels[i])
+		}
+	}
+	return fills
+}
+
+// correct brings the buckets from what was held to what was used.
+func (a *account) correct(t *terms, held, used Amounts, now time.Time) {
+	for i := range t.rates {
+		switch {
+		case t.rates[i].Limit == 0:
+		case used[i] > held[i]:
+			a.buckets[i].take(used[i]-held[i], now)
+		default:
+			a.buckets[i].give(held[i]-used[i], now)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package limit
+
+import (
+	"testing"
+	"time"
+
+	"sluice/policy"
+)
+
+// A request counts by the reading of the teams file that it came with, also where an older one comes late. A reload
+// changes the limits and fills nothing.
+func TestRequestsCountByTheirOwnReading(t *testing.T) {
+	forms(t, func(f *form) {
+		narrow := team(f, "rates: {requests: {per: 1h, limit: 5}}")
+		wide := team(f, "rates: {requests: {per: 1h, limit: 9}}", "quotas: {requests: {day: 3}}")
+		var held []*Held
+		for n, tt := range []struct {
+			about       string
+			team        *policy.Team
+			limit, left int64
+			limits      int
+			reason      Reason
+		}{
+			{"at first", narrow, 5, 4, 1, ReasonNone},
+			{"again", narrow, 5, 3, 1, ReasonNone},
+			{"after a reload", wide, 9, 2, 2, ReasonNone},
+			{"the quota counts from the beginning", wide, 9, 2, 2, ReasonQuota},
+			{"one that came before the reload", narrow, 5, 1, 1, ReasonNone},
+			{"back to the reload", wide, 9, 1, 2, ReasonQuota},
+		} {
+			v := f.ask(hold(id(n), tt.team, Amounts{Requests: 1}))
+			if v.Reason != tt.reason || len(v.Limits) != tt.limits || v.Limits[0].Limit != tt.limit || v.Limits[0].Left != tt.left {
+				f.Errorf("%s: %q, %+v; want %q, %d left of %d", tt.about, v.Reason, v.Limits, tt.reason, tt.left, tt.limit)
+			}
+			if v.Held != nil {
+				held = append(held, v.Held)
+			}
+		}
+		f.charge(held[0], nil, Amounts{})
+		f.charge(held[1], narrow, Amounts{})
+		if v := f.ask(hold("after", narrow, Amounts{Requests: 1})); v.Limits[0].Left != 1 {
+			f.Errorf("%d left: a team that is gone gives nothing back to the rates, one that is there does", v.Limits[0].Left)
+		}
+	})
+}
+
+// What an admission hands out is the request's: the accounts keep what they hold, whatever rates of the upstream account
+// are written on it.
+func TestAccountsKeepTheirOwnHold(t *testing.T) {
+	m := NewMemory(newClock().now)
+	h := hold("a", team(t, "rates: {images: {per: 1m, limit: 6}}"), Amounts{Images: 1})
+	h.Account = []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitImages, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}}}
+	v, err := m.Admit(t.Context(), &h)
+	if err != nil || v.Held == nil || len(v.Held.Account) != 1 {
+		t.Fatalf("%+v %v", v, err)
+	}
+	if own := m.teams["search"].holds["a"]; own.Account != nil {
+		t.Errorf("the accounts' own hold says %+v", own.Account)
+	}
+}
