@@ -85,11 +85,14 @@ func (o *outbox) put(span []byte) {
 	}
 }
 
-// close makes what is being filled a full batch.
+// close makes what is being filled a full batch. The next one will be as large.
 func (o *outbox) close() {
+	size := len(o.filling.spans)
 	o.full, o.filling = append(o.full, o.filling), batch{}
 	if last := len(o.spare) - 1; last >= 0 {
 		o.filling.spans, o.spare = o.spare[last], o.spare[:last]
+	} else {
+		o.filling.spans = make([]byte, 0, size)
 	}
 	select {
 	case o.wake <- struct{}{}:
