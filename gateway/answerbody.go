@@ -93,6 +93,7 @@ func (b *answerBody) measured() {
 	ended := telemetry.Ended{Status: b.call.UpstreamStatus, Fault: b.fault}
 	if b.meter != nil {
 		reading := b.meter.End()
+		reading.Usage.Redact(b.gateway.upstreamKey.Load())
 		b.call.Usage, b.call.reading = reading.Usage, reading
 		ended.Reading = &b.call.reading
 		if reading.Failed {
@@ -102,6 +103,7 @@ func (b *answerBody) measured() {
 		b.meter = nil
 	}
 	if b.call.route.creates && b.whole && b.fault == "" {
+		b.call.heard = b.arrived
 		return // whether the answer names a task is seen next: observe ends the exchange
 	}
 	b.call.exchange.End(ended, b.arrived) // what was read last was its end

@@ -39,6 +39,7 @@ type call struct {
 	unknown     bool          // whether upstream did the work is unknown
 	reading     telemetry.Reading
 	exchange    telemetry.Exchange    // with the service
+	heard       time.Time             // when a creation's answer had come whole, and its exchange is to end; zero: not so
 	parameters  *telemetry.Parameters // what the exchange's span tells; nil where nobody sees it
 	stream      bool                  // a stream was asked for
 	alone       bool                  // no request of a client asks: the finisher does

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"net/url"
+	"strings"
 )
 
 // credential is the service's key in the forms in which it is needed.
 type credential struct {
 	authorization Secret            // the Authorization header's value
 	digest        [sha256.Size]byte // to recognise the key when a client presents it
-	needles       [][]byte          // what must not stand in anything the service says to a team
+	needles       []string          // what must not stand in anything the service says to a team
 }
 
 func newCredential(key Secret, base *url.URL) *credential {
@@ -18,7 +19,7 @@ func newCredential(key Secret, base *url.URL) *credential {
 	c := &credential{authorization: Secret("Bearer " + value), digest: sha256.Sum256([]byte(value))}
 	for _, needle := range []string{value, base.Host, base.Hostname()} {
 		if len(needle) > 3 { // a shorter one would tear words apart and hides nothing
-			c.needles = append(c.needles, []byte(needle))
+			c.needles = append(c.needles, needle)
 		}
 	}
 	return c
@@ -29,7 +30,7 @@ func newCredential(key Secret, base *url.URL) *credential {
 func (c *credential) Redact(text []byte) {
 	for _, needle := range c.needles {
 		for rest := text; ; {
-			i := bytes.Index(rest, needle)
+			i := bytes.Index(rest, []byte(needle))
 			if i < 0 {
 				break
 			}
@@ -37,4 +38,16 @@ func (c *credential) Redact(text []byte) {
 			rest = rest[i+len(needle):]
 		}
 	}
+}
+
+// cover is Redact for a text that is most likely clean.
+func (c *credential) cover(text string) string {
+	for _, needle := range c.needles {
+		if strings.Contains(text, needle) {
+			covered := []byte(text)
+			c.Redact(covered)
+			return string(covered)
+		}
+	}
+	return text
 }

@@ -79,7 +79,10 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	if w.failed != nil || r.Context().Err() != nil && c.Refusal == "" {
 		c.Status = statusClientGone
 	}
-	c.exchange.End(telemetry.Ended{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.Time.Add(c.Duration)) // a creation's, or where a panic went past it
+	if c.heard.IsZero() {
+		c.heard = c.Time.Add(c.Duration)
+	}
+	c.exchange.End(telemetry.Ended{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
 	g.Metrics.Served(&c.Record)
 	g.Traces.Leave(&c.Record)
 	g.Deps.Record(c.Record)

@@ -46,6 +46,11 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 	answer.Body.(*answerBody).arrived = arrived
 	c.UpstreamStatus = answer.StatusCode
+	for _, name := range keptHeaders {
+		if values := answer.Header[name]; len(values) > 0 {
+			values[0] = u.gateway.upstreamKey.Load().cover(values[0])
+		}
+	}
 	c.UpstreamID = first(answer.Header["X-Request-Id"])
 	return u.admissible(answer, c)
 }

@@ -43,13 +43,25 @@ type part struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-func (w *spanWriter) captured(c *content, p *Parameters) {
-	if p != nil && len(p.Body) <= longestCaptured {
+func (w *spanWriter) captured(c *content, about *About) {
+	if p := about.Parameters; p != nil && len(p.Body) <= longestCaptured {
 		instructions, messages := readAsked(p.Body)
 		w.content(genInstructions, instructions)
 		w.content(genInputMessages, messages)
 	}
-	w.content(genOutputMessages, readAnswered(c.answer))
+	answered := readAnswered(c.answer)
+	for i := range answered { // now, and not before: what is read may be written with escapes, or in pieces
+		answered[i].cover(w, about.Secrets)
+	}
+	w.content(genOutputMessages, answered)
+}
+
+func (m *message) cover(w *spanWriter, secrets Secrets) {
+	m.Role, m.Finish = w.covered(m.Role, secrets), w.covered(m.Finish, secrets)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.Content, p.URI = w.covered(p.Content, secrets), w.covered(p.URI, secrets)
+	}
 }
 
 func (w *spanWriter) content(key attribute.Key, messages []message) {

@@ -12,12 +12,12 @@ import (
 
 func captured(t *testing.T, asked, answered string) map[attribute.Key]string {
 	t.Helper()
-	w := spanWriter{most: -1, longest: -1}
+	w := spanWriter{most: -1, longest: -1, links: -1}
 	c := content{on: true}
 	for piece := range strings.SplitAfterSeq(answered, "e") { // in pieces, as it comes
 		c.write([]byte(piece))
 	}
-	w.captured(&c, &Parameters{Body: []byte(asked)})
+	w.captured(&c, &About{Parameters: &Parameters{Body: []byte(asked)}, Secrets: covering("CANARY-S")})
 	span := new(tracepb.Span)
 	if err := proto.Unmarshal(w.wire, span); err != nil {
 		t.Fatal(err)
@@ -59,6 +59,12 @@ func TestContent(t *testing.T) {
 			"a stream of the text so far", `{}`,
 			"data:{\"output\":{\"text\":\"Riv\"}}\n\ndata:{\"output\":{\"text\":\"River\",\"finish_reason\":\"stop\"}}\n\n",
 			"", "", `[{"role":"assistant","parts":[{"type":"text","content":"River"}],"finish_reason":"stop"}]`,
+		},
+		{
+			"a secret in pieces and escapes", `{"input":{"prompt":"CANARY-S is the client's own word"}}`,
+			"data:{\"output\":{\"text\":\"Key \\u0043ANAR\"}}\n\ndata:{\"output\":{\"text\":\"Y-S!\",\"finish_reason\":\"CANARY-S\"}}\n\n",
+			"", `[{"role":"user","parts":[{"type":"text","content":"CANARY-S is the client's own word"}]}]`,
+			`[{"role":"assistant","parts":[{"type":"text","content":"Key ********!"}],"finish_reason":"********"}]`,
 		},
 		{"nonsense", `[`, "\x00", "", "", ""},
 		{"other types", `{"input":{"messages":[{"role":"user","content":7}],"prompt":3}}`, `{"output":{"choices":7}}`, "", `[{"role":"user","parts":null}]`, ""},

@@ -170,7 +170,7 @@ func (w *spanWriter) exchange(x *Exchange, ended *Ended) {
 	w.known(serverPort, x.traces.port)
 	w.known(httpStatus, int64(ended.Status))
 	if ended.Reading.Failed && ended.Reading.ErrorCode != "" { // the service's own word: a span is no series, and may tell it
-		w.redacted(errorType, ended.Reading.ErrorCode, about.Secrets)
+		w.text(errorType, w.covered(ended.Reading.ErrorCode, about.Secrets))
 	} else {
 		w.text(errorType, ended.failure())
 	}
@@ -186,14 +186,11 @@ func (w *spanWriter) exchange(x *Exchange, ended *Ended) {
 		w.text(genResponseID, about.Task)
 	}
 	if about.Operation != OperationFetch {
-		w.redacted(genResponseID, ended.Reading.ResponseID, about.Secrets)
-		w.reading(ended.Reading)
+		w.text(genResponseID, w.covered(ended.Reading.ResponseID, about.Secrets))
+		w.reading(ended.Reading, about.Secrets)
 	}
 	if x.content.on {
-		if about.Secrets != nil {
-			about.Secrets.Redact(x.content.answer)
-		}
-		w.captured(&x.content, about.Parameters)
+		w.captured(&x.content, about)
 	}
 }
 
@@ -230,14 +227,14 @@ func (w *spanWriter) parameters(p *Parameters) {
 		w.number(genChoices, int64(p.Choices))
 	}
 	if len(p.Stop) > 0 {
-		w.texts(genStop, p.Stop)
+		w.texts(genStop, p.Stop, nil)
 	}
 	w.text(genOutput, p.Output)
 }
 
-func (w *spanWriter) reading(r *Reading) {
+func (w *spanWriter) reading(r *Reading, secrets Secrets) {
 	if len(r.FinishReasons) > 0 {
-		w.texts(genReasons, r.FinishReasons)
+		w.texts(genReasons, r.FinishReasons, secrets)
 	}
 	for _, n := range [...]struct {
 		key   attribute.Key

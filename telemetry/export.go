@@ -33,6 +33,7 @@ const (
 	envEndpoint     = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	envProtocol     = "OTEL_EXPORTER_OTLP_PROTOCOL"
 	envSpanProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	envSampler      = "OTEL_TRACES_SAMPLER"
 	envSpanQueue    = "OTEL_BSP_MAX_QUEUE_SIZE"
 	envSpanBatch    = "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"
 	envSpanDelay    = "OTEL_BSP_SCHEDULE_DELAY" // ms

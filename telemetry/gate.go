@@ -44,7 +44,7 @@ func (g *gate) leave(n int, err error) {
 }
 
 // rejections is how exporters say that a collector took a part of a batch. They have no type for it.
-var rejections = regexp.MustCompile(`partial success: .*\((\d+) [a-z ]+ rejected\)`)
+var rejections = regexp.MustCompile(`(?s)partial success: .*\((\d+) [a-z ]+ rejected\)`)
 
 // rejected is how many of a batch of n are lost.
 func rejected(err error, n int64) int64 {

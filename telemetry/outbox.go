@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -29,7 +28,7 @@ const (
 type outbox struct {
 	gate   *gate
 	client otlptrace.Client
-	about  *resourcepb.Resource
+	about  *tracepb.ResourceSpans // who tells
 	scope  *common.InstrumentationScope
 	most   int           // spans of a batch
 	every  time.Duration // how often a batch that is not full is sent
@@ -54,7 +53,7 @@ type batch struct {
 	n     int
 }
 
-func newOutbox(g *gate, client otlptrace.Client, about *resourcepb.Resource, scope *common.InstrumentationScope) *outbox {
+func newOutbox(g *gate, client otlptrace.Client, about *tracepb.ResourceSpans, scope *common.InstrumentationScope) *outbox {
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &outbox{
 		gate: g, client: client, about: about, scope: scope,
@@ -85,7 +84,7 @@ func (o *outbox) put(span []byte) {
 	}
 }
 
-// close makes what is being filled a full batch. The next one will be as large.
+// close makes what is being filled a full batch; the caller holds the lock. The next one will be as large.
 func (o *outbox) close() {
 	size := len(o.filling.spans)
 	o.full, o.filling = append(o.full, o.filling), batch{}
@@ -100,13 +99,19 @@ func (o *outbox) close() {
 	}
 }
 
-// next takes the oldest batch: a full one, or where all is asked for also one that is not.
-func (o *outbox) next(all bool) (batch, bool) {
+// closeAll has what there is sent, full or not.
+func (o *outbox) closeAll() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.full) == 0 && all && o.filling.n > 0 {
+	if o.filling.n > 0 {
 		o.close()
 	}
+}
+
+// next takes the oldest full batch.
+func (o *outbox) next() (batch, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if len(o.full) == 0 {
 		return batch{}, false
 	}
@@ -120,15 +125,16 @@ func (o *outbox) run(ctx context.Context) {
 	ticks := time.NewTicker(o.every)
 	defer ticks.Stop()
 	for {
-		all, last := false, false
+		last := false
 		select {
 		case <-o.wake:
 		case <-ticks.C:
-			all = true
-		case <-o.closing:
-			all, last = true, true
+			o.closeAll()
+		case <-o.closing: // nothing is put any more
+			o.closeAll()
+			last = true
 		}
-		for b, ok := o.next(all); ok; b, ok = o.next(all) {
+		for b, ok := o.next(); ok; b, ok = o.next() {
 			o.send(ctx, b)
 		}
 		if last {
@@ -144,7 +150,9 @@ func (o *outbox) send(ctx context.Context, b batch) {
 	defer cancel()
 	spans := &tracepb.ScopeSpans{Scope: o.scope}
 	spans.ProtoReflect().SetUnknown(b.spans)
-	err := o.client.UploadTraces(ctx, []*tracepb.ResourceSpans{{Resource: o.about, ScopeSpans: []*tracepb.ScopeSpans{spans}}})
+	err := o.client.UploadTraces(ctx, []*tracepb.ResourceSpans{{
+		Resource: o.about.GetResource(), SchemaUrl: o.about.GetSchemaUrl(), ScopeSpans: []*tracepb.ScopeSpans{spans},
+	}})
 	o.gate.leave(b.n, err)
 	if err != nil {
 		otel.Handle(fmt.Errorf("traces export: %w", err))

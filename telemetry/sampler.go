@@ -19,6 +19,7 @@ const wishesPerSecond = 10
 // nothing, because the client chose it.
 type sampler struct {
 	ratio float64 // of the traces that begin here
+	deaf  bool    // nothing is recorded, whoever wishes it
 	now   func() time.Time
 
 	mu     sync.Mutex
@@ -27,7 +28,7 @@ type sampler struct {
 }
 
 func newSampler(log *slog.Logger, now func() time.Time) *sampler {
-	return &sampler{ratio: readRatio(log), now: now}
+	return &sampler{ratio: readRatio(log), deaf: os.Getenv(envSampler) == "always_off", now: now}
 }
 
 // records decides about a request. client is the trace that it joins; the zero value: none.
@@ -38,7 +39,7 @@ func (s *sampler) records(client link) bool {
 	case s.ratio == 1 || s.ratio > 0 && rand.Float64() < s.ratio:
 		return true
 	}
-	return client.Recording() && s.grant()
+	return client.Recording() && !s.deaf && s.grant()
 }
 
 // grant counts the wishes that a second has room for.
@@ -55,7 +56,7 @@ func (s *sampler) grant() bool {
 // readRatio reads OTEL_TRACES_SAMPLER. The parent-based ones differ from the others in what a parent decides, which is
 // the sampler's own here. A faulty value is told of and is the default, as the specification has it.
 func readRatio(log *slog.Logger) float64 {
-	name, argument := os.Getenv("OTEL_TRACES_SAMPLER"), os.Getenv("OTEL_TRACES_SAMPLER_ARG")
+	name, argument := os.Getenv(envSampler), os.Getenv("OTEL_TRACES_SAMPLER_ARG")
 	switch strings.TrimPrefix(name, "parentbased_") {
 	case "", "always_on":
 		return 1

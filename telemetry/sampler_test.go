@@ -45,6 +45,10 @@ func TestFT7Sampler(t *testing.T) {
 	if n := over(brought(true), 100); n != 100 {
 		t.Errorf("%d of 100 wishes, five a second", n)
 	}
+	deaf := sampling(t, "always_off", "", 0)
+	if n := deaf(brought(true), 100); n != 0 {
+		t.Errorf("%d are recorded where nothing is to be", n)
+	}
 	all := sampling(t, "", "", 0)
 	if n := all(brought(false), 100); n != 0 {
 		t.Errorf("%d clients that asked to be left out were not", n)

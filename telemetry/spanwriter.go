@@ -23,6 +23,7 @@ const (
 	fieldAttribute  = 9
 	fieldCut        = 10
 	fieldLink       = 13
+	fieldLinksCut   = 14
 	fieldStatus     = 15
 	fieldFlags      = 16
 	fieldLinkFlags  = 6
@@ -53,6 +54,9 @@ const (
 	flagIsRemote = 0x200 // it is
 )
 
+// maxList is how many texts of a list stand in a span.
+const maxList = 16
+
 // spanWriter writes one span, as OTLP has it in protobuf. The SDK keeps a span as objects until a batch of them is turned
 // into the protocol's objects and those into bytes, which costs more than all else that a request costs; here nothing of
 // a span is known before its end, so it is written once, then, and kept as bytes.
@@ -60,13 +64,14 @@ type spanWriter struct {
 	wire    []byte
 	most    int // attributes; negative: any number
 	longest int // bytes of a value; negative: any number
+	links   int // negative: any number
 	count   int
 	cut     int    // attributes for which there was no room
 	clear   []byte // what may have to be covered
 }
 
 func (w *spanWriter) reset(limits *sdktrace.SpanLimits) {
-	*w = spanWriter{wire: w.wire[:0], clear: w.clear, most: limits.AttributeCountLimit, longest: limits.AttributeValueLengthLimit}
+	*w = spanWriter{wire: w.wire[:0], clear: w.clear, most: limits.AttributeCountLimit, longest: limits.AttributeValueLengthLimit, links: limits.LinkCountLimit}
 }
 
 // head is what a span has beside attributes.
@@ -100,7 +105,11 @@ func (w *spanWriter) head(h *head) {
 	b = numberField(b, fieldKind, h.kind)
 	b = timeField(b, fieldBegun, h.begun)
 	b = timeField(b, fieldEnded, h.ended)
-	if l := &h.link; l.Recording() {
+	switch l := &h.link; {
+	case !l.Recording():
+	case w.links == 0:
+		b = numberField(b, fieldLinksCut, 1)
+	default:
 		b = append(b, fieldLink<<3|byte(protowire.BytesType), byte(2+len(l.trace)+2+len(l.id)+1+4))
 		b = bytesField(b, fieldTrace, l.trace[:])
 		b = bytesField(b, fieldID, l.id[:])
@@ -153,30 +162,38 @@ func (w *spanWriter) whole(key attribute.Key, value string) {
 	}
 }
 
-// redacted adds a text of the service's. It is covered before it is cut, so that no part of a secret is left.
-func (w *spanWriter) redacted(key attribute.Key, value string, secrets Secrets) {
-	if secrets != nil {
-		w.clear = append(w.clear[:0], value...)
-		if secrets.Redact(w.clear); string(w.clear) != value {
-			value = string(w.clear)
-		}
+// covered is a text of the service's without what nobody may read in it. It is covered before it is cut, so that no part
+// of a secret is left.
+func (w *spanWriter) covered(value string, secrets Secrets) string {
+	if secrets == nil {
+		return value
 	}
-	w.text(key, value)
+	w.clear = append(w.clear[:0], value...)
+	if secrets.Redact(w.clear); string(w.clear) == value {
+		return value
+	}
+	return string(w.clear)
 }
 
-// texts adds a list.
-func (w *spanWriter) texts(key attribute.Key, values []string) {
-	size := 0
-	for _, v := range values {
-		size += 1 + protowire.SizeBytes(1+protowire.SizeBytes(len(valid(v))))
+// texts adds a list of at most maxList texts, cut short like others.
+func (w *spanWriter) texts(key attribute.Key, values []string, secrets Secrets) {
+	var kept [maxList]string
+	n, size := 0, 0
+	for _, v := range values[:min(len(values), maxList)] {
+		v = shorten(w.covered(v, secrets), maxValue)
+		if w.longest >= 0 {
+			v = shorten(v, w.longest)
+		}
+		kept[n] = valid(v)
+		size += 1 + protowire.SizeBytes(1+protowire.SizeBytes(len(kept[n])))
+		n++
 	}
 	if !w.open(key, 1+protowire.SizeBytes(size)) {
 		return
 	}
 	b := append(w.wire, fieldArray<<3|byte(protowire.BytesType))
 	b = protowire.AppendVarint(b, uint64(size))
-	for _, v := range values {
-		v = valid(v)
+	for _, v := range kept[:n] {
 		b = append(b, fieldItem<<3|byte(protowire.BytesType))
 		b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(v))))
 		b = stringField(b, fieldText, v)

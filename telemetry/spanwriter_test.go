@@ -86,7 +86,7 @@ func TestSpanWriterIsTheSDKs(t *testing.T) {
 		if h.fault = rapid.Bool().Draw(t, "fails"); h.fault {
 			h.why = rapid.StringN(0, 20, 200).Draw(t, "why")
 		}
-		w := spanWriter{most: -1, longest: -1}
+		w := spanWriter{most: -1, longest: -1, links: -1}
 		w.head(&h)
 		var attributes []attribute.KeyValue
 		for i := range rapid.IntRange(0, 20).Draw(t, "attributes") {
@@ -109,7 +109,7 @@ func TestSpanWriterIsTheSDKs(t *testing.T) {
 				attributes = append(attributes, key.Bool(true))
 			case 4:
 				value := rapid.SliceOfN(rapid.StringN(0, 100, 400), 1, 9).Draw(t, "list")
-				w.texts(key, value)
+				w.texts(key, value, nil)
 				attributes = append(attributes, key.StringSlice(value))
 			}
 		}
@@ -130,10 +130,10 @@ func TestSpanWriterIsTheSDKs(t *testing.T) {
 // What is no UTF-8 is made so: a collector would refuse the whole batch.
 func TestSpansAreUTF8(t *testing.T) {
 	bad := "a\xffb\xc3"
-	w := spanWriter{most: -1, longest: -1}
+	w := spanWriter{most: -1, longest: -1, links: -1}
 	w.head(&head{span: Span{trace.TraceID{1}, trace.SpanID{1}}, name: bad, fault: true, why: bad})
 	w.text("text", bad)
-	w.texts("list", []string{bad, "good", bad})
+	w.texts("list", []string{bad, "good", bad}, nil)
 	w.end()
 	s := new(tracepb.Span)
 	if err := proto.Unmarshal(w.wire, s); err != nil {
@@ -150,12 +150,22 @@ func TestSpansAreUTF8(t *testing.T) {
 func TestSpanLimits(t *testing.T) {
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "3")
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "10")
+	t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", "0")
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		r := Record{Time: time.Now(), Method: "GET", Route: "/" + strings.Repeat("r", 100), Scheme: "http", Team: "t", Status: 200}
-		tells.Traces.Arrive(&r, nil)
+		tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
 		tells.Traces.Leave(&r)
+		var x Exchange
+		x.Begin(tells.Traces, nil, About{Operation: OperationNone, Alone: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
+		x.End(Ended{}, time.Now())
 	})
 	s := spans[0]
+	if len(s.GetLinks()) != 0 || s.GetDroppedLinksCount() != 1 {
+		t.Errorf("%d links, %d are told to be left out", len(s.GetLinks()), s.GetDroppedLinksCount())
+	}
+	if list := fmt.Sprint(plain(spans[1].GetAttributes()[0].GetValue())); list != "[ssssssssss]" {
+		t.Errorf("a list is %s", list)
+	}
 	if n := len(s.GetAttributes()); n != 3 || s.GetDroppedAttributesCount() != 3 {
 		t.Errorf("%d attributes, %d are told to be left out", n, s.GetDroppedAttributesCount())
 	}
@@ -172,8 +182,8 @@ func FuzzSpanWriter(f *testing.F) {
 		w := spanWriter{most: 100, longest: -1}
 		w.head(&head{span: Span{trace.TraceID{1}, trace.SpanID{1}}, name: model, fault: true, why: code})
 		w.text(genModel, model)
-		w.redacted(errorType, code, covering(secret))
-		w.texts(genStop, []string{model, code})
+		w.text(errorType, w.covered(code, covering(secret)))
+		w.texts(genStop, []string{model, code}, covering(secret))
 		w.end()
 		s := new(tracepb.Span)
 		if err := proto.Unmarshal(w.wire, s); err != nil {
@@ -200,10 +210,12 @@ func TestSpansAreRedacted(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		var x Exchange
 		x.Begin(tells.Traces, nil, About{Operation: OperationChat, Model: "CANARY", Alone: true, Secrets: covering("CANARY")}, time.Now())
-		x.End(Ended{Status: 400, Reading: &Reading{ResponseID: strings.Repeat("i", maxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY"}}, time.Now())
+		x.End(Ended{Status: 400, Reading: &Reading{ResponseID: strings.Repeat("i", maxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
 	})
 	for _, a := range spans[0].GetAttributes() {
-		switch value := plain(a.GetValue()); {
+		switch value := fmt.Sprint(plain(a.GetValue())); {
+		case a.GetKey() == string(genReasons) && value != "[a ******]":
+			t.Errorf("%s is %q", a.GetKey(), value)
 		case a.GetKey() == string(genResponseID) && value != strings.Repeat("i", maxValue-3)+"***", a.GetKey() == string(errorType) && value != "******", a.GetKey() == string(genModel) && value != "CANARY":
 			t.Errorf("%s is %q", a.GetKey(), value)
 		}

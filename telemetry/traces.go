@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // Traces makes spans. It is made by [Open]. A nil Traces makes none. Its methods are called from any goroutine and wait
@@ -42,7 +43,7 @@ func newTraces(config Config, about *resource.Resource, client otlptrace.Client,
 	return &Traces{
 		config: config, host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI), sampler: newSampler(config.Logger, time.Now), limits: sdktrace.NewSpanLimits(),
 		writers: sync.Pool{New: func() any { return new(spanWriter) }},
-		outbox: newOutbox(g, client, &resourcepb.Resource{Attributes: attributes},
+		outbox: newOutbox(g, client, &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: attributes}, SchemaUrl: about.SchemaURL()},
 			&common.InstrumentationScope{Name: scope, Version: config.Version}),
 	}
 }

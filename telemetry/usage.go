@@ -1,6 +1,9 @@
 package telemetry
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Field names one of the usage numbers that the service is known to report.
 type Field uint8
@@ -98,6 +101,16 @@ func (u *Usage) All() iter.Seq2[string, float64] {
 				return
 			}
 		}
+	}
+}
+
+// Redact covers what nobody may read in the names that the answer chose. What shares them is left alone.
+func (u *Usage) Redact(secrets Secrets) {
+	u.others = slices.Clone(u.others)
+	for i := range u.others {
+		name := []byte(u.others[i].name)
+		secrets.Redact(name)
+		u.others[i].name = string(name)
 	}
 }
 
