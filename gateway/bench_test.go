@@ -66,6 +66,11 @@ func playRole(role string) int {
 				benchSpans.Add(countFields(body, 1, 2, 2)) // the resources' scopes' spans
 			}
 		})
+	case "hanging":
+		handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		})
 	case "redis":
 		handler = benchGateway(benchShared())
 	case "naive":
@@ -306,16 +311,17 @@ func BenchmarkBesideBare(b *testing.B) {
 	}
 }
 
-// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a collector, live or not there, beside one that sends
+// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a collector that is live, not there or hangs, beside one that sends
 // nothing.
 func BenchmarkTelemetry(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 1)
 	collector := startChild(b, "collector", "", 1)
+	hanging := startChild(b, "hanging", "", 1)
 	off := startChild(b, "gateway", upstream.address, 1)
 	body := padded(1024)
 	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
 	for _, tt := range []struct{ name, ratio, address string }{
-		{"sampled-0.1", "0.1", collector.address}, {"sampled-1", "1", collector.address}, {"dead-collector", "1", "127.0.0.1:1"},
+		{"sampled-0.1", "0.1", collector.address}, {"sampled-1", "1", collector.address}, {"dead-collector", "1", "127.0.0.1:1"}, {"hanging-collector", "1", hanging.address},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+tt.address, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+tt.ratio)

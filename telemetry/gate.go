@@ -35,12 +35,14 @@ func (g *gate) turnAway() {
 	g.full.Add(1)
 }
 
-// leave tells that n are out, sent or lost.
-func (g *gate) leave(n int, err error) {
+// leave tells that n are out, sent or lost, and returns how many are lost.
+func (g *gate) leave(n int, err error) (lost int64) {
 	g.waiting.Add(int64(-n))
 	if err != nil {
-		g.refused.Add(rejected(err, int64(n)))
+		lost = rejected(err, int64(n))
+		g.refused.Add(lost)
 	}
+	return lost
 }
 
 // rejections is how exporters say that a collector took a part of a batch. They have no type for it.

@@ -19,6 +19,8 @@ const (
 	fullBatch = 1 << 20
 	// waitingBytes is how many bytes of spans wait to be sent at most.
 	waitingBytes = 16 << 20
+	// pauseTime is how long after a batch that was lost the next is sent.
+	pauseTime = time.Second
 	// fieldSpans is where a ScopeSpans has its spans.
 	fieldSpans = 2
 )
@@ -135,7 +137,9 @@ func (o *outbox) run(ctx context.Context) {
 			last = true
 		}
 		for b, ok := o.next(); ok; b, ok = o.next() {
-			o.send(ctx, b)
+			if !o.send(ctx, b) && !last {
+				o.pause()
+			}
 		}
 		if last {
 			return
@@ -143,9 +147,20 @@ func (o *outbox) run(ctx context.Context) {
 	}
 }
 
-// send sends a batch. The bytes stand in for the objects that they would be written from: a field that a message does not
+// pause waits after a batch that nobody took: meanwhile the queue fills, and a span that finds no room costs next to
+// nothing, while one that is written and sent in vain costs as much as any.
+func (o *outbox) pause() {
+	timer := time.NewTimer(pauseTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-o.closing:
+	}
+}
+
+// send sends a batch, and reports whether any of it was taken. The bytes stand in for the objects that they would be written from: a field that a message does not
 // know is kept and written as it came.
-func (o *outbox) send(ctx context.Context, b batch) {
+func (o *outbox) send(ctx context.Context, b batch) bool {
 	ctx, cancel := context.WithTimeout(ctx, o.bound)
 	defer cancel()
 	spans := &tracepb.ScopeSpans{Scope: o.scope}
@@ -153,7 +168,7 @@ func (o *outbox) send(ctx context.Context, b batch) {
 	err := o.client.UploadTraces(ctx, []*tracepb.ResourceSpans{{
 		Resource: o.about.GetResource(), SchemaUrl: o.about.GetSchemaUrl(), ScopeSpans: []*tracepb.ScopeSpans{spans},
 	}})
-	o.gate.leave(b.n, err)
+	lost := o.gate.leave(b.n, err)
 	if err != nil {
 		otel.Handle(fmt.Errorf("traces export: %w", err))
 	}
@@ -163,6 +178,7 @@ func (o *outbox) send(ctx context.Context, b batch) {
 	if cap(b.spans) <= 2*fullBatch && len(o.spare) < 2 {
 		o.spare = append(o.spare, b.spans[:0])
 	}
+	return lost < int64(b.n)
 }
 
 // shutdown sends what waits, for as long as the context lasts.
