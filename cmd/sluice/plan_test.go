@@ -62,7 +62,7 @@ var floorPlan = map[string]plan{
 	},
 	"telemetry": {
 		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus},                                            // the SDK logs by logr
-		files:   map[string][]string{"spanwriter.go": {protobuf}, "outbox.go": {protobuf}, "console.go": {protobuf}}, // what exporters speak
+		files:   map[string][]string{"otlp.go": {protobuf}, "spanwriter.go": {protobuf}, "outbox.go": {protobuf}, "console.go": {protobuf}}, // what exporters speak
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"gateway": {

@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of OTLP's Span, KeyValue, AnyValue, Link and Status, as opentelemetry-proto numbers them.
+const (
+	fieldTrace      = 1
+	fieldID         = 2
+	fieldParent     = 4
+	fieldName       = 5
+	fieldKind       = 6
+	fieldBegun      = 7
+	fieldEnded      = 8
+	fieldAttribute  = 9
+	fieldCut        = 10
+	fieldLink       = 13
+	fieldLinksCut   = 14
+	fieldStatus     = 15
+	fieldFlags      = 16
+	fieldLinkFlags  = 6
+	fieldKey        = 1
+	fieldValue      = 2
+	fieldText       = 1
+	fieldBool       = 2
+	fieldNumber     = 3
+	fieldFloat      = 4
+	fieldArray      = 5
+	fieldItem       = 1
+	fieldStatusText = 2
+	fieldStatusCode = 3
+	statusError     = 2
+)
+
+// The kinds of a span, as OTLP numbers them.
+const (
+	kindInternal = 1
+	kindServer   = 2
+	kindClient   = 3
+)
+
+// What stands in the flags of a span or a link beside the bit that says it is sampled.
+const (
+	flagSampled  = 0x001
+	flagKnown    = 0x100 // whether the parent is another process's is known
+	flagIsRemote = 0x200 // it is
+)
+
+// The fields that are written are below 16, so that number and type are one byte.
+
+func bytesField(b []byte, field byte, value []byte) []byte {
+	return protowire.AppendBytes(append(b, field<<3|byte(protowire.BytesType)), value)
+}
+
+func stringField(b []byte, field byte, text string) []byte {
+	return protowire.AppendString(append(b, field<<3|byte(protowire.BytesType)), text)
+}
+
+func numberField(b []byte, field byte, n uint64) []byte {
+	return protowire.AppendVarint(append(b, field<<3|byte(protowire.VarintType)), n)
+}
+
+func timeField(b []byte, field byte, at time.Time) []byte {
+	return protowire.AppendFixed64(append(b, field<<3|byte(protowire.Fixed64Type)), uint64(max(at.UnixNano(), 0)))
+}
+
+// valid is a text as protobuf takes it: one that is not UTF-8 would have a collector refuse its whole batch.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// flags are those of a span, about its parent, and of a link.
+func flags(sampled, remote bool) uint32 {
+	flags := uint32(flagKnown)
+	if sampled {
+		flags |= flagSampled
+	}
+	if remote {
+		flags |= flagIsRemote
+	}
+	return flags
+}
