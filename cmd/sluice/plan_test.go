@@ -61,7 +61,7 @@ var floorPlan = map[string]plan{
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
-		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus},                                            // the SDK logs by logr
+		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus},                                                                   // the SDK logs by logr
 		files:   map[string][]string{"otlp.go": {protobuf}, "spanwriter.go": {protobuf}, "outbox.go": {protobuf}, "console.go": {protobuf}}, // what exporters speak
 		never:   []string{goRedis, "net/http/httputil"},
 	},
