@@ -2,6 +2,8 @@ package limit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -22,6 +24,8 @@ func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
+	case errors.Is(err, ErrAway): // the word of another node, and not of the hold, which stands
+		return Verdict{}, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
 	case err != nil:
 		return Verdict{}, err
 	case wait > 0:
