@@ -106,6 +106,9 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	case "hello", "auth", "select", "client", "readonly": // a connection's first words, inside the call that needs it
 		return next(), true
 	}
+	if err := ctx.Err(); err != nil { // the library would not ask either, and that says nothing of the node
+		return err, false
+	}
 	if g.breaker.State() != gobreaker.StateClosed && ctx.Value(probing{}) == nil {
 		g.remember(cmd)
 		return limit.ErrAway, false

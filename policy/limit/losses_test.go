@@ -108,7 +108,7 @@ func TestAnotherOutageKnowsLess(t *testing.T) {
 func TestABusyTeamComesBack(t *testing.T) {
 	client := realRedis(t)
 	s := newShared(t, client, func(c *SharedConfig) { c.Timeout = 50 * time.Millisecond })
-	client.AddHook(slow{20 * time.Millisecond}) // two round trips within a call's time, not three
+	client.AddHook(slow{15 * time.Millisecond}) // a round trip within half of a call's time, not two
 	team := team(t)
 	s.must("seen", team, Amounts{})
 	s.fault.mode.Store(away)

@@ -97,7 +97,7 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	// The wait for a team that is brought back counts, too: a request waits for Redis no longer than this, all in all.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	if b.stays() {
+	if b.stays() || call.Err() != nil { // nothing is asked that could not be answered in time
 		return s.admitLocally(b, h, ErrAway)
 	}
 	v, err := s.Redis.Admit(call, h)
