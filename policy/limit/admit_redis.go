@@ -11,14 +11,19 @@ import (
 // could not be asked, or was and did not say what came of it: [ErrAway] tells the first.
 func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	t := termsOf(h.Team)
-	if fault, never := h.never(&t); never {
-		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
+	if v, never := h.neverFits(&t); never {
+		return v, nil
 	}
-	s, err := r.ask(ctx, h, &t)
+	return r.place(ctx, h, &t)
+}
+
+// place is Admit of what may fit.
+func (r *Redis) place(ctx context.Context, h *Hold, t *terms) (Verdict, error) {
+	s, err := r.ask(ctx, h, t)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := s.verdict(&t, h)
+	v := s.verdict(t, h)
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
