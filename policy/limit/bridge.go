@@ -71,7 +71,7 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, t *terms, cause error) (Verdi
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := s.Now()
-	if b.since.IsZero() || !b.local.Load() && b.known.Load() > b.since.UnixNano() { // another outage
+	if s.anotherOutage(b) {
 		b.since = now
 	}
 	last, ok := s.lastKnown(b, t)
@@ -106,6 +106,13 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, t *terms, cause error) (Verdi
 	}
 	b.local.Store(true)
 	return v, nil
+}
+
+// anotherOutage reports whether Redis was there since it went away for a team: the team has nothing here, and Redis told
+// of it, or went away again, later. The lock is held.
+func (s *Shared) anotherOutage(b *bridge) bool {
+	away := s.away.Load()
+	return b.since.IsZero() || !b.local.Load() && (b.known.Load() > b.since.UnixNano() || away != nil && away.After(b.since))
 }
 
 // lastKnown returns what Redis last said of the team, where that was fresh when Redis went away. A team without quotas

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,25 @@ func TestAnotherOutageKnowsLess(t *testing.T) {
 	s.fault.mode.Store(away)
 	if v, err := s.ask("b", team, Amounts{Requests: 1, Images: 4}); err == nil {
 		t.Errorf("known is 3 hours old and yet admitted=%v %+v", v.Held != nil, v)
+	}
+}
+
+// Nor does it matter that the first outage refused all there was, and that nobody asked for the team since.
+func TestAnotherOutageAfterARefusal(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t, "rates: {requests: {per: 1h, limit: 1}}", "quotas: {images: {day: 100}}")
+	one := Amounts{Requests: 1}
+	s.must("a", team, one)
+	s.fault.mode.Store(away)
+	if v, err := s.ask("b", team, one); err != nil || v.Reason != ReasonRate {
+		t.Fatal(v, err)
+	}
+	s.clock.move(activeFor + time.Minute)
+	s.back()
+	s.clock.move(2 * time.Hour)
+	s.fault.mode.Store(away)
+	if v, err := s.ask("c", team, Amounts{Requests: 1, Images: 50}); !errors.Is(err, errUnknown) {
+		t.Errorf("what is known is two hours old, and yet %+v, %v", v, err)
 	}
 }
 
