@@ -115,7 +115,7 @@ func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
 // corrects reports whether rates of the account were taken from for the hold.
 func (c *Charge) corrects() bool { return len(c.Held.Account) > 0 && !c.Held.local }
 
-// Extend gives an open hold a new lease, counted from now by Redis's clock.
+// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes nothing.
 func (r *Redis) Extend(ctx context.Context, h *Held, lease time.Duration) error {
 	_, err := r.extend(ctx, h, lease)
 	return err

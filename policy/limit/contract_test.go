@@ -291,3 +291,24 @@ func TestExtend(t *testing.T) {
 		}
 	})
 }
+
+// An extension that arrives late, because it was sent again, shortens no lease.
+func TestALateExtensionShortensNothing(t *testing.T) {
+	forms(t, func(f *form) {
+		team := team(t, "open_tasks: 1")
+		h := Hold{ID: "task", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: Amounts{Requests: 1, Images: 4}, Task: true, Lease: time.Minute}
+		f.admit(h)
+		f.extend(f.held(h), 25*time.Hour) // it was claimed
+		f.extend(f.held(h), 11*time.Minute)
+		f.clock.move(12 * time.Minute)
+		f.sweep("search")
+		if s := f.look(team); s.tasks != 1 || s.used[2*Images] != 0 {
+			t.Errorf("%d open tasks and %d images used", s.tasks, s.used[2*Images])
+		}
+		f.clock.move(25 * time.Hour)
+		f.sweep("search")
+		if s := f.look(team); s.tasks != 0 {
+			t.Errorf("%d open tasks when its lease has ended", s.tasks)
+		}
+	})
+}

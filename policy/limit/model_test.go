@@ -297,7 +297,7 @@ func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) 
 	case "extend":
 		if h := m.holds[id(s.Hold)]; h != nil {
 			if h.state == "held" {
-				h.due = now.UnixMicro() + int64(s.Lease)*1e6
+				h.due = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6)
 			}
 			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
 		}

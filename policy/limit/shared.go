@@ -162,7 +162,7 @@ func (s *Shared) came(j *job, of result, sent time.Time) {
 	}
 }
 
-// Extend gives an open hold a new lease, soon.
+// Extend gives an open hold a new lease, soon. One that ends sooner than the one it has changes nothing.
 func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
 	if s.standby.extendHere(h, lease) {
 		s.queue.add(job{extend: h, lease: lease})
