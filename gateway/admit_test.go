@@ -1,12 +1,17 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"sluice/gateway"
 	"sluice/gateway/simulator"
+	"sluice/policy"
+	"sluice/policy/limit"
 )
 
 // limited gives team search limits; team shop stays without.
@@ -165,5 +170,41 @@ func TestShadowHeader(t *testing.T) {
 		if got := h.ask("POST", textPath, textBody); got.status != 200 || got.header.Get("Sluice-Shadow") != want {
 			t.Errorf("request %d: %d, Sluice-Shadow %q, want %q", n, got.status, got.header.Get("Sluice-Shadow"), want)
 		}
+	}
+}
+
+// reloading accounts have the teams file change after each admission, and note by which team a request is settled.
+type reloading struct {
+	gateway.Accounts
+	reload  func()
+	settled []*policy.Team
+}
+
+func (r *reloading) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	v, err := r.Accounts.Admit(ctx, h)
+	r.reload()
+	return v, err
+}
+
+func (r *reloading) SettleLater(c *limit.Charge) {
+	r.settled = append(r.settled, c.Team)
+	r.Accounts.SettleLater(c)
+}
+
+// F-D3: a request that was admitted before a reload is settled by the rates after it, by none where its team is gone: the
+// old ones would take what the new ones have filled.
+func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
+	accounts := &reloading{Accounts: limit.NewMemory(time.Now)}
+	h := build(t, limited("rates: {tokens: {per: 1m, limit: 100000}}"), func(p *plan) { p.accounts = accounts })
+	docs := []string{strings.Replace(h.teamsDoc, "limit: 100000}", "limit: 200000}", 1), "teams: []\n"}
+	for n, doc := range docs {
+		accounts.reload = func() { h.gateway.SetTeams(parse(t, doc)) }
+		if got := h.ask("POST", textPath, textBody); got.status != 200 {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		h.records.await(t, n+1)
+	}
+	if got := accounts.settled; len(got) != 2 || got[0] == nil || got[0].Rates[0].Limit != 200000 || got[1] != nil {
+		t.Errorf("settled by %+v", got)
 	}
 }

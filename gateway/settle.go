@@ -25,7 +25,7 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 			task.Task, held = true, &task
 		}
 		c.Cost = cost(used, flag)
-		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: c.team, Amounts: used, Estimated: flag == flagEstimated, Taken: g.counting(c)})
+		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: g.teams.Load().Team(c.Team), Amounts: used, Estimated: flag == flagEstimated, Taken: g.counting(c)})
 		g.memos.forget(c.Team)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ const (
 	failuresOf    = 20 // calls in breakerWindow, of which half fail
 	breakerWindow = time.Second
 	probeEvery    = 250 * time.Millisecond
+	probeTime     = time.Second // a probe's least: it may have to dial first, over a slow network
 )
 
 // guard is the breaker of one node, as a hook on its client. While it is open no request asks: only the probe does.
@@ -34,7 +36,10 @@ type guard struct {
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	key     atomic.Pointer[string] // one that failed or was not asked for, to look with
 	since   atomic.Int64           // Unix nanoseconds of its opening
+	stale   atomic.Bool            // it opened, and the connections from before are still there
 	warm    atomic.Bool            // spare connections were made since
+	looking atomic.Bool            // a probe is under way
+	answers atomic.Bool            // the node answered it
 }
 
 func (c *state) newGuard(node *redis.Client) *guard {
@@ -60,6 +65,7 @@ func (c *state) newGuard(node *redis.Client) *guard {
 func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		g.warm.Store(false)
+		g.stale.Store(true)
 	}
 	if g.node == nil {
 		return
@@ -106,18 +112,27 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	case "hello", "auth", "select", "client", "readonly": // a connection's first words, inside the call that needs it
 		return next(), true
 	}
-	if g.breaker.State() != gobreaker.StateClosed && ctx.Value(probing{}) == nil {
-		g.remember(cmd)
-		return limit.ErrAway, false
+	if err := ctx.Err(); err != nil { // the library would not ask either, and that says nothing of the node
+		return err, false
 	}
-	_, failed := g.breaker.Execute(func() (struct{}, error) {
+	call := func() (struct{}, error) {
 		asked = true
 		begun := time.Now()
 		err = next()
 		judged := g.judge(err)
 		g.state.metrics.Redis(operation(cmd), callFailure(judged), time.Since(begun))
 		return struct{}{}, judged
-	})
+	}
+	if ctx.Value(probing{}) != nil { // no breaker stands in its way
+		_, failed := call()
+		g.answers.Store(failed == nil && ctx.Err() == nil)
+		return err, true
+	}
+	if g.breaker.State() != gobreaker.StateClosed {
+		g.remember(cmd)
+		return limit.ErrAway, false
+	}
+	_, failed := g.breaker.Execute(call)
 	if !asked {
 		return limit.ErrAway, false
 	}
@@ -188,10 +203,11 @@ func (g *guard) judge(err error) error {
 	return nil
 }
 
-// probing marks the one call that may pass an open breaker.
+// probing marks the calls that may pass an open breaker.
 type probing struct{}
 
-// probe looks whether nodes that are away are back, until ctx ends. It writes, because a node that only reads is no use.
+// probe looks whether nodes that are away are back, until ctx ends. Each is looked at for itself: one that hangs keeps no
+// other away.
 func (c *state) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -210,24 +226,54 @@ func (c *state) probe(ctx context.Context) {
 			}
 		}
 		for _, g := range guards {
-			if g.breaker.State() == gobreaker.StateClosed {
-				if known && g.warm.CompareAndSwap(false, true) {
-					c.ended.Go(func() { g.warmUp(ctx) })
-				}
-				continue
+			switch closed := g.breaker.State() == gobreaker.StateClosed; {
+			case closed && known && g.warm.CompareAndSwap(false, true):
+				c.ended.Go(func() { g.timed(ctx, g.warmUp) })
+			case !closed && g.looking.CompareAndSwap(false, true):
+				c.ended.Go(func() {
+					g.timed(ctx, g.look)
+					g.looking.Store(false)
+				})
 			}
-			call, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), c.timeout)
-			switch key := g.key.Load(); {
-			case key != nil:
-				_ = c.Set(call, beside(*key), "", time.Minute).Err()
-			case g.node != nil: // it was asked for nothing but the cluster's slots
-				_ = g.node.Ping(call).Err()
-			default:
-				_ = c.Ping(call).Err()
-			}
-			cancel()
 		}
 	}
+}
+
+func (g *guard) timed(ctx context.Context, do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, max(g.state.timeout, probeTime))
+	defer cancel()
+	do(ctx)
+}
+
+// look asks a node that is away, and closes its breaker where it answers. It writes, because a node that only reads is no
+// use. Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
+// ones are made before requests need them, because one that has to dial over a slow network fails, and a few of those
+// open the breaker again.
+func (g *guard) look(ctx context.Context) {
+	ctx = context.WithValue(ctx, probing{}, true)
+	if g.stale.CompareAndSwap(true, false) {
+		g.state.conns.drop(g.address)
+	}
+	g.answers.Store(false)
+	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds out one by one that they are
+		err = g.ask(ctx)
+	}
+	if !g.answers.Load() {
+		return
+	}
+	g.warmUp(ctx)
+	g.warm.Store(true)
+	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
+}
+
+func (g *guard) ask(ctx context.Context) error {
+	switch key := g.key.Load(); {
+	case key != nil:
+		return g.state.Set(ctx, beside(*key), "", time.Minute).Err()
+	case g.node != nil: // it was asked for nothing but the cluster's slots
+		return g.node.Ping(ctx).Err()
+	}
+	return g.state.Ping(ctx).Err()
 }
 
 // warmUp makes spare connections: who has to make one waits for its first words too, which over a slow network is more
@@ -240,8 +286,6 @@ func (g *guard) warmUp(ctx context.Context) {
 	if client == nil { // all of a cluster's nodes have guards of their own
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(g.state.timeout, time.Second))
-	defer cancel()
 	var spare [redisSpare]*redis.Conn // each is held until all are there, so that none is the same
 	var making sync.WaitGroup
 	for i := range spare {

@@ -2,6 +2,8 @@ package limit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -9,19 +11,26 @@ import (
 // could not be asked, or was and did not say what came of it: [ErrAway] tells the first.
 func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	t := termsOf(h.Team)
-	if fault, never := h.never(&t); never {
-		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
+	if v, never := h.neverFits(&t); never {
+		return v, nil
 	}
-	s, err := r.ask(ctx, h, &t)
+	return r.place(ctx, h, &t)
+}
+
+// place is Admit of what may fit.
+func (r *Redis) place(ctx context.Context, h *Hold, t *terms) (Verdict, error) {
+	s, err := r.ask(ctx, h, t)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := s.verdict(&t, h)
+	v := s.verdict(t, h)
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
+	case errors.Is(err, ErrAway): // the word of another node, and not of the hold, which stands
+		return Verdict{}, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
 	case err != nil:
 		return Verdict{}, err
 	case wait > 0:
@@ -106,7 +115,7 @@ func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
 // corrects reports whether rates of the account were taken from for the hold.
 func (c *Charge) corrects() bool { return len(c.Held.Account) > 0 && !c.Held.local }
 
-// Extend gives an open hold a new lease, counted from now by Redis's clock.
+// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes nothing.
 func (r *Redis) Extend(ctx context.Context, h *Held, lease time.Duration) error {
 	_, err := r.extend(ctx, h, lease)
 	return err

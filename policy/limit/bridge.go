@@ -55,30 +55,26 @@ func (b *bridge) stays() bool {
 func (b *bridge) fresh(now time.Time) { b.known.Store(now.UnixNano()) }
 
 // admitLocally decides a hold without Redis. cause is why: only ErrAway says for certain that Redis does not hold it.
-func (s *Shared) admitLocally(b *bridge, h *Hold, cause error) (Verdict, error) {
+func (s *Shared) admitLocally(b *bridge, h *Hold, t *terms, cause error) (Verdict, error) {
 	doubtful := !errors.Is(cause, ErrAway)
-	v, err := s.decideLocally(b, h, doubtful, cause)
+	v, err := s.decideLocally(b, h, t, cause)
 	if doubtful && v.Held == nil { // what Redis may hold for it is given back
 		s.queue.keep(job{charge: &Charge{Held: heldOf(h, calendarOf(s.Now())), Team: h.Team}})
 	}
 	return v, err
 }
 
-func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (Verdict, error) {
+func (s *Shared) decideLocally(b *bridge, h *Hold, t *terms, cause error) (Verdict, error) {
 	if s.Refuse {
 		return Verdict{}, cause
-	}
-	t := termsOf(h.Team)
-	if fault, never := h.never(&t); never {
-		return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := s.Now()
-	if b.since.IsZero() || !b.local.Load() && b.known.Load() > b.since.UnixNano() { // another outage
+	if s.anotherOutage(b) {
 		b.since = now
 	}
-	last, ok := s.lastKnown(b, &t)
+	last, ok := s.lastKnown(b, t)
 	if !ok {
 		return Verdict{}, fmt.Errorf("%w, and Redis is away: %w", errUnknown, cause)
 	}
@@ -93,10 +89,10 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (
 	}
 	short := st.fault >= limitQuotas && st.outcome == refused
 	st.add(last)
-	if short && !st.wouldRefuse(&t, &small) {
+	if short && !st.wouldRefuse(t, &small) {
 		return Verdict{}, fmt.Errorf("this process's share is spent, and Redis is away: %w", cause)
 	}
-	v := st.verdict(&t, &small)
+	v := st.verdict(t, &small)
 	if v.Held == nil {
 		return v, nil
 	}
@@ -107,11 +103,18 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, doubtful bool, cause error) (
 	here := *v.Held // the standby's own never changes
 	here.Account, here.local = h.Account, true
 	v.Held = &here
-	if doubtful {
+	if !errors.Is(cause, ErrAway) { // Redis may hold it, too
 		_, _ = s.standby.setApart(v.Held)
 	}
 	b.local.Store(true)
 	return v, nil
+}
+
+// anotherOutage reports whether Redis was there since it went away for a team: the team has nothing here, and Redis told
+// of it, or went away again, later. The lock is held.
+func (s *Shared) anotherOutage(b *bridge) bool {
+	away := s.away.Load()
+	return b.since.IsZero() || !b.local.Load() && (b.known.Load() > b.since.UnixNano() || away != nil && away.After(b.since))
 }
 
 // lastKnown returns what Redis last said of the team, where that was fresh when Redis went away. A team without quotas

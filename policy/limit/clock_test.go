@@ -68,7 +68,7 @@ func TestFR14ClockGoesForward(t *testing.T) {
 // F-G10: replicas of two versions share the accounts: their scripts have other digests, and any history leaves the
 // accounts where the model is, whichever version makes each step.
 func TestFG10MixedVersions(t *testing.T) {
-	teams := readTeams(t)
+	teams := readTeams(t, modelTeams)
 	client := realRedis(t)
 	all := []**script{&admitScript, &lookScript, &batchScript, &settleScript, &extendScript, &sweepScript}
 	var now, then []*script

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -288,6 +289,54 @@ func TestExtend(t *testing.T) {
 		f.extend(f.held(h), time.Hour) // too late
 		if s := f.look(team); s.used[2*Tokens] != 5 || s.held[2*Tokens] != 0 {
 			f.Errorf("after the lease: %+v", s)
+		}
+	})
+}
+
+// An extension that arrives late, because it was sent again, shortens no lease.
+func TestALateExtensionShortensNothing(t *testing.T) {
+	forms(t, func(f *form) {
+		team := team(t, "open_tasks: 1")
+		h := Hold{ID: "task", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: Amounts{Requests: 1, Images: 4}, Task: true, Lease: time.Minute}
+		f.admit(h)
+		f.extend(f.held(h), 25*time.Hour) // it was claimed
+		f.extend(f.held(h), 11*time.Minute)
+		f.clock.move(12 * time.Minute)
+		f.sweep("search")
+		if s := f.look(team); s.tasks != 1 || s.used[2*Images] != 0 {
+			t.Errorf("%d open tasks and %d images used", s.tasks, s.used[2*Images])
+		}
+		f.clock.move(25 * time.Hour)
+		f.sweep("search")
+		if s := f.look(team); s.tasks != 0 {
+			t.Errorf("%d open tasks when its lease has ended", s.tasks)
+		}
+	})
+}
+
+// As much as a bucket holds fits into a full one, also where its refill is no whole number of microseconds, and nothing
+// after it; so with the account's.
+func TestAWholeBucketFits(t *testing.T) {
+	forms(t, func(f *form) {
+		team := team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
+		account := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}
+		for n := range 3 {
+			if s := f.look(team); s.rates[Images].left != 4 {
+				t.Errorf("%d: %d left of a full bucket of 4", n, s.rates[Images].left)
+			}
+			for _, want := range []bool{true, false} {
+				h := hold(fmt.Sprint(n, want), team, Amounts{Requests: 1, Images: 4})
+				h.Account, h.Lease = account, time.Hour
+				if v, err := f.accounts().Admit(t.Context(), &h); err != nil || (v.Held != nil) != want {
+					t.Errorf("%d: 4 images of a bucket of 4: %+v, %v", n, v, err)
+				}
+			}
+			h := hold(fmt.Sprint(n, "account"), &policy.Team{ID: "other"}, Amounts{Requests: 1, Images: 4})
+			h.Account, h.Lease = account, time.Hour
+			if v, err := f.accounts().Admit(t.Context(), &h); err != nil || v.Reason != ReasonAccount {
+				t.Errorf("%d: the account's bucket has more than 4: %+v, %v", n, v, err)
+			}
+			f.clock.move(35 * time.Second)
 		}
 	})
 }

@@ -14,6 +14,9 @@ import (
 // on side by side.
 const aboard = 8
 
+// moreTime is how much more time than its sender a call may have and still go with it: a round ends with its sender's time.
+const moreTime = 5 * time.Millisecond
+
 // flight sends the calls that come at the same moment in one round trip, which costs both sides fewer system calls. It
 // waits for nothing but the goroutines that are ready to run: a lone caller goes at once, and nobody waits for the
 // reply of an earlier round trip. The library's own pipelining does the latter: over a slow network a call would take two.
@@ -29,7 +32,7 @@ type flight struct {
 // round is the calls of one round trip.
 type round struct {
 	calls []redis.Cmder
-	until time.Time // the deadline of the caller that sends it; who has less time goes alone
+	until time.Time // the deadline of the caller that sends it; who has less time goes alone, and who has much more
 	done  chan struct{}
 }
 
@@ -54,7 +57,7 @@ func (f *flight) process(ctx context.Context, call *redis.IntSliceCmd) {
 }
 
 // board puts a call into the next round, and reports whether its caller is the one that sends it. It returns nil where
-// that one has more time than this.
+// that one has more time than this, or too little for it: it may have waited for its team to be brought back.
 func (f *flight) board(call *redis.IntSliceCmd, until time.Time) (r *round, sends bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +65,7 @@ func (f *flight) board(call *redis.IntSliceCmd, until time.Time) (r *round, send
 		f.boarding = &round{calls: append(make([]redis.Cmder, 0, 8), call), until: until, done: make(chan struct{})}
 		return f.boarding, true
 	}
-	if until.Before(r.until) {
+	if until.Before(r.until) || until.Sub(r.until) > moreTime {
 		return nil, false
 	}
 	if r.calls = append(r.calls, call); len(r.calls) == aboard {

@@ -42,7 +42,7 @@ func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// A round takes who has at least the time of the caller that sends it, and no more than it has room for.
+// A round takes who has the time of the caller that sends it, or little more, and no more than it has room for.
 func TestFlightBoards(t *testing.T) {
 	f, now := &flight{}, time.Now()
 	call := func() *redis.IntSliceCmd { return redis.NewIntSliceCmd(t.Context()) }
@@ -53,8 +53,11 @@ func TestFlightBoards(t *testing.T) {
 	if r, _ := f.board(call(), now.Add(-1)); r != nil {
 		t.Error("one that has less time is aboard")
 	}
+	if r, _ := f.board(call(), now.Add(moreTime+1)); r != nil {
+		t.Error("one that has more time is aboard, and would fail with the sender")
+	}
 	for range aboard - 1 {
-		if r, sends := f.board(call(), now); r != first || sends {
+		if r, sends := f.board(call(), now.Add(moreTime)); r != first || sends {
 			t.Error("one that has the time is not aboard")
 		}
 	}
@@ -67,12 +70,16 @@ func TestFlightBoards(t *testing.T) {
 func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard - 1]error) {
 	s.Helper()
 	s.Redis.flight.callers.Store(1) // one that never ends: nobody is alone
-	first, _ := s.Redis.flight.board(redis.NewIntSliceCmd(s.Context(), "ping"), time.Now())
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
+	defer cancel()
+	until, _ := ctx.Deadline()
+	first, _ := s.Redis.flight.board(redis.NewIntSliceCmd(ctx, "ping"), until)
 	var asking sync.WaitGroup
 	for n := range verdicts {
 		asking.Go(func() {
-			team := &policy.Team{ID: "t" + id(n)}
-			verdicts[n], errs[n] = s.ask(id(n), team, Amounts{Requests: int64(n + 1)})
+			h := hold(id(n), &policy.Team{ID: "t" + id(n)}, Amounts{Requests: int64(n + 1)})
+			h.Lease = time.Hour
+			verdicts[n], errs[n] = s.Redis.Admit(ctx, &h)
 		})
 	}
 	for all := false; !all; runtime.Gosched() {
@@ -81,7 +88,7 @@ func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard -
 		s.Redis.flight.mu.Unlock()
 	}
 	first.calls = first.calls[1:]
-	s.Redis.flight.send(s.Context(), first)
+	s.Redis.flight.send(ctx, first)
 	asking.Wait()
 	if !slices.Equal(n.calls, []int{len(verdicts)}) {
 		s.Errorf("the round trips had %v calls", n.calls)
@@ -97,7 +104,7 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 		s.client.ScriptFlush(s.Context())
 		verdicts, errs := together(s, n)
 		for n, v := range verdicts {
-			if errs[n] != nil || v.Held == nil || v.Held.local || v.Held.ID != id(n) {
+			if errs[n] != nil || v.Held == nil || v.Held.ID != id(n) {
 				t.Errorf("%d: %+v, %v", n, v, errs[n])
 			}
 			if st := s.look(&policy.Team{ID: "t" + id(n)}); st.held[2*Requests] != int64(n+1) {
@@ -109,14 +116,13 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 
 // F-R2: a round trip that fails fails all of its calls, as nothing else: no connection is taken for mixed up.
 func TestFR2FlightFails(t *testing.T) {
-	shareds(t, func(c *SharedConfig) { c.Refuse = true }, func(s *shared) {
+	shareds(t, nil, func(s *shared) {
 		lost := errors.New("lost")
 		n := &trips{fail: lost}
 		s.client.AddHook(n)
-		s.Redis.Mixed = func() { t.Error("taken for mixed up") }
 		_, errs := together(s, n)
 		for n, err := range errs {
-			if !errors.Is(err, lost) {
+			if !errors.Is(err, lost) || errors.Is(err, errMixed) {
 				t.Errorf("%d: %v", n, err)
 			}
 		}

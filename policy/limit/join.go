@@ -40,9 +40,10 @@ func (s *Shared) join(ctx context.Context, b *bridge) error {
 	return nil
 }
 
-// joinAtLast is the round that requests wait for: no longer than a call may take.
+// joinAtLast is the round that requests wait for: for half of the time that a call may take, so that the other half is left
+// to ask Redis in. Who had less would fail, and take the team away again.
 func (s *Shared) joinAtLast(ctx context.Context, b *bridge) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout/2)
 	defer cancel()
 	b.mu.Lock()
 	defer b.mu.Unlock()

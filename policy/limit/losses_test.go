@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -104,11 +105,30 @@ func TestAnotherOutageKnowsLess(t *testing.T) {
 	}
 }
 
+// Nor does it matter that the first outage refused all there was, and that nobody asked for the team since.
+func TestAnotherOutageAfterARefusal(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t, "rates: {requests: {per: 1h, limit: 1}}", "quotas: {images: {day: 100}}")
+	one := Amounts{Requests: 1}
+	s.must("a", team, one)
+	s.fault.mode.Store(away)
+	if v, err := s.ask("b", team, one); err != nil || v.Reason != ReasonRate {
+		t.Fatal(v, err)
+	}
+	s.clock.move(activeFor + time.Minute)
+	s.back()
+	s.clock.move(2 * time.Hour)
+	s.fault.mode.Store(away)
+	if v, err := s.ask("c", team, Amounts{Requests: 1, Images: 50}); !errors.Is(err, errUnknown) {
+		t.Errorf("what is known is two hours old, and yet %+v, %v", v, err)
+	}
+}
+
 // A team with many open holds comes back to Redis while requests keep coming.
 func TestABusyTeamComesBack(t *testing.T) {
 	client := realRedis(t)
 	s := newShared(t, client, func(c *SharedConfig) { c.Timeout = 50 * time.Millisecond })
-	client.AddHook(slow{20 * time.Millisecond}) // two round trips within a call's time, not three
+	client.AddHook(slow{15 * time.Millisecond}) // a round trip within half of a call's time, not two
 	team := team(t)
 	s.must("seen", team, Amounts{})
 	s.fault.mode.Store(away)

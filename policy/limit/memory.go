@@ -223,7 +223,7 @@ func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if held := a.holds[h.ID]; held != nil && !held.expired {
-		held.due = a.time(m.now).Add(lease)
+		held.lengthen(a.time(m.now).Add(lease))
 		heap.Fix(&a.due, held.index)
 	}
 	return nil

@@ -44,7 +44,7 @@ func refill(n int64, r policy.Rate) int64 { // rounded up
 	return (n*r.Per.Microseconds() + r.Limit - 1) / r.Limit
 }
 
-func full(r policy.Rate) int64 { return r.Burst * r.Per.Microseconds() / r.Limit }
+func full(r policy.Rate) int64 { return refill(r.Burst, r) }
 
 // reload brings the buckets to new rates: what is in them stays.
 func (m *model) reload(t *terms, now int64) {
@@ -219,7 +219,7 @@ var steps = rapid.Custom(func(t *rapid.T) step {
 	s := step{
 		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "reload"}).Draw(t, "do"),
 		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
-		Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, len(modelTeams)-1).Draw(t, "team"),
+		Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
 		Amounts: Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
 	}
 	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
@@ -234,6 +234,12 @@ var modelTeams = []string{
 	"rates: {requests: {per: 1s, limit: 5}, tokens: {per: 10s, limit: 20}}\n    quotas: {tokens: {day: 30, month: 70}, spend: {day: 25}}\n    open_tasks: 3",
 	"rates: {requests: {per: 1s, limit: 5, burst: 9}, tokens: {per: 10s, limit: 10, burst: 15}, images: {per: 1m, limit: 6}}\n    quotas: {images: {day: 8}, requests: {month: 15}}",
 	"shadow: true\n    rates: {tokens: {per: 1s, limit: 1}, images: {per: 1m, limit: 1}}\n    quotas: {spend: {day: 10, month: 12}}\n    open_tasks: 1",
+}
+
+// oddTeams have rates of which neither a unit nor a whole bucket takes a whole number of microseconds.
+var oddTeams = []string{
+	"rates: {requests: {per: 1s, limit: 7, burst: 2}, tokens: {per: 10s, limit: 70, burst: 11}, images: {per: 1m, limit: 7, burst: 3}}",
+	"rates: {requests: {per: 1s, limit: 3}, tokens: {per: 7s, limit: 30, burst: 8}, images: {per: 1m, limit: 11, burst: 2}}",
 }
 
 // play runs a history on a form and on the model and returns where they part.
@@ -297,12 +303,12 @@ func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) 
 	case "extend":
 		if h := m.holds[id(s.Hold)]; h != nil {
 			if h.state == "held" {
-				h.due = now.UnixMicro() + int64(s.Lease)*1e6
+				h.due = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6)
 			}
 			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
 		}
 	case "reload":
-		*team = teams[s.Team]
+		*team = teams[s.Team%len(teams)]
 	}
 	return nil
 }
@@ -364,8 +370,8 @@ func (f *form) compareLedger(m *model) error {
 	return nil
 }
 
-func readTeams(t testing.TB) (teams []*policy.Team) {
-	for _, lines := range modelTeams {
+func readTeams(t testing.TB, docs []string) (teams []*policy.Team) {
+	for _, lines := range docs {
 		teams = append(teams, team(t, lines))
 	}
 	return teams
@@ -373,7 +379,7 @@ func readTeams(t testing.TB) (teams []*policy.Team) {
 
 // Q01: any history leaves every form where the model is.
 func TestQ01Model(t *testing.T) {
-	teams := readTeams(t)
+	teams := readTeams(t, modelTeams)
 	t.Run("memory", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			for range 20 {
@@ -383,23 +389,25 @@ func TestQ01Model(t *testing.T) {
 			}
 		})
 	})
-	t.Run("redis", func(t *testing.T) {
-		client := realRedis(t)
-		rapid.Check(t, func(rt *rapid.T) {
-			for range 20 {
-				client.FlushDB(t.Context())
-				if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), teams); err != nil {
-					rt.Fatal(err)
+	for name, teams := range map[string][]*policy.Team{"redis": teams, "redis, odd rates": readTeams(t, oddTeams)} {
+		t.Run(name, func(t *testing.T) {
+			client := realRedis(t)
+			rapid.Check(t, func(rt *rapid.T) {
+				for range 20 {
+					client.FlushDB(t.Context())
+					if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), teams); err != nil {
+						rt.Fatal(err)
+					}
 				}
-			}
+			})
 		})
-	})
+	}
 }
 
 // Q02: each of these faults, put into the scripts, is found.
 func TestQ02Mutants(t *testing.T) {
 	client := realRedis(t)
-	teams := readTeams(t)
+	teams := readTeams(t, modelTeams)
 	admit, look, batch, settle, sweep := admitScript, lookScript, batchScript, settleScript, sweepScript
 	defer func() {
 		admitScript, lookScript, batchScript, settleScript, sweepScript = admit, look, batch, settle, sweep

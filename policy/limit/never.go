@@ -2,6 +2,15 @@ package limit
 
 import "sluice/policy"
 
+// neverFits is the refusal of what can never fit. Nobody is asked for it.
+func (h *Hold) neverFits(t *terms) (Verdict, bool) {
+	fault, never := h.never(t)
+	if !never {
+		return Verdict{}, false
+	}
+	return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
+}
+
 // never reports whether an exact cost can never fit, however long the client waits: more images than a bucket holds or
 // a quota allows, or, for images, more money. Tokens are estimates, and an estimate is never too large.
 func (h *Hold) never(t *terms) (fault Standing, ok bool) {

@@ -91,7 +91,7 @@ func newPlan(k *teamKeys, t *terms, amounts *Amounts) *plan {
 
 func newPlanRate(k *teamKeys, unit int, r policy.Rate) planRate {
 	wire := appendRate(nil, r)
-	full := int64(math.Floor(float64(r.Burst) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+	full := fullIn(r)
 	return planRate{
 		rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1],
 		full: full, fullText: strconv.FormatInt(full, 10),
@@ -124,6 +124,12 @@ func periodOf(day, quota int) int {
 	return day
 }
 
+// fullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking does: else a request of just as
+// much would never fit. Its twins are in buckets.lua and in moment of common.lua.
+func fullIn(r policy.Rate) int64 {
+	return int64(math.Ceil(float64(r.Burst) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+}
+
 // taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
 // passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
 // be. Its twin is span in buckets.lua.
@@ -138,6 +144,5 @@ func giving(r policy.Rate, n int64) int64 {
 
 // leftIn is how many whole units fit into a bucket that is full in so many microseconds; below 0 in debt.
 func leftIn(r policy.Rate, full int64) int64 {
-	per := float64(r.Per.Microseconds())
-	return int64(math.Floor((math.Floor(float64(r.Burst)*per/float64(r.Limit)) - float64(full)) * float64(r.Limit) / per))
+	return min(int64(math.Floor(float64(fullIn(r)-full)*float64(r.Limit)/float64(r.Per.Microseconds()))), r.Burst)
 }

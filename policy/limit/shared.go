@@ -92,18 +92,22 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if !h.Amounts.valid() {
 		return Verdict{}, errAmounts
 	}
+	t := termsOf(h.Team)
+	if v, never := h.neverFits(&t); never {
+		return v, nil
+	}
 	b := s.bridge(h.Team.ID)
 	b.see(h.Team, s.Now())
 	// The wait for a team that is brought back counts, too: a request waits for Redis no longer than this, all in all.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	if b.stays() {
-		return s.admitLocally(b, h, ErrAway)
+	if b.stays() || call.Err() != nil { // nothing is asked that could not be answered in time
+		return s.admitLocally(b, h, &t, ErrAway)
 	}
-	v, err := s.Redis.Admit(call, h)
+	v, err := s.Redis.place(call, h, &t)
 	s.heard(err)
 	if err != nil {
-		return s.admitLocally(b, h, err)
+		return s.admitLocally(b, h, &t, err)
 	}
 	b.fresh(s.Now())
 	if v.owed != nil {
@@ -158,7 +162,7 @@ func (s *Shared) came(j *job, of result, sent time.Time) {
 	}
 }
 
-// Extend gives an open hold a new lease, soon.
+// Extend gives an open hold a new lease, soon. One that ends sooner than the one it has changes nothing.
 func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
 	if s.standby.extendHere(h, lease) {
 		s.queue.add(job{extend: h, lease: lease})

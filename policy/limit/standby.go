@@ -68,10 +68,17 @@ func (m *Memory) extendHere(h *Held, lease time.Duration) bool {
 	defer a.mu.Unlock()
 	held := a.holds[h.ID]
 	if held != nil {
-		held.due = a.time(m.now).Add(lease)
+		held.lengthen(a.time(m.now).Add(lease))
 		heap.Fix(&a.due, held.index)
 	}
 	return held == nil || held.apart
+}
+
+// lengthen gives a hold a lease that ends at due, where that is later.
+func (h *heldIn) lengthen(due time.Time) {
+	if due.After(h.due) {
+		h.due = due
+	}
 }
 
 // setApart notes that Redis may have a hold too. It returns what is left of its lease, and whether it is still here.

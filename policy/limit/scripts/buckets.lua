@@ -6,7 +6,7 @@ local function bucket(key, kept, now, from)
   local rate = ARGV[from]
   if rate == '' then return nil end
   local limit, per, burst = tonumber(ARGV[from + 1]), tonumber(ARGV[from + 2]), tonumber(ARGV[from + 3])
-  local full = math.floor(burst * per / limit)
+  local full = math.ceil(burst * per / limit) -- rounded as in span: so much at once fits
   local tat, changed = now, false
   if kept then tat, changed = moment(key, kept, rate, full, now) end
   return {key = key, now = now, rate = rate, ttl = ARGV[from + 4], limit = limit, per = per, burst = burst, full = full, tat = tat,

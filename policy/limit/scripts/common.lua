@@ -48,7 +48,7 @@ local function moment(key, kept, rate, full, now)
     tat = tonumber(t)
     if tat then
       l, p, u = tonumber(l), tonumber(p), tonumber(u)
-      local behind = math.min(math.max(tat - now, 0), 2 * math.floor(u * p / l))
+      local behind = math.min(math.max(tat - now, 0), 2 * math.ceil(u * p / l))
       local level = math.min(u - behind * l / p, tonumber(burst))
       tat = now + math.ceil((burst - level) * per / limit)
       changed = true

@@ -1,10 +1,13 @@
--- Gives an open hold a new lease.
+-- Gives an open hold a new lease, where that ends later than the one it has: an extension may arrive behind a later one.
 -- KEYS  1 open  2 hold:<id>   ARGV  1 now or 0  2 id  3 a number to say again  4 lease
 -- Returns the number, and 1 if the hold is open.
 local now = clock(ARGV[1])
 local hold = read(KEYS[2])
 if not hold or hold.state ~= 'held' then return {tonumber(ARGV[3]), 0} end
 local lease = tonumber(ARGV[4])
-redis.call('ZADD', KEYS[1], now + lease, ARGV[2])
-redis.call('PEXPIRE', KEYS[2], math.ceil(lease / 1000) + 86400000)
+local due = redis.call('ZADD', KEYS[1], 'XX', 'INCR', 0, ARGV[2]) -- reads it, by a command that is permitted already
+if not due or tonumber(due) < now + lease then
+  redis.call('ZADD', KEYS[1], now + lease, ARGV[2])
+  redis.call('PEXPIRE', KEYS[2], math.ceil(lease / 1000) + 86400000)
+end
 return {tonumber(ARGV[3]), 1}

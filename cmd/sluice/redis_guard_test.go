@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+)
+
+// F-R2: callers whose time is over when they ask say nothing of the node: the breaker stays closed for all.
+func TestFR2ExpiredCallersOpenNoBreaker(t *testing.T) {
+	k := openReplica(t, startRedis(t).url(), nil)
+	k.eventually(patience, "connected", func() bool { return k.spend(1) })
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	for range 2 * failuresInRow {
+		if err := k.state.Get(over, "sl1:{search}:x").Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("asked: %v", err)
+		}
+	}
+	if now := k.state.guards[0].breaker.State(); now != gobreaker.StateClosed {
+		t.Errorf("the breaker is %v", now)
+	}
+}
+
+// F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, also where a round trip
+// takes most of the timeout, although every connection has to be made anew.
+func TestFR5BackOverASlowNetwork(t *testing.T) {
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 100 * time.Millisecond }, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	k.eventually(patience, "spare connections", func() bool { return connectionsOf(t, server.do("INFO", "stats").(string)) >= redisSpare })
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":60,"jitter":0}}`)
+	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	breaker := k.state.guards[0].breaker
+	k.loaded(during(300 * time.Millisecond))
+	if breaker.State() == gobreaker.StateClosed {
+		t.Fatal("the breaker is closed")
+	}
+	_ = proxy.Toxics.RemoveToxic(t.Context(), "hole")
+	closed := k.eventually(10*time.Second, "the breaker closes", func() bool { return breaker.State() == gobreaker.StateClosed })
+	t.Logf("closed after %v", closed)
+	k.eventually(patience, "back", k.well)
+	for range 5 {
+		if v, err := k.admit(10); err != nil || v.Held == nil || k.Degraded() {
+			t.Errorf("not admitted by Redis: %+v, %v, %v", v, err, k.State())
+		}
+	}
+}
+
+// F-K2: nodes that hang keep no other node away.
+func TestFK2NodesAreLookedAtAlone(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil)
+	var last *guard
+	for _, address := range []string{listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), server.address()} {
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+		t.Cleanup(func() { _ = node.Close() })
+		last = k.state.newGuard(node)
+		node.AddHook(last)
+		for range failuresInRow {
+			_, _ = last.breaker.Execute(func() (struct{}, error) { return struct{}{}, errors.New("lost") })
+		}
+	}
+	closed := k.eventually(2*probeTime, "the breaker closes", func() bool { return last.breaker.State() == gobreaker.StateClosed })
+	t.Logf("closed after %v", closed)
+}
