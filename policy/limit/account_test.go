@@ -98,7 +98,9 @@ func TestFK2CorrectionsOfTheAccountFail(t *testing.T) {
 			}
 			gone.on.Store(true)
 			if n == 0 {
-				_, _ = s.Settle(s.Context(), told[n].charge(v.Held, team, Amounts{}))
+				if done, err := s.Settle(s.Context(), told[n].charge(v.Held, team, Amounts{})); !done || err != nil {
+					t.Errorf("settled %v, %v", done, err)
+				}
 			} else {
 				s.SettleLater(told[n].charge(v.Held, team, Amounts{}))
 			}

@@ -23,12 +23,23 @@ type job struct {
 	extend *Held
 	lease  time.Duration
 	tried  time.Time // when its reply was lost first; zero: it was never sent in vain
+	kept   bool      // it was ever
 }
 
-// old reports whether a charge that may have arrived is not remembered any more by now. Sent again it counts only where
-// its hold is still there.
+// old reports whether what Redis knew of a charge's hold may be forgotten by now: that the charge arrived, or that another
+// replica charged the hold when its lease ended. Sent then it counts only where its hold is still there.
 func (j *job) old(now time.Time) bool {
-	return !j.tried.IsZero() && now.Sub(j.tried) > j.charge.memory()-time.Minute
+	return !j.tried.IsZero() && now.Sub(j.tried) > j.charge.memory()-time.Minute || j.kept && j.charge.outlived(now)
+}
+
+// outlived reports whether the hold, which Redis had, was made so long ago that it may have been charged and forgotten. One
+// that was admitted without Redis may never have been there; its id may tell no time.
+func (c *Charge) outlived(now time.Time) bool {
+	made, life := madeAt(c.Held.ID), lateTruth
+	if c.Held.Task {
+		life = rememberedLong
+	}
+	return !c.Held.local && !made.IsZero() && now.Sub(made) > life
 }
 
 func (j *job) team() string {
@@ -162,6 +173,7 @@ func (q *queue) store(j job) (left job) {
 		q.kept = q.kept[1:]
 		q.lost++
 	}
+	j.kept = true
 	q.kept = append(q.kept, j)
 	return left
 }
