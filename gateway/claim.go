@@ -116,7 +116,11 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Task: true,
 			Amounts: amounts(claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
-		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt, Taken: taken,
+		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt,
+		Taken: func(first bool) {
+			g.memos.forget(claim.Team) // as in counting
+			taken(first)
+		},
 	})
 	g.memos.forget(claim.Team)
 }

@@ -73,6 +73,37 @@ func TestMemoKnowsRoutes(t *testing.T) {
 	}
 }
 
+// A settlement makes room when it is taken, which may be later: what was refused until then is not remembered after.
+func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
+	h, clock, accounts, _ := lately(t, limited("open_tasks: 1"))
+	async := []string{"X-Service-Async", "enable"}
+	id := h.create(t)
+	clock.move(time.Minute)
+	accounts.fall()
+	h.poll(id)
+	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
+	accounts.recover()
+	if got := h.ask("POST", imagePath, imageBody, async...); got.status != 200 {
+		t.Errorf("the task's end is charged, and the next is refused: %d %s", got.status, got.body)
+	}
+}
+
+// A request's, too: here of four that the service refused, which cost no tokens.
+func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
+	h, _, accounts, _ := lately(t, limited("quotas: {tokens: {day: 40}}"))
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointText, Times: 4, Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Message: "no"}})
+	accounts.fall()
+	for range 4 {
+		h.ask("POST", textPath, textBody)
+	}
+	h.records.await(t, 4)
+	h.ask("POST", textPath, textBody).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+	accounts.recover()
+	if got := h.ask("POST", textPath, textBody); got.status != 200 {
+		t.Errorf("nothing was used, and the next is refused: %d %s", got.status, got.body)
+	}
+}
+
 // What asks for less may fit: nothing is remembered.
 func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
 	h, accounts := stopped(t, "quotas: {images: {day: 5}}")

@@ -39,6 +39,7 @@ func (g *Gateway) counting(c *call) func(first bool) {
 		task = g.taskOfStream(c)
 	}
 	return func(first bool) {
+		g.memos.forget(team) // it has made room only now; a refusal in between was remembered
 		if !first {
 			return
 		}

@@ -59,7 +59,7 @@ const maxRefill = 366 * 24 * time.Hour
 
 // checkRate refuses a rate whose arithmetic would not be exact, or in whose bucket one unit would never fit.
 //
-// The state counts a bucket in microseconds of refill: full is ⌊burst × per ÷ limit⌋ of them, one unit takes
+// The state counts a bucket in microseconds of refill: full is burst × per ÷ limit of them, at least ⌊that⌋, one unit takes
 // ⌈per ÷ limit⌉, and the products stay exact below 2⁵³.
 func (r *fileReader) checkRate(n fileNode, rate Rate) {
 	per := rate.Per.Microseconds()

@@ -42,18 +42,33 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	if err := a.find(ctx, s, accounts); err != nil {
 		return err
 	}
+	told, err := a.post(ctx, accounts, delta)
+	if err == nil {
+		_, err = fmt.Fprintln(p.stdout, told)
+	}
+	return err
+}
+
+// post posts the correction and says what came of it. Where the reply is lost it is sent once more by the same id, which
+// makes it count once; whoever starts the command again posts another.
+func (a adjustCommand) post(ctx context.Context, accounts *limit.Redis, delta int64) (string, error) {
 	id := "adjust-" + rand.Text()
 	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	if err != nil {
-		return fmt.Errorf("adjust in Redis: %w", err)
+		done, err = accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
+	}
+	if err != nil {
+		return "", fmt.Errorf("adjust in Redis: whether %s was posted is not known; sluice usage shows corrections as the model %s: %w", id, limit.AdjustedModel, err)
 	}
 	written := func(n int64) string { return limit.Written(a.Unit, n) }
 	if !done.Done {
-		return fmt.Errorf("nothing was changed: team %s has used %s %s this month, which is less than %s", a.Team, written(done.Month), a.Unit, written(-delta))
+		return "", fmt.Errorf("nothing was changed: team %s has used %s %s this month, which is less than %s", a.Team, written(done.Month), a.Unit, written(-delta))
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s: %s of team %s by %s: day %s, was %s; month %s, was %s\n",
-		id, a.Unit, a.Team, written(delta), written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore))
-	return err
+	what := fmt.Sprintf("%s: %s of team %s by %s", id, a.Unit, a.Team, written(delta))
+	if done.Month == done.MonthBefore { // the first try did it
+		return fmt.Sprintf("%s: day %s; month %s", what, written(done.Day), written(done.Month)), nil
+	}
+	return fmt.Sprintf("%s: day %s, was %s; month %s, was %s", what, written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore)), nil
 }
 
 // find refuses a team that neither the teams file nor the accounts know.

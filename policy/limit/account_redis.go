@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice/policy"
@@ -25,17 +26,32 @@ func (r *Redis) takeAccount(ctx context.Context, h *Hold) (fault policy.Rate, wa
 	return list[reply[1]].rate, micros(reply[2]), nil
 }
 
-func (r *Redis) correctAccount(ctx context.Context, c *Charge) error {
-	list := accountRates(c.Held.Account, c.Held.Amounts, 1)
+// correctionTime is how long a correction of the account's rates may take that no request waits for.
+const correctionTime = time.Second
+
+// correctAccount brings the account's rates from what was held to what was used of charges that were settled, all in one
+// call. It is not repeated, because these rates hold no id, and it is nobody's failure: they refill within their period.
+func (r *Redis) correctAccount(ctx context.Context, charges []*Charge) {
+	var list []accountRate
+	var amounts []int64
+	at := map[string]int{}
+	for _, c := range charges {
+		for _, a := range accountRates(c.Held.Account, c.Held.Amounts, 1) {
+			i, known := at[a.name]
+			if !known {
+				i = len(list)
+				at[a.name], list, amounts = i, append(list, a), append(amounts, 0)
+			}
+			list[i].rate = a.rate // the same key after a reload: as it was read last
+			amounts[i] += c.Amounts.bound()[a.unit] - a.amount
+		}
+	}
 	if len(list) == 0 {
-		return nil
+		return
 	}
-	amounts := make([]int64, len(list))
-	for i, a := range list {
-		amounts[i] = c.Amounts.bound()[a.unit] - a.amount
+	if _, err := r.account(ctx, list, amounts, true); errors.Is(err, errMixed) && r.Mixed != nil {
+		r.Mixed()
 	}
-	_, err := r.account(ctx, list, amounts, true)
-	return err
 }
 
 // account runs the script; with force it takes whatever there is.

@@ -80,3 +80,76 @@ func TestFK2TheAccountsNodeIsAway(t *testing.T) {
 		})
 	}
 }
+
+// The account's node is away while requests are settled: their charges are taken, Redis is not taken for away, and the
+// team's own buckets have theirs.
+func TestFK2CorrectionsOfTheAccountFail(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		gone := &awayScript{digest: accountScript.digest}
+		s.client.AddHook(gone)
+		team, account := accountTeam(t)
+		told := make([]took, 5)
+		for n := range told {
+			h := hold(id(n), team, Amounts{Requests: 1, Tokens: 10})
+			h.Account, h.Lease = account, time.Hour
+			v, err := s.Shared.Admit(s.Context(), &h)
+			if err != nil || v.Held == nil {
+				t.Fatal(v, err)
+			}
+			gone.on.Store(true)
+			if n == 0 {
+				if done, err := s.Settle(s.Context(), told[n].charge(v.Held, team, Amounts{})); !done || err != nil {
+					t.Errorf("settled %v, %v", done, err)
+				}
+			} else {
+				s.SettleLater(told[n].charge(v.Held, team, Amounts{}))
+			}
+			s.settled()
+			gone.on.Store(false)
+		}
+		if s.Degraded() || s.queue.waiting() > 0 {
+			t.Errorf("%v, %d wait", s.State(), s.queue.waiting())
+		}
+		for n := range told {
+			told[n].wants(t, id(n), took{first: 1})
+		}
+	})
+}
+
+// What several charges gave back to the account is given back in one call.
+func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	var calls atomic.Int64
+	s.client.AddHook(before(func(_ context.Context, cmds ...redis.Cmder) {
+		if args := cmds[0].Args(); len(args) > 1 && args[1] == accountScript.digest {
+			calls.Add(1)
+		}
+	}))
+	team := &policy.Team{ID: "search"}
+	account := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}
+	ask := func(id string, images int64) *Held {
+		h := hold(id, team, Amounts{Requests: 1, Images: images})
+		h.Account, h.Lease = account, time.Hour
+		v, err := s.Shared.Admit(s.Context(), &h)
+		if err != nil {
+			t.Fatal(v, err)
+		}
+		return v.Held
+	}
+	charges := make([]*Charge, 3)
+	for n := range charges {
+		charges[n] = &Charge{Held: ask(id(n), 4), Team: team, Amounts: Amounts{Requests: 1, Images: int64(n)}}
+	}
+	calls.Store(0)
+	for n, came := range s.Redis.settleAll(s.Context(), charges, true) {
+		if !came.done || came.err != nil {
+			t.Errorf("%d: %+v", n, came)
+		}
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+	if ask("ten", 10) != nil || ask("nine", 9) == nil {
+		t.Error("9 of 12 were given back")
+	}
+}

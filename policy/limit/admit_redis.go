@@ -107,7 +107,7 @@ func (r *Redis) Lost() int64 { return r.lost.Load() }
 func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
 	done, err := r.settle(ctx, c, c.Amounts.bound(), true)
 	if done && err == nil && c.corrects() {
-		err = r.correctAccount(ctx, c)
+		r.correctAccount(ctx, []*Charge{c})
 	}
 	return done, err
 }

@@ -213,7 +213,7 @@ func (s *Shared) settleLocally(c *Charge) bool {
 	used := c.Amounts.bound()
 	b := s.bridge(c.Held.Team)
 	here, apart := false, false
-	if b.local.Load() {
+	if b.local.Load() && s.standby.holds(c.Held) { // who settles what Redis has does not wait for the team's return
 		b.mu.Lock()
 		here, apart = s.standby.settleHere(c, used, &t, s.Replicas)
 		b.mu.Unlock()

@@ -69,7 +69,7 @@ func TestFlightBoards(t *testing.T) {
 // together has callers ask for holds of teams of their own, in one round trip.
 func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard - 1]error) {
 	s.Helper()
-	s.Redis.flight.callers.Store(1) // one that never ends: nobody is alone
+	s.Redis.flight.callers.Store(1)                              // one that never ends: nobody is alone
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
 	defer cancel()
 	until, _ := ctx.Deadline()

@@ -20,7 +20,7 @@ func (s *Shared) join(ctx context.Context, b *bridge) error {
 		if err := s.refresh(ctx, b); err != nil { // also puts back what Redis may have lost, before anything is added to it
 			return err
 		}
-		if err := s.repay(ctx, b, &b.mu); err != nil {
+		if err := s.repayAll(ctx, b); err != nil {
 			return err
 		}
 		if err := s.refresh(ctx, b); err != nil {
@@ -40,8 +40,9 @@ func (s *Shared) join(ctx context.Context, b *bridge) error {
 	return nil
 }
 
-// joinAtLast is the round that requests wait for: for half of the time that a call may take, so that the other half is left
-// to ask Redis in. Who had less would fail, and take the team away again.
+// joinAtLast is the round that requests wait for. Nothing is sent again in it: whoever is told that it was taken may ask
+// Redis in turn. It lasts half of the time that a call may take, so that the other half is left to ask Redis in: who had
+// less would fail, and take the team away again.
 func (s *Shared) joinAtLast(ctx context.Context, b *bridge) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout/2)
 	defer cancel()
@@ -60,15 +61,28 @@ type unlocked struct{}
 func (unlocked) Lock()   {}
 func (unlocked) Unlock() {}
 
-// repay posts what was charged here, holds in Redis what is held here, and sends again what waits for the team. All of it
-// goes at once, so that it takes one round trip whatever it is.
+// repayAll is repay, and sends again what waits for the team. All of it goes at once.
+func (s *Shared) repayAll(ctx context.Context, b *bridge) error {
+	var retried error
+	var going sync.WaitGroup
+	going.Go(func() { retried = s.queue.retry(ctx, b.id) })
+	err := s.repay(ctx, b, &b.mu)
+	going.Wait()
+	if err == nil {
+		err = retried
+	}
+	return err
+}
+
+// repay posts what was charged here, and holds in Redis what is held here. All of it goes at once, so that it takes one
+// round trip whatever it is.
 func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 	team := b.team.Load()
 	mu.Lock()
 	b.posts = append(b.posts, s.standby.takeCharges(team)...)
 	posts, open := b.posts, s.standby.open(b.id)
 	mu.Unlock()
-	errs := make([]error, 2+min(len(open), adopters))
+	errs := make([]error, 1+min(len(open), adopters))
 	var going sync.WaitGroup
 	going.Go(func() {
 		left, err := s.post(ctx, posts)
@@ -77,12 +91,11 @@ func (s *Shared) repay(ctx context.Context, b *bridge, mu sync.Locker) error {
 		b.posts = left // forgotten only once it has arrived
 		mu.Unlock()
 	})
-	going.Go(func() { errs[1] = s.queue.retry(ctx, b.id) })
 	var next atomic.Int64
-	for n := range errs[2:] {
+	for n := range errs[1:] {
 		going.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(open)) && errs[2+n] == nil; i = next.Add(1) - 1 {
-				errs[2+n] = s.adopt(ctx, open[i], team)
+			for i := next.Add(1) - 1; i < int64(len(open)) && errs[1+n] == nil; i = next.Add(1) - 1 {
+				errs[1+n] = s.adopt(ctx, open[i], team)
 			}
 		})
 	}

@@ -79,3 +79,51 @@ func TestNoTimeLeft(t *testing.T) {
 		})
 	}
 }
+
+// The round that requests wait for sends nothing again: whoever is told of a charge may ask Redis, too, for long.
+func TestTheLastRoundTellsNobody(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s)
+		h := s.must("seen", team, Amounts{Requests: 1})
+		s.fault.mode.Store(away)
+		told := new(took)
+		s.SettleLater(told.charge(h, team, Amounts{Requests: 1}))
+		s.settled()
+		s.must("here", team, Amounts{Requests: 1})
+		s.fault.mode.Store(well)
+		if err := s.joinAtLast(s.Context(), s.bridge("search")); err != nil || s.bridge("search").local.Load() {
+			t.Errorf("not back: %v, %v", err, s.State())
+		}
+		told.wants(t, "while requests wait", took{})
+		s.back()
+		told.wants(t, "when they do not", took{first: 1})
+	})
+}
+
+// Who settles what Redis has does not wait for the team's last round.
+func TestSettleLaterDoesNotWait(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team := team(t)
+	h := s.must("in Redis", team, Amounts{Requests: 1})
+	s.fault.mode.Store(away)
+	s.must("here", team, Amounts{Requests: 1})
+	b := s.bridge("search")
+	b.mu.Lock() // the last round
+	settled := make(chan struct{})
+	go func() {
+		s.charge(h, team, Amounts{Requests: 1})
+		close(settled)
+	}()
+	select {
+	case <-settled:
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the last round")
+	}
+	b.mu.Unlock()
+	<-settled
+	s.back()
+	s.settled()
+	if st := s.look(team); st.used[2*Requests] != 1 || st.held[2*Requests] != 1 {
+		t.Errorf("%d used, %d held; want 1, 1", st.used[2*Requests], st.held[2*Requests])
+	}
+}

@@ -402,6 +402,32 @@ func TestExtendedWhileItJoins(t *testing.T) {
 	}
 }
 
+// A replica that was cut off for longer than a hold is known charges nothing that another has charged meanwhile.
+func TestCutOffForADay(t *testing.T) {
+	server, client := agedRedis(t)
+	s := newShared(t, client, nil)
+	team := team(t, "quotas: {tokens: {month: 1000}}")
+	at := s.clock.now().UnixMilli()
+	name := fmt.Sprintf("%08x-%04x-7000-8000-000000000000", at>>16, at&0xffff)
+	h := s.must(name, team, Amounts{Requests: 1, Tokens: 100})
+	s.fault.mode.Store(away)
+	s.charge(h, team, Amounts{Requests: 1, Tokens: 60})
+	s.settled()
+	other := NewRedis(redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true}))
+	other.clock = s.clock.micros
+	defer func() { _ = other.client.Close() }()
+	for range 27 {
+		s.clock.move(time.Hour)
+		server.FastForward(time.Hour)
+		_, _ = other.Sweep(s.Context(), "search", 100)
+	}
+	s.back()
+	s.settled()
+	if st := s.look(team); st.used[2*Tokens+1] != 100 || st.held[2*Tokens+1] != 0 {
+		t.Errorf("%d tokens charged, %d held; want 100, as estimated, and 0", st.used[2*Tokens+1], st.held[2*Tokens+1])
+	}
+}
+
 // A settlement whose reply was lost is not charged again when it is no longer remembered.
 func TestReplyLostForLong(t *testing.T) {
 	server, client := agedRedis(t)

@@ -23,12 +23,23 @@ type job struct {
 	extend *Held
 	lease  time.Duration
 	tried  time.Time // when its reply was lost first; zero: it was never sent in vain
+	kept   bool      // it was ever
 }
 
-// old reports whether a charge that may have arrived is not remembered any more by now. Sent again it counts only where
-// its hold is still there.
+// old reports whether what Redis knew of a charge's hold may be forgotten by now: that the charge arrived, or that another
+// replica charged the hold when its lease ended. Sent then it counts only where its hold is still there.
 func (j *job) old(now time.Time) bool {
-	return !j.tried.IsZero() && now.Sub(j.tried) > j.charge.memory()-time.Minute
+	return !j.tried.IsZero() && now.Sub(j.tried) > j.charge.memory()-time.Minute || j.kept && j.charge.outlived(now)
+}
+
+// outlived reports whether the hold, which Redis had, was made so long ago that it may have been charged and forgotten. One
+// that was admitted without Redis may never have been there; its id may tell no time.
+func (c *Charge) outlived(now time.Time) bool {
+	made, life := madeAt(c.Held.ID), lateTruth
+	if c.Held.Task {
+		life = rememberedLong
+	}
+	return !c.Held.local && !made.IsZero() && now.Sub(made) > life
 }
 
 func (j *job) team() string {
@@ -50,11 +61,14 @@ type queue struct {
 	mu   sync.Mutex
 	kept []job
 	ids  map[string]*Charge // that kept settles, by their holds
-	lost int64              // left to their leases
+	// leases are those that kept extends holds to, by their ids: one hold is kept once, with the longest.
+	leases map[string]time.Duration
+	most   int   // that are kept
+	lost   int64 // left to their leases
 }
 
 func newQueue(s *Shared) *queue {
-	q := &queue{shared: s, jobs: make(chan job, queueLength), ids: map[string]*Charge{}}
+	q := &queue{shared: s, jobs: make(chan job, queueLength), ids: map[string]*Charge{}, leases: map[string]time.Duration{}, most: keptMost}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -137,30 +151,56 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	return failed
 }
 
-// keep keeps a job until Redis takes it.
+// keep keeps a job until Redis takes it. Past keptMost the oldest is left to its lease: who waits for it is told, because
+// it will never be taken.
 func (q *queue) keep(j job) {
+	if left := q.store(j); left.charge != nil {
+		left.charge.tell(false)
+	}
+}
+
+// store makes room for a job and keeps it. It returns the one that had to go, which is told of without the lock: whoever is
+// told may ask Redis.
+func (q *queue) store(j job) (left job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if j.charge != nil {
-		if first := q.ids[j.charge.Held.ID]; first != nil {
-			first.join(j.charge) // whoever settles a hold first counts
-			return
-		}
-		q.ids[j.charge.Held.ID] = j.charge
+	if q.merge(&j) {
+		return left
 	}
-	if len(q.kept) >= keptMost {
-		q.forget(&q.kept[0])
+	if len(q.kept) >= q.most {
+		left = q.kept[0]
+		q.forget(&left)
 		q.kept = q.kept[1:]
 		q.lost++
 	}
+	j.kept = true
 	q.kept = append(q.kept, j)
+	return left
 }
 
-// forget drops the id of a job that is kept no more. The lock is held.
+// merge notes a job by its hold, and reports whether one of the same kind is kept for that already. The lock is held.
+func (q *queue) merge(j *job) bool {
+	if j.charge == nil {
+		lease, kept := q.leases[j.extend.ID]
+		q.leases[j.extend.ID] = max(lease, j.lease)
+		return kept
+	}
+	if first := q.ids[j.charge.Held.ID]; first != nil {
+		first.join(j.charge) // whoever settles a hold first counts
+		return true
+	}
+	q.ids[j.charge.Held.ID] = j.charge
+	return false
+}
+
+// forget drops the note of a job that is kept no more, and gives it the longest lease that was asked for. The lock is held.
 func (q *queue) forget(j *job) {
 	if j.charge != nil {
 		delete(q.ids, j.charge.Held.ID)
+		return
 	}
+	j.lease = q.leases[j.extend.ID]
+	delete(q.leases, j.extend.ID)
 }
 
 // retry sends what is kept of a team, of all where team is empty, and returns the first failure.
@@ -169,8 +209,8 @@ func (q *queue) retry(ctx context.Context, team string) error {
 	var now, later []job
 	for _, j := range q.kept {
 		if team == "" || j.team() == team {
-			now = append(now, j)
 			q.forget(&j)
+			now = append(now, j)
 		} else {
 			later = append(later, j)
 		}

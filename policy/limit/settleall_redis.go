@@ -30,8 +30,17 @@ func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []r
 		r.settleGroups(ctx, rest, post, results)
 	}
 	list := make([]result, len(charges))
+	var correcting []*Charge
 	for i, c := range charges {
 		list[i] = results[c]
+		if list[i].done && c.corrects() {
+			correcting = append(correcting, c)
+		}
+	}
+	if len(correcting) > 0 { // in a time of its own: what the settlements left is no measure
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), correctionTime)
+		defer cancel()
+		r.correctAccount(call, correcting)
 	}
 	return list
 }
@@ -56,7 +65,7 @@ func (r *Redis) settleGroups(ctx context.Context, groups []*group, post bool, re
 		if g.script != batchScript {
 			done, err := said(g.call.number, reply, err, len(g.charges))
 			for n, c := range g.charges {
-				results[c] = r.came(ctx, c, err == nil && done[n] == 1, err)
+				results[c] = result{err == nil && done[n] == 1, err}
 			}
 			continue
 		}
@@ -66,7 +75,7 @@ func (r *Redis) settleGroups(ctx context.Context, groups []*group, post bool, re
 			continue
 		}
 		for _, c := range g.charges {
-			results[c] = r.came(ctx, c, err == nil, err)
+			results[c] = result{err == nil, err}
 		}
 	}
 	return rest
@@ -81,14 +90,6 @@ func (r *Redis) callFor(g *group, post bool) settlement {
 		return r.batch(g.charges, used)
 	}
 	return r.settlement(g.charges, used, post)
-}
-
-// came is the result of a charge, whose account's rates are corrected now that it is settled.
-func (r *Redis) came(ctx context.Context, c *Charge, done bool, err error) result {
-	if done && c.corrects() {
-		err = r.correctAccount(ctx, c)
-	}
-	return result{done, err}
 }
 
 // groupsOf puts the charges of each team, of one reading of the teams file, together: those that may be batches by their

@@ -28,6 +28,14 @@ func (a *account) correctShare(rates [rateCount]policy.Rate, replicas int, held,
 	a.correct(&t, held, used, now)
 }
 
+// holds reports whether a hold is here. One that is not does not come.
+func (m *Memory) holds(h *Held) bool {
+	a := m.account(h.Team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.holds[h.ID] != nil
+}
+
 // settleHere settles a hold that is here. It reports whether one is, and whether it is apart: Redis may hold it too, so
 // that the charge goes there at once, by its id.
 func (m *Memory) settleHere(c *Charge, used Amounts, t *terms, replicas int) (here, apart bool) {

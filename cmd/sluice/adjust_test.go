@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// losing has Redis do its work, and loses the replies to so many scripts.
+type losing struct{ replies int }
+
+func (l *losing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *losing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if cmd.Name() == "evalsha" && l.replies > 0 {
+			l.replies--
+			err = io.ErrUnexpectedEOF
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+func (l *losing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// F-R10: a correction whose reply is lost is posted once, and one of which nobody knows is told by its id.
+func TestFR10AdjustLostReplies(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: startRedis(t).address(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	lost := &losing{}
+	client.AddHook(lost)
+	accounts := limit.NewRedis(client)
+	a := adjustCommand{Team: "search", Unit: policy.UnitImages, Delta: "5", Reason: "test"}
+	for _, tt := range []struct {
+		lost       int
+		told, fail string
+	}{
+		{0, "images of team search by 5: day 5, was 0; month 5, was 0", ""},
+		{1, "images of team search by 5: day 10; month 10", ""},
+		{2, "", "whether adjust-"},
+		{0, "images of team search by 5: day 20, was 15; month 20, was 15", ""},
+	} {
+		lost.replies = tt.lost
+		told, err := a.post(t.Context(), accounts, 5)
+		if !strings.HasSuffix(told, tt.told) || (err != nil) != (tt.fail != "") || err != nil && !strings.Contains(err.Error(), tt.fail) {
+			t.Errorf("%d replies lost: %q, %v", tt.lost, told, err)
+		}
+	}
+}
