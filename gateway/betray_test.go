@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,25 @@ func TestH12H22TheServiceBetraysTheKey(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The type of an answer is read before anything is covered, also where the service's host is named like a part of it.
+func TestTheTypeIsNotCovered(t *testing.T) {
+	h := build(t, func(p *plan) {
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json; from=127.0.0.1")
+			_, _ = io.WriteString(w, `{"output":{"text":"a"},"usage":{"input_tokens":3,"output_tokens":4}}`)
+		}))
+		t.Cleanup(service.Close)
+		p.address = service.URL
+	})
+	got := h.ask("POST", textPath, textBody)
+	if kind := got.header.Get("Content-Type"); kind != "application/json; from=127.0.0.1" {
+		t.Errorf("the type is %q", kind)
+	}
+	if n, ok := h.records.await(t, 1)[0].Usage.Get(telemetry.OutputTokens); n != 4 || !ok {
+		t.Errorf("%d output tokens were read", n)
 	}
 }
 

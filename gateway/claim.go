@@ -43,8 +43,8 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
 func (g *Gateway) taskLease() time.Duration { return g.TaskTTL + time.Hour }
 
 // settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts. It
-// calls taken once the charge is taken: that may be later, when this has returned.
-func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, taken func()) {
+// calls taken once the charge is taken, or left where it never will be: that may be later, when this has returned.
+func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, taken, left func()) {
 	var meter telemetry.Meter
 	meter.Reset("application/json", "")
 	_, _ = meter.Write(body) // it never fails
@@ -59,7 +59,7 @@ func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cach
 			g.tellOfTask(claim, outcomeOf(ended.Status), &ended, images, doubt)
 		}
 		taken()
-	})
+	}, left)
 }
 
 // tellOfTask counts a task that this process has settled, and tells its span. Whoever settles tells, so that it is told
@@ -101,8 +101,8 @@ func outcomeOf(status cache.Status) string {
 }
 
 // chargeTask charges what a task's creation holds, once, and calls taken when that is done, now or later: first says that
-// it was not done before.
-func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool, taken func(first bool)) {
+// it was not done before. It calls left where it will never be done; nil: nobody waits.
+func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int64, doubt bool, taken func(first bool), left func()) {
 	if claim.Hold.ID == "" {
 		taken(false)
 		return
@@ -121,6 +121,7 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 			g.memos.forget(claim.Team) // as in counting
 			taken(first)
 		},
+		Left: left,
 	})
 	g.memos.forget(claim.Team)
 }

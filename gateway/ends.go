@@ -61,7 +61,7 @@ func (g *Gateway) hearEnd(ctx context.Context, claim cache.Claim, answer cache.A
 		g.settleTask(ctx, &claim, answer, body, func() {
 			_, _ = g.Claims.Hear(context.WithoutCancel(ctx), &claim, answer, body, asks) // what cannot be told is kept, and told later
 			g.ends.remove(claim.Team, claim.Task)
-		})
+		}, func() { g.ends.remove(claim.Team, claim.Task) }) // it is due again, and whoever asks then charges it
 	}
 	if _, waits := g.ends.of(claim.Team, claim.Task); waits {
 		g.Claims.Release(ctx, claim.Team, claim.Task, 0)

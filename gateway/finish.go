@@ -64,7 +64,7 @@ func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
 				g.Logger.Warn("a task ended unheard of and is charged as held",
 					slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
 			}
-		})
+		}, nil) // its lease charges the same
 		_ = g.Claims.Forget(ctx, claim) // else it is handed out again, and settled already
 		return
 	}

@@ -118,14 +118,11 @@ func accepts(values []string, media string) bool {
 	return false
 }
 
-// keptHeaders are what of an answer's header a team may see. The rest names the account, the service's hosts, or rules
+// inbound keeps of an answer's header what a team may see. The rest names the account, the service's hosts, or rules
 // between other parties.
-var keptHeaders = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
-
-// inbound keeps of an answer's header what a team may see.
 func inbound(h http.Header) http.Header {
 	kept := make(http.Header, 8)
-	for _, name := range keptHeaders {
+	for _, name := range [...]string{"Content-Type", "Retry-After", "X-Request-Id"} {
 		if values := h[name]; len(values) > 0 {
 			kept[name] = values[:1]
 		}

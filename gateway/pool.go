@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
@@ -130,13 +131,13 @@ func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	limit := p.now().Add(-idleConn)
-	old := 0
-	for old < len(p.idle) && !p.idle[old].idle.After(limit) {
-		_ = p.idle[old].Close()
-		old++
-	}
-	p.idle = append(p.idle[:0], p.idle[old:]...)
-	clear(p.idle[len(p.idle):cap(p.idle)])
+	p.idle = slices.DeleteFunc(p.idle, func(c *conn) bool {
+		old := !c.idle.After(limit)
+		if old {
+			_ = c.Close()
+		}
+		return old
+	})
 	p.prune = nil
 	if len(p.idle) > 0 {
 		p.prune = time.AfterFunc(idleConn, p.expire)

@@ -46,7 +46,7 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 	answer.Body.(*answerBody).arrived = arrived
 	c.UpstreamStatus = answer.StatusCode
-	for _, name := range keptHeaders {
+	for _, name := range [...]string{"Retry-After", "X-Request-Id"} { // not the type: by that the answer is read
 		if values := answer.Header[name]; len(values) > 0 {
 			values[0] = u.gateway.upstreamKey.Load().cover(values[0])
 		}

@@ -54,7 +54,10 @@ type Charge struct {
 	Estimated bool         // nobody knows for certain
 	// Taken is called once, when the state has taken the charge, at once or when it is tried again; first says that it was
 	// this charge that settled the hold, as far as can be told where a reply was lost. Nil: nobody waits for it.
-	Taken  func(first bool)
+	Taken func(first bool)
+	// Left is called where the state will never take the charge: too many were kept, and the hold is charged as estimated when
+	// its lease ends. It must not wait for anything. Nil: nobody waits for it.
+	Left   func()
 	lapsed bool     // nobody knows at all: its lease has ended. The truth may still correct that
 	sum    bool     // of what many requests used without Redis
 	rates  *Amounts // what is taken from the rates for it; nil: its amounts
@@ -62,15 +65,24 @@ type Charge struct {
 
 // join has another charge of the same hold told when this one is taken: it has nothing to settle any more.
 func (c *Charge) join(other *Charge) {
-	if other.Taken == nil || other == c {
+	if other == c {
 		return
 	}
-	mine := c.Taken
-	c.Taken = func(first bool) {
-		if mine != nil {
-			mine(first)
+	if mine := c.Taken; other.Taken != nil {
+		c.Taken = func(first bool) {
+			if mine != nil {
+				mine(first)
+			}
+			other.tell(false)
 		}
-		other.tell(false)
+	}
+	if mine := c.Left; other.Left != nil {
+		c.Left = func() {
+			if mine != nil {
+				mine()
+			}
+			other.Left()
+		}
 	}
 }
 

@@ -240,7 +240,9 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 		if a.bank.late != nil {
 			a.drop(h)
 			h.use(h.Amounts)
-			a.bank.late(&h.Held)
+			late := h.Held
+			late.local = !h.apart // what Redis never had is not forgotten there either
+			a.bank.late(&late)
 			continue
 		}
 		a.free(h)

@@ -64,7 +64,7 @@ type queue struct {
 	// leases are those that kept extends holds to, by their ids: one hold is kept once, with the longest.
 	leases map[string]time.Duration
 	most   int   // that are kept
-	lost   int64 // left to their leases
+	lost   int64 // charges left to their leases
 }
 
 func newQueue(s *Shared) *queue {
@@ -151,31 +151,26 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	return failed
 }
 
-// keep keeps a job until Redis takes it. Past keptMost the oldest is left to its lease: who waits for it is told, because
-// it will never be taken.
+// keep keeps a job until Redis takes it. Past keptMost the oldest is left to its lease, and who waits for it is told so.
 func (q *queue) keep(j job) {
-	if left := q.store(j); left.charge != nil {
-		left.charge.tell(false)
-	}
-}
-
-// store makes room for a job and keeps it. It returns the one that had to go, which is told of without the lock: whoever is
-// told may ask Redis.
-func (q *queue) store(j job) (left job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.merge(&j) {
-		return left
+		return
 	}
 	if len(q.kept) >= q.most {
-		left = q.kept[0]
-		q.forget(&left)
+		oldest := q.kept[0]
+		q.forget(&oldest)
 		q.kept = q.kept[1:]
-		q.lost++
+		if c := oldest.charge; c != nil {
+			q.lost++
+			if c.Left != nil {
+				c.Left()
+			}
+		}
 	}
 	j.kept = true
 	q.kept = append(q.kept, j)
-	return left
 }
 
 // merge notes a job by its hold, and reports whether one of the same kind is kept for that already. The lock is held.
@@ -186,6 +181,12 @@ func (q *queue) merge(j *job) bool {
 		return kept
 	}
 	if first := q.ids[j.charge.Held.ID]; first != nil {
+		if first.lapsed && !j.charge.lapsed { // nobody knew then: the truth takes its place
+			before := *first
+			*first = *j.charge
+			first.join(&before)
+			return true
+		}
 		first.join(j.charge) // whoever settles a hold first counts
 		return true
 	}

@@ -1,29 +1,36 @@
 package limit
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
 
-// A charge that is too many to keep is told of, although it is never taken: else who waits for it waits for ever.
+// A charge that is too many to keep is told of as left: else who waits for it waits for ever. It is not told of as taken.
 func TestTooManyToKeep(t *testing.T) {
 	s := newShared(t, realRedis(t), nil)
 	s.queue.most = 2
 	team := team(t)
 	held := []*Held{s.must("a", team, Amounts{Requests: 1}), s.must("b", team, Amounts{Requests: 1}), s.must("c", team, Amounts{Requests: 1})}
 	s.fault.mode.Store(away)
-	told := make([]took, len(held))
+	told, left := make([]took, len(held)), make([]int, len(held))
 	for n, h := range held {
-		s.SettleLater(told[n].charge(h, team, Amounts{Requests: 1}))
+		c := told[n].charge(h, team, Amounts{Requests: 1})
+		c.Left = func() { left[n]++ }
+		s.SettleLater(c)
 		s.settled()
 	}
-	told[0].wants(t, "the oldest", took{later: 1})
+	if left[0] != 1 || left[1] != 0 || left[2] != 0 {
+		t.Errorf("%v are told that their charges are left", left)
+	}
+	told[0].wants(t, "the oldest", took{})
 	told[1].wants(t, "one that is kept", took{})
 	s.fault.mode.Store(well)
 	if err := s.Tend(s.Context()); err == nil {
 		t.Error("nobody is told that one was lost")
 	}
-	told[0].wants(t, "the oldest", took{later: 1})
+	told[0].wants(t, "the oldest", took{})
 	told[2].wants(t, "one that was kept", took{first: 1})
 }
 
@@ -48,5 +55,51 @@ func TestExtensionsAreKeptOnce(t *testing.T) {
 	s.sweep("search")
 	if st := s.look(team); st.used[2*Requests+1] != 1 || st.held[2*Requests+1] != 1 { // of the month
 		t.Errorf("used %v, held %v: the longest lease was lost", st.used, st.held)
+	}
+}
+
+// Q10: what is known of a hold late counts instead of what was feared when its lease ended, also where Redis heard of neither.
+func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
+	s := newShared(t, realRedis(t), nil)
+	team, charged := team(t), new(took)
+	s.must("seen", team, Amounts{})
+	s.fault.mode.Store(away)
+	h := s.must("a", team, Amounts{Requests: 1, Tokens: 5})
+	s.clock.move(2 * time.Hour)
+	_ = s.standby.Tend(s.Context())
+	s.SettleLater(charged.charge(h, team, Amounts{Requests: 1, Tokens: 3}))
+	s.settled()
+	s.back()
+	s.settled()
+	charged.wants(t, "the truth", took{first: 1})
+	if st := s.look(team); st.used[2*Tokens] != 3 || st.used[2*Requests] != 1 {
+		t.Errorf("used %v, want 3 tokens of 1 request", st.used)
+	}
+}
+
+// FK1: a hold that was made without Redis and whose lease ended without it is charged, however long Redis was away.
+func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
+	for _, outage := range []time.Duration{2 * time.Hour, 26 * time.Hour} {
+		s := newShared(t, realRedis(t), nil)
+		team := team(t)
+		s.must("seen", team, Amounts{})
+		s.fault.mode.Store(away)
+		s.must(fmt.Sprintf("%08x-%04x-7000-8000-000000000001", s.clock.now().UnixMilli()>>16, s.clock.now().UnixMilli()&0xffff), team, Amounts{Requests: 1, Tokens: 5})
+		s.clock.move(outage)
+		_ = s.standby.Tend(s.Context())
+		s.back()
+		s.settled()
+		days := []int{calendarOf(s.clock.now().Add(-outage)).day, calendarOf(s.clock.now()).day}
+		rows, err := s.Ledger(s.Context(), "search", slices.Compact(days))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := int64(0)
+		for _, r := range rows {
+			tokens += r.Used[Tokens]
+		}
+		if tokens != 5 {
+			t.Errorf("after %v without Redis %d tokens are charged, want 5", outage, tokens)
+		}
 	}
 }
