@@ -59,6 +59,7 @@ func openState(s settings, log *slog.Logger, metrics *telemetry.Metrics) *state 
 	}
 	if address.kind == redisCluster {
 		cluster := redis.NewClusterClient(options.Cluster())
+		cluster.AddHook(onceEach{})
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(c.newGuard(node)) })
 		c.UniversalClient = cluster
 	} else {

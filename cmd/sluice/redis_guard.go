@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -266,14 +267,30 @@ func (g *guard) look(ctx context.Context) {
 	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
 }
 
+// ask asks the node itself first, where there are several: its key may be another's by now, whose guard hears the answer
+// to the write.
 func (g *guard) ask(ctx context.Context) error {
-	switch key := g.key.Load(); {
-	case key != nil:
+	key := g.key.Load()
+	if g.node != nil {
+		err := g.node.Ping(ctx).Err()
+		if errors.Is(err, redis.ErrClosed) { // the client, by the library: the cluster has the node no more
+			g.state.forget(g)
+		}
+		if err != nil || key == nil { // nil: it was asked for nothing but the cluster's slots
+			return err
+		}
+	}
+	if key != nil {
 		return g.state.Set(ctx, beside(*key), "", time.Minute).Err()
-	case g.node != nil: // it was asked for nothing but the cluster's slots
-		return g.node.Ping(ctx).Err()
 	}
 	return g.state.Ping(ctx).Err()
+}
+
+// forget drops the guard of a node that has left.
+func (c *state) forget(gone *guard) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // probe may be reading the list
 }
 
 // warmUp makes spare connections: who has to make one waits for its first words too, which over a slow network is more

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,4 +75,31 @@ func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 	}
 	closed := k.eventually(2*probeTime, "the breaker closes", func() bool { return last.breaker.State() == gobreaker.StateClosed })
 	t.Logf("closed after %v", closed)
+}
+
+// A node whose keys are another's now is looked at for itself: its breaker closes where it answers, and its guard is
+// dropped where it has left the cluster.
+func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
+	k := openReplica(t, startRedis(t).url(), nil) // the other, which has them
+	guardOf := func(address string) (*redis.Client, *guard) {
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+		g := k.state.newGuard(node)
+		node.AddHook(g)
+		key := "sl1:{search}:quota"
+		g.key.Store(&key)
+		for range failuresInRow {
+			_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, errors.New("lost") })
+		}
+		return node, g
+	}
+	stays, empty := guardOf(startRedis(t).address())
+	t.Cleanup(func() { _ = stays.Close() })
+	leaves, left := guardOf(stays.Options().Addr)
+	_ = leaves.Close() // as the library does with one that the cluster has no more
+	k.eventually(patience, "the breaker closes", func() bool { return empty.breaker.State() == gobreaker.StateClosed })
+	k.eventually(patience, "the guard is dropped", func() bool {
+		k.state.mu.Lock()
+		defer k.state.mu.Unlock()
+		return len(k.state.guards) == 2 && !slices.Contains(k.state.guards, left)
+	})
 }

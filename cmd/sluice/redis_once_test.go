@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// lossy is a cluster of one node behind a proxy that, once told to, loses replies and the connections with them.
+type lossy struct {
+	*redisServer
+	url   string
+	loses atomic.Pointer[string] // what the replies begin with that are lost; nil: none is
+}
+
+func startLossy(t *testing.T) *lossy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	announced := fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
+	l := &lossy{url: "redis+cluster://" + listener.Addr().String(), redisServer: startRedis(t, "--cluster-enabled", "yes",
+		"--cluster-config-file", "nodes.conf", "--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", announced)}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go l.pass(client)
+		}
+	}()
+	l.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+	wait(t, "the cluster stands", func() bool { return strings.Contains(l.do("CLUSTER", "INFO").(string), "cluster_state:ok") })
+	return l
+}
+
+func (l *lossy) pass(client net.Conn) {
+	defer func() { _ = client.Close() }()
+	server, err := net.Dial("tcp", l.address())
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+	for buffer := make([]byte, 64<<10); ; {
+		n, err := server.Read(buffer)
+		if lost := l.loses.Load(); err != nil || lost != nil && strings.HasPrefix(string(buffer[:n]), *lost) {
+			return
+		}
+		_, _ = client.Write(buffer[:n])
+	}
+}
+
+func (l *lossy) lose(replies string) { l.loses.Store(&replies) }
+
+// A cluster's client sends nothing again whose reply was lost, alone or in a round trip with others.
+func TestClusterSendsNothingTwice(t *testing.T) {
+	t.Parallel()
+	server := startLossy(t)
+	k := openReplica(t, server.url, nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	server.lose(":")
+	alone := k.state.Incr(t.Context(), "{n}:alone").Err()
+	_, together := k.state.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		pipe.Incr(t.Context(), "{n}:first")
+		return pipe.Incr(t.Context(), "{n}:second").Err()
+	})
+	if alone == nil || together == nil {
+		t.Errorf("no reply was lost: %v, %v", alone, together)
+	}
+	for _, key := range []string{"{n}:alone", "{n}:first", "{n}:second"} {
+		if sent := server.do("GET", key); sent != "1" {
+			t.Errorf("%s was sent %v times", key, sent)
+		}
+	}
+}
+
+// Several calls run in a node of a cluster and lose their replies, which opens its guard. None of them is told that it
+// was not sent.
+func TestClusterLosesRepliesOfSeveral(t *testing.T) {
+	t.Parallel()
+	server := startLossy(t)
+	k := openReplica(t, server.url, nil)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	server.lose("*")
+	var asking sync.WaitGroup
+	for n := range 12 {
+		asking.Go(func() {
+			id := fmt.Sprintf("placed-%d", n)
+			_, err := k.Redis.Admit(t.Context(), &limit.Hold{
+				ID: id, Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Minute,
+			})
+			if errors.Is(err, limit.ErrAway) && server.do("EXISTS", "sl1:{search}:hold:"+id) == int64(1) {
+				t.Errorf("%s: %v, and Redis holds it", id, err)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// Each request is charged once whose admission ran in a node of a cluster and lost its reply.
+func TestClusterChargesOnceWhatLostItsReply(t *testing.T) {
+	t.Parallel()
+	server := startLossy(t)
+	k := openReplica(t, server.url, nil)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	server.lose("*")
+	var asking sync.WaitGroup
+	var admitted atomic.Int64
+	for range 12 {
+		asking.Go(func() {
+			if k.spend(10) {
+				admitted.Add(10)
+			}
+		})
+	}
+	asking.Wait()
+	server.loses.Store(nil)
+	k.eventually(patience, "back", k.well)
+	k.eventually(patience, "each is charged once", func() bool {
+		used, held := k.used(server.redisServer, "tokens")
+		return used == 10+admitted.Load() && held == 0
+	})
+}
+
+// The account's rates, which hold no id, are taken once although the reply is lost.
+func TestClusterTakesTheAccountOnce(t *testing.T) {
+	t.Parallel()
+	server := startLossy(t)
+	k := openReplica(t, server.url, nil)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	server.lose("*4\r\n") // replies of the account's script, not of the admission's
+	_, err := k.Redis.Admit(t.Context(), &limit.Hold{
+		ID: "one", Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Minute,
+		Account: []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 2, Burst: 10, Per: time.Hour, PerText: "1h"}}}},
+	})
+	if err == nil {
+		t.Error("no reply was lost")
+	}
+	var full int64
+	if _, err := fmt.Sscan(server.do("GET", "sl1:account:{account}::requests").(string), &full); err != nil {
+		t.Fatal(err)
+	}
+	if taken := time.Until(time.UnixMicro(full)).Round(30*time.Minute) / (30 * time.Minute); taken != 1 {
+		t.Errorf("taken %d times", taken)
+	}
+}
