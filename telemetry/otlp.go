@@ -54,11 +54,26 @@ const (
 // The fields that are written are below 16, so that number and type are one byte.
 
 func bytesField(b []byte, field byte, value []byte) []byte {
-	return protowire.AppendBytes(append(b, field<<3|byte(protowire.BytesType)), value)
+	return append(open(b, field, len(value)), value...)
+}
+
+// open begins a field of so many bytes; below 128, as nearly all are, without a call.
+func open(b []byte, field byte, size int) []byte {
+	if size < 0x80 {
+		return append(b, field<<3|byte(protowire.BytesType), byte(size))
+	}
+	return openLong(b, field, size)
+}
+
+// openLong is apart, so that open itself is no call either.
+//
+//go:noinline
+func openLong(b []byte, field byte, size int) []byte {
+	return protowire.AppendVarint(append(b, field<<3|byte(protowire.BytesType)), uint64(size))
 }
 
 func stringField(b []byte, field byte, text string) []byte {
-	return protowire.AppendString(append(b, field<<3|byte(protowire.BytesType)), text)
+	return append(open(b, field, len(text)), text...)
 }
 
 func numberField(b []byte, field byte, n uint64) []byte {

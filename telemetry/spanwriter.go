@@ -65,15 +65,14 @@ func (w *spanWriter) head(h *head) {
 	case w.links == 0:
 		b = numberField(b, fieldLinksCut, 1)
 	default:
-		b = append(b, fieldLink<<3|byte(protowire.BytesType), byte(2+len(l.trace)+2+len(l.id)+1+4))
+		b = open(b, fieldLink, 2+len(l.trace)+2+len(l.id)+1+4)
 		b = bytesField(b, fieldTrace, l.trace[:])
 		b = bytesField(b, fieldID, l.id[:])
 		b = protowire.AppendFixed32(append(b, fieldLinkFlags<<3|byte(protowire.Fixed32Type)), flags(l.sampled, l.remote))
 	}
 	if h.fault {
 		why := valid(h.why)
-		b = append(b, fieldStatus<<3|byte(protowire.BytesType))
-		b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(why))+2))
+		b = open(b, fieldStatus, 1+protowire.SizeBytes(len(why))+2)
 		b = stringField(b, fieldStatusText, why)
 		b = numberField(b, fieldStatusCode, statusError)
 	}
@@ -134,12 +133,9 @@ func (w *spanWriter) texts(key attribute.Key, values []string, secrets Secrets) 
 	if !w.open(key, 1+protowire.SizeBytes(size)) {
 		return
 	}
-	b := append(w.wire, fieldArray<<3|byte(protowire.BytesType))
-	b = protowire.AppendVarint(b, uint64(size))
+	b := open(w.wire, fieldArray, size)
 	for _, v := range kept[:n] {
-		b = append(b, fieldItem<<3|byte(protowire.BytesType))
-		b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(v))))
-		b = stringField(b, fieldText, v)
+		b = stringField(open(b, fieldItem, 1+protowire.SizeBytes(len(v))), fieldText, v)
 	}
 	w.wire = b
 }
@@ -177,10 +173,7 @@ func (w *spanWriter) open(key attribute.Key, size int) bool {
 		return false
 	}
 	w.count++
-	b := append(w.wire, fieldAttribute<<3|byte(protowire.BytesType))
-	b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(key))+1+protowire.SizeBytes(size)))
-	b = stringField(b, fieldKey, string(key))
-	b = append(b, fieldValue<<3|byte(protowire.BytesType))
-	w.wire = protowire.AppendVarint(b, uint64(size))
+	b := open(w.wire, fieldAttribute, 1+protowire.SizeBytes(len(key))+1+protowire.SizeBytes(size))
+	w.wire = open(stringField(b, fieldKey, string(key)), fieldValue, size)
 	return true
 }
