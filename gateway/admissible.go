@@ -73,7 +73,7 @@ func (u *upstream) coverError(answer *http.Response) error {
 	if err != nil {
 		return err
 	}
-	u.gateway.upstreamKey.Load().Redact(text)
+	u.gateway.upstreamKey.Load().redact(text)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (b *answerBody) measured() {
 	ended := telemetry.Ended{Status: b.call.UpstreamStatus, Fault: b.fault}
 	if b.meter != nil {
 		reading := b.meter.End()
-		reading.Usage.Redact(b.gateway.upstreamKey.Load())
+		reading.Usage.Cover(b.gateway.upstreamKey.Load())
 		b.call.Usage, b.call.reading = reading.Usage, reading
 		ended.Reading = &b.call.reading
 		if reading.Failed {

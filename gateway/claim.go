@@ -132,7 +132,7 @@ func (g *Gateway) watch(c *call) func(whole []byte) error {
 	claims := c.route.creates || c.Kind == string(policy.KindInterleaved)
 	return func(whole []byte) error {
 		if i := errorFrame(whole); i >= 0 {
-			g.upstreamKey.Load().Redact(whole[i:])
+			g.upstreamKey.Load().redact(whole[i:])
 		}
 		if claims && bytes.Contains(whole, []byte(`"task_id"`)) {
 			claims = !g.claimFrame(c, whole)

@@ -25,9 +25,9 @@ func newCredential(key Secret, base *url.URL) *credential {
 	return c
 }
 
-// Redact covers the key and the service's address in an error text, in place and letter for letter, so that it also
+// redact covers the key and the service's address in an error text, in place and letter for letter, so that it also
 // serves inside a stream.
-func (c *credential) Redact(text []byte) {
+func (c *credential) redact(text []byte) {
 	for _, needle := range c.needles {
 		for rest := text; ; {
 			i := bytes.Index(rest, []byte(needle))
@@ -40,12 +40,12 @@ func (c *credential) Redact(text []byte) {
 	}
 }
 
-// cover is Redact for a text that is most likely clean.
-func (c *credential) cover(text string) string {
+// Cover is redact for a text that is most likely clean.
+func (c *credential) Cover(text string) string {
 	for _, needle := range c.needles {
 		if strings.Contains(text, needle) {
 			covered := []byte(text)
-			c.Redact(covered)
+			c.redact(covered)
 			return string(covered)
 		}
 	}

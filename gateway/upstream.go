@@ -48,7 +48,7 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	c.UpstreamStatus = answer.StatusCode
 	for _, name := range [...]string{"Retry-After", "X-Request-Id"} { // not the type: by that the answer is read
 		if values := answer.Header[name]; len(values) > 0 {
-			values[0] = u.gateway.upstreamKey.Load().cover(values[0])
+			values[0] = u.gateway.upstreamKey.Load().Cover(values[0])
 		}
 	}
 	c.UpstreamID = first(answer.Header["X-Request-Id"])

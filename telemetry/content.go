@@ -51,16 +51,16 @@ func (w *spanWriter) captured(c *content, about *About) {
 	}
 	answered := readAnswered(c.answer)
 	for i := range answered { // now, and not before: what is read may be written with escapes, or in pieces
-		answered[i].cover(w, about.Secrets)
+		answered[i].cover(about.Secrets)
 	}
 	w.content(genOutputMessages, answered)
 }
 
-func (m *message) cover(w *spanWriter, secrets Secrets) {
-	m.Role, m.Finish = w.covered(m.Role, secrets), w.covered(m.Finish, secrets)
+func (m *message) cover(secrets Secrets) {
+	m.Role, m.Finish = covered(m.Role, secrets), covered(m.Finish, secrets)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		p.Content, p.URI = w.covered(p.Content, secrets), w.covered(p.URI, secrets)
+		p.Content, p.URI = covered(p.Content, secrets), covered(p.URI, secrets)
 	}
 }
 

@@ -41,8 +41,8 @@ type About struct {
 
 // Secrets covers what nobody may read.
 type Secrets interface {
-	// Redact MUST cover it in place, letter for letter.
-	Redact(text []byte)
+	// Cover MUST return the text without it.
+	Cover(text string) string
 }
 
 // Exchange is one call of the service, redials included: a CLIENT span, and what the metrics of models tell. The zero
@@ -170,7 +170,7 @@ func (w *spanWriter) exchange(x *Exchange, ended *Ended) {
 	w.known(serverPort, x.traces.port)
 	w.known(httpStatus, int64(ended.Status))
 	if ended.Reading.Failed && ended.Reading.ErrorCode != "" { // the service's own word: a span is no series, and may tell it
-		w.text(errorType, w.covered(ended.Reading.ErrorCode, about.Secrets))
+		w.text(errorType, covered(ended.Reading.ErrorCode, about.Secrets))
 	} else {
 		w.text(errorType, ended.failure())
 	}
@@ -186,7 +186,7 @@ func (w *spanWriter) exchange(x *Exchange, ended *Ended) {
 		w.text(genResponseID, about.Task)
 	}
 	if about.Operation != OperationFetch {
-		w.text(genResponseID, w.covered(ended.Reading.ResponseID, about.Secrets))
+		w.text(genResponseID, covered(ended.Reading.ResponseID, about.Secrets))
 		w.reading(ended.Reading, about.Secrets)
 	}
 	if x.content.on {

@@ -21,12 +21,11 @@ type spanWriter struct {
 	longest int // bytes of a value; negative: any number
 	links   int // negative: any number
 	count   int
-	cut     int    // attributes for which there was no room
-	clear   []byte // what may have to be covered
+	cut     int // attributes for which there was no room
 }
 
 func (w *spanWriter) reset(limits *sdktrace.SpanLimits) {
-	*w = spanWriter{wire: w.wire[:0], clear: w.clear, most: limits.AttributeCountLimit, longest: limits.AttributeValueLengthLimit, links: limits.LinkCountLimit}
+	*w = spanWriter{wire: w.wire[:0], most: limits.AttributeCountLimit, longest: limits.AttributeValueLengthLimit, links: limits.LinkCountLimit}
 }
 
 // head is what a span has beside attributes.
@@ -106,15 +105,11 @@ func (w *spanWriter) whole(key attribute.Key, value string) {
 
 // covered is a text of the service's without what nobody may read in it. It is covered before it is cut, so that no part
 // of a secret is left.
-func (w *spanWriter) covered(value string, secrets Secrets) string {
+func covered(value string, secrets Secrets) string {
 	if secrets == nil {
 		return value
 	}
-	w.clear = append(w.clear[:0], value...)
-	if secrets.Redact(w.clear); string(w.clear) == value {
-		return value
-	}
-	return string(w.clear)
+	return secrets.Cover(value)
 }
 
 // texts adds a list of at most maxList texts, cut short like others.
@@ -122,7 +117,7 @@ func (w *spanWriter) texts(key attribute.Key, values []string, secrets Secrets) 
 	var kept [maxList]string
 	n, size := 0, 0
 	for _, v := range values[:min(len(values), maxList)] {
-		v = shorten(w.covered(v, secrets), maxValue)
+		v = shorten(covered(v, secrets), maxValue)
 		if w.longest >= 0 {
 			v = shorten(v, w.longest)
 		}

@@ -104,13 +104,11 @@ func (u *Usage) All() iter.Seq2[string, float64] {
 	}
 }
 
-// Redact covers what nobody may read in the names that the answer chose. What shares them is left alone.
-func (u *Usage) Redact(secrets Secrets) {
+// Cover covers what nobody may read in the names that the answer chose. What shares them is left alone.
+func (u *Usage) Cover(secrets Secrets) {
 	u.others = slices.Clone(u.others)
 	for i := range u.others {
-		name := []byte(u.others[i].name)
-		secrets.Redact(name)
-		u.others[i].name = string(name)
+		u.others[i].name = secrets.Cover(u.others[i].name)
 	}
 }
 
