@@ -128,7 +128,8 @@ func wants(signal string) (bool, error) {
 	return false, EnvironmentFault{name, "allowed: otlp, console or none"}
 }
 
-// spanClient is what sends spans; nil: nobody wants them. It reads the variables of the protocol, but not which one it is.
+// spanClient is what sends spans; nil: nobody wants them. The library's clients read all variables of a protocol but the one
+// that chooses it.
 func spanClient(ctx context.Context) (otlptrace.Client, error) {
 	if wanted, err := wants(signalTraces); !wanted {
 		return nil, err
