@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"pgregory.net/rapid"
 
 	"sluice/cache"
@@ -77,6 +78,33 @@ func TestNextAsk(t *testing.T) {
 		now := created.Add(tt.age)
 		if got := cache.NextAsk(now, created, 24*time.Hour, 5*time.Second, tt.asks).Sub(now); got != tt.want {
 			t.Errorf("%v old, asked %d times: in %v, want %v", tt.age, tt.asks, got, tt.want)
+		}
+	}
+}
+
+// What the finisher asks leaves a quarter of the rate to clients, in both forms.
+func TestMend16TheFinisherLeavesAQuarter(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	server := miniredis.RunT(t)
+	server.SetTime(now)
+	for form, allow := range map[string]func(context.Context, string, bool) (bool, error){
+		"memory": cache.NewQueries(20, func() time.Time { return now }).Allow,
+		"redis":  open(t, "tcp", server.Addr()).Allow,
+	} {
+		got := map[bool]int{}
+		for _, finisher := range []bool{true, false} {
+			for range 30 { // of 20 in a window
+				ok, err := allow(t.Context(), "search", finisher)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ok {
+					got[finisher]++
+				}
+			}
+		}
+		if got[true] != 15 || got[false] != 5 {
+			t.Errorf("%s: the finisher got %d of 20 queries, its clients %d; want 15 and 5", form, got[true], got[false])
 		}
 	}
 }

@@ -40,7 +40,9 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 		return kept, u.coverError(kept)
 	case streams:
 		kept.Body = newFrames(answer.Body, u.gateway.watch(c))
-	case c.route.creates:
+	case c.creates && c.route.prefix:
+		return kept, u.gateway.claimForwarded(kept, c)
+	case c.creates:
 		return kept, u.gateway.claimWhole(kept, c)
 	default:
 		kept.Body = &bounded{ReadCloser: answer.Body, left: longestAnswer}

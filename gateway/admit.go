@@ -39,7 +39,7 @@ func (g *Gateway) admit(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
 		hold := &limit.Hold{
 			ID: c.ID, Team: c.team, Account: limit.AccountFor(c.teams.Account, c.Model), Model: c.Model, Endpoint: c.route.endpoint,
-			Amounts: c.size, Task: c.route.creates, Lease: g.lease,
+			Amounts: c.size, Task: c.creates, Lease: g.lease,
 		}
 		verdict, err := g.Accounts.Admit(r.Context(), hold)
 		if err != nil {

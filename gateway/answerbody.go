@@ -23,6 +23,7 @@ type answerBody struct {
 	call     *call
 	gateway  *Gateway
 	reusable bool      // upstream keeps the connection open behind this answer
+	framed   bool      // its end is told apart from the connection's
 	ended    bool      // EOF or an error was read
 	whole    bool      // EOF was read
 	closed   bool      // the connection is not ours any more
@@ -37,6 +38,7 @@ type answerBody struct {
 
 func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answerBody {
 	b := &answerBody{ReadCloser: answer.Body, conn: conn, call: c, gateway: g, reusable: !answer.Close}
+	b.framed = answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0
 	if c.route == g.poll { // a look at a task is short, however its bytes come
 		b.limit = time.Now().Add(queryTime)
 	}
@@ -46,7 +48,7 @@ func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answ
 
 // arm bounds the silence before the next bytes of the connection, and, once the client has left, the time for draining.
 func (b *answerBody) arm() {
-	if b.leave == nil && !b.call.route.creates { // a creation is never cut short
+	if b.leave == nil && !b.call.creates { // a creation is never cut short
 		// The client may leave while upstream is silent: the read that waits ends with the time for draining. An answer
 		// that came together with its header never gets here.
 		conn, bound := b.conn, b.gateway.drainTime
@@ -78,7 +80,7 @@ func (b *answerBody) keep(now time.Time) {
 }
 
 // gone reports whether the client has left and what is read is drained.
-func (b *answerBody) gone() bool { return !b.call.route.creates && b.call.client.Err() != nil }
+func (b *answerBody) gone() bool { return !b.call.creates && b.call.client.Err() != nil }
 
 var meters = sync.Pool{New: func() any { return new(telemetry.Meter) }}
 
@@ -91,6 +93,7 @@ func (b *answerBody) measure(h http.Header) {
 // measured hands the usage to the Record, and ends the exchange.
 func (b *answerBody) measured() {
 	ended := telemetry.Ended{Status: b.call.UpstreamStatus, Fault: b.fault}
+	b.call.whole, b.call.clean = b.whole, b.whole && b.framed
 	if b.meter != nil {
 		reading := b.meter.End()
 		reading.Usage.Cover(b.gateway.upstreamKey.Load())
@@ -102,7 +105,7 @@ func (b *answerBody) measured() {
 		meters.Put(b.meter)
 		b.meter = nil
 	}
-	if b.call.route.creates && b.whole && b.fault == "" {
+	if b.call.creates && b.whole && b.fault == "" {
 		b.call.heard = b.arrived
 		return // whether the answer names a task is seen next: observe ends the exchange
 	}

@@ -35,8 +35,13 @@ type call struct {
 	price       policy.Price  // of its model, at admission
 	held        *limit.Held   // nil until admit holds the cost
 	reached     bool          // a byte of the request left for upstream
+	creates     bool          // a success is a task, which is claimed before the answer leaves
 	claimed     bool          // a task was claimed: its end settles the hold
+	charged     bool          // and it had ended already, and settled it
+	odd         bool          // the task that was made has an id that cannot be polled
 	unknown     bool          // whether upstream did the work is unknown
+	whole       bool          // upstream's answer was read to its end
+	clean       bool          // and that end cannot be a cut
 	reading     telemetry.Reading
 	exchange    telemetry.Exchange    // with the service
 	heard       time.Time             // when a creation's answer had come whole, and its exchange is to end; zero: not so

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/cache"
@@ -57,14 +58,20 @@ func (e *ends) remove(team, task string) {
 func (g *Gateway) hearEnd(ctx context.Context, claim cache.Claim, answer cache.Answer, body []byte, asks int) cache.Claim {
 	ended := claim
 	ended.Answer, ended.Body, ended.Fetched, ended.Asks = answer, body, g.Now(), asks
+	var taken atomic.Bool
 	if g.ends.add(&ended) {
 		g.settleTask(ctx, &claim, answer, body, func() {
 			_, _ = g.Claims.Hear(context.WithoutCancel(ctx), &claim, answer, body, asks) // what cannot be told is kept, and told later
 			g.ends.remove(claim.Team, claim.Task)
+			taken.Store(true)
 		}, func() { g.ends.remove(claim.Team, claim.Task) }) // it is due again, and whoever asks then charges it
 	}
-	if _, waits := g.ends.of(claim.Team, claim.Task); waits {
-		g.Claims.Release(ctx, claim.Team, claim.Task, 0)
+	if !taken.Load() {
+		rests := g.PollInterval // where the end is not kept it is asked for again, as any state is
+		if _, waits := g.ends.of(claim.Team, claim.Task); waits {
+			rests = 0
+		}
+		g.Claims.Release(ctx, claim.Team, claim.Task, rests)
 		_ = g.Claims.Schedule(ctx, &ended, g.soon()) // else it is due again in a while
 	}
 	return ended

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -136,4 +137,58 @@ func TestRequestsAreCountedWhenTheyAreCharged(t *testing.T) {
 	if got := h.settlements(); got != "exact 1" {
 		t.Errorf("%q", got)
 	}
+}
+
+// F-R1: many ends wait for their charges at once, each told to its own client and asked for no more.
+func TestMend16ManyEndsWait(t *testing.T) {
+	const tasks = 20
+	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
+	var ids []string
+	for range tasks {
+		ids = append(ids, h.create(t))
+	}
+	clock.move(time.Minute)
+	accounts.fall()
+	for range 3 {
+		for _, id := range ids {
+			if got := h.poll(id); got.member(t, "output", "task_status") != "SUCCEEDED" {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+		clock.move(7 * time.Second)
+		h.gateway.Finish(t.Context())
+	}
+	if n := h.sim.Count(simulator.EndpointTask); n != tasks {
+		t.Errorf("upstream was asked %d times about %d ends", n, tasks)
+	}
+	accounts.recover()
+	if got := h.settlements(); got != fmt.Sprint("succeeded ", tasks) {
+		t.Errorf("%q", got)
+	}
+	h.stands(t, "images", fmt.Sprint(tasks), "0", 0)
+}
+
+// An end for which there is no room is told to the client that asked. The others wait for nobody: they get the last known
+// answer until it is asked for again, an interval later, and it is charged once.
+func TestMend16AnEndWithoutRoom(t *testing.T) {
+	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
+	id := h.create(t)
+	h.gateway.FillEnds()
+	clock.move(time.Minute)
+	accounts.fall()
+	for n, want := range []string{"SUCCEEDED sluice;fwd=uri-miss;stored", "PENDING sluice;hit;ttl=-55;detail=stale"} {
+		got := h.poll(id)
+		if told := got.member(t, "output", "task_status") + " " + got.header.Get("Cache-Status"); told != want {
+			t.Errorf("poll %d: %s, want %s", n, told, want)
+		}
+	}
+	clock.move(6 * time.Second)
+	if got := h.poll(id); got.member(t, "output", "task_status") != "SUCCEEDED" || h.sim.Count(simulator.EndpointTask) != 2 {
+		t.Errorf("an interval later: %s, asked %d times", got.body, h.sim.Count(simulator.EndpointTask))
+	}
+	accounts.recover()
+	if got := h.settlements(); got != "succeeded 1" {
+		t.Errorf("%q", got)
+	}
+	h.stands(t, "images", "1", "0", 0)
 }

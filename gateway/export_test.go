@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http/httputil"
+	"strconv"
 	"time"
+
+	"sluice/cache"
 )
 
 // What the tests of behaviour need of the inside.
@@ -45,3 +48,10 @@ func (g *Gateway) Finish(ctx context.Context) { g.finish(ctx) }
 
 // Waiting is how many polls of a team are held.
 func (g *Gateway) Waiting(team string) int64 { return g.waiters.of(team).Load() }
+
+// FillEnds leaves no room for an end that waits for its charge.
+func (g *Gateway) FillEnds() {
+	for n := range mostEnds {
+		g.ends.add(&cache.Claim{Team: "another", Task: strconv.Itoa(n)})
+	}
+}

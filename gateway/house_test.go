@@ -79,6 +79,7 @@ type plan struct {
 	telemetry telemetry.Config
 	queryRate int              // 0: a million a second
 	accounts  gateway.Accounts // nil: in memory
+	outcomes  gateway.Outcomes // nil: in memory
 	teams     string           // more lines for the teams file
 	limits    []string         // more lines for team search
 	wrap      func(http.Handler) http.Handler
@@ -106,13 +107,16 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	if p.claims == nil {
 		p.claims = cache.NewClaims(p.config.TaskTTL, p.now)
 	}
+	if p.outcomes == nil {
+		p.outcomes = cache.NewOutcomes(p.config.TaskTTL, p.now)
+	}
 	if p.accounts == nil {
 		h.accounts = limit.NewMemory(p.now)
 		p.accounts = h.accounts
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: cache.NewOutcomes(p.config.TaskTTL, p.now), Accounts: p.accounts,
+		Now: p.now, Teams: h.teams(p), UpstreamKey: upstreamKey, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts,
 		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"sluice/cache"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -248,13 +250,13 @@ func TestHeadCannotBeSplit(t *testing.T) {
 
 // FuzzTaskID: what is taken for a task's id is never more than the service's alphabet, whatever the path.
 func FuzzTaskID(f *testing.F) {
-	for _, seed := range []string{"a", "a/", "a/cancel", "%61", "..%2f", "a%2fcancel", "%252e", "a;b", "\xff", "a//"} {
+	for _, seed := range []string{"a", "a/", "a/cancel", "%61", "..%2f", "a%2fcancel", "%252e", "a;b", "\xff", "a//", "a.b~c", ".", "..", "%2e%2e"} {
 		f.Add(seed)
 	}
-	form := regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+	form := regexp.MustCompile(`^[A-Za-z0-9._~-]{1,256}$`)
 	rs := newRoutes(mustURL("http://host/api/v1"), []route{{method: get, path: "tasks"}, {method: get, path: "tasks/{id}"}, {method: post, path: "tasks/{id}/cancel"}})
 	f.Fuzz(func(t *testing.T, rest string) {
-		if m, ok := rs.lookup(versionPrefix + "tasks/" + rest); ok && m.task != "" && !form.MatchString(m.task) {
+		if m, ok := rs.lookup(versionPrefix + "tasks/" + rest); ok && m.task != "" && (!form.MatchString(m.task) || m.task == "." || m.task == "..") {
 			t.Errorf("%q is taken for the id %q", rest, m.task)
 		}
 	})
@@ -266,6 +268,33 @@ func mustURL(s string) *url.URL {
 		panic(err)
 	}
 	return u
+}
+
+// What is kept of an answer is bounded while it comes, and nothing where it was too much.
+func TestMend28NothingIsKeptOfTooMuch(t *testing.T) {
+	var kept keptAnswer
+	piece := bytes.Repeat([]byte("x"), 32<<10)
+	for n := range 400 << 20 / len(piece) {
+		kept.keep(piece)
+		if fits := (n+1)*len(piece) <= mostKept; fits == kept.over || cap(kept.bytes) > 2*mostKept || !fits && kept.bytes != nil {
+			t.Fatalf("%d bytes are kept of %d", cap(kept.bytes), (n+1)*len(piece))
+		}
+	}
+}
+
+// The ends that wait for their charges are bounded; what finds no room is heard again.
+func TestMend16EndsAreBounded(t *testing.T) {
+	var e ends
+	for n := range mostEnds + 1 {
+		if !e.add(&cache.Claim{Team: "search", Task: fmt.Sprint(n)}) {
+			t.Fatalf("end %d is taken for one that is kept", n)
+		}
+	}
+	_, first := e.of("search", "0")
+	_, last := e.of("search", fmt.Sprint(mostEnds))
+	if len(e.heard) != 10_000 || !first || last {
+		t.Errorf("%d ends are kept, the first %t, the last %t", len(e.heard), first, last)
+	}
 }
 
 // A connection is closed by the time since upstream was last heard on it, whatever the order in which they were given back.

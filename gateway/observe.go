@@ -32,6 +32,7 @@ func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 	m, err := g.routes.find(r.Method, r.URL)
 	if err == nil {
 		c.match, c.Endpoint, c.Route = m, string(m.route.endpoint), m.route.name
+		c.creates = g.creates(m.route, r)
 	}
 	g.Traces.Arrive(&c.Record, r.Header)
 	switch {

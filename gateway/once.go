@@ -15,6 +15,9 @@ import (
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
 const longestIdempotencyKey = 255
 
+// mostKept bounds the answer that is kept to be told again.
+const mostKept = 1 << 20
+
 // longestRun is how long a creation may take; after that nobody is there to tell what came of it.
 const longestRun = 15 * time.Minute
 
@@ -34,7 +37,7 @@ type Outcomes interface {
 func (g *Gateway) once(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
 		keys := c.header["Idempotency-Key"]
-		if !c.route.creates || len(keys) == 0 {
+		if !c.creates || len(keys) == 0 {
 			return next(w, r, c)
 		}
 		if len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey {
@@ -65,27 +68,34 @@ func (g *Gateway) once(next handler) handler {
 }
 
 func onceName(c *call, key string) cache.OnceName {
-	sum := sha256.Sum256([]byte(c.Team + "\x00" + c.route.path + "\x00" + key))
+	path := c.route.path
+	if c.route.prefix {
+		path = c.rest + "?" + c.query
+	}
+	sum := sha256.Sum256([]byte(c.Team + "\x00" + path + "\x00" + key))
 	return cache.OnceName{Team: c.Team, Digest: hex.EncodeToString(sum[:])}
 }
 
 // runOnce runs the first request with a name and remembers what came of it, also where the client is gone or a stage
 // panics: a name that nobody ends would be refused for ever.
 func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name cache.OnceName, body [sha256.Size]byte, token string) error {
-	var kept bytes.Buffer
-	w.tee = &kept
+	var kept keptAnswer
+	w.kept = &kept
 	outcome, told := cache.Outcome{Body: body, Token: token}, false
 	defer func() {
 		switch {
-		case told || c.claimed && whole(w, kept.Len()):
-			outcome.Status, outcome.Answer, outcome.Header = c.Status, kept.Bytes(), map[string]string{}
+		case !told && !c.mayHaveRun(): // it may be tried again
+		case kept.over:
+			outcome.Status, outcome.Answer, outcome.Header = untold(c, "is too long to be kept")
+		case told || c.claimed && whole(w, len(kept.bytes)):
+			outcome.Status, outcome.Answer, outcome.Header = c.Status, bytes.Clone(kept.bytes), map[string]string{}
 			for _, header := range []string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"} {
 				if value := w.Header().Get(header); value != "" {
 					outcome.Header[header] = value
 				}
 			}
-		case c.claimed || c.unknown:
-			outcome.Status, outcome.Answer, outcome.Header = cut(c)
+		default:
+			outcome.Status, outcome.Answer, outcome.Header = untold(c, "was cut")
 		}
 		g.Outcomes.End(context.WithoutCancel(r.Context()), name, body, outcome)
 	}()
@@ -94,19 +104,39 @@ func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name
 		writeRefusal(w, c, asRefusal(err)) // here, so that it is kept
 		err = nil
 	}
-	told = err == nil && (c.Status/100 == 2 || c.unknown)
+	told = err == nil && c.mayHaveRun() && (c.unknown || c.Status/100 == 2)
 	return err
+}
+
+// mayHaveRun reports whether the service did the work, or may have. A stream is refused inside a success.
+func (c *call) mayHaveRun() bool {
+	return c.claimed || c.unknown || c.Cost.Flag == flagExact || c.Cost.Flag == flagEstimated
 }
 
 // whole reports whether so many bytes are the whole of an answer whose length is known: only its client did not get it.
 func whole(w *reply, n int) bool { return w.Header().Get("Content-Length") == strconv.Itoa(n) }
 
-// cut is what is remembered of a creation that made a task, or may have, and whose answer was cut, by its client or by
-// upstream: the bytes that there are must not pass for a success, and it must not run again.
-func cut(c *call) (status int, body []byte, header map[string]string) {
+// untold is what is remembered of a creation that made a task, or may have, and whose answer cannot be told again: it was cut,
+// by its client or by upstream, and the bytes that there are must not pass for a success, or it is too long. It must not run
+// again either way.
+func untold(c *call, why string) (status int, body []byte, header map[string]string) {
 	message := "What came of the first request with this Idempotency-Key is unknown; it does not run again."
 	if c.claimed {
-		message = "The answer to the first request with this Idempotency-Key was cut; it made the task " + c.Task + ", and does not run again."
+		message = "The answer to the first request with this Idempotency-Key " + why + "; it made the task " + c.Task + ", and does not run again."
 	}
 	return refuseAnswer.status, errorBody(refuseAnswer.code, message, c.ID), map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}
+}
+
+// keptAnswer is what was written of an answer, as long as that is not too much; then it is nothing.
+type keptAnswer struct {
+	bytes []byte
+	over  bool // it was too much
+}
+
+func (k *keptAnswer) keep(p []byte) {
+	if k.over = k.over || len(k.bytes)+len(p) > mostKept; k.over {
+		k.bytes = nil
+		return
+	}
+	k.bytes = append(k.bytes, p...)
 }

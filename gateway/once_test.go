@@ -2,11 +2,13 @@ package gateway_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"sluice/cache"
 	"sluice/gateway/simulator"
 )
 
@@ -83,5 +85,106 @@ func TestFC10AClientThatLeftGetsItsTask(t *testing.T) {
 	}
 	if n := h.sim.Count(simulator.EndpointImage); n != 1 {
 		t.Errorf("%d creations reached the service", n)
+	}
+}
+
+// A creation that names no task and was paid for runs no second time, although its client left before it had the answer.
+func TestMend04AClientThatLeavesPaysOnce(t *testing.T) {
+	left, ran, clients := make(chan struct{}), make(chan struct{}, 2), make(chan context.Context, 9)
+	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"), func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			ran <- struct{}{}
+			w.Header().Set("Content-Type", streamType)
+			_, _ = io.WriteString(w, events(interleaved(1, `"null"`, "")))
+			_ = http.NewResponseController(w).Flush()
+			<-left
+			_, _ = io.WriteString(w, strings.Repeat(":\n\n", 100<<10)+events(interleaved(1, `"stop"`, ""))) // more than buffers take
+		})
+		p.wrap = func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				clients <- r.Context()
+				next.ServeHTTP(w, r)
+			})
+		}
+	})
+	key := streamed("Idempotency-Key", "a")
+	conn := h.dial()
+	if err := h.request("POST", imagePath, interleavedBody, key...).Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetLinger(0) // a reset, so that the next write to it fails
+	_ = conn.Close()
+	<-(<-clients).Done()
+	close(left)
+	if record := h.records.await(t, 1)[0]; record.Status != 499 || record.Cost.Flag != "exact" {
+		t.Errorf("it was no client that left: %+v", record)
+	}
+	if got := h.ask("POST", imagePath, interleavedBody, key...); got.status != 502 || got.header.Get("Sluice-Refusal") != "forward/answer" {
+		t.Errorf("again: %d %s", got.status, got.body)
+	}
+	h.stands(t, "images", "1", "0", 0)
+	if len(ran) != 1 {
+		t.Errorf("it ran %d times", len(ran))
+	}
+}
+
+// rememberedOutcomes tells what is remembered.
+type rememberedOutcomes struct {
+	*cache.Outcomes
+	ended chan cache.Outcome
+}
+
+func (o *rememberedOutcomes) End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome) {
+	o.Outcomes.End(ctx, name, body, outcome)
+	o.ended <- outcome
+}
+
+// What is kept of an answer, to be told again, has a bound. An answer beyond it reaches its client whole; after that only the
+// task is named that it made.
+func TestMend28WhatIsKeptIsBounded(t *testing.T) {
+	const most = 1 << 20
+	head := len(events(task("t1", "RUNNING", "")))
+	for _, tt := range []struct {
+		about, kind string
+		size        int
+		kept        bool
+	}{
+		{"a stream that fits", streamType, most, true},
+		{"a stream that does not", streamType, most + 1, false},
+		{"a long stream", streamType, 8 * most, false},
+		{"a document that does not", "application/json", most + 1, false},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			seen := &rememberedOutcomes{ended: make(chan cache.Outcome, 1)}
+			body := events(task("t1", "RUNNING", "")) + ":" + strings.Repeat("x", tt.size-head-2) + "\n"
+			if tt.kind != streamType {
+				body = task("t1", "RUNNING", `,"x":"`+strings.Repeat("x", tt.size)+`"`)
+			}
+			h, _ := tasked(t, says(200, tt.kind, body, nil), func(p *plan) {
+				seen.Outcomes = cache.NewOutcomes(p.config.TaskTTL, p.now)
+				p.outcomes = seen
+			})
+			key := streamed("Idempotency-Key", "a")
+			if got := h.ask("POST", imagePath, interleavedBody, key...); got.status != 200 || got.body != body {
+				t.Fatalf("%d and %d bytes of %d", got.status, len(got.body), len(body))
+			}
+			if outcome := <-seen.ended; cap(outcome.Answer) > most || (len(outcome.Answer) == len(body)) != tt.kept {
+				t.Errorf("%d bytes of %d are kept", cap(outcome.Answer), len(body))
+			}
+			again := h.ask("POST", imagePath, interleavedBody, key...)
+			if tt.kept && (again.status != 200 || again.body != body) {
+				t.Errorf("again: %d and %d bytes of %d", again.status, len(again.body), len(body))
+			}
+			if !tt.kept && (again.status != http.StatusBadGateway || again.header.Get("Sluice-Refusal") != "forward/answer" || !strings.Contains(again.body, "the task t1")) {
+				t.Errorf("again: %d %.300s", again.status, again.body)
+			}
+			if record := h.records.await(t, 2)[1]; record.UpstreamStatus != 0 {
+				t.Errorf("it ran again: %+v", record)
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"time"
@@ -15,11 +14,11 @@ type reply struct {
 	control http.ResponseController
 	call    *call
 	gateway *Gateway
-	tee     *bytes.Buffer // keeps what is written; nil: nothing does
-	closes  bool          // the connection ends with this answer
-	wrote   bool          // the header has left
-	failed  error         // the first write that failed; the client is gone or does not read
-	bound   *time.Time    // the write deadline in force; an HTTP/1 connection's outlives the request
+	kept    *keptAnswer // keeps what is written; nil: nothing does
+	closes  bool        // the connection ends with this answer
+	wrote   bool        // the header has left
+	failed  error       // the first write that failed; the client is gone or does not read
+	bound   *time.Time  // the write deadline in force; an HTTP/1 connection's outlives the request
 
 	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
 	// stream from a goroutine of its own while the call reads the answer.
@@ -93,8 +92,8 @@ func (w *reply) Write(p []byte) (int, error) {
 }
 
 func (w *reply) write(p []byte, now time.Time) (int, error) {
-	if w.tee != nil {
-		w.tee.Write(p)
+	if w.kept != nil {
+		w.kept.keep(p)
 	}
 	w.extendDeadline(now)
 	n, err := w.ResponseWriter.Write(p)

@@ -21,7 +21,7 @@ type route struct {
 	method   string          // "" is any method that may carry a request to a forwarded path
 	path     string          // relative to the version prefix; {id} stands for a task id
 	prefix   bool            // path is a prefix that ends at a segment's border
-	creates  bool            // a success is a task, which is claimed before the answer leaves
+	creates  bool            // it creates tasks; what a forwarded path does depends on the request
 	older    bool            // one of the older families of image tasks
 	endpoint policy.Endpoint // empty: every team may
 	run      handler
@@ -120,14 +120,18 @@ func (rs *routes) lookupTask(rest string) (match, bool) {
 	return match{route: r, task: id}, r != nil
 }
 
-// isTaskID reports whether id has the form of the service's task ids: ^[A-Za-z0-9_-]{1,128}$.
+// longestTaskID is how many bytes a task's id may have.
+const longestTaskID = 256
+
+// isTaskID reports whether id has the form of a task id: 1 to 256 of A-Za-z0-9._~-, none of which changes its meaning in a
+// path. The two segments that would climb are none.
 func isTaskID(id string) bool {
-	if id == "" || len(id) > 128 {
+	if id == "" || len(id) > longestTaskID || id == "." || id == ".." {
 		return false
 	}
 	for i := range len(id) {
 		switch b := id[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '_', b == '-':
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '_', b == '~', b == '-':
 		default:
 			return false
 		}

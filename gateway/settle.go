@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"net/http"
 
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -11,6 +12,9 @@ import (
 // settle charges what the request used, from what is known when its answer has ended. The client may be gone: the
 // charge is made all the same.
 func (g *Gateway) settle(ctx context.Context, c *call) {
+	if c.charged {
+		return
+	}
 	used, flag := g.outcome(c)
 	switch flag {
 	case flagTask: // the task's end settles it
@@ -68,32 +72,51 @@ func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
 	switch {
 	case !c.reached:
 		return limit.Amounts{}, flagNotSent
-	case c.claimed && !(read.Complete && read.Frames > 0 && !read.Failed):
+	case c.claimed && !(read.Complete && read.Frames > 0 && !read.Failed && c.tellsAll()):
 		return limit.Amounts{}, flagTask
-	case c.UpstreamStatus == 0, c.route.creates && c.UpstreamStatus >= 500:
+	case c.UpstreamStatus == 0, c.creates && c.doubtful():
 		return limit.Amounts{}, flagUnknown
 	case failed:
 		return g.cost(c), flagRefused
-	case c.route.creates && !c.claimed:
-		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
-	case c.route.endpoint == policy.EndpointOther:
+	case c.route.prefix && (!c.creates || c.claimed || c.whole && !c.odd):
 		return limit.Amounts{limit.Requests: 1}, flagExact
+	case c.creates && !c.claimed && (c.route.prefix || !c.tellsAll()):
+		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
 	}
 	return g.measured(c)
+}
+
+// doubtful reports whether a creation failed in a way that leaves open whether it made a task. A 503, if all of it came,
+// says that the service did nothing.
+func (c *call) doubtful() bool {
+	status := c.UpstreamStatus
+	if read := &c.reading; status < 400 && read.Failed && !read.Content { // an error frame before any content is like its status
+		status = read.ErrorStatus
+	}
+	return status >= 500 && !(status == http.StatusServiceUnavailable && (c.whole || c.reading.Closed))
+}
+
+// complete reports whether nothing of the answer is missing: it told its own end, or its bytes ended in order.
+func (c *call) complete() bool { return c.reading.Complete || c.clean && c.reading.Closed }
+
+// tellsAll reports whether the answer to a creation tells what it made and is whole, so that no task is needed to hear of it.
+func (c *call) tellsAll() bool {
+	_, known := c.reading.Images()
+	return known && c.complete()
 }
 
 // measured is the cost of an answer that was at least begun.
 func (g *Gateway) measured(c *call) (limit.Amounts, string) {
 	read := &c.reading
-	used := g.cost(c)
+	used, complete := g.cost(c), c.complete()
 	_, tokens := read.Usage.Tokens()
 	_, images := read.Images()
 	switch known := tokens || images; {
-	case known && read.Complete:
+	case known && complete:
 		return used, flagExact
-	case !read.Complete && !known && read.Frames == 0:
+	case !complete && !known && read.Frames == 0:
 		return limit.Amounts{}, flagUnknown // cut before it said anything
-	case c.size[limit.Images] > 0 && !images && read.Complete:
+	case c.size[limit.Images] > 0 && !images && complete:
 		return c.size, flagEstimated // an image that nobody counted
 	case c.size[limit.Images] > 0:
 		return used, flagEstimated

@@ -5,7 +5,8 @@ package telemetry
 //
 // A JSON answer is complete when its document was closed. A stream is complete when its last frame was closed and it
 // has told its own end: every choice has a finish reason, the task's status is final or output.finished was true, or an
-// error frame came. Whether the bytes themselves ended in order only the caller knows.
+// error frame came. Whether the bytes themselves ended in order only the caller knows; where they did, a stream that is
+// closed is whole although it told no end.
 func (m *Meter) End() Reading {
 	if m.form == opaque || m.strange && m.form == document {
 		return Reading{Opaque: true}
@@ -27,12 +28,13 @@ func (m *Meter) End() Reading {
 		Content:       rest.hasContent,
 		TextBytes:     rest.textBytes(),
 		Frames:        rest.frames,
-		Complete:      closed,
+		Closed:        closed,
+		Complete:      closed && (rest.form == document || rest.ended()),
 		GaveUp:        rest.gaveUp,
 	}
 }
 
-// close settles the last document and says whether the answer is complete.
+// close settles the last document and says whether nothing of it is missing.
 func (m *Meter) close() bool {
 	closed := m.state == atEnd
 	if m.form == document {
@@ -45,9 +47,9 @@ func (m *Meter) close() bool {
 			m.frames++
 		}
 		m.settle(!closed)
-		return closed && m.ended()
+		return closed
 	}
-	return m.frames > 0 && m.ended()
+	return m.frames > 0
 }
 
 // ended says whether a stream has told its end.

@@ -19,7 +19,7 @@ func oracle(t *rapid.T, document []byte) Reading {
 	if err := json.Unmarshal(document, &tree); err != nil {
 		t.Fatalf("%v in %s", err, document)
 	}
-	r := Reading{Complete: true}
+	r := Reading{Closed: true, Complete: true}
 	r.ResponseID, _ = tree["request_id"].(string)
 	if output, ok := tree["output"].(map[string]any); ok {
 		oracleOutput(output, &r)

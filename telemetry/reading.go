@@ -20,7 +20,8 @@ type Reading struct {
 	TextBytes int  // UTF-8 bytes of text and tool arguments; of frames that repeat the text so far, the longest
 	Frames    int  // frames of a stream; 0 for other answers
 
-	Complete bool // the answer came to an end of its own: see Meter.End
+	Closed   bool // nothing of it is half read: if its bytes ended in order here, that is all of it
+	Complete bool // it is closed and came to an end of its own: see Meter.End
 	Opaque   bool // nothing could be read: compressed, or neither JSON nor a stream of events
 	GaveUp   bool // a document was not JSON to its end; what it said until then is in the Reading
 }

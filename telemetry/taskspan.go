@@ -1,6 +1,9 @@
 package telemetry
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Task is a task that has ended, as its span tells it.
 type Task struct {
@@ -14,7 +17,7 @@ type Task struct {
 	Ended     time.Time
 	Served    int64 // polls that clients were answered
 	Sent      int64 // queries that upstream was sent
-	Images    int64 // that were charged
+	Images    int64 // that it made, and was charged for unless its path is charged by the request
 	Estimated bool  // the images were not counted by the service
 }
 
@@ -28,7 +31,7 @@ func (t *Traces) Task(task *Task) {
 		return
 	}
 	h := head{
-		span: t.begin(creation.trace), parent: creation.Span, kind: kindInternal, name: "task " + shorten(task.Model, maxValue),
+		span: t.begin(creation.trace), parent: creation.Span, kind: kindInternal, name: strings.TrimSpace("task " + shorten(task.Model, maxValue)),
 		begun: task.Submitted, ended: task.Ended, fault: task.Outcome == "failed", why: task.Outcome,
 	}
 	if h.ended.Before(h.begun) {

@@ -1,0 +1,242 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"sluice/policy/limit"
+)
+
+const forwardedPath = "/api/v1/services/aigc/video-generation/video-synthesis"
+
+// forwards opens a path that Sluice does not know.
+func forwards(p *plan) { p.config.ForwardPaths = []string{"services/aigc/video-generation"} }
+
+func task(id, status, more string) string {
+	return fmt.Sprintf(`{"output":{"task_id":"%s","task_status":"%s"},"request_id":"r"%s}`, id, status, more)
+}
+
+// The task that a forwarded path made, where its client asked for one, is its team's: it can be polled, listed and
+// cancelled. It costs its one request, whatever it made, and its end is told.
+func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
+	tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
+	h, clock := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks), limited("quotas: {requests: {day: 100}, images: {day: 100}}"))
+	if got := h.ask("POST", forwardedPath, "not json", async...); got.status != 200 || got.body != task("v1", "PENDING", "") {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	h.records.await(t, 1)
+	h.stands(t, "requests", "0", "1", 1)
+	if got := h.poll("v1"); got.status != 200 || got.body != task("v1", "PENDING", "") {
+		t.Errorf("polled: %d %s", got.status, got.body)
+	}
+	h.poll("v1", "Authorization", "Bearer "+h.keys["shop"]).wants(t, 404, "recall/task", "NotFound")
+	if got := h.ask("GET", tasksPath, ""); !strings.Contains(got.body, `"total":1`) || !strings.Contains(got.body, `"task_id":"v1"`) {
+		t.Errorf("listed: %s", got.body)
+	}
+	if got := h.cancel("v1"); got.status != 200 {
+		t.Errorf("cancelled: %d %s", got.status, got.body)
+	}
+	clock.move(time.Minute)
+	tasks["v1"] = task("v1", "SUCCEEDED", `,"usage":{"image_count":3}`)
+	h.poll("v1")
+	h.stands(t, "requests", "1", "0", 0)
+	h.stands(t, "images", "0", "0", 0)
+	if got := h.settlements(); got != "succeeded 1" {
+		t.Errorf("counted: %q", got)
+	}
+	if spans := h.spansNamed(t); spans["task"] != 1 {
+		t.Errorf("spans: %v", spans)
+	}
+	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-time.Hour), 2))
+	if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{limit.Requests: 1}) || rows[0].Estimated != (limit.Amounts{}) {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// What a forwarded path answers otherwise goes as it came, and costs its request at once; where a task may run, the request
+// stays held.
+func TestMend07ForwardedAnswersThatAreNoTask(t *testing.T) {
+	long := task("v1", "PENDING", `,"padding":"`+strings.Repeat("x", 5<<20)+`"`)
+	done := events(task("v1", "SUCCEEDED", `,"usage":{"image_count":3}`))
+	for _, tt := range []struct {
+		about   string
+		says    func(*plan)
+		headers []string
+		used    string
+		held    string
+		open    int
+	}{
+		{"no task", says(200, "text/plain", "ok", nil), async, "1", "0", 0},
+		{"not asked for", says(200, "application/json", task("v1", "PENDING", ""), nil), nil, "1", "0", 0},
+		{"disabled", says(200, "application/json", task("v1", "PENDING", ""), nil), []string{"X-Service-Async", "disable"}, "1", "0", 0},
+		{"long", says(200, "application/json", long, nil), async, "1", "0", 0},
+		{"a stream of a task that ended", says(200, streamType, done, nil), async, "1", "0", 0},
+		{"refused", says(400, "application/json", `{"code":"InvalidParameter","message":"m"}`, nil), async, "1", "0", 0},
+		{"failed", says(500, "application/json", `{"code":"InternalError","message":"m"}`, nil), async, "0", "1", 1},
+		{"cut", cuts(200, "application/json", `{"output":{"task`), async, "0", "1", 1},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			h, _ := tasked(t, forwards, tt.says, limited("quotas: {requests: {day: 100}}"))
+			got := h.try(forwardedPath, "{}", tt.headers...)
+			h.records.await(t, 1)
+			h.stands(t, "requests", tt.used, tt.held, tt.open)
+			if tt.about == "long" && got.body != long {
+				t.Errorf("%d bytes of %d came", len(got.body), len(long))
+			}
+		})
+	}
+}
+
+// A forwarded creation runs once with an Idempotency-Key, whose name is that of the whole path.
+func TestMend07ForwardedCreationRunsOnce(t *testing.T) {
+	tasks := map[string]string{}
+	h, _ := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks))
+	key := append([]string{"Idempotency-Key", "a"}, async...)
+	for n, path := range []string{forwardedPath, forwardedPath + "?a=1", forwardedPath + "/x", forwardedPath} {
+		got := h.ask("POST", path, "{}", key...)
+		if record := h.records.await(t, n+1)[n]; got.status != 200 || (record.Cache == "replay") != (n == 3) {
+			t.Errorf("%s: %d, %+v", path, got.status, record)
+		}
+	}
+}
+
+// An id of any form that stays what it is in a path can be polled, cancelled and listed.
+func TestMend08TaskIDs(t *testing.T) {
+	for _, id := range []string{"a.b", "a~b", "...", "..a", "A-b_c.9", strings.Repeat("a", 256)} {
+		tasks := map[string]string{id: task(id, "RUNNING", "")}
+		for _, created := range []func(*plan){says(200, "application/json", task(id, "PENDING", ""), tasks), says(200, streamType, events(task(id, "PENDING", "")), tasks)} {
+			h, clock := tasked(t, created)
+			if got := h.ask("POST", imagePath, interleavedBody, streamed()...); got.status != http.StatusOK {
+				t.Errorf("%s: %d %s", id, got.status, got.body)
+			}
+			h.records.await(t, 1)
+			clock.move(time.Minute)
+			if got := h.poll(id + "/"); got.status != 200 || got.member(t, "output", "task_status") != "RUNNING" {
+				t.Errorf("%s polled: %d %s", id, got.status, got.body)
+			}
+			if got := h.ask("GET", tasksPath+"?task_id="+id, ""); !strings.Contains(got.body, `"total":1`) {
+				t.Errorf("%s listed: %s", id, got.body)
+			}
+			if got := h.cancel(id); got.status != http.StatusOK {
+				t.Errorf("%s cancelled: %d %s", id, got.status, got.body)
+			}
+		}
+	}
+}
+
+// A task whose id cannot be polled is made and paid for: its team gets the answer, its operator is told once, and it is
+// charged as held when its lease ends.
+func TestMend08OddIDIsRelayed(t *testing.T) {
+	for _, id := range []string{"../x", ".", "a b", "a:asking", strings.Repeat("a", 257), "é"} {
+		odd := task(id, "PENDING", "")
+		for _, created := range []func(*plan){says(200, "application/json", odd, nil), says(200, streamType, events(odd, odd), nil)} {
+			h, clock := tasked(t, created, limited("quotas: {images: {day: 100}}"))
+			got := h.ask("POST", imagePath, interleavedBody, streamed()...)
+			if got.status != 200 || !strings.Contains(got.body, odd) || got.header.Get("Sluice-Refusal") != "" {
+				t.Errorf("%s: %d %s", id, got.status, got.body)
+			}
+			h.records.await(t, 1)
+			h.stands(t, "images", "0", "2", 1)
+			if n := strings.Count(h.log.String(), `"level":"ERROR"`); n != 1 {
+				t.Errorf("%s: %d errors in %s", id, n, h.log.String())
+			}
+			clock.move(time.Hour + time.Second)
+			if err := h.accounts.Tend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-2*time.Hour), 2))
+			if err != nil || len(rows) != 1 || rows[0].Estimated[limit.Images] != 2 {
+				t.Errorf("%s: %+v, %v", id, rows, err)
+			}
+		}
+	}
+}
+
+// A creation that is answered with its end is settled by what that says, at once, and its polls are answered, wherever claims
+// are kept.
+func TestMend21EndedAtCreation(t *testing.T) {
+	for _, tt := range []struct {
+		about, status, more, used, flag, counted string
+	}{
+		{"failed", "FAILED", `,"code":"InternalError","message":"m"`, "0", "exact", "failed 1"},
+		{"failed after one", "FAILED", `,"usage":{"image_count":1}`, "1", "exact", "failed 1"},
+		{"cancelled", "CANCELED", "", "0", "exact", "cancelled 1"},
+		{"succeeded", "SUCCEEDED", `,"usage":{"image_count":2}`, "2", "exact", "succeeded 1"},
+		{"succeeded, not counted", "SUCCEEDED", "", "3", "estimated", "succeeded 1"},
+	} {
+		for _, form := range []string{"memory", "redis"} {
+			t.Run(tt.about+" "+form, func(t *testing.T) {
+				body, asked := task("t1", tt.status, tt.more), map[string]string{} // upstream knows no more of it
+				h, clock := tasked(t, says(200, "application/json", body, asked), limited("quotas: {images: {day: 100}}"), func(p *plan) {
+					if form == "redis" {
+						p.claims = claimsIn(t, miniredis.RunT(t), p)
+					}
+				})
+				if got := h.ask("POST", imagePath, strings.Replace(imageBody, `"n":1`, `"n":3`, 1), async...); got.status != 200 || got.body != body {
+					t.Fatalf("%d %s", got.status, got.body)
+				}
+				record := h.records.await(t, 1)[0]
+				h.stands(t, "images", tt.used, "0", 0)
+				if used := fmt.Sprint(record.Cost.Images); used != tt.used || record.Cost.Flag != tt.flag || h.settlements() != tt.counted {
+					t.Errorf("told %+v, counted %s", record.Cost, h.settlements())
+				}
+				clock.move(time.Minute)
+				h.gateway.Finish(t.Context())
+				if got := h.poll("t1"); got.status != 200 || got.body != body || !strings.HasPrefix(got.header.Get("Cache-Status"), "sluice;hit;ttl=8") {
+					t.Errorf("polled: %d %v %s", got.status, got.header, got.body)
+				}
+				h.stands(t, "images", tt.used, "0", 0)
+			})
+		}
+	}
+}
+
+// A stream whose first frame tells the task's end is settled, by that frame where nothing more can come of it, and by all of
+// it where it succeeded.
+func TestMend21EndedInAStream(t *testing.T) {
+	for about, tt := range map[string]struct{ stream, used string }{
+		"failed":            {events(task("t1", "FAILED", "")), "0"},
+		"failed, says why":  {events(task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "0"},
+		"succeeded":         {events(interleaved(1, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "1"},
+		"told at the end":   {events(interleaved(2, `"null"`, ""), `{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), "2"},
+		"told in the frame": {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "2"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			h, _ := tasked(t, says(200, streamType, tt.stream, nil), limited("quotas: {images: {day: 100}}"))
+			h.ask("POST", imagePath, interleavedBody, streamed()...)
+			h.records.await(t, 1)
+			h.stands(t, "images", tt.used, "0", 0)
+			if got := h.poll("t1"); got.status != 200 {
+				t.Errorf("polled: %d %s", got.status, got.body)
+			}
+		})
+	}
+}
+
+// An end that comes with the creation is kept once it is charged, as any end is: until then another replica finds the task.
+func TestMend21AnEndThatIsNotChargedYet(t *testing.T) {
+	h, clock, accounts, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil), limited("quotas: {images: {day: 100}}"))
+	accounts.fall()
+	h.ask("POST", imagePath, imageBody, async...)
+	h.records.await(t, 1)
+	if claim, _, _ := claims.Get(t.Context(), "search", "t1"); claim.Final() || h.settlements() != "" {
+		t.Errorf("%s is kept, %q counted", claim.Answer.Status, h.settlements())
+	}
+	clock.move(time.Minute)
+	if due, err := claims.Due(t.Context(), 10, nil); err != nil || len(due) != 1 {
+		t.Errorf("another replica is handed %d tasks, %v", len(due), err)
+	}
+	if got := h.poll("t1"); got.status != 200 || got.member(t, "output", "task_status") != "FAILED" {
+		t.Errorf("polled: %d %s", got.status, got.body)
+	}
+	accounts.recover()
+	if claim, _, _ := claims.Get(t.Context(), "search", "t1"); !claim.Final() || h.settlements() != "failed 1" {
+		t.Errorf("%s is kept, %q counted", claim.Answer.Status, h.settlements())
+	}
+	h.stands(t, "images", "0", "0", 0)
+}
