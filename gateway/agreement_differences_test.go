@@ -51,8 +51,6 @@ var differences = []difference{
 		}},
 	{why: "an empty size is no size; to the simulator it is absent", rule: "image.sync.size image.edit.size image.interleave.size",
 		when: func(s sent, _ policy.Finding) bool { return s.param("size") == `""` }},
-	{why: "interleaved mode requires stream true; on the multimodal path the simulator is content with the header", rule: "image.interleave.stream",
-		when: func(s sent, _ policy.Finding) bool { return s.path == multimodalPath && s.param("stream") != "true" }},
 	{why: "interface.md bounds n for other image models by its meaning alone; the simulator does not judge their tasks' parameters", rule: "image.n",
 		when: func(s sent, _ policy.Finding) bool { return s.path == imagePath && s.formOnly() }},
 	{why: "interface.md does not say what a model that edits does on the multimodal path when nothing is interleaved: policy holds it to editing, the simulator chats or interleaves",

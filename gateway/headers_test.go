@@ -209,3 +209,18 @@ func TestBodiesOfEverySize(t *testing.T) {
 		h.send(r).wants(t, 413, "inspect/large", "BadRequest.TooLarge")
 	}
 }
+
+// TestMend09AcceptIsReadOnce: what Sluice judges as no stream is not sent upstream as one.
+func TestMend09AcceptIsReadOnce(t *testing.T) {
+	h := build(t)
+	for given, want := range map[string]string{
+		"text/event-streams": "application/json", "x-text/event-stream": "application/json",
+		"application/json, Text/Event-Stream;q=0.5": "text/event-stream",
+	} {
+		h.sim.Reset()
+		h.ask("POST", textPath, textBody, "Accept", given)
+		if got := h.sim.Requests()[0].Header.Get("Accept"); got != want {
+			t.Errorf("Accept %q went on as %q, want %q", given, got, want)
+		}
+	}
+}

@@ -70,3 +70,52 @@ func TestStream(t *testing.T) {
 		}
 	}
 }
+
+// TestMend09HeaderStreamsInterleaved: what streams an interleaved answer is the SSE header or Accept, on both paths. A
+// missing stream beside it is warned of; stream false, or nothing that streams, is refused.
+func TestMend09HeaderStreamsInterleaved(t *testing.T) {
+	header, accept := policy.Call{SSE: []string{"Enable"}}, policy.Call{Accept: "text/event-stream"}
+	for _, tt := range []struct {
+		call         policy.Call
+		stream, want string
+	}{
+		{header, ``, "image.interleave.stream.absent?"},
+		{accept, ``, "image.interleave.stream.absent?"},
+		{header, `,"stream":null`, "image.interleave.stream.absent?"},
+		{header, `,"stream":true`, ""},
+		{accept, `,"stream":true`, ""},
+		{header, `,"stream":false`, "image.interleave.stream"},
+		{accept, `,"stream":false`, "image.interleave.stream"},
+		{policy.Call{}, `,"stream":true`, "image.interleave.stream"},
+		{policy.Call{}, ``, "image.interleave.stream"},
+		{policy.Call{SSE: []string{"disable"}}, `,"stream":true`, "image.interleave.stream"},
+	} {
+		for endpoint, async := range map[policy.Endpoint][]string{policy.EndpointMultimodal: nil, policy.EndpointImage: {"enable"}} {
+			tt.call.Endpoint, tt.call.Async = endpoint, async
+			q, err := policy.Read(&families, tt.call, []byte(itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+				t.Errorf("%s, SSE %v, Accept %q%s: broke %q, want %q", endpoint, tt.call.SSE, tt.call.Accept, tt.stream, got, tt.want)
+			}
+		}
+	}
+}
+
+// TestMend09TextStreamsByHeader is the same of text: a stream in the body that says another thing than the header has no
+// effect, and is warned of.
+func TestMend09TextStreamsByHeader(t *testing.T) {
+	for _, tt := range []struct{ call, stream, want string }{
+		{"text+sse", ``, ""},
+		{"text+sse", `"stream":true`, ""},
+		{"text+sse", `"stream":false`, "text.stream.header?"},
+		{"text", `"stream":true`, "text.stream.header?"},
+		{"text", `"stream":false`, ""},
+		{"text", ``, ""},
+	} {
+		if got := strings.Join(verdict(t, &families, tt.call, textBody("llm-max", tt.stream)), " "); got != tt.want {
+			t.Errorf("%s, %s: broke %q, want %q", tt.call, tt.stream, got, tt.want)
+		}
+	}
+}

@@ -13,7 +13,7 @@ func (r *reader) finish(f *Families) {
 	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
 	q.effective()
 	q.generation()
-	q.Stream = headerOn(r.call.SSE) || accepts(r.call.Accept, "text/event-stream")
+	q.Stream = headerOn(r.call.SSE) || AcceptsStream(r.call.Accept)
 }
 
 // kind tells the kinds of the multimodal path apart by model and parameters; every other path serves one.
@@ -46,11 +46,12 @@ func headerOn(values []string) bool {
 	return false
 }
 
-// accepts reports whether the Accept header names the media type.
-func accepts(accept, mediaType string) bool {
+// AcceptsStream reports whether an Accept header names the media type of streams, text/event-stream: the service streams
+// by it alone.
+func AcceptsStream(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), mediaType) {
+		if strings.EqualFold(strings.TrimSpace(name), "text/event-stream") {
 			return true
 		}
 	}
