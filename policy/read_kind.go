@@ -9,6 +9,7 @@ func (r *reader) finish(f *Families) {
 	q.Model = q.facts.values[fieldModel].text
 	q.facts.families = f.of(q.Model)
 	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
+	q.Guessed = r.call.Endpoint == EndpointMultimodal && q.facts.families == families{} && q.facts.sayImage()
 	q.Kind = q.kind()
 	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
 	q.effective()
@@ -27,12 +28,24 @@ func (q *Request) kind() Kind {
 		switch {
 		case q.Interleave:
 			return KindInterleaved
-		case q.facts.families.editImage, q.facts.families.syncImage:
+		case q.facts.families.editImage, q.facts.families.syncImage, q.Guessed:
 			return KindImage
 		}
 		return KindChat
 	}
 	return KindOther
+}
+
+// sayImage reports whether the parameters are of a request for images: those that text has not, or more answers than a
+// text has.
+func (f *facts) sayImage() bool {
+	for _, of := range [...]field{fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt} {
+		if f.values[of].set() {
+			return true
+		}
+	}
+	n, ok := f.values[fieldN].integer()
+	return ok && n > mostTextAnswers
 }
 
 // headerOn reports whether a switch header is on: enable in any case, anywhere among its values. "disable" is legal

@@ -38,8 +38,11 @@ type Request struct {
 	Model      string // decoded; empty when absent
 	Interleave bool   // parameters.enable_interleave is true and the model is of EditImage
 	Stream     bool   // upstream will stream: by the SSE header, or by Accept alone
-	JSON       bool   // parameters.response_format asks for JSON
-	Increments bool   // parameters.incremental_output is true: frames carry deltas, not the whole text so far
+	// Guessed: the model is in no pattern and its parameters say image, so Kind is KindImage. Its answer tells whether it
+	// made images or text.
+	Guessed    bool
+	JSON       bool // parameters.response_format asks for JSON
+	Increments bool // parameters.incremental_output is true: frames carry deltas, not the whole text so far
 
 	N           int    // answers or images asked for, at least 1; effective
 	MaxImages   int    // images an interleaved answer may hold, absent 5; effective; 0 elsewhere

@@ -110,7 +110,7 @@ var textRules = []rule{
 		"1: | Stop sequences | Array of strings or token ids;", ModeRefuse},
 	{"text.stop.mixed", whenText, "parameters.stop[]", stopList("elements of one kind", unmixed),
 		"1: Strings and token ids must not be mixed in one array.", ModeRefuse},
-	{"text.n", whenText, "parameters.n", integer(fieldN, 1, 4),
+	{"text.n", whenText, "parameters.n", integer(fieldN, 1, mostTextAnswers),
 		"1: | Number of responses | Integer 1-4;", ModeRefuse},
 	{"text.n.tools", whenAnswers.and("tools given", func(q *Request) bool { return q.Tools > 0 }), "parameters.n",
 		never(fieldN, "1 with tools"),
