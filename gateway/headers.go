@@ -30,6 +30,8 @@ func (g *Gateway) asked(c *call) policy.Call {
 		Async:    c.header[g.names.async],
 		SSE:      c.header[g.names.sse],
 		Accept:   accept(c.header),
+		Prefix:   g.HeaderPrefix,
+		Header:   c.header,
 		Resolve:  enabled(c.header[g.names.resolve]),
 	}
 }

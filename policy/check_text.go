@@ -81,7 +81,7 @@ func coupling() check {
 		case v.set() && v.shape != shapeTrue:
 			return offends("stream " + v.given())
 		case !q.Stream:
-			return offends("no such header")
+			return offends(q.facts.call.inPlaceOf("SSE", "no such header"))
 		}
 		return offence{}
 	}}
@@ -102,7 +102,12 @@ func agreeing() check {
 	const allowed = "true beside the header X-Service-SSE: enable, false without it, else it has no effect"
 	return check{allowed: allowed, field: fieldStream, find: func(q *Request) offence {
 		switch v := q.facts.values[fieldStream]; {
-		case v.shape == shapeTrue && !q.Stream, v.shape == shapeFalse && q.Stream:
+		case v.shape == shapeFalse && q.Stream:
+			return offends(v.given())
+		case v.shape == shapeTrue && !q.Stream:
+			if stray := q.facts.call.stray("SSE"); stray != "" {
+				return offends("true beside " + stray)
+			}
 			return offends(v.given())
 		}
 		return offence{}

@@ -19,7 +19,12 @@ type Call struct {
 	Async    []string // values of the async header as they came, duplicates kept; nil = absent
 	SSE      []string // values of the SSE header as they came, duplicates kept; nil = absent
 	Accept   string   // the Accept header
-	Resolve  bool     // the OssResourceResolve header is present and on, so oss: addresses are legal
+	// Prefix is the word in front of the service's own headers, with its dashes, by which findings name them. Empty: that of
+	// interface.md, X-Service-.
+	Prefix string
+	// Header is all of the client's header. A finding of a missing header looks whether it came with another word. May be nil.
+	Header  map[string][]string
+	Resolve bool // the OssResourceResolve header is present and on, so oss: addresses are legal
 }
 
 // Maybe is a value that a request may leave out. Absent and null are the same to the service; zero is not.
