@@ -79,7 +79,7 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	case from == "":
 		from = to
 	}
-	if _, ok := admin.Days(from, to); !ok {
+	if _, ok := limit.Days(from, to); !ok {
 		return "", "", errors.New("--from, --to, --days: allowed: days such as " + now.Format(time.DateOnly) + ", --from not after --to, at most 400 days")
 	}
 	return from, to, nil
@@ -101,7 +101,7 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 }
 
 func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
-	days, _ := admin.Days(from, to) // span has read them
+	days, _ := limit.Days(from, to) // span has read them
 	state := openState(patient(s), slog.New(slog.DiscardHandler), nil)
 	defer state.close()
 	rows, err := limit.NewRedis(state).Ledger(ctx, team, days)
