@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/policy"
@@ -51,8 +53,6 @@ var differences = []difference{
 		}},
 	{why: "an empty size is no size; to the simulator it is absent", rule: "image.sync.size image.edit.size image.interleave.size",
 		when: func(s sent, _ policy.Finding) bool { return s.param("size") == `""` }},
-	{why: "interleaved mode requires stream true; on the multimodal path the simulator is content with the header", rule: "image.interleave.stream",
-		when: func(s sent, _ policy.Finding) bool { return s.path == multimodalPath && s.param("stream") != "true" }},
 	{why: "interface.md bounds n for other image models by its meaning alone; the simulator does not judge their tasks' parameters", rule: "image.n",
 		when: func(s sent, _ policy.Finding) bool { return s.path == imagePath && s.formOnly() }},
 	{why: "interface.md does not say what a model that edits does on the multimodal path when nothing is interleaved: policy holds it to editing, the simulator chats or interleaves",
@@ -65,6 +65,8 @@ var differences = []difference{
 	{why: "the same where enable_interleave is absent: interleaving, the simulator wants the header", says: "X-Service-Sse must be enable",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 	{why: "the same of a stream that ends in an error", says: "200 id:1", when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
+	{why: "a model in no pattern whose parameters say image is judged by form alone; the simulator knows which models chat",
+		when: func(s sent, _ policy.Finding) bool { return s.formOnly() && s.path == multimodalPath }},
 	{why: "a number beyond a double does not parse for the simulator; policy does not look at those that mean nothing where they stand", says: "Required body invalid", when: has("1e400")},
 	{why: "an empty prompt is a prompt: interface.md has no lower bound", says: "input must hold messages or prompt", when: has(`"prompt":""`)},
 	{why: "the same on the older paths", says: "input.prompt is required", when: has(`"prompt":""`)},
@@ -154,7 +156,15 @@ func (s sent) is(family string) bool { return strings.HasPrefix(s.model, `"`+fam
 
 // formOnly reports whether the request is for an image by a model of which interface.md says nothing but the form.
 func (s sent) formOnly() bool {
-	return s.path == imagePath && !s.is("gen2.6-image") || s.path == olderPath
+	return s.path == imagePath && !s.is("gen2.6-image") || s.path == olderPath || s.saysImage()
+}
+
+// saysImage reports whether a model in no pattern is asked on the multimodal path for what text has not.
+func (s sent) saysImage() bool {
+	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
+	n, err := strconv.ParseUint(s.param("n"), 10, 64)
+	return s.path == multimodalPath && !s.is("gen2.6-image") && !s.is("llm-image") &&
+		(err == nil && n > 4 || errors.Is(err, strconv.ErrRange) || given("size") || given("watermark") || given("prompt_extend") || given("negative_prompt"))
 }
 
 // plainEdit reports whether a model that edits is asked on the multimodal path for something not interleaved.

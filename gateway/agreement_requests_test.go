@@ -105,6 +105,7 @@ var bases = []sent{
 	{path: imagePath, model: `"gen2.6-image"`, input: editInput,
 		header:     http.Header{"X-Service-Async": {"enable"}, "X-Service-Sse": {"enable"}},
 		parameters: [][2]string{{"enable_interleave", "true"}, {"stream", "true"}}},
+	{path: multimodalPath, model: `"gen2.6-t2i"`, input: listInput, parameters: [][2]string{{"size", `"1024*1024"`}, {"watermark", "false"}}},
 	{path: imagePath, model: `"gen2.5-t2i"`, input: listInput, header: http.Header{"X-Service-Async": {"enable"}}},
 	{path: olderPath, model: `"gen2.5-t2i"`, input: `{"prompt":"A lighthouse"}`, header: http.Header{"X-Service-Async": {"enable"}}},
 }

@@ -32,6 +32,7 @@ type call struct {
 
 	size        limit.Amounts // what the request may cost
 	inputTokens int64         // the estimate of its input's tokens, a part of size
+	guessed     bool          // the kind is a guess, and size holds images and text: the answer tells which it was
 	price       policy.Price  // of its model, at admission
 	held        *limit.Held   // nil until admit holds the cost
 	reached     bool          // a byte of the request left for upstream

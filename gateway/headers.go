@@ -29,7 +29,9 @@ func (g *Gateway) asked(c *call) policy.Call {
 		Older:    c.route.older,
 		Async:    c.header[g.names.async],
 		SSE:      c.header[g.names.sse],
-		Accept:   strings.Join(c.header["Accept"], ","),
+		Accept:   accept(c.header),
+		Prefix:   g.HeaderPrefix,
+		Header:   c.header,
 		Resolve:  enabled(c.header[g.names.resolve]),
 	}
 }
@@ -49,7 +51,7 @@ func (g *Gateway) outbound(c *call) http.Header {
 	h["User-Agent"] = userAgent
 	h["Accept"] = acceptJSON
 	h["Accept-Encoding"] = identity // an answer that must be read must not be compressed
-	if accepts(c.header["Accept"], "text/event-stream") {
+	if policy.AcceptsStream(accept(c.header)) {
 		h["Accept"] = acceptStream
 	}
 	if enabled(c.header[g.names.sse]) {
@@ -109,14 +111,8 @@ func setBy(setting string, to, from http.Header, name string) {
 	}
 }
 
-func accepts(values []string, media string) bool {
-	for _, v := range values {
-		if strings.Contains(strings.ToLower(v), media) {
-			return true
-		}
-	}
-	return false
-}
+// accept is the Accept header as one text.
+func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
 // inbound keeps of an answer's header what a team may see. The rest names the account, the service's hosts, or rules
 // between other parties.

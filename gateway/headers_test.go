@@ -209,3 +209,36 @@ func TestBodiesOfEverySize(t *testing.T) {
 		h.send(r).wants(t, 413, "inspect/large", "BadRequest.TooLarge")
 	}
 }
+
+// TestMend09AcceptIsReadOnce: what Sluice judges as no stream is not sent upstream as one.
+func TestMend09AcceptIsReadOnce(t *testing.T) {
+	h := build(t)
+	for given, want := range map[string]string{
+		"text/event-streams": "application/json", "x-text/event-stream": "application/json",
+		"application/json, Text/Event-Stream;q=0.5": "text/event-stream",
+	} {
+		h.sim.Reset()
+		h.ask("POST", textPath, textBody, "Accept", given)
+		if got := h.sim.Requests()[0].Header.Get("Accept"); got != want {
+			t.Errorf("Accept %q went on as %q, want %q", given, got, want)
+		}
+	}
+}
+
+// TestMend11MessagesNameTheConfiguredHeader: with another header word than the default's, refusals say that one, and a
+// client that sent the default's is told which was expected. A warning passes on what is beside it.
+func TestMend11MessagesNameTheConfiguredHeader(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.HeaderPrefix, p.sim.HeaderPrefix = "X-Acme-", "X-Acme-" })
+	got := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable")
+	got.wants(t, 400, "inspect/rules", "InvalidParameter")
+	if said := got.member(t, "message"); !strings.HasPrefix(said, "X-Acme-Async: given X-Service-Async in its place, allowed enable") {
+		t.Error(said)
+	}
+	if got := h.ask("POST", imagePath, imageBody, "X-Acme-Async", "enable", "X-Service-Async", "enable"); got.status != 200 {
+		t.Errorf("with both: %d %s", got.status, got.body)
+	}
+	got = h.ask("POST", textPath, strings.Replace(textBody, `"parameters":{`, `"parameters":{"stream":true,`, 1), "X-Service-SSE", "enable")
+	if warned := got.header.Get("Sluice-Warning"); got.status != 200 || warned != `text.stream.header;given="true beside X-Service-Sse"` {
+		t.Errorf("%d, warned %s", got.status, warned)
+	}
+}

@@ -88,7 +88,7 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations))
 	}
-	c.price, c.inputTokens, c.stream = price, request.TextLength, request.Stream
+	c.price, c.inputTokens, c.guessed, c.stream = price, request.TextLength, request.Guessed, request.Stream
 	if c.Span.Recording() {
 		c.parameters = parametersOf(&request, c.body)
 	}

@@ -111,17 +111,18 @@ func (g *Gateway) measured(c *call) (limit.Amounts, string) {
 	used, complete := g.cost(c), c.complete()
 	_, tokens := read.Usage.Tokens()
 	_, images := read.Images()
+	pictures := c.size[limit.Images] > 0 && (images || !c.guessed)
 	switch known := tokens || images; {
 	case known && complete:
 		return used, flagExact
 	case !complete && !known && read.Frames == 0:
 		return limit.Amounts{}, flagUnknown // cut before it said anything
-	case c.size[limit.Images] > 0 && !images && complete:
+	case pictures && !images && complete:
 		return c.size, flagEstimated // an image that nobody counted
-	case c.size[limit.Images] > 0:
+	case pictures:
 		return used, flagEstimated
 	}
-	guess := limit.CostOf(policy.Kind(c.Kind), limit.Usage{Input: c.inputTokens, Output: max(int64(read.TextBytes)/4, 1)}, c.price)
+	guess := limit.CostOf(c.paidAs(), limit.Usage{Input: c.inputTokens, Output: max(int64(read.TextBytes)/4, 1)}, c.price)
 	for i := range used { // what was seen, or what the bytes amount to, but no more than was held
 		used[i] = max(used[i], min(guess[i], c.size[i]))
 	}
@@ -135,7 +136,16 @@ func (g *Gateway) cost(c *call) limit.Amounts {
 	out, _ := usage.Get(telemetry.OutputTokens)
 	total, _ := usage.Get(telemetry.TotalTokens)
 	images, _ := c.reading.Images()
-	return limit.CostOf(policy.Kind(c.Kind), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
+	return limit.CostOf(c.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
+}
+
+// paidAs is the kind that a request is charged by: its own, but text where it was guessed to ask for images and the answer
+// has none.
+func (c *call) paidAs() policy.Kind {
+	if _, images := c.reading.Images(); c.guessed && !images {
+		return policy.KindChat
+	}
+	return policy.Kind(c.Kind)
 }
 
 // cost writes amounts as the Record has them.

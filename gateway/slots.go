@@ -13,13 +13,16 @@ import (
 type slots struct{ teams sync.Map } // team id → *slot; grows with the teams file
 
 // slot counts one team's.
-type slot struct{ used atomic.Int64 }
+type slot struct {
+	used    atomic.Int64
+	reading chan struct{} // has room for the one request that reads the team's ledger
+}
 
 func (s *slots) of(team string) *slot {
 	if v, ok := s.teams.Load(team); ok {
 		return v.(*slot)
 	}
-	v, _ := s.teams.LoadOrStore(team, new(slot))
+	v, _ := s.teams.LoadOrStore(team, &slot{reading: make(chan struct{}, 1)})
 	return v.(*slot)
 }
 

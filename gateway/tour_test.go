@@ -146,3 +146,30 @@ func TestPollServesTheLastAnswerWhileUpstreamFails(t *testing.T) {
 		}
 	}
 }
+
+// TestMend09PythonLibraryStreamsImages sends what the service's own Python library sends for an interleaved stream, on
+// both paths: the SSE header and Accept, and no stream in the body. The task of the asynchronous path is the team's.
+func TestMend09PythonLibraryStreamsImages(t *testing.T) {
+	h := build(t)
+	const messages = `"input":{"messages":[{"role":"user","content":[{"text":"Fold a crane"}]}]}}`
+	for _, tt := range []struct {
+		path, parameters string
+		more             []string
+	}{
+		{multimodalPath, `{"enable_interleave":true,"max_images":2}`, nil},
+		{imagePath, `{"enable_interleave":true,"max_images":2,"is_async":true}`, []string{"X-Service-Async", "enable"}},
+	} {
+		headers := append([]string{"X-Service-SSE", "enable", "Accept", "text/event-stream", "X-Accel-Buffering", "no",
+			"x-service-sdk-client", "python-sdk/2.0.2/aigc", "Content-Type", "application/json; charset=utf-8"}, tt.more...)
+		got := h.ask("POST", tt.path, `{"model":"gen2.6-image","parameters":`+tt.parameters+`,`+messages, headers...)
+		if got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") || strings.Contains(got.body, "event:error") {
+			t.Fatalf("%s: %d %.300s", tt.path, got.status, got.body)
+		}
+		if warning := got.header.Get("Sluice-Warning"); warning != `image.interleave.stream.absent;given="nothing"` {
+			t.Errorf("%s: Sluice-Warning %q", tt.path, warning)
+		}
+		if !strings.Contains(got.body, `"image_count":`) {
+			t.Errorf("%s: no image in %.300s", tt.path, got.body)
+		}
+	}
+}

@@ -23,6 +23,8 @@ type usageBody struct {
 	Limits     []usageLimit `json:"limits"`
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
+	// Ledger is what the team used, by day, model, endpoint and unit; absent unless the query asks for days.
+	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
 
 // usageLimit is one limit. Amounts are units, spend is in the currency.
@@ -36,10 +38,18 @@ type usageLimit struct {
 	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
 }
 
-// usageCount is what is under way, and how much may be; 0 is any number.
+// usageCount is what is under way, and how much may be; a limit of nil is any number.
 type usageCount struct {
-	Limit int64 `json:"limit"`
-	Used  int64 `json:"used"`
+	Limit *int64 `json:"limit"`
+	Used  int64  `json:"used"`
+}
+
+// countOf is a count whose limit, as the team has it, is any number where it is 0.
+func countOf(limit, used int64) usageCount {
+	if limit == 0 {
+		return usageCount{Used: used}
+	}
+	return usageCount{&limit, used}
 }
 
 type usageTasks struct {
@@ -53,16 +63,21 @@ type usageTask struct {
 	Status cache.Status `json:"status"`
 }
 
-// usage tells a team how it stands. It costs nothing.
+// usage tells a team how it stands, and what it used where the query asks for days. It costs nothing.
 func (g *Gateway) usage(w *reply, r *http.Request, c *call) error {
 	report, err := g.Accounts.Look(r.Context(), c.team)
 	if err != nil {
 		return refuse(refuseState).say("What team %s has used is not known at the moment.", c.Team).because(err).retry(time.Second)
 	}
+	ledger, err := g.ledger(r.Context(), c, r.URL.RawQuery, report.At)
+	if err != nil {
+		return err
+	}
 	body := usageBody{
 		RequestID: c.ID, Team: c.Team, Models: allOr(c.team.Models), Endpoints: allOr(c.team.Endpoints), Limits: []usageLimit{},
-		Concurrent: usageCount{Limit: g.places(c.team), Used: g.slots.of(c.Team).used.Load()},
-		OpenTasks:  usageTasks{usageCount{Limit: int64(c.team.OpenTasks), Used: report.Tasks}, g.openTasks(r.Context(), c.Team)},
+		Concurrent: countOf(g.places(c.team), g.slots.of(c.Team).used.Load()),
+		OpenTasks:  usageTasks{countOf(int64(c.team.OpenTasks), report.Tasks), g.openTasks(r.Context(), c.Team)},
+		Ledger:     ledger,
 	}
 	for i := range report.Limits {
 		body.Limits = append(body.Limits, readLimit(&report.Limits[i], report.At))

@@ -28,12 +28,20 @@ func TestUsage(t *testing.T) {
 	if !json.Valid([]byte(got.body)) {
 		t.Errorf("no JSON: %s", got.body)
 	}
-	if r := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(r.body, `"limits":[],"concurrent":{"limit":0,"used":0},"open_tasks":{"limit":0,"used":0,"tasks":[]}`) {
-		t.Errorf("a team without limits: %s", r.body)
-	}
 	h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer nobody").wants(t, 401, "authenticate/key", "InvalidApiKey")
 	h.ask("POST", "/sluice/v1/usage", "{}").wants(t, 405, "route/method", "InvalidParameter")
 	h.ask("GET", "/sluice/v1/other", "").wants(t, 404, "route/path", "NotFound")
+}
+
+// TestMend13NoLimitIsNull: where a team has no limit there is null, which is not 0: a quota of 0 lets nothing through.
+func TestMend13NoLimitIsNull(t *testing.T) {
+	h := build(t, limited("quotas: {images: {day: 0}}"))
+	for team, limits := range map[string]string{"shop": `[]`, "search": `[{"unit":"images","period":"day","limit":0,"used":0,"held":0,"left":0,"reset":"`} {
+		got := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys[team])
+		if !strings.Contains(got.body, `"limits":`+limits) || !strings.Contains(got.body, `"concurrent":{"limit":null,"used":0},"open_tasks":{"limit":null,"used":0,"tasks":[]}`) {
+			t.Errorf("team %s: %s", team, got.body)
+		}
+	}
 }
 
 // A key that sends broken requests without end is told to wait, and its team's other keys and well-formed requests of

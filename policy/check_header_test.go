@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,5 +69,110 @@ func TestStream(t *testing.T) {
 		if err != nil || q.Stream != tt.want {
 			t.Errorf("%v %q %s: stream %v, %v; want %v", tt.sse, tt.accept, tt.body, q.Stream, err, tt.want)
 		}
+	}
+}
+
+// TestMend09HeaderStreamsInterleaved: what streams an interleaved answer is the SSE header or Accept, on both paths. A
+// missing stream beside it is warned of; stream false, or nothing that streams, is refused.
+func TestMend09HeaderStreamsInterleaved(t *testing.T) {
+	header, accept := policy.Call{SSE: []string{"Enable"}}, policy.Call{Accept: "text/event-stream"}
+	for _, tt := range []struct {
+		call         policy.Call
+		stream, want string
+	}{
+		{header, ``, "image.interleave.stream.absent?"},
+		{accept, ``, "image.interleave.stream.absent?"},
+		{header, `,"stream":null`, "image.interleave.stream.absent?"},
+		{header, `,"stream":true`, ""},
+		{accept, `,"stream":true`, ""},
+		{header, `,"stream":false`, "image.interleave.stream"},
+		{accept, `,"stream":false`, "image.interleave.stream"},
+		{policy.Call{}, `,"stream":true`, "image.interleave.stream"},
+		{policy.Call{}, ``, "image.interleave.stream"},
+		{policy.Call{SSE: []string{"disable"}}, `,"stream":true`, "image.interleave.stream"},
+	} {
+		for endpoint, async := range map[policy.Endpoint][]string{policy.EndpointMultimodal: nil, policy.EndpointImage: {"enable"}} {
+			tt.call.Endpoint, tt.call.Async = endpoint, async
+			q, err := policy.Read(&families, tt.call, []byte(itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+				t.Errorf("%s, SSE %v, Accept %q%s: broke %q, want %q", endpoint, tt.call.SSE, tt.call.Accept, tt.stream, got, tt.want)
+			}
+		}
+	}
+}
+
+// TestMend09TextStreamsByHeader is the same of text: a stream in the body that says another thing than the header has no
+// effect, and is warned of.
+func TestMend09TextStreamsByHeader(t *testing.T) {
+	for _, tt := range []struct{ call, stream, want string }{
+		{"text+sse", ``, ""},
+		{"text+sse", `"stream":true`, ""},
+		{"text+sse", `"stream":false`, "text.stream.header?"},
+		{"text", `"stream":true`, "text.stream.header?"},
+		{"text", `"stream":false`, ""},
+		{"text", ``, ""},
+	} {
+		if got := strings.Join(verdict(t, &families, tt.call, textBody("llm-max", tt.stream)), " "); got != tt.want {
+			t.Errorf("%s, %s: broke %q, want %q", tt.call, tt.stream, got, tt.want)
+		}
+	}
+}
+
+// TestMend11HeadersByTheirName: a finding names a header as this service does, and where a client sent it with another
+// word, says so.
+func TestMend11HeadersByTheirName(t *testing.T) {
+	const sync, interleaved = `"n":1`, `"enable_interleave":true,"stream":true`
+	sent := func(name string) map[string][]string {
+		return map[string][]string{name: {"enable"}, "Accept": {"*/*"}, "X-Acme-Asynchron": {"enable"}, "Async": {"enable"}}
+	}
+	for _, tt := range []struct{ header, parameters, want string }{
+		{"", sync, "X-Acme2-Async: given nothing, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
+		{"X-Other-Async", sync, "X-Acme2-Async: given X-Other-Async in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
+		{"x-other-ASYNC", sync, "X-Acme2-Async: given x-other-ASYNC in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
+		{"X-" + strings.Repeat("o", 99) + "-Async", sync, "X-Acme2-Async: given X-" + strings.Repeat("o", 62) + "... in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
+		{"", interleaved, "parameters.stream: given no such header, allowed the header X-Acme2-SSE: enable, and stream true beside it (image.interleave.stream)"},
+		{"X-Other-Sse", interleaved, "parameters.stream: given X-Other-Sse in its place, allowed the header X-Acme2-SSE: enable, and stream true beside it (image.interleave.stream)"},
+	} {
+		call := policy.Call{Endpoint: policy.EndpointImage, Prefix: "X-Acme2-", Header: sent(tt.header)}
+		if tt.parameters == interleaved {
+			call.Async = []string{"enable"}
+		}
+		q, err := policy.Read(&families, call, []byte(editBody(tt.parameters)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := policy.Judge(nil, nil, &q); len(v.Violations) != 1 || v.Violations[0].String() != tt.want {
+			t.Errorf("%s: %v\nwant %s", tt.header, v.Violations, tt.want)
+		}
+	}
+}
+
+// TestMend11NoFindingNamesAnotherService: of all that the tables break, nothing is told by the neutral word where the
+// service has one of its own.
+func TestMend11NoFindingNamesAnotherService(t *testing.T) {
+	named := 0
+	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {
+		for _, body := range tt.breach {
+			call := calls[tt.call]
+			call.Prefix = "X-Acme-"
+			q, err := policy.Read(&all, call, []byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := policy.Judge(nil, nil, &q)
+			for _, f := range slices.Concat(v.Violations, v.Warnings) {
+				if said := f.String() + f.Warning(); strings.Contains(said, "X-Service") {
+					t.Error(said)
+				} else if strings.Contains(said, "X-Acme-") {
+					named++
+				}
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no finding named a header")
 	}
 }

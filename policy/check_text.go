@@ -72,15 +72,43 @@ func schema() check {
 	}}
 }
 
-// coupling demands what an interleaved answer streams by: stream in the body and the SSE header, for which an Accept of
-// text/event-stream alone does as well.
+// coupling demands what an interleaved answer streams by: the SSE header, or an Accept of text/event-stream alone, and no
+// stream in the body that says another thing. A stream that is missing beside the header is another rule's: the
+// service's own libraries leave it out.
 func coupling() check {
-	return check{allowed: "stream true and the header X-Service-SSE: enable", find: func(q *Request) offence {
+	return check{allowed: "the header X-Service-SSE: enable, and stream true beside it", find: func(q *Request) offence {
 		switch v := q.facts.values[fieldStream]; {
-		case v.shape != shapeTrue:
+		case v.set() && v.shape != shapeTrue:
 			return offends("stream " + v.given())
 		case !q.Stream:
-			return offends("no such header")
+			return offends(q.facts.call.inPlaceOf("SSE", "no such header"))
+		}
+		return offence{}
+	}}
+}
+
+// present demands that the value is there.
+func present(f field, allowed string) check {
+	return check{allowed: allowed, find: func(q *Request) offence {
+		if v := q.facts.values[f]; !v.set() {
+			return offends(v.given())
+		}
+		return offence{}
+	}}
+}
+
+// agreeing demands of a stream in the body what the header says, which is what streams.
+func agreeing() check {
+	const allowed = "true beside the header X-Service-SSE: enable, false without it, else it has no effect"
+	return check{allowed: allowed, field: fieldStream, find: func(q *Request) offence {
+		switch v := q.facts.values[fieldStream]; {
+		case v.shape == shapeFalse && q.Stream:
+			return offends(v.given())
+		case v.shape == shapeTrue && !q.Stream:
+			if stray := q.facts.call.stray("SSE"); stray != "" {
+				return offends("true beside " + stray)
+			}
+			return offends(v.given())
 		}
 		return offence{}
 	}}

@@ -10,6 +10,7 @@ const (
 	messageTokens     = 16
 	asciiPerToken     = 4
 	absentTextAnswers = 1
+	mostTextAnswers   = 4 // n of text models
 )
 
 // textLength estimates the input's tokens: ASCII bytes ÷ 4 + other code points, + 16 per message.
@@ -27,7 +28,7 @@ func (q *Request) effective() {
 		q.N = v[fieldN].positive(1)
 		q.MaxImages = v[fieldMaxImages].positive(absentMostImages)
 		q.Images = times(q.N, q.MaxImages)
-	case q.Kind == KindImage && !q.facts.families.editImage:
+	case q.isSync():
 		q.N = v[fieldN].positive(absentSyncImages)
 		q.Images = q.N
 	case q.Kind == KindTask || q.Kind == KindImage:

@@ -64,9 +64,9 @@ func Judge(gateway, team Modes, req *Request) Verdict {
 		}
 		switch team.Of(rule.ID, gateway.Of(rule.ID, rule.Mode)) {
 		case ModeRefuse:
-			verdict.Violations = append(verdict.Violations, rule.finding(found))
+			verdict.Violations = append(verdict.Violations, rule.finding(found, &req.facts.call))
 		case ModeWarn:
-			verdict.Warnings = append(verdict.Warnings, rule.finding(found))
+			verdict.Warnings = append(verdict.Warnings, rule.finding(found, &req.facts.call))
 		}
 	}
 	return verdict
@@ -83,8 +83,8 @@ func RuleIDs() []string {
 
 // finding puts an offence into the words of its rule. The empty brackets of the rule's field take the offender's
 // indices, from the left.
-func (r *rule) finding(found offence) Finding {
-	field := r.Field
+func (r *rule) finding(found offence, call *Call) Finding {
+	field := call.spelled(r.Field)
 	for _, index := range found.at {
 		field = strings.Replace(field, "[]", "["+strconv.Itoa(int(index))+"]", 1)
 	}
@@ -93,7 +93,7 @@ func (r *rule) finding(found offence) Finding {
 		given = quote(given)
 	}
 	return Finding{
-		Rule: r.ID, Field: field, Given: given, Allowed: r.Check.allowed, Limit: r.Check.limit, Count: int(found.count),
+		Rule: r.ID, Field: field, Given: given, Allowed: call.spelled(r.Check.allowed), Limit: r.Check.limit, Count: int(found.count),
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 
 // WriteRules writes the table of rules as text, a block of lines for each: its id and mode, the requests it is about,
 // the member, what is allowed, and the sentence of interface.md that it comes from. After them stand the sentences that
-// no gateway can judge. This is what `sluice check --rules` prints.
-func WriteRules(w io.Writer) error {
-	p := printer{w: w}
+// no gateway can judge. Headers are named with prefix, as in [Call]. This is what `sluice check --rules` prints.
+func WriteRules(w io.Writer, prefix string) error {
+	p := printer{w: w, call: Call{Prefix: prefix}}
 	for i := range rules {
 		p.rule(&rules[i])
 	}
@@ -22,8 +22,9 @@ func WriteRules(w io.Writer) error {
 
 // printer writes until the first error and keeps it.
 type printer struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	call Call // names the headers
+	err  error
 }
 
 func (p *printer) rule(r *rule) {
@@ -33,6 +34,6 @@ func (p *printer) rule(r *rule) {
 
 func (p *printer) printf(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
+		_, p.err = io.WriteString(p.w, p.call.spelled(fmt.Sprintf(format, args...)))
 	}
 }

@@ -33,6 +33,10 @@ var textBounds = []spread{
 	{"unknown_option", "", []string{"1", `{"N":1}`, "[[]]"}, nil},
 }
 
+// chatBounds are those of text, but that n over 4 says image there.
+var chatBounds = slices.Concat(slices.DeleteFunc(slices.Clone(textBounds), func(s spread) bool { return s.name == "n" }),
+	[]spread{{"n", "text.n", []string{"1", "2", "4"}, []string{"0", "1.0"}}})
+
 var editBounds = []spread{
 	{"n", "image.edit.n", []string{"1", "4", "null"}, []string{"0", "5", `"4"`}},
 	{"seed", "image.seed", []string{"0", "2147483647"}, []string{"-1", "2147483648"}},
@@ -67,7 +71,7 @@ var sorts = []struct {
 	bounds []spread
 }{
 	{"text+sse", func(p string) string { return textBody("llm-max", p) }, textBounds},
-	{"chat", func(p string) string { return chatParameters("llm-vl", p) }, textBounds},
+	{"chat", func(p string) string { return chatParameters("llm-vl", p) }, chatBounds},
 	{"task", editBody, editBounds},
 	{"task+sse", func(p string) string { return interleaveBody("," + p) }, interleaveBounds},
 	{"sync", syncBody, syncBounds},
@@ -138,10 +142,11 @@ var textFamilyCases = slices.DeleteFunc(slices.Concat(textCases, parameterCases,
 	return true
 })
 
-// TestNoImageFamilies shows that with empty lists a synchronous image is a chat, and a task gets form rules only.
+// TestNoImageFamilies shows that with empty lists a synchronous image is a chat where its parameters do not say image, and
+// a task gets form rules only.
 func TestNoImageFamilies(t *testing.T) {
 	none := policy.Families{}
-	q, err := policy.Read(&none, calls["sync"], []byte(syncBody(`"n":9`)))
+	q, err := policy.Read(&none, calls["sync"], []byte(syncBody(`"n":4`)))
 	if err != nil || q.Kind != policy.KindChat || q.Images != 0 {
 		t.Errorf("kind %q, images %d, %v", q.Kind, q.Images, err)
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -47,7 +48,7 @@ func (m Modes) Override(over Modes) Modes {
 	return merged
 }
 
-// ParseModes reads modes as one setting holds them, "id=refuse,other=warn". Spaces around words do not count; empty
+// ParseModes reads modes as one setting holds them, "id=refuse,other=warn". Spaces around an item do not count; empty
 // text sets none. Its error, if any, is of type [Faults], without lines, and holds everything that is wrong.
 func ParseModes(text string) (Modes, error) {
 	if strings.TrimSpace(text) == "" {
@@ -56,16 +57,16 @@ func ParseModes(text string) (Modes, error) {
 	modes, ids := Modes{}, RuleIDs()
 	var faults Faults
 	for item := range strings.SplitSeq(text, ",") {
-		id, word, _ := strings.Cut(item, "=")
-		id, mode := strings.TrimSpace(id), Mode(strings.TrimSpace(word))
-		fault := func(text string) { faults = append(faults, Fault{Field: named(id), Text: text}) }
+		id, word, _ := strings.Cut(strings.TrimSpace(item), "=")
+		mode := Mode(word)
+		fault := func(text string) { faults = append(faults, Fault{Field: named(worded(id)), Text: text}) }
 		if !slices.Contains(ids, id) {
 			fault(unknownRule(id, ids))
 		} else if _, twice := modes[id]; twice {
 			fault("stands twice, allowed: each rule once")
 		}
 		if !mode.known() {
-			fault("got " + shown(string(mode)) + ", allowed: " + modeWords)
+			fault("got " + shown(worded(string(mode))) + ", allowed: " + modeWords)
 		}
 		modes[id] = mode
 	}
@@ -73,6 +74,17 @@ func ParseModes(text string) (Modes, error) {
 		return nil, faults
 	}
 	return modes, nil
+}
+
+// plainWords is the form of ids and modes, and of slips of them.
+var plainWords = regexp.MustCompile(`^ *[a-z_.]{0,64} *$`)
+
+// worded is an id or a mode where it has the form of one. Anything else may be a secret in the wrong place.
+func worded(word string) string {
+	if !plainWords.MatchString(word) {
+		return "[hidden]"
+	}
+	return word
 }
 
 // unknownRule is the fault of an id that no rule has.

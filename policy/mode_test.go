@@ -12,10 +12,10 @@ import (
 // TestParseModes reads the setting as operators write it.
 func TestParseModes(t *testing.T) {
 	for text, want := range map[string]policy.Modes{
-		"":                      nil,
-		"  ":                    nil,
-		"header.sse=off":        {"header.sse": policy.ModeOff},
-		" header.sse = refuse ": {"header.sse": policy.ModeRefuse},
+		"":                    nil,
+		"  ":                  nil,
+		"header.sse=off":      {"header.sse": policy.ModeOff},
+		" header.sse=refuse ": {"header.sse": policy.ModeRefuse},
 		"header.sse=warn,header.async=off,\nimage.prompt.length=refuse": {
 			"header.sse": policy.ModeWarn, "header.async": policy.ModeOff, "image.prompt.length": policy.ModeRefuse,
 		},
@@ -41,7 +41,7 @@ func TestEveryRuleTakesEveryMode(t *testing.T) {
 
 // TestParseModesFaults: all of them at once, the known id that was meant, and no secret.
 func TestParseModesFaults(t *testing.T) {
-	modes, err := policy.ParseModes("image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off," +
+	modes, err := policy.ParseModes("image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off,header.sse =off,header.sse= off," +
 		"slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX=off,header.async=slk_canary")
 	const want = `image.promt.length: unknown rule (meant image.prompt.length?), allowed: the ids that sluice check --rules prints
 header.sse: got "loud", allowed: refuse, warn or off
@@ -50,6 +50,9 @@ header.async: got "", allowed: refuse, warn or off
 "": unknown rule, allowed: the ids that sluice check --rules prints
 "": got "", allowed: refuse, warn or off
 "": unknown rule, allowed: the ids that sluice check --rules prints
+"header.sse ": unknown rule (meant header.sse?), allowed: the ids that sluice check --rules prints
+header.sse: stands twice, allowed: each rule once
+header.sse: got " off", allowed: refuse, warn or off
 [hidden]: unknown rule, allowed: the ids that sluice check --rules prints
 header.async: stands twice, allowed: each rule once
 header.async: got "[hidden]", allowed: refuse, warn or off`

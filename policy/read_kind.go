@@ -9,11 +9,12 @@ func (r *reader) finish(f *Families) {
 	q.Model = q.facts.values[fieldModel].text
 	q.facts.families = f.of(q.Model)
 	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
+	q.Guessed = r.call.Endpoint == EndpointMultimodal && q.facts.families == families{} && q.facts.sayImage()
 	q.Kind = q.kind()
 	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
 	q.effective()
 	q.generation()
-	q.Stream = headerOn(r.call.SSE) || accepts(r.call.Accept, "text/event-stream")
+	q.Stream = headerOn(r.call.SSE) || AcceptsStream(r.call.Accept)
 }
 
 // kind tells the kinds of the multimodal path apart by model and parameters; every other path serves one.
@@ -27,12 +28,24 @@ func (q *Request) kind() Kind {
 		switch {
 		case q.Interleave:
 			return KindInterleaved
-		case q.facts.families.editImage, q.facts.families.syncImage:
+		case q.facts.families.editImage, q.facts.families.syncImage, q.Guessed:
 			return KindImage
 		}
 		return KindChat
 	}
 	return KindOther
+}
+
+// sayImage reports whether the parameters are of a request for images: those that text has not, or more answers than a
+// text has.
+func (f *facts) sayImage() bool {
+	for _, of := range [...]field{fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt} {
+		if f.values[of].set() {
+			return true
+		}
+	}
+	n, ok := f.values[fieldN].integer()
+	return ok && n > mostTextAnswers
 }
 
 // headerOn reports whether a switch header is on: enable in any case, anywhere among its values. "disable" is legal
@@ -46,11 +59,12 @@ func headerOn(values []string) bool {
 	return false
 }
 
-// accepts reports whether the Accept header names the media type.
-func accepts(accept, mediaType string) bool {
+// AcceptsStream reports whether an Accept header names the media type of streams, text/event-stream: the service streams
+// by it alone.
+func AcceptsStream(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), mediaType) {
+		if strings.EqualFold(strings.TrimSpace(name), "text/event-stream") {
 			return true
 		}
 	}

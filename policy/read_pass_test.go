@@ -168,7 +168,7 @@ func (f *failing) Write(b []byte) (int, error) {
 // TestWriteRulesTellsFailure passes a writer's error on, wherever it comes.
 func TestWriteRulesTellsFailure(t *testing.T) {
 	for _, room := range []failing{0, 100, 10_000} {
-		if err := policy.WriteRules(&room); err == nil {
+		if err := policy.WriteRules(&room, ""); err == nil {
 			t.Error("a full writer went unnoticed")
 		}
 	}

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"sluice/policy"
@@ -31,6 +32,48 @@ func TestKind(t *testing.T) {
 		q, err := policy.Read(&families, policy.Call{Endpoint: tt.endpoint}, []byte(tt.body))
 		if err != nil || q.Kind != tt.want {
 			t.Errorf("%s %s: %q, %v; want %q", tt.endpoint, tt.body, q.Kind, err, tt.want)
+		}
+	}
+}
+
+// TestMend10ImagesOutsideThePatterns: on the multimodal path, parameters that only image models have make a request for a
+// model in no pattern one for images: form rules only, absent n holds 4. A model in a pattern is what the pattern says.
+func TestMend10ImagesOutsideThePatterns(t *testing.T) {
+	for _, tt := range []struct {
+		model, parameters string
+		endpoint          policy.Endpoint
+		kind              policy.Kind
+		images            int
+		broke             string
+	}{
+		{"gen2.6-t2i", `"n":6`, policy.EndpointMultimodal, policy.KindImage, 6, ""},
+		{"gen2.6-t2i", `"size":"1280*1280"`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
+		{"gen2.6-t2i", `"size":"1280*1280","n":1`, policy.EndpointMultimodal, policy.KindImage, 1, ""},
+		{"gen2.6-t2i", `"watermark":false,"temperature":9`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
+		{"gen2.6-t2i", `"prompt_extend":true`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
+		{"gen2.6-t2i", `"negative_prompt":""`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
+		{"gen2.6-t2i", `"size":"a","n":0`, policy.EndpointMultimodal, policy.KindImage, 4, "image.n"},
+		{"gen2.6-t2i", `"n":99999999999`, policy.EndpointMultimodal, policy.KindImage, 1<<31 - 1, "image.n"},
+
+		{"llm-new", `"n":4`, policy.EndpointMultimodal, policy.KindChat, 0, ""},
+		{"llm-new", `"n":"6"`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
+		{"llm-new", `"size":null,"watermark":null`, policy.EndpointMultimodal, policy.KindChat, 0, ""},
+		{"llm-vl", `"n":6,"size":"1024*1024"`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n text.n.vision"},
+		{"llm-think", `"n":6,"enable_thinking":false`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
+		{"llm-reason", `"n":6`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
+		{"gen2.6-t2i", `"n":6,"size":"1280*1280"`, policy.EndpointText, policy.KindText, 0, "text.n text.content.array?"},
+		{"llm-image", `"size":"1280*1280"`, policy.EndpointMultimodal, policy.KindImage, 1, ""},
+	} {
+		q, err := policy.Read(&all, policy.Call{Endpoint: tt.endpoint}, []byte(chatParameters(tt.model, tt.parameters)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		broke := strings.Join(ids(policy.Judge(nil, nil, &q)), " ")
+		if q.Kind != tt.kind || q.Images != tt.images || broke != tt.broke {
+			t.Errorf("%s %s by %s: kind %s, %d images, broke %q; want %s, %d, %q", tt.model, tt.parameters, tt.endpoint, q.Kind, q.Images, broke, tt.kind, tt.images, tt.broke)
+		}
+		if guessed := tt.kind == policy.KindImage && tt.model != "llm-image"; q.Guessed != guessed {
+			t.Errorf("%s %s: guessed %v", tt.model, tt.parameters, q.Guessed)
 		}
 	}
 }

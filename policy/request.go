@@ -19,7 +19,12 @@ type Call struct {
 	Async    []string // values of the async header as they came, duplicates kept; nil = absent
 	SSE      []string // values of the SSE header as they came, duplicates kept; nil = absent
 	Accept   string   // the Accept header
-	Resolve  bool     // the OssResourceResolve header is present and on, so oss: addresses are legal
+	// Prefix is the word in front of the service's own headers, with its dashes, by which findings name them. Empty: that of
+	// interface.md, X-Service-.
+	Prefix string
+	// Header is all of the client's header. A finding of a missing header looks whether it came with another word. May be nil.
+	Header  map[string][]string
+	Resolve bool // the OssResourceResolve header is present and on, so oss: addresses are legal
 }
 
 // Maybe is a value that a request may leave out. Absent and null are the same to the service; zero is not.
@@ -38,8 +43,11 @@ type Request struct {
 	Model      string // decoded; empty when absent
 	Interleave bool   // parameters.enable_interleave is true and the model is of EditImage
 	Stream     bool   // upstream will stream: by the SSE header, or by Accept alone
-	JSON       bool   // parameters.response_format asks for JSON
-	Increments bool   // parameters.incremental_output is true: frames carry deltas, not the whole text so far
+	// Guessed: the model is in no pattern and its parameters say image, so Kind is KindImage. Its answer tells whether it
+	// made images or text.
+	Guessed    bool
+	JSON       bool // parameters.response_format asks for JSON
+	Increments bool // parameters.incremental_output is true: frames carry deltas, not the whole text so far
 
 	N           int    // answers or images asked for, at least 1; effective
 	MaxImages   int    // images an interleaved answer may hold, absent 5; effective; 0 elsewhere

@@ -11,16 +11,18 @@ import (
 // A bound that the document states is refused. What it says is truncated, ignored, without effect, of the other mode,
 // or states in two ways, is warned of: such a request does something, and nothing legal is ever refused.
 //
+// Headers are named as in that document; what is said of them has the service's own word, see [Call].
+//
 // A row reads: id, when, field, check, the sentence it comes from, mode. The sentences are verbatim; the number before
 // one is its endpoint, M the message resources and L the limits. Names that the document does not show are those that
 // the service's clients use.
 var rules = slices.Concat(headerRules, textRules, toolRules, imageRules, inputRules)
 
 var headerRules = []rule{
-	{"header.async", whenAlways, "Async header",
+	{"header.async", whenAlways, "X-Service-Async",
 		check{allowed: "enable where a task is created, elsewhere disable or no such header", find: asyncHeader},
 		"3: X-Service-Async: enable (required, must be enable).", ModeRefuse},
-	{"header.sse", whenAlways, "SSE header",
+	{"header.sse", whenAlways, "X-Service-SSE",
 		check{allowed: "enable or disable", find: sseHeader},
 		"1: For streaming, also X-Service-SSE: enable.", ModeRefuse},
 }

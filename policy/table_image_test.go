@@ -175,12 +175,23 @@ var imageCases = []ruleCase{
 	},
 	{
 		id: "image.interleave.stream", call: "task+sse", rows: "A91 A92",
-		pass: []string{interleaveBody("")},
-		breach: []string{itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`),
-			itemsBody("gen2.6-image", oneImage, `"enable_interleave":true,"stream":false`)}},
+		pass:   []string{interleaveBody("")},
+		breach: []string{itemsBody("gen2.6-image", oneImage, `"enable_interleave":true,"stream":false`)},
+	},
 	{
 		id: "image.interleave.stream", call: "stream",
 		pass:   []string{interleaveBody("")},
+		breach: []string{itemsBody("gen2.6-image", oneImage, `"enable_interleave":true,"stream":false`)},
+	},
+	{
+		id: "image.interleave.stream.absent?", call: "task+sse", rows: "A92",
+		breach: []string{
+			itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`),
+			itemsBody("gen2.6-image", oneImage, `"enable_interleave":true,"stream":null`),
+		},
+	},
+	{
+		id: "image.interleave.stream.absent?", call: "stream",
 		breach: []string{itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`)},
 	},
 	{

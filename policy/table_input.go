@@ -37,7 +37,7 @@ const (
 	imagePath    = "input.messages[].content[].image"
 	imageForm    = "M: Public HTTP/HTTPS URL, or Base64 data URI of the form data:{mime_type};base64,{data}."
 	imageFormat  = "L: | Input image formats | JPEG, JPG, PNG (no alpha channel), BMP, WEBP. |"
-	addressWords = "an http or https address without user information, or oss: with the resolve header"
+	addressWords = "an http or https address without user information, or oss: with the header X-Service-OssResourceResolve: enable"
 	dataWords    = "data:{mime_type};base64,{data}"
 	paddingWords = "base64 with its = at the end"
 )

@@ -103,13 +103,18 @@ var parameterCases = []ruleCase{
 	},
 	{
 		id: "text.stream", call: "text+sse",
-		pass:   param("stream", slices.Clone(booleans)...),
+		pass:   param("stream", `true`, `null`),
 		breach: param("stream", slices.Clone(notBooleans)...),
 	},
 	{
 		id: "text.stream.header?", call: "text",
 		pass:   param("stream", `false`, `null`),
 		breach: param("stream", `true`),
+	},
+	{
+		id: "text.stream.header?", call: "text+sse",
+		pass:   param("stream", `true`, `null`),
+		breach: param("stream", `false`),
 	},
 	{
 		id: "text.incremental_output", call: "text",

@@ -46,4 +46,4 @@ func (q *Request) isEdit() bool {
 }
 
 // isSync reports whether the rules of endpoint 2 are for this request.
-func (q *Request) isSync() bool { return q.Kind == KindImage && !q.isEdit() }
+func (q *Request) isSync() bool { return q.Kind == KindImage && !q.isEdit() && !q.Guessed }

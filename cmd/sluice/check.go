@@ -17,7 +17,11 @@ type checkCommand struct {
 // Run shows what the environment and the teams file amount to. Warnings are listed and forgiven; faults are returned.
 func (command checkCommand) Run(p program) error {
 	if command.Rules {
-		return policy.WriteRules(p.stdout)
+		s, err := settingsFor(p.environ, "HEADER_PREFIX")
+		if err != nil {
+			return err
+		}
+		return policy.WriteRules(p.stdout, s.HeaderPrefix)
 	}
 	c, err := loadConfiguration(p.environ)
 	var fs faults

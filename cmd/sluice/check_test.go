@@ -162,3 +162,21 @@ func TestKeyForATeamThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestMend11RulesNameTheConfiguredHeader: the table names the service's headers by the word that is set.
+func TestMend11RulesNameTheConfiguredHeader(t *testing.T) {
+	for environ, want := range map[string]string{"": "X-Service-", "SLUICE_HEADER_PREFIX=X-Acme-": "X-Acme-"} {
+		got := command(t.Context(), []string{environ}, "check", "--rules")
+		for _, line := range []string{"  field  " + want + "Async\n", "the header " + want + "SSE: enable", want + "OssResourceResolve: enable", "also send " + want + "SSE: enable"} {
+			if got.code != 0 || !strings.Contains(got.stdout, line) {
+				t.Errorf("%s: exit %d, %q is missing", environ, got.code, line)
+			}
+		}
+		if want != "X-Service-" && strings.Contains(got.stdout, "X-Service-") {
+			t.Errorf("%s: the neutral word is in it", environ)
+		}
+	}
+	if got := command(t.Context(), []string{"SLUICE_HEADER_PREFIX=no dash"}, "check", "--rules"); got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_HEADER_PREFIX: ") {
+		t.Errorf("a faulty word: %+v", got)
+	}
+}

@@ -63,7 +63,8 @@ func isInjected(name string) bool {
 	return false
 }
 
-// parse fills s. The library's errors quote the value they stumbled over, so nothing of them is shown but the field.
+// parse fills s. The library's errors quote the value they stumbled over, so nothing of them is shown but the field, and
+// what policy says is wrong with rules.
 func parse(s *settings, variables map[string]string, fs *faults) {
 	err := env.ParseWithOptions(s, env.Options{Environment: variables, Prefix: prefix, FuncMap: parsers})
 	var all env.AggregateError
@@ -77,8 +78,20 @@ func parse(s *settings, variables map[string]string, fs *faults) {
 		}
 		field, _ := reflect.TypeFor[settings]().FieldByName(bad.Name)
 		name := prefix + field.Tag.Get("env")
-		fs.add(name, "allowed: "+allowed[name])
+		fs.add(name, parseFault(name, bad))
 	}
+}
+
+func parseFault(name string, bad env.ParseError) string {
+	var named policy.Faults
+	if !errors.As(bad.Err, &named) {
+		return "allowed: " + allowed[name]
+	}
+	texts := make([]string, len(named))
+	for i := range named {
+		texts[i] = named[i].String()
+	}
+	return strings.Join(texts, "; ")
 }
 
 // settingNames are the variables in the order of the struct, and allowed is what each may hold.

@@ -7,7 +7,7 @@ import (
 )
 
 // fault is one thing wrong with the configuration. It names the setting and what is allowed, never the value that was
-// found: a value in the wrong variable may be a secret.
+// found: a value in the wrong variable may be a secret. Ids and modes of rules are shown where they have the form of one.
 type fault struct {
 	Name string // the setting, such as SLUICE_LISTEN, or the teams file's path
 	Text string // what is allowed, or what is wrong, in words

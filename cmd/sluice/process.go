@@ -37,8 +37,6 @@ const settleFor = 5 * time.Second
 // accounts are what the process keeps of its teams, until it ends.
 type accounts interface {
 	gateway.Accounts
-	// Ledger tells what was used: see package limit.
-	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Holds tells how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts what waits, and tells what could not be.

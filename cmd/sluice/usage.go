@@ -79,7 +79,7 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	case from == "":
 		from = to
 	}
-	if _, ok := admin.Days(from, to); !ok {
+	if _, ok := limit.Days(from, to); !ok {
 		return "", "", errors.New("--from, --to, --days: allowed: days such as " + now.Format(time.DateOnly) + ", --from not after --to, at most 400 days")
 	}
 	return from, to, nil
@@ -101,7 +101,7 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 }
 
 func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
-	days, _ := admin.Days(from, to) // span has read them
+	days, _ := limit.Days(from, to) // span has read them
 	state := openState(patient(s), slog.New(slog.DiscardHandler), nil)
 	defer state.close()
 	rows, err := limit.NewRedis(state).Ledger(ctx, team, days)
@@ -163,7 +163,7 @@ func writeUsageCSV(w io.Writer, report admin.UsageReport) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(usageColumns) // Error tells
 	for _, r := range report.Rows {
-		_ = out.Write([]string{r.Team, r.Day, r.Model, string(r.Endpoint), string(r.Unit), r.Used.String(), r.Estimated.String()})
+		_ = out.Write([]string{cell(r.Team), r.Day, cell(r.Model), cell(string(r.Endpoint)), string(r.Unit), r.Used.String(), r.Estimated.String()})
 	}
 	out.Flush()
 	return out.Error()
@@ -180,7 +180,7 @@ func writeUsage(w io.Writer, report admin.UsageReport) error {
 	type sum struct{ used, estimated int64 }
 	sums, order := map[name]*sum{}, []name(nil)
 	for _, r := range report.Rows {
-		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Team, r.Day, printable(r.Model), r.Endpoint, r.Unit, r.Used, r.Estimated)
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(r.Team), r.Day, printable(r.Model), printable(string(r.Endpoint)), r.Unit, r.Used, r.Estimated)
 		n := name{r.Team, r.Unit}
 		if sums[n] == nil {
 			sums[n], order = &sum{}, append(order, n)
@@ -195,7 +195,7 @@ func writeUsage(w io.Writer, report admin.UsageReport) error {
 		if n.unit == policy.UnitSpend && report.Currency != "" {
 			unit += " " + report.Currency
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t\t\t%s\t%s\t%s (%s)\n", n.team, unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
+		_, _ = fmt.Fprintf(out, "%s\tin all\t\t\t%s\t%s\t%s (%s)\n", printable(n.team), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
 	}
 	if len(report.Rows) == 0 {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)
@@ -209,14 +209,4 @@ func share(part, whole int64) string {
 		return "0%"
 	}
 	return new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(1) + "%"
-}
-
-// printable makes a name that a client made up fit for a terminal.
-func printable(name string) string {
-	for _, r := range name {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return fmt.Sprintf("%q", name)
-		}
-	}
-	return name
 }

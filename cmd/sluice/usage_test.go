@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/gateway/admin"
+	"sluice/policy/limit"
 )
 
 // sluice usage and sluice adjust over a real Redis: a correction counts in day, month and ledger, is kept with its
@@ -50,5 +54,49 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 		t.Errorf("%d corrections are kept, want 2", len(keys))
 	} else if why := server.do("HGET", keys[0], "why"); why != "counted twice" {
 		t.Errorf("kept with the reason %v", why)
+	}
+}
+
+// TestMend15LedgerInRedis: the team's own ledger by GET /sluice/v1/usage, the same as sluice usage prints it.
+func TestMend15LedgerInRedis(t *testing.T) {
+	houses, server, _ := replicas(t, 1)
+	h, client := houses[0], newClient(t)
+	ask := func(method, path, body string) string {
+		request, err := http.NewRequest(method, "http://"+h.public+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer test")
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		if answer.StatusCode != http.StatusOK || err != nil {
+			t.Fatalf("%s: %d %s (%v)", path, answer.StatusCode, text, err)
+		}
+		return string(text)
+	}
+	ask(http.MethodPost, textURL, demoText)
+	server.do("HSET", "sl1:{other}:use:"+time.Now().UTC().Format("20060102"), "day", time.Now().UTC().Format("20060102"), "llm-plus|text|tokens", 7)
+	var theirs struct {
+		Ledger []limit.Entry `json:"ledger"`
+	}
+	for deadline := time.Now().Add(patience); len(theirs.Ledger) < 2; time.Sleep(time.Millisecond) { // settlements gather first
+		if err := json.Unmarshal([]byte(ask(http.MethodGet, "/sluice/v1/usage?days=400", "")), &theirs); err != nil || time.Now().After(deadline) {
+			t.Fatalf("%v, %v", theirs, err)
+		}
+	}
+	var ours admin.UsageReport
+	got := command(t.Context(), []string{"SLUICE_REDIS_URL=" + server.url()}, "usage", "--team", "search", "--days", "400", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &ours); err != nil || len(ours.Rows) != len(theirs.Ledger) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, row := range ours.Rows {
+		if row.Entry != theirs.Ledger[i] {
+			t.Errorf("%+v is printed, %+v answered", row, theirs.Ledger[i])
+		}
 	}
 }

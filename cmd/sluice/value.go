@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +14,14 @@ import (
 	"sluice/policy"
 )
 
-// parsers read the kinds of value that the settings have beyond numbers, words and durations. Their errors are never
-// shown, so they say nothing.
+// parsers read the kinds of value that the settings have beyond numbers, words and durations. Their errors are not shown,
+// so they say nothing, but for the faults of rules: policy says which of a value they may show.
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[byteSize]():       func(v string) (any, error) { return parseSize(v) },
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
 	reflect.TypeFor[policy.Pattern](): func(v string) (any, error) { return parsePattern(v) },
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
-	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return parseModes(v) },
+	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return policy.ParseModes(v) },
 }
 
 var errValue = errors.New("not allowed")
@@ -78,21 +77,6 @@ func parsePattern(text string) (policy.Pattern, error) {
 		return "", errValue
 	}
 	return policy.Pattern(text), nil
-}
-
-// parseModes reads "id=mode,id=mode". An id twice is refused: which one counts would be anybody's guess.
-func parseModes(text string) (policy.Modes, error) {
-	modes := policy.Modes{}
-	for pair := range strings.SplitSeq(text, ",") {
-		id, word, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		mode := policy.Mode(word)
-		known := slices.Contains([]policy.Mode{policy.ModeRefuse, policy.ModeWarn, policy.ModeOff}, mode)
-		if _, twice := modes[id]; twice || !known || !slices.Contains(policy.RuleIDs(), id) {
-			return nil, errValue
-		}
-		modes[id] = mode
-	}
-	return modes, nil
 }
 
 // forwardPath is a path prefix relative to the version prefix, no slash at either end.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -66,4 +67,32 @@ func FuzzForwardPath(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMend12FaultyRulesAreNamed: an unknown rule or mode is named with what was probably meant, all of them at once, in
+// the setting and in the teams file. What has no rule's form may be a secret that stands in the wrong variable.
+func TestMend12FaultyRulesAreNamed(t *testing.T) {
+	const ids = ", allowed: the ids that sluice check --rules prints"
+	for text, want := range map[string]string{
+		"image.promt.length=refuse":                  "image.promt.length: unknown rule (meant image.prompt.length?)" + ids,
+		"header.sse=loud":                            `header.sse: got "loud", allowed: refuse, warn or off`,
+		"header.sse=warn,header.sse=off":             "header.sse: stands twice, allowed: each rule once",
+		"header.sse":                                 `header.sse: got "", allowed: refuse, warn or off`,
+		"text.topp=off,nothing.of.the.kind=warn":     "text.topp: unknown rule (meant text.top_p?)" + ids + "; nothing.of.the.kind: unknown rule" + ids,
+		"sk-1234abcd=off":                            "[hidden]: unknown rule" + ids,
+		"header.sse=Passw0rd":                        `header.sse: got "[hidden]", allowed: refuse, warn or off`,
+		"header.sse =off":                            `"header.sse ": unknown rule (meant header.sse?)` + ids,
+		"header.sse=off, image.prompt.length=refuse": "",
+	} {
+		if got := faultsOf(t, with("SLUICE_RULES="+text))["SLUICE_RULES"]; got != want {
+			t.Errorf("%s\nsays %s\nwant %s", text, got, want)
+		}
+	}
+	const teams = "teams:\n  - id: search\n    rules: {image.promt.length: refuse, header.sse: loud}\n"
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, teams)), "check")
+	for _, want := range []string{"unknown rule (meant image.prompt.length?)", `got "loud", allowed: refuse, warn or off`} {
+		if got.code != exitFaulty || !strings.Contains(got.stderr, want) {
+			t.Errorf("the teams file: %q is missing in\n%s", want, got.stderr)
+		}
+	}
 }

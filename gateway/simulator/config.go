@@ -81,7 +81,7 @@ type Config struct {
 	// characters. Models nil is every model; another model is ModelNotFound.
 	Models []string
 	// SyncImageModels answer on the multimodal path with an image; nil is
-	// "llm-image*".
+	// "llm-image*" and the text-to-image model "gen2.6-t2i*".
 	SyncImageModels []string
 	// EditImageModels obey the rules of asynchronous image editing; nil is
 	// "gen2.6-image*".
@@ -122,7 +122,7 @@ func (c Config) withDefaults() Config {
 		c.Log = func(string, ...any) {}
 	}
 	if c.SyncImageModels == nil {
-		c.SyncImageModels = []string{"llm-image*"}
+		c.SyncImageModels = []string{"llm-image*", "gen2.6-t2i*"}
 	}
 	if c.EditImageModels == nil {
 		c.EditImageModels = []string{"gen2.6-image*"}

@@ -112,8 +112,8 @@ func (s *Simulator) serveInterleaved(c *call) (answer, error) {
 	if err := checkEdit(c.body.child("input"), c.body.child("parameters"), true); err != nil {
 		return answer{}, err
 	}
-	if !c.sse && !s.cfg.LooseInterleave {
-		return answer{}, invalid("header %sSse must be enable for interleaved output", s.cfg.HeaderPrefix)
+	if err := s.checkStreams(c, c.body.child("parameters")); err != nil {
+		return answer{}, err
 	}
 	st := s.newStory(c)
 	a := answer{work: true, model: c.model, cost: cost{images: int64(len(st.paragraphs))}}

@@ -68,15 +68,28 @@ func (s *Simulator) checkImage(c *call) error {
 		return err
 	}
 	parameters := c.body.child("parameters")
-	if parameters.flag("enable_interleave") && !s.cfg.LooseInterleave {
-		if !parameters.flag("stream") {
-			return invalid("parameters.stream must be true when enable_interleave is true")
-		}
-		if !c.sse {
-			return invalid("header %sSse must be enable when enable_interleave is true", s.cfg.HeaderPrefix)
+	interleaved := parameters.flag("enable_interleave")
+	if interleaved {
+		if err := s.checkStreams(c, parameters); err != nil {
+			return err
 		}
 	}
-	return checkEdit(c.body.child("input"), parameters, parameters.flag("enable_interleave"))
+	return checkEdit(c.body.child("input"), parameters, interleaved)
+}
+
+// checkStreams judges whether interleaved output is asked for as a stream. The
+// header is what streams; a client that says so may leave the parameter out,
+// as the service's own libraries do.
+func (s *Simulator) checkStreams(c *call, parameters object) error {
+	switch {
+	case s.cfg.LooseInterleave:
+		return nil
+	case !parameters.flagOr("stream", true):
+		return invalid("parameters.stream must be true when enable_interleave is true")
+	case !c.sse:
+		return invalid("header %sSse must be enable for interleaved output", s.cfg.HeaderPrefix)
+	}
+	return nil
 }
 
 // checkEdit judges what the image editing family is asked for, in editing or

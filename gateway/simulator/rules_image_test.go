@@ -100,7 +100,8 @@ func TestInterleavedNeedsAStream(t *testing.T) {
 	}{
 		{"both", false, `,"stream":true}}`, []string{"X-Service-Sse", "enable"}, ""},
 		{"both, by Accept", false, `,"stream":true}}`, []string{"Accept", "text/event-stream"}, ""},
-		{"header only", false, `}}`, []string{"X-Service-Sse", "enable"}, "stream must be true"},
+		{"header only", false, `}}`, []string{"X-Service-Sse", "enable"}, ""},
+		{"null and header", false, `,"stream":null}}`, []string{"X-Service-Sse", "enable"}, ""},
 		{"false and header", false, `,"stream":false}}`, []string{"X-Service-Sse", "enable"}, "stream must be true"},
 		{"parameter only", false, `,"stream":true}}`, nil, "X-Service-Sse must be enable"},
 		{"header disabled", false, `,"stream":true}}`, []string{"X-Service-Sse", "disable"}, "X-Service-Sse must be enable"},

@@ -26,7 +26,7 @@ func (r *Redis) Knows(ctx context.Context, team string) (bool, error) {
 func (r *Redis) Adjust(ctx context.Context, id, team string, unit policy.Unit, delta int64, why string) (a Adjustment, err error) {
 	k, number := r.keysOf(team), newNumber()
 	call := append(adjustScript.call(2, 9), k.quota, k.hold+id, r.clock(), team, id, unitIndex(unit)+1, delta, k.ledger, why,
-		ledgerDays*24*60*60, number)
+		LedgerDays*24*60*60, number)
 	if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil { // reports list it from now on
 		return a, err
 	}

@@ -24,22 +24,31 @@ const million = 1_000_000
 
 // SizeOf returns what a request may cost. Images are exact, and so is the money for them. Tokens are an estimate, which
 // is never more than a quarter of the team's smallest token bucket or quota, so that no estimate is too large to pass;
-// what the answer uses beyond it becomes debt.
+// what the answer uses beyond it becomes debt. A request of a guessed kind holds both, or a word about images would be a
+// way around a limit of tokens; its answer says which of them it used.
 func SizeOf(q *policy.Request, team *policy.Team, price policy.Price) Amounts {
 	a := Amounts{Requests: 1}
 	switch q.Kind {
 	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
 		a[Images] = int64(q.Images)
 		a[Spend] = times(a[Images], price.Image, 1)
-	case policy.KindText, policy.KindChat:
-		out := outputOf(q)
-		a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, policy.UnitTokens)
-		a[Spend] = bounded(times(q.TextLength, price.InputPerMillion, million) + times(out, price.OutputPerMillion, million))
-		if a[Spend] > 0 {
-			a[Spend] = clamp(min(a[Spend], mostSpend), team, policy.UnitSpend)
+		if q.Guessed {
+			a.addText(q, team, price)
 		}
+	case policy.KindText, policy.KindChat:
+		a.addText(q, team, price)
 	}
 	return a
+}
+
+// addText adds the estimate of a text, and its money where that is more than there is already.
+func (a *Amounts) addText(q *policy.Request, team *policy.Team, price policy.Price) {
+	out := outputOf(q)
+	a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, policy.UnitTokens)
+	money := bounded(times(q.TextLength, price.InputPerMillion, million) + times(out, price.OutputPerMillion, million))
+	if money > 0 {
+		a[Spend] = max(a[Spend], clamp(min(money, mostSpend), team, policy.UnitSpend))
+	}
 }
 
 // outputOf estimates the answer: n times the maximum, and the thinking, which the maximum does not bound.

@@ -29,6 +29,11 @@ func TestSizeOf(t *testing.T) {
 		},
 		{"never below 1", policy.Request{Kind: policy.KindText, N: 1}, []string{"quotas: {tokens: {day: 3}, spend: {day: 0}}"}, Amounts{1, 1, 0, 1}},
 		{"images are exact", policy.Request{Kind: policy.KindTask, N: 4, Images: 4}, []string{"quotas: {images: {day: 3}}"}, Amounts{1, 0, 4, 800_000_000}},
+		{
+			"a guess holds both, and the larger price", policy.Request{Kind: policy.KindImage, Guessed: true, N: 4, Images: 4, TextLength: 10},
+			[]string{"quotas: {tokens: {day: 4000}}"}, Amounts{1, 1000, 4, 800_000_000},
+		},
+		{"the same of a price of text", policy.Request{Kind: policy.KindImage, Guessed: true, N: 1, Images: 0, TextLength: 10}, nil, Amounts{1, 2058, 0, 10*800 + 2048*2000}},
 		{"a forwarded path", policy.Request{Kind: policy.KindOther}, nil, Amounts{Requests: 1}},
 		{
 			"no estimate is so large that the holds of many cannot be counted", policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil,

@@ -10,9 +10,6 @@ import (
 	"sluice/policy"
 )
 
-// ledgerDays is how long the ledger keeps a day.
-const ledgerDays = 400
-
 // Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC.
 type Row struct {
 	Team      string
@@ -60,7 +57,7 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 
 // forget drops the oldest day once there are too many.
 func (l ledger) forget() {
-	if len(l) <= ledgerDays {
+	if len(l) <= LedgerDays {
 		return
 	}
 	oldest := 0

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +14,20 @@ import (
 // estimatedPart ends the names of ledger fields that hold the part nobody knows for certain.
 const estimatedPart = "|estimated"
 
-// rows reads the ledger of one team for some days, in one round trip.
-func (r *Redis) rows(ctx context.Context, team string, days []int) ([]Row, error) {
+// rowDays is how many days are read in one round trip: Redis answers nobody else meanwhile.
+const rowDays = 32
+
+// rows reads the ledger of one team for some days.
+func (r *Redis) rows(ctx context.Context, team string, days []int) (rows []Row, err error) {
+	for some := range slices.Chunk(days, rowDays) {
+		if rows, err = r.addRows(ctx, rows, team, some); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func (r *Redis) addRows(ctx context.Context, rows []Row, team string, days []int) ([]Row, error) {
 	k := r.keysOf(team)
 	pipe := r.client.Pipeline()
 	replies := make([]*redis.MapStringStringCmd, len(days))
@@ -24,7 +37,6 @@ func (r *Redis) rows(ctx context.Context, team string, days []int) ([]Row, error
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
 	}
-	var rows []Row
 	for i, day := range days {
 		fields := replies[i].Val()
 		if len(fields) > 0 && fields["day"] != strconv.Itoa(day) {

@@ -1,0 +1,166 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway"
+	"sluice/policy/limit"
+)
+
+// ledgerOf asks for a team's ledger, and returns its rows without what was used.
+func (h *house) ledgerOf(t *testing.T, team, query string) (rows []string, got reading) {
+	t.Helper()
+	got = h.ask("GET", "/sluice/v1/usage"+query, "", "Authorization", "Bearer "+h.keys[team])
+	var body struct {
+		Ledger []map[string]any `json:"ledger"`
+	}
+	if err := json.Unmarshal([]byte(got.body), &body); got.status != 200 || err != nil {
+		t.Fatalf("%s: %d %s (%v)", query, got.status, got.body, err)
+	}
+	for _, row := range body.Ledger {
+		rows = append(rows, fmt.Sprint(row["day"], " ", row["model"], " ", row["endpoint"], " ", row["unit"]))
+		if len(row) != 6 {
+			t.Errorf("a row is %v", row)
+		}
+	}
+	return rows, got
+}
+
+// dayFrom names days, by their number from the one of that moment.
+func dayFrom(at time.Time) func(n int) string {
+	return func(n int) string { return at.UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+}
+
+// TestMend15LedgerOfTheTeam: a team reads its own ledger by day, model, endpoint and unit, what is estimated apart, and
+// no other team's.
+func TestMend15LedgerOfTheTeam(t *testing.T) {
+	clock := &handClock{at: time.Now()}
+	day := dayFrom(clock.now())
+	h := build(t, func(p *plan) { p.now = clock.now })
+	for n := range 3 {
+		if n > 0 {
+			clock.move(24 * time.Hour)
+		}
+		h.ask("POST", textPath, strings.Replace(textBody, "llm-max", fmt.Sprintf("llm-%d", n), 1))
+		h.ask("POST", multimodalPath, syncBody, "Authorization", "Bearer "+h.keys["shop"])
+	}
+	h.records.await(t, 6)
+	var want []string
+	for n := range 3 {
+		for _, unit := range []string{"requests", "tokens"} {
+			want = append(want, fmt.Sprintf("%s llm-%d text %s", day(n), n, unit))
+		}
+	}
+	for query, want := range map[string][]string{
+		"?days=1": want[4:], "?days=2": want[2:], "?days=400": want, "?from=" + day(0): want, "?to=" + day(1): want[2:4],
+		"?from=" + day(0) + "&to=" + day(1): want[:4], "?days=3&team=shop&x=": want, "?from=" + day(-9) + "&to=" + day(-1): nil, "": nil,
+	} {
+		rows, got := h.ledgerOf(t, "search", query)
+		if diff := cmp.Diff(want, rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+		if empty := strings.Contains(got.body, `"ledger":[]`); empty != (want == nil && query != "") || query == "" && strings.Contains(got.body, "ledger") {
+			t.Errorf("%s: %s", query, got.body)
+		}
+	}
+	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now(), 1))
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	_, got := h.ledgerOf(t, "search", "?days=1")
+	if end := fmt.Sprintf(`"ledger":[{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"requests","used":1,"estimated":0},{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"tokens","used":%[2]d,"estimated":0}]}`, day(2), rows[0].Used[limit.Tokens]); !strings.HasSuffix(got.body, end) {
+		t.Errorf("%s\nends not with\n%s", got.body, end)
+	}
+	if rows, _ := h.ledgerOf(t, "shop", "?days=1"); len(rows) != 2 || !strings.Contains(rows[1], "llm-image-2.0 multimodal images") {
+		t.Errorf("the other team: %v", rows)
+	}
+}
+
+// TestMend15FaultyQueries: what cannot be asked is refused with what was given and what is allowed.
+func TestMend15FaultyQueries(t *testing.T) {
+	clock := &handClock{at: time.Now()}
+	day := dayFrom(clock.now())
+	h := build(t, func(p *plan) { p.now = clock.now })
+	for query, want := range map[string]string{
+		"?days=0":                             `days: given "0", allowed a whole number from 1 to 400`,
+		"?days=401":                           `days: given "401", allowed a whole number from 1 to 400`,
+		"?days=":                              `days: given "", allowed a whole number from 1 to 400`,
+		"?days=1.5":                           `days: given "1.5", allowed a whole number from 1 to 400`,
+		"?days=99999999999999999999":          `days: given "99999999999999999999", allowed a whole number from 1 to 400`,
+		"?days=1&days=2":                      "days: given 2 times, allowed once",
+		"?days=1&from=" + day(0):              "days: given beside from or to, allowed either",
+		"?from=2026-02-30":                    `from: given "2026-02-30", allowed a day such as ` + day(0),
+		"?to=today":                           `to: given "today", allowed a day such as ` + day(0),
+		"?from=":                              `from: given "", allowed a day such as ` + day(0),
+		"?from=" + day(1):                     `from: given "` + day(1) + `", allowed a day from ` + day(-399) + " to " + day(0),
+		"?from=" + day(-400):                  `from: given "` + day(-400) + `", allowed a day from ` + day(-399) + " to " + day(0),
+		"?from=" + day(0) + "&from=" + day(0): "from: given 2 times, allowed once",
+		"?days=%zz":                           `query: given "days=%zz", allowed name=value, escaped`,
+		"?days=%22" + strings.Repeat("9", 99) + "%0a": `days: given "\"` + strings.Repeat("9", 63) + `…", allowed a whole number from 1 to 400`,
+	} {
+		got := h.ask("GET", "/sluice/v1/usage"+query, "")
+		got.wants(t, 400, "inspect/rules", "InvalidParameter")
+		if said := got.member(t, "message"); said != want {
+			t.Errorf("%s says %s\nwant %s", query, said, want)
+		}
+	}
+}
+
+// ledgerReader counts readings of the ledger, and how many are under way at once.
+type ledgerReader struct {
+	gateway.Accounts
+	reads, now, most atomic.Int64
+	wait             chan struct{}
+	err              error
+}
+
+func (c *ledgerReader) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+	c.reads.Add(1)
+	now := c.now.Add(1)
+	defer c.now.Add(-1)
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	<-c.wait
+	return nil, errors.Join(c.err, ctx.Err())
+}
+
+// TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; a team has one reading at a time,
+// so that it cannot keep the accounts busy; and a ledger that cannot be read is 503.
+func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
+	h := build(t, func(p *plan) { p.accounts = c })
+	h.ask("GET", "/sluice/v1/usage", "")
+	if n := c.reads.Load(); n != 0 {
+		t.Fatalf("read %d times, and nobody asked", n)
+	}
+	answers := make(chan reading, 5)
+	for range 4 {
+		go func() { answers <- h.ask("GET", "/sluice/v1/usage?days=1", "") }()
+	}
+	go func() {
+		answers <- h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
+	}()
+	for c.reads.Load() < 2 { // one of each team
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // for more of them to show
+	if n := c.reads.Load(); n != 2 {
+		t.Errorf("%d readings of two teams at once", n)
+	}
+	close(c.wait)
+	for range 5 {
+		(<-answers).wants(t, 503, "admit/state", "ServiceUnavailable")
+	}
+	if c.reads.Load() != 5 || c.most.Load() > 2 {
+		t.Errorf("%d readings, %d at once", c.reads.Load(), c.most.Load())
+	}
+}

@@ -1,0 +1,54 @@
+package limit
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sluice/policy"
+)
+
+// LedgerDays is how long the ledger keeps a day, and so how many days one report may have.
+const LedgerDays = 400
+
+// DayForm is how reports write a day: 2026-11-21, in UTC.
+const DayForm = time.DateOnly
+
+// Days lists the days from one to another, both included, as the ledger numbers them. It reports false where that is no
+// such span, or one of more than [LedgerDays].
+func Days(from, to string) (days []int, ok bool) {
+	first, errFirst := time.Parse(DayForm, from)
+	last, errLast := time.Parse(DayForm, to)
+	if errFirst != nil || errLast != nil || last.Before(first) || last.Sub(first) >= LedgerDays*24*time.Hour {
+		return nil, false
+	}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		days = append(days, day.Year()*10000+int(day.Month())*100+day.Day())
+	}
+	return days, true
+}
+
+// Entry is one unit of a row of the ledger, as reports write it.
+type Entry struct {
+	Day       string          `json:"day"`
+	Model     string          `json:"model"`
+	Endpoint  policy.Endpoint `json:"endpoint"`
+	Unit      policy.Unit     `json:"unit"`
+	Used      json.Number     `json:"used"`      // units; spend in the currency
+	Estimated json.Number     `json:"estimated"` // the part of it that nobody knows for certain
+}
+
+// Entries are the units of a row of which something was used.
+func (r *Row) Entries() (entries []Entry) {
+	day := fmt.Sprintf("%04d-%02d-%02d", r.Day/10000, r.Day/100%100, r.Day%100)
+	for i, unit := range policy.Units {
+		if r.Used[i] == 0 && r.Estimated[i] == 0 {
+			continue
+		}
+		entries = append(entries, Entry{
+			Day: day, Model: r.Model, Endpoint: r.Endpoint, Unit: unit,
+			Used: json.Number(Written(unit, r.Used[i])), Estimated: json.Number(Written(unit, r.Estimated[i])),
+		})
+	}
+	return entries
+}
