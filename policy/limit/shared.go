@@ -42,7 +42,7 @@ type Shared struct {
 
 // NewShared starts the goroutines that settle. Close ends them.
 func NewShared(config SharedConfig) *Shared {
-	s := &Shared{SharedConfig: config, standby: NewMemory(config.Now)}
+	s := &Shared{SharedConfig: config, standby: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
 	s.standby.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	s.standby.late = func(h *Held) { // Redis may know it too, and so charge it once
