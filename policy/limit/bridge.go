@@ -59,7 +59,7 @@ func (s *Shared) admitLocally(b *bridge, h *Hold, t *terms, cause error) (Verdic
 	doubtful := !errors.Is(cause, ErrAway)
 	v, err := s.decideLocally(b, h, t, cause)
 	if doubtful && v.Held == nil { // what Redis may hold for it is given back
-		s.queue.keep(job{charge: &Charge{Held: heldOf(h, calendarOf(s.Now())), Team: h.Team}})
+		s.queue.keep(job{charge: &Charge{Held: heldOf(h, calendarOf(s.Now()), t.rateSet()), Team: h.Team}})
 	}
 	return v, err
 }
@@ -199,9 +199,8 @@ func (s *state) wouldRefuse(t *terms, h *Hold) bool {
 }
 
 // debit takes what Redis admitted from the standby's buckets too.
-func (s *Shared) debit(h *Hold) {
-	t := termsOf(h.Team)
-	s.standby.correct(h.Team.ID, t.rates, s.Replicas, Amounts{}, h.Amounts)
+func (s *Shared) debit(h *Hold, held *Held, t *terms) {
+	s.standby.correct(held, t, s.Replicas, Amounts{}, h.Amounts)
 	if len(h.Account) > 0 {
 		_, _ = s.standby.takeAccount(h, true, s.Replicas)
 	}
@@ -230,7 +229,7 @@ func (s *Shared) correct(c *Charge) {
 		return
 	}
 	t := termsOf(c.Team)
-	s.standby.correct(c.Held.Team, t.rates, s.Replicas, c.Held.Amounts, c.Amounts.bound())
+	s.standby.correct(c.Held, &t, s.Replicas, c.Held.Amounts, c.Amounts.bound())
 	if len(c.Held.Account) > 0 {
 		s.standby.correctAccount(c, s.Replicas)
 	}

@@ -11,8 +11,10 @@ import (
 // sweepBatch is how many holds whose lease has ended an admission charges first.
 const sweepBatch = 16
 
-// lateTruth is how long after the end of its lease a hold may still be corrected.
-const lateTruth = 24 * time.Hour
+// lateTruth is how long after the end of its lease a hold may still be corrected: whoever was cut off for two days tells what
+// it cost. As long is known what else may come again late: a task's end, which is heard as long as the task may be asked for,
+// and a sum, which is sent until it has arrived.
+const lateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
 type Memory struct {
@@ -55,7 +57,6 @@ type tally struct{ used, held Amounts }
 type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
-	rates   bool      // its amounts were taken from the buckets
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
 	told    bool      // a standby's: Redis does
@@ -101,7 +102,7 @@ func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 	if a.holds[h.ID] != nil {
 		s.outcome = admitted
 	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
-		a.hold(h, &s)
+		a.hold(h, t, &s)
 		if s.outcome == admitted {
 			a.take(h, t, &levels, now)
 		}
@@ -123,10 +124,10 @@ func (a *account) read(s *state, now time.Time) {
 }
 
 // hold places a hold, and brings what was read of the account up to date with it.
-func (a *account) hold(h *Hold, s *state) {
+func (a *account) hold(h *Hold, t *terms, s *state) {
 	held := &heldIn{
-		Held: *heldOf(h, s.date), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
-		rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at,
+		Held: *heldOf(h, s.date, s.takes(t)), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
+		due: s.at.Add(h.Lease), since: s.at,
 	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
@@ -212,9 +213,7 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 		a.drop(held)
 	}
 	a.post(held, change, doubt)
-	if held.rates {
-		a.correct(t, held.Amounts, c.Amounts, now)
-	}
+	a.correct(t, held.rates, held.Amounts, c.Amounts, now)
 	return true, nil
 }
 

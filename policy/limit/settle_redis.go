@@ -66,7 +66,7 @@ func (c *Charge) rated() string {
 
 func (c *Charge) memory() time.Duration {
 	if c.sum || c.lapsed || c.Held.Task {
-		return rememberedLong
+		return lateTruth
 	}
 	return remembered
 }

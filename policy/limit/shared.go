@@ -114,7 +114,7 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 		s.queue.keep(job{charge: v.owed, tried: s.Now()})
 	}
 	if v.Held != nil && !s.Refuse {
-		s.debit(h)
+		s.debit(h, v.Held, &t)
 	}
 	return v, nil
 }

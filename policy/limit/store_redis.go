@@ -13,12 +13,9 @@ import (
 	"sluice/policy"
 )
 
-// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again.
+// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again; one of which
+// another may hear late, for lateTruth.
 const remembered = 15 * time.Minute
-
-// rememberedLong is how long it is for what may come again later: a task's end is heard as long as the task may be asked
-// for, and a sum is sent until it has arrived.
-const rememberedLong = 49 * time.Hour
 
 // errMixed is a reply to somebody else's question: the connection has lost its place.
 var errMixed = errors.New("the shared state answered another question")
@@ -77,7 +74,7 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 	if known == 0 {
 		known = -fresh
 	}
-	call = append(call, r.clock(), number, known, h.Lease.Microseconds(), (h.Lease + lateTruth).Milliseconds(), w.tasksFor(h), t.mode(), h.ID, holdText(h))
+	call = append(call, r.clock(), number, known, h.Lease.Microseconds(), w.takes, w.tasksFor(h), t.mode(), h.ID, holdText(h))
 	today := r.calendar()
 	day := today.day
 	if h.day > 0 {
@@ -125,7 +122,7 @@ func (w *wiredTerms) tasksFor(h *Hold) any {
 // holdText is what stands in the hold's text behind its month.
 func holdText(h *Hold) string {
 	held := Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
-	return string(appendHold(make([]byte, 0, 160), &held, &Amounts{}))
+	return string(appendHold(make([]byte, 0, 160), &held))
 }
 
 // read reads the reply of admit.lua. What was not told is 0.

@@ -8,6 +8,6 @@ local lease = tonumber(ARGV[4])
 local due = redis.call('ZADD', KEYS[1], 'XX', 'INCR', 0, ARGV[2]) -- reads it, by a command that is permitted already
 if not due or tonumber(due) < now + lease then
   redis.call('ZADD', KEYS[1], now + lease, ARGV[2])
-  redis.call('PEXPIRE', KEYS[2], math.ceil(lease / 1000) + 86400000)
+  redis.call('SET', KEYS[2], redis.call('GET', KEYS[2])) -- an older version gave it a time to live
 end
 return {tonumber(ARGV[3]), 1}
