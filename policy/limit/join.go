@@ -135,7 +135,7 @@ func (s *Shared) refresh(ctx context.Context, b *bridge) error {
 		return err
 	})
 	if err == nil {
-		b.fresh(s.Now())
+		s.fresh(b)
 		b.asked.Store(b.known.Load())
 	}
 	return err
