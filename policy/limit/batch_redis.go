@@ -32,16 +32,16 @@ func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
 		call = append(call, c.Held.ID)
 	}
 	for _, c := range charges {
-		call = append(call, c.Held.text())
+		call = append(call, c.Held.text(c.Held.rates))
 	}
 	return settlement{append(append(call, sums.quota...), sums.ledger...), number}
 }
 
-// text is what stands at the hold's key as long as it is open.
-func (h *Held) text() string {
+// text is what stands at the hold's key as long as it is open and was taken from those rates.
+func (h *Held) text(rates rateSet) string {
 	b := append(make([]byte, 0, 192), "held 0 "...)
 	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
-	for _, n := range [...]int{int(h.rates), h.Day, h.Month} {
+	for _, n := range [...]int{int(rates), h.Day, h.Month} {
 		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
 	}
 	return string(appendHold(b, h))

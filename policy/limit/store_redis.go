@@ -3,7 +3,6 @@ package limit
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +30,7 @@ type Redis struct {
 	clock  func() int64     // microseconds; 0: Redis's own. Tests set it
 	now    func() time.Time // this process's own, which decides nothing
 	keys   sync.Map         // team id → *teamKeys; grows with the teams file
+	own    sync.Map         // team id → *own, likewise
 	known  sync.Map         // team id → *state as it was last seen, for the day Redis loses its memory
 	lost   atomic.Int64
 	today  atomic.Pointer[today]
@@ -209,8 +209,12 @@ func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond 
 func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool, error) {
 	k, number := r.keysOf(h.Team), newNumber()
 	reply, err := extendScript.run(ctx, r.client, append(extendScript.call(2, 4), k.open, k.hold+h.ID, r.clock(), h.ID, number, lease.Microseconds()))
-	done, err := said(number, reply, err, 1)
-	return err == nil && done[0] == 1, err
+	in, err := said(number, reply, err, 2)
+	if err != nil || in[0] == 0 {
+		return false, err
+	}
+	r.ownOf(h.Team).extended(h.ID, time.UnixMicro(in[1]))
+	return true, nil
 }
 
 func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
@@ -221,21 +225,4 @@ func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 		return 0, err
 	}
 	return int(n[0]), nil
-}
-
-// restore puts back what a team is known to have used where the state knows less, and returns the epoch of the accounts.
-func (r *Redis) restore(ctx context.Context, team string, fresh int64, known *state) (int64, error) {
-	number := newNumber()
-	call := append(restoreScript.call(1, 3+2*quotaCount), r.keysOf(team).quota, team, fresh, number)
-	for q, used := range known.used {
-		if used > 0 {
-			call = append(call, strconv.Itoa(known.date.period(q))+":"+string(policy.Units[q/2])+":used", used)
-		}
-	}
-	reply, err := restoreScript.run(ctx, r.client, call)
-	epoch, err := said(number, reply, err, 1)
-	if err != nil {
-		return 0, err
-	}
-	return epoch[0], nil
 }

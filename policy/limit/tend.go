@@ -175,8 +175,21 @@ func (s *Shared) sweepAll(ctx context.Context) error {
 				open[team] = o
 			}
 			return err
-		}))
+		}), s.checkOwn(ctx, team))
 	}
 	s.countOpen(open)
 	return err
+}
+
+// checkOwn looks which of the holds that this process placed others have ended, and puts back all where Redis lost them.
+func (s *Shared) checkOwn(ctx context.Context, team string) error {
+	lost := false
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		lost, err = s.Redis.checkOwn(ctx, team)
+		return err
+	})
+	if err != nil || !lost {
+		return err
+	}
+	return s.refresh(ctx, s.bridge(team)) // it has holds here, so it was met
 }

@@ -32,16 +32,21 @@ local function write(key, hold, ms)
   writes[#writes + 1] = {key, text, 'PX', ms}
 end
 
+-- parse takes an open or expired hold's text apart. It is nil where that cannot be read.
+local function parse(text)
+  local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
+  if not state then return nil end
+  return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
+    id = id, team = team, what = what}
+end
+
 -- read returns a hold, or nil where there is none, or none that can be read.
 local function read(key)
   if changed[key] then return changed[key] end
   local text = redis.call('GET', key)
   if not text then return nil end
   if text == SETTLED then return {state = 'settled'} end
-  local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
-  if not state then return nil end
-  return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
-    id = id, team = team, what = what}
+  return parse(text)
 end
 
 -- Counts are added up, for each day and each entry of its ledger: several holds often change the same ones.
@@ -68,6 +73,13 @@ local function free(hold, amount)
   for i = 1, 4 do add(s.held, i, -amount[i]) end
   if hold.task == '1' then tasks = tasks - 1 end
   over[#over + 1] = hold.id
+end
+
+-- hold_again adds a hold's amounts to what its day and month hold.
+local function hold_again(hold)
+  local s = sum(hold)
+  for i, n in ipairs(four(hold.held)) do add(s.held, i, n) end
+  if hold.task == '1' then tasks = tasks + 1 end
 end
 
 -- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the part of them that
