@@ -418,8 +418,8 @@ func TestACLOfTheREADME(t *testing.T) {
 	server.do(append(args, "on", ">secret")...)
 	k := openReplica(t, "redis://sluice:secret@"+server.address(), nil, generous, "open_tasks: 5")
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
-	if policy, known := k.state.checkPolicy(t.Context()); !known || policy != noEviction {
-		t.Errorf("the eviction policy could not be read: %q", policy)
+	if facts, known := k.state.askFacts(t.Context()); !known || facts.policy != noEviction || !facts.forgets() {
+		t.Errorf("how Redis keeps what it is told could not be read: %+v", facts)
 	}
 	v, err := k.admit(10)
 	if err != nil {
