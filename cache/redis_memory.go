@@ -47,7 +47,9 @@ func (r *Redis) met(teams []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, team := range teams {
-		r.memories[team] = r.memories[team]
+		if _, known := r.memories[team]; !known {
+			r.memories[team] = memory{}
+		}
 	}
 }
 

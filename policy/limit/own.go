@@ -11,7 +11,7 @@ import (
 // and that nobody has ended, as far as it knows, and of other replicas' tasks those that it settled a short while ago, which
 // their makers may still take for open.
 type own struct {
-	restoring sync.Mutex // one at a time
+	restoring chan struct{} // has one, for who puts back
 
 	mu    sync.Mutex
 	open  map[string]ownHold
@@ -24,7 +24,7 @@ type ownHold struct {
 	due time.Time
 }
 
-func newOwn() *own { return &own{open: map[string]ownHold{}} }
+func newOwn() *own { return &own{restoring: make(chan struct{}, 1), open: map[string]ownHold{}} }
 
 // placed notes a hold that Redis has.
 func (o *own) placed(h *Held, due time.Time) {

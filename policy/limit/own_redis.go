@@ -29,8 +29,12 @@ func (r *Redis) ownOf(team string) *own {
 // what this process holds. Nobody here asks for the team before all of it is there.
 func (r *Redis) restore(ctx context.Context, team string, last *state) error {
 	o := r.ownOf(team)
-	o.restoring.Lock()
-	defer o.restoring.Unlock()
+	select {
+	case o.restoring <- struct{}{}:
+		defer func() { <-o.restoring }()
+	case <-ctx.Done(): // no request waits longer for this than for Redis
+		return ctx.Err()
+	}
 	if now, ok := r.lastState(team); ok && now.epoch != last.epoch {
 		return nil // another call has done it
 	}
