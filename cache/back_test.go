@@ -192,3 +192,99 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 		turn(a, "new", cache.Mine)
 	})
 }
+
+// present checks that a replica denies none of the tasks, and knows each in the end. Whoever cannot tell yet says so.
+func (r *replica) present(t *testing.T, tasks []string, others ...*replica) {
+	t.Helper()
+	for _, task := range tasks {
+		known, asked := false, 0
+		for ; !known && asked < 100; asked++ {
+			_, ok, err := r.Get(t.Context(), "search", task)
+			if !ok && err == nil {
+				t.Fatalf("%s is denied", task)
+			}
+			if known = ok; !known {
+				for _, other := range others {
+					_ = other.Tend(t.Context())
+				}
+			}
+		}
+		if !known {
+			t.Fatalf("%s is never known", task)
+		}
+	}
+}
+
+// putMany claims tasks and returns their ids.
+func (r *replica) putMany(t *testing.T, name string, n int) (tasks []string) {
+	for i := range n {
+		task := fmt.Sprint(name, i)
+		r.Put(t.Context(), aClaim("search", task))
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// Redis loses its memory, or a shard its part of it, while claims keep coming: it is noticed all the same, whichever replica
+// writes first. No task is denied, and all are put back, with their places in the list and in what is due.
+func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
+	for _, first := range []string{"maker", "other", "stranger"} {
+		overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
+			a, b, c := open(), open(), open()
+			made := a.putMany(t, "a", 20)
+			others := b.putMany(t, "b", 20)
+			for _, r := range []*replica{a, b, c} {
+				_, _ = r.Due(t.Context(), 0, nil) // which also finds the teams
+				_ = r.Tend(t.Context())
+			}
+			flush()
+			fresh := map[string]*replica{"maker": a, "other": b, "stranger": c}[first].putMany(t, "new", 5)
+			b.present(t, made, a, b)
+			a.present(t, others, a, b)
+			c.present(t, append(made, others...), a, b)
+			all := append(append(made, others...), fresh...)
+			late := open()
+			late.present(t, all)
+			if _, total, err := late.List(t.Context(), "search", cache.Filter{}); total != len(all) || err != nil {
+				t.Errorf("%d are listed, %v; want %d", total, err, len(all))
+			}
+			for _, task := range all {
+				if err := late.Schedule(t.Context(), &cache.Claim{Team: "search", Task: task}, time.Now().Add(-time.Second)); err != nil {
+					t.Error(err)
+				}
+			}
+			if due, err := late.Due(t.Context(), 1000, nil); len(due) != len(all) || err != nil {
+				t.Errorf("%d are due, %v; want %d", len(due), err, len(all))
+			}
+		})
+	}
+}
+
+// A replica that takes over has lost the newest writes alone: that is noticed, too.
+func TestMend17TheNewestClaimsAreLost(t *testing.T) {
+	socket := realRedis(t)
+	own := client(t, socket)
+	a, b := newReplica(t, "unix", socket), newReplica(t, "unix", socket)
+	made := a.putMany(t, "a", 10)
+	_, _ = b.Due(t.Context(), 0, nil)
+	_ = b.Tend(t.Context())
+	keys := own.Keys(t.Context(), "sl1:{search}:*").Val()
+	dumps := map[string]string{}
+	for _, key := range keys {
+		dumps[key] = own.Dump(t.Context(), key).Val()
+	}
+	newest := a.putMany(t, "newest", 10)
+	b.present(t, newest[:1])
+	own.FlushAll(t.Context())
+	for key, dump := range dumps {
+		if err := own.Restore(t.Context(), key, time.Hour, dump).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.putMany(t, "after", 3)
+	b.present(t, append(made, newest...), a, b)
+	if err := a.Tend(t.Context()); err != nil {
+		t.Errorf("told again: %v", err)
+	}
+	newReplica(t, "unix", socket).present(t, append(made, newest...))
+}

@@ -68,23 +68,28 @@ type Redis struct {
 	back  []*Claim // that Redis lost and are to be put back; Tend's alone
 	round int      // how often the finisher came; Due's alone
 
-	mu        sync.Mutex
-	late      []unwritten          // oldest first
-	lost      int                  // that there was no room for
-	teams     map[string]bool      // that may have tasks which are due
-	found     time.Time            // when they were last looked for
-	witnesses map[string]witness   // by team
-	away      map[string]time.Time // when Redis last could not be asked about a team; under "": about any
+	mu       sync.Mutex
+	late     []unwritten          // oldest first
+	dropped  int                  // that there was no room for
+	teams    map[string]bool      // that may have tasks which are due
+	found    time.Time            // when they were last looked for
+	memories map[string]memory    // Redis's, as they were last seen, by team
+	lost     map[string]bool      // teams of which Redis lost tasks that are not put back yet
+	away     map[string]time.Time // when Redis last could not be asked about all of a team's tasks; under "": about any
 }
 
 // NewRedis connects to nothing yet.
 func NewRedis(config RedisConfig) *Redis {
-	return &Redis{RedisConfig: config, near: newNear(), own: NewQueries(config.Rate, config.Now), teams: map[string]bool{}, witnesses: map[string]witness{}, away: map[string]time.Time{}}
+	return &Redis{
+		RedisConfig: config, near: newNear(), own: NewQueries(config.Rate, config.Now),
+		teams: map[string]bool{}, memories: map[string]memory{}, lost: map[string]bool{}, away: map[string]time.Time{},
+	}
 }
 
 func taskKey(team, task string) string { return schema + "{" + team + "}:task:" + task }
 func tasksKey(team string) string      { return schema + "{" + team + "}:tasks" }
 func dueKey(team string) string        { return schema + "{" + team + "}:due" }
+func memoryKey(team string) string     { return schema + "{" + team + "}:claims" }
 func askingKey(team, task string) string {
 	return taskKey(team, task) + ":asking"
 }
@@ -107,14 +112,14 @@ func (r *Redis) run(ctx context.Context, script *redis.Script, keys []string, ar
 	return script.Run(call, r.Client, keys, args...)
 }
 
-// runEach runs a script on each of the keys, in one round trip.
-func (r *Redis) runEach(ctx context.Context, script *redis.Script, keys []string) ([][]any, error) {
+// runEach runs a script on each of the keys and one that they share, in one round trip.
+func (r *Redis) runEach(ctx context.Context, script *redis.Script, keys []string, shared string) ([][]any, error) {
 	call, cancel := r.patient(ctx)
 	defer cancel()
 	pipe := r.Client.Pipeline()
 	cmds := make([]*redis.Cmd, len(keys))
 	for i, key := range keys {
-		cmds[i] = script.Eval(call, pipe, []string{key}) // a pipeline does not fall back from EVALSHA
+		cmds[i] = script.Eval(call, pipe, []string{key, shared}) // a pipeline does not fall back from EVALSHA
 	}
 	if _, err := pipe.Exec(call); err != nil {
 		return nil, err
@@ -137,28 +142,25 @@ func (r *Redis) runMany(ctx context.Context, script *redis.Script, keys []string
 	return script.Run(call, r.Client, keys, args...)
 }
 
-// field is what stands in a field of a hash; empty where nothing does.
-type field struct {
-	value string
-	err   error // nobody can tell
+// fields are what stands in fields of a hash; nil where nothing does.
+type fields struct {
+	values []any
+	err    error // nobody can tell
 }
 
-// fields reads a field of each of the hashes, in one round trip. A shard that is away hides its own keys alone.
-func (r *Redis) fields(ctx context.Context, keys []string, name string) []field {
+// fieldsOf reads the same fields of each of the hashes, in one round trip. A shard that is away hides its own keys alone.
+func (r *Redis) fieldsOf(ctx context.Context, keys []string, names ...string) []fields {
 	call, cancel := r.call(ctx)
 	defer cancel()
 	pipe := r.Client.Pipeline()
-	cmds := make([]*redis.StringCmd, len(keys))
+	cmds := make([]*redis.SliceCmd, len(keys))
 	for i, key := range keys {
-		cmds[i] = pipe.HGet(call, key, name)
+		cmds[i] = pipe.HMGet(call, key, names...)
 	}
 	_, _ = pipe.Exec(call) // each tells for itself
-	list := make([]field, len(keys))
+	list := make([]fields, len(keys))
 	for i, cmd := range cmds {
-		list[i].value, list[i].err = cmd.Result()
-		if errors.Is(list[i].err, redis.Nil) {
-			list[i].err = nil
-		}
+		list[i].values, list[i].err = cmd.Result()
 	}
 	return list
 }

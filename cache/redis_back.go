@@ -16,31 +16,14 @@ const (
 	// that knows of its end has put that back, and it is not charged again. What was charged before is known to replicas as a
 	// sum, in which nobody would see that it is the same.
 	backDue = 30 * time.Second
-	// told is by when every replica has told Redis what it kept, once Redis is back: it sees that within a breaker's probe
+	// tellTime is by when every replica has told Redis what it kept, once Redis is back: it sees that within a breaker's probe
 	// (250 ms) and tells within a turn of Tend (1 s), and so many claims as are kept take some seconds more. That Redis was
 	// away is seen a turn late, too.
-	told = 10 * time.Second
+	tellTime = 10 * time.Second
 )
 
 // errUntold is why an unknown task is not denied yet.
-var errUntold = errors.New("Redis was away a moment ago, and another replica may not have told it of the task yet")
-
-// witness is the newest claim of a team that Redis was seen to have. Where it is gone before its time, so are others; where
-// it is of another writing, another replica has seen that first.
-type witness struct {
-	task    string
-	created time.Time
-	written string
-}
-
-// has notes that Redis has a claim.
-func (r *Redis) has(claim *Claim) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if w := r.witnesses[claim.Team]; w.created.Before(claim.Created) {
-		r.witnesses[claim.Team] = witness{claim.Task, claim.Created, claim.written}
-	}
-}
+var errUntold = errors.New("Redis was away or lost tasks a moment ago, and another replica may not have told it of the task yet")
 
 // missed notes that Redis could not be asked about a team; empty: about any.
 func (r *Redis) missed(team string) {
@@ -54,38 +37,32 @@ func (r *Redis) untold(team string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, of := range [...]string{team, ""} {
-		if at, ever := r.away[of]; ever && r.Now().Sub(at) < told {
+		if at, ever := r.away[of]; ever && r.Now().Sub(at) < tellTime {
 			return true
 		}
 	}
 	return false
 }
 
-// look asks Redis for the witnesses, which also tells whether it is there. What is known here of teams whose witness is
-// gone is put back in this turn and the next ones; the error is the news of it.
+// look asks Redis what it remembers of the teams that are known here, which also tells whether it is there. What is known
+// here of teams of which it has lost something is put back in this turn and the next ones; the error is the news of it.
 func (r *Redis) look(ctx context.Context) error {
-	asked := r.toAsk()
-	keys := make([]string, len(asked))
-	for i, a := range asked {
-		keys[i] = taskKey(a.team, a.task)
-	}
-	lost := map[string]bool{}
-	for i, got := range r.fields(ctx, keys, "written") {
-		switch a := asked[i]; {
-		case got.err != nil:
-			r.missed(a.team)
-		case got.value != a.written:
-			lost[a.team] = true
+	teams, keys, before := r.toAsk()
+	for i, got := range r.fieldsOf(ctx, keys, "epoch", "count") {
+		switch {
+		case got.err != nil || len(got.values) != 2:
+			r.missed(teams[i])
+		case teams[i] != "":
+			r.saw(teams[i], before[i], readMemory(got.values[0], got.values[1]))
 		}
 	}
+	r.mu.Lock()
+	lost := r.lost
+	r.lost = map[string]bool{}
+	r.mu.Unlock()
 	if len(lost) == 0 {
 		return nil
 	}
-	r.mu.Lock()
-	for team := range lost {
-		delete(r.witnesses, team)
-	}
-	r.mu.Unlock()
 	claims := r.near.of(lost)
 	r.back = append(r.back, claims...)
 	// What has ended goes first: who finds it open would ask for it, and charge it again.
@@ -93,26 +70,16 @@ func (r *Redis) look(ctx context.Context) error {
 	return fmt.Errorf("Redis lost tasks of %d teams; the %d that are known here are put back", len(lost), len(claims))
 }
 
-// witnessOf is a witness, and whose.
-type witnessOf struct {
-	team string
-	witness
-}
-
-// toAsk lists the witnesses, and one of no team, which there never is: who has none asks all the same whether Redis is
-// there. A witness near the end of its life tells nothing.
-func (r *Redis) toAsk() []witnessOf {
-	list := []witnessOf{{}}
+// toAsk lists the teams whose memory is looked at, and what was last seen of it; and one team that there never is: who
+// knows none asks all the same whether Redis is there.
+func (r *Redis) toAsk() (teams, keys []string, before []memory) {
+	teams, keys, before = []string{""}, []string{memoryKey("")}, []memory{{}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for team, w := range r.witnesses {
-		if r.Now().Sub(w.created) > r.TTL-r.TTL/10 {
-			delete(r.witnesses, team)
-			continue
-		}
-		list = append(list, witnessOf{team, w})
+	for team, m := range r.memories {
+		teams, keys, before = append(teams, team), append(keys, memoryKey(team)), append(before, m)
 	}
-	return list
+	return teams, keys, before
 }
 
 // putBackSome puts back as many claims as one turn may. The first failure ends the turn.
@@ -131,7 +98,7 @@ func (r *Redis) putBack(ctx context.Context, claim *Claim) error {
 	if r.Now().Sub(claim.Created) > r.kept(claim) {
 		return nil
 	}
-	first, err := r.write(ctx, claim, backDue)
+	first, err := r.write(ctx, claim, backDue, true)
 	if err == nil && !first && claim.Final() {
 		_, err = r.tell(ctx, claim, claim.Answer, claim.Body, claim.Asks)
 	}

@@ -22,7 +22,10 @@ func (r *Redis) Put(ctx context.Context, claim Claim) {
 	claim.Created = r.Now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
 	r.near.keep(&claim)
-	write := func(ctx context.Context) error { _, err := r.write(ctx, r.latest(&claim), 0); return err }
+	write := func(ctx context.Context) error {
+		_, err := r.write(ctx, r.latest(&claim), 0, r.loses(claim.Team))
+		return err
+	}
 	if err := write(ctx); err != nil {
 		r.later(claim.Team, write)
 	}
@@ -37,8 +40,9 @@ func (r *Redis) latest(claim *Claim) *Claim {
 }
 
 // write tells Redis of a claim, and reports whether it knew none of that task. It is due so long from now and nobody asks for
-// it before; at once, where that is nothing.
-func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (first bool, err error) {
+// it before; at once, where that is nothing. back says that others of the team's are put back, too: until they are, no replica
+// may deny one.
+func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration, back bool) (first bool, err error) {
 	static, err := json.Marshal(storedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
 	if err != nil {
 		return false, err
@@ -50,22 +54,24 @@ func (r *Redis) write(ctx context.Context, claim *Claim, due time.Duration) (fir
 	r.mu.Lock()
 	r.teams[claim.Team] = true
 	r.mu.Unlock()
+	before := r.remembers(claim.Team)
 	age, heard := max(r.Now().Sub(claim.Created), 0), max(r.Now().Sub(claim.Fetched), 0) // it may have waited for Redis
-	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team), askingKey(claim.Team, claim.Task)},
+	reply, err := r.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team), askingKey(claim.Team, claim.Task), memoryKey(claim.Team)},
 		claim.Task, max((r.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
-		r.TTL.Microseconds(), (r.TTL + unheardFor).Milliseconds(), flag(claim.Final()),
+		r.TTL.Microseconds(), (r.TTL + unheardFor).Milliseconds(), flag(claim.Final()), flag(back), before.epoch,
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
 		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final()), "asks", claim.Asks, "served", claim.Served, "sent", claim.Sent).Slice()
 	if err != nil {
 		r.missed(claim.Team)
 		return false, err
 	}
-	if len(reply) != 2 {
+	reply, now, _, err := tail(reply)
+	if err != nil || len(reply) != 2 {
 		return false, errMixed
 	}
+	r.saw(claim.Team, before, now)
 	stands := *claim
 	stands.written, _ = reply[1].(string)
-	r.has(&stands)
 	r.near.keep(&stands)
 	return reply[0] == int64(1), nil
 }
@@ -86,13 +92,7 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 	if here != nil && (here.Final() || r.Now().Sub(here.Fetched) < r.Fresh) {
 		return r.alive(here)
 	}
-	reply, err := r.run(ctx, readScript, []string{taskKey(team, task)}).Slice()
-	var claim *Claim
-	if err != nil {
-		r.missed(team)
-	} else {
-		claim, err = r.read(team, task, reply)
-	}
+	claim, told, err := r.find(ctx, team, task)
 	switch {
 	case here != nil && (err != nil || claim == nil): // not told yet, or lost with Redis's memory
 		if err == nil && here.written != "" {
@@ -101,13 +101,29 @@ func (r *Redis) Get(ctx context.Context, team, task string) (Claim, bool, error)
 		return r.alive(here)
 	case err != nil:
 		return Claim{}, false, err
-	case claim == nil && r.untold(team):
+	case claim == nil && !told:
 		return Claim{}, false, errUntold
 	case claim == nil:
 		return Claim{}, false, nil
 	}
-	r.has(claim)
 	return r.alive(r.near.keep(claim))
+}
+
+// find asks Redis for a task. Where it knows none, told says that no other replica may have it to tell.
+func (r *Redis) find(ctx context.Context, team, task string) (claim *Claim, told bool, err error) {
+	before := r.remembers(team)
+	reply, err := r.run(ctx, readScript, []string{taskKey(team, task), memoryKey(team)}).Slice()
+	if err != nil {
+		r.missed(team)
+		return nil, false, err
+	}
+	reply, now, back, err := tail(reply)
+	if err != nil {
+		return nil, false, err
+	}
+	r.saw(team, before, now)
+	claim, err = r.read(team, task, reply)
+	return claim, (back < 0 || back >= tellTime) && !r.untold(team), err
 }
 
 // alive hides a task that the service has forgotten.
@@ -210,13 +226,19 @@ func (r *Redis) tell(ctx context.Context, heard *Claim, answer Answer, body []by
 		return nil, err
 	}
 	served, sent := heard.Tally.take()
+	before := r.remembers(heard.Team)
 	reply, err := r.run(ctx, hearScript,
-		[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), askingKey(heard.Team, heard.Task)},
+		[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), askingKey(heard.Team, heard.Task), memoryKey(heard.Team)},
 		heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks, r.TTL.Microseconds(), served, sent).Slice()
 	if err != nil {
 		heard.Tally.give(served, sent)
 		r.missed(heard.Team)
 		return nil, err
 	}
+	reply, now, _, err := tail(reply)
+	if err != nil {
+		return nil, err
+	}
+	r.saw(heard.Team, before, now)
 	return r.read(heard.Team, heard.Task, reply)
 }

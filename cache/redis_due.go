@@ -65,6 +65,7 @@ func (r *Redis) findTeams(ctx context.Context) error {
 		keys[i] = dueKey(team)
 	}
 	counts := r.sizes(ctx, keys)
+	r.met(names)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = r.Now()

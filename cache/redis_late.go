@@ -22,7 +22,7 @@ func (r *Redis) later(team string, do func(ctx context.Context) error) {
 	if len(r.late) < mostUnwritten {
 		r.late = append(r.late, unwritten{team, do})
 	} else {
-		r.lost++
+		r.dropped++
 	}
 }
 
@@ -39,8 +39,8 @@ func (r *Redis) Tend(ctx context.Context) error {
 // holds up no other.
 func (r *Redis) tellLate(ctx context.Context) error {
 	r.mu.Lock()
-	late, lost := r.late, r.lost
-	r.late, r.lost = nil, 0
+	late, dropped := r.late, r.dropped
+	r.late, r.dropped = nil, 0
 	r.mu.Unlock()
 	var still []unwritten
 	failed := map[string]bool{}
@@ -53,8 +53,8 @@ func (r *Redis) tellLate(ctx context.Context) error {
 	r.mu.Lock()
 	r.late = append(still, r.late...)
 	r.mu.Unlock()
-	if lost > 0 {
-		return fmt.Errorf("%d claims, answers or outcomes were too many to keep for Redis; other replicas do not know them", lost)
+	if dropped > 0 {
+		return fmt.Errorf("%d claims, answers or outcomes were too many to keep for Redis; other replicas do not know them", dropped)
 	}
 	return nil
 }

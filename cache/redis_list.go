@@ -68,7 +68,7 @@ func (r *Redis) glance(ctx context.Context, team string, ids []string) ([]*Claim
 
 // readAll reads tasks of a team in one round trip.
 func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
-	replies, err := r.runEach(ctx, readScript, taskKeys(team, ids))
+	replies, err := r.runEach(ctx, readScript, taskKeys(team, ids), memoryKey(team))
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 -- Keeps an answer unless a later state is known, and lets the next one ask.
--- KEYS  1 task:<id>  2 due  3 task:<id>:asking
+-- KEYS  1 task:<id>  2 due  3 task:<id>:asking  4 claims
 -- ARGV  1 task  2 rank of the state  3 1 if it is final  4 answer  5 body  6 how often the finisher has asked
 --       7 microseconds that a task is known  8 polls served  9 queries sent, since they were last told
 -- Returns the moment and the task as it stands then: see read.lua.
@@ -21,4 +21,6 @@ if was[1] then
   if was[2] == '1' then redis.call('ZREM', KEYS[2], ARGV[1]) end
 end
 local h = redis.call('HMGET', KEYS[1], 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written')
-return {string.format('%.0f', now), h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], h[10], h[11]}
+local m = redis.call('HMGET', KEYS[4], 'epoch', 'count', 'back')
+return {string.format('%.0f', now), h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], h[10], h[11], m[1], m[2],
+  m[3] and string.format('%.0f', now - m[3])}

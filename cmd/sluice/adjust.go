@@ -36,7 +36,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	state := openState(patient(s), slog.New(slog.DiscardHandler), nil)
+	state := openState(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer state.close()
 	accounts := limit.NewRedis(state)
 	if err := a.find(ctx, s, accounts); err != nil {

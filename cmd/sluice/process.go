@@ -113,7 +113,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}
-	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics)
+	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics, redisNeed(p.teams))
 	if err := p.state.requirePolicy(ctx); err != nil {
 		p.state.close()
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -36,16 +35,17 @@ type state struct {
 	mu     sync.Mutex
 	guards []*guard
 	policy string // Redis's eviction policy; empty: not known yet
+	need   int64  // bytes that the teams' accounts may take of Redis's memory; 0: not known
 
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
 
-// openState builds the client. It connects to nothing yet.
-func openState(s settings, log *slog.Logger, metrics *telemetry.Metrics) *state {
+// openState builds the client. It connects to nothing yet. need is how many bytes the teams' accounts may take; 0: nobody knows.
+func openState(s settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *state {
 	address, _ := readRedisAddress(s.RedisURL) // validate has read it
 	ctx, stop := context.WithCancel(context.Background())
-	c := &state{log: log, timeout: s.RedisTimeout, metrics: metrics, stop: stop}
+	c := &state{log: log, timeout: s.RedisTimeout, metrics: metrics, need: need, stop: stop}
 	redis.SetLogger(newQuietLog(log))
 	options := &redis.UniversalOptions{
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.kind == redisCluster,
@@ -100,35 +100,6 @@ func (c *state) close() {
 // evictsText tells of a Redis that may throw limits away to make room.
 const evictsText = "the eviction policy of Redis is %s: it may throw limits away when its memory is full; it has to be noeviction"
 
-// checkPolicy reports a Redis that evicts keys. Every key of ours has a time to live, so that volatile-* evicts them too.
-// The policy is read from INFO, because CONFIG is often forbidden. known is false where Redis could not be asked, or
-// does not say.
-func (c *state) checkPolicy(ctx context.Context) (policy string, known bool) {
-	ctx, cancel := context.WithTimeout(ctx, max(c.timeout, time.Second))
-	defer cancel()
-	var mu sync.Mutex
-	ask := func(ctx context.Context, node redis.Cmdable) error {
-		text, err := node.Info(ctx, "memory").Result()
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-			if word, ok := strings.CutPrefix(lines.Text(), "maxmemory_policy:"); ok && (!known || word != noEviction) {
-				policy, known = word, true
-			}
-		}
-		return nil
-	}
-	if cluster, ok := c.UniversalClient.(*redis.ClusterClient); ok {
-		_ = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return ask(ctx, node) })
-	} else {
-		_ = ask(ctx, c.UniversalClient)
-	}
-	return policy, known
-}
-
 const noEviction = "noeviction"
 
 // requirePolicy refuses to start with a Redis that evicts. One that is away is asked again when it is there.
@@ -143,7 +114,8 @@ func (c *state) requirePolicy(ctx context.Context) error {
 	return nil
 }
 
-// learnPolicy asks for the eviction policy until it is known, and returns it.
+// learnPolicy asks for the eviction policy until it is known, and returns it. What else Redis says of how it keeps what it
+// is told is logged then, where an operator should know it.
 func (c *state) learnPolicy(ctx context.Context) string {
 	c.mu.Lock()
 	policy := c.policy
@@ -151,14 +123,19 @@ func (c *state) learnPolicy(ctx context.Context) string {
 	if policy != "" {
 		return policy
 	}
-	policy, known := c.checkPolicy(ctx)
+	facts, known := c.askFacts(ctx)
 	if !known {
 		return ""
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.policy = policy
-	return policy
+	if c.policy == "" {
+		c.policy = facts.policy
+		for _, warning := range facts.warnings(c.need) {
+			c.log.Warn("redis", "warning", warning)
+		}
+	}
+	return c.policy
 }
 
 // wellKept is nil where Redis keeps what it is told, or has not said yet.

@@ -96,7 +96,7 @@ func TestFR1RedisIsKilled(t *testing.T) {
 // F-R2: Redis hangs. Nobody waits for longer than the timeout, and once the breaker is open nobody waits at all.
 func TestFR2RedisHangs(t *testing.T) {
 	server := startRedis(t)
-	k := openReplica(t, server.url(), nil, generous)
+	k := openReplica(t, server.url(), func(s *settings) { s.RedisTimeout = 50 * time.Millisecond }, generous)
 	k.loaded(during(200 * time.Millisecond))
 	server.signal(syscall.SIGSTOP)
 	first := k.loaded(during(time.Second))
@@ -139,7 +139,7 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 func TestFR5HalfOpen(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
-	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 50 * time.Millisecond }, generous)
 	k.loaded(during(200 * time.Millisecond))
 	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 	first := k.loaded(during(time.Second))
@@ -418,8 +418,8 @@ func TestACLOfTheREADME(t *testing.T) {
 	server.do(append(args, "on", ">secret")...)
 	k := openReplica(t, "redis://sluice:secret@"+server.address(), nil, generous, "open_tasks: 5")
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
-	if policy, known := k.state.checkPolicy(t.Context()); !known || policy != noEviction {
-		t.Errorf("the eviction policy could not be read: %q", policy)
+	if facts, known := k.state.askFacts(t.Context()); !known || facts.policy != noEviction || !facts.forgets() {
+		t.Errorf("how Redis keeps what it is told could not be read: %+v", facts)
 	}
 	v, err := k.admit(10)
 	if err != nil {

@@ -168,7 +168,7 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 		change(&s)
 	}
 	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
-	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})), nil)
+	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})), nil, 0)
 	k.Shared = k.state.accounts(s, now)
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup

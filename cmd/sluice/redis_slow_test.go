@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,4 +75,45 @@ func (c *callCount) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook counts the calls of one round trip as one.
 func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error { return c.count(next(ctx, cmds)) }
+}
+
+// A Redis that takes 80 ms for a while, as on a busy machine, decides all the same: without a setting nothing is admitted
+// outside the shared limits.
+func TestMend06AHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	var keepers []*ledgerkeeper
+	for range 2 {
+		k := openReplica(t, "redis://"+proxy.Listen, nil, "rates: {requests: {per: 1h, limit: 30}}")
+		k.eventually(patience, "connected", func() bool { _, err := k.Look(t.Context(), k.team); return err == nil && k.well() })
+		k.eventually(patience, "spare connections", func() bool { return k.state.guards[0].warm.Load() })
+		keepers = append(keepers, k)
+	}
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":80,"jitter":0}}`)
+	var admitted, refused, late atomic.Int64
+	var asking sync.WaitGroup
+	for n := range 40 {
+		asking.Go(func() {
+			begun := time.Now()
+			v, err := keepers[n%2].admit(1)
+			if err != nil {
+				t.Error(err)
+			}
+			if time.Since(begun) >= 250*time.Millisecond {
+				late.Add(1)
+			}
+			if v.Held != nil {
+				admitted.Add(1)
+			} else {
+				refused.Add(1)
+			}
+		})
+	}
+	asking.Wait()
+	if late.Load() > 0 {
+		t.Skipf("this machine made %d requests wait for longer than the timeout, which is another test's", late.Load())
+	}
+	if admitted.Load() != 30 || refused.Load() != 10 {
+		t.Errorf("%d of 30 admitted, %d refused", admitted.Load(), refused.Load())
+	}
 }

@@ -97,3 +97,66 @@ func TestQ11ALostTaskIsChargedOnce(t *testing.T) {
 		t.Errorf("%d images are charged again", charged)
 	}
 }
+
+// denied polls tasks at a replica and counts those that it says there are none of, and those that it does not answer yet.
+func (r *taskReplicas) denied(i int, ids []string) (denied, unknown int) {
+	var mu sync.Mutex
+	together(ids, func(id *string) {
+		header := r.ask(i, *id)
+		mu.Lock()
+		defer mu.Unlock()
+		switch header.Get("Sluice-Refusal") {
+		case "recall/task":
+			denied++
+		case "recall/state":
+			unknown++
+		}
+	})
+	return denied, unknown
+}
+
+// Redis loses its memory while two replicas make tasks and poll each other's, by a command and by a restart: no own task is
+// ever denied, and each is known to both in the end.
+func TestMend17TasksAreNotDeniedAfterALoss(t *testing.T) {
+	for what, lose := range map[string]func(server *redisServer){
+		"flushed":   func(server *redisServer) { server.do("FLUSHALL") },
+		"restarted": func(server *redisServer) { server.kill(); server.start() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_TASK_QUERY_RATE=100000")
+			r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
+			var made [2][]string
+			stop := make(chan struct{})
+			var making sync.WaitGroup
+			for i := range made {
+				for range 60 {
+					made[i] = append(made[i], r.create(i, 1))
+				}
+				making.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						case <-time.After(5 * time.Millisecond):
+							r.create(i, 1)
+						}
+					}
+				})
+			}
+			lose(r.server)
+			for i := range made {
+				for begun, unknown := time.Now(), 1; unknown > 0 && !t.Failed(); {
+					if time.Since(begun) > patience {
+						t.Fatalf("%d tasks are never known", unknown)
+					}
+					var denied int
+					if denied, unknown = r.denied(i, made[1-i]); denied > 0 {
+						t.Errorf("%d of %d tasks are denied", denied, len(made[1-i]))
+					}
+				}
+			}
+			close(stop)
+			making.Wait()
+		})
+	}
+}

@@ -52,7 +52,7 @@ type settings struct {
 	// RedisURLFile holds RedisURL instead.
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
-	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"50ms" allow:"a duration above 0, such as 50ms"`
+	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0, such as 250ms"`
 	// OnStateLoss is what admission does without Redis: go on with local limits, or refuse.
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
 	// Replicas is how many processes share the limits.

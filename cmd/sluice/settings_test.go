@@ -46,7 +46,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"FORWARD_PATHS", s.ForwardPaths, []forwardPath(nil)},
 		{"TEAMS_FILE", s.TeamsFile, "teams.yaml"},
 		{"TEAMS_POLL", s.TeamsPoll, 500 * time.Millisecond},
-		{"REDIS_TIMEOUT", s.RedisTimeout, 50 * time.Millisecond},
+		{"REDIS_TIMEOUT", s.RedisTimeout, 250 * time.Millisecond},
 		{"ON_STATE_LOSS", s.OnStateLoss, "local"},
 		{"REPLICAS", s.Replicas, 1},
 		{"POLL_INTERVAL", s.PollInterval, 5 * time.Second},

@@ -102,7 +102,7 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 
 func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
 	days, _ := limit.Days(from, to) // span has read them
-	state := openState(patient(s), slog.New(slog.DiscardHandler), nil)
+	state := openState(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer state.close()
 	rows, err := limit.NewRedis(state).Ledger(ctx, team, days)
 	if err != nil {

@@ -24,7 +24,11 @@ func (r *Redis) place(ctx context.Context, h *Hold, t *terms) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := s.verdict(t, h)
-	if v.Held == nil || len(h.Account) == 0 {
+	if v.Held == nil {
+		return v, nil
+	}
+	r.ownOf(h.Team.ID).placed(v.Held, s.at.Add(h.Lease))
+	if len(h.Account) == 0 {
 		return v, nil
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
@@ -66,12 +70,9 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
 			}
 			return s, nil
 		}
-		r.lost.Add(1)
-		again := *last
-		if again.epoch, err = r.restore(ctx, h.Team.ID, newNumber(), last); err != nil {
+		if err := r.restore(ctx, h.Team.ID, last); err != nil {
 			return s, err
 		}
-		r.known.Store(h.Team.ID, &again)
 	}
 	return state{}, errForgets
 }

@@ -18,7 +18,7 @@ func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
 	k, number := r.keysOf(h.Team), newNumber()
 	w := k.wired(charges[0].Team)
 	sums := newSums(w, charges, used)
-	call := append(batchScript.call(6+len(charges), 26+3*len(charges)+2*(len(sums.quota)+len(sums.ledger))), k.shared...)
+	call := append(batchScript.call(6+len(charges), 26+2*len(charges)+2*(len(sums.quota)+len(sums.ledger))), k.shared...)
 	call = append(call, k.day(h.Day))
 	for _, c := range charges {
 		call = append(call, k.hold+c.Held.ID)
@@ -32,25 +32,19 @@ func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
 		call = append(call, c.Held.ID)
 	}
 	for _, c := range charges {
-		call = append(call, c.text("held 0", &Amounts{}))
-	}
-	for i, c := range charges {
-		state := "settled 0"
-		if c.Estimated {
-			state = "settled 1"
-		}
-		call = append(call, c.text(state, &used[i]))
+		call = append(call, c.Held.text(c.Held.rates))
 	}
 	return settlement{append(append(call, sums.quota...), sums.ledger...), number}
 }
 
-// text is the hold's text in a state: no task, taken from the rates.
-func (c *Charge) text(state string, charged *Amounts) string {
-	b := append(make([]byte, 0, 192), state...)
-	b = append(b, " 0 1 "...)
-	b = strconv.AppendInt(b, int64(c.Held.Day), 10)
-	b = strconv.AppendInt(append(b, ' '), int64(c.Held.Month), 10)
-	return string(appendHold(b, c.Held, charged))
+// text is what stands at the hold's key as long as it is open and was taken from those rates.
+func (h *Held) text(rates rateSet) string {
+	b := append(make([]byte, 0, 192), "held 0 "...)
+	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
+	for _, n := range [...]int{int(rates), h.Day, h.Month} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return string(appendHold(b, h))
 }
 
 // sums are what charges add up to.
@@ -78,7 +72,7 @@ func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
 		}
 		for i, rate := range w.terms.rates {
 			switch over := used[n][i] - held[i]; {
-			case rate.Limit == 0:
+			case rate.Limit == 0 || !c.Held.rates.has(i):
 			case over > 0:
 				s.taken[i] += taking(rate, over)
 			case over < 0:

@@ -51,15 +51,21 @@ func (b *bridge) stays() bool {
 	return b.local.Load()
 }
 
-// fresh notes that Redis has just told how the team stands.
-func (b *bridge) fresh(now time.Time) { b.known.Store(now.UnixNano()) }
+// fresh notes that Redis has just told how a team stands, and what time it is there.
+func (s *Shared) fresh(b *bridge) {
+	now := s.Now()
+	b.known.Store(now.UnixNano())
+	if last, ok := s.Redis.lastState(b.id); ok {
+		s.standby.ahead.Store(int64(last.at.Sub(now)))
+	}
+}
 
 // admitLocally decides a hold without Redis. cause is why: only ErrAway says for certain that Redis does not hold it.
 func (s *Shared) admitLocally(b *bridge, h *Hold, t *terms, cause error) (Verdict, error) {
 	doubtful := !errors.Is(cause, ErrAway)
 	v, err := s.decideLocally(b, h, t, cause)
 	if doubtful && v.Held == nil { // what Redis may hold for it is given back
-		s.queue.keep(job{charge: &Charge{Held: heldOf(h, calendarOf(s.Now())), Team: h.Team}})
+		s.queue.keep(job{charge: &Charge{Held: heldOf(h, calendarOf(s.standby.dated(s.Now())), t.rateSet()), Team: h.Team}})
 	}
 	return v, err
 }
@@ -78,7 +84,7 @@ func (s *Shared) decideLocally(b *bridge, h *Hold, t *terms, cause error) (Verdi
 	if !ok {
 		return Verdict{}, fmt.Errorf("%w, and Redis is away: %w", errUnknown, cause)
 	}
-	share := t.share(last, s.Replicas, calendarOf(now))
+	share := t.share(last, s.Replicas, calendarOf(s.standby.dated(now)))
 	small := *h
 	if r := share.rates[Tokens]; r.Limit > 0 { // an estimate is never too large, for a share of the bucket neither
 		small.Amounts[Tokens] = min(h.Amounts[Tokens], max(r.Burst/4, 1))
@@ -199,9 +205,8 @@ func (s *state) wouldRefuse(t *terms, h *Hold) bool {
 }
 
 // debit takes what Redis admitted from the standby's buckets too.
-func (s *Shared) debit(h *Hold) {
-	t := termsOf(h.Team)
-	s.standby.correct(h.Team.ID, t.rates, s.Replicas, Amounts{}, h.Amounts)
+func (s *Shared) debit(h *Hold, held *Held, t *terms) {
+	s.standby.correct(held, t, s.Replicas, Amounts{}, h.Amounts)
 	if len(h.Account) > 0 {
 		_, _ = s.standby.takeAccount(h, true, s.Replicas)
 	}
@@ -230,7 +235,7 @@ func (s *Shared) correct(c *Charge) {
 		return
 	}
 	t := termsOf(c.Team)
-	s.standby.correct(c.Held.Team, t.rates, s.Replicas, c.Held.Amounts, c.Amounts.bound())
+	s.standby.correct(c.Held, &t, s.Replicas, c.Held.Amounts, c.Amounts.bound())
 	if len(c.Held.Account) > 0 {
 		s.standby.correctAccount(c, s.Replicas)
 	}

@@ -58,11 +58,12 @@ func (a *account) fills(t *terms, levels *[rateCount]float64) (fills [rateCount]
 	return fills
 }
 
-// correct brings the buckets from what was held to what was used.
-func (a *account) correct(t *terms, held, used Amounts, now time.Time) {
+// correct brings the buckets that a hold was taken from to what was used. A rate that a reload has added since has nothing
+// to do with it.
+func (a *account) correct(t *terms, rates rateSet, held, used Amounts, now time.Time) {
 	for i := range t.rates {
 		switch {
-		case t.rates[i].Limit == 0:
+		case t.rates[i].Limit == 0 || !rates.has(i):
 		case used[i] > held[i]:
 			a.buckets[i].take(used[i]-held[i], now)
 		default:

@@ -340,3 +340,48 @@ func TestAWholeBucketFits(t *testing.T) {
 		}
 	})
 }
+
+// A rate that a reload adds, or gives back, has what was taken from it: nothing of the holds that were there before, neither
+// what they give back nor what they used beyond their estimates.
+func TestMend20ARateThatAReloadAddsIsNotCredited(t *testing.T) {
+	forms(t, func(f *form) {
+		without := team(f, "rates: {requests: {per: 1h, limit: 100}}")
+		with := team(f, "rates: {requests: {per: 1h, limit: 100}, tokens: {per: 1h, limit: 1000}}")
+		var old []*Held
+		for n := range 10 {
+			old = append(old, f.ask(hold(id(n), without, Amounts{Requests: 1, Tokens: 100})).Held)
+		}
+		if v := f.ask(hold("all there is", with, Amounts{Requests: 1, Tokens: 1000})); v.Held == nil {
+			f.Fatalf("%+v", v)
+		}
+		for _, h := range old[:5] {
+			f.charge(h, with, Amounts{Requests: 1})
+		}
+		if v := f.ask(hold("more", with, Amounts{Requests: 1, Tokens: 1})); v.Held != nil {
+			f.Errorf("what was never taken was given back: %+v", f.look(with).rates[Tokens])
+		}
+		before := f.look(with).rates[Tokens]
+		for _, h := range old[5:] {
+			f.charge(h, with, Amounts{Requests: 1, Tokens: 150})
+		}
+		if after := f.look(with).rates[Tokens]; after != before {
+			f.Errorf("old holds changed the new rate from %+v to %+v", before, after)
+		}
+		if s := f.look(with); s.rates[Requests].left != 89 {
+			f.Errorf("%d requests are left, want 89: 10 old, and one of two new ones", s.rates[Requests].left)
+		}
+	})
+}
+
+// A hold gives back to the rate that it was taken from, although a reload took the rate away for a while.
+func TestMend20ARateThatComesBackIsCredited(t *testing.T) {
+	forms(t, func(f *form) {
+		with := team(f, "rates: {tokens: {per: 1h, limit: 1000}}")
+		h := f.ask(hold("a", with, Amounts{Requests: 1, Tokens: 400})).Held
+		f.ask(hold("b", team(f), Amounts{Requests: 1, Tokens: 1}))
+		f.charge(h, with, Amounts{Requests: 1, Tokens: 100})
+		if s := f.look(with); s.rates[Tokens].left != 900 {
+			f.Errorf("%d tokens are left, want 900", s.rates[Tokens].left)
+		}
+	})
+}

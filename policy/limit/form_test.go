@@ -198,8 +198,9 @@ func (f *form) tryAdmit(h Hold) (state, error) {
 }
 
 func (f *form) held(h Hold) *Held {
-	date := calendarOf(f.clock.now())
-	return &Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.day, Month: date.month, Task: h.Task}
+	date, t := calendarOf(f.clock.now()), termsOf(h.Team)
+	rates := t.rateSet()
+	return &Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.day, Month: date.month, Task: h.Task, rates: rates}
 }
 
 func (f *form) settle(h *Held, team *policy.Team, used Amounts, estimated bool) bool {

@@ -30,14 +30,15 @@ type Held struct {
 	Month    int
 	Task     bool
 	Account  []policy.AccountLimit // the account's limits that it was taken from; nil: none
+	rates    rateSet               // of the team, that it was taken from; none where this process did not admit it
 	local    bool                  // admitted without Redis: its account's rates there have nothing to correct
 }
 
-// heldOf is the hold as it is admitted on a date.
-func heldOf(h *Hold, date calendar) *Held {
+// heldOf is the hold as it is admitted on a date, taken from the rates.
+func heldOf(h *Hold, date calendar, rates rateSet) *Held {
 	return &Held{
 		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts,
-		Day: date.day, Month: date.month, Task: h.Task,
+		Day: date.day, Month: date.month, Task: h.Task, rates: rates,
 	}
 }
 

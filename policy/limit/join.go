@@ -135,7 +135,7 @@ func (s *Shared) refresh(ctx context.Context, b *bridge) error {
 		return err
 	})
 	if err == nil {
-		b.fresh(s.Now())
+		s.fresh(b)
 		b.asked.Store(b.known.Load())
 	}
 	return err
@@ -150,9 +150,12 @@ func (s *Shared) adopt(ctx context.Context, h *Held, team *policy.Team) error {
 	t := termsOf(team)
 	t.forced = true
 	err := s.call(ctx, func(ctx context.Context) error {
-		_, err := s.Redis.ask(ctx, &Hold{
+		st, err := s.Redis.ask(ctx, &Hold{
 			ID: h.ID, Team: team, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Task: h.Task, Lease: left, day: h.Day,
 		}, &t)
+		if err == nil {
+			s.Redis.ownOf(team.ID).placed(h, st.at.Add(left))
+		}
 		return err
 	})
 	if err == nil {

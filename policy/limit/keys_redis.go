@@ -29,6 +29,7 @@ type wiredTerms struct {
 	of    *policy.Team
 	terms terms
 	rates []any
+	takes any                                       // the rates that there are, as a text
 	plans [1 << len(Amounts{})]atomic.Pointer[plan] // by the units that a request is charged in
 }
 
@@ -45,6 +46,7 @@ func (k *teamKeys) wired(team *policy.Team) *wiredTerms {
 		return w
 	}
 	w := &wiredTerms{of: team, terms: termsOf(team)}
+	w.takes = strconv.Itoa(int(w.terms.rateSet()))
 	for _, r := range w.terms.rates {
 		w.rates = appendRate(w.rates, r)
 	}
@@ -79,11 +81,11 @@ func appendAmounts(b []byte, a *Amounts) []byte {
 	return b
 }
 
-// appendHold adds what stands in a hold's text behind its month: what it holds and what it was charged, its id, team and
+// appendHold adds what stands in an open hold's text behind its month: what it holds and what it was charged, its id, team and
 // entry of the ledger.
-func appendHold(b []byte, h *Held, charged *Amounts) []byte {
+func appendHold(b []byte, h *Held) []byte {
 	b = appendAmounts(append(b, ' '), &h.Amounts)
-	b = appendAmounts(append(b, ' '), charged)
+	b = append(b, " 0 0 0 0"...)
 	b = append(append(b, ' '), h.ID...)
 	b = append(append(b, ' '), h.Team...)
 	b = append(append(b, ' '), h.Model...)

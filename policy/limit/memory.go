@@ -11,8 +11,10 @@ import (
 // sweepBatch is how many holds whose lease has ended an admission charges first.
 const sweepBatch = 16
 
-// lateTruth is how long after the end of its lease a hold may still be corrected.
-const lateTruth = 24 * time.Hour
+// lateTruth is how long after the end of its lease a hold may still be corrected: whoever was cut off for two days tells what
+// it cost. As long is known what else may come again late: a task's end, which is heard as long as the task may be asked for,
+// and a sum, which is sent until it has arrived.
+const lateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
 type Memory struct {
@@ -22,6 +24,7 @@ type Memory struct {
 	own   map[string]*bucket // of the upstream account, by name
 	last  time.Time
 	dry   atomic.Bool   // buckets that are new now are empty instead of full
+	ahead atomic.Int64  // nanoseconds that the clock which days are told by is ahead of now
 	late  func(h *Held) // takes a hold whose lease has ended, instead of the ledger; nil: the ledger does
 
 	counted atomic.Pointer[openHolds] // as Tend last saw them; nil: not yet
@@ -31,6 +34,9 @@ type Memory struct {
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, teams: make(map[string]*account), own: make(map[string]*bucket)}
 }
+
+// dated is the moment that days are told by.
+func (m *Memory) dated(now time.Time) time.Time { return now.Add(time.Duration(m.ahead.Load())) }
 
 // account is one team's.
 type account struct {
@@ -55,7 +61,6 @@ type tally struct{ used, held Amounts }
 type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
-	rates   bool      // its amounts were taken from the buckets
 	expired bool
 	apart   bool      // a standby's: Redis may know it too
 	told    bool      // a standby's: Redis does
@@ -101,7 +106,7 @@ func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 	if a.holds[h.ID] != nil {
 		s.outcome = admitted
 	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
-		a.hold(h, &s)
+		a.hold(h, t, &s, now)
 		if s.outcome == admitted {
 			a.take(h, t, &levels, now)
 		}
@@ -112,7 +117,8 @@ func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 
 // read describes the account without its buckets.
 func (a *account) read(s *state, now time.Time) {
-	s.at, s.date, s.fault, s.tasks = now, a.date.at(now), limitNone, a.tasks
+	s.at, s.fault, s.tasks = a.bank.dated(now), limitNone, a.tasks
+	s.date = a.date.at(s.at)
 	for p, period := range [2]int{s.date.day, s.date.month} {
 		if in := a.periods[period]; in != nil {
 			for unit := range in.used {
@@ -123,10 +129,10 @@ func (a *account) read(s *state, now time.Time) {
 }
 
 // hold places a hold, and brings what was read of the account up to date with it.
-func (a *account) hold(h *Hold, s *state) {
+func (a *account) hold(h *Hold, t *terms, s *state, now time.Time) {
 	held := &heldIn{
-		Held: *heldOf(h, s.date), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
-		rates: s.outcome == admitted, due: s.at.Add(h.Lease), since: s.at,
+		Held: *heldOf(h, s.date, s.takes(t)), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
+		due: now.Add(h.Lease), since: now,
 	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
@@ -212,9 +218,7 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 		a.drop(held)
 	}
 	a.post(held, change, doubt)
-	if held.rates {
-		a.correct(t, held.Amounts, c.Amounts, now)
-	}
+	a.correct(t, held.rates, held.Amounts, c.Amounts, now)
 	return true, nil
 }
 

@@ -30,7 +30,6 @@ type model struct {
 type modelHold struct {
 	Held
 	state   string // held, expired, settled
-	rates   bool
 	due     int64
 	charged Amounts
 	doubted bool
@@ -147,7 +146,10 @@ func (m *model) admit(h *Hold, t *terms, at time.Time) outcome {
 	}
 	held := &modelHold{
 		Held:  Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.day, Month: date.month, Task: h.Task},
-		state: "held", rates: fits, due: now + h.Lease.Microseconds(),
+		state: "held", due: now + h.Lease.Microseconds(),
+	}
+	if fits {
+		held.rates = t.rateSet()
 	}
 	m.holds[h.ID] = held
 	m.each(&held.Held, m.held, 1)
@@ -176,11 +178,8 @@ func (m *model) settle(id string, charge Amounts, estimated bool, t *terms, at t
 	h.state = "settled"
 	m.post(h, charge, estimated)
 	now := at.UnixMicro()
-	if !h.rates {
-		return true
-	}
 	for i, r := range t.rates {
-		if over := charge[i] - h.Amounts[i]; r.Limit > 0 && over != 0 {
+		if over := charge[i] - h.Amounts[i]; h.rates.has(i) && r.Limit > 0 && over != 0 {
 			// Only the buckets that a settlement corrects are brought up to date by it.
 			one := *m
 			one.reload(t, now)
@@ -463,6 +462,7 @@ var mutants = []struct{ about, old, bent string }{
 	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
 	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - rated[i]) end", "end"},
+	{"credits a rate that was not taken from", "if taken(hold, i) and rated[i]", "if rated[i]"},
 	{"overrun not debited", "take(b, rated[i] - held[i]) else", "else"},
 	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
 	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},

@@ -35,11 +35,8 @@ func (j *job) old(now time.Time) bool {
 // outlived reports whether the hold, which Redis had, was made so long ago that it may have been charged and forgotten. One
 // that was admitted without Redis may never have been there; its id may tell no time.
 func (c *Charge) outlived(now time.Time) bool {
-	made, life := madeAt(c.Held.ID), lateTruth
-	if c.Held.Task {
-		life = rememberedLong
-	}
-	return !c.Held.local && !made.IsZero() && now.Sub(made) > life
+	made := madeAt(c.Held.ID)
+	return !c.Held.local && !made.IsZero() && now.Sub(made) > lateTruth
 }
 
 func (j *job) team() string {

@@ -45,7 +45,7 @@ var (
 	settleScript  = newScript(commonLua + bucketsLua + holdsLua + settleLua)
 	extendScript  = newScript(commonLua + holdsLua + extendLua)
 	sweepScript   = newScript(commonLua + holdsLua + sweepLua)
-	restoreScript = newScript(commonLua + restoreLua)
+	restoreScript = newScript(commonLua + holdsLua + restoreLua)
 	accountScript = newScript(commonLua + bucketsLua + accountLua)
 	adjustScript  = newScript(commonLua + holdsLua + adjustLua)
 )

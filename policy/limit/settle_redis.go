@@ -8,6 +8,14 @@ import (
 
 // settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
 func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
+	done, err := r.settleOnce(ctx, c, used, post)
+	if err == nil {
+		r.ownOf(c.Held.Team).settled(c.Held)
+	}
+	return done, err
+}
+
+func (r *Redis) settleOnce(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
 	if !used.valid() {
 		return false, errAmounts
 	}
@@ -66,7 +74,7 @@ func (c *Charge) rated() string {
 
 func (c *Charge) memory() time.Duration {
 	if c.sum || c.lapsed || c.Held.Task {
-		return rememberedLong
+		return lateTruth
 	}
 	return remembered
 }

@@ -33,6 +33,9 @@ func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []r
 	var correcting []*Charge
 	for i, c := range charges {
 		list[i] = results[c]
+		if list[i].err == nil {
+			r.ownOf(c.Held.Team).settled(c.Held)
+		}
 		if list[i].done && c.corrects() {
 			correcting = append(correcting, c)
 		}

@@ -27,7 +27,7 @@ type SharedConfig struct {
 //
 // While Redis is away a team spends its share of what was left when it was last seen, by buckets that live as long as
 // the process and are debited while all is well too, so that an outage is no fresh start. What it spends is posted when
-// Redis is back, before the team is asked for there again. Create it with [NewShared]; it is safe for concurrent use.
+// Redis is back, before the team is asked for there again. It is dated by Redis's clock, as far as that was known last. Create it with [NewShared]; it is safe for concurrent use.
 type Shared struct {
 	SharedConfig
 	standby *Memory
@@ -42,7 +42,7 @@ type Shared struct {
 
 // NewShared starts the goroutines that settle. Close ends them.
 func NewShared(config SharedConfig) *Shared {
-	s := &Shared{SharedConfig: config, standby: NewMemory(config.Now)}
+	s := &Shared{SharedConfig: config, standby: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
 	s.standby.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	s.standby.late = func(h *Held) { // Redis may know it too, and so charge it once
@@ -109,12 +109,12 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if err != nil {
 		return s.admitLocally(b, h, &t, err)
 	}
-	b.fresh(s.Now())
+	s.fresh(b)
 	if v.owed != nil {
 		s.queue.keep(job{charge: v.owed, tried: s.Now()})
 	}
 	if v.Held != nil && !s.Refuse {
-		s.debit(h)
+		s.debit(h, v.Held, &t)
 	}
 	return v, nil
 }
@@ -181,7 +181,7 @@ func (s *Shared) Look(ctx context.Context, team *policy.Team) (Report, error) {
 	report, err := s.Redis.Look(call, team)
 	s.heard(err)
 	if err == nil {
-		b.fresh(s.Now())
+		s.fresh(b)
 	}
 	return report, err
 }

@@ -521,3 +521,35 @@ func TestEveryChargeArrives(t *testing.T) {
 		}
 	})
 }
+
+// What is admitted without Redis belongs to the day that Redis has, as far as that is known, whatever this process's clock
+// says.
+func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
+	for _, skew := range []time.Duration{-30 * time.Hour, 30 * time.Hour} {
+		shareds(t, nil, func(s *shared) {
+			clock := s.clock
+			skewed := NewShared(SharedConfig{Redis: s.Redis, Timeout: time.Second, Replicas: 1, Now: func() time.Time { return clock.now().Add(skew) }})
+			s = &shared{form: s.form, fault: s.fault, Shared: skewed}
+			defer func() { _ = skewed.Close(s.Context()) }()
+			team, one := team(s, "quotas: {images: {day: 10}}"), Amounts{Requests: 1, Images: 1}
+			s.must("seen", team, Amounts{})
+			s.fault.mode.Store(away)
+			s.charge(s.must("a", team, one), team, one)
+			open := s.must("b", team, one)
+			v, err := s.ask("c", team, Amounts{Images: 9})
+			if err != nil || v.Reason != ReasonQuota || v.Wait != 5*time.Second {
+				s.Errorf("the day has 8 left, and yet %+v, %v", v, err)
+			}
+			if v, err := s.ask("d", team, Amounts{Images: 10}); err != nil || v.Wait != 12*time.Hour {
+				s.Errorf("it is noon, and the day's reset is told to be in %v, %v", v.Wait, err)
+			}
+			s.back()
+			s.charge(open, team, one)
+			s.settled()
+			rows, err := s.Ledger(s.Context(), "search", []int{20261120, 20261121, 20261122, 20261123})
+			if err != nil || len(rows) != 1 || rows[0].Day != 20261121 || rows[0].Used != (Amounts{Requests: 2, Images: 2}) {
+				s.Errorf("the ledger has %+v, %v", rows, err)
+			}
+		})
+	}
+}

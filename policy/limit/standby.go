@@ -11,21 +11,21 @@ import (
 // What a Memory does as the standby of a Redis that is away: its buckets live on and are debited with what Redis
 // admits; its holds and charges are there only until Redis knows them.
 
-// correct brings a team's buckets from what was held to what was used, each replica's share of them.
-func (m *Memory) correct(team string, rates [rateCount]policy.Rate, replicas int, held, used Amounts) {
-	a := m.account(team)
+// correct brings the buckets that a hold was taken from to what was used, each replica's share of them.
+func (m *Memory) correct(h *Held, t *terms, replicas int, held, used Amounts) {
+	a := m.account(h.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.correctShare(rates, replicas, held, used, a.time(m.now))
+	a.correctShare(h.rates, t, replicas, held, used)
 }
 
-func (a *account) correctShare(rates [rateCount]policy.Rate, replicas int, held, used Amounts, now time.Time) {
-	t := terms{rates: rates}
-	for i := range t.rates {
-		t.rates[i] = shareOf(t.rates[i], int64(replicas))
+func (a *account) correctShare(rates rateSet, t *terms, replicas int, held, used Amounts) {
+	now, share := a.time(a.bank.now), terms{rates: t.rates}
+	for i := range share.rates {
+		share.rates[i] = shareOf(t.rates[i], int64(replicas))
 	}
-	a.fit(&t, now) // there may be no buckets yet
-	a.correct(&t, held, used, now)
+	a.fit(&share, now) // there may be no buckets yet
+	a.correct(&share, rates, held, used, now)
 }
 
 // holds reports whether a hold is here. One that is not does not come.
@@ -47,9 +47,7 @@ func (m *Memory) settleHere(c *Charge, used Amounts, t *terms, replicas int) (he
 		return false, false
 	}
 	a.drop(held)
-	if held.rates {
-		a.correctShare(t.rates, replicas, held.Amounts, used, a.time(m.now))
-	}
+	a.correctShare(held.rates, t, replicas, held.Amounts, used)
 	if held.apart {
 		held.use(used)
 		return true, true

@@ -31,3 +31,11 @@ const (
 	lost                    // the accounts that the caller knows are gone
 	shadowed                // would be refused: held, but not taken from the buckets
 )
+
+// takes names the rates that a hold is taken from.
+func (s *state) takes(t *terms) rateSet {
+	if s.outcome == admitted {
+		return t.rateSet()
+	}
+	return 0
+}

@@ -3,7 +3,6 @@ package limit
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,12 +12,9 @@ import (
 	"sluice/policy"
 )
 
-// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again.
+// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again; one of which
+// another may hear late, for lateTruth.
 const remembered = 15 * time.Minute
-
-// rememberedLong is how long it is for what may come again later: a task's end is heard as long as the task may be asked
-// for, and a sum is sent until it has arrived.
-const rememberedLong = 49 * time.Hour
 
 // errMixed is a reply to somebody else's question: the connection has lost its place.
 var errMixed = errors.New("the shared state answered another question")
@@ -34,6 +30,7 @@ type Redis struct {
 	clock  func() int64     // microseconds; 0: Redis's own. Tests set it
 	now    func() time.Time // this process's own, which decides nothing
 	keys   sync.Map         // team id → *teamKeys; grows with the teams file
+	own    sync.Map         // team id → *own, likewise
 	known  sync.Map         // team id → *state as it was last seen, for the day Redis loses its memory
 	lost   atomic.Int64
 	today  atomic.Pointer[today]
@@ -77,7 +74,7 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 	if known == 0 {
 		known = -fresh
 	}
-	call = append(call, r.clock(), number, known, h.Lease.Microseconds(), (h.Lease + lateTruth).Milliseconds(), w.tasksFor(h), t.mode(), h.ID, holdText(h))
+	call = append(call, r.clock(), number, known, h.Lease.Microseconds(), w.takes, w.tasksFor(h), t.mode(), h.ID, holdText(h))
 	today := r.calendar()
 	day := today.day
 	if h.day > 0 {
@@ -125,7 +122,7 @@ func (w *wiredTerms) tasksFor(h *Hold) any {
 // holdText is what stands in the hold's text behind its month.
 func holdText(h *Hold) string {
 	held := Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
-	return string(appendHold(make([]byte, 0, 160), &held, &Amounts{}))
+	return string(appendHold(make([]byte, 0, 160), &held))
 }
 
 // read reads the reply of admit.lua. What was not told is 0.
@@ -212,8 +209,12 @@ func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond 
 func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool, error) {
 	k, number := r.keysOf(h.Team), newNumber()
 	reply, err := extendScript.run(ctx, r.client, append(extendScript.call(2, 4), k.open, k.hold+h.ID, r.clock(), h.ID, number, lease.Microseconds()))
-	done, err := said(number, reply, err, 1)
-	return err == nil && done[0] == 1, err
+	in, err := said(number, reply, err, 2)
+	if err != nil || in[0] == 0 {
+		return false, err
+	}
+	r.ownOf(h.Team).extended(h.ID, time.UnixMicro(in[1]))
+	return true, nil
 }
 
 func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
@@ -224,21 +225,4 @@ func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 		return 0, err
 	}
 	return int(n[0]), nil
-}
-
-// restore puts back what a team is known to have used where the state knows less, and returns the epoch of the accounts.
-func (r *Redis) restore(ctx context.Context, team string, fresh int64, known *state) (int64, error) {
-	number := newNumber()
-	call := append(restoreScript.call(1, 3+2*quotaCount), r.keysOf(team).quota, team, fresh, number)
-	for q, used := range known.used {
-		if used > 0 {
-			call = append(call, strconv.Itoa(known.date.period(q))+":"+string(policy.Units[q/2])+":used", used)
-		}
-	}
-	reply, err := restoreScript.run(ctx, r.client, call)
-	epoch, err := said(number, reply, err, 1)
-	if err != nil {
-		return 0, err
-	}
-	return epoch[0], nil
 }

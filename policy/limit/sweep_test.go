@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
 )
 
 // What nobody asks for any more is forgotten, so that a team's admissions stay as fast as they were on its first day;
@@ -26,7 +28,7 @@ func TestSweepForgets(t *testing.T) {
 			f.clock.move(24 * time.Hour)
 		}
 		fields := client.HLen(t.Context(), keysOf(team.ID).quota).Val()
-		if fields > 3+9*4+4*2*4+2*4 { // a week's, four months', what day 20 holds
+		if fields > 4+9*4+4*2*4+2*4 { // a week's, four months', what day 20 holds
 			t.Errorf("%d fields are left", fields)
 		}
 		old := hold(id(20), team, Amounts{Requests: 1, Tokens: 10, Images: 1, Spend: 5})
@@ -37,6 +39,148 @@ func TestSweepForgets(t *testing.T) {
 			if strings.HasPrefix(value, "-") {
 				t.Errorf("%s is %s", name, value)
 			}
+		}
+	}
+}
+
+// swept brings a team's holds to an end as the process does, a minute later.
+func (s *shared) swept() {
+	s.Helper()
+	s.clock.move(time.Minute)
+	if err := s.Tend(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// free checks that nothing of a team is held or open, and how many images it used.
+func (s *shared) free(team *policy.Team, images int64) {
+	s.Helper()
+	st := s.look(team)
+	if st.used[2*Images+1] != images || st.held != [quotaCount]int64{} || st.tasks != 0 {
+		s.Errorf("%d images used, want %d; held %v and %d open tasks, want none", st.used[2*Images+1], images, st.held, st.tasks)
+	}
+}
+
+func task(id string, team *policy.Team) *Hold {
+	h := hold(id, team, Amounts{Requests: 1, Images: 4})
+	h.Task, h.Lease = true, 25*time.Hour
+	return &h
+}
+
+// Nobody sweeps for longer than a lease and a day. What was held is charged, and its open task ends, all the same.
+func TestMend18NobodySweepsForDays(t *testing.T) {
+	server, client := agedRedis(t)
+	s := newShared(t, client, nil)
+	team := team(t, "quotas: {images: {month: 100}}", "open_tasks: 2")
+	for _, id := range []string{"a", "b"} {
+		if v, err := s.Shared.Admit(t.Context(), task(id, team)); err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		} else if err := s.Redis.Extend(t.Context(), v.Held, 25*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.clock.move(4 * 24 * time.Hour)
+	server.FastForward(4 * 24 * time.Hour)
+	s.swept()
+	s.free(team, 8)
+}
+
+// A process that could not reach Redis for 26 hours posts its charge all the same, where another has charged the hold
+// as estimated meanwhile, and where nobody has.
+func TestMend18CutOffFor26Hours(t *testing.T) {
+	for _, swept := range []bool{false, true} {
+		server, client := agedRedis(t)
+		s := newShared(t, client, nil)
+		team := team(t, "quotas: {images: {month: 100}}")
+		h := hold(idAt(s.clock.now(), 1), team, Amounts{Requests: 1, Images: 4})
+		h.Lease = 10 * time.Minute
+		v, err := s.Shared.Admit(t.Context(), &h)
+		if err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+		s.fault.mode.Store(away)
+		s.charge(v.Held, team, Amounts{Requests: 1, Images: 3})
+		s.settled()
+		other := NewRedis(redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true}))
+		other.clock = s.clock.micros
+		for range 26 {
+			s.clock.move(time.Hour)
+			server.FastForward(time.Hour)
+			if swept {
+				if _, err := other.Sweep(t.Context(), team.ID, 10); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = other.client.Close()
+		s.back()
+		s.free(team, 3)
+	}
+}
+
+// A hold whose key is gone, as one that an older version wrote, and what an older version left held for ever, stand in
+// nobody's way: what is held is counted again from the holds that there are.
+func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		ctx, team := s.Context(), team(s, "quotas: {images: {month: 100}}", "open_tasks: 9")
+		for _, id := range []string{"gone", "stays", "swept by an admission"} {
+			if v, err := s.Shared.Admit(ctx, task(id, team)); err != nil || v.Held == nil {
+				s.Fatal(v, err)
+			}
+		}
+		s.swept()
+		quota := keysOf(team.ID).quota
+		s.client.Del(ctx, keysOf(team.ID).hold+"gone", keysOf(team.ID).hold+"swept by an admission")
+		s.client.ZAdd(ctx, keysOf(team.ID).open, redis.Z{Score: 1, Member: "swept by an admission"})
+		s.must("an admission", team, Amounts{})
+		s.client.ZAdd(ctx, keysOf(team.ID).open, redis.Z{Score: 1, Member: "gone"})
+		s.swept()
+		if st := s.look(team); st.held[2*Images+1] != 4 || st.tasks != 1 {
+			s.Errorf("%d images and %d tasks are held, want those of the one that stays", st.held[2*Images+1], st.tasks)
+		}
+		s.client.HDel(ctx, quota, "counted")                  // an older version's accounts
+		s.client.HIncrBy(ctx, quota, "202611:images:held", 8) // it lost two holds
+		s.client.HIncrBy(ctx, quota, "tasks", 2)
+		s.client.PExpire(ctx, keysOf(team.ID).hold+"stays", time.Hour)
+		s.swept()
+		if st := s.look(team); st.held[2*Images+1] != 4 || st.tasks != 1 {
+			s.Errorf("%d images and %d tasks are held, want those of the one that stays", st.held[2*Images+1], st.tasks)
+		}
+		if left := s.client.PTTL(ctx, keysOf(team.ID).hold+"stays").Val(); left >= 0 {
+			s.Errorf("an open hold expires in %v", left)
+		}
+	})
+}
+
+// Of a settled hold Redis keeps little, for a time that does not depend on its lease.
+func TestMend23ASettledHoldIsSmall(t *testing.T) {
+	client := realRedis(t)
+	s := newShared(t, client, nil)
+	ctx, team := t.Context(), team(t)
+	size := func(id string) int64 { return client.MemoryUsage(ctx, keysOf(team.ID).hold+id).Val() }
+	settle := func(h *Held) time.Duration {
+		before := size(h.ID)
+		s.charge(h, team, h.Amounts)
+		s.settled()
+		after := size(h.ID)
+		t.Logf("%d bytes open, %d settled", before, after)
+		if after == 0 || 5*after > 3*before {
+			t.Errorf("%d bytes of %d are kept", after, before)
+		}
+		return client.PTTL(ctx, keysOf(team.ID).hold+h.ID).Val().Round(time.Second)
+	}
+	if left := settle(s.must(idAt(s.clock.now(), 1), team, Amounts{Requests: 1, Tokens: 1000, Spend: 123456})); left != 15*time.Minute {
+		t.Errorf("a request's is kept for %v", left)
+	}
+	for n, lease := range []time.Duration{time.Hour, 100 * time.Hour} {
+		h := task(idAt(s.clock.now(), 2+n), team)
+		h.Lease = lease
+		v, err := s.Shared.Admit(ctx, h)
+		if err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+		if left := settle(v.Held); left != 49*time.Hour {
+			t.Errorf("a task's is kept for %v", left)
 		}
 	}
 }

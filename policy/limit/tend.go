@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -16,7 +18,7 @@ const (
 // tended is what the one goroutine that tends remembers.
 type tended struct {
 	refreshed, swept time.Time
-	named            map[string]bool // teams that are in Redis's list
+	named            map[string]bool // teams that are in Redis's list, or were when it was last read
 	epoch            string
 }
 
@@ -53,32 +55,62 @@ func (s *Shared) remember(ctx context.Context) error {
 		}
 		return true
 	})
-	var epoch string
-	err := s.call(ctx, func(ctx context.Context) (err error) {
-		epoch, err = s.Redis.begin(ctx, fresh)
-		return err
-	})
+	epoch, err := s.name(ctx, fresh)
 	if err != nil {
 		return err
 	}
 	lost := s.tended.epoch != "" && s.tended.epoch != epoch
-	if lost || s.tended.named == nil {
-		s.tended.named = map[string]bool{}
-	}
 	s.tended.epoch = epoch
 	if lost {
 		return s.putBack(ctx)
 	}
-	for _, team := range fresh {
-		s.tended.named[team] = true
-	}
 	return nil
 }
 
-// putBack asks Redis for every team that is known here, which restores what it lost.
+// name puts teams into Redis's list, and returns the name of its memory.
+func (s *Shared) name(ctx context.Context, teams []string) (epoch string, err error) {
+	err = s.call(ctx, func(ctx context.Context) (err error) {
+		epoch, err = s.Redis.begin(ctx, teams)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, team := range teams {
+		s.tended.named[team] = true
+	}
+	return epoch, nil
+}
+
+// listed reads Redis's list of teams, and puts back those that it has lost: it may lie on another part of Redis than their
+// accounts do.
+func (s *Shared) listed(ctx context.Context) (teams []string, err error) {
+	err = s.call(ctx, func(ctx context.Context) (err error) {
+		teams, err = s.Redis.teams(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	gone := maps.Clone(s.tended.named)
+	for _, team := range teams {
+		s.tended.named[team] = true
+		delete(gone, team)
+	}
+	if len(gone) == 0 {
+		return teams, nil
+	}
+	back := slices.Collect(maps.Keys(gone))
+	if _, err := s.name(ctx, back); err != nil {
+		return teams, err
+	}
+	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were put back", len(back))
+}
+
+// putBack lists all teams again, and asks Redis for every one that was met here, which restores what it lost.
 func (s *Shared) putBack(ctx context.Context) error {
 	n := 0
-	var errs error
+	_, errs := s.name(ctx, slices.Collect(maps.Keys(s.tended.named)))
 	s.teams.Range(func(_, v any) bool {
 		if b := v.(*bridge); b.team.Load() != nil {
 			errs = errors.Join(errs, s.refresh(ctx, b))
@@ -120,16 +152,12 @@ func (b *bridge) stale(t *terms, now time.Time) bool {
 // sweepAll charges the holds whose lease has ended, team by team, and counts those that are open.
 func (s *Shared) sweepAll(ctx context.Context) error {
 	_ = s.standby.Tend(ctx) // it never fails
-	var teams []string
-	err := s.call(ctx, func(ctx context.Context) (err error) {
-		teams, err = s.Redis.teams(ctx)
-		return err
-	})
+	teams, err := s.listed(ctx)
 	var before map[string]openHolds
 	if w := s.walked.Load(); w != nil {
 		before = w.teams
 	}
-	if err != nil {
+	if len(teams) == 0 && err != nil {
 		if before != nil { // what is held here meanwhile is told all the same
 			s.countOpen(before)
 		}
@@ -147,8 +175,21 @@ func (s *Shared) sweepAll(ctx context.Context) error {
 				open[team] = o
 			}
 			return err
-		}))
+		}), s.checkOwn(ctx, team))
 	}
 	s.countOpen(open)
 	return err
+}
+
+// checkOwn looks which of the holds that this process placed others have ended, and puts back all where Redis lost them.
+func (s *Shared) checkOwn(ctx context.Context, team string) error {
+	lost := false
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		lost, err = s.Redis.checkOwn(ctx, team)
+		return err
+	})
+	if err != nil || !lost {
+		return err
+	}
+	return s.refresh(ctx, s.bridge(team)) // it has holds here, so it was met
 }

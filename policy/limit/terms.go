@@ -54,6 +54,21 @@ func termsOf(t *policy.Team) (l terms) {
 	return l
 }
 
+// rateSet names rates of a team: 1 for requests, 2 for tokens, 4 for images, added up.
+type rateSet uint8
+
+func (s rateSet) has(unit int) bool { return s&(1<<unit) != 0 }
+
+// rateSet names the rates that there are.
+func (t *terms) rateSet() (s rateSet) {
+	for i := range t.rates {
+		if t.rates[i].Limit > 0 {
+			s |= 1 << i
+		}
+	}
+	return s
+}
+
 // readTerms are the terms of one reading of a team.
 type readTerms struct {
 	of *policy.Team

@@ -86,7 +86,7 @@ func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 	}
 	if s.outcome != refused {
 		if v.Held = s.placed; v.Held == nil {
-			v.Held = heldOf(h, s.date)
+			v.Held = heldOf(h, s.date, s.takes(t))
 		}
 	}
 	return v

@@ -6,7 +6,7 @@
 --
 -- KEYS  1 quota  2 open  3 hold:<id>  4… rate:<unit>, one for each rate that is charged
 -- ARGV  1 now or 0  2 a number to say again, so that no other question's reply is taken for this one's  3 the epoch known, or
---       below 0 one to begin  4 lease  5 ms to keep the hold  6 most open tasks or -1 for a task, else empty  7 1 for a shadow,
+--       below 0 one to begin  4 lease  5 the rates that it takes from  6 most open tasks or -1 for a task, else empty  7 1 for a shadow,
 --       2 to hold whatever stands in the way  8 id  9 the hold's text behind its month  10 day  11 month  12 the moment that
 --       day begins; empty: it was admitted elsewhere, on that day
 --       13 number of units charged  14 number of fields
@@ -97,7 +97,7 @@ if outcome ~= 0 and not again then
       tats[r], changed[r] = math.min(tats[r] + ARGV[at + 1], now + 2 * ARGV[at + 2]), true
     end
   end
-  call('SET', KEYS[3], 'held 0 ' .. (task and '1' or '0') .. (outcome == 1 and ' 1 ' or ' 0 ') .. day .. ' ' .. month .. ARGV[9], 'PX', ARGV[5])
+  call('SET', KEYS[3], 'held 0 ' .. (task and '1' or '0') .. ' ' .. (outcome == 1 and ARGV[5] or '0') .. ' ' .. day .. ' ' .. month .. ARGV[9])
   call('ZADD', KEYS[2], format('%d', now + ARGV[4]), ARGV[8])
 end
 

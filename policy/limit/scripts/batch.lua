@@ -5,7 +5,7 @@
 -- KEYS  1–3 rates  4 quota  5 open  6 the day's ledger  7… hold:<id>, one for each charge, none twice
 -- ARGV  1 now or 0  2 a number to say again  3–17 each rate  18–23 for each rate how long what is taken more takes to refill,
 --       and what is given back  24 the day  25 ms to remember the holds  26 number of counts of quota
---       then of each charge the id, of each the hold's text as it was admitted, of each that text as it is settled
+--       then of each charge the id, of each the hold's text as it was admitted
 --       then the counts, those of quota first: field, amount
 -- Returns the number, and 1 if this settled them all, or 0.
 local call, now = redis.call, clock(ARGV[1])
@@ -28,13 +28,13 @@ for i = 1, 3 do
   end
 end
 
-for n = 1, charges do call('SET', KEYS[6 + n], ARGV[26 + 2 * charges + n], 'PX', ARGV[25]) end
+for n = 1, charges do call('SET', KEYS[6 + n], SETTLED, 'PX', ARGV[25]) end
 call('ZREM', KEYS[5], unpack(ARGV, 27, 26 + charges))
 if size == 0 then
   call('HSET', KEYS[6], 'day', ARGV[24])
   call('EXPIRE', KEYS[6], '34560000')
 end
-local first = 27 + 3 * charges
+local first = 27 + 2 * charges
 for at = first, #ARGV, 2 do
   call('HINCRBY', at < first + 2 * ARGV[26] and KEYS[4] or KEYS[6], ARGV[at], ARGV[at + 1])
 end

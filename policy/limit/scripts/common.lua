@@ -3,6 +3,9 @@
 -- run for each request write them by string.format('%d'), which is exact, too. Lua itself would print 1e+15 for one in a
 -- longer text, and -0 for less than nothing of nothing, which HINCRBY refuses.
 
+-- SETTLED is what is left of a hold that was settled. Redis keeps a small whole number without a text for it.
+local SETTLED = '1'
+
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
 
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests hand one in.

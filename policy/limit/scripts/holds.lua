@@ -1,8 +1,11 @@
 -- Holds, and what becomes of them.
 --
--- A hold is one text: its state, 1 where the charge is estimated, for a task, and where it was taken from the rates, its
--- day and month, what it holds and what it was charged of each unit, its id, team and model|endpoint. It knows its own
--- periods, because it may end in others.
+-- A hold is one text: its state, 1 where the charge is estimated, and for a task; the rates that it was taken from, 1 for
+-- requests, 2 for tokens, 4 for images, added up; its day and month, what it holds and what it was charged of each unit, its
+-- id, team and model|endpoint. It knows its own periods, because it may end in others, and its own rates, because a reload
+-- may add some. Of a settled one only SETTLED is left: nothing of it is needed but that it is.
+--
+-- An open hold has no time to live: what is held would stay held. One that has ended has one, reckoned from its end.
 local HOLD = '^(%a+) (%d) (%d) (%d) (%d+) (%d+) (%d+ %d+ %d+ %d+) (%d+ %d+ %d+ %d+) (%S+) (%S+) (.*)$'
 
 -- four takes a text of four amounts apart, one for each unit.
@@ -15,10 +18,26 @@ end
 -- half done. A hold that was changed is read as it is then.
 local changed, writes = {}, {}
 
-local function write(key, hold, ...)
+-- LATE is how many milliseconds a hold that has ended is known where the truth, or another's word of its end, may come late.
+local LATE = 176400000
+
+-- write writes a hold that has ended, for so many milliseconds.
+local function write(key, hold, ms)
   changed[key] = hold
-  writes[#writes + 1] = {key, hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
-    ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what, ...}
+  local text = SETTLED
+  if hold.state ~= 'settled' then
+    text = hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
+      ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what
+  end
+  writes[#writes + 1] = {key, text, 'PX', ms}
+end
+
+-- parse takes an open or expired hold's text apart. It is nil where that cannot be read.
+local function parse(text)
+  local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
+  if not state then return nil end
+  return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
+    id = id, team = team, what = what}
 end
 
 -- read returns a hold, or nil where there is none, or none that can be read.
@@ -26,10 +45,8 @@ local function read(key)
   if changed[key] then return changed[key] end
   local text = redis.call('GET', key)
   if not text then return nil end
-  local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
-  if not state then return nil end
-  return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
-    id = id, team = team, what = what}
+  if text == SETTLED then return {state = 'settled'} end
+  return parse(text)
 end
 
 -- Counts are added up, for each day and each entry of its ledger: several holds often change the same ones.
@@ -45,6 +62,9 @@ local function sum(hold)
   return s
 end
 
+-- taken reports whether a hold was taken from the rate of a unit.
+local function taken(hold, i) return math.floor(hold.rates / 2 ^ (i - 1)) % 2 == 1 end
+
 local function add(list, i, n) list[i] = list[i] + n end
 
 -- free takes a hold's amounts out of what its day and month hold.
@@ -53,6 +73,13 @@ local function free(hold, amount)
   for i = 1, 4 do add(s.held, i, -amount[i]) end
   if hold.task == '1' then tasks = tasks - 1 end
   over[#over + 1] = hold.id
+end
+
+-- hold_again adds a hold's amounts to what its day and month hold.
+local function hold_again(hold)
+  local s = sum(hold)
+  for i, n in ipairs(four(hold.held)) do add(s.held, i, n) end
+  if hold.task == '1' then tasks = tasks + 1 end
 end
 
 -- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the part of them that
@@ -98,8 +125,10 @@ local function flush(quota, open, use)
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 
--- sweep charges holds whose lease has ended as they were estimated. The truth may still come and corrects that.
+-- sweep charges holds whose lease has ended as they were estimated. The truth may still come and corrects that. Where one is
+-- not there, nobody knows what it held: what is held is counted again by the next sweep.lua.
 local function sweep(quota, open, prefix, use, due)
+  local gone = false
   for _, id in ipairs(due) do
     local key = prefix .. id
     local hold = read(key)
@@ -108,10 +137,12 @@ local function sweep(quota, open, prefix, use, due)
       free(hold, amount)
       post(hold, amount, amount)
       hold.state, hold.estimated, hold.charged = 'expired', '1', hold.held
-      write(key, hold, 'KEEPTTL')
+      write(key, hold, LATE)
     else
+      gone = gone or not hold
       over[#over + 1] = id
     end
   end
   flush(quota, open, use)
+  if gone then redis.call('HDEL', quota, 'counted') end
 end

@@ -6,7 +6,7 @@
 -- ARGV  1 now or 0  2 team  3 a number to say again  4 prefix of ledger keys  5–19 each rate; then nine for each charge: id,
 --       1 if estimated, 2 if only its lease has ended and the truth may come, day (empty: an unknown hold is left alone),
 --       month, model|endpoint, 1 for a task, the amounts as a text, what is taken from the rates as a text (empty: the
---       amounts), ms to remember the hold where it is no open task's
+--       amounts), ms to remember the hold where it is no task's
 -- Returns the number, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it.
 local now = clock(ARGV[1])
 local reply, buckets = {tonumber(ARGV[3])}, {}
@@ -14,9 +14,8 @@ for n = 6, #KEYS do
   local at = 20 + 9 * (n - 6)
   local id, estimated, lapsed = ARGV[at], ARGV[at + 1], ARGV[at + 1] == '2'
   local hold = read(KEYS[n])
-  local known = hold and true or false
   if not hold and ARGV[at + 2] ~= '' then
-    hold = {state = 'none', estimated = '0', task = ARGV[at + 5], rates = '1', day = ARGV[at + 2], month = ARGV[at + 3], held = '0 0 0 0',
+    hold = {state = 'none', estimated = '0', task = ARGV[at + 5], rates = '7', day = ARGV[at + 2], month = ARGV[at + 3], held = '0 0 0 0',
       charged = '0 0 0 0', id = id, team = ARGV[2], what = ARGV[at + 4]}
   end
   local done = 1
@@ -35,7 +34,7 @@ for n = 6, #KEYS do
     end
     post(hold, change, doubt)
     for i = 1, 3 do
-      if hold.rates == '1' and rated[i] ~= held[i] and ARGV[5 * i] ~= '' then
+      if taken(hold, i) and rated[i] ~= held[i] and ARGV[5 * i] ~= '' then
         local b = buckets[i]
         if not b then
           b = bucket(KEYS[i], redis.call('GET', KEYS[i]), now, 5 * i)
@@ -46,11 +45,7 @@ for n = 6, #KEYS do
     end
     if lapsed then hold.held = ARGV[at + 6] end -- taken from the rates as if it had been held
     hold.state, hold.estimated, hold.charged = lapsed and 'expired' or 'settled', estimated == '0' and '0' or '1', ARGV[at + 6]
-    if hold.task == '1' and known then
-      write(KEYS[n], hold, 'KEEPTTL') -- a task's hold stays as long as the task may be asked for
-    else
-      write(KEYS[n], hold, 'PX', ARGV[at + 8])
-    end
+    write(KEYS[n], hold, hold.task == '1' and LATE or ARGV[at + 8]) -- of a task's end another replica may hear late
   end
   reply[#reply + 1] = done
 end

@@ -2,9 +2,41 @@
 -- held of a day. Redis searches a small hash from its beginning, so each field that is left makes all admissions slower.
 -- KEYS  1 quota  2 open   ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again
 -- Returns the number and how many holds were due.
+
+-- count_again sets what is held, and how many tasks are open, to what the open holds say: once for accounts that an older
+-- version kept, and where a hold is gone. It takes from open holds the time to live that an older version gave them.
+local function count_again(quota, open, prefix)
+  local held, tasks, gone = {}, 0, {}
+  for from = 0, redis.call('ZCARD', open) - 1, 1000 do
+    for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
+      local hold = read(prefix .. id)
+      if hold and hold.state == 'held' then
+        for i, n in ipairs(four(hold.held)) do
+          for _, period in ipairs({hold.day, hold.month}) do
+            local field = period .. ':' .. UNITS[i] .. ':held'
+            held[field] = (held[field] or 0) + n
+          end
+        end
+        tasks = tasks + hold.task
+        redis.call('SET', prefix .. id, redis.call('GET', prefix .. id))
+      else
+        gone[#gone + 1] = id
+      end
+    end
+  end
+  for _, id in ipairs(gone) do redis.call('ZREM', open, id) end
+  local fields = redis.call('HGETALL', quota)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], -5) == ':held' then held[fields[i]] = held[fields[i]] or 0 end
+  end
+  for field, n in pairs(held) do redis.call('HSET', quota, field, string.format('%d', n)) end
+  redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
+end
+
 local now = clock(ARGV[1])
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[2])
 sweep(KEYS[1], KEYS[2], ARGV[3], ARGV[4], due)
+if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[3]) end
 local today = periods(now)
 local week, season = tonumber((periods(now - 8 * DAY))), tonumber((periods(now - 70 * DAY)))
 local fields = redis.call('HGETALL', KEYS[1])

@@ -1,0 +1,85 @@
+package limit
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// onScript counts the runs of a script.
+type onScript struct {
+	script *script
+	runs   int
+}
+
+func (c *onScript) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (c *onScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); len(args) > 1 && (args[1] == c.script.digest || args[1] == c.script.source) {
+			c.runs++
+		}
+		return next(ctx, cmd)
+	}
+}
+func (c *onScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// A team is looked at for as long as it is active, which is ten minutes from its last request, and no longer.
+func TestMend16AnIdleTeamIsNotLookedAt(t *testing.T) {
+	client := realRedis(t)
+	s := newShared(t, client, nil)
+	looks := &onScript{script: lookScript}
+	client.AddHook(looks)
+	s.must("a", team(t, "quotas: {images: {day: 100}}"), Amounts{Requests: 1})
+	tend := func(after time.Duration) int {
+		s.clock.move(after)
+		before := looks.runs
+		if err := s.Tend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return looks.runs - before
+	}
+	if n := tend(9 * time.Minute); n == 0 {
+		t.Error("after 9 minutes it is not looked at")
+	}
+	if n := tend(time.Minute + time.Second); n != 0 {
+		t.Errorf("after more than 10 minutes it is looked at %d times", n)
+	}
+}
+
+// The list of teams is lost with one shard of a cluster, while the teams' own memory stays. Whoever knows a team lists it
+// again, also one that asks for nothing any more, and reports over all teams have their rows.
+func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		ctx, team := s.Context(), team(s)
+		s.client.SAdd(ctx, "sl1:teams", "removed") // from no teams file, and known to nobody but the list
+		s.charge(s.must("a", team, Amounts{Requests: 1}), team, Amounts{Requests: 1})
+		s.settled()
+		if err := s.Tend(ctx); err != nil {
+			s.Fatal(err)
+		}
+		s.client.Del(ctx, "sl1:teams")
+		if rows, _ := s.Ledger(ctx, "", []int{20261121}); len(rows) != 0 {
+			s.Fatalf("the list is not lost: %+v", rows)
+		}
+		s.clock.move(time.Minute)
+		if err := s.Tend(ctx); err == nil || !strings.Contains(err.Error(), "list of teams") {
+			s.Errorf("the operator is not told: %v", err)
+		}
+		if err := s.Tend(ctx); err != nil {
+			s.Errorf("told again: %v", err)
+		}
+		if rows, err := s.Ledger(ctx, "", []int{20261121}); err != nil || len(rows) != 1 || rows[0].Team != "search" {
+			s.Errorf("the report has %+v, %v", rows, err)
+		}
+		names, err := s.client.SMembers(ctx, "sl1:teams").Result()
+		if slices.Sort(names); err != nil || !slices.Equal(names, []string{"removed", "search"}) {
+			s.Errorf("the list has %q, %v", names, err)
+		}
+	})
+}
