@@ -42,6 +42,9 @@ func New(deps Deps) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.ContentLength != 0 { // a body, which is not read; net/http would wait for it before it answers
+			w.Header().Set("Connection", "close")
+		}
 		handler := deps.route(r.URL.Path)
 		switch {
 		case handler == nil:
