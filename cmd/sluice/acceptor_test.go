@@ -57,6 +57,7 @@ func TestF_G13_FileDescriptorsRunOut(t *testing.T) {
 		"PATH=" + os.Getenv("PATH"),
 		"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+		"SLUICE_MAX_CONNECTIONS=1000", // more than there are descriptors for; by itself the gateway would stay below
 	}
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)

@@ -56,6 +56,7 @@ type process struct {
 		public *acceptor
 		admin  net.Listener
 	}
+	bounds   *connections // of the public listener
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
@@ -71,7 +72,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	if err != nil {
 		return nil, err
 	}
-	p := &process{configuration: c, log: log}
+	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, logger)}
 	p.doors.public = &acceptor{Listener: public, log: logger}
 	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
 	if err != nil {
@@ -79,7 +80,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		return nil, err
 	}
 	p.enter("starting")
-	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: p.bounds.state}, {Name: "log", State: p.logState}}
 	if err = p.openTelemetry(ctx); err == nil {
 		err = p.openAccounts(ctx)
 	}
@@ -105,6 +106,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	})
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
+	p.bounds.watch(p.public)
 	return p, nil
 }
 
@@ -181,6 +183,7 @@ func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
 	}), p.log.Logger())
+	newConnections(adminConnections, p.log.Logger()).watch(p.admin)
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup
 	serving.Go(func() { failed <- p.servePublic() })

@@ -23,6 +23,9 @@ type settings struct {
 	AdminListen string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:8081" allow:"host:port or :port other than SLUICE_LISTEN, such as 127.0.0.1:8081"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
+	// MaxConnections is how many connections clients may hold open at Listen, one address a quarter of them. Not set:
+	// as many as the limit of open files leaves room for, see [connectionsFor].
+	MaxConnections int `env:"MAX_CONNECTIONS" allow:"a whole number of at least 1, such as 4096; empty for what the limit of open files leaves room for"`
 	// TLSCertFile and TLSKeyFile are PEM files; both or neither. Empty: no TLS on Listen.
 	TLSCertFile string `env:"TLS_CERT_FILE" allow:"a readable PEM file with the certificate chain, together with SLUICE_TLS_KEY_FILE"`
 	TLSKeyFile  string `env:"TLS_KEY_FILE" allow:"a readable PEM file with the key of that certificate, together with SLUICE_TLS_CERT_FILE"`
