@@ -111,7 +111,7 @@ func dial(t *testing.T, address string) net.Conn {
 // over sends a GET over a connection that stays open.
 func over(t *testing.T, conn net.Conn, path string) string {
 	t.Helper()
-	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: sluice\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -181,7 +182,7 @@ func (p *process) logState() error {
 // serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
-		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
 	newConnections(adminConnections, p.log.Logger()).watch(p.admin)
 	failed := make(chan error, 2)
@@ -207,6 +208,16 @@ func (p *process) serve(ctx context.Context) error {
 	case <-ctx.Done():
 		return p.stop(failed)
 	}
+}
+
+// adminHosts are the names that the admin listener answers to: those that are set, and what it listens at.
+func (p *process) adminHosts() []string {
+	host, _, _ := net.SplitHostPort(p.AdminListen)
+	hosts := []string{strings.ToLower(host)}
+	for _, name := range p.AdminHosts {
+		hosts = append(hosts, string(name))
+	}
+	return hosts
 }
 
 func (p *process) servePublic() error {

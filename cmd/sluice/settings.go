@@ -21,6 +21,9 @@ type settings struct {
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
 	// AdminListen is where probes and operators ask: read-only, without a token, so loopback unless a probe needs more.
 	AdminListen string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:8081" allow:"host:port or :port other than SLUICE_LISTEN, such as 127.0.0.1:8081"`
+	// AdminHosts are the names by which AdminListen is asked. localhost, addresses and the name in AdminListen itself are
+	// always answered. Empty: no more.
+	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
 	// MaxConnections is how many connections clients may hold open at Listen, one address a quarter of them. Not set:

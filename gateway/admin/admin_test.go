@@ -20,7 +20,9 @@ func ask(deps admin.Deps, method, target string) *httptest.ResponseRecorder {
 		deps.Ready = func() error { return nil }
 	}
 	answer := httptest.NewRecorder()
-	admin.New(deps).ServeHTTP(answer, httptest.NewRequest(method, target, nil))
+	request := httptest.NewRequest(method, target, nil)
+	request.Host = "127.0.0.1:8081"
+	admin.New(deps).ServeHTTP(answer, request)
 	return answer
 }
 
