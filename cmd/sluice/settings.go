@@ -49,7 +49,7 @@ type settings struct {
 	ForwardPaths []forwardPath `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/embeddings, none of them above, at or below a path that Sluice answers itself"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
-	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file"`
+	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`
 	// TeamsPoll is the time between two looks at the content of TeamsFile and of UpstreamKeyFile.
 	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 
