@@ -69,7 +69,9 @@ func (u *upstream) fault(answer *http.Response) error {
 }
 
 // compressed reports whether one value of Content-Encoding says more than that the bytes are as they are.
-func compressed(encoding string) bool { return encoding != "" && !strings.EqualFold(encoding, "identity") }
+func compressed(encoding string) bool {
+	return encoding != "" && !strings.EqualFold(encoding, "identity")
+}
 
 // coverError reads an error whole, because upstream's text may quote the key or name its hosts.
 func (u *upstream) coverError(answer *http.Response) error {
