@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,7 @@ func (u *upstream) fault(answer *http.Response) error {
 	broken := func(err error) error {
 		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
 	}
-	switch encoding := first(answer.Header["Content-Encoding"]); {
+	switch {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
 		return broken(errUpgraded)
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
@@ -63,10 +64,15 @@ func (u *upstream) fault(answer *http.Response) error {
 	case answer.StatusCode == http.StatusUnauthorized:
 		u.gateway.alarm(alarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been told.").because(errOurKey)
-	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+	case slices.ContainsFunc(answer.Header["Content-Encoding"], compressed):
 		return broken(errEncoded)
 	}
 	return nil
+}
+
+// compressed reports whether one value of Content-Encoding says more than that the bytes are as they are.
+func compressed(encoding string) bool {
+	return encoding != "" && !strings.EqualFold(encoding, "identity")
 }
 
 // coverError reads an error whole, because upstream's text may quote the key or name its hosts.

@@ -13,7 +13,8 @@ const (
 	slowStart = 10 * time.Second
 	slowRate  = 64 << 10
 
-	// Refused bodies are read and dropped up to these bounds, so that a client that is still sending can read its answer.
+	// What is left of a body once its request is answered is read and dropped up to these bounds, so that a client that
+	// is still sending can read its answer, and a connection whose body came whole can go on.
 	lingerBytes = 64 << 20
 	lingerTime  = 2 * time.Second
 
@@ -139,13 +140,20 @@ func refuseTooLarge(limit int64) error {
 	return refuse(refuseLarge).say("The body is larger than the %d bytes that one request may have.", limit)
 }
 
-// linger reads and drops what a refused client is still sending, within bounds, so that the client can read its answer
-// instead of a reset connection. A client that waits for 100 Continue has sent nothing and will not.
+// leaveBody is called when the header leaves before the body has come: no stage will read it any more. net/http drops
+// what is left of it before it lets the header go, and without an end in time. Here the answer goes first (what full
+// duplex means), and what has not come within lingerTime ends the connection.
+func (w *reply) leaveBody(now time.Time) {
+	_ = w.control.EnableFullDuplex()
+	_ = w.control.SetReadDeadline(now.Add(w.gateway.lingerTime))
+}
+
+// linger reads and drops what a refused client is still sending, more of it than net/http would, so that the client can
+// read its answer instead of a reset connection. A client that waits for 100 Continue has sent nothing and will not.
 func (w *reply) linger(r *http.Request) {
-	if r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
+	if !w.lingers || !w.alone || r.Header.Get("Expect") != "" {
 		return
 	}
 	_ = w.control.Flush()
-	_ = w.control.SetReadDeadline(w.gateway.Now().Add(lingerTime))
 	_, _ = io.CopyN(io.Discard, r.Body, lingerBytes)
 }

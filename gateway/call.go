@@ -53,7 +53,7 @@ type call struct {
 	slot        *slot                 // of the team's concurrent requests; nil: none taken
 }
 
-// callKey is the context key of a request; a connection has boundKey. The ReverseProxy hands its hooks nothing but the request.
+// callKey is the context key of a request. The ReverseProxy hands its hooks nothing but the request.
 type callKey struct{}
 
 func (c *call) attach(ctx context.Context) context.Context {

@@ -127,9 +127,40 @@ func TestFC4SlowReader(t *testing.T) {
 	}
 }
 
+// So is one whose answers follow each other on one connection: net/http takes the deadline off between two requests.
+func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.WriteTimeout = 2 * time.Second })
+	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
+	conn := h.dial()
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, line("GET", tasksPath, h.keys["search"])+"\r\n"+h.post("X-Service-SSE: enable"))
+	if record := h.records.await(t, 2)[1]; record.Status != 499 {
+		t.Errorf("record %+v", record)
+	}
+}
+
+// An answer's end is a write, too, and has its time also where upstream was silent before it for longer than that.
+func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
+	frames := make(stream)
+	h := build(t, func(p *plan) { p.upstream, p.config.WriteTimeout = frames, 500*time.Millisecond })
+	resp, err := h.client.Do(h.request("POST", textPath, textBody, "X-Service-SSE", "enable"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames <- 1
+	if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(700 * time.Millisecond)
+	close(frames)
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		t.Errorf("a stream that upstream ended was cut: %v", err)
+	}
+}
+
 // F-C5: headers that drip end with their deadline, and hold up nobody else.
 func TestFC5SlowHeaders(t *testing.T) {
-	if server := gateway.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.WriteTimeout != 0 || server.IdleTimeout != time.Minute {
+	if server := gateway.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
 		t.Errorf("the server's bounds are %+v", server)
 	}
 	h := build(t, func(p *plan) { p.headerTime = 300 * time.Millisecond })

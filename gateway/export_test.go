@@ -18,6 +18,9 @@ var (
 // SetSlowStart shortens the time before a slow body is refused.
 func (g *Gateway) SetSlowStart(d time.Duration) { g.slowStart = d }
 
+// SetLingerTime shortens the time for which what is left of a body is dropped.
+func (g *Gateway) SetLingerTime(d time.Duration) { g.lingerTime = d }
+
 // SetDrainTime shortens the time for draining an answer whose client has left.
 func (g *Gateway) SetDrainTime(d time.Duration) { g.drainTime = d }
 

@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -143,15 +145,44 @@ func TestA13ContinueOnlyForWhatMayComeIn(t *testing.T) {
 func TestA37BodyOfAPollIsIgnored(t *testing.T) {
 	h := build(t)
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
-	poll := "GET " + tasksPath + "/" + id + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + h.keys["search"] + "\r\nContent-Length: 2\r\n\r\n{}"
-	if got := h.raw(poll+poll, time.Second); strings.Count(got, "HTTP/1.1 200 OK") != 2 {
-		t.Errorf("answered %q", got)
+	start := line("GET", tasksPath+"/"+id, h.keys["search"])
+	hidden := "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n" // in a body, so no request
+	for _, poll := range []struct{ name, head, body string }{
+		{"length", start + "Content-Length: 2\r\n\r\n", "{}"},
+		{"chunks", start + "Transfer-Encoding: chunked\r\n\r\n", "2\r\n{}\r\n0\r\n\r\n"},
+		{"a request inside", start + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(hidden)), hidden},
+	} {
+		last := strings.Replace(start, "\r\n", "\r\nConnection: close\r\n", 1) + "\r\n"
+		if got := h.raw(poll.head+poll.body+poll.head+poll.body+last, 10*time.Second); strings.Count(got, "HTTP/1.1 200 OK") != 3 || strings.Count(got, "HTTP/1.1 ") != 3 {
+			t.Errorf("%s: answered %q", poll.name, got)
+		}
+		if got := h.late(poll.head, poll.body+last); strings.Count(got, "HTTP/1.1 200 OK") != 1 || strings.Count(got, "HTTP/1.1 ") != 1 {
+			t.Errorf("%s, after its answer: answered %q", poll.name, got)
+		}
 	}
 	for _, seen := range h.sim.Requests()[1:] {
 		if seen.BodySize != 0 || seen.Header.Get("Content-Length") != "" {
 			t.Errorf("the service saw a body of %d bytes, %v", seen.BodySize, seen.Header)
 		}
 	}
+}
+
+// late sends a request's head, and more once it is answered; it returns what comes after that answer.
+func (h *house) late(head, more string) string {
+	h.Helper()
+	conn := h.dial()
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_, _ = io.WriteString(conn, head)
+	from := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(from, nil)
+	if err != nil {
+		return err.Error()
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_, _ = io.WriteString(conn, more)
+	rest, _ := io.ReadAll(from)
+	return string(rest)
 }
 
 // A refusal is readable also for a client that is still sending, on any method of sending.

@@ -32,9 +32,10 @@ type Gateway struct {
 	poll     *route // of tasks/{id}
 	names    headerNames
 
-	lease     time.Duration // of a request's hold: nothing is silent for longer, and what runs on is extended
-	slowStart time.Duration // see the constants; tests shorten them
-	drainTime time.Duration
+	lease      time.Duration // of a request's hold: nothing is silent for longer, and what runs on is extended
+	slowStart  time.Duration // see the constants; tests shorten them
+	lingerTime time.Duration
+	drainTime  time.Duration
 
 	teams       atomic.Pointer[policy.Teams]
 	upstreamKey atomic.Pointer[credential]
@@ -47,7 +48,7 @@ func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{
 		Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget),
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now),
-		lease:   config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, drainTime: drainTime,
+		lease:   config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, lingerTime: lingerTime, drainTime: drainTime,
 	}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)

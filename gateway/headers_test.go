@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/gateway"
 	"sluice/gateway/simulator"
 )
 
@@ -179,6 +180,47 @@ func TestMediaTypes(t *testing.T) {
 		got := h.rawAnswer(text)
 		if tt.row == "" && got.status != http.StatusOK || tt.row != "" && (got.status != http.StatusUnsupportedMediaType || got.header.Get("Sluice-Refusal") != tt.row) {
 			t.Errorf("%s: %d %s", tt.name, got.status, got.body)
+		}
+	}
+}
+
+// A forwarded body goes as it came, so what its header says of it must be said once.
+func TestMend32AForwardedBodyIsDescribedOnce(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
+	forwarded := strings.Replace(h.post(), textPath, "/api/v1/uploads", 1)
+	for _, line := range []string{"Content-Encoding: gzip\r\nContent-Encoding: gzip", "Content-Encoding: identity\r\nContent-Encoding: br", "Content-Type: text/plain"} {
+		h.rawAnswer(strings.Replace(forwarded, "Content-Length", line+"\r\nContent-Length", 1)).wants(t, 415, "inspect/media", "InvalidParameter")
+	}
+	if n := len(h.sim.Requests()); n != 0 {
+		t.Errorf("%d requests reached the service", n)
+	}
+	once := strings.Replace(forwarded, "Content-Length", "Content-Encoding: gzip\r\nContent-Length", 1)
+	h.rawAnswer(once)
+	if seen := h.sim.Requests(); len(seen) != 1 || seen[0].Header.Get("Content-Encoding") != "gzip" || seen[0].Header.Get("Content-Type") != "application/json" {
+		t.Errorf("said once: the service saw %+v", seen)
+	}
+}
+
+// A header of the service's that came twice does not leave: of two values the service might read either.
+func TestMend16AContractHeaderThatCameTwiceStays(t *testing.T) {
+	h := build(t, func(p *plan) {
+		p.config.Workspace, p.config.DataInspection = gateway.HeaderForward, gateway.HeaderForward
+	})
+	names := []string{"X-Service-Plugin", "X-Service-Encryptionkey", "X-Service-Ossresourceresolve", "X-Service-Workspace", "X-Service-Datainspection"}
+	for times := 1; times <= 2; times++ {
+		var extra []string
+		for _, name := range names {
+			for n := range times {
+				extra = append(extra, name+": "+itoa(n))
+			}
+		}
+		if got := h.rawAnswer(h.post(extra...)); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		for _, name := range names {
+			if got := h.sim.Requests()[times-1].Header[name]; len(got) != 2-times {
+				t.Errorf("%s sent %d times: the service saw %q", name, times, got)
+			}
 		}
 	}
 }

@@ -85,6 +85,8 @@ type plan struct {
 	wrap      func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration
+	// readTime replaces the server's time for a whole request, until a stage sets its own; zero leaves it.
+	readTime time.Duration
 }
 
 // build starts everything and stops it at the test's end, where no goroutine may be left.
@@ -166,6 +168,9 @@ func (h *house) startGateway(p *plan) {
 	h.server.Config = gateway.NewServer(handler, slog.New(slog.NewTextHandler(h.log, nil)))
 	if p.headerTime > 0 {
 		h.server.Config.ReadHeaderTimeout = p.headerTime
+	}
+	if p.readTime > 0 {
+		h.server.Config.ReadTimeout = p.readTime
 	}
 	h.server.Start()
 	h.address = h.server.Listener.Addr().String()

@@ -17,13 +17,26 @@ func (g *Gateway) declared(next handler) handler {
 		if r.ContentLength > g.MaxBody {
 			return refuseTooLarge(g.MaxBody)
 		}
-		if c.route.endpoint != policy.EndpointOther {
-			if err := readable(r.Header); err != nil {
-				return err
-			}
+		judge := readable
+		if c.route.endpoint == policy.EndpointOther {
+			judge = described
+		}
+		if err := judge(r.Header); err != nil {
+			return err
 		}
 		return next(w, r, c)
 	}
+}
+
+// described reports whether the header says once, at most, what a body is that is carried unread: of two values the
+// service might read either.
+func described(h http.Header) error {
+	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
+		if n := len(h[name]); n > 1 {
+			return refuse(refuseMedia).say("Send one %s; %d were given.", name, n)
+		}
+	}
+	return nil
 }
 
 // readable reports whether the body is JSON in UTF-8, uncompressed, said once.

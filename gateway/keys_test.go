@@ -72,6 +72,24 @@ func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
 	}
 }
 
+// A key with a blank, a tab or a comma in it is none, even where the teams file has its hash: two readers of the header
+// could differ over where it ends.
+func TestMend16AKeyWithABlankInsideIsNone(t *testing.T) {
+	keys := []string{"half an-other-half", "half\tother", "half,other", "half-other"}
+	h := build(t, func(p *plan) {
+		p.teams = "  - id: odd\n    keys:\n"
+		for i, key := range keys {
+			p.teams += fmt.Sprintf("      - {id: abcdefghijk%d, sha256: %s}\n", i, hexSHA(key))
+		}
+	})
+	for _, key := range keys {
+		got := h.rawAnswer(line("GET", tasksPath, key) + "\r\n")
+		if key == "half-other" && got.status != http.StatusOK || key != "half-other" && got.status != http.StatusUnauthorized {
+			t.Errorf("%q: %d %s", key, got.status, got.body)
+		}
+	}
+}
+
 func mint(t testing.TB) policy.MintedKey {
 	t.Helper()
 	key, err := policy.MintKey(rand.Reader)

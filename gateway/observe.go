@@ -17,11 +17,11 @@ const statusClientGone = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
+	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
 	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r)
 	g.Metrics.Arrived()
 	out := newReply(g, w, r, c)
-	out.extendDeadline(c.start) // the connection may carry the deadline of the request before
+	defer out.linger(r) // when what the request held is free
 	defer g.end(out, r, c)
 	if err := g.run(out, r, c); err != nil {
 		g.answer(out, r, c, asRefusal(err))
@@ -54,12 +54,9 @@ func (g *Gateway) answer(w *reply, r *http.Request, c *call, refused *refusal) {
 		c.Refusal = refused.name
 		panic(http.ErrAbortHandler)
 	}
-	unread := !c.ended && hasBody(r)
-	w.closes = w.closes || unread
+	w.closes = w.closes || !c.ended
 	writeRefusal(w, c, refused)
-	if unread {
-		w.linger(r)
-	}
+	w.lingers = !c.ended
 }
 
 // end is deferred by ServeHTTP, so that it also runs for an answer that is cut and for a panic. http.ErrAbortHandler
@@ -74,7 +71,9 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	}
 	c.taken.release()
 	c.slot.release()
-	c.Duration = g.Now().Sub(c.start)
+	now := g.Now()
+	w.extendDeadline(now) // net/http writes the answer's end
+	c.Duration = now.Sub(c.start)
 	c.Overhead = max(c.Duration-c.waited-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was written all the same.
 	if w.failed != nil || r.Context().Err() != nil && c.Refusal == "" {

@@ -108,3 +108,26 @@ func TestForwardPaths(t *testing.T) {
 		}
 	}
 }
+
+// No spelling climbs out of a forwarded prefix: whatever readers take off a segment or decode, what is left is no dot
+// segment and no empty one.
+func TestMend29NothingClimbsOutOfAForwardedPath(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
+	for _, rest := range []string{
+		"..;/tasks/x", "..;a=b/tasks/x", "%2e%2e;/tasks/x", "..%3b/tasks/x", "..%3Ba=b/tasks/x", "%2e%2e%3b/tasks/x", "..%253b/tasks/x", ".;/x", "a/..;/..;/tasks", "..;", "a/..;x",
+		";/x", ";a=b/x", "%3b/x", "a;b/..;/..", "..\\..;/x", "..%5c..;%5cx",
+		"..%20/tasks/x", "%20../tasks/x", "...;/x", "..../x", "%20/x", "..%20;a/x", "..%2525252f", "%25252e%25252e/tasks/x", "%2525252e%2525252e/tasks/x",
+		"%c0%ae%c0%ae/tasks/x", "..%c0%af", "..%09/x", "..%00/x",
+	} {
+		h.rawAnswer(line("GET", "/api/v1/uploads/"+rest, h.keys["search"])+"\r\n").wants(t, 404, "route/path", "NotFound")
+	}
+	if seen := h.sim.Requests(); len(seen) != 0 {
+		t.Errorf("the service saw %s and %d more", seen[0].Path, len(seen)-1)
+	}
+	for i, rest := range []string{"a;b=c/d", "a.b/..c/c..", "a%20b/c", "a%3bb", ".well-known", "x/", "a..b", "%c3%a9"} {
+		h.ask("GET", "/api/v1/uploads/"+rest, "")
+		if seen := h.sim.Requests(); len(seen) != i+1 || seen[i].Path != "/api/v1/uploads/"+rest {
+			t.Fatalf("%s: the service saw %d requests, want its %d", rest, len(seen), i+1)
+		}
+	}
+}

@@ -15,10 +15,12 @@ type reply struct {
 	call    *call
 	gateway *Gateway
 	kept    *keptAnswer // keeps what is written; nil: nothing does
-	closes  bool        // the connection ends with this answer
+	alone   bool        // no other request shares the connection: HTTP/1
+	closes  bool        // the connection ends with this answer, where it is alone
+	lingers bool        // the rest of the body is dropped once the request has ended
 	wrote   bool        // the header has left
 	failed  error       // the first write that failed; the client is gone or does not read
-	bound   *time.Time  // the write deadline in force; an HTTP/1 connection's outlives the request
+	bound   time.Time   // the write deadline in force; net/http takes it off between requests
 
 	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
 	// stream from a goroutine of its own while the call reads the answer.
@@ -26,11 +28,7 @@ type reply struct {
 }
 
 func newReply(g *Gateway, w http.ResponseWriter, r *http.Request, c *call) *reply {
-	bound, _ := r.Context().Value(boundKey{}).(*time.Time)
-	if bound == nil || r.ProtoMajor != 1 { // HTTP/2 has a deadline for each of the streams that share a connection
-		bound = new(time.Time)
-	}
-	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g, bound: bound}
+	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g, alone: r.ProtoMajor == 1}
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -47,6 +45,9 @@ func (w *reply) header(status int, now time.Time) {
 	w.stamp(w.Header(), now)
 	w.call.Status = status
 	w.extendDeadline(now)
+	if !w.call.ended {
+		w.leaveBody(now)
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -63,7 +64,7 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	facts := [2]string{c.ID, serverTiming(c.FirstByte - c.waited)} // one allocation for both
 	h["Sluice-Request-Id"], h["Server-Timing"] = facts[:1:1], facts[1:]
 	h["Cache-Control"] = noStore
-	if w.closes || w.gateway.draining.Load() {
+	if w.closes && w.alone || w.gateway.draining.Load() {
 		h["Connection"] = closing
 	}
 }
@@ -122,7 +123,7 @@ func (w *reply) note(err error) {
 // is nearly as far off already is left as it is. Writers that know no deadlines (test recorders) are left alone.
 func (w *reply) extendDeadline(now time.Time) {
 	if w.bound.Sub(now) <= w.gateway.WriteTimeout*15/16 {
-		*w.bound = now.Add(w.gateway.WriteTimeout)
-		_ = w.control.SetWriteDeadline(*w.bound)
+		w.bound = now.Add(w.gateway.WriteTimeout)
+		_ = w.control.SetWriteDeadline(w.bound)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"sluice/policy"
 )
@@ -139,7 +140,8 @@ func isTaskID(id string) bool {
 	return true
 }
 
-// plain reports whether what stands behind a forwarded prefix cannot climb out of it, however upstream decodes it.
+// plain reports whether what stands behind a forwarded prefix cannot climb out of it, however upstream decodes it and
+// whatever it takes off a segment: its parameters (..;a=b), blanks and dots at its ends.
 func plain(rest string) bool {
 	decoded := rest
 	for range 3 { // %252e is a dot after two readings
@@ -149,12 +151,15 @@ func plain(rest string) bool {
 		}
 		decoded = next
 	}
+	if strings.Contains(decoded, "%") || strings.Contains(decoded, "//") || !utf8.ValidString(decoded) { // UTF-8 has one spelling of a dot
+		return false
+	}
 	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if segment == "." || segment == ".." {
+		if name, _, _ := strings.Cut(segment, ";"); strings.Trim(name, " .") == "" {
 			return false
 		}
 	}
-	return !strings.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || r == 0x7f }) && !strings.Contains(decoded, "//")
+	return !strings.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
 const forwardMethods = "GET, POST, PUT, PATCH, DELETE"

@@ -30,7 +30,6 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 		}
 		c.Cost = cost(used, flag)
 		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: g.teams.Load().Team(c.Team), Amounts: used, Estimated: flag == flagEstimated, Taken: g.counting(c)})
-		g.memos.forget(c.Team)
 	}
 }
 

@@ -331,6 +331,25 @@ func TestFU17CompressedUnasked(t *testing.T) {
 }
 
 // A connection is used again only where both sides agree on where the answer ended.
+// Said in two headers it is compressed, too, whichever stands first.
+func TestMend32CompressedInTwoHeaders(t *testing.T) {
+	for _, encodings := range [][]string{{"identity", "gzip"}, {"", "gzip"}, {"gzip", "identity"}, {"identity", "identity"}} {
+		h := build(t, func(p *plan) {
+			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header()["Content-Encoding"], w.Header()["Content-Type"] = encodings, []string{"application/json"}
+				_, _ = io.WriteString(w, "{}")
+			})
+		})
+		got := h.ask("POST", textPath, textBody)
+		if encodings[1] == "gzip" || encodings[0] == "gzip" {
+			got.wants(t, 502, "forward/answer", "InternalError")
+		} else if got.status != http.StatusOK {
+			t.Errorf("%q: %d %s", encodings, got.status, got.body)
+		}
+	}
+}
+
 func TestConnectionsThatAreNotUsedAgain(t *testing.T) {
 	ok := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	for _, tt := range []struct {

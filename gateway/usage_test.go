@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A team sees how it stands to every limit, and what is under way.
@@ -60,5 +61,38 @@ func TestBroken(t *testing.T) {
 	}
 	if got := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); got.status != 200 {
 		t.Errorf("another team: %d %s", got.status, got.body)
+	}
+}
+
+// What is broken: what is refused for what it is, and not for whose it is or when it came.
+func TestMend16WhatCountsAsBroken(t *testing.T) {
+	at := time.Now() // the clock stands still, so that two hundred may come and no more
+	for name, tt := range map[string]struct {
+		path, body string
+		header     []string
+		want       bool
+	}{
+		"media type": {textPath, textBody, []string{"Content-Type", "text/plain"}, true},
+		"encoding":   {textPath, textBody, []string{"Content-Encoding", "gzip"}, true},
+		"size":       {textPath, textBody + strings.Repeat(" ", 500), nil, true},
+		"body":       {textPath, "{", nil, true},
+		"rules":      {textPath, `{"model":"llm-max"}`, nil, true},
+		"path":       {"/x", textBody, nil, false},
+		"model":      {textPath, strings.Replace(textBody, "llm-max", "llm-min", 1), nil, false},
+		"good":       {textPath, textBody, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := build(t, limited("models: [llm-max]"), func(p *plan) { p.now, p.config.MaxBody = func() time.Time { return at }, 500 })
+			for range 200 {
+				h.ask("POST", tt.path, tt.body, tt.header...)
+			}
+			h.records.await(t, 200)
+			got := h.ask("POST", textPath, textBody)
+			if tt.want {
+				got.wants(t, 429, "throttle/broken", "Throttling.RateQuota")
+			} else if got.status != 200 {
+				t.Errorf("the next is answered %d %s", got.status, got.body)
+			}
+		})
 	}
 }

@@ -11,6 +11,9 @@ const maxAddress = 8 << 10
 // address notes with a mark an address that the service would not fetch. It is judged by its form: nothing is ever
 // fetched here.
 func (r *reader) address(m mark, raw []byte, escaped bool) {
+	if r.req.facts.marks[m].count == maxMarked {
+		return
+	}
 	a := raw
 	if escaped {
 		a = unescape(nil, raw, maxAddress+1)

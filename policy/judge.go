@@ -13,13 +13,16 @@ type Finding struct {
 	Given   string // what was given, in printable ASCII, at most 64 bytes of it the client's
 	Allowed string // what is allowed, in words
 	Limit   string // the bound as one number, where the rule has one
-	Count   int    // how many elements break the rule, at least 1; Field and Given are the first one's
+	Count   int    // how many elements break the rule, at least 1; 100 are counted; Field and Given are the first one's
 }
 
 // String says it in one sentence, for the message of a 400.
 func (f Finding) String() string {
 	more := ""
-	if f.Count > 1 {
+	switch {
+	case f.Count >= maxMarked:
+		more = fmt.Sprintf(" and at least %d more", f.Count-1)
+	case f.Count > 1:
 		more = fmt.Sprintf(" and %d more", f.Count-1)
 	}
 	return fmt.Sprintf("%s: given %s%s, allowed %s (%s)", f.Field, f.Given, more, f.Allowed, f.Rule)

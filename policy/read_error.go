@@ -19,7 +19,7 @@ const (
 	FaultSurrogate  BodyFault = "invalid_unicode"  // half of a surrogate pair
 	FaultNUL        BodyFault = "nul_character"    // U+0000 in a model, an id or a name
 	FaultDepth      BodyFault = "too_deep"         // nested deeper than 64, the document itself being 1
-	FaultMembers    BodyFault = "too_many_members" // more than 10,000 members in one object
+	FaultMembers    BodyFault = "too_many_members" // more than 10,000 members in one object, or 100,000 in all
 	FaultLongName   BodyFault = "name_too_long"    // a member name of more than 256 bytes
 	FaultLongNumber BodyFault = "number_too_long"  // a number of more than 64 bytes
 )

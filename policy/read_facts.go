@@ -67,6 +67,10 @@ const (
 	markCount
 )
 
+// maxMarked is how many elements that offend in the same way are counted. What comes behind them makes the answer no other,
+// and is not judged.
+const maxMarked = 100
+
 // mark notes a value that offends at the reader's place in the lists. Only the first is described, so that a body of a
 // million offenders makes no longer an answer than a body of one. It is quoted when a rule turns out to object.
 func (r *reader) mark(m mark, v value) {
@@ -86,5 +90,5 @@ func (r *reader) note(m mark, given string) {
 	if seen.count == 0 {
 		seen.given, seen.at = given, r.at2
 	}
-	seen.count++
+	seen.count = min(seen.count+1, maxMarked)
 }

@@ -106,15 +106,15 @@ func TestPassesShareNothing(t *testing.T) {
 // TestPassIsSmall holds what a pass allocates to a bound that no body moves: not its images, not its text, not how many
 // messages or members it has, legal or not.
 func TestPassIsSmall(t *testing.T) {
-	many := strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},`, 100_000), ",")
-	wrong := strings.TrimSuffix(strings.Repeat(`{"role":"nobody","content":5},`, 100_000), ",")
+	many := strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},`, 49_000), ",")
+	wrong := strings.TrimSuffix(strings.Repeat(`{"role":"nobody","content":5},`, 49_000), ",")
 	for name, body := range map[string][]byte{
 		"1 KB chat":          chatBody(),
 		"8 KB of tools":      toolsBody(),
 		"13 MB of images":    imageBody(1, 10<<20),
 		"5 MB of text":       []byte(textBody("llm-max", `"x":"`+strings.Repeat("猫 and dog\\n", 400_000)+`"`)),
-		"100,000 messages":   []byte(messageBody("llm-max", many)),
-		"100,000 offenders":  []byte(messageBody("llm-max", wrong)),
+		"49,000 messages":    []byte(messageBody("llm-max", many)),
+		"49,000 offenders":   []byte(messageBody("llm-max", wrong)),
 		"100,000 stops":      []byte(textBody("llm-max", `"stop":["a"`+strings.Repeat(`,"word",12345,[7]`, 100_000)+`]`)),
 		"1,000,000 items":    []byte(`{"a":[1` + strings.Repeat(",1", 999_999) + `]}`),
 		"a model of 5 MB":    []byte(textBody(strings.Repeat("m", 5<<20), "")),

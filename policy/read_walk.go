@@ -82,9 +82,10 @@ func (r *reader) name(p *place, m *members) (field, error) {
 		return 0, err
 	case t.nul:
 		return 0, r.fail(start, FaultNUL)
-	case len(r.names.refs)-m.refs >= maxMembers:
+	case len(r.names.refs)-m.refs >= maxMembers || r.named >= maxAllMembers:
 		return 0, r.fail(start, FaultMembers)
 	}
+	r.named++
 	ref := nameRef{start: uint32(t.start), end: uint32(t.end)}
 	if t.escaped {
 		from := len(r.names.text)

@@ -3,10 +3,11 @@ package policy
 // The limits of the strict pass (design, "Request rules"). They bound what one body can cost before anything of it is
 // believed: no limit is near anything that a client of the service sends.
 const (
-	maxNesting = 64     // arrays and objects inside one another; the document itself is 1
-	maxMembers = 10_000 // members of one object
-	maxName    = 256    // bytes of a member name, escapes resolved
-	maxNumber  = 64     // bytes of a number
+	maxNesting    = 64      // arrays and objects inside one another; the document itself is 1
+	maxMembers    = 10_000  // members of one object
+	maxAllMembers = 100_000 // members of all objects
+	maxName       = 256     // bytes of a member name, escapes resolved
+	maxNumber     = 64      // bytes of a number
 )
 
 // scanner walks one JSON document in order, strictly, and keeps nothing of it but the names of the objects that are
@@ -17,6 +18,7 @@ type scanner struct {
 	pos   int
 	depth int
 	names names
+	named int // members of the document so far
 	raw   beyond
 }
 

@@ -57,6 +57,7 @@ func TestF_G13_FileDescriptorsRunOut(t *testing.T) {
 		"PATH=" + os.Getenv("PATH"),
 		"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+		"SLUICE_MAX_CONNECTIONS=1000", // more than there are descriptors for; by itself the gateway would stay below
 	}
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func dial(t *testing.T, address string) net.Conn {
 // over sends a GET over a connection that stays open.
 func over(t *testing.T, conn net.Conn, path string) string {
 	t.Helper()
-	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: sluice\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)

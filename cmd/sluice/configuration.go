@@ -66,9 +66,20 @@ func (c *configuration) loadCertificate(fs *faults) {
 	if c.TLSCertFile == "" || c.TLSKeyFile == "" {
 		return
 	}
-	pair, err := tls.LoadX509KeyPair(c.TLSCertFile, c.TLSKeyFile)
+	read := func(name, path string) []byte {
+		content, err := readFile(path)
+		if err != nil {
+			fs.add(name, err.Error()+"; allowed: "+allowed[name])
+		}
+		return content
+	}
+	certificate, key := read(prefix+"TLS_CERT_FILE", c.TLSCertFile), read(prefix+"TLS_KEY_FILE", c.TLSKeyFile)
+	if certificate == nil || key == nil {
+		return
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		fs.add(prefix+"TLS_CERT_FILE", pathless(err).Error()+"; allowed: "+allowed[prefix+"TLS_CERT_FILE"])
+		fs.add(prefix+"TLS_CERT_FILE", err.Error()+"; allowed: "+allowed[prefix+"TLS_CERT_FILE"])
 		return
 	}
 	c.certificate = &pair

@@ -22,6 +22,9 @@ func loadSettings(environ []string) (settings, error) {
 	var fs faults
 	variables := ours(environ, &fs)
 	parse(&s, variables, &fs)
+	if variables[prefix+"MAX_CONNECTIONS"] == "" {
+		s.MaxConnections = connectionsFor(filesAllowed())
+	}
 	s.readSecretFiles(&fs)
 	s.validate(&fs)
 	return s, fs.err()

@@ -153,15 +153,6 @@ func TestF_D1_ASecretHasOneSource(t *testing.T) {
 	}
 }
 
-func TestFilesWithoutAnEndAreNotReadWhole(t *testing.T) {
-	if _, err := readFile("/dev/zero"); !errors.Is(err, errFileSize) {
-		t.Errorf("reading /dev/zero: %v, want %v", err, errFileSize)
-	}
-	if _, err := readFile(t.TempDir()); err == nil {
-		t.Error("a directory was read")
-	}
-}
-
 // write puts content into a new file that only its owner reads, and returns its path.
 func write(t *testing.T, content string) string {
 	t.Helper()

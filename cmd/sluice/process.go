@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,7 @@ type process struct {
 		public *acceptor
 		admin  net.Listener
 	}
+	bounds   *connections // of the public listener
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
@@ -69,7 +71,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	if err != nil {
 		return nil, err
 	}
-	p := &process{configuration: c, log: log}
+	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, logger)}
 	p.doors.public = &acceptor{Listener: public, log: logger}
 	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
 	if err != nil {
@@ -77,7 +79,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		return nil, err
 	}
 	p.enter("starting")
-	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "log", State: p.logState}}
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: p.bounds.state}, {Name: "log", State: p.logState}}
 	if err = p.openTelemetry(ctx); err == nil {
 		err = p.openAccounts(ctx)
 	}
@@ -103,6 +105,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	})
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
+	p.bounds.watch(p.public)
 	return p, nil
 }
 
@@ -177,8 +180,9 @@ func (p *process) logState() error {
 // serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
-		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof,
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
+	newConnections(adminConnections, p.log.Logger()).watch(p.admin)
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup
 	serving.Go(func() { failed <- p.servePublic() })
@@ -202,6 +206,16 @@ func (p *process) serve(ctx context.Context) error {
 	case <-ctx.Done():
 		return p.stop(failed)
 	}
+}
+
+// adminHosts are the names that the admin listener answers to: those that are set, and what it listens at.
+func (p *process) adminHosts() []string {
+	host, _, _ := net.SplitHostPort(p.AdminListen)
+	hosts := []string{strings.ToLower(host)}
+	for _, name := range p.AdminHosts {
+		hosts = append(hosts, string(name))
+	}
+	return hosts
 }
 
 func (p *process) servePublic() error {

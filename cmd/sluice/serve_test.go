@@ -242,6 +242,31 @@ func TestA147_NothingOfTheAdminListenerIsPublic(t *testing.T) {
 	}
 }
 
+// The names of the admin listener are localhost, addresses and those that are set.
+func TestMend32TheAdminListenersNames(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_ADMIN_HOSTS=probe.example,Sluice", "SLUICE_ADMIN_LISTEN=localhost:0")
+	client := newClient(t)
+	for host, want := range map[string]int{h.admin: 200, "localhost:8081": 200, "probe.example:8081": 200, "sluice": 200, "evil.example:8081": 421} {
+		request, err := http.NewRequest(http.MethodGet, "http://"+h.admin+"/metrics", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, answer.StatusCode, want)
+		}
+	}
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestTLS(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	certificate, key, roots := selfSigned(t)

@@ -21,8 +21,14 @@ type settings struct {
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
 	// AdminListen is where probes and operators ask: read-only, without a token, so loopback unless a probe needs more.
 	AdminListen string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:8081" allow:"host:port or :port other than SLUICE_LISTEN, such as 127.0.0.1:8081"`
+	// AdminHosts are the names by which AdminListen is asked. localhost, addresses and the name in AdminListen itself are
+	// always answered. Empty: no more.
+	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
+	// MaxConnections is how many connections clients may hold open at Listen, one address a quarter of them. Not set:
+	// as many as the limit of open files leaves room for, see [connectionsFor].
+	MaxConnections int `env:"MAX_CONNECTIONS" allow:"a whole number of at least 1, such as 4096; empty for what the limit of open files leaves room for"`
 	// TLSCertFile and TLSKeyFile are PEM files; both or neither. Empty: no TLS on Listen.
 	TLSCertFile string `env:"TLS_CERT_FILE" allow:"a readable PEM file with the certificate chain, together with SLUICE_TLS_KEY_FILE"`
 	TLSKeyFile  string `env:"TLS_KEY_FILE" allow:"a readable PEM file with the key of that certificate, together with SLUICE_TLS_CERT_FILE"`
@@ -43,7 +49,7 @@ type settings struct {
 	ForwardPaths []forwardPath `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/embeddings, none of them above, at or below a path that Sluice answers itself"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
-	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file"`
+	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`
 	// TeamsPoll is the time between two looks at the content of TeamsFile and of UpstreamKeyFile.
 	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 

@@ -32,6 +32,7 @@ func (s *settings) validate(fs *faults) {
 	}{
 		{"LISTEN", isAddress(s.Listen)},
 		{"ADMIN_LISTEN", isAddress(s.AdminListen) && (s.AdminListen != s.Listen || freePort(s.Listen))},
+		{"MAX_CONNECTIONS", s.MaxConnections >= 1},
 		{"TLS_CERT_FILE", s.TLSCertFile != "" || s.TLSKeyFile == ""},
 		{"TLS_KEY_FILE", s.TLSKeyFile != "" || s.TLSCertFile == ""},
 		{"UPSTREAM_URL", isServiceURL(s.UpstreamURL)},

@@ -21,6 +21,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
 	reflect.TypeFor[policy.Pattern](): func(v string) (any, error) { return parsePattern(v) },
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
+	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return policy.ParseModes(v) },
 }
 
@@ -114,6 +115,19 @@ func parseForwardPath(text string) (forwardPath, error) {
 func covers(prefix, path string) bool {
 	return len(path) >= len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) &&
 		(len(path) == len(prefix) || path[len(prefix)] == '/')
+}
+
+// hostName is a name as a request's Host has it: in lower case, without port.
+type hostName string
+
+var hostForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$`)
+
+func parseHostName(text string) (hostName, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if !hostForm.MatchString(text) {
+		return "", errValue
+	}
+	return hostName(text), nil
 }
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }

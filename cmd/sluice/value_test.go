@@ -39,6 +39,19 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
+func TestHostNames(t *testing.T) {
+	for text, want := range map[string]hostName{"sluice": "sluice", " Sluice.Monitoring.svc": "sluice.monitoring.svc", "a_1": "a_1"} {
+		if got, err := parseHostName(text); err != nil || got != want {
+			t.Errorf("%q is %q (%v), want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "sluice:8081", "http://sluice", "*", "-a", "a.", "a b", "é"} {
+		if got, err := parseHostName(text); err == nil {
+			t.Errorf("%q is taken as %q", text, got)
+		}
+	}
+}
+
 func FuzzParseSize(f *testing.F) {
 	f.Add("64MiB")
 	f.Add("9999999999999999999GiB")

@@ -1,6 +1,9 @@
 package main
 
-import "net"
+import (
+	"fmt"
+	"net"
+)
 
 // warn notes what is allowed and maybe not meant.
 func (c *configuration) warn() {
@@ -15,6 +18,9 @@ func (c *configuration) warn() {
 		if secret.path != "" && worldReadable(secret.path) {
 			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file")
 		}
+	}
+	if files := filesAllowed(); uint64(max(c.MaxConnections, 0))+ownFiles > files {
+		c.warnings = append(c.warnings, fmt.Sprintf("%sMAX_CONNECTIONS: this process may open %d files, which is too few for %d connections, those to upstream and its own", prefix, files, c.MaxConnections))
 	}
 	if c.RedisURL == "" {
 		c.warnings = append(c.warnings, prefix+"REDIS_URL: not set, so quotas and tasks live in this process's memory and die with it")

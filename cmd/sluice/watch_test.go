@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -256,4 +257,18 @@ func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 			t.Errorf("applied %d times, want once and at once", w.applied)
 		}
 	})
+}
+
+// A FIFO in the file's place is one more faulty content: the watch goes on, and ends when it is told to.
+func TestMend32TheReloadDoesNotWaitForAFIFO(t *testing.T) {
+	path := write(t, someTeams)
+	waiting := fifo(t)
+	w := watchFiles(t, path, "")
+	must(t, os.Rename(waiting, path))
+	w.hangups <- syscall.SIGHUP
+	eventually(t, func() bool { return w.state() != nil })
+	if text := w.state().Error(); !strings.Contains(text, errFileKind.Error()) {
+		t.Errorf("the state is %s", text)
+	}
+	w.end()
 }

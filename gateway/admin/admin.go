@@ -18,7 +18,10 @@ type Deps struct {
 	Metrics http.Handler
 	// Currency is the teams file's word for money; called for each /usage.
 	Currency func() string
-	Pprof    bool // whether /debug/pprof/ is there; a heap profile can contain prompts and keys
+	// Hosts are the names by which the listener is asked, in lower case, without port, beside localhost and addresses, which
+	// are always answered; may be empty.
+	Hosts []string
+	Pprof bool // whether /debug/pprof/ is there; a heap profile can contain prompts and keys
 }
 
 // Check is one part of the process that may be unwell while it still serves.
@@ -37,13 +40,18 @@ type Check struct {
 //
 // The first two answer one line of text. With ?verbose there follows one line for each check, "name: ok" or "name: "
 // and what is wrong; a check does not change the status, because a process that limps still serves better than none.
-// Methods other than GET and HEAD are answered 405, other paths 404.
+// Methods other than GET and HEAD are answered 405, other paths 404, and a Host that is no name of the listener 421.
 func New(deps Deps) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.ContentLength != 0 { // a body, which is not read; net/http would wait for it before it answers
+			w.Header().Set("Connection", "close")
+		}
 		handler := deps.route(r.URL.Path)
 		switch {
+		case !deps.knows(r.Host):
+			http.Error(w, "this listener has no such name; SLUICE_ADMIN_HOSTS lists its names beside localhost and addresses", http.StatusMisdirectedRequest)
 		case handler == nil:
 			http.Error(w, "not found", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -1,11 +1,15 @@
 package admin_test
 
 import (
+	"bufio"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/gateway/admin"
 )
@@ -16,7 +20,9 @@ func ask(deps admin.Deps, method, target string) *httptest.ResponseRecorder {
 		deps.Ready = func() error { return nil }
 	}
 	answer := httptest.NewRecorder()
-	admin.New(deps).ServeHTTP(answer, httptest.NewRequest(method, target, nil))
+	request := httptest.NewRequest(method, target, nil)
+	request.Host = "127.0.0.1:8081"
+	admin.New(deps).ServeHTTP(answer, request)
 	return answer
 }
 
@@ -98,6 +104,25 @@ func TestH16_ProfilesOnlyWhenAskedFor(t *testing.T) {
 	}
 	if answer := ask(admin.Deps{Pprof: true}, "POST", "/debug/pprof/symbol"); answer.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST to a profile is answered %d", answer.Code)
+	}
+}
+
+// An answer does not wait for a body that a request announces.
+func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
+	server := httptest.NewServer(admin.New(admin.Deps{Ready: func() error { return nil }}))
+	defer server.Close()
+	for _, framing := range []string{"Content-Length: 9", "Expect: 100-continue\r\nContent-Length: 9", "Transfer-Encoding: chunked"} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // ends a hang
+		_, _ = io.WriteString(conn, "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n"+framing+"\r\n\r\n")
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || answer.StatusCode != http.StatusOK || !answer.Close {
+			t.Errorf("%s: answered %+v %v, want 200 and the end of the connection", framing, answer, err)
+		}
+		_ = conn.Close()
 	}
 }
 

@@ -1,0 +1,14 @@
+//go:build unix
+
+package main
+
+import "syscall"
+
+// filesAllowed is how many files the process may have open at once.
+func filesAllowed() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024
+	}
+	return uint64(limit.Cur) //nolint:unconvert // it is signed on FreeBSD
+}

@@ -1,0 +1,156 @@
+package gateway_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+)
+
+// early is a request that is answered without its body: everything of it up to the framing.
+type early struct {
+	name, start string
+	status      int
+}
+
+// framing announces a body, and sends none of it or a part and then nothing more.
+type framing struct{ name, lines, part string }
+
+var framings = []framing{
+	{"length", "Content-Length: 9\r\n", ""},
+	{"length, a part", "Content-Length: 9\r\n", "{"},
+	{"length, continue", "Expect: 100-continue\r\nContent-Length: 9\r\n", ""},
+	{"chunks", "Transfer-Encoding: chunked\r\n", "5\r\nabc"},
+	{"chunks, continue", "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n", ""},
+}
+
+// line starts a raw request; more are whole header lines.
+func line(method, path, key string, more ...string) string {
+	return method + " " + path + " HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer " + key + "\r\n" + lines(more)
+}
+
+// endOf sends a request, reads its answer and waits until the gateway closes. A connection that stays open is told of as
+// an error: the client never closes first.
+func (h *house) endOf(text string) (status int, err error) {
+	conn, err := net.Dial("tcp", h.address)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, text); err != nil {
+		return 0, err
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // ends a hang
+	from := bufio.NewReader(conn)
+	method, _, _ := strings.Cut(text, " ")
+	answer, err := http.ReadResponse(from, &http.Request{Method: method})
+	if err != nil {
+		return 0, fmt.Errorf("no answer: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return answer.StatusCode, err
+	}
+	if rest, err := io.ReadAll(from); err != nil || len(rest) > 0 {
+		return answer.StatusCode, fmt.Errorf("the connection is open after the answer: %q %w", rest, err)
+	}
+	return answer.StatusCode, nil
+}
+
+// endAll sends each request in each of the framings, all at once.
+func (h *house) endAll(requests []early, framed []framing) {
+	h.Helper()
+	var all sync.WaitGroup
+	for _, request := range requests {
+		for _, f := range framed {
+			all.Go(func() {
+				status, err := h.endOf(request.start + f.lines + "\r\n" + f.part)
+				if err != nil || status != request.status {
+					h.Errorf("%s, %s: %d %v, want %d and the end of the connection", request.name, f.name, status, err, request.status)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// Every answer that is given before the body came arrives and ends the connection, also where the body never comes.
+func TestMend25EarlyAnswersEnd(t *testing.T) {
+	narrow := mint(t)
+	h := build(t, func(p *plan) {
+		p.readTime = time.Hour // what ends the connections is the gateway's own
+		p.teams = "  - id: narrow\n    endpoints: [text]\n    concurrent: 1\n    keys:\n" + narrow.Lines()
+	})
+	h.gateway.SetLingerTime(50 * time.Millisecond)
+	task := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointText, Stall: "before"})
+	running := make(chan int, 1)
+	go func() {
+		running <- h.ask("POST", textPath, textBody, "Authorization", "Bearer "+narrow.Reveal()).status
+	}()
+	if err := h.sim.AwaitStalled(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	key, media := h.keys["search"], "Content-Type: application/json"
+	h.endAll([]early{
+		{"no path", line("POST", "/x", key), 404},
+		{"wrong method", line("GET", textPath, key), 405},
+		{"HEAD", line("HEAD", tasksPath, key), 405},
+		{"CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n", 405},
+		{"key", line("POST", textPath, "wrong", media), 401},
+		{"endpoint", line("POST", multimodalPath, narrow.Reveal(), media), 403},
+		{"media type", line("POST", textPath, key, "Content-Type: text/plain"), 415},
+		{"concurrent", line("POST", textPath, narrow.Reveal(), media), 429},
+		{"list", line("GET", tasksPath, key), 200},
+		{"usage", line("GET", "/sluice/v1/usage", key), 200},
+		{"poll", line("GET", tasksPath+"/"+task, key), 200},
+		{"absent task", line("GET", tasksPath+"/a1", key), 404},
+		{"cancel", line("POST", tasksPath+"/a1/cancel", key), 404},
+	}, framings)
+	h.sim.Release()
+	if status := <-running; status != http.StatusOK {
+		t.Errorf("the request that ran was answered %d", status)
+	}
+}
+
+// The same of what is refused by its size, while the gateway stops, and by net/http itself.
+func TestMend25EarlyRefusalsEnd(t *testing.T) {
+	h := build(t, func(p *plan) { p.config.MaxBody, p.readTime = 8, 50*time.Millisecond })
+	h.gateway.SetLingerTime(50 * time.Millisecond)
+	text := line("POST", textPath, h.keys["search"], "Content-Type: application/json")
+	h.endAll([]early{{"size", text, 413}}, framings[:3])
+	h.endAll([]early{{"expectation", text + "Expect: 200-maybe\r\n", 417}}, []framing{framings[0], framings[1], framings[3]})
+	h.gateway.BeginStop()
+	h.endAll([]early{{"stopping", text, 503}}, framings)
+}
+
+// The answer does not wait for the body.
+func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
+	h := build(t)
+	h.gateway.SetLingerTime(time.Hour)
+	for _, framed := range framings {
+		if got := h.rawAnswer(line("GET", tasksPath, h.keys["search"]) + framed.lines + "\r\n" + framed.part); got.err != nil || got.status != http.StatusOK {
+			t.Errorf("%s: %d %v", framed.name, got.status, got.err)
+		}
+	}
+}
+
+// A request that was refused holds nothing while the rest of its body is dropped.
+func TestMend25ARefusedBodyHoldsNothing(t *testing.T) {
+	h := build(t, limited("concurrent: 1"), func(p *plan) { p.config.MaxBody = 8 })
+	h.gateway.SetLingerTime(time.Hour)
+	conn := h.dial()
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, line("POST", textPath, h.keys["search"], "Content-Type: application/json", "Transfer-Encoding: chunked")+"\r\n9\r\n{\"a\":\"bc\"")
+	refused, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || refused.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Fatalf("answered %+v %v, want 413", refused, err)
+	}
+	h.ask("POST", textPath, "{}").wants(t, 400, "inspect/rules", "InvalidParameter")
+}

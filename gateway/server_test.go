@@ -1,0 +1,115 @@
+package gateway_test
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/gateway"
+	"sluice/gateway/admin"
+)
+
+// secure serves the handler over TLS, with HTTP/2, as the public listener would.
+func secure(t *testing.T, handler http.Handler, change func(*http.Server)) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config, server.EnableHTTP2 = gateway.NewServer(handler, discard()), true
+	change(server.Config)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// A client of HTTP/2 that opens its windows and reads nothing is cut off, whatever its streams do.
+func TestMend25HTTP2ThatReadsNothingEnds(t *testing.T) {
+	closed := make(chan struct{})
+	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		for piece := make([]byte, 64<<10); ; {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+	})
+	server := secure(t, endless, func(s *http.Server) {
+		if s.HTTP2 != nil {
+			s.HTTP2.WriteByteTimeout = 100 * time.Millisecond
+		}
+		s.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				close(closed)
+			}
+		}
+	})
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	all := []byte{0x7f, 0xff, 0, 0} // nearly the largest window
+	opening := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2Frame(4, 0, 0, append([]byte{0, 4}, all...))...)
+	opening = append(opening, h2Frame(8, 0, 0, all)...)
+	_, _ = conn.Write(append(opening, h2Frame(1, 5, 1, h2Get("/", "x"))...))
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Error("the connection is open")
+	}
+}
+
+// A refusal before the body came ends its stream; the connection is other requests', too, and goes on.
+func TestMend25HTTP2GoesOnAfterARefusal(t *testing.T) {
+	h := build(t)
+	server := secure(t, h.gateway, func(*http.Server) {})
+	for i, headers := range [][]string{{"Authorization", "Bearer wrong"}, {"Content-Type", "text/plain"}, nil} {
+		body, end := io.Pipe()
+		defer func() { _ = end.Close() }()
+		method, path := "POST", textPath
+		if headers == nil {
+			method, path = "GET", tasksPath
+		}
+		r := h.request(method, path, "", headers...)
+		r.Body, r.ContentLength = body, 9
+		r.URL.Scheme, r.URL.Host = "https", server.Listener.Addr().String()
+		var got httptrace.GotConnInfo
+		r = r.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { got = info }}))
+		resp, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.ProtoMajor != 2 || err != nil || got.Reused != (i > 0) {
+			t.Errorf("%v: %s %d %v, on a connection that was there: %v", headers, resp.Proto, resp.StatusCode, err, got.Reused)
+		}
+	}
+}
+
+// The admin listener answers what announces a body at once, and ends the connection.
+func TestMend25TheAdminListenerEnds(t *testing.T) {
+	handler := admin.New(admin.Deps{
+		Ready: func() error { return nil }, Metrics: http.NotFoundHandler(),
+	})
+	server := httptest.NewUnstartedServer(handler)
+	server.Config = gateway.NewServer(handler, discard())
+	if server.Config.ReadTimeout <= 0 || server.Config.WriteTimeout <= 0 {
+		t.Fatal("a request or an answer may last for ever")
+	}
+	server.Config.ReadTimeout = 200 * time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	h := &house{TB: t, address: server.Listener.Addr().String()}
+	start := func(method, path string) string {
+		return strings.Replace(line(method, path, "x"), "Host: sluice", "Host: 127.0.0.1", 1)
+	}
+	h.endAll([]early{
+		{"healthz", start("GET", "/healthz"), 200}, {"readyz", start("GET", "/readyz"), 200}, {"metrics", start("GET", "/metrics"), 404},
+		{"usage", start("GET", "/usage"), 404}, {"method", start("POST", "/healthz"), 405}, {"path", start("GET", "/x"), 404},
+	}, framings)
+}
