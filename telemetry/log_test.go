@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -128,19 +129,63 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 	})
 }
 
-func TestLongValuesAreCut(t *testing.T) {
+// Item 16: each of the values that a client or upstream chose.
+func TestMend16LongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
-		l.Write(Record{Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1)})
+		l.Write(Record{
+			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1),
+			UpstreamID: strings.Repeat("u", 2*maxValue),
+		})
 	})
 	for _, want := range []string{
 		`"model":"m` + strings.Repeat("词", 85) + `"`, // 256 bytes, none of them half a character
 		`"task":"` + strings.Repeat("t", 256) + `"`,
 		`"trace_id":"` + strings.Repeat("x", 256) + `"`,
+		`"upstream_id":"` + strings.Repeat("u", 256) + `"`,
 	} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)
 		}
 	}
+}
+
+// Every text of a Record is valid and short once it is written, whichever it is: each may be sent to a collector in a batch
+// with those of other teams.
+func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
+	var record Record
+	texts := textsOf(reflect.ValueOf(&record).Elem())
+	for _, text := range texts {
+		text.SetString("\xff" + strings.Repeat("x", 300))
+	}
+	record.Usage.raiseOther([]byte("odd\xff"), 1)
+	record.Usage.raiseOther([]byte("odd\xff"), 2)
+	record.tidy()
+	for i, text := range texts {
+		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) {
+			t.Errorf("text %d of %d is %q", i, len(texts), got)
+		}
+	}
+	if len(texts) < 15 {
+		t.Errorf("only %d texts were seen", len(texts))
+	}
+	for name, n := range record.Usage.All() {
+		if name != "odd\ufffd" || n != 2 {
+			t.Errorf("the usage has %q: %v", name, n)
+		}
+	}
+}
+
+// textsOf lists the strings of a struct that others may set, also those of the structs in it.
+func textsOf(of reflect.Value) (texts []reflect.Value) {
+	for kind, field := range of.Fields() {
+		switch {
+		case kind.IsExported() && field.Kind() == reflect.String:
+			texts = append(texts, field)
+		case kind.IsExported() && field.Kind() == reflect.Struct && field.Type() != reflect.TypeFor[time.Time]():
+			texts = append(texts, textsOf(field)...)
+		}
+	}
+	return texts
 }
 
 func TestLevels(t *testing.T) {

@@ -19,10 +19,14 @@ func (r *Record) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// clip shortens the values that come from outside.
-func (r *Record) clip() {
-	for _, value := range [...]*string{&r.Model, &r.Task, &r.UpstreamID, &r.TraceID} {
-		*value = shorten(*value, maxValue)
+// tidy shortens what is long and makes every text valid UTF-8: a client or upstream chose some of them, and a collector is
+// not sent a batch in which one is invalid.
+func (r *Record) tidy() {
+	for _, value := range [...]*string{
+		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint, &r.Kind,
+		&r.Model, &r.Task, &r.Refusal, &r.Cache, &r.Cost.Flag, &r.Held.Flag,
+	} {
+		*value = valid(shorten(*value, maxValue))
 	}
 }
 
