@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"sluice/cache"
@@ -42,34 +43,70 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte) {
 // taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
 func (g *Gateway) taskLease() time.Duration { return g.TaskTTL + time.Hour }
 
+// Who settled a task, as its line of the log tells it.
+const (
+	settledByPoll     = "poll"     // a client's poll, or its cancel, heard the end
+	settledByFinisher = "finisher" // nobody polled, and the finisher asked
+	settledByStream   = "stream"   // the creation's own answer told it
+	settledByLease    = "lease"    // nobody heard of it: it is charged as held
+)
+
+// taskEnd is what is known of the end of a task when it is settled.
+type taskEnd struct {
+	outcome string
+	answer  cache.Answer
+	usage   telemetry.Usage
+	images  int64
+	doubt   bool // the images were not counted by the service
+	by      string
+}
+
+// cost is what the end amounts to.
+func (e *taskEnd) cost(claim *cache.Claim) telemetry.Cost {
+	flag := flagExact
+	if e.doubt {
+		flag = flagEstimated
+	}
+	return cost(taskAmounts(claim, e.images), flag)
+}
+
 // settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts. It
-// calls taken once the charge is taken, or left where it never will be: that may be later, when this has returned.
-func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, taken, left func()) {
+// calls taken once the charge is taken, or left where it never will be: that may be later, when this has returned. It
+// returns what it charges, or nil where another did before.
+func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, by string, taken, left func()) *taskEnd {
 	var meter telemetry.Meter
 	meter.Reset("application/json", "")
 	_, _ = meter.Write(body) // it never fails
 	reading := meter.End()
+	reading.Usage.Cover(g.upstreamKey.Load())
 	images, known := reading.Images()
-	doubt := !known && ended.Status == cache.Succeeded
-	if doubt {
-		images = claim.Hold.Images
+	end := &taskEnd{outcome: outcomeOf(ended.Status), answer: ended, usage: reading.Usage, images: images, by: by}
+	if end.doubt = !known && ended.Status == cache.Succeeded; end.doubt {
+		end.images = claim.Hold.Images
 	}
-	g.chargeTask(ctx, claim, images, doubt, func(first bool) {
+	var settledBefore atomic.Bool
+	g.chargeTask(ctx, claim, end.images, end.doubt, func(first bool) {
 		if first {
-			g.tellOfTask(claim, outcomeOf(ended.Status), &ended, images, doubt)
+			g.tellOfTask(claim, end)
 		}
+		settledBefore.Store(!first)
 		taken()
 	}, left)
+	if settledBefore.Load() {
+		return nil
+	}
+	return end
 }
 
-// tellOfTask counts a task that this process has settled, and tells its span. Whoever settles tells, so that it is told
-// once.
-func (g *Gateway) tellOfTask(claim *cache.Claim, outcome string, ended *cache.Answer, images int64, doubt bool) {
-	g.Metrics.Settlement(outcome)
-	g.Metrics.Used(claim.Team, g.teams.Load().Label(claim.Model), images, images*claim.Hold.Price)
+// tellOfTask counts a task that this process has settled, and tells its span and its line of the log. Whoever settles
+// tells, so that it is told once.
+func (g *Gateway) tellOfTask(claim *cache.Claim, end *taskEnd) {
+	g.Metrics.Settlement(end.outcome)
+	g.Metrics.Used(claim.Team, g.teams.Load().Label(claim.Model), end.images, end.images*claim.Hold.Price)
 	task := telemetry.Task{
-		Creation: claim.Trace, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: outcome, Images: images, Estimated: doubt,
-		Submitted: ended.Submitted, Started: ended.Scheduled, Ended: ended.Ended,
+		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.outcome,
+		Submitted: end.answer.Submitted, Started: end.answer.Scheduled, Ended: end.answer.Ended,
+		Usage: end.usage, Cost: end.cost(claim), Held: cost(taskAmounts(claim, claim.Hold.Images), ""), Estimated: end.doubt, SettledBy: end.by,
 	}
 	task.Served, task.Sent = claim.Polls()
 	if task.Submitted.IsZero() {
@@ -78,14 +115,20 @@ func (g *Gateway) tellOfTask(claim *cache.Claim, outcome string, ended *cache.An
 	if task.Ended.IsZero() {
 		task.Ended = g.Now()
 	}
-	g.Traces.Task(&task)
+	g.report(&task)
 }
 
-// taskOfStream is what the span tells of a task whose creation's own stream told its end.
+func (g *Gateway) report(task *telemetry.Task) {
+	g.Traces.Task(task)
+	task.Log(g.Logger, g.Now())
+}
+
+// taskOfStream is what is told of a task whose creation's own stream told its end.
 func (g *Gateway) taskOfStream(c *call) *telemetry.Task {
 	return &telemetry.Task{
-		Creation: c.creation, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: outcomeOf(cache.Status(c.reading.TaskStatus)),
-		Images: c.Cost.Images, Estimated: c.Cost.Flag == flagEstimated, Submitted: c.Time, Started: c.Time, Ended: g.Now(),
+		Request: c.ID, Creation: c.creation, Key: c.Key, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: outcomeOf(cache.Status(c.reading.TaskStatus)),
+		Usage: c.Usage, Cost: c.Cost, Held: c.Held, Estimated: c.Cost.Flag == flagEstimated, SettledBy: settledByStream,
+		Submitted: c.Time, Started: c.Time, Ended: g.Now(),
 	}
 }
 
@@ -107,16 +150,12 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 		taken(false)
 		return
 	}
-	price := policy.Price{Image: claim.Hold.Price}
-	amounts := func(images int64) limit.Amounts {
-		return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, price)
-	}
 	_, _ = g.Accounts.Settle(ctx, &limit.Charge{ // kept and tried again, if it failed
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Task: true,
-			Amounts: amounts(claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
+			Amounts: taskAmounts(claim, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
-		Team: g.teams.Load().Team(claim.Team), Amounts: amounts(images), Estimated: doubt,
+		Team: g.teams.Load().Team(claim.Team), Amounts: taskAmounts(claim, images), Estimated: doubt,
 		Taken: func(first bool) {
 			g.memos.forget(claim.Team) // as in counting
 			taken(first)
@@ -124,6 +163,11 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 		Left: left,
 	})
 	g.memos.forget(claim.Team)
+}
+
+// taskAmounts is what a task costs that makes so many images, at the price of its creation.
+func taskAmounts(claim *cache.Claim, images int64) limit.Amounts {
+	return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, policy.Price{Image: claim.Hold.Price})
 }
 
 // watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the

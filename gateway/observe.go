@@ -18,7 +18,7 @@ const statusClientGone = 499
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method}
-	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r)
+	c.Time, c.ID, c.Method, c.Scheme, c.Client = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r), g.clientOf(r)
 	g.Metrics.Arrived()
 	out := newReply(g, w, r, c)
 	out.extendDeadline(c.start) // the connection may carry the deadline of the request before
