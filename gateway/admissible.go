@@ -39,7 +39,9 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 	case kept.StatusCode >= http.StatusBadRequest:
 		return kept, u.coverError(kept)
 	case streams:
-		kept.Body = newFrames(answer.Body, u.gateway.watch(c))
+		stream := newFrames(answer.Body, u.gateway.watch(c))
+		stream.hold = u.gateway.upstreamKey.Load().begins
+		kept.Body = stream
 	case c.route.creates:
 		return kept, u.gateway.claimWhole(kept, c)
 	default:

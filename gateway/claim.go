@@ -23,6 +23,7 @@ func (g *Gateway) claimWhole(kept *http.Response, c *call) error {
 	if err != nil {
 		return err
 	}
+	g.upstreamKey.Load().redactKeys(text) // a task may have failed already
 	answer := cache.ReadAnswer(text, g.TaskZone)
 	if !isTaskID(answer.Task) {
 		return refuse(refuseAnswer).say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").because(errNoTask)
@@ -170,14 +171,13 @@ func taskAmounts(claim *cache.Claim, images int64) limit.Amounts {
 	return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, policy.Price{Image: claim.Hold.Price})
 }
 
-// watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the
-// task that a stream of images may carry.
+// watch looks at the pieces of a stream before they leave: it covers what they must not say, and claims the task that a
+// stream of images may carry.
 func (g *Gateway) watch(c *call) func(whole []byte) error {
 	claims := c.route.creates || c.Kind == string(policy.KindInterleaved)
+	cover := frameCover{credential: g.upstreamKey.Load()}
 	return func(whole []byte) error {
-		if i := errorFrame(whole); i >= 0 {
-			g.upstreamKey.Load().redact(whole[i:])
-		}
+		cover.cover(whole)
 		if claims && bytes.Contains(whole, []byte(`"task_id"`)) {
 			claims = !g.claimFrame(c, whole)
 		}
@@ -198,20 +198,4 @@ func (g *Gateway) claimFrame(c *call, whole []byte) bool {
 		}
 	}
 	return false
-}
-
-// errorFrame returns where an error frame begins, or -1. JSON has no raw line ends, so model text cannot look like one.
-// The word is searched for once: the search runs over every byte of every stream.
-func errorFrame(whole []byte) int {
-	for from := 0; ; {
-		i := bytes.Index(whole[from:], []byte("error"))
-		if i < 0 {
-			return -1
-		}
-		before := bytes.TrimSuffix(whole[:from+i], []byte(" "))
-		if line, ok := bytes.CutSuffix(before, []byte("event:")); ok && (len(line) == 0 || line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-			return len(line)
-		}
-		from += i + len("error")
-	}
 }

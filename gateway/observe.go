@@ -46,8 +46,8 @@ func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 // answer writes a refusal, or cuts the connection where bytes of another answer have left already: a cut is the only
 // way left to say that it is not whole.
 func (g *Gateway) answer(w *reply, r *http.Request, c *call, refused *refusal) {
-	if refused.inside != nil {
-		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", refused.inside.Error()))
+	if refused.inside != nil { // it may quote what upstream sent
+		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", g.upstreamKey.Load().Cover(refused.inside.Error())))
 	}
 	if w.wrote {
 		c.Refusal = refused.name
