@@ -117,10 +117,10 @@ func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
 	c := credentialOf(t, key)
 	rapid.Check(t, func(t *rapid.T) {
 		var text, want strings.Builder
-		for range rapid.IntRange(1, 6).Draw(t, "frames") {
+		for range rapid.IntRange(1, 4).Draw(t, "frames") {
 			text.WriteString("data:")
 			want.WriteString("data:")
-			for range rapid.IntRange(0, 12).Draw(t, "parts") {
+			for range rapid.IntRange(0, 60).Draw(t, "parts") {
 				part := rapid.SampledFrom([]string{"水", "s", "sk-", `\`, `\\`, "abc", "\xff", key, `\u0073\u006B-abcdef`, `sk\u002dabcdef`}).Draw(t, "part")
 				if strings.HasSuffix(part, "abcdef") {
 					part = "|" + part
@@ -141,8 +141,8 @@ func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
 		f := newFrames(io.NopCloser(source), covering(c))
 		f.hold = c.begins
 		var got []byte
-		buffer := make([]byte, rapid.SampledFrom([]int{160, 300, 4096}).Draw(t, "buffer"))
 		for {
+			buffer := make([]byte, rapid.SampledFrom([]int{400, 500, 4096}).Draw(t, "buffer"))
 			n, err := f.Read(buffer)
 			got = append(got, buffer[:n]...)
 			if err == io.EOF {
@@ -156,6 +156,46 @@ func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
 			t.Fatalf("%q\nbecame %q\nwant   %q", text.String(), got, want.String())
 		}
 	})
+}
+
+// A reader whose buffer becomes smaller than what waits for it gets that in pieces, none of which ends inside the key.
+func TestMend31TheKeyIsCoveredInPiecesOfWhatWaited(t *testing.T) {
+	c := credentialOf(t, "sk-abcdef")
+	for size := len(`\u0073k-abcdef`); size < 60; size++ {
+		f := newFrames(io.NopCloser(strings.NewReader("data:a\n\ndata:"+strings.Repeat("x", 30)+`sk-abcdef, \u0073k-abcdef`+strings.Repeat("y", 30))), covering(c))
+		f.hold = c.begins
+		n, err := f.Read(make([]byte, 4096))
+		rest, _ := io.ReadAll(&small{f, size})
+		want := "data:" + strings.Repeat("x", 30) + "*********, " + strings.Repeat("*", 14) + strings.Repeat("y", 30)
+		if n != len("data:a\n\n") || err != nil || string(rest) != want {
+			t.Errorf("in pieces of %d: %d %v, then %q", size, n, err, rest)
+		}
+	}
+}
+
+// small reads with a small buffer.
+type small struct {
+	from io.Reader
+	size int
+}
+
+func (s *small) Read(p []byte) (int, error) { return s.from.Read(p[:min(len(p), s.size)]) }
+
+// The address is covered in an error that is longer than a piece, to its end, and nowhere else.
+func TestMend31TheAddressInALongError(t *testing.T) {
+	cover := covering(credentialOf(t, "sk-abcdef"))
+	var got string
+	for _, piece := range []string{
+		"data:service.example\n\n", "id:1\ndata:service.example\nevent: error\ndata:", "service.example", "and service.example\n\n", "data:service.example\n\n",
+	} {
+		whole := []byte(piece)
+		_ = cover(whole) // it never fails
+		got += string(whole)
+	}
+	stars := strings.Repeat("*", len("service.example"))
+	if want := "data:service.example\n\nid:1\ndata:" + stars + "\nevent: error\ndata:" + stars + "and " + stars + "\n\ndata:service.example\n\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // covering is what of watching a stream covers.
