@@ -40,7 +40,9 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 	case kept.StatusCode >= http.StatusBadRequest:
 		return kept, u.coverError(kept)
 	case streams:
-		kept.Body = newFrames(answer.Body, u.gateway.watch(c))
+		stream := newFrames(answer.Body, u.gateway.watch(c))
+		stream.hold = u.gateway.upstreamKey.Load().begins
+		kept.Body = stream
 	case c.creates && c.route.prefix:
 		return kept, u.gateway.claimForwarded(kept, c)
 	case c.creates:

@@ -61,5 +61,7 @@ func (g *Gateway) look(ctx context.Context, c *call, claim cache.Claim) time.Dur
 		g.Claims.Release(ctx, c.Team, c.task, 0)
 		return 0
 	}
-	return g.query(ctx, told{claim: claim, source: sourceStale}, asker{span: c.Span}).took
+	t := g.query(ctx, told{claim: claim, source: sourceStale}, asker{span: c.Span})
+	c.tellEnd(&t)
+	return t.took
 }

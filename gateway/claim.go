@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"sluice/cache"
@@ -29,6 +30,7 @@ func (g *Gateway) claimWhole(kept *http.Response, c *call) error {
 	if err != nil {
 		return err
 	}
+	g.upstreamKey.Load().redactKeys(text) // a task may have failed already
 	if !g.claimAnswer(c, text, true) && !c.tellsAll() {
 		return refuse(refuseAnswer).say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").because(errNoTask)
 	}
@@ -44,6 +46,7 @@ func (g *Gateway) claimForwarded(kept *http.Response, c *call) error {
 		return err
 	}
 	if len(text) <= wholeAnswer {
+		g.upstreamKey.Load().redactKeys(text)
 		g.claimAnswer(c, text, true)
 	}
 	kept.Body = &bounded{ReadCloser: resumed{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, left: longestAnswer}
@@ -86,42 +89,74 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) {
 	}
 	g.Claims.Put(context.Background(), claim)
 	if answer.Status.Final() && (whole || answer.Status != cache.Succeeded) {
-		g.hearEnd(context.Background(), claim, answer, body, 0)
-		images, doubt := madeBy(&claim, answer, body)
-		c.charged, c.Cost = true, cost(taskCost(&claim.Hold, images), flagExact)
-		if doubt {
-			c.Cost.Flag = flagEstimated
-		}
+		g.hearEnd(context.Background(), claim, answer, body, 0, settledByStream)
+		c.charged, c.Cost = true, g.endOf(&claim, answer, body, settledByStream).cost(&claim)
 	}
 }
 
 // taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
 func (g *Gateway) taskLease() time.Duration { return g.TaskTTL + time.Hour }
 
-// settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts. It
-// calls taken once the charge is taken, or left where it never will be: that may be later, when this has returned.
-func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, taken, left func()) {
-	images, doubt := madeBy(claim, ended, body)
-	g.chargeTask(ctx, claim, images, doubt, func(first bool) {
-		if first {
-			g.tellOfTask(claim, outcomeOf(ended.Status), &ended, images, doubt)
-		}
-		taken()
-	}, left)
+// Who settled a task, as its line of the log tells it.
+const (
+	settledByPoll     = "poll"     // a client's poll, or its cancel, heard the end
+	settledByFinisher = "finisher" // nobody polled, and the finisher asked
+	settledByStream   = "stream"   // the creation's own answer told it
+	settledByLease    = "lease"    // nobody heard of it: it is charged as held
+)
+
+// taskEnd is what is known of the end of a task when it is settled.
+type taskEnd struct {
+	outcome string
+	answer  cache.Answer
+	usage   telemetry.Usage
+	images  int64
+	doubt   bool // the images were not counted by the service
+	by      string
 }
 
-// madeBy tells how many images a task made that has ended, by its last answer. Where that does not say, it is as many as were
+// cost is what the end amounts to.
+func (e *taskEnd) cost(claim *cache.Claim) telemetry.Cost {
+	flag := flagExact
+	if e.doubt {
+		flag = flagEstimated
+	}
+	return cost(taskCost(&claim.Hold, e.images), flag)
+}
+
+// settleTask settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts. It
+// calls taken once the charge is taken, or left where it never will be: that may be later, when this has returned. It
+// returns what it charges, or nil where another did before.
+func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, by string, taken, left func()) *taskEnd {
+	end := g.endOf(claim, ended, body, by)
+	var settledBefore atomic.Bool
+	g.chargeTask(ctx, claim, end.images, end.doubt, func(first bool) {
+		if first {
+			g.tellOfTask(claim, end)
+		}
+		settledBefore.Store(!first)
+		taken()
+	}, left)
+	if settledBefore.Load() {
+		return nil
+	}
+	return end
+}
+
+// endOf tells how a task ended, by its last answer. Where that does not say how many images it made, it is as many as were
 // held, in doubt.
-func madeBy(claim *cache.Claim, ended cache.Answer, body []byte) (images int64, doubt bool) {
+func (g *Gateway) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *taskEnd {
 	var meter telemetry.Meter
 	meter.Reset("application/json", "")
 	_, _ = meter.Write(body) // it never fails
 	reading := meter.End()
+	reading.Usage.Cover(g.upstreamKey.Load())
 	images, known := reading.Images()
-	if known || ended.Status != cache.Succeeded || forwarded(&claim.Hold) {
-		return images, false
+	end := &taskEnd{outcome: outcomeOf(ended.Status), answer: ended, usage: reading.Usage, images: images, by: by}
+	if end.doubt = !known && ended.Status == cache.Succeeded && !forwarded(&claim.Hold); end.doubt {
+		end.images = claim.Hold.Images
 	}
-	return claim.Hold.Images, true
+	return end
 }
 
 // taskCost is what a task is charged that made so many images. One of a forwarded path costs its request, whatever it made.
@@ -134,15 +169,16 @@ func taskCost(hold *cache.Hold, images int64) limit.Amounts {
 
 func forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.EndpointOther) }
 
-// tellOfTask counts a task that this process has settled, and tells its span. Whoever settles tells, so that it is told
-// once.
-func (g *Gateway) tellOfTask(claim *cache.Claim, outcome string, ended *cache.Answer, images int64, doubt bool) {
-	g.Metrics.Settlement(outcome)
-	charged := taskCost(&claim.Hold, images)
+// tellOfTask counts a task that this process has settled, and tells its span and its line of the log. Whoever settles
+// tells, so that it is told once.
+func (g *Gateway) tellOfTask(claim *cache.Claim, end *taskEnd) {
+	g.Metrics.Settlement(end.outcome)
+	charged := taskCost(&claim.Hold, end.images)
 	g.Metrics.Used(claim.Team, g.teams.Load().Label(claim.Model), charged[limit.Images], charged[limit.Spend])
 	task := telemetry.Task{
-		Creation: claim.Trace, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: outcome, Images: images, Estimated: doubt,
-		Submitted: ended.Submitted, Started: ended.Scheduled, Ended: ended.Ended,
+		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.outcome, Images: end.images,
+		Submitted: end.answer.Submitted, Started: end.answer.Scheduled, Ended: end.answer.Ended,
+		Usage: end.usage, Cost: end.cost(claim), Held: cost(taskCost(&claim.Hold, claim.Hold.Images), ""), Estimated: end.doubt, SettledBy: end.by,
 	}
 	task.Served, task.Sent = claim.Polls()
 	if task.Submitted.IsZero() {
@@ -151,14 +187,20 @@ func (g *Gateway) tellOfTask(claim *cache.Claim, outcome string, ended *cache.An
 	if task.Ended.IsZero() {
 		task.Ended = g.Now()
 	}
-	g.Traces.Task(&task)
+	g.report(&task)
 }
 
-// taskOfStream is what the span tells of a task whose creation's own stream told its end.
+func (g *Gateway) report(task *telemetry.Task) {
+	g.Traces.Task(task)
+	task.Log(g.Logger, g.Now())
+}
+
+// taskOfStream is what is told of a task whose creation's own stream told its end.
 func (g *Gateway) taskOfStream(c *call) *telemetry.Task {
 	return &telemetry.Task{
-		Creation: c.creation, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: outcomeOf(cache.Status(c.reading.TaskStatus)),
-		Images: c.Cost.Images, Estimated: c.Cost.Flag == flagEstimated, Submitted: c.Time, Started: c.Time, Ended: g.Now(),
+		Request: c.ID, Creation: c.creation, Key: c.Key, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: outcomeOf(cache.Status(c.reading.TaskStatus)),
+		Images: c.Cost.Images, Usage: c.Usage, Cost: c.Cost, Held: c.Held, Estimated: c.Cost.Flag == flagEstimated, SettledBy: settledByStream,
+		Submitted: c.Time, Started: c.Time, Ended: g.Now(),
 	}
 }
 
@@ -195,14 +237,13 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 	g.memos.forget(claim.Team)
 }
 
-// watch looks at the pieces of a stream before they leave: it covers what an error frame must not say, and claims the
-// task that a stream of images may carry.
+// watch looks at the pieces of a stream before they leave: it covers what they must not say, and claims the task that a
+// stream of images may carry.
 func (g *Gateway) watch(c *call) func(whole []byte) error {
 	claims := c.creates || c.Kind == string(policy.KindInterleaved)
+	cover := frameCover{credential: g.upstreamKey.Load()}
 	return func(whole []byte) error {
-		if i := errorFrame(whole); i >= 0 {
-			g.upstreamKey.Load().redact(whole[i:])
-		}
+		cover.cover(whole)
 		if claims && bytes.Contains(whole, []byte(`"task_id"`)) {
 			claims = !g.claimFrame(c, whole)
 		}
@@ -222,20 +263,4 @@ func (g *Gateway) claimFrame(c *call, whole []byte) bool {
 		}
 	}
 	return false
-}
-
-// errorFrame returns where an error frame begins, or -1. JSON has no raw line ends, so model text cannot look like one.
-// The word is searched for once: the search runs over every byte of every stream.
-func errorFrame(whole []byte) int {
-	for from := 0; ; {
-		i := bytes.Index(whole[from:], []byte("error"))
-		if i < 0 {
-			return -1
-		}
-		before := bytes.TrimSuffix(whole[:from+i], []byte(" "))
-		if line, ok := bytes.CutSuffix(before, []byte("event:")); ok && (len(line) == 0 || line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-			return len(line)
-		}
-		from += i + len("error")
-	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -24,6 +25,8 @@ type Config struct {
 	Workspace      string   // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
 	DataInspection string   // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
 	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
+
+	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For tells who the client is, for the log; may be empty
 
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half

@@ -55,12 +55,14 @@ func (e *ends) remove(team, task string) {
 
 // hearEnd settles a task whose end was just heard, and tells all replicas of it once the charge is taken: at once as a rule.
 // Until then the end is told by this process alone, and the task stays due, so that another one finds it if this one dies.
-func (g *Gateway) hearEnd(ctx context.Context, claim cache.Claim, answer cache.Answer, body []byte, asks int) cache.Claim {
-	ended := claim
+// asks is how often the finisher has asked, and by who hears of the end. It returns the task as it ended, and what is charged
+// for it, or nil where that was charged before.
+func (g *Gateway) hearEnd(ctx context.Context, claim cache.Claim, answer cache.Answer, body []byte, asks int, by string) (ended cache.Claim, end *taskEnd) {
+	ended = claim
 	ended.Answer, ended.Body, ended.Fetched, ended.Asks = answer, body, g.Now(), asks
 	var taken atomic.Bool
 	if g.ends.add(&ended) {
-		g.settleTask(ctx, &claim, answer, body, func() {
+		end = g.settleTask(ctx, &claim, answer, body, by, func() {
 			_, _ = g.Claims.Hear(context.WithoutCancel(ctx), &claim, answer, body, asks) // what cannot be told is kept, and told later
 			g.ends.remove(claim.Team, claim.Task)
 			taken.Store(true)
@@ -74,7 +76,7 @@ func (g *Gateway) hearEnd(ctx context.Context, claim cache.Claim, answer cache.A
 		g.Claims.Release(ctx, claim.Team, claim.Task, rests)
 		_ = g.Claims.Schedule(ctx, &ended, g.soon()) // else it is due again in a while
 	}
-	return ended
+	return ended, end
 }
 
 // soon is when a task is due for which nothing could be done now.

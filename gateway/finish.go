@@ -60,7 +60,7 @@ func (g *Gateway) finishOne(ctx context.Context, claim *cache.Claim) {
 	if g.Now().Sub(claim.Created) >= g.TaskTTL {
 		g.chargeTask(ctx, claim, claim.Hold.Images, true, func(first bool) {
 			if first {
-				g.tellOfTask(claim, "unheard", &claim.Answer, claim.Hold.Images, true)
+				g.tellOfTask(claim, &taskEnd{outcome: "unheard", answer: claim.Answer, images: claim.Hold.Images, doubt: true, by: settledByLease})
 				g.Logger.Warn("a task ended unheard of and is charged as held",
 					slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
 			}

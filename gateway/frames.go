@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"io"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,6 +14,7 @@ import (
 type frames struct {
 	io.ReadCloser
 	watch func(whole []byte) error // sees each piece before it is passed on
+	hold  func(piece []byte) int   // the length of a piece that ends inside an event without what the next may complete; nil: all
 	tail  []byte                   // read and not passed on: the beginning of an event
 	err   error                    // what the stream ended with, once the tail is passed on
 }
@@ -23,6 +27,9 @@ func (f *frames) Read(p []byte) (int, error) {
 	n := copy(p, f.tail)
 	rest := f.tail[n:]
 	end := n
+	if len(rest) > 0 {
+		end = f.within(p)
+	}
 	for len(rest) == 0 && f.err == nil {
 		var m int
 		m, f.err = f.ReadCloser.Read(p[n:])
@@ -32,7 +39,7 @@ func (f *frames) Read(p []byte) (int, error) {
 			break
 		}
 		if end = n; n == len(p) {
-			end = lastRune(p)
+			end = f.within(p)
 			break
 		}
 	}
@@ -40,11 +47,23 @@ func (f *frames) Read(p []byte) (int, error) {
 	return f.pass(p[:end])
 }
 
-// keep saves what was read and is not passed on yet: the end of the tail where p was too small for all of it, else what
-// followed the last border. Only one of the two can be.
+// within is where a piece ends that is full and ends inside an event: between characters, and not inside what the next piece
+// may complete, unless it is all that there is room for.
+func (f *frames) within(piece []byte) int {
+	end := lastRune(piece)
+	if f.hold != nil {
+		if held := f.hold(piece[:end]); held > 0 {
+			return held
+		}
+	}
+	return end
+}
+
+// keep saves what was read and is not passed on yet: what followed the last border or the end of the piece, and the end of
+// the tail where p was too small for all of it.
 func (f *frames) keep(unpassed, rest []byte) {
 	if len(rest) > 0 {
-		f.tail = rest
+		f.tail = slices.Concat(unpassed, rest)
 		return
 	}
 	f.tail = append(f.tail[:0], unpassed...)
@@ -90,4 +109,64 @@ func lastRune(p []byte) int {
 		}
 	}
 	return len(p)
+}
+
+// frameCover covers what a stream must not tell. The key is covered in every frame: an error need not say that it is one. The
+// service's address is covered in those that say so, since a success may name it.
+type frameCover struct {
+	*credential
+	within bool // the last piece ended inside an error
+}
+
+func (f *frameCover) cover(whole []byte) {
+	f.redactKeys(whole)
+	from := 0
+	if !f.within {
+		from = errorFrame(whole)
+	}
+	if f.within = false; from >= 0 {
+		f.redact(whole[from:])
+		f.within = lastBorder(whole) != len(whole)
+	}
+}
+
+// errorFrame returns where the first frame begins that says to be an error, or -1. JSON has no raw line ends, so model text
+// cannot look like one.
+func errorFrame(whole []byte) int {
+	if saysError(whole) {
+		return 0
+	}
+	first := -1
+	for _, lineEnd := range [...]byte{'\n', '\r'} {
+		for from := 0; ; {
+			i := bytes.IndexByte(whole[from:], lineEnd)
+			if i < 0 {
+				break
+			}
+			if from += i + 1; saysError(whole[from:]) {
+				if frame := lastBorder(whole[:from]); first < 0 || frame < first {
+					first = frame
+				}
+				break
+			}
+		}
+	}
+	return first
+}
+
+// saysError reports whether a line names the event of an error, in whatever case and with whatever blanks.
+func saysError(line []byte) bool {
+	value, ok := cutFold(line, "event:")
+	if !ok {
+		return false
+	}
+	_, ok = cutFold(bytes.TrimLeft(value, " \t"), "error")
+	return ok
+}
+
+func cutFold(text []byte, prefix string) ([]byte, bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(string(text[:len(prefix)]), prefix) {
+		return nil, false
+	}
+	return text[len(prefix):], true
 }

@@ -109,7 +109,9 @@ func (g *Gateway) SetTeams(teams *policy.Teams) {
 func (g *Gateway) Currency() string { return g.teams.Load().Currency }
 
 // SetUpstreamKey replaces the service's key for every request that has not been sent yet.
-func (g *Gateway) SetUpstreamKey(key Secret) { g.upstreamKey.Store(newCredential(key, g.UpstreamURL)) }
+func (g *Gateway) SetUpstreamKey(key Secret) {
+	g.upstreamKey.Store(newCredential(key, g.UpstreamURL, g.upstreamKey.Load()))
+}
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves.

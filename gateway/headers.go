@@ -114,11 +114,14 @@ func setBy(setting string, to, from http.Header, name string) {
 // accept is the Accept header as one text.
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
-// inbound keeps of an answer's header what a team may see. The rest names the account, the service's hosts, or rules
+// inboundNames are the headers of an answer that a team may see. The rest names the account, the service's hosts, or rules
 // between other parties.
+var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
+
+// inbound keeps of an answer's header what a team may see.
 func inbound(h http.Header) http.Header {
 	kept := make(http.Header, 8)
-	for _, name := range [...]string{"Content-Type", "Retry-After", "X-Request-Id"} {
+	for _, name := range inboundNames {
 		if values := h[name]; len(values) > 0 {
 			kept[name] = values[:1]
 		}

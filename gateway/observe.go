@@ -18,7 +18,7 @@ const statusClientGone = 499
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
-	c.Time, c.ID, c.Method, c.Scheme = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r)
+	c.Time, c.ID, c.Method, c.Scheme, c.Client = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r), g.clientOf(r)
 	g.Metrics.Arrived()
 	out := newReply(g, w, r, c)
 	defer out.linger(r) // when what the request held is free
@@ -47,8 +47,8 @@ func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 // answer writes a refusal, or cuts the connection where bytes of another answer have left already: a cut is the only
 // way left to say that it is not whole.
 func (g *Gateway) answer(w *reply, r *http.Request, c *call, refused *refusal) {
-	if refused.inside != nil {
-		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", refused.inside.Error()))
+	if refused.inside != nil { // it may quote what upstream sent
+		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", g.upstreamKey.Load().Cover(refused.inside.Error())))
 	}
 	if w.wrote {
 		c.Refusal = refused.name

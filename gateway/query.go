@@ -42,6 +42,7 @@ type told struct {
 	upstreamID string
 	status     int
 	took       time.Duration
+	end        *taskEnd // that the query heard of and settled; nil: none
 }
 
 // fresh reports whether an answer need not be asked for again. A final one never.
@@ -71,8 +72,11 @@ func (g *Gateway) collapse(ctx context.Context, claim cache.Claim, by asker) tol
 	select {
 	case landed := <-flight:
 		t := landed.Val.(told)
-		if !led && t.source == sourceStored {
-			t.source = sourceCollapsed
+		if !led {
+			t.end = nil // it is the other poll's
+			if t.source == sourceStored {
+				t.source = sourceCollapsed
+			}
 		}
 		return t
 	case <-patience.C:
@@ -152,12 +156,13 @@ func (g *Gateway) query(ctx context.Context, last told, by asker) told {
 		g.Claims.Release(ctx, last.claim.Team, last.claim.Task, g.PollInterval)
 		return last
 	}
-	answer, asks := cache.ReadAnswer(fresh.body, g.TaskZone), 0
+	answer, asks, who := cache.ReadAnswer(fresh.body, g.TaskZone), 0, settledByPoll
 	if by.finisher {
-		asks = last.claim.Asks + 1
+		asks, who = last.claim.Asks+1, settledByFinisher
 	}
 	if answer.Status.Final() {
-		last.claim, last.source = g.hearEnd(ctx, last.claim, answer, fresh.body, asks), sourceStored
+		last.claim, last.end = g.hearEnd(ctx, last.claim, answer, fresh.body, asks, who)
+		last.source = sourceStored
 		return last
 	}
 	heard, err := g.Claims.Hear(ctx, &last.claim, answer, fresh.body, asks)

@@ -63,6 +63,7 @@ func (g *Gateway) tell(w *reply, c *call, t told) error {
 	age := max(now.Sub(t.claim.Fetched), 0)
 	c.Cache, c.UpstreamID, c.UpstreamStatus = string(t.source), t.upstreamID, t.status
 	c.waited += t.took
+	c.tellEnd(&t)
 	g.Metrics.Poll(string(t.source))
 	h := w.Header()
 	told := [2]string{strconv.Itoa(int(age / time.Second)), g.cacheStatus(&t, age, now)} // one allocation for both
@@ -72,6 +73,13 @@ func (g *Gateway) tell(w *reply, c *call, t told) error {
 	}
 	h["Content-Type"] = acceptJSON
 	return answer{status: http.StatusOK, body: t.claim.Body}.writeAt(w, now)
+}
+
+// tellEnd has the line of the request that heard of a task's end tell what the task used and cost.
+func (c *call) tellEnd(t *told) {
+	if t.end != nil {
+		c.Usage, c.Cost, c.TaskStatus = t.end.usage, t.end.cost(&t.claim), string(t.end.answer.Status)
+	}
 }
 
 // cacheStatus is the header of that name. ttl counts the seconds until the answer is asked for again, from when it should
@@ -133,5 +141,6 @@ func (u *upstream) do(c *call, method, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	u.gateway.upstreamKey.Load().redactKeys(body) // that a task failed is told with a status of 200
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }

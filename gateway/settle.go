@@ -49,7 +49,7 @@ func (g *Gateway) counting(c *call) func(first bool) {
 		g.Metrics.Settlement(flag)
 		g.Metrics.Used(team, label, images, spend)
 		if task != nil {
-			g.Traces.Task(task)
+			g.report(task)
 		}
 	}
 }

@@ -46,11 +46,7 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 	answer.Body.(*answerBody).arrived = arrived
 	c.UpstreamStatus = answer.StatusCode
-	for _, name := range [...]string{"Retry-After", "X-Request-Id"} { // not the type: by that the answer is read
-		if values := answer.Header[name]; len(values) > 0 {
-			values[0] = u.gateway.upstreamKey.Load().Cover(values[0])
-		}
-	}
+	u.gateway.upstreamKey.Load().coverHeader(answer.Header)
 	c.UpstreamID = first(answer.Header["X-Request-Id"])
 	return u.admissible(answer, c)
 }

@@ -81,7 +81,7 @@ func (l *Log) Write(record Record) {
 	if record.level() < l.config.Level.Level() {
 		return
 	}
-	record.clip()
+	record.tidy()
 	if other := l.also.Load(); other != nil {
 		l.handOver(*other, record)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -42,12 +43,12 @@ func logged(t *testing.T, config LogConfig, f func(*Log)) string {
 
 func fullRecord() Record {
 	r := Record{
-		Time: noon, ID: "0b1c", UpstreamID: "7a2f", TraceID: "4bf9", Team: "search", Key: "7f3k9q2m4x1c", Endpoint: "text",
-		Kind: "text", Model: "llm-max", Task: "0385", Status: 200, Refusal: "admit/quota", Cache: "hit",
+		Time: noon, ID: "0b1c", UpstreamID: "7a2f", TraceID: "4bf9", Team: "search", Key: "7f3k9q2m4x1c", Client: "2001:db8::1",
+		Method: "GET", Route: "/api/v1/tasks/{id}", Endpoint: "text", Kind: "text", Model: "llm-max", Task: "0385", Status: 200, Refusal: "admit/quota", Cache: "hit",
 		Cost:     Cost{Known: true, Requests: 1, Tokens: 1292, Spend: 1_033_600, Flag: "exact"},
 		Held:     Cost{Known: true, Requests: 1, Tokens: 3000, Images: 4, Spend: 2_500_000_000},
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
-		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200,
+		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, TaskStatus: "SUCCEEDED",
 	}
 	r.Usage.Raise(InputTokens, 1250)
 	r.Usage.Raise(OutputTokens, 42)
@@ -57,8 +58,20 @@ func fullRecord() Record {
 }
 
 // members of a line in their order, as design.md 5 has them.
-var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team key endpoint kind model task status refusal
+var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team key client method route endpoint kind model task status refusal
 	cache usage cost held dur_ms overhead_ms first_byte_ms bytes_in bytes_out upstream_status`)
+
+// fullTask is a task whose line has something to tell in each member.
+func fullTask() Task {
+	task := Task{
+		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385", Model: "gen2.6-image",
+		Team: "search", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second), Ended: noon.Add(-500 * time.Millisecond),
+		Served: 3, Sent: 2, Cost: Cost{Known: true, Requests: 1, Images: 2, Spend: 400_000_000, Flag: "exact"},
+		Held: Cost{Known: true, Requests: 1, Images: 4, Spend: 800_000_000}, SettledBy: "poll",
+	}
+	task.Usage.Raise(ImageCount, 2)
+	return task
+}
 
 func TestLinesAsWritten(t *testing.T) {
 	for name, config := range map[string]LogConfig{"lines.json": {}, "lines.text": {Text: true}} {
@@ -67,6 +80,10 @@ func TestLinesAsWritten(t *testing.T) {
 				l.Write(fullRecord())
 				l.Write(Record{})
 				l.Write(Record{Time: noon, Status: 503, Refusal: "admit/state", Cost: Cost{Known: true}})
+				task := fullTask()
+				task.Log(l.Logger(), noon)
+				task = Task{Submitted: noon, Ended: noon}
+				task.Log(l.Logger(), noon)
 			})
 			path := "testdata/log/" + name
 			if *update {
@@ -128,19 +145,63 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 	})
 }
 
-func TestLongValuesAreCut(t *testing.T) {
+// Item 16: each of the values that a client or upstream chose.
+func TestMend16LongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
-		l.Write(Record{Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1)})
+		l.Write(Record{
+			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1),
+			UpstreamID: strings.Repeat("u", 2*maxValue),
+		})
 	})
 	for _, want := range []string{
 		`"model":"m` + strings.Repeat("词", 85) + `"`, // 256 bytes, none of them half a character
 		`"task":"` + strings.Repeat("t", 256) + `"`,
 		`"trace_id":"` + strings.Repeat("x", 256) + `"`,
+		`"upstream_id":"` + strings.Repeat("u", 256) + `"`,
 	} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)
 		}
 	}
+}
+
+// Every text of a Record is valid and short once it is written, whichever it is: each may be sent to a collector in a batch
+// with those of other teams.
+func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
+	var record Record
+	texts := textsOf(reflect.ValueOf(&record).Elem())
+	for _, text := range texts {
+		text.SetString("\xff" + strings.Repeat("x", 300))
+	}
+	record.Usage.raiseOther([]byte("odd\xff"), 1)
+	record.Usage.raiseOther([]byte("odd\xff"), 2)
+	record.tidy()
+	for i, text := range texts {
+		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) {
+			t.Errorf("text %d of %d is %q", i, len(texts), got)
+		}
+	}
+	if len(texts) < 15 {
+		t.Errorf("only %d texts were seen", len(texts))
+	}
+	for name, n := range record.Usage.All() {
+		if name != "odd\ufffd" || n != 2 {
+			t.Errorf("the usage has %q: %v", name, n)
+		}
+	}
+}
+
+// textsOf lists the strings of a struct that others may set, also those of the structs in it.
+func textsOf(of reflect.Value) (texts []reflect.Value) {
+	for kind, field := range of.Fields() {
+		switch {
+		case kind.IsExported() && field.Kind() == reflect.String:
+			texts = append(texts, field)
+		case kind.IsExported() && field.Kind() == reflect.Struct && field.Type() != reflect.TypeFor[time.Time]():
+			texts = append(texts, textsOf(field)...)
+		}
+	}
+	return texts
 }
 
 func TestLevels(t *testing.T) {

@@ -22,6 +22,9 @@ func appendLine(b []byte, r *Record) []byte {
 	b = appendText(b, `,"trace_id":`, r.TraceID)
 	b = appendText(b, `,"team":`, r.Team)
 	b = appendText(b, `,"key":`, r.Key)
+	b = appendText(b, `,"client":`, r.Client)
+	b = appendText(b, `,"method":`, r.Method)
+	b = appendText(b, `,"route":`, r.Route)
 	b = appendText(b, `,"endpoint":`, r.Endpoint)
 	b = appendText(b, `,"kind":`, r.Kind)
 	b = appendText(b, `,"model":`, r.Model)
@@ -38,6 +41,9 @@ func appendLine(b []byte, r *Record) []byte {
 	b = appendNumber(b, `,"bytes_in":`, r.BytesIn)
 	b = appendNumber(b, `,"bytes_out":`, r.BytesOut)
 	b = appendNumber(b, `,"upstream_status":`, int64(r.UpstreamStatus))
+	if r.TaskStatus != "" {
+		b = appendText(b, `,"task_status":`, r.TaskStatus)
+	}
 	return append(b, '}', '\n')
 }
 

@@ -19,10 +19,14 @@ func (r *Record) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// clip shortens the values that come from outside.
-func (r *Record) clip() {
-	for _, value := range [...]*string{&r.Model, &r.Task, &r.UpstreamID, &r.TraceID} {
-		*value = shorten(*value, maxValue)
+// tidy shortens what is long and makes every text valid UTF-8: a client or upstream chose some of them, and a collector is
+// not sent a batch in which one is invalid.
+func (r *Record) tidy() {
+	for _, value := range [...]*string{
+		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Client, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint,
+		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Cost.Flag, &r.Held.Flag,
+	} {
+		*value = valid(shorten(*value, maxValue))
 	}
 }
 
@@ -45,7 +49,7 @@ type recordLine struct {
 }
 
 // of lists the members of a line. A member never changes its type: an unknown string is "", an unknown number 0;
-// only usage, cost and held are null instead of an object.
+// only usage, cost and held are null instead of an object. All are always there but for task_status, which few lines have.
 func (l *recordLine) of(r *Record) slog.Record {
 	l.groups = l.groups[:0]
 	l.attrs = append(l.attrs[:0],
@@ -54,6 +58,9 @@ func (l *recordLine) of(r *Record) slog.Record {
 		slog.String("trace_id", r.TraceID),
 		slog.String("team", r.Team),
 		slog.String("key", r.Key),
+		slog.String("client", r.Client),
+		slog.String("method", r.Method),
+		slog.String("route", r.Route),
 		slog.String("endpoint", r.Endpoint),
 		slog.String("kind", r.Kind),
 		slog.String("model", r.Model),
@@ -71,6 +78,9 @@ func (l *recordLine) of(r *Record) slog.Record {
 		slog.Int64("bytes_out", r.BytesOut),
 		slog.Int("upstream_status", r.UpstreamStatus),
 	)
+	if r.TaskStatus != "" {
+		l.attrs = append(l.attrs, slog.String("task_status", r.TaskStatus))
+	}
 	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
 	record.AddAttrs(l.attrs...)
 	return record

@@ -2,6 +2,9 @@ package telemetry
 
 import (
 	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +99,35 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(page)
+	}
+}
+
+// A service may answer any number, and a status that HTTP has no name for is counted by its hundred, in requests and in
+// calls alike. 499 is ours.
+func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tells.Close(t.Context()) }) // nothing is sent
+	var call Exchange
+	for status := 200; status < 1000; status++ {
+		tells.Metrics.Served(&Record{Method: "POST", Route: "/r", Status: status})
+		call.Begin(nil, tells.Metrics, About{Operation: OperationChat}, noon)
+		call.End(Ended{Status: status}, noon)
+	}
+	for series, label := range map[string]string{
+		"http_server_request_duration_seconds_count": "http_response_status_code", "gen_ai_client_operation_duration_seconds_count": "error_type",
+	} {
+		seen := map[string]bool{}
+		for _, m := range regexp.MustCompile(series+`\{[^}]*`+label+`="(\d+)"`).FindAllStringSubmatch(pageOf(tells.Metrics), -1) {
+			seen[m[1]] = true
+			if status, _ := strconv.Atoi(m[1]); status != statusGone && http.StatusText(status) == "" && status%100 != 0 {
+				t.Errorf("%s has a series of its own for %d", series, status)
+			}
+		}
+		if !seen["404"] || !seen["499"] || !seen["700"] || !seen["500"] {
+			t.Errorf("%s counts only %v", series, seen)
+		}
 	}
 }

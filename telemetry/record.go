@@ -12,6 +12,9 @@ type Record struct {
 	TraceID        string        // 32 hex digits; empty where no span is recorded
 	Team           string        // id of the team whose key was presented
 	Key            string        // public id of that key
+	Client         string        // address of who asked, without a port; as far as proxies in between are trusted
+	Method         string        // of the request
+	Route          string        // the path's template; empty: there is no such path
 	Endpoint       string        // text, multimodal, image, tasks, other
 	Kind           string        // what the request asked for; see package policy
 	Model          string        // as the request named it
@@ -28,12 +31,11 @@ type Record struct {
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
 	UpstreamStatus int           // HTTP status that upstream answered; 0 when it was not asked or did not answer
+	TaskStatus     string        // the state in which a task ended, for the poll that heard of it; "" is left out of the line
 
 	// What is for metrics and spans alone.
 
-	Method string // of the request
 	Scheme string // http or https
-	Route  string // the path's template; empty: there is no such path
 	Label  string // the model, from a closed set
 	Span   Span   // the request's; the zero value is none
 	client link   // the span that the client said it belongs to

@@ -120,6 +120,14 @@ func (s Span) Traceparent() string {
 	return string(text[:])
 }
 
+// traceID is the trace in hex; "" is none.
+func (s Span) traceID() string {
+	if !s.trace.IsValid() {
+		return ""
+	}
+	return s.trace.String()
+}
+
 // readTraceparent reads one traceparent; anything that is not one is none. State and baggage that come with it are left
 // alone: nothing here needs them, and nobody vouches for them.
 func readTraceparent(text string) link {

@@ -1,8 +1,10 @@
 package telemetry
 
 import (
+	"bytes"
 	"iter"
 	"slices"
+	"unicode/utf8"
 )
 
 // Field names one of the usage numbers that the service is known to report.
@@ -114,6 +116,9 @@ func (u *Usage) Cover(secrets Secrets) {
 
 // raiseOther is Raise for an unknown field. It returns false when there is no room for another name.
 func (u *Usage) raiseOther(name []byte, value float64) bool {
+	if !utf8.Valid(name) {
+		name = bytes.ToValidUTF8(name, []byte("\uFFFD"))
+	}
 	for i := range u.others {
 		if u.others[i].name == string(name) {
 			u.others[i].value = max(u.others[i].value, value)

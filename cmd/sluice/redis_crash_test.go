@@ -23,12 +23,13 @@ import (
 type gatewayProcess struct {
 	cmd    *exec.Cmd
 	public string
+	log    *transcript
 }
 
 func startGatewayProcess(t *testing.T, environ []string) *gatewayProcess {
 	t.Helper()
 	said := newTranscript()
-	p := &gatewayProcess{cmd: exec.Command(os.Args[0])}
+	p := &gatewayProcess{cmd: exec.Command(os.Args[0]), log: said}
 	p.cmd.Args = []string{"sluice", "serve"}
 	p.cmd.Env = append(environ, "PATH="+os.Getenv("PATH"))
 	p.cmd.Stdout, p.cmd.Stderr = said, said

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,4 +29,49 @@ func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
 	}
 	r.gates[0] = startGatewayProcess(t, r.environ)
 	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 0 && held == 0 })
+}
+
+// A task has one line, of whichever replica settles it, which names the creation: also where the replica that made the task
+// is gone, and another one has come in its place.
+func TestMend14OneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
+	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
+	made, text := send(t, r.client, "POST", r.base(0)+imageURL, fmt.Sprintf(imageTask, 3), "X-Service-Async", "enable")
+	var answer struct {
+		Output struct {
+			Task string `json:"task_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Output.Task == "" {
+		t.Fatalf("%s: %v", text, err)
+	}
+	wait(t, "its claim is kept", func() bool { return r.server.do("EXISTS", "sl1:{search}:task:"+answer.Output.Task) == int64(1) })
+	gates := []*gatewayProcess{r.gates[0], r.gates[1]}
+	r.restart(0)
+	gates = append(gates, r.gates[0])
+	for _, replica := range []int{0, 1, 0} {
+		wait(t, "it ends", func() bool { return final(r.poll(replica, answer.Output.Task)) })
+	}
+	for _, g := range r.gates {
+		g.terminate(t)
+	}
+	var lines []string
+	for _, g := range gates {
+		_ = g.cmd.Wait() // until all that it said is read
+		for line := range strings.Lines(string(g.log.bytes())) {
+			if strings.Contains(line, `"msg":"task"`) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) != 1 {
+		t.Fatalf("%d lines of one task: %q", len(lines), lines)
+	}
+	for _, want := range []string{
+		`"id":"` + made.Header.Get("Sluice-Request-Id") + `"`, `"team":"search","key":"7f3k9q2m4x1c"`, `"task":"` + answer.Output.Task + `","outcome":"succeeded"`,
+		`"images":3`, `"settled_by":"`,
+	} {
+		if !strings.Contains(lines[0], want) {
+			t.Errorf("the line lacks %s: %s", want, lines[0])
+		}
+	}
 }

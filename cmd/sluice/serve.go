@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/signal"
 	"sync"
@@ -61,12 +62,17 @@ func (c configuration) gatewayConfig() gateway.Config {
 	for i, path := range c.ForwardPaths {
 		paths[i] = string(path)
 	}
+	proxies := make([]netip.Prefix, len(c.TrustedProxies))
+	for i, network := range c.TrustedProxies {
+		proxies[i] = netip.Prefix(network)
+	}
 	return gateway.Config{
 		UpstreamURL:    c.UpstreamURL,
 		HeaderPrefix:   c.HeaderPrefix,
 		Workspace:      c.Workspace,
 		DataInspection: c.DataInspection,
 		ForwardPaths:   paths,
+		TrustedProxies: proxies,
 		MaxBody:        int64(c.MaxBody),
 		BodyBudget:     int64(c.BodyBudget),
 		ConnectTimeout: c.ConnectTimeout,

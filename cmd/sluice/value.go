@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"math"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -23,6 +24,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return policy.ParseModes(v) },
+	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 
 var errValue = errors.New("not allowed")
@@ -69,6 +71,22 @@ func parseOffset(text string) (time.Location, error) {
 	}
 	_, seconds := t.Zone()
 	return *time.FixedZone(text, seconds), nil
+}
+
+// network is a range of addresses, such as 10.0.0.0/8.
+type network netip.Prefix
+
+// String writes it as it is read.
+func (n network) String() string { return netip.Prefix(n).String() }
+
+// parseNetwork reads one element of a list. One with bits behind its length is refused: it may be meant as one address or as
+// the whole network. So is IPv4 in the form of IPv6, since clients are compared in their own form.
+func parseNetwork(text string) (network, error) {
+	read, err := netip.ParsePrefix(strings.TrimSpace(text))
+	if err != nil || read != read.Masked() || read.Addr().Is4In6() {
+		return network{}, errValue
+	}
+	return network(read), nil
 }
 
 // parsePattern reads one element of a comma-separated list, blanks around it ignored.

@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// The client's address is the peer's, and what a proxy says where the operator trusts it; nothing that a client can write
+// itself.
+func TestMend14TheClientsAddress(t *testing.T) {
+	for _, tt := range []struct{ peer, proxies, forwarded, want string }{
+		{"192.0.2.7:4711", "", "198.51.100.1", "192.0.2.7"},
+		{"[2001:db8::7]:4711", "", "198.51.100.1", "2001:db8::7"},
+		{"[fe80::1%eth0]:4711", "", "", "fe80::1%eth0"},
+		{"192.0.2.7:4711", "10.0.0.0/8", "198.51.100.1", "192.0.2.7"},
+		{"10.0.0.1:80", "10.0.0.0/8", "", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "198.51.100.1", "198.51.100.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, 198.51.100.1", "198.51.100.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, 198.51.100.1 , 10.2.3.4,\t10.2.3.5", "198.51.100.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "10.9.9.9, 10.2.3.4", "10.9.9.9"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9\n198.51.100.1\n10.2.3.4", "198.51.100.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, 198.51.100.1:5050", "198.51.100.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, [2001:DB8::0:1]:5050", "2001:db8::1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, [2001:db8::1]", "2001:db8::1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, 2001:db8::1", "2001:db8::1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, ::ffff:198.51.100.1", "198.51.100.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, ::ffff:10.2.3.4", "203.0.113.9"},
+		{"[::ffff:10.0.0.1]:80", "10.0.0.0/8", "203.0.113.9", "203.0.113.9"},
+		{"[2001:db8::1]:80", "10.0.0.0/8,2001:db8::/32", "203.0.113.9", "203.0.113.9"},
+		{"[fe80::1%eth0]:80", "fe80::/10", "203.0.113.9", "203.0.113.9"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, unknown", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, unknown, 10.2.3.4", "10.2.3.4"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9,", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, 198.51.100.01", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, 198.51.100.1:99999", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, [2001:db8::1]x", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "203.0.113.9, [198.51.100.1", "10.0.0.1"},
+		{"10.0.0.1:80", "10.0.0.0/8", "<script>\xff", "10.0.0.1"},
+		{"@", "10.0.0.0/8", "203.0.113.9", "@"},
+	} {
+		g := &Gateway{Config: Config{TrustedProxies: prefixes(t, tt.proxies)}}
+		r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{}}
+		if tt.forwarded != "" {
+			r.Header["X-Forwarded-For"] = strings.Split(tt.forwarded, "\n")
+		}
+		if got := g.clientOf(r); got != tt.want {
+			t.Errorf("%s, trusting %q, forwarded for %q: %q, want %q", tt.peer, tt.proxies, tt.forwarded, got, tt.want)
+		}
+	}
+}
+
+func TestTheClientsAddressCostsNothing(t *testing.T) {
+	g := &Gateway{Config: Config{TrustedProxies: prefixes(t, "10.0.0.0/8,2001:db8::/32")}}
+	for _, r := range []*http.Request{
+		{RemoteAddr: "192.0.2.7:4711"},
+		{RemoteAddr: "10.0.0.1:80", Header: http.Header{"X-Forwarded-For": {"203.0.113.9, 198.51.100.1, 10.2.3.4"}}},
+	} {
+		if n := testing.AllocsPerRun(100, func() { g.clientOf(r) }); n != 0 {
+			t.Errorf("%v allocations for %s", n, r.RemoteAddr)
+		}
+	}
+}
+
+func prefixes(t *testing.T, list string) (networks []netip.Prefix) {
+	t.Helper()
+	for text := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' }) {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		networks = append(networks, network)
+	}
+	return networks
+}
