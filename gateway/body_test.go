@@ -2,10 +2,12 @@ package gateway_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -153,4 +155,26 @@ func TestMend25ARefusedBodyHoldsNothing(t *testing.T) {
 		t.Fatalf("answered %+v %v, want 413", refused, err)
 	}
 	h.ask("POST", textPath, "{}").wants(t, 400, "inspect/rules", "InvalidParameter")
+}
+
+// A fault of our own, and an answer that is cut, end the connection as well.
+func TestMend25PanicsBeforeTheBodyEnd(t *testing.T) {
+	h := build(t, func(p *plan) {
+		p.readTime = time.Hour
+		p.wrap = func(next http.Handler) http.Handler { return failing("route", next) }
+	})
+	h.gateway.SetLingerTime(50 * time.Millisecond)
+	h.endAll([]early{{"panic", line("POST", textPath, h.keys["search"]), 500}}, framings)
+
+	h = build(t, func(p *plan) {
+		p.readTime = 50 * time.Millisecond
+		p.wrap = func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		}
+	})
+	for _, framed := range framings {
+		if _, err := h.endOf(line("POST", textPath, "x") + framed.lines + "\r\n" + framed.part); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v, want the end of the connection without an answer", framed.name, err)
+		}
+	}
 }
