@@ -18,7 +18,10 @@ import (
 
 // A Redis that fails as the test wants: it is away and known to be, it does not answer, or it does its work and the
 // reply is lost.
-type fault struct{ mode atomic.Int32 }
+type fault struct {
+	mode atomic.Int32
+	met  atomic.Int64 // calls that it failed
+}
 
 const (
 	well int32 = iota
@@ -56,6 +59,7 @@ func (f *fault) do(next func() error, cmds ...redis.Cmder) error {
 	default:
 		err = errSilent
 	}
+	f.met.Add(1)
 	for _, cmd := range cmds {
 		cmd.SetErr(err)
 	}
@@ -271,6 +275,9 @@ func TestFR4Q10Flapping(t *testing.T) {
 			case 3:
 				s.fault.mode.Store([]int32{away, silent, deaf}[tick/10%3])
 			case 8:
+				if !s.Degraded() {
+					t.Fatalf("tick %d: Redis is not away", tick)
+				}
 				s.fault.mode.Store(well)
 				_ = s.Tend(context.Background())
 			}
@@ -314,10 +321,14 @@ func TestQ04FR10LostReplies(t *testing.T) {
 							do()
 							return
 						}
+						met := s.fault.met.Load()
 						s.fault.mode.Store(mode)
 						do()
 						s.settled()
 						s.fault.mode.Store(well)
+						if s.fault.met.Load() == met {
+							t.Errorf("no reply to %s is lost", step)
+						}
 					}
 					ten, seven := Amounts{Requests: 1, Tokens: 10}, Amounts{Requests: 1, Tokens: 7}
 					var h *Held
