@@ -208,3 +208,25 @@ func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
 		t.Errorf("settled by %+v", got)
 	}
 }
+
+// Of a creation that the service answered with an error of its own, nobody knows whether a task runs: it is held for an
+// hour, and then charged as held.
+func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
+	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Error: &simulator.FaultError{Status: 500}})
+	if got := h.ask("POST", imagePath, imageBody, async...); got.status != 500 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	h.records.await(t, 1)
+	for _, tt := range []struct {
+		after      time.Duration
+		used, held string
+		open       int
+	}{{0, "0", "1", 1}, {59 * time.Minute, "0", "1", 1}, {2 * time.Minute, "1", "0", 0}} {
+		clock.move(tt.after)
+		if err := h.accounts.Tend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		h.stands(t, "images", tt.used, tt.held, tt.open)
+	}
+}

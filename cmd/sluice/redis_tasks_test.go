@@ -312,7 +312,7 @@ func TestA133APollHearsWhatAnotherReplicaIsTold(t *testing.T) {
 	if err := r.service.AwaitStalled(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(300*time.Millisecond, func() { r.service.SetFault(); r.service.Release() })
+	time.AfterFunc(1500*time.Millisecond, func() { r.service.SetFault(); r.service.Release() })
 	if got := r.ask(1, id); got.Get("Age") != "0" || got.Get("Cache-Status") != "sluice;fwd=uri-miss;collapsed" {
 		t.Errorf("Age: %s, Cache-Status: %s", got.Get("Age"), got.Get("Cache-Status"))
 	}
