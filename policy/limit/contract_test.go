@@ -69,6 +69,10 @@ func TestTheLongestWaitIsNamed(t *testing.T) {
 		if s := f.admit(hold("b", team, Amounts{Requests: 1, Tokens: 10})); s.fault != limitQuotas+2*Tokens || s.wait != 12*time.Hour {
 			f.Errorf("the day's tokens are used: %+v", s)
 		}
+		two := &policy.Team{ID: "two", Quotas: []policy.Quota{{Unit: policy.UnitTokens, Period: policy.PeriodDay, Limit: 1}, {Unit: policy.UnitImages, Period: policy.PeriodDay, Limit: 1}}}
+		if s := f.admit(hold("c", two, Amounts{Tokens: 2, Images: 2})); s.fault != limitQuotas+2*Tokens {
+			f.Errorf("of two that refuse as long the first is named, by both forms: %+v", s)
+		}
 	})
 }
 

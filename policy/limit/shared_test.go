@@ -532,3 +532,24 @@ func TestEveryChargeArrives(t *testing.T) {
 		}
 	})
 }
+
+// What another replica spends is known here five seconds later: without Redis the team goes on from that.
+func TestWhatOthersSpendIsKnownInFiveSeconds(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "quotas: {images: {day: 100}}")
+		s.must("seen", team, Amounts{Requests: 1})
+		_ = s.Tend(s.Context())
+		h := hold("another replica's", team, Amounts{Requests: 1, Images: 60})
+		h.Lease = time.Hour
+		if v, err := s.Redis.Admit(s.Context(), &h); err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+		s.clock.move(5 * time.Second)
+		_ = s.Tend(s.Context())
+		s.fault.mode.Store(away)
+		if v, err := s.ask("too much", team, Amounts{Requests: 1, Images: 50}); err != nil || v.Reason != ReasonQuota {
+			t.Errorf("40 are left, and of 50: %+v, %v", v, err)
+		}
+		s.must("enough", team, Amounts{Requests: 1, Images: 40})
+	})
+}
