@@ -65,10 +65,19 @@ func inModule(t *testing.T, args ...string) (said string, ok bool) {
 	return string(text), err == nil
 }
 
+// pkg is the package that the file belongs to, itself or embedded.
+func (m mutation) pkg() string {
+	dir := filepath.Dir(m.file)
+	if filepath.Ext(m.file) != ".go" {
+		dir = filepath.Dir(dir)
+	}
+	return "./" + dir
+}
+
 // killed reports whether the tests of the file's package fail on the fault, and what they said.
 func (m mutation) killed(t *testing.T) (said string, dead bool) {
 	t.Helper()
-	pkg, overlay := "./"+filepath.Dir(m.file), m.overlay(t)
+	pkg, overlay := m.pkg(), m.overlay(t)
 	if said, ok := inModule(t, "build", overlay, pkg); !ok {
 		t.Fatalf("it does not build, which says nothing of the tests:\n%s", said)
 	}

@@ -23,7 +23,7 @@ func TestBucket(t *testing.T) {
 			f.Fatalf("the bucket is empty: %+v", s)
 		}
 		f.clock.move(999 * time.Millisecond)
-		if s := f.admit(hold("more", team, one)); s.outcome != refused || s.wait != time.Millisecond {
+		if s := f.admit(hold("more", team, one)); s.outcome != refused || s.wait != time.Millisecond || s.rates[Requests].left != 0 {
 			f.Fatalf("a millisecond early: %+v", s)
 		}
 		f.clock.move(time.Millisecond)
