@@ -27,7 +27,6 @@ var mutations = []mutation{
 	{about: "the script holds a second time what it holds", file: "policy/limit/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
 	{about: "the script sweeps one due hold at an admission", file: "policy/limit/scripts/admit.lua", old: "'LIMIT', '0', '16'", new: "'LIMIT', '0', '1'"},
 	{about: "the script settles what is settled", file: "policy/limit/scripts/settle.lua", old: "elseif hold.state == 'settled' or lapsed and hold.state == 'expired' then", new: "elseif lapsed and hold.state == 'expired' then"},
-	{about: "the script forgets a task's hold", file: "policy/limit/scripts/settle.lua", old: "if hold.task == '1' and known then", new: "if false then"},
 	{about: "the script forgets periods that run", file: "policy/limit/scripts/sweep.lua", old: "elseif what == 'used' then over = week end", new: "end"},
 
 	// Task queries.

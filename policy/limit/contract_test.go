@@ -344,3 +344,22 @@ func TestAWholeBucketFits(t *testing.T) {
 		}
 	})
 }
+
+// Each admission first charges what is due of its team, sixteen holds at most: what is left over is the next one's.
+func TestAnAdmissionChargesWhatIsDue(t *testing.T) {
+	forms(t, func(f *form) {
+		team := team(f, "quotas: {images: {day: 100}}")
+		for n := range 20 {
+			h := hold(id(n), team, Amounts{Images: 1})
+			h.Lease = time.Hour
+			f.admit(h)
+		}
+		f.clock.move(2 * time.Hour)
+		for n, used := range []int64{16, 20} {
+			s := f.admit(hold(fmt.Sprint("new", n), team, Amounts{Requests: 1, Images: 1}))
+			if s.used[2*Images] != used || s.held[2*Images] != 20-used+int64(n+1) {
+				f.Errorf("admission %d: %d used, %d held; want %d used", n, s.used[2*Images], s.held[2*Images], used)
+			}
+		}
+	})
+}
