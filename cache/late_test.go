@@ -98,6 +98,9 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	lost = true
 	a.End(ctx, name, body, refused)
 	lost = false
+	if a.Unwritten() != 1 {
+		t.Errorf("the reply was not lost: %d unwritten", a.Unwritten())
+	}
 	made := begin(b)
 	made.Status, made.Answer = 200, []byte("a task")
 	b.End(ctx, name, body, made)

@@ -153,11 +153,13 @@ func TestConcurrent(t *testing.T) {
 	}
 	<-arrived
 	<-arrived
-	h.ask("POST", textPath, textBody).wants(t, 429, "throttle/concurrent", "Throttling.RateQuota")
+	for range 3 { // a refused request takes no place
+		h.ask("POST", textPath, textBody).wants(t, 429, "throttle/concurrent", "Throttling.RateQuota")
+	}
 	close(release)
 	<-done
 	<-done
-	h.records.await(t, 3)
+	h.records.await(t, 5)
 	if got := h.ask("POST", textPath, textBody); got.status != 200 {
 		t.Errorf("with places free again: %d %s", got.status, got.body)
 	}
@@ -206,5 +208,27 @@ func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
 	}
 	if got := accounts.settled; len(got) != 2 || got[0] == nil || got[0].Rates[0].Limit != 200000 || got[1] != nil {
 		t.Errorf("settled by %+v", got)
+	}
+}
+
+// Of a creation that the service answered with an error of its own, nobody knows whether a task runs: it is held for an
+// hour, and then charged as held.
+func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
+	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Error: &simulator.FaultError{Status: 500}})
+	if got := h.ask("POST", imagePath, imageBody, async...); got.status != 500 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	h.records.await(t, 1)
+	for _, tt := range []struct {
+		after      time.Duration
+		used, held string
+		open       int
+	}{{0, "0", "1", 1}, {59 * time.Minute, "0", "1", 1}, {2 * time.Minute, "1", "0", 0}} {
+		clock.move(tt.after)
+		if err := h.accounts.Tend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		h.stands(t, "images", tt.used, tt.held, tt.open)
 	}
 }

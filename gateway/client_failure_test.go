@@ -175,7 +175,7 @@ func TestFC5SlowHeaders(t *testing.T) {
 		t.Errorf("a healthy client: %d", got.status)
 	}
 	for _, conn := range conns {
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if _, err := io.ReadAll(conn); err != nil {
 			t.Fatalf("a dripping connection was left open: %v", err)
 		}

@@ -118,6 +118,9 @@ func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
 	h.poll(id)
 	clock.move(2 * time.Hour)
 	h.gateway.Finish(t.Context())
+	if got := h.settlements(); got != "" {
+		t.Errorf("the accounts were not away: %q", got)
+	}
 	accounts.recover()
 	if got := h.settlements(); got != "failed 1" {
 		t.Errorf("%q", got)

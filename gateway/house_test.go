@@ -282,7 +282,7 @@ func (h *house) rawAnswer(text string) reading {
 	conn := h.dial()
 	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, text)
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return reading{err: err}

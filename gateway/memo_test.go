@@ -104,6 +104,23 @@ func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
 	}
 }
 
+// What is remembered is asked for again after a second: another replica may have made room.
+func TestAMemoStandsForASecond(t *testing.T) {
+	clock := &handClock{at: time.Now()}
+	accounts := &counted{Accounts: limit.NewMemory(clock.now)}
+	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.now, p.accounts = clock.now, accounts })
+	for n, want := range []int64{1, 2, 2, 3} {
+		h.ask("POST", textPath, textBody)
+		h.records.await(t, n+1)
+		if got := accounts.asked.Load(); got != want {
+			t.Errorf("after %d requests the accounts were asked %d times, want %d", n+1, got, want)
+		}
+		if n == 2 {
+			clock.move(time.Second)
+		}
+	}
+}
+
 // What asks for less may fit: nothing is remembered.
 func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
 	h, accounts := stopped(t, "quotas: {images: {day: 5}}")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"sluice/cache"
@@ -18,23 +19,26 @@ const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"u
 // answer is no success, and the task that it made is named.
 func TestFC10ACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
-	for about, run := range map[string]func(h *house){
-		"its client leaves": func(h *house) {
+	for about, run := range map[string]func(h *house, gone chan struct{}){
+		"its client leaves": func(h *house, gone chan struct{}) {
 			h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Stall: "body", After: 1, PadBytes: 200})
-			ctx, leave := context.WithCancel(t.Context())
-			resp, err := h.client.Do(h.request("POST", imagePath, interleavedBody, key...).WithContext(ctx))
-			if err != nil {
+			conn := h.dial()
+			if err := h.request("POST", imagePath, interleavedBody, key...).Write(conn); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.ReadFull(resp.Body, make([]byte, 100)); err != nil {
+			if _, err := io.ReadFull(conn, make([]byte, 100)); err != nil {
 				t.Error(err)
 			}
-			leave()
-			_ = resp.Body.Close()
+			if err := h.sim.AwaitStalled(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetLinger(0) // by a reset: what is written to it from here on fails
+			_ = conn.Close()
+			<-gone
 			h.sim.SetFault()
 			h.sim.Release()
 		},
-		"the service cuts it": func(h *house) {
+		"the service cuts it": func(h *house, _ chan struct{}) {
 			h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Cut: "close", After: 2})
 			if got := h.ask("POST", imagePath, interleavedBody, key...); got.err == nil {
 				t.Errorf("it is not cut: %s", got.body)
@@ -43,8 +47,17 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
-			h, _ := tasked(t)
-			run(h)
+			gone := make(chan struct{}) // the gateway has seen the end of the first request's client
+			h, _ := tasked(t, func(p *plan) {
+				var once sync.Once
+				p.wrap = func(next http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						context.AfterFunc(r.Context(), func() { once.Do(func() { close(gone) }) })
+						next.ServeHTTP(w, r)
+					})
+				}
+			})
+			run(h, gone)
 			task := h.records.await(t, 1)[0].Task
 			for range 2 {
 				got := h.ask("POST", imagePath, interleavedBody, key...)

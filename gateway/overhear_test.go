@@ -2,16 +2,18 @@ package gateway_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"sluice/cache"
 )
 
-// waited tells when a poll has looked whether another replica still asks.
+// waited tells when a poll has looked whether another replica still asks, and counts the looks that found none.
 type waited struct {
 	*cache.Claims
 	looks chan struct{}
+	free  *atomic.Int32
 }
 
 func (w waited) Take(ctx context.Context, team, task string) (cache.Turn, error) {
@@ -21,6 +23,8 @@ func (w waited) Take(ctx context.Context, team, task string) (cache.Turn, error)
 		case w.looks <- struct{}{}:
 		default:
 		}
+	} else {
+		w.free.Add(1)
 	}
 	return turn, err
 }
@@ -44,7 +48,7 @@ func TestA133APollWaitsForAnotherReplica(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := waited{looks: make(chan struct{})}
+			w := waited{looks: make(chan struct{}), free: new(atomic.Int32)}
 			h, clock := tasked(t, func(p *plan) { w.Claims = cache.NewClaims(p.config.TaskTTL, p.now); p.claims = w })
 			id := h.create(t)
 			clock.move(6 * time.Second)
@@ -57,13 +61,12 @@ func TestA133APollWaitsForAnotherReplica(t *testing.T) {
 				<-w.looks // while it waits
 				c.ends(w.Claims, &claim)
 			}()
-			begun := time.Now()
 			got := h.poll(id)
 			if status, cached := got.member(t, "output", "task_status"), got.header.Get("Cache-Status"); status != c.status || cached != c.cached {
 				t.Errorf("%s, %s; want %s, %s", status, cached, c.status, c.cached)
 			}
-			if took := time.Since(begun); took > 4*time.Second {
-				t.Errorf("it waited for %v", took)
+			if n := w.free.Load(); n != 1 {
+				t.Errorf("it waited until it had looked %d times and no other replica asked, want once", n)
 			}
 		})
 	}

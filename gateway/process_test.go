@@ -30,7 +30,7 @@ func TestFG8DrainAndStop(t *testing.T) {
 	}
 	h.gateway.BeginDrain()
 	for _, path := range []string{textPath, "/nowhere"} {
-		if got := h.raw(strings.Replace(h.post(), textPath, path, 1), 5*time.Second); !strings.Contains(got, "\r\nConnection: close\r\n") {
+		if got := h.raw(strings.Replace(h.post(), textPath, path, 1), 20*time.Second); !strings.Contains(got, "\r\nConnection: close\r\n") {
 			t.Errorf("while draining: %.300q", got)
 		}
 	}
@@ -148,11 +148,13 @@ func TestFG9AbortIsRaisedAgain(t *testing.T) {
 func TestFG11BodyBudget(t *testing.T) {
 	const size = 1 << 20
 	var most atomic.Int64
+	full := make(chan struct{}) // one was refused
 	var g *gateway.Gateway
 	h := build(t, func(p *plan) {
 		p.config.BodyBudget, p.config.MaxBody = 8*size, 2*size
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
+			<-full
 			for held := g.BodiesInMemory(); ; {
 				before := most.Load()
 				if held <= before || most.CompareAndSwap(before, held) {
@@ -181,7 +183,9 @@ func TestFG11BodyBudget(t *testing.T) {
 				served.Add(1)
 				return
 			}
-			refused.Add(1)
+			if refused.Add(1) == 1 {
+				close(full)
+			}
 			reading{resp.StatusCode, resp.Header, string(text), nil}.wants(t, 503, "throttle/memory", "ServiceUnavailable")
 			if resp.Header.Get("Retry-After") == "" {
 				t.Error("503 without Retry-After")
@@ -236,15 +240,16 @@ func TestFG13AcceptErrorsPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(&poorListener{Listener: l, failures: 3}) }()
+	poor := &poorListener{Listener: l, failures: 3}
+	go func() { done <- server.Serve(poor) }()
 	resp, err := h.client.Get("http://" + l.Addr().String() + "/nowhere")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
 	_ = server.Close()
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) || resp.StatusCode != http.StatusNotFound {
-		t.Errorf("%d, served until %v", resp.StatusCode, err)
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) || resp.StatusCode != http.StatusNotFound || poor.failures >= 0 {
+		t.Errorf("%d, served until %v, %d failures did not happen", resp.StatusCode, err, poor.failures+1)
 	}
 }
 

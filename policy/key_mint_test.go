@@ -105,3 +105,14 @@ func TestH01MintedKeyIsShownOnce(t *testing.T) {
 		}
 	}
 }
+
+// The id is drawn from all letters and digits, at its first place as at any.
+func TestAMintedIDIsDrawnFromAll(t *testing.T) {
+	seen := map[byte]bool{}
+	for range 1000 {
+		seen[mint(t).ID[0]] = true
+	}
+	if len(seen) < 30 { // of 36
+		t.Errorf("%d letters and digits begin a thousand ids", len(seen))
+	}
+}

@@ -124,14 +124,21 @@ func TestBatchesAreSmall(t *testing.T) {
 func TestFT2EachIsSentOrCounted(t *testing.T) {
 	t.Setenv(envSpanBatch, "7")
 	t.Setenv(envSpanQueue, "50")
-	k := new(keeping)
+	k := &stuck{release: make(chan struct{})}
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: k})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { spans(tells, 2000) })
+		all.Go(func() { spans(tells, 1000) })
+	}
+	all.Wait()
+	g := tells.Traces.outbox.gate
+	lost := g.full.Load()
+	close(k.release) // from here on the collector takes what comes
+	for range 8 {
+		all.Go(func() { spans(tells, 1000) })
 	}
 	all.Wait()
 	if err := tells.Close(t.Context()); err != nil {
@@ -141,9 +148,11 @@ func TestFT2EachIsSentOrCounted(t *testing.T) {
 	for _, s := range k.spans {
 		ids[string(s.GetSpanId())] = true
 	}
-	g := tells.Traces.outbox.gate
 	if lost := int(g.full.Load()); len(ids) != len(k.spans) || len(ids)+lost != 16_000 || len(ids) < 50 || g.waiting.Load() != 0 {
 		t.Errorf("%d sent, %d of them once, %d lost, %d wait", len(k.spans), len(ids), lost, g.waiting.Load())
+	}
+	if lost < 7000 {
+		t.Errorf("%d are lost of 8000 that a stuck collector was sent, and 57 may wait", lost)
 	}
 }
 

@@ -9,13 +9,15 @@ import (
 	"sluice/policy"
 )
 
+// testsDigest is that of the key "test".
+const testsDigest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
 // someTeams is a teams file with one team and one key.
 const someTeams = `teams:
   - id: search
     keys:
       - id: 7f3k9q2m4x1c
-        sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-`
+        sha256: ` + testsDigest + "\n"
 
 func TestCheckShowsWhatIsInEffect(t *testing.T) {
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TASK_TTL=90m", "SLUICE_VISION_MODELS=a, b*", "SLUICE_RULES=text.top_p=off,image.prompt.length=refuse"), "check")

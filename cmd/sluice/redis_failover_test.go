@@ -100,6 +100,9 @@ func TestFS1MasterIsKilled(t *testing.T) {
 	}
 	k.eventually(patience, "back", k.well)
 	master := house.master(t)
+	if master == old || k.log.count("Redis is away") == 0 {
+		t.Errorf("the master was not lost:\n%s", k.log.text())
+	}
 	var used, held int64
 	defer func() { t.Logf("%d tokens used, %d held, of %d", used, held, admitted*10) }()
 	k.eventually(patience, "every charge is there", func() bool {
@@ -144,7 +147,10 @@ func TestFS3MasterIsDemoted(t *testing.T) {
 		k.spend(10)
 		return strings.Contains(house.servers[0].do("INFO", "replication").(string), "role:slave")
 	})
-	k.eventually(5*time.Second, "back, without a restart", func() bool { return k.spend(10) && k.well() })
+	back := k.eventually(patience, "back, without a restart", func() bool { return k.spend(10) && k.well() })
+	if t.Logf("back after %v", back); isLong() && back > time.Second*slack {
+		t.Errorf("back after %v", back)
+	}
 }
 
 // cluster is six nodes: three masters, each with a replica.
@@ -268,9 +274,14 @@ func TestFK1FK4ReshardingAndFailover(t *testing.T) {
 		to = c.nodes[1]
 	}
 	c.move(t, "search", from, to)
-	begun := time.Now()
-	k.eventually(2*time.Second*slack, "well after the move", k.well)
-	t.Logf("well %v after the slot had moved", time.Since(begun))
+	found := func(what string) {
+		t.Helper()
+		took := k.eventually(patience, "well after "+what, k.well)
+		if t.Logf("well %v after %s", took, what); isLong() && took > 2*time.Second*slack {
+			t.Errorf("well %v after %s", took, what)
+		}
+	}
+	found("the move")
 
 	replica := c.nodes[3]
 	if to == c.nodes[1] {
@@ -280,9 +291,7 @@ func TestFK1FK4ReshardingAndFailover(t *testing.T) {
 	wait(t, "the replica is the master", func() bool {
 		return strings.Contains(replica.do("INFO", "replication").(string), "role:master")
 	})
-	begun = time.Now()
-	k.eventually(2*time.Second*slack, "well after the failover", k.well)
-	t.Logf("well %v after the failover", time.Since(begun))
+	found("the failover")
 	close(stop)
 	n := <-counted
 	wait(t, "every charge is there, once", func() bool { used, held := c.used(t, "search", "tokens"); return used == n*10 && held == 0 })
@@ -298,8 +307,11 @@ func (c *cluster) move(t *testing.T, team string, from, to *redisServer) {
 	source, target := from.do("CLUSTER", "MYID").(string), to.do("CLUSTER", "MYID").(string)
 	to.do("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
 	from.do("CLUSTER", "SETSLOT", slot, "MIGRATING", target)
-	for {
+	for n := 0; ; n++ {
 		keys := from.do("CLUSTER", "GETKEYSINSLOT", slot, 100).([]any)
+		if len(keys) == 0 && n == 0 {
+			t.Fatal("the slot is empty: nothing moves")
+		}
 		if len(keys) == 0 {
 			break
 		}
@@ -307,44 +319,6 @@ func (c *cluster) move(t *testing.T, team string, from, to *redisServer) {
 	}
 	to.do("CLUSTER", "SETSLOT", slot, "NODE", target)
 	from.do("CLUSTER", "SETSLOT", slot, "NODE", target)
-}
-
-// F-K2, F-K3: one shard is down. Its teams go on without Redis, the others do not notice, whether the cluster gives up
-// as a whole or not.
-func TestFK2FK3OneShardDown(t *testing.T) {
-	t.Parallel()
-	for _, coverage := range []string{"no", "yes"} {
-		t.Run("require-full-coverage-"+coverage, func(t *testing.T) {
-			c := startCluster(t, 3, 0, "--cluster-require-full-coverage", coverage)
-			k := openReplica(t, c.url, nil, generous)
-			other := parseTeam(t, "other", generous)
-			for n := 0; c.home(t, other.ID) == c.home(t, "search"); n++ {
-				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
-			}
-			for n := 0; c.home(t, other.ID) == c.nodes[0] || c.home(t, other.ID) == c.home(t, "search"); n++ {
-				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
-			}
-			k.eventually(patience, "connected", func() bool { return k.spend(10) && k.as(other) && k.well() })
-			c.home(t, "search").signal(syscall.SIGSTOP)
-			var took []time.Duration
-			for begun := time.Now(); time.Since(begun) < 3*time.Second; {
-				if !k.spend(10) {
-					t.Fatalf("the shard's own team is refused: %v", k.State())
-				}
-				one := time.Now()
-				if !k.as(other) {
-					t.Fatalf("another shard's team is refused: %v", k.State())
-				}
-				took = append(took, time.Since(one))
-				time.Sleep(time.Millisecond)
-			}
-			if p := percentile(took, 0.99); p > 5*time.Millisecond*slack {
-				t.Errorf("p99 of the other team %v", p)
-			}
-			c.home(t, "search").signal(syscall.SIGCONT)
-			k.eventually(patience, "back", k.well)
-		})
-	}
 }
 
 // A cluster that nobody could reach at the start is found when it is there.
@@ -355,6 +329,9 @@ func TestClusterThatComesLater(t *testing.T) {
 	k := openReplica(t, c.url, nil, "rates: {requests: {per: 1s, limit: 1000}}")
 	for range 30 {
 		k.spend(10)
+	}
+	if !k.Degraded() {
+		t.Error("it was reached")
 	}
 	c.nodes[0].start()
 	k.eventually(patience, "found", func() bool { return k.spend(10) && k.well() })

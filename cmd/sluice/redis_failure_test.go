@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,47 +20,6 @@ import (
 )
 
 const generous = `quotas: {tokens: {day: 100000000}}`
-
-// percentile of durations that are sorted by it.
-func percentile(list []time.Duration, p float64) time.Duration {
-	slices.Sort(list)
-	return list[min(int(float64(len(list))*p), len(list)-1)]
-}
-
-// loaded asks at 500 requests a second for a while and returns how long each took.
-func (k *ledgerkeeper) loaded(ctx context.Context) []time.Duration {
-	took, _ := k.loadedAndPassed(ctx)
-	return took
-}
-
-// loadedAndPassed is loaded, and says how many were admitted.
-func (k *ledgerkeeper) loadedAndPassed(ctx context.Context) (took []time.Duration, passed int) {
-	var mu sync.Mutex
-	var asking sync.WaitGroup
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		asking.Go(func() {
-			begun := time.Now()
-			ok := k.spend(10)
-			mu.Lock()
-			defer mu.Unlock()
-			took = append(took, time.Since(begun))
-			if ok {
-				passed++
-			}
-		})
-		<-tick.C
-	}
-	asking.Wait()
-	return took, passed
-}
-
-func during(d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	_ = cancel
-	return ctx
-}
 
 // F-R1: Redis is killed and comes back empty. Requests go on, the state says so, what was known is put back.
 func TestFR1RedisIsKilled(t *testing.T) {
@@ -93,29 +50,6 @@ func TestFR1RedisIsKilled(t *testing.T) {
 	}
 }
 
-// F-R2: Redis hangs. Nobody waits for longer than the timeout, and once the breaker is open nobody waits at all.
-func TestFR2RedisHangs(t *testing.T) {
-	server := startRedis(t)
-	k := openReplica(t, server.url(), func(s *settings) { s.RedisTimeout = 50 * time.Millisecond }, generous)
-	k.loaded(during(200 * time.Millisecond))
-	server.signal(syscall.SIGSTOP)
-	first := k.loaded(during(time.Second))
-	later := k.loaded(during(2 * time.Second))
-	server.signal(syscall.SIGCONT)
-	closed := k.eventually(patience, "the breaker closes", func() bool { return k.log.count("Redis is back") == 1 })
-	k.eventually(patience, "back", k.well)
-	a, b := percentile(first, 0.99), percentile(later, 0.99)
-	t.Logf("p99 %v in the first second, %v later; closed after %v", a, b, closed)
-	if a > 60*time.Millisecond*slack || b > 2*time.Millisecond*slack || closed > 500*time.Millisecond*slack {
-		t.Errorf("p99 %v in the first second, %v later; closed after %v", a, b, closed)
-	}
-	admitted := int64(len(first)+len(later)) * 10
-	k.eventually(patience, "every charge is posted", func() bool {
-		used, held := k.used(server, "tokens")
-		return used >= admitted && held == 0
-	})
-}
-
 // proxied puts a toxiproxy before a server.
 func proxied(t *testing.T, server *redisServer) *toxiproxy.Proxy {
 	t.Helper()
@@ -135,22 +69,6 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 	}
 }
 
-// F-R5: packets vanish, nobody is told. It is as if Redis hung.
-func TestFR5HalfOpen(t *testing.T) {
-	server := startRedis(t)
-	proxy := proxied(t, server)
-	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 50 * time.Millisecond }, generous)
-	k.loaded(during(200 * time.Millisecond))
-	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
-	first := k.loaded(during(time.Second))
-	later := k.loaded(during(time.Second))
-	_ = proxy.Toxics.RemoveToxic(context.Background(), "hole")
-	k.eventually(patience, "back", k.well)
-	if a, b := percentile(first, 0.99), percentile(later, 0.99); a > 60*time.Millisecond*slack || b > 2*time.Millisecond*slack {
-		t.Errorf("p99 %v in the first second, %v later", a, b)
-	}
-}
-
 // F-R4, Q10: a real Redis behind a network that comes and goes, at 1 Hz. The figure of a minute is
 // LONG=1 go test -v -run FR4Q10 ./cmd/sluice.
 func TestFR4Q10FlappingNetwork(t *testing.T) {
@@ -162,8 +80,9 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, nil, "rates: {requests: {per: 1s, limit: 200, burst: 400}}")
 	k.eventually(patience, "connected", func() bool { return k.spend(0) })
+	plain := limit.NewMemory(time.Now) // the same bucket, asked as often, that nothing happens to
 	begun := time.Now()
-	var admitted atomic.Int64
+	var asked, admitted, plainly atomic.Int64
 	stop := make(chan struct{})
 	var asking sync.WaitGroup
 	for range 8 {
@@ -173,6 +92,9 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 				case <-stop:
 					return
 				default:
+				}
+				if v, err := plain.Admit(t.Context(), &limit.Hold{ID: fmt.Sprint(asked.Add(1)), Team: k.team, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Hour}); err == nil && v.Held != nil {
+					plainly.Add(1)
 				}
 				if k.spend(0) {
 					admitted.Add(1)
@@ -186,16 +108,19 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		if up {
 			proxy.Stop()
-		} else if err := proxy.Start(); err != nil {
+			continue
+		}
+		k.eventually(patience, "away", k.Degraded)
+		if err := proxy.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(stop)
 	asking.Wait()
 	bound := 400 + 200*time.Since(begun).Seconds()
-	t.Logf("%d admitted in %v, %.3f of the bound", admitted.Load(), time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound)
-	if got := float64(admitted.Load()); got > bound*1.02 || got < bound*0.6 {
-		t.Errorf("%.0f admitted, the bucket and the rate are %.0f", got, bound)
+	t.Logf("%d admitted in %v, %.3f of the bound, %.3f of what passes without an outage", admitted.Load(), time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound, float64(admitted.Load())/float64(plainly.Load()))
+	if got := float64(admitted.Load()); got > bound*1.02 || got < 0.6*float64(plainly.Load()) {
+		t.Errorf("%.0f admitted, the bucket and the rate are %.0f, and without an outage %d pass", got, bound, plainly.Load())
 	}
 	_ = proxy.Start()
 	k.eventually(patience, "every charge is posted", func() bool {
@@ -369,26 +294,47 @@ func TestFR15PasswordRotated(t *testing.T) {
 	k.eventually(patience, "away", func() bool { k.spend(10); return k.Degraded() })
 	rewrite(t, path, "redis://sluice:new@"+server.address()+"\n")
 	took := k.eventually(patience, "back", k.well)
-	if took > time.Second*slack {
+	if t.Logf("back after %v", took); isLong() && took > time.Second*slack {
 		t.Errorf("back after %v", took)
 	}
 }
 
-// F-R16: Redis takes no more connections. What is said of that is bounded.
+// F-R16: Redis takes no more connections. It is as good as away, and what is said of that is bounded.
 func TestFR16MaxClients(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	server.do("CONFIG", "SET", "maxclients", "1")
-	server.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 	begun := time.Now()
+	server.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	k.eventually(patience, "away", func() bool { k.spend(10); return k.Degraded() })
 	k.loaded(during(2 * time.Second))
-	lines := k.log.count("library=")
+	if info := server.do("INFO", "stats").(string); strings.Contains(info, "rejected_connections:0\r") {
+		t.Error("Redis took every connection")
+	}
+	if k.well() {
+		t.Error("away, and taken for well")
+	}
+	lines := k.log.count("\n")
 	if most := int(time.Since(begun).Seconds()) + 2; lines > most {
 		t.Errorf("%d lines in %v:\n%s", lines, time.Since(begun), k.log.text())
 	}
 	server.do("CONFIG", "SET", "maxclients", "1000")
 	k.eventually(patience, "back", k.well)
+}
+
+// F-R16: what the library says of each connection that it cannot make is bounded, too.
+func TestFR16NoServer(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	k.eventually(patience, "connected", func() bool { return k.spend(10) })
+	begun := time.Now()
+	server.kill()
+	k.eventually(patience, "the library says so", func() bool { k.spend(10); return k.log.count("library=") > 0 })
+	k.loaded(during(time.Second))
+	if lines, most := k.log.count("library="), int(time.Since(begun).Seconds())+2; lines > most {
+		t.Errorf("%d lines in %v:\n%s", lines, time.Since(begun), k.log.text())
+	}
 }
 
 // With ON_STATE_LOSS=refuse nothing is admitted while Redis is away, and nothing stays held.

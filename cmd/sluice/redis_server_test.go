@@ -282,10 +282,11 @@ func (l *lineLog) count(word string) (n int) {
 	return n
 }
 
-// slack is what a busy machine and the race detector may add to a promise in time; the promise itself is logged.
+// slack is what the race detector and other tests may add to a promise in time, which LONG=1 holds.
 const slack = 4
 
-// isLong reports whether the figures of the README are wanted, rather than a quick look.
+// isLong reports whether the figures of the README are wanted, and a machine is there for them alone. No other run asserts a
+// time: it compares with what the same run took otherwise, or with what comes first.
 func isLong() bool { return os.Getenv("LONG") != "" }
 
 func rewrite(t *testing.T, path, content string) {

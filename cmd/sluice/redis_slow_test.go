@@ -13,34 +13,41 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// F-R3: Redis is slow, within the timeout. It works, and the connections live.
+// F-R3: Redis is slow, within the timeout. It works, and the connections live. What the default timeout makes of it is
+// LONG=1 go test -v -run FR3 ./cmd/sluice: without, the timeout is one that no hiccup of a busy machine reaches.
 func TestFR3RedisIsSlow(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
-	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) {
+		if !isLong() {
+			s.RedisTimeout = 2 * time.Second
+		}
+	}, generous)
 	k.loaded(during(300 * time.Millisecond))
 	k.eventually(patience, "spare connections", func() bool { return connectionsOf(t, server.do("INFO", "stats").(string)) >= redisSpare })
-	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":20,"jitter":20}}`)
-	before := server.do("INFO", "stats").(string)
-	first, passedFirst := k.loadedAndPassed(during(time.Second))
 	calls := &callCount{}
 	k.state.AddHook(calls)
-	took, passed := k.loadedAndPassed(during(2 * time.Second))
+	before, begun := server.do("INFO", "stats").(string), time.Now()
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":20,"jitter":20}}`)
+	l := k.loaded(during(3 * time.Second))
 	opened := connectionsOf(t, server.do("INFO", "stats").(string)) - connectionsOf(t, before)
 	asked, failed := calls.asked.Load(), calls.failed.Load()
 	k.eventually(patience, "well", k.well) // a call that was a hair too slow is made good
 	if k.log.count("Redis is away") > 0 {
 		t.Errorf("slow was taken for away:\n%s", k.log.text())
 	}
-	if took, passed := append(first, took...), passed+passedFirst; passed*100 < len(took)*99 {
-		t.Errorf("%d of %d requests were admitted, fewer than 99 in a hundred", passed, len(took))
+	if slow := percentile(l.took, 0.9); slow < 20*time.Millisecond {
+		t.Errorf("p90 is %v: Redis was not slow", slow)
 	}
-	if failed*100 > asked || asked < int64(len(took))/10 { // several share one
-		t.Errorf("%d of %d calls of Redis failed, more than 1 in a hundred, or too few were made for %d requests", failed, asked, len(took))
+	if l.passed*100 < len(l.took)*99 {
+		t.Errorf("%d of %d requests were admitted, fewer than 99 in a hundred", l.passed, len(l.took))
 	}
-	t.Logf("%d requests, %d admitted, %d of %d calls of Redis failed, p99 %v, %d new connections", len(took), passed, failed, asked, percentile(took, 0.99), opened)
-	if opened > redisPool-redisSpare+15 { // as many as there may be, once, and 5 a second
-		t.Errorf("%d connections were opened in 3 s", opened)
+	if failed*100 > asked || asked < int64(len(l.took))/10 { // several share one
+		t.Errorf("%d of %d calls of Redis failed, more than 1 in a hundred, or too few were made for %d requests", failed, asked, len(l.took))
+	}
+	t.Logf("%d requests, %d admitted, %d of %d calls of Redis failed, p99 %v, %d new connections", len(l.took), l.passed, failed, asked, percentile(l.took, 0.99), opened)
+	if most := redisPool - redisSpare + 5*int(time.Since(begun)/time.Second); opened > most { // as many as there may be, once, and 5 a second
+		t.Errorf("%d connections were opened, want at most %d", opened, most)
 	}
 }
 
@@ -53,11 +60,15 @@ func connectionsOf(t *testing.T, info string) (n int) {
 	return n
 }
 
-// callCount counts the calls that Redis is asked, and those that it does not answer in time.
+// callCount counts the calls that Redis is asked, without those of probes, and those that it does not answer in time.
 type callCount struct{ asked, failed atomic.Int64 }
 
-func (c *callCount) count(err error) error {
+func (c *callCount) count(ctx context.Context, call func() error) error {
+	if ctx.Value(probing{}) != nil {
+		return call()
+	}
 	c.asked.Add(1)
+	err := call()
 	if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		c.failed.Add(1)
 	}
@@ -69,12 +80,16 @@ func (c *callCount) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook counts a call.
 func (c *callCount) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { return c.count(next(ctx, cmd)) }
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return c.count(ctx, func() error { return next(ctx, cmd) })
+	}
 }
 
 // ProcessPipelineHook counts the calls of one round trip as one.
 func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error { return c.count(next(ctx, cmds)) }
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return c.count(ctx, func() error { return next(ctx, cmds) })
+	}
 }
 
 // A Redis that takes 80 ms for a while, as on a busy machine, decides all the same: without a setting nothing is admitted

@@ -268,6 +268,7 @@ func TestA133ManyPollersOverReplicas(t *testing.T) {
 	}
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=500ms", "SLUICE_TASK_QUERY_RATE=1000")
 	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
+	begun := time.Now()
 	var ids []string
 	for n := range tasks {
 		ids = append(ids, r.create(n, 1))
@@ -287,9 +288,9 @@ func TestA133ManyPollersOverReplicas(t *testing.T) {
 		})
 	}
 	polling.Wait()
-	asked, most := r.service.Count(simulator.EndpointTask), tasks*(int(long/interval)+1)
+	asked, most := r.service.Count(simulator.EndpointTask), tasks*(int(time.Since(begun)/interval)+1)
 	t.Logf("%d polls of %d tasks in %v: %d queries, at most %d are allowed", polls.Load(), tasks, long, asked, most)
-	if asked > most || asked < tasks {
+	if asked > most || asked < tasks || polls.Load() <= int64(most) {
 		t.Errorf("%d queries, at most %d are allowed", asked, most)
 	}
 }
@@ -311,7 +312,7 @@ func TestA133APollHearsWhatAnotherReplicaIsTold(t *testing.T) {
 	if err := r.service.AwaitStalled(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(300*time.Millisecond, func() { r.service.SetFault(); r.service.Release() })
+	time.AfterFunc(1500*time.Millisecond, func() { r.service.SetFault(); r.service.Release() })
 	if got := r.ask(1, id); got.Get("Age") != "0" || got.Get("Cache-Status") != "sluice;fwd=uri-miss;collapsed" {
 		t.Errorf("Age: %s, Cache-Status: %s", got.Get("Age"), got.Get("Cache-Status"))
 	}
@@ -327,6 +328,7 @@ func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
 	}
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1})
 	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
+	begun := time.Now()
 	var ids []string
 	for n := range 100 {
 		ids = append(ids, r.create(n, 1))
@@ -362,8 +364,11 @@ func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
 		}
 		most = max(most, n)
 	}
-	t.Logf("%d polls in %v, at most %d queries in a second", polls.Load(), long, most)
-	if most > 20 || most < 10 {
+	t.Logf("%d polls in %v, %d queries, at most %d in a second", polls.Load(), long, len(asked), most)
+	if all := 20 * (int(time.Since(begun)/time.Second) + 2); len(asked) > all || len(asked) == 0 || polls.Load() <= int64(all) {
+		t.Errorf("%d queries for %d polls, at most %d are allowed", len(asked), polls.Load(), all)
+	}
+	if isLong() && (most > 20 || most < 10) { // as they arrive: a query that was held up on its way stands nearer to the next
 		t.Errorf("%d queries in a second", most)
 	}
 }

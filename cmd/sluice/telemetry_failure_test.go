@@ -81,7 +81,7 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 			_, upstream := newService(t, simulator.Config{})
 			begun := time.Now()
 			h := serving(t, upstream.URL)
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); isLong() && took > 2*time.Second {
 				t.Errorf("ready after %v", took)
 			}
 			if well := h.load(t, 100); well != 100 {
@@ -96,6 +96,9 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 			if code := h.stop(); code != exitClean {
 				t.Errorf("exit code %d", code)
 			}
+			if asked := collector.asked.Load(); (asked == 0) != (answer == nil) {
+				t.Errorf("the collector was asked %d times", asked)
+			}
 			if n := strings.Count(string(h.log.bytes()), `"msg":"telemetry","error"`); n > 2 { // one of the minute, one of the end
 				t.Errorf("%d lines of it in\n%s", n, h.log.bytes())
 			}
@@ -104,9 +107,10 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 }
 
 // F-T2, F-T4, F-T6: a collector that hangs: no request waits, what may wait to be sent is bounded and the rest counted,
-// the ledger has everything, and the process ends within five seconds.
+// the ledger has everything, and the process ends without it.
 func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 	collecting(t, hangs)
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", fmt.Sprint(2*patience.Milliseconds())) // so long an export may last
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
 	_, upstream := newService(t, simulator.Config{})
@@ -130,7 +134,7 @@ func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 	if code := h.stop(); code != exitClean {
 		t.Errorf("exit code %d", code)
 	}
-	if took := time.Since(begun); took > 6*time.Second {
+	if took := time.Since(begun); took > patience || isLong() && took > 6*time.Second {
 		t.Errorf("it took %v to end", took)
 	}
 }

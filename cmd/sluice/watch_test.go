@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -212,24 +214,32 @@ func TestF_D8_AMountedDirectoryIsSwapped(t *testing.T) {
 }
 
 func TestH23_ANewUpstreamKeyIsTakenOver(t *testing.T) {
-	path, key := write(t, someTeams), write(t, "sk-first\n")
+	const first, second, team, others = "CANARY-1-first-key", "CANARY-2-second-key", "CANARY-3-team-key", "CANARY-4-one\nCANARY-5-two"
+	teams := strings.Replace(someTeams, testsDigest, fmt.Sprintf("%x", sha256.Sum256([]byte(team))), 1)
+	path, key := write(t, teams), write(t, first+"\n")
 	synctest.Test(t, func(t *testing.T) {
 		w := watchFiles(t, path, key)
 		defer w.end()
-		put(t, key, "sk-second\n")
+		put(t, key, second+"\n")
 		aSecond()
-		if w.key != "sk-second" {
+		if w.key != second {
 			t.Errorf("the key in force is %q", w.key.Reveal())
 		}
-		for about, content := range map[string]string{"empty": "", "two lines": "a\nb\n", "a team's": "test"} {
+		said := ""
+		for about, content := range map[string]string{"empty": "", "two lines": others, "a team's": team} {
 			put(t, key, content)
 			aSecond()
-			if w.key != "sk-second" || w.state() == nil {
-				t.Errorf("%s: the key in force is %q, state %v", about, w.key.Reveal(), w.state())
+			if w.key != second || w.state() == nil {
+				t.Fatalf("%s: the key in force is %q, state %v", about, w.key.Reveal(), w.state())
 			}
+			said += w.state().Error()
 		}
-		if strings.Contains(w.log.String(), "sk-") {
-			t.Errorf("a key shows in %s", w.log.String())
+		if w.logged("refused") != 3 {
+			t.Errorf("three files were refused, and it logs\n%s", w.log.String())
+		}
+		for _, secret := range append(strings.Split(others, "\n"), first, second, team) {
+			sweep(t, "the log", w.log.String(), secret)
+			sweep(t, "the state", said, secret)
 		}
 	})
 }

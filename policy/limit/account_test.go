@@ -15,6 +15,7 @@ import (
 type awayScript struct {
 	digest any
 	on     atomic.Bool
+	met    atomic.Int64 // calls that did not reach it
 }
 
 func (f *awayScript) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -22,6 +23,7 @@ func (f *awayScript) DialHook(next redis.DialHook) redis.DialHook { return next 
 func (f *awayScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if args := cmd.Args(); f.on.Load() && len(args) > 1 && args[1] == f.digest {
+			f.met.Add(1)
 			cmd.SetErr(ErrAway)
 			return ErrAway
 		}
@@ -69,6 +71,9 @@ func TestFK2TheAccountsNodeIsAway(t *testing.T) {
 					_ = s.Tend(s.Context())
 				}
 				gone.on.Store(false)
+				if gone.met.Load() == 0 {
+					t.Error("the account's node was not away")
+				}
 				s.back()
 				s.settled()
 				s.clock.move(2 * time.Hour)
@@ -106,6 +111,9 @@ func TestFK2CorrectionsOfTheAccountFail(t *testing.T) {
 			}
 			s.settled()
 			gone.on.Store(false)
+			if gone.met.Load() != int64(n+1) {
+				t.Errorf("%d corrections failed, want %d", gone.met.Load(), n+1)
+			}
 		}
 		if s.Degraded() || s.queue.waiting() > 0 {
 			t.Errorf("%v, %d wait", s.State(), s.queue.waiting())

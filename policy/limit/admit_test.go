@@ -113,8 +113,8 @@ func TestAccount(t *testing.T) {
 			h.Account = AccountFor(teams.Account, "gen2.6-image")
 			return f.ask(h)
 		}
-		a := ask("a", "search")
-		if a.Held == nil || ask("b", "shop").Held == nil {
+		a, b := ask("a", "search"), ask("b", "shop")
+		if a.Held == nil || b.Held == nil {
 			f.Fatal("the account has room for two")
 		}
 		before := f.look(teams.Team("search"))
@@ -129,6 +129,10 @@ func TestAccount(t *testing.T) {
 		f.clock.move(500 * time.Millisecond)
 		if v := ask("d", "shop"); v.Reason != ReasonAccount || v.Fault.Unit != policy.UnitTokens || v.Wait != 300*time.Millisecond {
 			f.Errorf("the tokens that were used beyond the hold count: %+v", v)
+		}
+		f.charge(b.Held, teams.Team("shop"), Amounts{Requests: 1, Tokens: 10})
+		if v := ask("e", "shop"); v.Reason != ReasonAccount || v.Wait != 150*time.Millisecond { // a hold is a quarter of the bucket at most
+			f.Errorf("the tokens that were held and not used are not given back: %+v", v)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func TestBucket(t *testing.T) {
 			f.Fatalf("the bucket is empty: %+v", s)
 		}
 		f.clock.move(999 * time.Millisecond)
-		if s := f.admit(hold("more", team, one)); s.outcome != refused || s.wait != time.Millisecond {
+		if s := f.admit(hold("more", team, one)); s.outcome != refused || s.wait != time.Millisecond || s.rates[Requests].left != 0 {
 			f.Fatalf("a millisecond early: %+v", s)
 		}
 		f.clock.move(time.Millisecond)
@@ -68,6 +68,10 @@ func TestTheLongestWaitIsNamed(t *testing.T) {
 		f.settle(held, team, Amounts{Requests: 1, Tokens: 10}, false)
 		if s := f.admit(hold("b", team, Amounts{Requests: 1, Tokens: 10})); s.fault != limitQuotas+2*Tokens || s.wait != 12*time.Hour {
 			f.Errorf("the day's tokens are used: %+v", s)
+		}
+		two := &policy.Team{ID: "two", Quotas: []policy.Quota{{Unit: policy.UnitTokens, Period: policy.PeriodDay, Limit: 1}, {Unit: policy.UnitImages, Period: policy.PeriodDay, Limit: 1}}}
+		if s := f.admit(hold("c", two, Amounts{Tokens: 2, Images: 2})); s.fault != limitQuotas+2*Tokens {
+			f.Errorf("of two that refuse as long the first is named, by both forms: %+v", s)
 		}
 	})
 }
@@ -382,6 +386,25 @@ func TestMend20ARateThatComesBackIsCredited(t *testing.T) {
 		f.charge(h, with, Amounts{Requests: 1, Tokens: 100})
 		if s := f.look(with); s.rates[Tokens].left != 900 {
 			f.Errorf("%d tokens are left, want 900", s.rates[Tokens].left)
+		}
+	})
+}
+
+// Each admission first charges what is due of its team, sixteen holds at most: what is left over is the next one's.
+func TestAnAdmissionChargesWhatIsDue(t *testing.T) {
+	forms(t, func(f *form) {
+		team := team(f, "quotas: {images: {day: 100}}")
+		for n := range 20 {
+			h := hold(id(n), team, Amounts{Images: 1})
+			h.Lease = time.Hour
+			f.admit(h)
+		}
+		f.clock.move(2 * time.Hour)
+		for n, used := range []int64{16, 20} {
+			s := f.admit(hold(fmt.Sprint("new", n), team, Amounts{Requests: 1, Images: 1}))
+			if s.used[2*Images] != used || s.held[2*Images] != 20-used+int64(n+1) {
+				f.Errorf("admission %d: %d used, %d held; want %d used", n, s.used[2*Images], s.held[2*Images], used)
+			}
 		}
 	})
 }

@@ -18,7 +18,10 @@ import (
 
 // A Redis that fails as the test wants: it is away and known to be, it does not answer, or it does its work and the
 // reply is lost.
-type fault struct{ mode atomic.Int32 }
+type fault struct {
+	mode atomic.Int32
+	met  atomic.Int64 // calls that it failed
+}
 
 const (
 	well int32 = iota
@@ -56,6 +59,7 @@ func (f *fault) do(next func() error, cmds ...redis.Cmder) error {
 	default:
 		err = errSilent
 	}
+	f.met.Add(1)
 	for _, cmd := range cmds {
 		cmd.SetErr(err)
 	}
@@ -271,6 +275,9 @@ func TestFR4Q10Flapping(t *testing.T) {
 			case 3:
 				s.fault.mode.Store([]int32{away, silent, deaf}[tick/10%3])
 			case 8:
+				if !s.Degraded() {
+					t.Fatalf("tick %d: Redis is not away", tick)
+				}
 				s.fault.mode.Store(well)
 				_ = s.Tend(context.Background())
 			}
@@ -314,10 +321,14 @@ func TestQ04FR10LostReplies(t *testing.T) {
 							do()
 							return
 						}
+						met := s.fault.met.Load()
 						s.fault.mode.Store(mode)
 						do()
 						s.settled()
 						s.fault.mode.Store(well)
+						if s.fault.met.Load() == met {
+							t.Errorf("no reply to %s is lost", step)
+						}
 					}
 					ten, seven := Amounts{Requests: 1, Tokens: 10}, Amounts{Requests: 1, Tokens: 7}
 					var h *Held
@@ -552,4 +563,27 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What another replica spends is known here five seconds later: without Redis the team goes on from that.
+func TestWhatOthersSpendIsKnownInFiveSeconds(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "quotas: {images: {day: 100}}")
+		s.must("seen", team, Amounts{Requests: 1})
+		_ = s.Tend(s.Context())
+		h := hold("another replica's", team, Amounts{Requests: 1, Images: 60})
+		h.Lease = time.Hour
+		other := NewRedis(s.client)
+		other.clock = s.clock.micros
+		if v, err := other.Admit(s.Context(), &h); err != nil || v.Held == nil {
+			s.Fatal(v, err)
+		}
+		s.clock.move(5 * time.Second)
+		_ = s.Tend(s.Context())
+		s.fault.mode.Store(away)
+		if v, err := s.ask("too much", team, Amounts{Requests: 1, Images: 50}); err != nil || v.Reason != ReasonQuota {
+			s.Errorf("40 are left, and of 50: %+v, %v", v, err)
+		}
+		s.must("enough", team, Amounts{Requests: 1, Images: 40})
+	})
 }

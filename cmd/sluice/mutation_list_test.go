@@ -1,0 +1,76 @@
+package main
+
+// mutations are faults that tests once did not see, and others like them: where limits, holds, keys and bounds are decided.
+var mutations = []mutation{
+	// The wait that a client is told, and what is refused.
+	{about: "the wait while holds stand in the way is doubled", file: "policy/limit/decide.go", old: "wait = holdsWait", new: "wait = 2 * holdsWait"},
+	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "s.used[q]+s.held[q]+n <= limit", new: "s.used[q]+s.held[q]+n < limit"},
+	{about: "one open task too many", file: "policy/limit/decide.go", old: "s.tasks >= t.tasks", new: "s.tasks > t.tasks"},
+	{about: "a shadow is refused", file: "policy/limit/decide.go", old: "case t.shadow:", new: "case false:"},
+	{
+		about: "of two waits that are equal the later limit is named", file: "policy/limit/decide.go", old: "wait > s.wait", new: "wait >= s.wait",
+	},
+	{about: "a team counts as active a hundred times as long", file: "policy/limit/tend.go", old: "activeFor    = 10 * time.Minute", new: "activeFor    = 1000 * time.Minute"},
+	{about: "what is known gets six times as old", file: "policy/limit/tend.go", old: "refreshEvery = 5 * time.Second", new: "refreshEvery = 30 * time.Second"},
+	{about: "lost memory is not noticed", file: "policy/limit/tend.go", old: `lost := s.tended.epoch != "" && s.tended.epoch != epoch`, new: "lost := false"},
+	{about: "debt may exceed a full refill", file: "policy/limit/bucket.go", old: "if most := -float64(b.rate.Burst); level < most {", new: "if most := -float64(b.rate.Burst); level < 2*most {"},
+	{about: "a new rate fills the bucket", file: "policy/limit/bucket.go", old: "if !b.taken {", new: "if true {"},
+	{about: "a bucket is full of half a unit", file: "policy/limit/bucket.go", old: "math.Floor(level + 1e-9)", new: "math.Floor(level + 0.5)"},
+	{
+		about: "no wait is reckoned where nothing is missing", file: "policy/limit/bucket.go", old: "if missing <= 0 {", new: "if missing < 0 {",
+		lives: "nothing missing is a wait of nothing by either way",
+	},
+	{about: "a bucket that comes without Redis is full", file: "policy/limit/buckets.go", old: "if a.bank.dry.Load() {", new: "if false {"},
+	{about: "what was held and not used is not given back to the rate", file: "policy/limit/buckets.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
+	{about: "a settlement that is too old is sent as if it were new", file: "policy/limit/queue.go", old: "now.Sub(made) > lateTruth", new: "now.Sub(made) > 2*lateTruth"},
+	{about: "the script passes a quota by one", file: "policy/limit/scripts/admit.lua", old: "if n + held > limit then", new: "if n + held > limit + 1 then"},
+	{about: "the script holds a second time what it holds", file: "policy/limit/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
+	{about: "the script sweeps one due hold at an admission", file: "policy/limit/scripts/admit.lua", old: "'LIMIT', '0', '16'", new: "'LIMIT', '0', '1'"},
+	{about: "the script settles what is settled", file: "policy/limit/scripts/settle.lua", old: "elseif hold.state == 'settled' or lapsed and hold.state == 'expired' then", new: "elseif lapsed and hold.state == 'expired' then"},
+	{about: "the script forgets periods that run", file: "policy/limit/scripts/sweep.lua", old: "elseif what == 'used' then over = week end", new: "end"},
+
+	// Task queries.
+	{about: "nothing is left for clients by the finisher", file: "cache/queries.go", old: "return free > waiting+rate/4", new: "return free > waiting"},
+
+	// Keys.
+	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `strings.ContainsAny(key, " \t,")`, new: `strings.ContainsAny(key, ",")`},
+	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
+	{about: "the service's own key is not recognised", file: "gateway/authenticate.go", old: "subtle.ConstantTimeCompare(digest[:], known[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], known[:]) == 2"},
+	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if c.route.endpoint != "" && !team.MayUse(c.route.endpoint) {`, new: "if false {"},
+	{about: "a key works at the moment of its end", file: "policy/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
+	{about: "a disabled key works", file: "policy/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
+	{about: "a disabled team's keys work", file: "policy/key.go", old: "bit(owner.team.Disabled) | ", new: ""},
+	{
+		about: "the digest is not compared once more", file: "policy/key.go", old: "same&usable(owner, now) == 0", new: "same|1 == 0 || usable(owner, now) == 0",
+		lives: "the map finds what is equal; the comparison is a second lock on the same door",
+	},
+	{about: "a minted key's id is drawn from ten letters", file: "policy/key_mint.go", old: "big.NewInt(36)", new: "big.NewInt(10)"},
+	{about: "a minted key prints whole", file: "policy/key_mint.go", old: `keyPrefix+k.ID+"_[redacted]"`, new: "k.whole"},
+
+	// The gateway's stages.
+	{about: "the memo is not forgotten at a settlement", file: "gateway/settle.go", old: "g.memos.forget(team) //", new: "//"},
+	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)", new: ""},
+	{about: "a creation's server error costs nothing", file: "gateway/settle.go", old: "c.creates && c.doubtful():", new: "false:"},
+	{about: "an answer that was cut is exact", file: "gateway/settle.go", old: "case known && complete:", new: "case known:"},
+	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
+	{about: "upstream's Retry-After is not passed on", file: "gateway/headers.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
+	{about: "dead neighbours stay in the pool", file: "gateway/upstream.go", old: "u.pool.drop() //", new: "//"},
+	{about: "upstream's Retry-After is not covered", file: "gateway/credential.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
+	{about: "a request is sent twice after a byte has left", file: "gateway/upstream.go", old: "if err != nil && !sent && !isTimeout(err) {", new: "if err != nil && !isTimeout(err) {"},
+	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
+	{about: "a refused body is drained without a deadline", file: "gateway/body.go", old: "_ = w.control.SetReadDeadline(now.Add(w.gateway.lingerTime))", new: ""},
+	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.gateway.MaxBody:", new: "case int64(len(buf)) > u.gateway.MaxBody+1:"},
+	{about: "a connection is used again although a deadline may stand on it", file: "gateway/answerbody.go", old: "b.reusable = false //", new: "//"},
+	{about: "one unsettled end is kept", file: "gateway/ends.go", old: "const mostEnds = 10_000", new: "const mostEnds = 1"},
+	{about: "a team's bodies may take the whole budget", file: "gateway/budget.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
+	{about: "a place is not given back where there was none", file: "gateway/slots.go", old: "\ts.release()\n\treturn refuse(", new: "\treturn refuse("},
+	{about: "a memo stands for ten seconds", file: "gateway/memo.go", old: "const memoTime = time.Second", new: "const memoTime = 10 * time.Second"},
+	{about: "an idempotency key is that of any team", file: "gateway/once.go", old: "OnceName{Team: c.Team,", new: `OnceName{Team: "any",`},
+	{about: "an idempotency key with another body runs", file: "gateway/once.go", old: "case was.Body != body:", new: "case false:"},
+	{about: "a task of another answer is told", file: "gateway/recall.go", old: "read.Task == task && ", new: ""},
+	{about: "an estimate of a task is told as exact", file: "gateway/claim.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
+
+	// What is told.
+	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
+	{about: "any status is a label", file: "telemetry/series.go", old: `if status == statusGone || http.StatusText(status) != "" {`, new: "if status > 0 {"},
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// load is how a replica fared under requests, and what a wait for the timeout took beside each of them: on this machine,
+// at that moment.
+type load struct {
+	took   []time.Duration
+	waited []time.Duration
+	passed int
+}
+
+// loaded asks at 500 requests a second for a while.
+func (k *ledgerkeeper) loaded(ctx context.Context) (l load) {
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		begun := time.Now()
+		asking.Go(func() {
+			ok := k.spend(10)
+			mu.Lock()
+			defer mu.Unlock()
+			l.took = append(l.took, time.Since(begun))
+			if ok {
+				l.passed++
+			}
+		})
+		asking.Go(func() {
+			time.Sleep(k.state.timeout)
+			mu.Lock()
+			defer mu.Unlock()
+			l.waited = append(l.waited, time.Since(begun))
+		})
+		<-tick.C
+	}
+	asking.Wait()
+	return l
+}
+
+// percentile of durations, which it sorts.
+func percentile(list []time.Duration, p float64) time.Duration {
+	slices.Sort(list)
+	return list[min(int(float64(len(list))*p), len(list)-1)]
+}
+
+func during(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	_ = cancel
+	return ctx
+}
+
+// outlasts loads a replica whose Redis has just ceased to answer, and returns how many requests it admitted. None waits
+// for longer than the timeout; once the breaker is open none asks Redis, and none waits. The figures are LONG=1.
+func (k *ledgerkeeper) outlasts() (admitted int) {
+	k.Helper()
+	calls := &callCount{}
+	k.state.AddHook(calls)
+	first := k.loaded(during(time.Second))
+	k.eventually(patience, "the breaker is open", func() bool {
+		return k.Degraded() && k.state.guards[0].breaker.State() != gobreaker.StateClosed
+	})
+	asked := calls.asked.Load()
+	later := k.loaded(during(time.Second))
+	if asked == 0 || calls.asked.Load() != asked {
+		k.Errorf("Redis was asked %d times before the breaker opened, and %d times more", asked, calls.asked.Load()-asked)
+	}
+	a, b := percentile(first.took, 0.99), percentile(later.took, 0.99)
+	waitedA, waitedB := percentile(first.waited, 0.99), percentile(later.waited, 0.99)
+	k.Logf("p99 %v in the first second, when the timeout took %v; %v later, when it took %v", a, waitedA, b, waitedB)
+	if a > 2*waitedA || b >= waitedB {
+		k.Errorf("p99 %v in the first second, when the timeout took %v; %v later, when it took %v", a, waitedA, b, waitedB)
+	}
+	if isLong() && (a > (k.state.timeout+10*time.Millisecond)*slack || b > 2*time.Millisecond*slack) {
+		k.Errorf("p99 %v in the first second, %v later", a, b)
+	}
+	if first.passed < len(first.took) || later.passed < len(later.took) {
+		k.Errorf("%d of %d were admitted in the first second, %d of %d later", first.passed, len(first.took), later.passed, len(later.took))
+	}
+	return first.passed + later.passed
+}
+
+// F-R2: Redis hangs. Nobody waits for longer than the timeout, and once the breaker is open nobody waits at all.
+func TestFR2RedisHangs(t *testing.T) {
+	server := startRedis(t)
+	k := openReplica(t, server.url(), nil, generous)
+	before := k.loaded(during(200 * time.Millisecond)).passed
+	server.signal(syscall.SIGSTOP)
+	admitted := int64(before+k.outlasts()) * 10
+	server.signal(syscall.SIGCONT)
+	closed := k.eventually(patience, "the breaker closes", func() bool { return k.log.count("Redis is back") == 1 })
+	k.eventually(patience, "back", k.well)
+	if t.Logf("closed after %v", closed); isLong() && closed > 500*time.Millisecond*slack {
+		t.Errorf("the breaker closed after %v", closed)
+	}
+	k.eventually(patience, "every charge is posted", func() bool {
+		used, held := k.used(server, "tokens")
+		return used == admitted && held == 0
+	})
+}
+
+// F-R5: packets vanish, nobody is told. It is as if Redis hung.
+func TestFR5HalfOpen(t *testing.T) {
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
+	k.loaded(during(200 * time.Millisecond))
+	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	k.outlasts()
+	_ = proxy.Toxics.RemoveToxic(context.Background(), "hole")
+	k.eventually(patience, "back", k.well)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sluice/policy"
+)
+
+// F-K2, F-K3: one shard is down. Its teams go on without Redis, the others do not notice, whether the cluster gives up
+// as a whole or not.
+func TestFK2FK3OneShardDown(t *testing.T) {
+	t.Parallel()
+	for _, coverage := range []string{"no", "yes"} {
+		t.Run("require-full-coverage-"+coverage, func(t *testing.T) {
+			c := startCluster(t, 3, 0, "--cluster-require-full-coverage", coverage)
+			k := openReplica(t, c.url, nil, generous)
+			other := parseTeam(t, "other", generous)
+			for n := 0; c.home(t, other.ID) == c.home(t, "search"); n++ {
+				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
+			}
+			for n := 0; c.home(t, other.ID) == c.nodes[0] || c.home(t, other.ID) == c.home(t, "search"); n++ {
+				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
+			}
+			asked := 0
+			k.eventually(patience, "connected", func() bool { asked++; return k.spend(10) && k.as(other) && k.well() })
+			down := c.home(t, "search")
+			down.signal(syscall.SIGSTOP)
+			asked += k.besideADownShard(other, func() bool {
+				return k.Degraded() && c.failed(t, c.home(t, other.ID), down, coverage == "yes")
+			})
+			charged := func() bool { return c.usedAt(t, other) == 10*int64(asked) }
+			if coverage == "no" { // the other team's shard works on
+				k.eventually(patience, "the other team's charges are in its shard", charged)
+			}
+			down.signal(syscall.SIGCONT)
+			k.eventually(patience, "back", k.well)
+			k.eventually(patience, "every charge is there", charged)
+		})
+	}
+}
+
+// besideADownShard has a team whose shard is down and another ask in turn, until the shard is seen to be down and a second
+// longer. Neither is refused, and the other waits for no timeout. It returns how often the other was admitted.
+func (k *ledgerkeeper) besideADownShard(other *policy.Team, down func() bool) (admitted int) {
+	k.Helper()
+	var took, waited []time.Duration
+	var mu sync.Mutex
+	var waiting sync.WaitGroup
+	var end time.Time
+	for begun := time.Now(); end.IsZero() || time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if end.IsZero() && down() {
+			end = time.Now().Add(time.Second)
+		}
+		if end.IsZero() && time.Since(begun) > patience {
+			k.Fatalf("the shard is not down: %v\n%s", k.State(), k.log.text())
+		}
+		if !k.spend(10) {
+			k.Fatalf("the shard's own team is refused: %v", k.State())
+		}
+		one := time.Now()
+		waiting.Go(func() {
+			time.Sleep(k.state.timeout)
+			mu.Lock()
+			defer mu.Unlock()
+			waited = append(waited, time.Since(one))
+		})
+		if !k.as(other) {
+			k.Fatalf("another shard's team is refused: %v", k.State())
+		}
+		took = append(took, time.Since(one))
+		admitted++
+	}
+	waiting.Wait()
+	p, timeout := percentile(took, 0.99), percentile(waited, 0.99)
+	if k.Logf("p99 of the other team %v, when the timeout took %v", p, timeout); p >= timeout || isLong() && p > 5*time.Millisecond*slack {
+		k.Errorf("p99 of the other team %v, when the timeout took %v", p, timeout)
+	}
+	return admitted
+}
+
+// usedAt asks a team's own node how many tokens it has used: it may be the only one that answers.
+func (c *cluster) usedAt(t *testing.T, team *policy.Team) int64 {
+	t.Helper()
+	node := c.home(t, team.ID)
+	used, _ := node.admin.HGet(context.Background(), "sl1:{"+team.ID+"}:quota", time.Now().UTC().Format("20060102")+":tokens:used").Int64()
+	return used
+}
+
+// failed reports whether a node has seen that another is down, and has given up the whole cluster for it where that is asked.
+func (c *cluster) failed(t *testing.T, node, other *redisServer, whole bool) bool {
+	t.Helper()
+	for line := range strings.Lines(node.do("CLUSTER", "NODES").(string)) {
+		if strings.Contains(line, other.address()+"@") && strings.Contains(line, "fail") && !strings.Contains(line, "fail?") {
+			return strings.Contains(node.do("CLUSTER", "INFO").(string), "cluster_state:fail") == whole
+		}
+	}
+	return false
+}
