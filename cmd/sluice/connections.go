@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -28,12 +29,14 @@ func connectionsFor(files uint64) int {
 }
 
 // connections bounds those that clients hold open at a listener: in all, and a quarter of that for one address (of IPv6
-// one network of 64 bits, which is what one client has). Those beyond are closed as they come. To leave them waiting to
+// one network of 64 bits, which is what one client has). A trusted proxy's are many clients', and may be all. Those beyond
+// are closed as they come. To leave them waiting to
 // be accepted would spare none of them, hide from their clients that they had better go elsewhere, and let one address
 // fill the queue that all share.
 type connections struct {
-	most int
-	log  *slog.Logger
+	most    int
+	proxies []network // addresses that may have all; may be empty
+	log     *slog.Logger
 
 	mu     sync.Mutex
 	open   map[net.Conn]netip.Prefix
@@ -43,8 +46,8 @@ type connections struct {
 	told   time.Time // when the log was told last
 }
 
-func newConnections(most int, log *slog.Logger) *connections {
-	return &connections{most: most, log: log, open: make(map[net.Conn]netip.Prefix), of: make(map[netip.Prefix]int)}
+func newConnections(most int, proxies []network, log *slog.Logger) *connections {
+	return &connections{most: most, proxies: proxies, log: log, open: make(map[net.Conn]netip.Prefix), of: make(map[netip.Prefix]int)}
 }
 
 // watch bounds the server's. It counts by the states that net/http tells, so that nothing is wrapped around a connection.
@@ -61,15 +64,15 @@ func (c *connections) watch(server *http.Server) {
 	}
 }
 
-// ofOne is how many connections one address may have.
+// ofOne is how many connections one address may have that is no trusted proxy's.
 func (c *connections) ofOne() int { return max(1, c.most/4) }
 
 // enter counts a new connection in, or reports that there is no room for it.
 func (c *connections) enter(conn net.Conn) bool {
-	client := clientOf(conn)
+	client := c.clientOf(conn)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.open) < c.most && c.of[client] < c.ofOne() {
+	if len(c.open) < c.most && (client == allProxies || c.of[client] < c.ofOne()) {
 		c.open[conn] = client
 		c.of[client]++
 		return true
@@ -78,8 +81,12 @@ func (c *connections) enter(conn net.Conn) bool {
 	c.last = time.Now()
 	if c.last.Sub(c.told) >= time.Minute {
 		c.told = c.last
+		name := client.String()
+		if client == allProxies {
+			name = "trusted proxies"
+		}
 		c.log.Warn("connections are closed as they come", "open", len(c.open), "most", c.most,
-			"client", client.String(), "open_of_client", c.of[client], "most_of_client", c.ofOne(), "closed", c.closed)
+			"client", name, "open_of_client", c.of[client], "most_of_client", c.ofOne(), "closed", c.closed)
 	}
 	return false
 }
@@ -107,10 +114,16 @@ func (c *connections) state() error {
 	return fmt.Errorf("%d closed as they came since the start, some within the last minute: %sMAX_CONNECTIONS is %d, and %d of them for one address", c.closed, prefix, c.most, c.ofOne())
 }
 
-// clientOf is the address that a connection counts for. What has no address of the network counts for one.
-func clientOf(conn net.Conn) netip.Prefix {
+// allProxies is what the connections of trusted proxies count for.
+var allProxies netip.Prefix
+
+// clientOf is the network that a connection counts for.
+func (c *connections) clientOf(conn net.Conn) netip.Prefix {
 	peer, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
 	address := peer.Addr().Unmap().WithZone("")
+	if slices.ContainsFunc(c.proxies, func(n network) bool { return netip.Prefix(n).Contains(address) }) {
+		return allProxies
+	}
 	bits := 64
 	if address.Is4() {
 		bits = 32

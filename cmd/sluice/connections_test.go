@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestMend25ConnectionsForTheDescriptors(t *testing.T) {
 // One address has a quarter, all together have the whole, and what has left makes room.
 func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	var log strings.Builder
-	c := newConnections(8, slog.New(slog.NewTextHandler(&log, nil)))
+	c := newConnections(8, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	entered := func(address string) (net.Conn, bool) {
 		conn := &from{address: address}
 		return conn, c.enter(conn)
@@ -94,11 +95,29 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	}
 }
 
+// A trusted proxy's connections are many clients', and may be all that there are.
+func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
+	c := newConnections(8, []network{network(netip.MustParsePrefix("10.0.0.0/8")), network(netip.MustParsePrefix("2001:db8::7/128"))}, slog.New(slog.DiscardHandler))
+	for n, tt := range []struct {
+		address string
+		want    bool
+	}{
+		{"10.1.2.3:1000", true}, {"10.1.2.3:1001", true}, {"10.1.2.3:1002", true}, {"[::ffff:10.1.2.3]:1003", true},
+		{"[2001:db8::7]:1000", true}, {"[2001:db8::7]:1001", true}, {"[2001:db8::7]:1002", true},
+		{"[2001:db8::8]:1000", true}, {"10.1.2.3:1004", false},
+	} {
+		if got := c.enter(&from{address: tt.address}); got != tt.want {
+			t.Errorf("connection %d, of %s: let in is %v, want %v", n, tt.address, got, tt.want)
+		}
+	}
+}
+
 // Over real sockets: the surplus is closed as it comes, also where it sends nothing, and what is open goes on.
 func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		c := newConnections(12, slog.New(slog.DiscardHandler))
+		c := newConnections(12, nil, slog.New(slog.DiscardHandler))
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 		c.watch(server.Config)
 		if secure {
 			server.StartTLS()

@@ -71,7 +71,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	if err != nil {
 		return nil, err
 	}
-	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, logger)}
+	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, c.TrustedProxies, logger)}
 	p.doors.public = &acceptor{Listener: public, log: logger}
 	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
-	newConnections(adminConnections, p.log.Logger()).watch(p.admin)
+	newConnections(adminConnections, nil, p.log.Logger()).watch(p.admin)
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup
 	serving.Go(func() { failed <- p.servePublic() })

@@ -26,14 +26,15 @@ type settings struct {
 	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
-	// MaxConnections is how many connections clients may hold open at Listen, one address a quarter of them. Not set:
+	// MaxConnections is how many connections clients may hold open at Listen, one address a quarter of them, a trusted proxy all. Not set:
 	// as many as the limit of open files leaves room for, see [connectionsFor].
 	MaxConnections int `env:"MAX_CONNECTIONS" allow:"a whole number of at least 1, such as 4096; empty for what the limit of open files leaves room for"`
 	// TLSCertFile and TLSKeyFile are PEM files; both or neither. Empty: no TLS on Listen.
 	TLSCertFile string `env:"TLS_CERT_FILE" allow:"a readable PEM file with the certificate chain, together with SLUICE_TLS_KEY_FILE"`
 	TLSKeyFile  string `env:"TLS_KEY_FILE" allow:"a readable PEM file with the key of that certificate, together with SLUICE_TLS_CERT_FILE"`
 
-	// TrustedProxies are networks whose X-Forwarded-For tells the client's address, for the log. Empty: the peer is the client.
+	// TrustedProxies are networks whose X-Forwarded-For tells the client's address, for the log, and whose connections are not
+	// bound by address. Empty: the peer is the client.
 	TrustedProxies []network `env:"TRUSTED_PROXIES" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
 	// UpstreamURL is the service's base address with its version prefix. Required.
