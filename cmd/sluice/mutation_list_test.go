@@ -65,7 +65,10 @@ var mutations = []mutation{
 	{about: "a team's bodies may take the whole budget", file: "gateway/budget.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
 	{about: "a place is not given back where there was none", file: "gateway/slots.go", old: "\ts.release()\n\treturn refuse(", new: "\treturn refuse("},
 	{about: "a memo stands for ten seconds", file: "gateway/memo.go", old: "const memoTime = time.Second", new: "const memoTime = 10 * time.Second"},
-	{about: "an idempotency key is that of any team", file: "gateway/once.go", old: "OnceName{Team: c.Team,", new: `OnceName{Team: "any",`},
+	{
+		about: "outcomes of all teams are kept under one", file: "gateway/once.go", old: "OnceName{Team: c.Team,", new: `OnceName{Team: "any",`,
+		lives: "the digest beside it is of the team, too",
+	},
 	{about: "an idempotency key with another body runs", file: "gateway/once.go", old: "case was.Body != body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/recall.go", old: "read.Task == task && ", new: ""},
 	{about: "an estimate of a task is told as exact", file: "gateway/claim.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},

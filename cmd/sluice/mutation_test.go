@@ -88,7 +88,7 @@ func (m mutation) killed(t *testing.T) (said string, dead bool) {
 	return said, !ok
 }
 
-// TestMutationsAreKilled puts each of the faults into the code, and wants a test to fail. It takes a quarter of a minute for
+// TestMutationsAreKilled puts each of the faults into the code, and wants a test to fail. It takes some twenty seconds for
 // each: MUTATE=all or a number of them, chosen at random.
 func TestMutationsAreKilled(t *testing.T) {
 	chosen := os.Getenv("MUTATE")
