@@ -16,13 +16,18 @@ const (
 	inlineBody = 64 << 10
 	// longestHeader bounds an answer's header in bytes.
 	longestHeader = 64 << 10
+	// mostInformational bounds the informational answers before one, each of which costs the reading of a header.
+	mostInformational = 100
 	// keptHead is how much of the room for header and small body a connection keeps while it waits.
 	keptHead = 16 << 10
 	// readBuffer is what a connection reads at once.
 	readBuffer = 8 << 10
 )
 
-var errLongHeader = errors.New("upstream's answer has a header over the bound")
+var (
+	errLongHeader    = errors.New("upstream's answer has a header over the bound")
+	errInformational = errors.New("upstream sent more informational answers than the bound")
+)
 
 // conn is a connection to upstream, used by one exchange at a time. The goroutine that makes the request also writes
 // and reads: net/http's Transport has two goroutines for each connection, and handing over to them costs more than the
@@ -129,7 +134,7 @@ func (c *conn) expect(bound time.Duration) error {
 
 // receive reads an answer's header. Upstream's informational answers are dropped.
 func (c *conn) receive(out *http.Request) (*http.Response, error) {
-	for {
+	for range mostInformational + 1 {
 		c.left = longestHeader
 		answer, err := http.ReadResponse(c.in, out)
 		if err != nil {
@@ -143,6 +148,7 @@ func (c *conn) receive(out *http.Request) (*http.Response, error) {
 			return answer, nil
 		}
 	}
+	return nil, errInformational
 }
 
 // unexpectedEOF tells an answer that did not come from one that ended.

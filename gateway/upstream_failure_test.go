@@ -284,16 +284,32 @@ func TestFU14Redirect(t *testing.T) {
 	}
 }
 
-// F-U15: informational answers are dropped, however many, and take no header of ours with them.
+// F-U15: informational answers are dropped, up to a bound, and take no header of ours with them.
 func TestFU15InformationalAnswers(t *testing.T) {
 	h := build(t)
-	h.sim.SetFault(simulator.Fault{Informational: 10000})
+	h.sim.SetFault(simulator.Fault{Informational: 100})
 	got := h.raw(h.post("Connection: close"), 20*time.Second)
 	if strings.Contains(got, " 103 ") || !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.Contains(got, "Sluice-Request-Id: ") {
 		t.Errorf("%.300q", got)
 	}
 	h.sim.SetFault(simulator.Fault{Upgrade: true})
 	h.ask("POST", textPath, textBody).wants(t, 502, "forward/answer", "InternalError")
+}
+
+// A flood of informational answers ends at the bound, not at the time for an answer.
+func TestMend32FloodOfInformationalAnswers(t *testing.T) {
+	address, _ := listener(t, func(conn net.Conn) {
+		for takeRequest(bufio.NewReader(conn)) {
+			for {
+				if _, err := io.WriteString(conn, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"); err != nil {
+					return
+				}
+			}
+		}
+	})
+	h := build(t, func(p *plan) { p.address = "http://" + address })
+	h.ask("POST", textPath, textBody).wants(t, 502, "forward/answer", "InternalError")
+	h.ask("POST", textPath, large(1<<20)).wants(t, 502, "forward/answer", "InternalError")
 }
 
 // F-U16: endless answers are bounded where they are read whole, and never held where they are passed on.
