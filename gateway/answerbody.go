@@ -55,7 +55,7 @@ func (b *answerBody) arm() {
 		b.leave = context.AfterFunc(b.call.client, func() { _ = conn.SetReadDeadline(time.Now().Add(bound)) })
 	}
 	now := time.Now()
-	b.keep(now)
+	b.gateway.keep(b.call, &b.extended, now)
 	deadline := now.Add(b.gateway.IdleTimeout)
 	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
 	// Looked at after the deadline is set: a client that leaves in between is not overlooked.
@@ -67,15 +67,15 @@ func (b *answerBody) arm() {
 	}
 }
 
-// keep gives the hold of a request that runs long a new lease.
-func (b *answerBody) keep(now time.Time) {
-	switch lease := b.gateway.lease; {
-	case b.call.held == nil:
-	case b.extended.IsZero():
-		b.extended = now
-	case now.Sub(b.extended) > lease/2:
-		b.extended = now
-		_ = b.gateway.Accounts.Extend(context.WithoutCancel(b.call.client), b.call.held, lease) // the next one may work
+// keep gives the hold of a request that runs long a new lease. last is when it was last given one, or first looked at.
+func (g *Gateway) keep(c *call, last *time.Time, now time.Time) {
+	switch {
+	case c.held == nil:
+	case last.IsZero():
+		*last = now
+	case now.Sub(*last) > g.lease/2:
+		*last = now
+		_ = g.Accounts.Extend(context.WithoutCancel(c.client), c.held, g.lease) // the next one may work
 	}
 }
 

@@ -33,7 +33,7 @@ type Config struct {
 
 	ConnectTimeout time.Duration // to connect to upstream, TLS included
 	HeaderTimeout  time.Duration // from the request's last byte to upstream's response header
-	IdleTimeout    time.Duration // silence inside an upstream response
+	IdleTimeout    time.Duration // silence inside an upstream response, and while upstream takes a request
 	WriteTimeout   time.Duration // one write to a client that does not read
 
 	Replicas int // processes that share a team's concurrent requests; at least 1

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -17,97 +16,125 @@ const (
 	inlineBody = 64 << 10
 	// longestHeader bounds an answer's header in bytes.
 	longestHeader = 64 << 10
+	// mostInformational bounds the informational answers before one, each of which costs the reading of a header.
+	mostInformational = 100
 	// keptHead is how much of the room for header and small body a connection keeps while it waits.
 	keptHead = 16 << 10
 	// readBuffer is what a connection reads at once.
 	readBuffer = 8 << 10
-	// deadlineSlack is the part of its bound by which a deadline may be late: one that is set so much later serves the
-	// exchanges that follow, too.
-	deadlineSlack = 64
 )
 
-var errLongHeader = errors.New("upstream's answer has a header over the bound")
+var (
+	errLongHeader    = errors.New("upstream's answer has a header over the bound")
+	errInformational = errors.New("upstream sent more informational answers than the bound")
+)
 
 // conn is a connection to upstream, used by one exchange at a time. The goroutine that makes the request also writes
 // and reads: net/http's Transport has two goroutines for each connection, and handing over to them costs more than the
 // rest of the proxy's work. It counts what it writes, which answers the one question on which re-sending hangs: has a
 // byte of this request left?
 type conn struct {
-	net.Conn
-	pool    *pool
-	raw     syscall.RawConn // below TLS, to look whether upstream has closed
-	in      *bufio.Reader
-	head    []byte       // the outgoing header, with the body where it is small; reused
-	written atomic.Int64 // bytes of the request that runs
-	busy    atomic.Bool  // a large body is still being written
-	body    *answerBody  // whose bytes are read; nil while a header is
-	left    int64        // bytes that may still be read; math.MaxInt64 inside bodies
-	idle    time.Time    // since when upstream is silent on it, while it waits in the pool
-	taken   time.Time    // when the exchange that runs began
-	readBy  time.Time    // the deadline in force for reading a header; zero: another one
-	writeBy time.Time    // and for writing
+	net.Conn // the wire, or TLS over it
+	wire     *wire
+	pool     *pool
+	in       *bufio.Reader
+	head     []byte       // the outgoing header, with the body where it is small; reused
+	written  atomic.Int64 // bytes of the request that runs
+	sending  *sending     // of the exchange that runs; nil: its request was written at once
+	body     *answerBody  // whose bytes are read; nil while a header is
+	surplus  [1]byte      // what a look reads
+	left     int64        // bytes that may still be read; math.MaxInt64 inside bodies
+	idle     time.Time    // since when upstream is silent on it, while it waits in the pool
+	taken    time.Time    // when the exchange that runs began
 }
 
-// Write counts. A write that upstream does not take for the bound of silence fails.
+// Write counts.
 func (c *conn) Write(p []byte) (int, error) {
-	if bound := c.pool.stall; c.writeBy.Sub(c.taken) < bound {
-		c.writeBy = c.taken.Add(bound + bound/deadlineSlack)
-		if err := c.SetWriteDeadline(c.writeBy); err != nil {
-			return 0, err
-		}
-	}
 	n, err := c.Conn.Write(p)
 	c.written.Add(int64(n))
 	return n, err
 }
 
-func (c *conn) Read(p []byte) (int, error) {
+func (c *conn) Read(p []byte) (n int, err error) {
 	if c.left <= 0 {
 		return 0, errLongHeader
 	}
 	if c.body != nil {
-		c.readBy = time.Time{}
+		c.wire.readBy = time.Time{}
 		c.body.arm()
 	}
-	n, err := c.Conn.Read(p)
+	if n, err = c.Conn.Read(p); err != nil && c.sending != nil && c.body == nil {
+		n, err = c.sending.explain(p, n, err)
+	}
 	c.left -= int64(n)
 	return n, err
 }
 
-// send writes a request. A small one leaves in one write; the body of a large one is written beside the reading of the
-// answer, because upstream may refuse it before it has read it all.
-func (c *conn) send(out *http.Request, body []byte) error {
-	c.written.Store(0)
-	c.head = appendHead(c.head[:0], out, len(body))
-	if len(body) <= inlineBody {
-		c.head = append(c.head, body...)
-		_, err := c.Write(c.head)
-		return err
+// readNow reads what is here, and does not wait.
+func (c *conn) readNow(p []byte) (int, error) {
+	c.wire.glance = true
+	defer func() { c.wire.glance = false }()
+	return c.Conn.Read(p)
+}
+
+// Two reasons why a connection cannot carry a request.
+var (
+	errEnded   = errors.New("upstream closed the connection while nothing was asked on it")
+	errSurplus = errors.New("upstream said what it was not asked")
+)
+
+// look tells why a connection cannot carry a request; nil: it can. What upstream has said unasked would be read as the
+// answer. It may wait here, in TLS, or in the socket, from which TLS takes its own messages on the way. The look costs one
+// system call.
+func (c *conn) look() error {
+	if c.in.Buffered() > 0 {
+		return errSurplus
 	}
-	if _, err := c.Write(c.head); err != nil {
-		return err
+	n, err := c.readNow(c.surplus[:])
+	switch {
+	case n > 0, c.wire.partial():
+		return errSurplus
+	case err != errNothing:
+		return errEnded
 	}
-	c.busy.Store(true)
-	go func() {
-		if _, err := c.Write(body); err == nil {
-			c.busy.Store(false) // after an error it stays busy and is not used again; the reading side explains it
-		}
-	}()
 	return nil
 }
 
-// receive reads an answer's header. Upstream's informational answers are dropped, however many they are, within the
-// one bound in time.
-func (c *conn) receive(out *http.Request, bound time.Duration) (*http.Response, error) {
-	c.body = nil
-	latest := c.taken.Add(bound + bound/deadlineSlack)
-	if c.readBy.Sub(c.taken) < bound || c.readBy.After(latest) {
-		c.readBy = latest
-		if err := c.SetReadDeadline(latest); err != nil {
-			return nil, err
-		}
+// send writes a request. A small one leaves in one write; the body of a large one is written beside the reading of the
+// answer, because upstream may refuse it before it has read it all. bound is for the header of the answer. Where the writing
+// fails once a byte has left, receive tells why, unless there is an answer all the same.
+func (c *conn) send(g *Gateway, asked *call, out *http.Request, bound time.Duration) error {
+	c.written.Store(0)
+	c.sending, c.body = nil, nil
+	c.head = appendHead(c.head[:0], out, len(asked.body))
+	large := len(asked.body) > inlineBody
+	if !large {
+		c.head = append(c.head, asked.body...)
 	}
-	for {
+	_, err := c.Write(c.head)
+	switch {
+	case err != nil && c.written.Load() == 0:
+		return err
+	case err == nil && !large:
+		return c.expect(bound)
+	}
+	c.sending = &sending{conn: c, bound: bound}
+	return c.sending.begin(g, asked, err)
+}
+
+// expect sets the deadline for an answer's header, unless one that is hardly later stands already.
+func (c *conn) expect(bound time.Duration) error {
+	latest := c.taken.Add(bound + bound/deadlineSlack)
+	if c.wire.readBy.Sub(c.taken) >= bound && !c.wire.readBy.After(latest) {
+		return nil
+	}
+	c.wire.readBy = latest
+	return c.SetReadDeadline(latest)
+}
+
+// receive reads an answer's header. Upstream's informational answers are dropped.
+func (c *conn) receive(out *http.Request) (*http.Response, error) {
+	for range mostInformational + 1 {
 		c.left = longestHeader
 		answer, err := http.ReadResponse(c.in, out)
 		if err != nil {
@@ -115,9 +142,13 @@ func (c *conn) receive(out *http.Request, bound time.Duration) (*http.Response, 
 		}
 		if answer.StatusCode >= http.StatusOK || answer.StatusCode == http.StatusSwitchingProtocols {
 			c.left = math.MaxInt64
+			if c.sending != nil {
+				c.sending.answer()
+			}
 			return answer, nil
 		}
 	}
+	return nil, errInformational
 }
 
 // unexpectedEOF tells an answer that did not come from one that ended.
@@ -131,12 +162,13 @@ func unexpectedEOF(err error) error {
 // finish ends an exchange: the connection waits for the next one if both sides are at the end of theirs. silent is when
 // upstream's last bytes came.
 func (c *conn) finish(whole bool, silent time.Time) {
-	if whole && !c.busy.Load() && c.in.Buffered() == 0 {
-		if cap(c.head) > keptHead {
-			c.head = nil
-		}
-		c.pool.put(c, silent)
+	if !whole || c.sending != nil && !c.sending.whole() {
+		_ = c.Close() // nothing more is to be said on it
 		return
 	}
-	_ = c.Close() // nothing more is to be said on it
+	if cap(c.head) > keptHead {
+		c.head = nil
+	}
+	c.sending = nil
+	c.pool.put(c, silent)
 }

@@ -30,14 +30,15 @@ func (g *Gateway) SetLease(d time.Duration) { g.lease = d }
 // BodiesInMemory is what request bodies hold of the budget.
 func (g *Gateway) BodiesInMemory() int64 { return g.budget.used.Load() }
 
-// AgeConnections makes the connections that wait look as if they had waited for long, but not too long.
-func (g *Gateway) AgeConnections() {
+// BreakConnections makes writing on the connections that wait fail, which no look shows, and tells how many they are.
+func (g *Gateway) BreakConnections() int {
 	p := g.upstream.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.idle {
-		c.idle = c.idle.Add(-time.Second)
+		_ = c.wire.CloseWrite()
 	}
+	return len(p.idle)
 }
 
 // SetBufferPool replaces the proxy's copy buffers.

@@ -9,15 +9,14 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sluice/telemetry"
 )
 
 const (
 	// idleConn is how long a connection waits for its next exchange: shorter than load balancers keep them, so that few
 	// are closed at the other end when they are used.
 	idleConn = 30 * time.Second
-	// fresh is how long a connection is taken to be open without a look. A service that means to close one says so in the
-	// answer before.
-	fresh = 5 * time.Millisecond
 	// idleConns is how many wait at most.
 	idleConns = 512
 )
@@ -29,7 +28,8 @@ type pool struct {
 	secure  *tls.Config // nil: plain
 	dialer  net.Dialer
 	now     func() time.Time
-	stall   time.Duration // the longest that one write waits for upstream to read
+	silence time.Duration // the longest that upstream may take no byte of a request
+	metrics *telemetry.Metrics
 
 	mu    sync.Mutex
 	idle  []*conn // the one used last at the end
@@ -37,9 +37,9 @@ type pool struct {
 	shut  bool
 }
 
-func newPool(config *Config, now func() time.Time) *pool {
+func newPool(config *Config, deps *Deps) *pool {
 	p := &pool{
-		network: "tcp", address: hostPort(config.UpstreamURL), now: now, stall: config.IdleTimeout,
+		network: "tcp", address: hostPort(config.UpstreamURL), now: deps.Now, silence: config.IdleTimeout, metrics: deps.Metrics,
 		dialer: net.Dialer{Timeout: config.ConnectTimeout},
 	}
 	if config.UpstreamURL.Scheme == "https" {
@@ -58,19 +58,29 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// get returns a connection that waited and is still open, or a new one. now is when the exchange begins.
+// get returns a connection that waited and can carry a request, or a new one. now is when the exchange begins.
 func (p *pool) get(now time.Time) (*conn, error) {
 	for {
 		c := p.last()
 		if c == nil {
 			return p.dial()
 		}
-		c.taken = now
-		if c.taken.Sub(c.idle) < fresh || c.alive() {
+		if c.taken = now; p.check(c) == nil {
 			return c, nil
 		}
-		_ = c.Close() // upstream has closed it
 	}
+}
+
+// check looks at a connection before a request goes out on it, and closes one that cannot carry it.
+func (p *pool) check(c *conn) error {
+	err := c.look()
+	if err == errSurplus {
+		p.metrics.Surplus()
+	}
+	if err != nil {
+		_ = c.Close()
+	}
+	return err
 }
 
 func (p *pool) last() *conn {
@@ -88,26 +98,35 @@ func (p *pool) last() *conn {
 
 // dial connects, and under TLS knows whom it talks to, before anything of a request is written.
 func (p *pool) dial() (*conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
-	defer cancel()
-	plain, err := p.dialer.DialContext(ctx, p.network, p.address)
+	c, err := p.connect()
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: plain, pool: p}
-	if c.raw, err = plain.(*net.TCPConn).SyscallConn(); err != nil {
-		_ = plain.Close()
+	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.now()
+	return c, p.check(c)
+}
+
+func (p *pool) connect() (*conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
+	defer cancel()
+	socket, err := p.dialer.DialContext(ctx, p.network, p.address)
+	if err != nil {
 		return nil, err
 	}
-	if p.secure != nil {
-		secure := tls.Client(plain, p.secure)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = plain.Close()
-			return nil, err
-		}
-		c.Conn = secure
+	c := &conn{pool: p}
+	if c.wire, err = newWire(socket.(*net.TCPConn), p); err != nil {
+		_ = socket.Close()
+		return nil, err
 	}
-	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.now()
+	if c.Conn = c.wire; p.secure == nil {
+		return c, nil
+	}
+	secure := tls.Client(c.wire, p.secure)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	c.Conn = secure
 	return c, nil
 }
 
@@ -144,22 +163,14 @@ func (p *pool) expire() {
 	}
 }
 
-// drop closes every connection that waits.
-func (p *pool) drop() {
+// close closes every connection that waits, and from now on each one whose exchange ends.
+func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.idle {
 		_ = c.Close()
 	}
-	p.idle = nil
-}
-
-// close closes every connection that waits, and from now on each one whose exchange ends.
-func (p *pool) close() {
-	p.drop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shut = true
+	p.idle, p.shut = nil, true
 	if p.prune != nil {
 		p.prune.Stop()
 		p.prune = nil

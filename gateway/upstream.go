@@ -17,7 +17,7 @@ type upstream struct {
 }
 
 func newUpstream(g *Gateway) *upstream {
-	return &upstream{gateway: g, pool: newPool(&g.Config, g.Now)}
+	return &upstream{gateway: g, pool: newPool(&g.Config, &g.Deps)}
 }
 
 var (
@@ -54,10 +54,11 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 // exchange makes the exchange, and once more on a new connection where not a byte of the request had left. After a byte
 // nothing is ever sent again, since upstream knows no idempotency and may already be at work.
 func (u *upstream) exchange(out *http.Request, c *call, now time.Time) (*http.Response, error) {
-	answer, sent, err := u.try(out, c, now)
+	conn, err := u.pool.get(now)
+	answer, sent, err := u.try(conn, err, out, c)
 	if err != nil && !sent && !isTimeout(err) {
-		u.pool.drop() // where one was dead, the others are too
-		answer, sent, err = u.try(out, c, u.gateway.Now())
+		conn, err = u.pool.dial()
+		answer, sent, err = u.try(conn, err, out, c)
 	}
 	c.reached = c.reached || sent || err == nil
 	if err != nil {
@@ -66,14 +67,13 @@ func (u *upstream) exchange(out *http.Request, c *call, now time.Time) (*http.Re
 	return answer, nil
 }
 
-// try makes one attempt and tells whether a byte of the request has left.
-func (u *upstream) try(out *http.Request, c *call, now time.Time) (answer *http.Response, sent bool, err error) {
-	conn, err := u.pool.get(now)
+// try makes one attempt on a connection, unless there is none, and tells whether a byte of the request has left.
+func (u *upstream) try(conn *conn, err error, out *http.Request, c *call) (answer *http.Response, sent bool, _ error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if err = conn.send(out, c.body); err == nil {
-		answer, err = conn.receive(out, u.headerTime(c))
+	if err = conn.send(u.gateway, c, out, u.headerTime(c)); err == nil {
+		answer, err = conn.receive(out)
 	}
 	if err != nil {
 		sent = conn.written.Load() > 0
@@ -89,16 +89,7 @@ func (u *upstream) headerTime(c *call) time.Duration {
 	if c.route == u.gateway.poll {
 		return min(u.gateway.HeaderTimeout, queryTime)
 	}
-	return u.gateway.HeaderTimeout + uploadTime(c.body)
-}
-
-// uploadTime is what a large body may take on its way before upstream's time to answer begins. It is sent beside the
-// reading of the answer, so the two have one deadline.
-func uploadTime(body []byte) time.Duration {
-	if len(body) <= inlineBody {
-		return 0
-	}
-	return time.Duration(len(body)) * time.Second / slowRate
+	return u.gateway.HeaderTimeout
 }
 
 // explain says what is known of an exchange that failed: nothing was sent, upstream is silent, or its answer is broken.

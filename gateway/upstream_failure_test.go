@@ -85,7 +85,6 @@ func TestFU12ClosedIdleConnections(t *testing.T) {
 	h := build(t, func(p *plan) { p.address = "http://" + address })
 	for i := range 100 {
 		h.records.await(t, i) // the connection waits for its next exchange before its request is recorded
-		h.gateway.AgeConnections()
 		if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
 			t.Errorf("%d %s", got.status, got.body)
 		}
@@ -289,16 +288,32 @@ func TestFU14Redirect(t *testing.T) {
 	}
 }
 
-// F-U15: informational answers are dropped, however many, and take no header of ours with them.
+// F-U15: informational answers are dropped, up to a bound, and take no header of ours with them.
 func TestFU15InformationalAnswers(t *testing.T) {
 	h := build(t)
-	h.sim.SetFault(simulator.Fault{Informational: 10000})
+	h.sim.SetFault(simulator.Fault{Informational: 100})
 	got := h.raw(h.post("Connection: close"), 20*time.Second)
 	if strings.Contains(got, " 103 ") || !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.Contains(got, "Sluice-Request-Id: ") {
 		t.Errorf("%.300q", got)
 	}
 	h.sim.SetFault(simulator.Fault{Upgrade: true})
 	h.ask("POST", textPath, textBody).wants(t, 502, "forward/answer", "InternalError")
+}
+
+// A flood of informational answers ends at the bound, not at the time for an answer.
+func TestMend32FloodOfInformationalAnswers(t *testing.T) {
+	address, _ := listener(t, func(conn net.Conn) {
+		for takeRequest(bufio.NewReader(conn)) {
+			for {
+				if _, err := io.WriteString(conn, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"); err != nil {
+					return
+				}
+			}
+		}
+	})
+	h := build(t, func(p *plan) { p.address = "http://" + address })
+	h.ask("POST", textPath, textBody).wants(t, 502, "forward/answer", "InternalError")
+	h.ask("POST", textPath, large(1<<20)).wants(t, 502, "forward/answer", "InternalError")
 }
 
 // F-U16: endless answers are bounded where they are read whole, and never held where they are passed on.
@@ -398,23 +413,35 @@ func TestConnectionsThatAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-// Upstream may refuse a large body before it has read it: its answer counts, and the connection is not used again.
+// Upstream may refuse a body before it has read it: its answer counts, whether it closes then, with bytes of the body
+// unread, or keeps the connection and reads no more. The connection is not used again.
 func TestEarlyAnswerToALargeBody(t *testing.T) {
-	address, accepted := listener(t, func(conn net.Conn) {
-		if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-			text := `{"code":"BadRequest.TooLarge","message":"m"}`
-			_, _ = fmt.Fprintf(conn, "HTTP/1.1 413 Too Large\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
-			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+	text := `{"code":"BadRequest.TooLarge","message":"m"}`
+	early := fmt.Sprintf("HTTP/1.1 413 Too Large\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	for name, then := range map[string]func(io.Reader, <-chan struct{}){
+		"reads on": func(body io.Reader, _ <-chan struct{}) { _, _ = io.CopyN(io.Discard, body, 1<<20) },
+		"closes":   func(io.Reader, <-chan struct{}) {},
+		"is still": func(_ io.Reader, done <-chan struct{}) { <-done },
+	} {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, TLS %t", name, secure), func(t *testing.T) {
+				done := make(chan struct{})
+				h, accepted := upstreamOf(t, secure, func(conn net.Conn) {
+					if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+						_, _ = io.WriteString(conn, early)
+						then(r.Body, done)
+					}
+				})
+				defer close(done)
+				for range 3 {
+					if got := h.ask("POST", textPath, large(8<<20)); got.status != http.StatusRequestEntityTooLarge || got.header.Get("Sluice-Refusal") != "" || got.body != text {
+						t.Errorf("%d %s", got.status, got.body)
+					}
+				}
+				if accepted.Load() != 3 {
+					t.Errorf("%d connections", accepted.Load())
+				}
+			})
 		}
-	})
-	h := build(t, func(p *plan) { p.address = "http://" + address })
-	large := strings.Replace(textBody, "rivers", strings.Repeat("r", 8<<20), 1)
-	for range 3 {
-		if got := h.ask("POST", textPath, large); got.status != http.StatusRequestEntityTooLarge || got.header.Get("Sluice-Refusal") != "" {
-			t.Errorf("%d %s", got.status, got.body)
-		}
-	}
-	if accepted.Load() != 3 {
-		t.Errorf("%d connections", accepted.Load())
 	}
 }

@@ -132,6 +132,13 @@ func (m *Metrics) Alarm(code string) {
 	}
 }
 
+// Surplus counts a connection on which upstream said what it was not asked.
+func (m *Metrics) Surplus() {
+	if m != nil {
+		m.surplus.Add(1)
+	}
+}
+
 // Warning counts a request that breaks a rule and is let through.
 func (m *Metrics) Warning(rule string) {
 	if m != nil {

@@ -41,6 +41,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Poll("stale")
 	m.Settlement("estimated")
 	m.Alarm("Arrearage")
+	m.Surplus()
 	m.Warning("text.top_p")
 	m.Reload(true)
 	m.Reload(false)
@@ -79,6 +80,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`sluice_polls_total{source="stale"} 1`,
 		`sluice_settlements_total{outcome="estimated"} 1`,
 		`sluice_upstream_alarms_total{code="Arrearage"} 1`,
+		`sluice_upstream_surplus_total 1`,
 		`sluice_warnings_total{rule="text.top_p"} 1`,
 		`sluice_reloads_total{outcome="ok"} 1`,
 		`sluice_reloads_total{outcome="faulty"} 2`,

@@ -32,6 +32,7 @@ type Metrics struct {
 	page     http.Handler
 	config   Config
 	active   atomic.Int64 // requests in flight
+	surplus  atomic.Int64 // connections to upstream
 	quotas   gauges
 
 	histograms                      histograms
@@ -97,6 +98,7 @@ func (m *Metrics) makeInstruments() error {
 	m.reloads = build.counter(m.meter, ownReloads, "{reload}", "readings of a changed teams file, by outcome")
 	m.alarms = build.counter(m.meter, ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code")
 	m.warnings = build.counter(m.meter, ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule")
+	build.total(m.meter, ownSurplus, "{connection}", "connections on which upstream said what it was not asked, and that were closed for it", m.surplus.Load)
 	spend, err := m.meter.Float64Counter(ownSpend, metric.WithDescription("money that was charged, in the teams file's currency"))
 	m.spend = spend
 	build.note(err)

@@ -25,6 +25,7 @@ const (
 	ownSettlements  = "sluice.settlements"
 	ownQuotaUsed    = "sluice.quota.used_ratio"
 	ownAlarms       = "sluice.upstream.alarms"
+	ownSurplus      = "sluice.upstream.surplus"
 	ownOverhead     = "sluice.overhead"
 	ownDegraded     = "sluice.state.degraded"
 	ownBuild        = "sluice.build_info"

@@ -86,7 +86,7 @@ type settings struct {
 	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0, such as 5s"`
 	// HeaderTimeout bounds the wait from a request's last byte to upstream's response header.
 	HeaderTimeout time.Duration `env:"HEADER_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
-	// IdleTimeout bounds silence inside an upstream response.
+	// IdleTimeout bounds silence inside an upstream response, and while upstream takes a request.
 	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
 	// WriteTimeout bounds one write to a client that does not read.
 	WriteTimeout time.Duration `env:"WRITE_TIMEOUT" envDefault:"30s" allow:"a duration above 0, such as 30s"`

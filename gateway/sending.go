@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// largePiece is how much of a large body is written before its hold is looked at.
+const largePiece = 1 << 20
+
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// sending is the writing of a large body beside the wait for its answer. Until the answer's header is there it rules over
+// the deadline for reading: there is none while upstream takes the body, whose silence the wire bounds; then the time for
+// an answer begins; and where the writing fails, nothing is waited for.
+type sending struct {
+	conn  *conn
+	bound time.Duration // for the answer's header, from the body's last byte
+
+	mu       sync.Mutex
+	ended    bool
+	fault    error // what it ended with
+	answered bool  // the answer's header is there
+}
+
+// begin writes the body, unless writing the header has failed already.
+func (s *sending) begin(g *Gateway, asked *call, fault error) error {
+	s.conn.wire.readBy = time.Time{}
+	if fault != nil {
+		s.end(fault)
+		return nil
+	}
+	if err := s.conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	go s.write(g, asked, asked.body)
+	return nil
+}
+
+func (s *sending) write(g *Gateway, asked *call, body []byte) {
+	var leased time.Time
+	for piece := range slices.Chunk(body, largePiece) {
+		g.keep(asked, &leased, g.Now())
+		if _, err := s.conn.Write(piece); err != nil {
+			s.end(err)
+			return
+		}
+	}
+	s.end(nil)
+}
+
+func (s *sending) end(fault error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.fault = true, fault
+	switch {
+	case s.answered: // the deadline is the body's
+	case fault != nil:
+		_ = s.conn.SetReadDeadline(past) // a connection that is closed fails at the read
+	default:
+		_ = s.conn.SetReadDeadline(s.conn.wire.now().Add(s.bound))
+	}
+}
+
+// answer leaves the deadline for reading to the answer's body.
+func (s *sending) answer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = true
+}
+
+// whole reports whether all of the body was written.
+func (s *sending) whole() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended && s.fault == nil
+}
+
+// explain is asked where a read of the answer's header failed. Where that is for the writing, it takes what upstream said
+// before, which may be a refusal of the body; behind it stands why the writing failed.
+func (s *sending) explain(p []byte, n int, err error) (int, error) {
+	s.mu.Lock()
+	fault := s.fault
+	s.mu.Unlock()
+	if fault == nil || n > 0 || !isTimeout(err) {
+		return n, err
+	}
+	if n, err = s.conn.readNow(p); err == errNothing {
+		err = fault
+	}
+	return n, err
+}
