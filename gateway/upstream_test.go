@@ -1,0 +1,64 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What upstream says of itself in the headers that teams see is passed on, and the gateway's key in it is covered.
+func TestMend16UpstreamsHeadersAreRelayedAndCovered(t *testing.T) {
+	h := build(t, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for _, name := range []string{"Retry-After", "X-Request-Id"} {
+				w.Header().Set(name, "7 "+upstreamKey)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"code":"Throttling.RateQuota","message":"m"}`)
+		})
+	})
+	for _, got := range []reading{h.ask("POST", textPath, textBody), h.ask("POST", imagePath, imageBody, async...)} {
+		for _, name := range []string{"Retry-After", "X-Request-Id"} {
+			if value := got.header.Get(name); value != "7 "+strings.Repeat("*", len(upstreamKey)) {
+				t.Errorf("%d with %s %q", got.status, name, value)
+			}
+		}
+	}
+}
+
+// Where a write fails before a byte has left, the second try is on a new connection, whatever else waits: what waits may
+// have the same fault.
+func TestMend16SecondTryIsOnANewConnection(t *testing.T) {
+	const waiting = 3
+	together := make(chan struct{})
+	arrived := make(chan struct{}, waiting)
+	h := build(t, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			arrived <- struct{}{}
+			<-together
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, "{}")
+		})
+	})
+	answers := make(chan reading, waiting)
+	for range waiting {
+		go func() { answers <- h.ask("POST", textPath, textBody) }()
+	}
+	for range waiting {
+		<-arrived
+	}
+	close(together)
+	for range waiting {
+		<-answers
+	}
+	h.records.await(t, waiting)
+	if n := h.gateway.BreakConnections(); n != waiting {
+		t.Fatalf("%d connections wait", n)
+	}
+	if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
