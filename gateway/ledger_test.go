@@ -115,26 +115,30 @@ func TestMend15FaultyQueries(t *testing.T) {
 	}
 }
 
-// ledgerReader counts readings of the ledger, and how many are under way at once.
+// ledgerReader counts readings of the ledger, and how many are under way at once. Each waits until the test lets it go on.
 type ledgerReader struct {
 	gateway.Accounts
 	reads, now, most atomic.Int64
 	wait             chan struct{}
+	rows             []limit.Row
 	err              error
 }
 
-func (c *ledgerReader) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+func (c *ledgerReader) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	c.reads.Add(1)
 	now := c.now.Add(1)
 	defer c.now.Add(-1)
 	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
 	}
 	<-c.wait
-	return nil, errors.Join(c.err, ctx.Err())
+	if len(c.rows) > most {
+		return nil, limit.ErrRows
+	}
+	return c.rows, errors.Join(c.err, ctx.Err())
 }
 
-// TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; a team has one reading at a time,
-// so that it cannot keep the accounts busy; and a ledger that cannot be read is 503.
+// TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
+// time, whoever asks, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
 func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
 	h := build(t, func(p *plan) { p.accounts = c })
@@ -149,18 +153,62 @@ func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	go func() {
 		answers <- h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
 	}()
-	for c.reads.Load() < 2 { // one of each team
+	for c.reads.Load() < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(20 * time.Millisecond) // for more of them to show
-	if n := c.reads.Load(); n != 2 {
-		t.Errorf("%d readings of two teams at once", n)
+	if n := c.reads.Load(); n != 1 {
+		t.Errorf("%d readings at once", n)
 	}
 	close(c.wait)
 	for range 5 {
 		(<-answers).wants(t, 503, "admit/state", "ServiceUnavailable")
 	}
-	if c.reads.Load() != 5 || c.most.Load() > 2 {
+	if c.reads.Load() != 5 || c.most.Load() > 1 {
 		t.Errorf("%d readings, %d at once", c.reads.Load(), c.most.Load())
+	}
+}
+
+// TestMend15LedgerWaitsForItsTurn: who has waited too long behind another's reading is told to come again, and a slow
+// reading harms no later one.
+func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	h := build(t, func(p *plan) { p.accounts = c })
+	first := make(chan reading, 1)
+	go func() { first <- h.ask("GET", "/sluice/v1/usage?days=1", "") }()
+	for c.reads.Load() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	got := h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
+	got.wants(t, 503, "admit/state", "ServiceUnavailable")
+	if got.header.Get("Retry-After") == "" || c.reads.Load() != 1 {
+		t.Errorf("%v after %d readings", got.header, c.reads.Load())
+	}
+	close(c.wait)
+	<-first
+	for range 3 {
+		h.ledgerOf(t, "search", "?days=1")
+		h.ledgerOf(t, "shop", "?days=1")
+	}
+}
+
+// TestMend15LedgerOfTooManyRows: a report has an end, and who asks for more is told to ask for fewer days.
+func TestMend15LedgerOfTooManyRows(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	close(c.wait)
+	for n := range 5000 {
+		c.rows = append(c.rows, limit.Row{Day: 20261121, Model: fmt.Sprint("m", n), Endpoint: "text", Used: limit.Amounts{limit.Requests: 1}})
+	}
+	h := build(t, func(p *plan) { p.accounts = c })
+	if rows, _ := h.ledgerOf(t, "search", "?days=2"); len(rows) != 5000 {
+		t.Errorf("%d rows", len(rows))
+	}
+	c.rows = append(c.rows, c.rows[0])
+	for range 2 {
+		got := h.ask("GET", "/sluice/v1/usage?days=30", "")
+		got.wants(t, 400, "inspect/rules", "InvalidParameter")
+		if said := got.member(t, "message"); said != "days: given 30 with more than 5000 rows of a day, a model and an endpoint, allowed 5000: ask for fewer days" {
+			t.Error(said)
+		}
 	}
 }
