@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/policy/limit"
@@ -73,14 +75,17 @@ func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
 	}
 }
 
+// askedNames are what the query of usage may ask for.
+var askedNames = []string{"days", "from", "to"}
+
 // askedDays are the days that the query of usage names, as the ledger numbers them; nil where it names none. Absent, to is
 // today, and from is to.
 func askedDays(query string, now time.Time) ([]int, error) {
-	q, err := url.ParseQuery(query)
+	q, err := readQuery(query)
 	if err != nil {
-		return nil, fmt.Errorf("query: given %s, allowed name=value, escaped", brief(query))
+		return nil, err
 	}
-	for _, name := range []string{"days", "from", "to"} {
+	for _, name := range askedNames {
 		if n := len(q[name]); n > 1 {
 			return nil, fmt.Errorf("%s: given %d times, allowed once", name, n)
 		}
@@ -107,6 +112,28 @@ func askedDays(query string, now time.Time) ([]int, error) {
 		return nil, err
 	}
 	return daysOf(from, to)
+}
+
+// readQuery reads what a query asks for, part by part: the rest is dropped, readable or not.
+func readQuery(query string) (url.Values, error) {
+	asked := url.Values{}
+	for part := range strings.SplitSeq(query, "&") {
+		values, err := url.ParseQuery(part)
+		for piece := range strings.SplitSeq(part, ";") {
+			name, _, _ := strings.Cut(piece, "=")
+			if plain, bad := url.QueryUnescape(name); bad == nil {
+				name = plain
+			}
+			switch {
+			case !slices.Contains(askedNames, name):
+			case err != nil:
+				return nil, fmt.Errorf("%s: given %s, allowed name=value, escaped", name, brief(part))
+			default:
+				asked.Add(name, values.Get(name))
+			}
+		}
+	}
+	return asked, nil
 }
 
 // askedDay reads one day of the query.

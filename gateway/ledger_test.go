@@ -104,13 +104,33 @@ func TestMend15FaultyQueries(t *testing.T) {
 		"?from=" + day(1):                     `from: given "` + day(1) + `", allowed a day from ` + day(-399) + " to " + day(0),
 		"?from=" + day(-400):                  `from: given "` + day(-400) + `", allowed a day from ` + day(-399) + " to " + day(0),
 		"?from=" + day(0) + "&from=" + day(0): "from: given 2 times, allowed once",
-		"?days=%zz":                           `query: given "days=%zz", allowed name=value, escaped`,
+		"?days=%zz":                           `days: given "days=%zz", allowed name=value, escaped`,
 		"?days=%22" + strings.Repeat("9", 99) + "%0a": `days: given "\"` + strings.Repeat("9", 63) + `…", allowed a whole number from 1 to 400`,
 	} {
 		got := h.ask("GET", "/sluice/v1/usage"+query, "")
 		got.wants(t, 400, "inspect/rules", "InvalidParameter")
 		if said := got.member(t, "message"); said != want {
 			t.Errorf("%s says %s\nwant %s", query, said, want)
+		}
+	}
+}
+
+// TestMend15UnreadableQueries: a query that no one reads is dropped, readable or not; one that begins to ask for days is
+// refused where it cannot be read.
+func TestMend15UnreadableQueries(t *testing.T) {
+	h := build(t)
+	for query, want := range map[string]int{
+		"?a;b": 200, "?%zz": 200, "?x=%zz&y": 200, "?%zz=days": 200, "?daysoff;x": 200, "?" + strings.Repeat("a&", 10_001): 200,
+		"?a;b&days=1": 200, "?days=1&%zz": 200, "?" + strings.Repeat("&", 10_001) + "days=1": 200,
+		"?days=%zz": 400, "?days=1;x": 400, "?from=%": 400, "?x&to=1;2": 400, "?a;days=3": 400, "?%64ays=%zz": 400, "?days;": 400,
+		"?" + strings.Repeat("&", 10_001) + "days=0": 400,
+	} {
+		got := h.ask("GET", "/sluice/v1/usage"+query, "")
+		if got.status != want {
+			t.Errorf("%.40s: %d %s", query, got.status, got.body)
+		}
+		if asks := strings.Contains(query, "days=1"); want == 200 && strings.Contains(got.body, `"ledger":[`) != asks {
+			t.Errorf("%.40s: %s", query, got.body)
 		}
 	}
 }

@@ -64,6 +64,31 @@ header.async: got "[hidden]", allowed: refuse, warn or off`
 	}
 }
 
+// TestMend12SlipsOfRuleIDs: an ordinary slip of an id is named, with the id that was meant. What has another form may be a
+// secret, and is hidden.
+func TestMend12SlipsOfRuleIDs(t *testing.T) {
+	for id, want := range map[string]string{
+		"Image.size":                          "Image.size: unknown rule (meant image.size?)",
+		"image-size":                          "image-size: unknown rule (meant image.size?)",
+		"IMAGE.SIZE":                          "IMAGE.SIZE: unknown rule (meant image.size?)",
+		"image.size2":                         "image.size2: unknown rule (meant image.size?)",
+		"image.size.area2":                    "image.size.area2: unknown rule (meant image.size.area?)",
+		"Header-SSE":                          "Header-SSE: unknown rule (meant header.sse?)",
+		"image.Whatever-2-is-said":            "image.Whatever-2-is-said: unknown rule,",
+		"sk-0123456789abcdef0123456789abcdef": "[hidden]: unknown rule,",
+		"Kj38sLq9.Zx81mQ2p":                   "[hidden]: unknown rule,",
+		"AKIA-1234.abcD":                      "[hidden]: unknown rule,",
+		"image." + strings.Repeat("Ab9", 40):  "[hidden]: unknown rule,",
+		"image.size/":                         "[hidden]: unknown rule",
+		"slk_aaaaaaaaaaaa_canary0000":         "[hidden]: unknown rule,",
+	} {
+		_, err := policy.ParseModes(id + "=off")
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s gave %v\nwant %s", id, err, want)
+		}
+	}
+}
+
 // TestModesOverride: a team's modes lie over the gateway's, and neither is changed.
 func TestModesOverride(t *testing.T) {
 	gateway := policy.Modes{"a": policy.ModeWarn, "b": policy.ModeWarn}
