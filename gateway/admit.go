@@ -22,9 +22,9 @@ type Accounts interface {
 	SettleLater(c *limit.Charge)
 	// Look MUST tell how a team stands and change nothing.
 	Look(ctx context.Context, team *policy.Team) (limit.Report, error)
-	// Ledger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
-	// team's rows.
-	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
+	// team's rows. Where these are more than most, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
+	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
 	// Extend MUST keep an open hold open for that long from now.
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
 	// OpenTasks MUST tell at once how many tasks of a team were open when that was last known.

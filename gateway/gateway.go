@@ -22,6 +22,7 @@ type Gateway struct {
 	proxy    *httputil.ReverseProxy
 	budget   *budget
 	slots    slots
+	reading  chan struct{} // has room for the one request that reads a ledger
 	strikes  *limit.Strikes
 	memos    memos
 	alarms   alarms
@@ -47,8 +48,8 @@ type Gateway struct {
 func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{
 		Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget),
-		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now),
-		lease:   config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, lingerTime: lingerTime, drainTime: drainTime,
+		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), reading: make(chan struct{}, 1),
+		lease: config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, lingerTime: lingerTime, drainTime: drainTime,
 	}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)

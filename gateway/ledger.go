@@ -5,54 +5,87 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/policy/limit"
 )
 
-// ledgerPatience bounds the reading of a ledger, which may be of many days.
-const ledgerPatience = 2 * time.Second
+const (
+	// ledgerPatience bounds the wait for a ledger, and then the reading, which may be of many days.
+	ledgerPatience = 2 * time.Second
+	// ledgerRows is how many rows, each of a day, a model and an endpoint, one report may have: more than a day ever has.
+	ledgerRows = 5000
+)
 
 // ledger reads what the query asks for of the team's own ledger: ?days=30, or ?from= and ?to=. It is nil where the query
-// asks for none. A team has one reading at a time in this process, since one may be of many days and costs it nothing.
-func (g *Gateway) ledger(ctx context.Context, c *call, query string, now time.Time) ([]limit.Entry, error) {
+// asks for none. This process reads one ledger at a time, and a team has one at a time until done is called: such a report
+// costs the team nothing, and others their time and memory.
+func (g *Gateway) ledger(ctx context.Context, c *call, query string, now time.Time) (entries []limit.Entry, done func(), err error) {
+	done = func() {}
 	days, err := askedDays(query, now)
 	if err != nil {
-		return nil, refuse(refuseRules).say("%s", err.Error())
+		return nil, done, refuse(refuseRules).say("%s", err.Error())
 	}
 	if days == nil {
-		return nil, nil
+		return nil, done, nil
 	}
-	away := refuse(refuseState).say("The ledger of team %s is not known at the moment.", c.Team).retry(time.Second)
-	reading := g.slots.of(c.Team).reading
-	select {
-	case reading <- struct{}{}:
-		defer func() { <-reading }()
-	case <-ctx.Done():
-		return nil, away.because(ctx.Err())
+	rows, done, err := g.readLedger(ctx, c.Team, days)
+	switch {
+	case errors.Is(err, limit.ErrRows):
+		return nil, done, refuse(refuseRules).say("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days", len(days), ledgerRows)
+	case err != nil:
+		return nil, done, refuse(refuseState).say("The ledger of team %s cannot be read at the moment.", c.Team).because(err).retry(time.Second)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
-	defer cancel()
-	rows, err := g.Accounts.Ledger(ctx, c.Team, days)
-	if err != nil {
-		return nil, away.because(err)
-	}
-	entries := []limit.Entry{}
+	entries = []limit.Entry{}
 	for i := range rows {
 		entries = append(entries, rows[i].Entries()...)
 	}
-	return entries, nil
+	return entries, done, nil
 }
+
+// readLedger reads a team's ledger when it is the team's turn, and then this process's.
+func (g *Gateway) readLedger(ctx context.Context, team string, days []int) (rows []limit.Row, done func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
+	defer cancel()
+	done, err = turn(waiting, g.slots.of(team).reading)
+	if err != nil {
+		return nil, done, err
+	}
+	read, err := turn(waiting, g.reading)
+	if err != nil {
+		return nil, done, err
+	}
+	defer read()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
+	defer cancel()
+	rows, err = g.Accounts.TeamLedger(ctx, team, days, ledgerRows)
+	return rows, done, err
+}
+
+// turn waits for room. done makes room again, and MUST be called.
+func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }, nil
+	case <-ctx.Done():
+		return func() {}, ctx.Err()
+	}
+}
+
+// askedNames are what the query of usage may ask for.
+var askedNames = []string{"days", "from", "to"}
 
 // askedDays are the days that the query of usage names, as the ledger numbers them; nil where it names none. Absent, to is
 // today, and from is to.
 func askedDays(query string, now time.Time) ([]int, error) {
-	q, err := url.ParseQuery(query)
+	q, err := readQuery(query)
 	if err != nil {
-		return nil, fmt.Errorf("query: given %s, allowed name=value, escaped", brief(query))
+		return nil, err
 	}
-	for _, name := range []string{"days", "from", "to"} {
+	for _, name := range askedNames {
 		if n := len(q[name]); n > 1 {
 			return nil, fmt.Errorf("%s: given %d times, allowed once", name, n)
 		}
@@ -79,6 +112,28 @@ func askedDays(query string, now time.Time) ([]int, error) {
 		return nil, err
 	}
 	return daysOf(from, to)
+}
+
+// readQuery reads what a query asks for, part by part: the rest is dropped, readable or not.
+func readQuery(query string) (url.Values, error) {
+	asked := url.Values{}
+	for part := range strings.SplitSeq(query, "&") {
+		values, err := url.ParseQuery(part)
+		for piece := range strings.SplitSeq(part, ";") {
+			name, _, _ := strings.Cut(piece, "=")
+			if plain, bad := url.QueryUnescape(name); bad == nil {
+				name = plain
+			}
+			switch {
+			case !slices.Contains(askedNames, name):
+			case err != nil:
+				return nil, fmt.Errorf("%s: given %s, allowed name=value, escaped", name, brief(part))
+			default:
+				asked.Add(name, values.Get(name))
+			}
+		}
+	}
+	return asked, nil
 }
 
 // askedDay reads one day of the query.

@@ -104,7 +104,7 @@ func TestMend15FaultyQueries(t *testing.T) {
 		"?from=" + day(1):                     `from: given "` + day(1) + `", allowed a day from ` + day(-399) + " to " + day(0),
 		"?from=" + day(-400):                  `from: given "` + day(-400) + `", allowed a day from ` + day(-399) + " to " + day(0),
 		"?from=" + day(0) + "&from=" + day(0): "from: given 2 times, allowed once",
-		"?days=%zz":                           `query: given "days=%zz", allowed name=value, escaped`,
+		"?days=%zz":                           `days: given "days=%zz", allowed name=value, escaped`,
 		"?days=%22" + strings.Repeat("9", 99) + "%0a": `days: given "\"` + strings.Repeat("9", 63) + `…", allowed a whole number from 1 to 400`,
 	} {
 		got := h.ask("GET", "/sluice/v1/usage"+query, "")
@@ -115,26 +115,50 @@ func TestMend15FaultyQueries(t *testing.T) {
 	}
 }
 
-// ledgerReader counts readings of the ledger, and how many are under way at once.
+// TestMend15UnreadableQueries: a query that no one reads is dropped, readable or not; one that begins to ask for days is
+// refused where it cannot be read.
+func TestMend15UnreadableQueries(t *testing.T) {
+	h := build(t)
+	for query, want := range map[string]int{
+		"?a;b": 200, "?%zz": 200, "?x=%zz&y": 200, "?%zz=days": 200, "?daysoff;x": 200, "?" + strings.Repeat("a&", 10_001): 200,
+		"?a;b&days=1": 200, "?days=1&%zz": 200, "?" + strings.Repeat("&", 10_001) + "days=1": 200,
+		"?days=%zz": 400, "?days=1;x": 400, "?from=%": 400, "?x&to=1;2": 400, "?a;days=3": 400, "?%64ays=%zz": 400, "?days;": 400,
+		"?" + strings.Repeat("&", 10_001) + "days=0": 400,
+	} {
+		got := h.ask("GET", "/sluice/v1/usage"+query, "")
+		if got.status != want {
+			t.Errorf("%.40s: %d %s", query, got.status, got.body)
+		}
+		if asks := strings.Contains(query, "days=1"); want == 200 && strings.Contains(got.body, `"ledger":[`) != asks {
+			t.Errorf("%.40s: %s", query, got.body)
+		}
+	}
+}
+
+// ledgerReader counts readings of the ledger, and how many are under way at once. Each waits until the test lets it go on.
 type ledgerReader struct {
 	gateway.Accounts
 	reads, now, most atomic.Int64
 	wait             chan struct{}
+	rows             []limit.Row
 	err              error
 }
 
-func (c *ledgerReader) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+func (c *ledgerReader) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	c.reads.Add(1)
 	now := c.now.Add(1)
 	defer c.now.Add(-1)
 	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
 	}
 	<-c.wait
-	return nil, errors.Join(c.err, ctx.Err())
+	if len(c.rows) > most {
+		return nil, limit.ErrRows
+	}
+	return c.rows, errors.Join(c.err, ctx.Err())
 }
 
-// TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; a team has one reading at a time,
-// so that it cannot keep the accounts busy; and a ledger that cannot be read is 503.
+// TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
+// time, whoever asks, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
 func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
 	h := build(t, func(p *plan) { p.accounts = c })
@@ -149,18 +173,62 @@ func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	go func() {
 		answers <- h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
 	}()
-	for c.reads.Load() < 2 { // one of each team
+	for c.reads.Load() < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(20 * time.Millisecond) // for more of them to show
-	if n := c.reads.Load(); n != 2 {
-		t.Errorf("%d readings of two teams at once", n)
+	if n := c.reads.Load(); n != 1 {
+		t.Errorf("%d readings at once", n)
 	}
 	close(c.wait)
 	for range 5 {
 		(<-answers).wants(t, 503, "admit/state", "ServiceUnavailable")
 	}
-	if c.reads.Load() != 5 || c.most.Load() > 2 {
+	if c.reads.Load() != 5 || c.most.Load() > 1 {
 		t.Errorf("%d readings, %d at once", c.reads.Load(), c.most.Load())
+	}
+}
+
+// TestMend15LedgerWaitsForItsTurn: who has waited too long behind another's reading is told to come again, and a slow
+// reading harms no later one.
+func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	h := build(t, func(p *plan) { p.accounts = c })
+	first := make(chan reading, 1)
+	go func() { first <- h.ask("GET", "/sluice/v1/usage?days=1", "") }()
+	for c.reads.Load() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	got := h.ask("GET", "/sluice/v1/usage?days=1", "", "Authorization", "Bearer "+h.keys["shop"])
+	got.wants(t, 503, "admit/state", "ServiceUnavailable")
+	if got.header.Get("Retry-After") == "" || c.reads.Load() != 1 {
+		t.Errorf("%v after %d readings", got.header, c.reads.Load())
+	}
+	close(c.wait)
+	<-first
+	for range 3 {
+		h.ledgerOf(t, "search", "?days=1")
+		h.ledgerOf(t, "shop", "?days=1")
+	}
+}
+
+// TestMend15LedgerOfTooManyRows: a report has an end, and who asks for more is told to ask for fewer days.
+func TestMend15LedgerOfTooManyRows(t *testing.T) {
+	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	close(c.wait)
+	for n := range 5000 {
+		c.rows = append(c.rows, limit.Row{Day: 20261121, Model: fmt.Sprint("m", n), Endpoint: "text", Used: limit.Amounts{limit.Requests: 1}})
+	}
+	h := build(t, func(p *plan) { p.accounts = c })
+	if rows, _ := h.ledgerOf(t, "search", "?days=2"); len(rows) != 5000 {
+		t.Errorf("%d rows", len(rows))
+	}
+	c.rows = append(c.rows, c.rows[0])
+	for range 2 {
+		got := h.ask("GET", "/sluice/v1/usage?days=30", "")
+		got.wants(t, 400, "inspect/rules", "InvalidParameter")
+		if said := got.member(t, "message"); said != "days: given 30 with more than 5000 rows of a day, a model and an endpoint, allowed 5000: ask for fewer days" {
+			t.Error(said)
+		}
 	}
 }

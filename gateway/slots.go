@@ -15,7 +15,7 @@ type slots struct{ teams sync.Map } // team id → *slot; grows with the teams f
 // slot counts one team's.
 type slot struct {
 	used    atomic.Int64
-	reading chan struct{} // has room for the one request that reads the team's ledger
+	reading chan struct{} // has room for the one request that is told the team's ledger
 }
 
 func (s *slots) of(team string) *slot {

@@ -69,7 +69,8 @@ func (g *Gateway) usage(w *reply, r *http.Request, c *call) error {
 	if err != nil {
 		return refuse(refuseState).say("What team %s has used is not known at the moment.", c.Team).because(err).retry(time.Second)
 	}
-	ledger, err := g.ledger(r.Context(), c, r.URL.RawQuery, report.At)
+	ledger, done, err := g.ledger(r.Context(), c, r.URL.RawQuery, report.At)
+	defer done()
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,37 @@ header.async: got "[hidden]", allowed: refuse, warn or off`
 	}
 }
 
+// TestMend12SlipsOfRuleIDs: an ordinary slip of an id is named, with the id that was meant. What has another form may be a
+// secret, and is hidden.
+func TestMend12SlipsOfRuleIDs(t *testing.T) {
+	for id, want := range map[string]string{
+		"Image.seed":                          "Image.seed: unknown rule (meant image.seed?)",
+		"image-seed":                          "image-seed: unknown rule (meant image.seed?)",
+		"IMAGE.EDIT-SIZE":                     "IMAGE.EDIT-SIZE: unknown rule (meant image.edit.size?)",
+		"text.max-tokens":                     "text.max-tokens: unknown rule (meant text.max_tokens?)",
+		"image.edit.size2":                    "image.edit.size2: unknown rule (meant image.edit.size?)",
+		"image.edit.size.area2":               "image.edit.size.area2: unknown rule (meant image.edit.size.area?)",
+		"Header-SSE":                          "Header-SSE: unknown rule (meant header.sse?)",
+		"image.Whatever-2-is-said":            "image.Whatever-2-is-said: unknown rule,",
+		"sk-0123456789abcdef0123456789abcdef": "[hidden]: unknown rule,",
+		"Kj38sLq9.Zx81mQ2p":                   "[hidden]: unknown rule,",
+		"AKIA-1234.abcD":                      "[hidden]: unknown rule,",
+		"image." + strings.Repeat("Ab9", 40):  "[hidden]: unknown rule,",
+		"image.seed/":                         "[hidden]: unknown rule",
+		"slk_aaaaaaaaaaaa_canary0000":         "[hidden]: unknown rule,",
+	} {
+		_, err := policy.ParseModes(id + "=off")
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s gave %v\nwant %s", id, err, want)
+		}
+	}
+	for mode, want := range map[string]string{"Off": `"Off"`, "WARN": `"WARN"`, "refuse1": `"refuse1"`, "x9Kq-2.pL": `"[hidden]"`, "0ffice": `"[hidden]"`} {
+		if _, err := policy.ParseModes("header.sse=" + mode); err == nil || err.Error() != "header.sse: got "+want+", allowed: refuse, warn or off" {
+			t.Errorf("%s gave %v", mode, err)
+		}
+	}
+}
+
 // TestModesOverride: a team's modes lie over the gateway's, and neither is changed.
 func TestModesOverride(t *testing.T) {
 	gateway := policy.Modes{"a": policy.ModeWarn, "b": policy.ModeWarn}

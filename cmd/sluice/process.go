@@ -38,6 +38,8 @@ const settleFor = 5 * time.Second
 // accounts are what the process keeps of its teams, until it ends.
 type accounts interface {
 	gateway.Accounts
+	// Ledger is what one team, or each where team is empty, used on each of the days, in the order of reports.
+	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Holds tells how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts what waits, and tells what could not be.

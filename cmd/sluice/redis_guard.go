@@ -140,7 +140,7 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 // operation is the command's name, of those that are sent.
 func operation(cmd redis.Cmder) string {
 	switch name := cmd.Name(); name {
-	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hgetall", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
+	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
 		return name
 	}
 	return "other"

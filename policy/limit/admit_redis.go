@@ -137,7 +137,7 @@ func (r *Redis) Ledger(ctx context.Context, team string, days []int) (rows []Row
 		}
 	}
 	for _, team := range teams {
-		some, err := r.rows(ctx, team, days)
+		some, err := r.rows(ctx, team, days, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -145,4 +145,11 @@ func (r *Redis) Ledger(ctx context.Context, team string, days []int) (rows []Row
 	}
 	sortRows(rows)
 	return rows, nil
+}
+
+// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [ErrRows].
+func (r *Redis) TeamLedger(ctx context.Context, team string, days []int, most int) ([]Row, error) {
+	rows, err := r.rows(ctx, team, days, most)
+	sortRows(rows)
+	return rows, err
 }

@@ -6,6 +6,9 @@ import "errors"
 // Any other error of a call leaves open whether it took effect.
 var ErrAway = errors.New("the shared state is away")
 
+// ErrRows means that the ledger has more rows for the days than the caller takes.
+var ErrRows = errors.New("the ledger has more rows than were asked for")
+
 // errUnknown means that Redis is away and nothing fresh is known of a team's quotas.
 var errUnknown = errors.New("what the team has used is not known")
 

@@ -76,21 +76,42 @@ func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row,
 	accounts := maps.Clone(m.teams)
 	m.mu.Unlock()
 	for id, a := range accounts {
-		if team != "" && id != team {
-			continue
+		if team == "" || id == team {
+			rows = a.addRows(rows, id, days)
 		}
-		a.mu.Lock()
-		for _, day := range days {
-			for _, row := range a.ledger[day] {
-				row := *row
-				row.Team = id
-				rows = append(rows, row)
-			}
-		}
-		a.mu.Unlock()
 	}
 	sortRows(rows)
 	return rows, nil
+}
+
+// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [ErrRows].
+func (m *Memory) TeamLedger(_ context.Context, team string, days []int, most int) (rows []Row, err error) {
+	m.mu.Lock()
+	a := m.teams[team]
+	m.mu.Unlock()
+	if a == nil {
+		return nil, nil
+	}
+	for i := range days {
+		if rows = a.addRows(rows, team, days[i:i+1]); len(rows) > most {
+			return nil, ErrRows
+		}
+	}
+	sortRows(rows)
+	return rows, nil
+}
+
+func (a *account) addRows(rows []Row, team string, days []int) []Row {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, day := range days {
+		for _, row := range a.ledger[day] {
+			row := *row
+			row.Team = team
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // sortRows puts rows in the order of reports: team, day, model, endpoint.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -496,13 +496,13 @@ func (f *form) rows() (rows []Row) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	slices.Sort(keys)
+	var days []int
 	for _, key := range keys {
-		fields, err := f.client.HGetAll(f.Context(), key).Result()
-		if err != nil {
-			f.Fatal(err)
-		}
-		rows = append(rows, readLedger("search", fields)...)
+		day, _ := strconv.Atoi(strings.TrimPrefix(key, keysOf("search").ledger))
+		days = append(days, day)
+	}
+	if rows, err = f.redis.Ledger(f.Context(), "search", days); err != nil {
+		f.Fatal(err)
 	}
 	return rows
 }

@@ -14,71 +14,140 @@ import (
 // estimatedPart ends the names of ledger fields that hold the part nobody knows for certain.
 const estimatedPart = "|estimated"
 
-// rowDays is how many days are read in one round trip: Redis answers nobody else meanwhile.
-const rowDays = 32
+// readStep is about how many fields of the ledger one round trip reads: Redis answers no other request meanwhile. It is no
+// fewer than Redis keeps in one piece, which it hands out whole (512 at most by its defaults).
+const readStep = 512
 
-// rows reads the ledger of one team for some days.
-func (r *Redis) rows(ctx context.Context, team string, days []int) (rows []Row, err error) {
-	for some := range slices.Chunk(days, rowDays) {
-		if rows, err = r.addRows(ctx, rows, team, some); err != nil {
-			return nil, err
+// reading is the ledger of one team as far as it has been read.
+type reading struct {
+	team string
+	most int // rows; 0 is any number
+	rows map[dayEntry]*Row
+}
+
+// dayEntry is what a row is of, as the ledger names it: model|endpoint.
+type dayEntry struct {
+	day  int
+	name string
+}
+
+// dayScan is how far one day has been read.
+type dayScan struct {
+	day, size    int
+	cursor       uint64
+	named, ended bool
+}
+
+// rows reads the ledger of one team for some days, at most so many rows, or any number where most is 0. It reads in small
+// steps, so that what is used meanwhile may be in one unit of a row and not in another.
+func (r *Redis) rows(ctx context.Context, team string, days []int, most int) ([]Row, error) {
+	scans, err := r.scansOf(ctx, team, days)
+	if err != nil {
+		return nil, err
+	}
+	all := &reading{team: team, most: most, rows: map[dayEntry]*Row{}}
+	for len(scans) > 0 {
+		n, fields := 1, scans[0].size
+		for n < len(scans) && fields+scans[n].size <= readStep {
+			fields += scans[n].size
+			n++
 		}
+		for some := scans[:n]; len(some) > 0; some = slices.DeleteFunc(some, func(s dayScan) bool { return s.ended }) {
+			if err := r.step(ctx, all, some); err != nil {
+				return nil, err
+			}
+		}
+		scans = scans[n:]
+	}
+	rows := make([]Row, 0, len(all.rows))
+	for _, row := range all.rows {
+		rows = append(rows, *row)
 	}
 	return rows, nil
 }
 
-func (r *Redis) addRows(ctx context.Context, rows []Row, team string, days []int) ([]Row, error) {
-	k := r.keysOf(team)
-	pipe := r.client.Pipeline()
-	replies := make([]*redis.MapStringStringCmd, len(days))
+// scansOf begins to read those of the days that have something.
+func (r *Redis) scansOf(ctx context.Context, team string, days []int) ([]dayScan, error) {
+	k, pipe := r.keysOf(team), r.client.Pipeline()
+	sizes := make([]*redis.IntCmd, len(days))
 	for i, day := range days {
-		replies[i] = pipe.HGetAll(ctx, k.day(day))
+		sizes[i] = pipe.HLen(ctx, k.day(day))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
 	}
+	var scans []dayScan
 	for i, day := range days {
-		fields := replies[i].Val()
-		if len(fields) > 0 && fields["day"] != strconv.Itoa(day) {
-			return nil, errMixed
+		if n := sizes[i].Val(); n > 0 {
+			scans = append(scans, dayScan{day: day, size: int(n)})
 		}
-		rows = append(rows, readLedger(team, fields)...)
 	}
-	return rows, nil
+	return scans, nil
 }
 
-// readLedger reads one day's hash: fields model|endpoint|unit, each maybe once more with its estimated part.
-func readLedger(team string, fields map[string]string) []Row {
-	day, _ := strconv.Atoi(fields["day"])
-	byName := map[string]*Row{}
-	for field, value := range fields {
-		name, estimated := strings.CutSuffix(field, estimatedPart)
-		cut := strings.LastIndexByte(name, '|')
-		if cut < 0 {
-			continue
-		}
-		unit, model := unitNamed(name[cut+1:]), name[:cut]
-		split := strings.LastIndexByte(model, '|')
-		n, err := strconv.ParseInt(value, 10, 64)
-		if unit < 0 || split < 0 || err != nil {
-			continue
-		}
-		row := byName[model]
-		if row == nil {
-			row = &Row{Team: team, Day: day, Model: model[:split], Endpoint: policy.Endpoint(model[split+1:])}
-			byName[model] = row
-		}
-		if estimated {
-			row.Estimated[unit] = n
-		} else {
-			row.Used[unit] = n
+// step reads on in some days in one round trip.
+func (r *Redis) step(ctx context.Context, all *reading, scans []dayScan) error {
+	k, pipe := r.keysOf(all.team), r.client.Pipeline()
+	pages := make([]*redis.ScanCmd, len(scans))
+	for i, s := range scans {
+		pages[i] = pipe.HScan(ctx, k.day(s.day), s.cursor, "", readStep)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	for i := range scans {
+		if err := all.add(&scans[i], pages[i]); err != nil {
+			return err
 		}
 	}
-	rows := make([]Row, 0, len(byName))
-	for _, row := range byName {
-		rows = append(rows, *row)
+	return nil
+}
+
+// add takes over one page of a day's hash. A page may repeat what another had.
+func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
+	fields, cursor := page.Val()
+	s.cursor, s.ended = cursor, cursor == 0
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fields[i] != "day" {
+			all.read(s.day, fields[i], fields[i+1])
+			continue
+		}
+		if s.named = true; fields[i+1] != strconv.Itoa(s.day) {
+			return errMixed
+		}
 	}
-	return rows
+	switch {
+	case s.ended && !s.named:
+		return errMixed
+	case all.most > 0 && len(all.rows) > all.most:
+		return ErrRows
+	}
+	return nil
+}
+
+// read reads one field: model|endpoint|unit, or that with its estimated part.
+func (all *reading) read(day int, field, value string) {
+	name, estimated := strings.CutSuffix(field, estimatedPart)
+	cut := strings.LastIndexByte(name, '|')
+	if cut < 0 {
+		return
+	}
+	unit, of := unitNamed(name[cut+1:]), dayEntry{day, name[:cut]}
+	split := strings.LastIndexByte(of.name, '|')
+	n, err := strconv.ParseInt(value, 10, 64)
+	if unit < 0 || split < 0 || err != nil {
+		return
+	}
+	row := all.rows[of]
+	if row == nil {
+		row = &Row{Team: all.team, Day: day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
+		all.rows[of] = row
+	}
+	if estimated {
+		row.Estimated[unit] = n
+	} else {
+		row.Used[unit] = n
+	}
 }
 
 func unitNamed(word string) int {

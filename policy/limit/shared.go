@@ -191,6 +191,11 @@ func (s *Shared) Ledger(ctx context.Context, team string, days []int) ([]Row, er
 	return s.Redis.Ledger(ctx, team, days)
 }
 
+// TeamLedger returns the rows of one team for the days, each yyyymmdd, where they are at most so many; else [ErrRows].
+func (s *Shared) TeamLedger(ctx context.Context, team string, days []int, most int) ([]Row, error) {
+	return s.Redis.TeamLedger(ctx, team, days, most)
+}
+
 // Degraded reports whether some team is not limited by the shared state at the moment.
 func (s *Shared) Degraded() bool { return s.away.Load() != nil || s.localTeams() > 0 }
 

@@ -17,7 +17,8 @@ end
 call('HLEN', KEYS[4])
 call('ZCARD', KEYS[5])
 local size = call('HLEN', KEYS[6])
-if size > 4000 then return {number, 0} end
+local first = 27 + 2 * charges
+if size + (#ARGV - first + 1) / 2 - ARGV[26] > 4000 then return {number, 0} end
 local buckets = {}
 for i = 1, 3 do
   local taken, given = tonumber(ARGV[16 + 2 * i]), tonumber(ARGV[17 + 2 * i])
@@ -34,7 +35,6 @@ if size == 0 then
   call('HSET', KEYS[6], 'day', ARGV[24])
   call('EXPIRE', KEYS[6], '34560000')
 end
-local first = 27 + 2 * charges
 for at = first, #ARGV, 2 do
   call('HINCRBY', at < first + 2 * ARGV[26] and KEYS[4] or KEYS[6], ARGV[at], ARGV[at + 1])
 end

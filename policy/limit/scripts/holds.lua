@@ -96,19 +96,20 @@ local function count(key, field, n)
   if n ~= 0 then redis.call('HINCRBY', key, field, n) end
 end
 
--- flush writes what was added up. A day's ledger has so many entries and no more: names that a client makes up do not
--- grow it.
+-- flush writes what was added up. A day's ledger that has so many fields takes no more names, not even of one call: names
+-- that a client makes up do not grow it.
 local function flush(quota, open, use)
   redis.call('HLEN', quota)
   if open then redis.call('ZCARD', open) end
-  for _, s in pairs(sums) do s.size = redis.call('HLEN', use .. s.day) end
+  for _, s in pairs(sums) do redis.call('HLEN', use .. s.day) end
   for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
   for _, s in pairs(sums) do
     local ledger, what = use .. s.day, s.what
-    if s.size == 0 then
+    local size = redis.call('HLEN', ledger)
+    if size == 0 then
       redis.call('HSET', ledger, 'day', s.day)
       redis.call('EXPIRE', ledger, 34560000)
-    elseif s.size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
+    elseif size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
       what = string.gsub(what, '^.*|', 'other|')
     end
     for i = 1, 4 do
