@@ -29,6 +29,9 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 			if _, err := io.ReadFull(resp.Body, make([]byte, 100)); err != nil {
 				t.Error(err)
 			}
+			if err := h.sim.AwaitStalled(t.Context(), 1); err != nil { // released before, it would stall for good
+				t.Fatal(err)
+			}
 			leave()
 			_ = resp.Body.Close()
 			h.sim.SetFault()
