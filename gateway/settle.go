@@ -109,8 +109,9 @@ func (g *Gateway) measured(c *call) (limit.Amounts, string) {
 	read := &c.reading
 	used, complete := g.cost(c), c.complete()
 	_, tokens := read.Usage.Tokens()
-	_, images := read.Images()
-	pictures := c.size[limit.Images] > 0 && (images || !c.guessed)
+	count, images := read.Images()
+	pictures := c.size[limit.Images] > 0 && !c.guessed
+	images = images && (pictures || count > 0) // that a text has no images tells nothing of what it costs
 	switch known := tokens || images; {
 	case known && complete:
 		return used, flagExact
@@ -138,10 +139,10 @@ func (g *Gateway) cost(c *call) limit.Amounts {
 	return limit.CostOf(c.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
 }
 
-// paidAs is the kind that a request is charged by: its own, but text where it was guessed to ask for images and the answer
-// has none.
+// paidAs is the kind that a request is charged by: its own, but that of a chat where it was guessed to ask for images. A chat
+// is charged its tokens, and the images that its answer counts.
 func (c *call) paidAs() policy.Kind {
-	if _, images := c.reading.Images(); c.guessed && !images {
+	if c.guessed {
 		return policy.KindChat
 	}
 	return policy.Kind(c.Kind)
