@@ -31,6 +31,9 @@ func (s Status) Final() bool {
 	return false
 }
 
+// Runs reports whether the service says that the task has not ended. A word of tomorrow says so, too.
+func (s Status) Runs() bool { return s.rank() > 0 && !s.Final() }
+
 // rank orders states by how far a task has come, so that an answer that was overtaken on its way is recognised.
 func (s Status) rank() int {
 	switch {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -76,8 +77,28 @@ func (g *Gateway) claimAnswer(c *call, text []byte, whole bool) bool {
 // shortID is the beginning of an id of any length, for the log.
 func shortID(id string) string { return id[:min(len(id), longestTaskID)] }
 
-// claim makes the task its team's. One that has ended already is settled now, unless the rest of a stream tells what it made;
-// until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
+// claimUnseen claims the task that a stream named where no piece of it held the name: its frames were too large.
+func (g *Gateway) claimUnseen(c *call) {
+	read := &c.reading
+	if c.claimed || c.odd || read.TaskID == "" || read.Frames == 0 || c.UpstreamStatus >= 400 || !c.mayName() {
+		return
+	}
+	var body struct {
+		Output struct {
+			Task   string `json:"task_id"`
+			Status string `json:"task_status,omitempty"`
+		} `json:"output"`
+		Request string `json:"request_id"`
+	}
+	body.Output.Task, body.Output.Status, body.Request = read.TaskID, read.TaskStatus, g.upstreamKey.Load().Cover(read.ResponseID)
+	text, err := json.Marshal(body)
+	if err == nil {
+		g.claimAnswer(c, text, false)
+	}
+}
+
+// claim makes the task its team's. One that has ended already is settled now, but a stream's when the stream ends, which may
+// tell of images; until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
 func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) {
 	c.Task, c.claimed, c.creation = answer.Task, true, c.exchange.Recorded()
 	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: c.creation}
@@ -88,9 +109,9 @@ func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) {
 		claim.Answer.Status = cache.Pending
 	}
 	g.Claims.Put(context.Background(), claim)
-	if answer.Status.Final() && (whole || answer.Status != cache.Succeeded) {
+	if answer.Status.Final() && whole {
 		g.hearEnd(context.Background(), claim, answer, body, 0, settledByStream)
-		c.charged, c.Cost = true, g.endOf(&claim, answer, body, settledByStream).cost(&claim)
+		c.Cost = g.endOf(&claim, answer, body, settledByStream).cost(&claim)
 	}
 }
 
@@ -237,10 +258,13 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 	g.memos.forget(claim.Team)
 }
 
+// mayName reports whether the answer may name a task.
+func (c *call) mayName() bool { return c.creates || c.Kind == string(policy.KindInterleaved) }
+
 // watch looks at the pieces of a stream before they leave: it covers what they must not say, and claims the task that a
 // stream of images may carry.
 func (g *Gateway) watch(c *call) func(whole []byte) error {
-	claims := c.creates || c.Kind == string(policy.KindInterleaved)
+	claims := c.mayName()
 	cover := frameCover{credential: g.upstreamKey.Load()}
 	return func(whole []byte) error {
 		cover.cover(whole)

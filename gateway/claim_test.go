@@ -200,11 +200,17 @@ func TestMend21EndedAtCreation(t *testing.T) {
 // it where it succeeded.
 func TestMend21EndedInAStream(t *testing.T) {
 	for about, tt := range map[string]struct{ stream, used string }{
-		"failed":            {events(task("t1", "FAILED", "")), "0"},
-		"failed, says why":  {events(task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "0"},
-		"succeeded":         {events(interleaved(1, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "1"},
-		"told at the end":   {events(interleaved(2, `"null"`, ""), `{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), "2"},
-		"told in the frame": {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "2"},
+		"failed":                 {events(task("t1", "FAILED", "")), "0"},
+		"failed, says why":       {events(task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "0"},
+		"succeeded":              {events(interleaved(1, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "1"},
+		"told at the end":        {events(interleaved(2, `"null"`, ""), `{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), "2"},
+		"failed after two":       {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", "")), "2"},
+		"cancelled after two":    {events(interleaved(2, `"null"`, ""), task("t1", "CANCELED", "")), "2"},
+		"failed after two, why":  {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "2"},
+		"failed with fewer":      {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", `,"usage":{"image_count":1}`)), "2"},
+		"failed in a later one":  {events(task("t1", "RUNNING", ""), task("t1", "FAILED", "")), "0"},
+		"failed, and more comes": {events(task("t1", "FAILED", ""), interleaved(1, `"stop"`, "")), "1"},
+		"told in the frame":      {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "2"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			h, _ := tasked(t, says(200, streamType, tt.stream, nil), limited("quotas: {images: {day: 100}}"))
@@ -216,6 +222,26 @@ func TestMend21EndedInAStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream of a task that failed behind its images costs those, also where it is cut.
+func TestMend21CutBehindTheEnd(t *testing.T) {
+	h, _ := tasked(t, cuts(200, streamType, events(interleaved(2, `"null"`, ""), task("t1", "FAILED", ""))+`data:{"output"`), limited("quotas: {images: {day: 100}}"))
+	h.try(imagePath, interleavedBody, streamed()...)
+	h.records.await(t, 1)
+	h.stands(t, "images", "2", "0", 0)
+}
+
+// A stream that says that its task succeeded, and counts nothing, is not guessed at: the task's own answer tells.
+func TestMend21SucceededAndNotCounted(t *testing.T) {
+	tasks := map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":1}`)}
+	h, clock := tasked(t, says(200, streamType, events(task("t1", "RUNNING", ""), task("t1", "SUCCEEDED", "")), tasks), limited("quotas: {images: {day: 100}}"))
+	h.ask("POST", imagePath, interleavedBody, streamed()...)
+	h.records.await(t, 1)
+	h.stands(t, "images", "0", "2", 1)
+	clock.move(time.Minute)
+	h.gateway.Finish(t.Context())
+	h.stands(t, "images", "1", "0", 0)
 }
 
 // An end that comes with the creation is kept once it is charged, as any end is: until then another replica finds the task.

@@ -52,6 +52,8 @@ var mutations = []mutation{
 	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)", new: ""},
 	{about: "a creation's server error costs nothing", file: "gateway/settle.go", old: "c.creates && c.doubtful():", new: "false:"},
 	{about: "an answer that was cut is exact", file: "gateway/settle.go", old: "case known && complete:", new: "case known:"},
+	{about: "a task that its stream does not count is settled by the stream", file: "gateway/settle.go", old: "(c.tellsAll() || c.taskFailed())", new: "(read.Complete || c.taskFailed())"},
+	{about: "a stream that ends while its task runs on settles it", file: "gateway/settle.go", old: "read.Frames > 0 && read.Complete || !status.Runs()", new: "true"},
 	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
 	{about: "upstream's Retry-After is not passed on", file: "gateway/headers.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
 	{about: "dead neighbours stay in the pool", file: "gateway/upstream.go", old: "u.pool.drop() //", new: "//"},
