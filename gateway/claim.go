@@ -64,7 +64,7 @@ type resumed struct {
 // cannot be polled; the answer is all that its team will ever have of it. whole: nothing follows in a stream.
 func (g *Gateway) claimAnswer(c *call, text []byte, whole bool) bool {
 	answer := cache.ReadAnswer(text, g.TaskZone)
-	if isTaskID(answer.Task) {
+	if isTaskID(answer.Task) && !answer.Odd {
 		g.claim(c, answer, text, whole)
 	} else if answer.Task != "" && !c.odd {
 		c.odd = true

@@ -129,6 +129,25 @@ func TestMend08TaskIDs(t *testing.T) {
 	}
 }
 
+// An id that is no string is the id of a task all the same; null and the empty string are none.
+func TestMend08IDsThatAreNoString(t *testing.T) {
+	for id, made := range map[string]bool{`12345`: true, `["a"]`: true, `{"a":1}`: true, `true`: true, `null`: false, `""`: false} {
+		body := `{"output":{"task_id":` + id + `,"task_status":"PENDING"},"request_id":"r"}`
+		for _, created := range []func(*plan){says(200, "application/json", body, nil), says(200, streamType, events(body), nil)} {
+			h, _ := tasked(t, created, limited("quotas: {images: {day: 100}}"))
+			got := h.ask("POST", imagePath, interleavedBody, streamed()...)
+			record := h.records.await(t, 1)[0]
+			h.stands(t, "images", "0", "2", 1)
+			if n := strings.Count(h.log.String(), `"level":"ERROR"`); n == 1 != made || record.Task != "" {
+				t.Errorf("%s: claimed as %q; %d errors in %s", id, record.Task, n, h.log.String())
+			}
+			if relayed := got.status == 200 && strings.Contains(got.body, body); made && !relayed {
+				t.Errorf("%s: %d %s", id, got.status, got.body)
+			}
+		}
+	}
+}
+
 // A task whose id cannot be polled is made and paid for: its team gets the answer, its operator is told once, and it is
 // charged as held when its lease ends.
 func TestMend08OddIDIsRelayed(t *testing.T) {
