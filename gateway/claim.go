@@ -61,17 +61,27 @@ type resumed struct {
 }
 
 // claimAnswer claims the task that an answer names, and reports whether it names one. An id of a form that no path can carry
-// cannot be polled; the answer is all that its team will ever have of it. whole: nothing follows in a stream.
+// cannot be polled, and one that another team has claimed stays that team's; the answer is all that its own will ever have of
+// it. whole: nothing follows in a stream.
 func (g *Gateway) claimAnswer(c *call, text []byte, whole bool) bool {
 	answer := cache.ReadAnswer(text, g.TaskZone)
-	if isTaskID(answer.Task) && !answer.Odd {
-		g.claim(c, answer, text, whole)
-	} else if answer.Task != "" && !c.odd {
-		c.odd = true
-		g.Logger.LogAttrs(context.Background(), slog.LevelError, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends",
-			slog.String("id", c.ID), slog.String("team", c.Team), slog.String("task", shortID(g.upstreamKey.Load().Cover(answer.Task))))
+	switch {
+	case answer.Task == "":
+		return false
+	case c.odd: // and told
+	case answer.Odd || !isTaskID(answer.Task):
+		g.cannotClaim(c, answer.Task, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends")
+	case !g.claim(c, answer, text, whole):
+		g.cannotClaim(c, answer.Task, "the service named a task that another team has claimed, and that stays its; the hold is charged when its lease ends")
 	}
-	return answer.Task != ""
+	return true
+}
+
+// cannotClaim notes that the answer names a task that cannot be the team's, and tells the operator.
+func (g *Gateway) cannotClaim(c *call, task, why string) {
+	c.odd = true
+	g.Logger.LogAttrs(context.Background(), slog.LevelError, why,
+		slog.String("id", c.ID), slog.String("team", c.Team), slog.String("task", shortID(g.upstreamKey.Load().Cover(task))))
 }
 
 // shortID is the beginning of an id of any length, for the log.
@@ -99,20 +109,25 @@ func (g *Gateway) claimUnseen(c *call) {
 
 // claim makes the task its team's. One that has ended already is settled now, but a stream's when the stream ends, which may
 // tell of images; until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
-func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) {
-	c.Task, c.claimed, c.creation = answer.Task, true, c.exchange.Recorded()
-	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: c.creation}
+// It reports whether the task is no other team's.
+func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) bool {
+	trace := c.exchange.Recorded()
+	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: trace}
 	if c.held != nil {
 		claim.Hold = cache.Hold{ID: c.held.ID, Endpoint: string(c.route.endpoint), Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
 	}
 	if answer.Status.Final() {
 		claim.Answer.Status = cache.Pending
 	}
-	g.Claims.Put(context.Background(), claim)
+	if !g.Claims.Put(context.Background(), claim) {
+		return false
+	}
+	c.Task, c.claimed, c.creation = answer.Task, true, trace
 	if answer.Status.Final() && whole {
 		g.hearEnd(context.Background(), claim, answer, body, 0, settledByStream)
 		c.Cost = g.endOf(&claim, answer, body, settledByStream).cost(&claim)
 	}
+	return true
 }
 
 // taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.

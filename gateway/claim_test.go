@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"sluice/cache"
 	"sluice/policy/limit"
 )
 
@@ -55,6 +56,36 @@ func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
 	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-time.Hour), 2))
 	if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{limit.Requests: 1}) || rows[0].Estimated != (limit.Amounts{}) {
 		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// A creation whose answer names a task of another team claims nothing: the task stays whose it is, and the request is held, for
+// something may have been made.
+func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
+	for _, path := range []string{forwardedPath, imagePath} {
+		for status, answered := range map[string]string{"PENDING": "application/json", "FAILED": "application/json", "RUNNING": streamType} {
+			tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
+			body := task("v1", status, "")
+			if answered == streamType {
+				body = events(body)
+			}
+			h, clock := tasked(t, forwards, says(200, answered, body, tasks), limited("quotas: {requests: {day: 100}}"))
+			h.gateway.Claims.Put(t.Context(), cache.Claim{Team: "shop", Task: "v1", Answer: cache.Answer{Task: "v1", Status: cache.Pending}, Body: []byte("{}")})
+			if got := h.ask("POST", path, interleavedBody, streamed()...); got.status != 200 || got.body != body {
+				t.Errorf("%s %s: %d %s", path, status, got.status, got.body)
+			}
+			h.records.await(t, 1)
+			h.stands(t, "requests", "0", "1", 1)
+			if n := strings.Count(h.log.String(), `"level":"ERROR"`); n != 1 {
+				t.Errorf("%s %s: %d errors in %s", path, status, n, h.log.String())
+			}
+			clock.move(time.Minute)
+			h.poll("v1").wants(t, 404, "recall/task", "NotFound")
+			h.cancel("v1").wants(t, 404, "recall/task", "NotFound")
+			if got := h.poll("v1", "Authorization", "Bearer "+h.keys["shop"]); got.status != 200 {
+				t.Errorf("%s %s: its own team polled: %d %s", path, status, got.status, got.body)
+			}
+		}
 	}
 }
 

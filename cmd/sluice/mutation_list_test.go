@@ -54,6 +54,7 @@ var mutations = []mutation{
 	{about: "an answer that was cut is exact", file: "gateway/settle.go", old: "case known && complete:", new: "case known:"},
 	{about: "a task that its stream does not count is settled by the stream", file: "gateway/settle.go", old: "(c.tellsAll() || c.taskFailed())", new: "(read.Complete || c.taskFailed())"},
 	{about: "a stream that ends while its task runs on settles it", file: "gateway/settle.go", old: "read.Frames > 0 && read.Complete || !status.Runs()", new: "true"},
+	{about: "a task may be claimed by a second team", file: "cache/redis_claims.go", old: "err == nil && owner != claim.Team", new: "false && owner != claim.Team"},
 	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
 	{about: "upstream's Retry-After is not passed on", file: "gateway/headers.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},
 	{about: "dead neighbours stay in the pool", file: "gateway/upstream.go", old: "u.pool.drop() //", new: "//"},
