@@ -31,6 +31,9 @@ func (s Status) Final() bool {
 	return false
 }
 
+// Runs reports whether the service says that the task has not ended. A word of tomorrow says so, too.
+func (s Status) Runs() bool { return s.rank() > 0 && !s.Final() }
+
 // rank orders states by how far a task has come, so that an answer that was overtaken on its way is recognised.
 func (s Status) rank() int {
 	switch {
@@ -46,7 +49,8 @@ func (s Status) rank() int {
 
 // Answer is what one answer of the service says of a task.
 type Answer struct {
-	Task      string
+	Task      string // the id; where that is no string, the JSON that stands there
+	Odd       bool   `json:"-"` // the id is no string
 	Status    Status
 	Submitted time.Time // zero: not said
 	Scheduled time.Time
@@ -58,21 +62,38 @@ type Answer struct {
 func ReadAnswer(body []byte, zone *time.Location) Answer {
 	var wire struct {
 		Output struct {
-			Task      string `json:"task_id"`
+			Task      taskID `json:"task_id"`
 			Status    Status `json:"task_status"`
 			Submitted string `json:"submit_time"`
 			Scheduled string `json:"scheduled_time"`
 			Ended     string `json:"end_time"`
 		} `json:"output"`
 	}
-	if err := json.Unmarshal(body, &wire); err != nil && wire.Output.Task == "" {
+	if err := json.Unmarshal(body, &wire); err != nil && wire.Output.Task.text == "" {
 		return Answer{}
 	}
 	out := wire.Output
 	return Answer{
-		Task: out.Task, Status: out.Status,
+		Task: out.Task.text, Odd: out.Task.odd, Status: out.Status,
 		Submitted: readTime(out.Submitted, zone), Scheduled: readTime(out.Scheduled, zone), Ended: readTime(out.Ended, zone),
 	}
+}
+
+// taskID is a task's id of whatever type: one that is no string is an id all the same, of a task that was made.
+type taskID struct {
+	text string
+	odd  bool
+}
+
+func (t *taskID) UnmarshalJSON(b []byte) error {
+	switch {
+	case string(b) == "null":
+		return nil
+	case b[0] == '"':
+		return json.Unmarshal(b, &t.text)
+	}
+	t.text, t.odd = string(b), true
+	return nil
 }
 
 // readTime reads YYYY-MM-DD HH:MM:SS.mmm; the milliseconds may be missing.

@@ -60,6 +60,7 @@ type Claims struct {
 
 	mu     sync.Mutex
 	byTask map[owned]*Claim
+	owners map[string]string    // the team that claimed a task
 	byTeam map[string][]*Claim  // oldest first
 	oldest []*Claim             // all of them, oldest first
 	turns  map[*Claim]turn      // of those that were asked for
@@ -72,24 +73,27 @@ type owned struct{ team, task string }
 
 // NewClaims makes an empty store. ttl is how long the service knows a task; now is the clock.
 func NewClaims(ttl time.Duration, now func() time.Time) *Claims {
-	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), byTeam: make(map[string][]*Claim), due: make(map[*Claim]time.Time), turns: make(map[*Claim]turn)}
+	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), owners: make(map[string]string), byTeam: make(map[string][]*Claim), due: make(map[*Claim]time.Time), turns: make(map[*Claim]turn)}
 }
 
-// Put claims a task for a team from this moment on. A task that is claimed already stays as it is.
-func (c *Claims) Put(_ context.Context, claim Claim) {
+// Put claims a task for a team from this moment on, and reports whether it is the team's. A task that is claimed already stays
+// as it is.
+func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
 	name := owned{claim.Team, claim.Task}
-	if c.byTask[name] != nil {
-		return
+	if team, claimed := c.owners[claim.Task]; claimed {
+		return team == claim.Team
 	}
+	c.owners[claim.Task] = claim.Team
 	claim.Created = c.now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
 	c.byTask[name] = &claim
 	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
 	c.oldest = append(c.oldest, &claim)
 	c.due[&claim] = claim.Created
+	return true
 }
 
 // Get returns a team's claim. An absent task, an expired one and another team's are one answer: false.
@@ -186,6 +190,7 @@ func (c *Claims) expire() {
 		c.oldest[0] = nil
 		c.oldest = c.oldest[1:]
 		delete(c.byTask, owned{gone.Team, gone.Task})
+		delete(c.owners, gone.Task)
 		delete(c.turns, gone)
 		if rest := c.byTeam[gone.Team][1:]; len(rest) > 0 {
 			c.byTeam[gone.Team] = rest

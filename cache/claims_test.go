@@ -46,16 +46,23 @@ func TestA57AbsentForeignAndExpiredAreOne(t *testing.T) {
 	}
 }
 
-// Two teams, one id: neither sees the other's, and the first claim of each stays.
-func TestClaimsOfOneIDByTwoTeams(t *testing.T) {
-	claims, _ := newClaims()
-	claims.Put(context.Background(), cache.Claim{Team: "search", Task: "t", Model: "a"})
-	claims.Put(context.Background(), cache.Claim{Team: "shop", Task: "t", Model: "b"})
-	claims.Put(context.Background(), cache.Claim{Team: "search", Task: "t", Model: "c"})
-	for team, model := range map[string]string{"search": "a", "shop": "b"} {
-		if c, ok, _ := claims.Get(context.Background(), team, "t"); !ok || c.Model != model {
+// Two teams, one id: the first claim stays, and the other team has none, until the task is forgotten.
+func TestMend07ClaimsOfOneIDByTwoTeams(t *testing.T) {
+	claims, clock := newClaims()
+	put := func(team, model string) bool {
+		return claims.Put(context.Background(), cache.Claim{Team: team, Task: "t", Model: model})
+	}
+	if first, other, again := put("search", "a"), put("shop", "b"), put("search", "c"); !first || other || !again {
+		t.Errorf("first %t, other team %t, again %t", first, other, again)
+	}
+	for team, model := range map[string]string{"search": "a", "shop": ""} {
+		if c, ok, _ := claims.Get(context.Background(), team, "t"); ok != (model != "") || c.Model != model {
 			t.Errorf("%s: %+v", team, c)
 		}
+	}
+	clock.Time = clock.Add(25 * time.Hour)
+	if !put("shop", "b") {
+		t.Error("the task is claimed although it is forgotten")
 	}
 }
 

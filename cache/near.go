@@ -40,6 +40,9 @@ func (n *near) keep(claim *Claim) *Claim {
 	return known
 }
 
+// forget drops what is known of a task.
+func (n *near) forget(team, task string) { n.claims.Invalidate(owned{team, task}) }
+
 // overtook reports whether a claim is of a later state than another of the same task, or was heard after it.
 func (c *Claim) overtook(other *Claim) bool {
 	if here, there := c.Answer.Status.rank(), other.Answer.Status.rank(); here != there {

@@ -90,6 +90,7 @@ func taskKey(team, task string) string { return schema + "{" + team + "}:task:" 
 func tasksKey(team string) string      { return schema + "{" + team + "}:tasks" }
 func dueKey(team string) string        { return schema + "{" + team + "}:due" }
 func memoryKey(team string) string     { return schema + "{" + team + "}:claims" }
+func ownerKey(task string) string      { return schema + "task:" + task }
 func askingKey(team, task string) string {
 	return taskKey(team, task) + ":asking"
 }

@@ -98,6 +98,9 @@ func (r *Redis) putBack(ctx context.Context, claim *Claim) error {
 	if r.Now().Sub(claim.Created) > r.kept(claim) {
 		return nil
 	}
+	if _, err := r.owner(ctx, claim); err != nil { // Redis may have lost whose it is, too
+		return err
+	}
 	first, err := r.write(ctx, claim, backDue, true)
 	if err == nil && !first && claim.Final() {
 		_, err = r.tell(ctx, claim, claim.Answer, claim.Body, claim.Asks)

@@ -17,18 +17,44 @@ type storedClaim struct {
 	Trace string `json:",omitempty"`
 }
 
-// Put claims a task for a team from this moment on, here at once and in Redis now or later.
-func (r *Redis) Put(ctx context.Context, claim Claim) {
+// Put claims a task for a team from this moment on, here at once and in Redis now or later, and reports whether it is the
+// team's. While Redis is away it is, until Redis tells that another team had claimed it before.
+func (r *Redis) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = r.Now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
-	r.near.keep(&claim)
-	write := func(ctx context.Context) error {
-		_, err := r.write(ctx, r.latest(&claim), 0, r.loses(claim.Team))
-		return err
+	ours, err := r.put(ctx, &claim)
+	if err != nil {
+		r.later(claim.Team, func(ctx context.Context) error { _, err := r.put(ctx, &claim); return err })
 	}
-	if err := write(ctx); err != nil {
-		r.later(claim.Team, write)
+	return ours
+}
+
+// put tells Redis of a claim, unless the task is another team's, which it reports; then nothing is known of it here either.
+func (r *Redis) put(ctx context.Context, claim *Claim) (ours bool, err error) {
+	owner, err := r.owner(ctx, claim)
+	if err == nil && owner != claim.Team {
+		r.near.forget(claim.Team, claim.Task)
+		return false, nil
 	}
+	r.near.keep(claim)
+	if err == nil {
+		_, err = r.write(ctx, r.latest(claim), 0, r.loses(claim.Team))
+	}
+	return true, err
+}
+
+// owner makes a task the team's, if it is no other's, and returns the team whose it is.
+func (r *Redis) owner(ctx context.Context, claim *Claim) (team string, err error) {
+	key := ownerKey(claim.Task)
+	first, err := r.setFirst(ctx, key, claim.Team, max(r.kept(claim)-r.Now().Sub(claim.Created), time.Millisecond))
+	if err != nil || first {
+		return claim.Team, err
+	}
+	team, found, err := r.get(ctx, key)
+	if err == nil && !found { // it ended in between, and the next claim is another life's
+		team = claim.Team
+	}
+	return team, err
 }
 
 // latest is a claim as it is known here by now. Who is told that a task runs which has ended would ask for it again.

@@ -22,7 +22,7 @@ import (
 
 // claims is what every form promises the gateway.
 type claims interface {
-	Put(ctx context.Context, claim cache.Claim)
+	Put(ctx context.Context, claim cache.Claim) bool
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
@@ -346,6 +346,37 @@ func TestOnceOverReplicas(t *testing.T) {
 	})
 }
 
+// A task is the team's that claimed it first, over all replicas, also where the claims could not be written at once.
+func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
+	server := miniredis.RunT(t)
+	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
+	ctx := t.Context()
+	if first, other, again := a.Put(ctx, aClaim("search", "t1")), b.Put(ctx, aClaim("shop", "t1")), b.Put(ctx, aClaim("search", "t1")); !first || other || !again {
+		t.Errorf("first %t, other team %t, again %t", first, other, again)
+	}
+	server.SetError("LOADING")
+	if !b.Put(ctx, aClaim("shop", "t1")) || !b.Put(ctx, aClaim("shop", "t2")) {
+		t.Error("a task that is paid for is refused because Redis is away")
+	}
+	server.SetError("")
+	if err := b.Tend(ctx); err != nil || b.Unwritten() != 0 {
+		t.Errorf("%v; %d unwritten", err, b.Unwritten())
+	}
+	for _, tt := range []struct {
+		team, task string
+		want       bool
+	}{{"search", "t1", true}, {"shop", "t1", false}, {"shop", "t2", true}} {
+		for _, r := range []*cache.Redis{a, b} {
+			if _, ok, _ := r.Get(ctx, tt.team, tt.task); ok != tt.want {
+				t.Errorf("%s has %s: %t", tt.team, tt.task, ok)
+			}
+		}
+	}
+	if ttl := server.TTL("sl1:task:t1"); ttl <= 0 || ttl > 2*time.Hour {
+		t.Errorf("whose the task is is kept for %v", ttl)
+	}
+}
+
 // At claim time Redis is away: the claim works here at once, and is written when Redis is back. What nobody here knows is
 // not denied.
 func TestClaimedWithoutRedis(t *testing.T) {
@@ -419,15 +450,15 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
 	ctx := t.Context()
 	server.SetError("LOADING")
-	for _, team := range []string{"search", "shop"} {
-		a.Put(ctx, aClaim(team, "t1"))
-		claim, _, _ := a.Get(ctx, team, "t1")
-		_, _ = a.Hear(ctx, &claim, heard("t1", cache.Succeeded), []byte("end"), 0)
+	for team, task := range map[string]string{"search": "t1", "shop": "t2"} {
+		a.Put(ctx, aClaim(team, task))
+		claim, _, _ := a.Get(ctx, team, task)
+		_, _ = a.Hear(ctx, &claim, heard(task, cache.Succeeded), []byte("end"), 0)
 	}
 	server.SetError("")
 	_ = server.Set("sl1:{search}:tasks", "of another type")
 	_ = a.Tend(ctx)
-	if got, ok, err := b.Get(ctx, "shop", "t1"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 2 {
+	if got, ok, err := b.Get(ctx, "shop", "t2"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 2 {
 		t.Errorf("%+v %v %v; %d unwritten, want the broken team's 2", got, ok, err, a.Unwritten())
 	}
 	server.Del("sl1:{search}:tasks")

@@ -16,7 +16,7 @@ func putMany(t *testing.T, a claims, teams string) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			a.Put(t.Context(), aClaim(team, fmt.Sprint("t", i)))
+			a.Put(t.Context(), aClaim(team, fmt.Sprint(team, i)))
 		}
 	}
 }

@@ -222,9 +222,9 @@ type slowClaims struct {
 	move func(time.Duration)
 }
 
-func (s *slowClaims) Put(ctx context.Context, claim cache.Claim) {
+func (s *slowClaims) Put(ctx context.Context, claim cache.Claim) bool {
 	s.move(s.took)
-	s.Claims.Put(ctx, claim)
+	return s.Claims.Put(ctx, claim)
 }
 
 // What Sluice does once a creation's answer is there is its own doing, and not the service's.

@@ -38,8 +38,7 @@ type call struct {
 	reached     bool          // a byte of the request left for upstream
 	creates     bool          // a success is a task, which is claimed before the answer leaves
 	claimed     bool          // a task was claimed: its end settles the hold
-	charged     bool          // and it had ended already, and settled it
-	odd         bool          // the task that was made has an id that cannot be polled
+	odd         bool          // the task that was made has an id that cannot be polled, or that another team has claimed
 	unknown     bool          // whether upstream did the work is unknown
 	whole       bool          // upstream's answer was read to its end
 	clean       bool          // and that end cannot be a cut

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -60,38 +61,73 @@ type resumed struct {
 }
 
 // claimAnswer claims the task that an answer names, and reports whether it names one. An id of a form that no path can carry
-// cannot be polled; the answer is all that its team will ever have of it. whole: nothing follows in a stream.
+// cannot be polled, and one that another team has claimed stays that team's; the answer is all that its own will ever have of
+// it. whole: nothing follows in a stream.
 func (g *Gateway) claimAnswer(c *call, text []byte, whole bool) bool {
 	answer := cache.ReadAnswer(text, g.TaskZone)
-	if isTaskID(answer.Task) {
-		g.claim(c, answer, text, whole)
-	} else if answer.Task != "" && !c.odd {
-		c.odd = true
-		g.Logger.LogAttrs(context.Background(), slog.LevelError, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends",
-			slog.String("id", c.ID), slog.String("team", c.Team), slog.String("task", shortID(g.upstreamKey.Load().Cover(answer.Task))))
+	switch {
+	case answer.Task == "":
+		return false
+	case c.odd: // and told
+	case answer.Odd || !isTaskID(answer.Task):
+		g.cannotClaim(c, answer.Task, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends")
+	case !g.claim(c, answer, text, whole):
+		g.cannotClaim(c, answer.Task, "the service named a task that another team has claimed, and that stays its; the hold is charged when its lease ends")
 	}
-	return answer.Task != ""
+	return true
+}
+
+// cannotClaim notes that the answer names a task that cannot be the team's, and tells the operator.
+func (g *Gateway) cannotClaim(c *call, task, why string) {
+	c.odd = true
+	g.Logger.LogAttrs(context.Background(), slog.LevelError, why,
+		slog.String("id", c.ID), slog.String("team", c.Team), slog.String("task", shortID(g.upstreamKey.Load().Cover(task))))
 }
 
 // shortID is the beginning of an id of any length, for the log.
 func shortID(id string) string { return id[:min(len(id), longestTaskID)] }
 
-// claim makes the task its team's. One that has ended already is settled now, unless the rest of a stream tells what it made;
-// until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
-func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) {
-	c.Task, c.claimed, c.creation = answer.Task, true, c.exchange.Recorded()
-	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: c.creation}
+// claimUnseen claims the task that a stream named where no piece of it held the name: its frames were too large.
+func (g *Gateway) claimUnseen(c *call) {
+	read := &c.reading
+	if c.claimed || c.odd || read.TaskID == "" || read.Frames == 0 || c.UpstreamStatus >= 400 || !c.mayName() {
+		return
+	}
+	var body struct {
+		Output struct {
+			Task   string `json:"task_id"`
+			Status string `json:"task_status,omitempty"`
+		} `json:"output"`
+		Request string `json:"request_id"`
+	}
+	body.Output.Task, body.Output.Status, body.Request = read.TaskID, read.TaskStatus, g.upstreamKey.Load().Cover(read.ResponseID)
+	text, err := json.Marshal(body)
+	if err == nil {
+		g.claimAnswer(c, text, false)
+	}
+}
+
+// claim makes the task its team's. One that has ended already is settled now, but a stream's when the stream ends, which may
+// tell of images; until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
+// It reports whether the task is no other team's.
+func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) bool {
+	trace := c.exchange.Recorded()
+	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: trace}
 	if c.held != nil {
 		claim.Hold = cache.Hold{ID: c.held.ID, Endpoint: string(c.route.endpoint), Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
 	}
 	if answer.Status.Final() {
 		claim.Answer.Status = cache.Pending
 	}
-	g.Claims.Put(context.Background(), claim)
-	if answer.Status.Final() && (whole || answer.Status != cache.Succeeded) {
-		g.hearEnd(context.Background(), claim, answer, body, 0, settledByStream)
-		c.charged, c.Cost = true, g.endOf(&claim, answer, body, settledByStream).cost(&claim)
+	if !g.Claims.Put(context.Background(), claim) {
+		return false
 	}
+	c.Task, c.claimed, c.creation = answer.Task, true, trace
+	if answer.Status.Final() && whole {
+		g.hearEnd(context.Background(), claim, answer, body, 0, settledByStream)
+		c.Cost = g.endOf(&claim, answer, body, settledByStream).cost(&claim)
+	}
+	return true
 }
 
 // taskLease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
@@ -237,10 +273,13 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 	g.memos.forget(claim.Team)
 }
 
+// mayName reports whether the answer may name a task.
+func (c *call) mayName() bool { return c.creates || c.Kind == string(policy.KindInterleaved) }
+
 // watch looks at the pieces of a stream before they leave: it covers what they must not say, and claims the task that a
 // stream of images may carry.
 func (g *Gateway) watch(c *call) func(whole []byte) error {
-	claims := c.creates || c.Kind == string(policy.KindInterleaved)
+	claims := c.mayName()
 	cover := frameCover{credential: g.upstreamKey.Load()}
 	return func(whole []byte) error {
 		cover.cover(whole)

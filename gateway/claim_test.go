@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"sluice/cache"
 	"sluice/policy/limit"
 )
 
@@ -55,6 +56,36 @@ func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
 	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-time.Hour), 2))
 	if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{limit.Requests: 1}) || rows[0].Estimated != (limit.Amounts{}) {
 		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// A creation whose answer names a task of another team claims nothing: the task stays whose it is, and the request is held, for
+// something may have been made.
+func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
+	for _, path := range []string{forwardedPath, imagePath} {
+		for status, answered := range map[string]string{"PENDING": "application/json", "FAILED": "application/json", "RUNNING": streamType} {
+			tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
+			body := task("v1", status, "")
+			if answered == streamType {
+				body = events(body)
+			}
+			h, clock := tasked(t, forwards, says(200, answered, body, tasks), limited("quotas: {requests: {day: 100}}"))
+			h.gateway.Claims.Put(t.Context(), cache.Claim{Team: "shop", Task: "v1", Answer: cache.Answer{Task: "v1", Status: cache.Pending}, Body: []byte("{}")})
+			if got := h.ask("POST", path, interleavedBody, streamed()...); got.status != 200 || got.body != body {
+				t.Errorf("%s %s: %d %s", path, status, got.status, got.body)
+			}
+			h.records.await(t, 1)
+			h.stands(t, "requests", "0", "1", 1)
+			if n := strings.Count(h.log.String(), `"level":"ERROR"`); n != 1 {
+				t.Errorf("%s %s: %d errors in %s", path, status, n, h.log.String())
+			}
+			clock.move(time.Minute)
+			h.poll("v1").wants(t, 404, "recall/task", "NotFound")
+			h.cancel("v1").wants(t, 404, "recall/task", "NotFound")
+			if got := h.poll("v1", "Authorization", "Bearer "+h.keys["shop"]); got.status != 200 {
+				t.Errorf("%s %s: its own team polled: %d %s", path, status, got.status, got.body)
+			}
+		}
 	}
 }
 
@@ -124,6 +155,25 @@ func TestMend08TaskIDs(t *testing.T) {
 			}
 			if got := h.cancel(id); got.status != http.StatusOK {
 				t.Errorf("%s cancelled: %d %s", id, got.status, got.body)
+			}
+		}
+	}
+}
+
+// An id that is no string is the id of a task all the same; null and the empty string are none.
+func TestMend08IDsThatAreNoString(t *testing.T) {
+	for id, made := range map[string]bool{`12345`: true, `["a"]`: true, `{"a":1}`: true, `true`: true, `null`: false, `""`: false} {
+		body := `{"output":{"task_id":` + id + `,"task_status":"PENDING"},"request_id":"r"}`
+		for _, created := range []func(*plan){says(200, "application/json", body, nil), says(200, streamType, events(body), nil)} {
+			h, _ := tasked(t, created, limited("quotas: {images: {day: 100}}"))
+			got := h.ask("POST", imagePath, interleavedBody, streamed()...)
+			record := h.records.await(t, 1)[0]
+			h.stands(t, "images", "0", "2", 1)
+			if n := strings.Count(h.log.String(), `"level":"ERROR"`); n == 1 != made || record.Task != "" {
+				t.Errorf("%s: claimed as %q; %d errors in %s", id, record.Task, n, h.log.String())
+			}
+			if relayed := got.status == 200 && strings.Contains(got.body, body); made && !relayed {
+				t.Errorf("%s: %d %s", id, got.status, got.body)
 			}
 		}
 	}
@@ -200,11 +250,17 @@ func TestMend21EndedAtCreation(t *testing.T) {
 // it where it succeeded.
 func TestMend21EndedInAStream(t *testing.T) {
 	for about, tt := range map[string]struct{ stream, used string }{
-		"failed":            {events(task("t1", "FAILED", "")), "0"},
-		"failed, says why":  {events(task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "0"},
-		"succeeded":         {events(interleaved(1, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "1"},
-		"told at the end":   {events(interleaved(2, `"null"`, ""), `{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), "2"},
-		"told in the frame": {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "2"},
+		"failed":                 {events(task("t1", "FAILED", "")), "0"},
+		"failed, says why":       {events(task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "0"},
+		"succeeded":              {events(interleaved(1, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "1"},
+		"told at the end":        {events(interleaved(2, `"null"`, ""), `{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), "2"},
+		"failed after two":       {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", "")), "2"},
+		"cancelled after two":    {events(interleaved(2, `"null"`, ""), task("t1", "CANCELED", "")), "2"},
+		"failed after two, why":  {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", `,"code":"InternalError","message":"m"`)), "2"},
+		"failed with fewer":      {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", `,"usage":{"image_count":1}`)), "2"},
+		"failed in a later one":  {events(task("t1", "RUNNING", ""), task("t1", "FAILED", "")), "0"},
+		"failed, and more comes": {events(task("t1", "FAILED", ""), interleaved(1, `"stop"`, "")), "1"},
+		"told in the frame":      {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "2"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			h, _ := tasked(t, says(200, streamType, tt.stream, nil), limited("quotas: {images: {day: 100}}"))
@@ -216,6 +272,26 @@ func TestMend21EndedInAStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream of a task that failed behind its images costs those, also where it is cut.
+func TestMend21CutBehindTheEnd(t *testing.T) {
+	h, _ := tasked(t, cuts(200, streamType, events(interleaved(2, `"null"`, ""), task("t1", "FAILED", ""))+`data:{"output"`), limited("quotas: {images: {day: 100}}"))
+	h.try(imagePath, interleavedBody, streamed()...)
+	h.records.await(t, 1)
+	h.stands(t, "images", "2", "0", 0)
+}
+
+// A stream that says that its task succeeded, and counts nothing, is not guessed at: the task's own answer tells.
+func TestMend21SucceededAndNotCounted(t *testing.T) {
+	tasks := map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":1}`)}
+	h, clock := tasked(t, says(200, streamType, events(task("t1", "RUNNING", ""), task("t1", "SUCCEEDED", "")), tasks), limited("quotas: {images: {day: 100}}"))
+	h.ask("POST", imagePath, interleavedBody, streamed()...)
+	h.records.await(t, 1)
+	h.stands(t, "images", "0", "2", 1)
+	clock.move(time.Minute)
+	h.gateway.Finish(t.Context())
+	h.stands(t, "images", "1", "0", 0)
 }
 
 // An end that comes with the creation is kept once it is charged, as any end is: until then another replica finds the task.

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -62,6 +63,42 @@ func TestMend10AnswerWithoutUsage(t *testing.T) {
 		h.ask("POST", multimodalPath, body)
 		if c := h.records.await(t, 1)[0].Cost; min(c.Tokens, 1) != want[0] || c.Images != want[1] {
 			t.Errorf("%s: charged %+v", item, c)
+		}
+	}
+}
+
+// TestMend10TextIsPaidAsText: an answer of text is charged its tokens, whatever it counts of images and however it comes; one
+// that counts both is charged both, as a chat's is.
+func TestMend10TextIsPaidAsText(t *testing.T) {
+	const input = `"input":{"messages":[{"role":"user","content":[{"text":"Tell me all about rivers."}]}]}}`
+	answer := func(finish, usage string) string {
+		text := strings.Repeat("word ", 400)
+		return `{"output":{"choices":[{"finish_reason":` + finish + `,"message":{"role":"assistant","content":[{"text":"` + text + `"}]}}]},"usage":{` + usage + `},"request_id":"r"}`
+	}
+	const tokens = `"input_tokens":1000,"output_tokens":500,"total_tokens":1500,`
+	for about, tt := range map[string]struct {
+		says           func(*plan)
+		tokens, images int64
+		flag           string
+	}{
+		"whole":                 {says(200, "application/json", answer(`"stop"`, tokens+`"image_count":0`), nil), 1500, 0, "exact"},
+		"a stream":              {says(200, streamType, events(answer(`null`, tokens+`"image_count":0`), answer(`"stop"`, tokens+`"image_count":0`)), nil), 1500, 0, "exact"},
+		"a stream that is cut":  {cuts(200, streamType, events(answer(`null`, tokens+`"image_count":0`))), 1500, 0, "estimated"},
+		"a cut without tokens":  {cuts(200, streamType, events(answer(`null`, `"image_count":0`))), 523, 0, "estimated"}, // 23 for the input, 500 for 2000 bytes
+		"no tokens":             {says(200, "application/json", answer(`"stop"`, `"image_count":0`), nil), 523, 0, "estimated"},
+		"both":                  {says(200, "application/json", answer(`"stop"`, tokens+`"image_count":1`), nil), 1500, 1, "exact"},
+		"both, in a cut stream": {cuts(200, streamType, events(answer(`null`, tokens+`"image_count":1`))), 1500, 1, "estimated"},
+	} {
+		for _, parameters := range []string{`{}`, `{"watermark":false}`, `{"negative_prompt":""}`} {
+			h := build(t, tt.says, limited("quotas: {tokens: {day: 100000}, images: {day: 100}}"))
+			var headers []string
+			if strings.Contains(about, "stream") || strings.Contains(about, "cut") {
+				headers = []string{"X-Service-SSE", "enable"}
+			}
+			h.try(multimodalPath, `{"model":"llm-new","parameters":`+parameters+`,`+input, headers...)
+			if c := h.records.await(t, 1)[0].Cost; c.Images != tt.images || c.Flag != tt.flag || c.Tokens != tt.tokens {
+				t.Errorf("%s, %s: charged %+v, want %+v", about, parameters, c, tt)
+			}
 		}
 	}
 }

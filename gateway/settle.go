@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"sluice/cache"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/telemetry"
@@ -12,9 +13,7 @@ import (
 // settle charges what the request used, from what is known when its answer has ended. The client may be gone: the
 // charge is made all the same.
 func (g *Gateway) settle(ctx context.Context, c *call) {
-	if c.charged {
-		return
-	}
+	g.claimUnseen(c)
 	used, flag := g.outcome(c)
 	switch flag {
 	case flagTask: // the task's end settles it
@@ -71,16 +70,18 @@ func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
 	switch {
 	case !c.reached:
 		return limit.Amounts{}, flagNotSent
-	case c.claimed && !(read.Complete && read.Frames > 0 && !read.Failed && c.tellsAll()):
+	case c.claimed && !(read.Frames > 0 && (c.tellsAll() || c.taskFailed())):
 		return limit.Amounts{}, flagTask
 	case c.UpstreamStatus == 0, c.creates && c.doubtful():
 		return limit.Amounts{}, flagUnknown
-	case failed:
+	case failed && !c.claimed:
 		return g.cost(c), flagRefused
 	case c.route.prefix && (!c.creates || c.claimed || c.whole && !c.odd):
 		return limit.Amounts{limit.Requests: 1}, flagExact
 	case c.creates && !c.claimed && (c.route.prefix || !c.tellsAll()):
 		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
+	case c.claimed && c.taskFailed():
+		return g.cost(c), flagExact // what was counted before it failed
 	}
 	return g.measured(c)
 }
@@ -88,6 +89,9 @@ func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
 // doubtful reports whether a creation failed in a way that leaves open whether it made a task. A 503, if all of it came,
 // says that the service did nothing.
 func (c *call) doubtful() bool {
+	if c.claimed {
+		return false
+	}
 	status := c.UpstreamStatus
 	if read := &c.reading; status < 400 && read.Failed && !read.Content { // an error frame before any content is like its status
 		status = read.ErrorStatus
@@ -98,10 +102,24 @@ func (c *call) doubtful() bool {
 // complete reports whether nothing of the answer is missing: it told its own end, or its bytes ended in order.
 func (c *call) complete() bool { return c.reading.Complete || c.clean && c.reading.Closed }
 
-// tellsAll reports whether the answer to a creation tells what it made and is whole, so that no task is needed to hear of it.
+// tellsAll reports whether the answer to a creation tells what it made and is whole, so that no task is needed to hear of it:
+// it names none, or says that it has ended.
 func (c *call) tellsAll() bool {
 	_, known := c.reading.Images()
-	return known && c.complete()
+	return known && c.complete() && (c.reading.TaskID == "" && !c.odd || c.taskEnded())
+}
+
+// taskEnded reports whether a whole answer that names a task says that it has ended, and no error came before that. A stream
+// that comes to its own end is the task's end; so is any end of it, where no status says that the task runs on.
+func (c *call) taskEnded() bool {
+	read, status := &c.reading, cache.Status(c.reading.TaskStatus)
+	return status.Final() || !read.Failed && (read.Frames > 0 && read.Complete || !status.Runs())
+}
+
+// taskFailed reports whether the answer says that its task made no more images than were counted: it failed or was cancelled.
+func (c *call) taskFailed() bool {
+	status := cache.Status(c.reading.TaskStatus)
+	return status.Final() && status != cache.Succeeded
 }
 
 // measured is the cost of an answer that was at least begun.
@@ -109,8 +127,9 @@ func (g *Gateway) measured(c *call) (limit.Amounts, string) {
 	read := &c.reading
 	used, complete := g.cost(c), c.complete()
 	_, tokens := read.Usage.Tokens()
-	_, images := read.Images()
-	pictures := c.size[limit.Images] > 0 && (images || !c.guessed)
+	count, images := read.Images()
+	pictures := c.size[limit.Images] > 0 && !c.guessed
+	images = images && (pictures || count > 0) // that a text has no images tells nothing of what it costs
 	switch known := tokens || images; {
 	case known && complete:
 		return used, flagExact
@@ -138,10 +157,10 @@ func (g *Gateway) cost(c *call) limit.Amounts {
 	return limit.CostOf(c.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
 }
 
-// paidAs is the kind that a request is charged by: its own, but text where it was guessed to ask for images and the answer
-// has none.
+// paidAs is the kind that a request is charged by: its own, but that of a chat where it was guessed to ask for images. A chat
+// is charged its tokens, and the images that its answer counts.
 func (c *call) paidAs() policy.Kind {
-	if _, images := c.reading.Images(); c.guessed && !images {
+	if c.guessed {
 		return policy.KindChat
 	}
 	return policy.Kind(c.Kind)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/gateway/simulator"
 )
@@ -158,6 +159,71 @@ func TestMend04StreamOfATaskThatRunsOn(t *testing.T) {
 	h.ask("POST", imagePath, interleavedBody, streamed()...)
 	h.records.await(t, 1)
 	h.stands(t, "images", "0", "2", 1)
+}
+
+// With an id a stream that ended in order is settled by what it says, whatever its finish_reason, unless a status says that the
+// task runs on; the task is heard of later, and costs no more. An error that came in between says nothing of the task.
+func TestMend05CleanStreamOfATask(t *testing.T) {
+	stream := func(more string) string {
+		return events(interleaved(0, `null`, `"task_id":"t1",`+more), interleaved(1, `null`, `"task_id":"t1",`+more))
+	}
+	for about, tt := range map[string]struct {
+		says func(*plan)
+		used string
+		held string
+		open int
+	}{
+		"no status":      {says(200, streamType, stream(""), map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":2}`)}), "1", "0", 0},
+		"unknown":        {says(200, streamType, stream(`"task_status":"UNKNOWN",`), nil), "1", "0", 0},
+		"running":        {says(200, streamType, stream(`"task_status":"RUNNING",`), nil), "0", "2", 1},
+		"pending":        {says(200, streamType, stream(`"task_status":"PENDING",`), nil), "0", "2", 1},
+		"a word unknown": {says(200, streamType, stream(`"task_status":"THINKING",`), nil), "0", "2", 1},
+		"cut":            {cuts(200, streamType, stream("")), "0", "2", 1},
+		"an error":       {says(200, streamType, stream("")+errorEvent(500), nil), "0", "2", 1},
+	} {
+		t.Run(about, func(t *testing.T) {
+			h, clock := tasked(t, tt.says, limited("quotas: {images: {day: 100}}"))
+			h.try(imagePath, interleavedBody, streamed()...)
+			record := h.records.await(t, 1)[0]
+			h.stands(t, "images", tt.used, tt.held, tt.open)
+			if told := map[string]string{"1": "exact", "0": ""}[tt.used]; record.Cost.Flag != told {
+				t.Errorf("told as %q, want %q", record.Cost.Flag, told)
+			}
+			clock.move(time.Minute)
+			h.gateway.Finish(t.Context())
+			h.poll("t1")
+			h.stands(t, "images", tt.used, tt.held, tt.open)
+		})
+	}
+}
+
+// A stream may name its task in frames of any size: it is the team's when the stream ends.
+func TestMend04TaskInLargeFrames(t *testing.T) {
+	pad := `"pad":"` + strings.Repeat("x", 100<<10) + `",`
+	frame := func(status, finish string) string {
+		return interleaved(2, finish, `"task_id":"t1","task_status":"`+status+`",`+pad)
+	}
+	for about, tt := range map[string]struct {
+		stream, used, held string
+		open               int
+	}{
+		"runs on": {events(frame("RUNNING", `"null"`), frame("RUNNING", `"null"`)), "0", "2", 1},
+		"ended":   {events(frame("RUNNING", `"null"`), frame("SUCCEEDED", `"stop"`)), "2", "0", 0},
+	} {
+		h, clock := tasked(t, says(200, streamType, tt.stream, map[string]string{"t1": task("t1", "RUNNING", "")}), limited("quotas: {images: {day: 100}}"))
+		h.ask("POST", imagePath, interleavedBody, streamed()...)
+		if record := h.records.await(t, 1)[0]; record.Task != "t1" {
+			t.Errorf("%s: the line names the task %q", about, record.Task)
+		}
+		h.stands(t, "images", tt.used, tt.held, tt.open)
+		if got := h.poll("t1"); got.status != http.StatusOK || got.member(t, "output", "task_id") != "t1" {
+			t.Errorf("%s: polled at once: %d %s", about, got.status, got.body)
+		}
+		clock.move(time.Minute)
+		if got := h.poll("t1"); got.status != http.StatusOK || got.body != task("t1", "RUNNING", "") {
+			t.Errorf("%s: polled: %d %s", about, got.status, got.body)
+		}
+	}
 }
 
 // A stream that ended in order is whole, whatever its finish_reason says: its usage is exact. One that was cut is not, nor

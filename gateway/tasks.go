@@ -10,8 +10,9 @@ import (
 // Claims keeps whose task is whose and what was last heard of each. Its methods are called from any goroutine. An error
 // means that nobody can tell at the moment; no method changes anything then.
 type Claims interface {
-	// Put MUST make the task its team's before it returns, whatever is away: the task is paid for.
-	Put(ctx context.Context, claim cache.Claim)
+	// Put MUST make the task its team's before it returns, whatever is away: the task is paid for. It MUST leave a task that
+	// another team has claimed as it is, and return false.
+	Put(ctx context.Context, claim cache.Claim) bool
 	// Get MUST return the team's claim with the last answer that any replica has heard, and false for an absent task,
 	// an expired one, and another team's.
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)

@@ -31,6 +31,9 @@ func (q *Request) effective() {
 	case q.isSync():
 		q.N = v[fieldN].positive(absentSyncImages)
 		q.Images = q.N
+	case q.Guessed: // a text has one answer where it does not say, and the answer may be a text
+		q.N = v[fieldN].positive(absentTextAnswers)
+		q.Images = v[fieldN].positive(absentEditImages)
 	case q.Kind == KindTask || q.Kind == KindImage:
 		q.N = v[fieldN].positive(absentEditImages)
 		q.Images = q.N

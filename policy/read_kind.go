@@ -9,7 +9,7 @@ func (r *reader) finish(f *Families) {
 	q.Model = q.facts.values[fieldModel].text
 	q.facts.families = f.of(q.Model)
 	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
-	q.Guessed = r.call.Endpoint == EndpointMultimodal && q.facts.families == families{} && q.facts.sayImage()
+	q.Guessed = r.call.Endpoint == EndpointMultimodal && q.facts.families == families{} && q.facts.sayImage() && !q.saysChat()
 	q.Kind = q.kind()
 	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
 	q.effective()
@@ -46,6 +46,17 @@ func (f *facts) sayImage() bool {
 	}
 	n, ok := f.values[fieldN].integer()
 	return ok && n > mostTextAnswers
+}
+
+// saysChat reports whether a request is of a form that requests for images never have: tools, several messages, a message of
+// another role than user, or how a text is sampled. A word about images then switches no rule of a chat off.
+func (q *Request) saysChat() bool {
+	for _, of := range [...]field{fieldTools, fieldToolChoice, fieldTemperature, fieldTopP, fieldTopK} {
+		if q.facts.values[of].set() {
+			return true
+		}
+	}
+	return q.Messages > 1 || q.facts.marks[markRoleUser].count > 0
 }
 
 // headerOn reports whether a switch header is on: enable in any case, anywhere among its values. "disable" is legal

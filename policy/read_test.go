@@ -49,7 +49,7 @@ func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 		{"gen2.6-t2i", `"n":6`, policy.EndpointMultimodal, policy.KindImage, 6, ""},
 		{"gen2.6-t2i", `"size":"1280*1280"`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
 		{"gen2.6-t2i", `"size":"1280*1280","n":1`, policy.EndpointMultimodal, policy.KindImage, 1, ""},
-		{"gen2.6-t2i", `"watermark":false,"temperature":9`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
+		{"gen2.6-t2i", `"watermark":false,"max_tokens":-1`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
 		{"gen2.6-t2i", `"prompt_extend":true`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
 		{"gen2.6-t2i", `"negative_prompt":""`, policy.EndpointMultimodal, policy.KindImage, 4, ""},
 		{"gen2.6-t2i", `"size":"a","n":0`, policy.EndpointMultimodal, policy.KindImage, 4, "image.n"},
@@ -58,6 +58,10 @@ func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 		{"llm-new", `"n":4`, policy.EndpointMultimodal, policy.KindChat, 0, ""},
 		{"llm-new", `"n":"6"`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
 		{"llm-new", `"size":null,"watermark":null`, policy.EndpointMultimodal, policy.KindChat, 0, ""},
+		{"llm-new", `"watermark":false,"temperature":9`, policy.EndpointMultimodal, policy.KindChat, 0, "text.temperature"},
+		{"llm-new", `"watermark":false,"top_p":7`, policy.EndpointMultimodal, policy.KindChat, 0, "text.top_p"},
+		{"llm-new", `"top_p":7,"temperature":9,"n":100,"seed":-5`, policy.EndpointMultimodal, policy.KindChat, 0, "text.temperature text.top_p text.seed text.n"},
+		{"llm-new", `"watermark":false,"n":5,"tools":[]`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
 		{"llm-vl", `"n":6,"size":"1024*1024"`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n text.n.vision"},
 		{"llm-think", `"n":6,"enable_thinking":false`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
 		{"llm-reason", `"n":6`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
@@ -74,6 +78,33 @@ func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 		}
 		if guessed := tt.kind == policy.KindImage && tt.model != "llm-image"; q.Guessed != guessed {
 			t.Errorf("%s %s: guessed %v", tt.model, tt.parameters, q.Guessed)
+		}
+	}
+}
+
+// TestMend10AChatIsNoGuess: what only chats have outweighs a word about images, so that it switches no rule of theirs off.
+func TestMend10AChatIsNoGuess(t *testing.T) {
+	const user, system, answer = `{"role":"user","content":[{"text":"a"}]}`, `{"role":"system","content":"b"}`, `{"role":"assistant","content":"c"}`
+	for messages, guessed := range map[string]bool{
+		user: true, system + "," + user: false, user + "," + answer + "," + user: false, user + "," + user: false, system: false,
+	} {
+		body := `{"model":"llm-new","input":{"messages":[` + messages + `]},"parameters":{"watermark":false,"n":8}}`
+		q, err := policy.Read(&all, policy.Call{Endpoint: policy.EndpointMultimodal}, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refused := len(policy.Judge(nil, nil, &q).Violations) > 0; q.Guessed != guessed || refused == guessed {
+			t.Errorf("%s: guessed %v, refused %v", messages, q.Guessed, refused)
+		}
+	}
+}
+
+// TestMend10AbsentNOfAGuess: the text that the answer may be is one answer, the images that it may be are four.
+func TestMend10AbsentNOfAGuess(t *testing.T) {
+	for parameters, want := range map[string][2]int{`"size":"1024*1024"`: {1, 4}, `"size":"1024*1024","n":3`: {3, 3}} {
+		q, err := policy.Read(&all, policy.Call{Endpoint: policy.EndpointMultimodal}, []byte(chatParameters("gen2.6-t2i", parameters)))
+		if err != nil || q.N != want[0] || q.Images != want[1] {
+			t.Errorf("%s: %d answers, %d images, %v; want %v", parameters, q.N, q.Images, err, want)
 		}
 	}
 }

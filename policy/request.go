@@ -44,7 +44,7 @@ type Request struct {
 	Interleave bool   // parameters.enable_interleave is true and the model is of EditImage
 	Stream     bool   // upstream will stream: by the SSE header, or by Accept alone
 	// Guessed: the model is in no pattern and its parameters say image, so Kind is KindImage. Its answer tells whether it
-	// made images or text.
+	// made images or text. Absent n, N is 1, as of a text, and Images is 4.
 	Guessed    bool
 	JSON       bool // parameters.response_format asks for JSON
 	Increments bool // parameters.incremental_output is true: frames carry deltas, not the whole text so far
