@@ -16,8 +16,8 @@ const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"u
 // answer is no success, and the task that it made is named.
 func TestFC10ACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
-	for about, run := range map[string]func(h *house){
-		"its client leaves": func(h *house) {
+	for about, run := range map[string]func(h *house, gone <-chan struct{}){
+		"its client leaves": func(h *house, gone <-chan struct{}) {
 			h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Stall: "body", After: 1, PadBytes: 200})
 			ctx, leave := context.WithCancel(t.Context())
 			resp, err := h.client.Do(h.request("POST", imagePath, interleavedBody, key...).WithContext(ctx))
@@ -27,12 +27,16 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 			if _, err := io.ReadFull(resp.Body, make([]byte, 100)); err != nil {
 				t.Error(err)
 			}
+			if err := h.sim.AwaitStalled(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
 			leave()
 			_ = resp.Body.Close()
+			<-gone // else the whole answer may be written before
 			h.sim.SetFault()
 			h.sim.Release()
 		},
-		"the service cuts it": func(h *house) {
+		"the service cuts it": func(h *house, _ <-chan struct{}) {
 			h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Cut: "close", After: 2})
 			if got := h.ask("POST", imagePath, interleavedBody, key...); got.err == nil {
 				t.Errorf("it is not cut: %s", got.body)
@@ -41,8 +45,16 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
-			h, _ := tasked(t)
-			run(h)
+			gone := make(chan struct{}, 3) // the server has seen that a request is over, or its client is gone
+			h, _ := tasked(t, func(p *plan) {
+				p.wrap = func(next http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						context.AfterFunc(r.Context(), func() { gone <- struct{}{} })
+						next.ServeHTTP(w, r)
+					})
+				}
+			})
+			run(h, gone)
 			task := h.records.await(t, 1)[0].Task
 			for range 2 {
 				got := h.ask("POST", imagePath, interleavedBody, key...)
