@@ -60,7 +60,12 @@ var differences = []difference{
 			image.role.user image.content.kind image.content.array image.messages.single image.prompt.single image.image.address image.image.data`,
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 
-	{why: "the same the other way round: chatting, the simulator judges the parameters of chat", says: "parameters.",
+	{why: "a model in no pattern chats where anything says chat; the simulator knows which models draw", rule: rulesOf("text."),
+		when: func(s sent, _ policy.Finding) bool { return s.saysChat() && s.is("gen2.6-t2i") }},
+
+	{why: "the same the other way round: the simulator judges what is drawn",
+		when: func(s sent, _ policy.Finding) bool { return s.saysChat() && s.is("gen2.6-t2i") }},
+	{why: "what a model that edits does where nothing is interleaved: chatting, the simulator judges the parameters of chat", says: "parameters.",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 	{why: "the same where enable_interleave is absent: interleaving, the simulator wants the header", says: "X-Service-Sse must be enable",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
@@ -163,8 +168,20 @@ func (s sent) formOnly() bool {
 func (s sent) saysImage() bool {
 	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
 	n, err := strconv.ParseUint(s.param("n"), 10, 64)
-	return s.path == multimodalPath && !s.is("gen2.6-image") && !s.is("llm-image") &&
+	return s.path == multimodalPath && !s.is("gen2.6-image") && !s.is("llm-image") && !s.saysChat() &&
 		(err == nil && n > 4 || errors.Is(err, strconv.ErrRange) || given("size") || given("watermark") || given("prompt_extend") || given("negative_prompt"))
+}
+
+// saysChat reports whether a request on the multimodal path has what only chats have.
+func (s sent) saysChat() bool {
+	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
+	return s.path == multimodalPath && (slices.ContainsFunc([]string{"tools", "tool_choice", "temperature", "top_p", "top_k"}, given) ||
+		strings.Count(s.input, `"role"`) != 1 || !strings.Contains(s.input, `"role":"user"`))
+}
+
+// rulesOf lists the rules of a kind.
+func rulesOf(kind string) string {
+	return strings.Join(slices.DeleteFunc(policy.RuleIDs(), func(id string) bool { return !strings.HasPrefix(id, kind) }), " ")
 }
 
 // plainEdit reports whether a model that edits is asked on the multimodal path for something not interleaved.
