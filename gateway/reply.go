@@ -20,7 +20,7 @@ type reply struct {
 	lingers bool        // the rest of the body is dropped once the request has ended
 	wrote   bool        // the header has left
 	failed  error       // the first write that failed; the client is gone or does not read
-	bound   time.Time   // the write deadline in force; net/http takes it off between requests
+	bound   time.Time   // the write deadline in force; zero: none. net/http takes it off between requests
 
 	// The time that writes and flushes took. It is not added to call.waited at once: the proxy flushes the header of a
 	// stream from a goroutine of its own while the call reads the answer.
@@ -28,7 +28,9 @@ type reply struct {
 }
 
 func newReply(g *Gateway, w http.ResponseWriter, r *http.Request, c *call) *reply {
-	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g, alone: r.ProtoMajor == 1}
+	out := &reply{ResponseWriter: w, control: *http.NewResponseController(w), call: c, gateway: g, alone: r.ProtoMajor == 1}
+	out.written() // the server's own deadline is no bound for the wait until the answer
+	return out
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -49,6 +51,7 @@ func (w *reply) header(status int, now time.Time) {
 		w.leaveBody(now)
 	}
 	w.ResponseWriter.WriteHeader(status)
+	w.written()
 }
 
 // The values that never change are shared: nothing below writes to a header's values.
@@ -98,6 +101,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	}
 	w.extendDeadline(now)
 	n, err := w.ResponseWriter.Write(p)
+	w.written()
 	w.writing += w.gateway.Now().Sub(now)
 	w.call.BytesOut += int64(n)
 	w.note(err)
@@ -107,7 +111,9 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 // FlushError passes a flush on and remembers that the client is gone.
 func (w *reply) FlushError() error {
 	before := w.gateway.Now()
+	w.extendDeadline(before)
 	err := w.control.Flush()
+	w.written()
 	w.writing += w.gateway.Now().Sub(before)
 	w.note(err)
 	return err
@@ -125,5 +131,14 @@ func (w *reply) extendDeadline(now time.Time) {
 	if w.bound.Sub(now) <= w.gateway.WriteTimeout*15/16 {
 		w.bound = now.Add(w.gateway.WriteTimeout)
 		_ = w.control.SetWriteDeadline(w.bound)
+	}
+}
+
+// written takes the deadline off where it would act although nothing is being written: net/http ends a stream of HTTP/2 by
+// it. Over HTTP/1 it acts on writes alone, and stays for the next.
+func (w *reply) written() {
+	if !w.alone {
+		w.bound = time.Time{}
+		_ = w.control.SetWriteDeadline(time.Time{})
 	}
 }

@@ -1,0 +1,72 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// A deadline for writing acts on writes alone: an answer that begins late, and a stream that is silent for a while, come
+// whole, over HTTP/2, too, where net/http would end a stream by it although nothing is being written.
+func TestMend25ASilenceIsNoWrite(t *testing.T) {
+	const bound = 200 * time.Millisecond
+	for _, version := range []int{1, 2} {
+		h := build(t, func(p *plan) {
+			p.config.WriteTimeout = bound
+			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				time.Sleep(2 * bound)
+				w.Header().Set("Content-Type", "text/event-stream")
+				for range 2 {
+					_, _ = io.WriteString(w, "data:{}\n\n")
+					_ = http.NewResponseController(w).Flush()
+					time.Sleep(2 * bound)
+				}
+			})
+		})
+		r, client := h.request("POST", textPath, textBody), h.client
+		if version == 2 {
+			server := secure(t, h.gateway, func(s *http.Server) { s.WriteTimeout = bound })
+			r.URL.Scheme, r.URL.Host, client = "https", server.Listener.Addr().String(), server.Client()
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Errorf("HTTP/%d: %v", version, err)
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || string(body) != "data:{}\n\ndata:{}\n\n" || resp.ProtoMajor != version {
+			t.Errorf("%s: %q, %v", resp.Proto, body, err)
+		}
+	}
+}
+
+// A stream of HTTP/2 whose client takes no byte of it is ended by the deadline, and the others of the connection go on.
+func TestMend25AStreamThatNobodyReadsEnds(t *testing.T) {
+	h := build(t, func(p *plan) {
+		p.config.WriteTimeout = 200 * time.Millisecond
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for piece := make([]byte, 64<<10); r.Context().Err() == nil; {
+				if _, err := w.Write(piece); err != nil {
+					return
+				}
+			}
+		})
+	})
+	h.gateway.SetDrainTime(time.Millisecond)
+	server := secure(t, h.gateway, func(*http.Server) {})
+	r := h.request("POST", textPath, textBody)
+	r.URL.Scheme, r.URL.Host = "https", server.Listener.Addr().String()
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	h.records.await(t, 1) // without a byte read
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("an answer that was cut looks whole")
+	}
+}
