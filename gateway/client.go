@@ -80,5 +80,5 @@ func addressOf(entry string) (string, bool) {
 	if address.Is4() {
 		return text, true // it can be written in one way alone
 	}
-	return address.Unmap().String(), true
+	return address.Unmap().WithZone("").String(), true // a zone is of the proxy's own links
 }

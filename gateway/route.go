@@ -141,7 +141,8 @@ func isTaskID(id string) bool {
 }
 
 // plain reports whether what stands behind a forwarded prefix cannot climb out of it, however upstream decodes it and
-// whatever it takes off a segment: its parameters (..;a=b), blanks and dots at its ends.
+// whatever it takes off a segment: its parameters (..;a=b), what it may read as a query or a fragment (..?a), blanks and
+// dots at its ends.
 func plain(rest string) bool {
 	decoded := rest
 	for range 3 { // %252e is a dot after two readings
@@ -155,7 +156,10 @@ func plain(rest string) bool {
 		return false
 	}
 	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if name, _, _ := strings.Cut(segment, ";"); strings.Trim(name, " .") == "" {
+		if end := strings.IndexAny(segment, ";?#"); end >= 0 {
+			segment = segment[:end]
+		}
+		if strings.Trim(segment, " .") == "" {
 			return false
 		}
 	}
