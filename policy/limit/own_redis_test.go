@@ -24,7 +24,7 @@ func (s *shared) beside() *shared {
 func (s *shared) makes(team *policy.Team, name string, n int) (made []*Held) {
 	s.Helper()
 	for i := range n {
-		v, err := s.Shared.Admit(s.Context(), task(fmt.Sprint(name, i), team))
+		v, err := s.Shared.Admit(s.Context(), taskHold(fmt.Sprint(name, i), team))
 		if err != nil || v.Held == nil {
 			s.Fatalf("%s%d: %+v, %v", name, i, v, err)
 		}
@@ -36,7 +36,7 @@ func (s *shared) makes(team *policy.Team, name string, n int) (made []*Held) {
 // refuses checks that a team may make no task more.
 func (s *shared) refuses(team *policy.Team, reason Reason) {
 	s.Helper()
-	if v, err := s.Shared.Admit(s.Context(), task("one more", team)); err != nil || v.Held != nil || v.Reason != reason {
+	if v, err := s.Shared.Admit(s.Context(), taskHold("one more", team)); err != nil || v.Held != nil || v.Reason != reason {
 		s.Errorf("another task is not refused for %s: %+v, %v", reason, v, err)
 	}
 }
@@ -153,7 +153,7 @@ func TestMend19AnIdleTeamOfALostShard(t *testing.T) {
 func TestMend19AnExtendedLeaseStays(t *testing.T) {
 	shareds(t, nil, func(s *shared) {
 		team := team(s)
-		h := task("a", team)
+		h := taskHold("a", team)
 		h.Lease = 10 * time.Minute
 		v, err := s.Shared.Admit(s.Context(), h)
 		if err != nil || v.Held == nil {

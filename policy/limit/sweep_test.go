@@ -61,7 +61,7 @@ func (s *shared) free(team *policy.Team, images int64) {
 	}
 }
 
-func task(id string, team *policy.Team) *Hold {
+func taskHold(id string, team *policy.Team) *Hold {
 	h := hold(id, team, Amounts{Requests: 1, Images: 4})
 	h.Task, h.Lease = true, 25*time.Hour
 	return &h
@@ -73,7 +73,7 @@ func TestMend18NobodySweepsForDays(t *testing.T) {
 	s := newShared(t, client, nil)
 	team := team(t, "quotas: {images: {month: 100}}", "open_tasks: 2")
 	for _, id := range []string{"a", "b"} {
-		if v, err := s.Shared.Admit(t.Context(), task(id, team)); err != nil || v.Held == nil {
+		if v, err := s.Shared.Admit(t.Context(), taskHold(id, team)); err != nil || v.Held == nil {
 			t.Fatal(v, err)
 		} else if err := s.Redis.Extend(t.Context(), v.Held, 25*time.Hour); err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 	shareds(t, nil, func(s *shared) {
 		ctx, team := s.Context(), team(s, "quotas: {images: {month: 100}}", "open_tasks: 9")
 		for _, id := range []string{"gone", "stays", "swept by an admission"} {
-			if v, err := s.Shared.Admit(ctx, task(id, team)); err != nil || v.Held == nil {
+			if v, err := s.Shared.Admit(ctx, taskHold(id, team)); err != nil || v.Held == nil {
 				s.Fatal(v, err)
 			}
 		}
@@ -173,7 +173,7 @@ func TestMend23ASettledHoldIsSmall(t *testing.T) {
 		t.Errorf("a request's is kept for %v", left)
 	}
 	for n, lease := range []time.Duration{time.Hour, 100 * time.Hour} {
-		h := task(idAt(s.clock.now(), 2+n), team)
+		h := taskHold(idAt(s.clock.now(), 2+n), team)
 		h.Lease = lease
 		v, err := s.Shared.Admit(ctx, h)
 		if err != nil || v.Held == nil {
