@@ -43,7 +43,7 @@ func escaped(t *rapid.T, text string) string {
 // and stays JSON, and without the key it stays as it is.
 func TestMend31TheKeyIsCoveredHoweverItIsSpelt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		key := "k" + rapid.StringOfN(rapid.RuneFrom([]rune(`abu0/"\-_`)), 6, 20, -1).Draw(t, "key")
+		key := "kab0" + rapid.StringOfN(rapid.RuneFrom([]rune(`abu0/"\-_`)), 6, 20, -1).Draw(t, "key")
 		c := newCredential(Secret(key), &url.URL{Host: "service.example"}, nil)
 		before := rapid.StringOfN(rapid.RuneFrom([]rune(`kxu水\"`)), 0, 8, -1).Draw(t, "before")
 		text := escaped(t, before+key+" is wrong")
@@ -71,6 +71,15 @@ func TestMend31TheKeyIsCoveredHoweverItIsSpelt(t *testing.T) {
 			text = next
 		}
 	})
+}
+
+// A key with backslashes in a row needs more room between its letters than one without.
+func TestMend31AKeyOfManyBackslashesIsCovered(t *testing.T) {
+	c := credentialOf(t, `kaaa\\\"`)
+	spelled := "kaaa" + strings.Repeat(`\\\\u005c`, 3) + strings.Repeat(`\`, 7) + `"`
+	if got := c.Cover(spelled); got != strings.Repeat("*", len(spelled)) {
+		t.Errorf("%q became %q", spelled, got)
+	}
 }
 
 func TestMend31WhatIsNotTheKeyStays(t *testing.T) {

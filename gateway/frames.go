@@ -27,10 +27,11 @@ func (f *frames) Read(p []byte) (int, error) {
 	n := copy(p, f.tail)
 	rest := f.tail[n:]
 	end := n
-	if len(rest) > 0 {
+	full := n == len(p)
+	if full {
 		end = f.within(p)
 	}
-	for len(rest) == 0 && f.err == nil {
+	for !full && f.err == nil {
 		var m int
 		m, f.err = f.ReadCloser.Read(p[n:])
 		from := max(n-3, 0)

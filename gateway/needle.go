@@ -12,6 +12,7 @@ type needle struct {
 	letters string // plain without backslashes
 	rare    int    // where plain has a letter that few texts have
 	special bool   // JSON escapes one of its letters without \u00
+	gap     int    // how many bytes may stand between two of its letters: their backslashes, and its own
 }
 
 const (
@@ -29,7 +30,8 @@ func needlesOf(texts ...string) (list []needle) {
 	for _, text := range texts {
 		letters := strings.ReplaceAll(text, `\`, "")
 		if len(letters) > 3 { // a shorter one would tear words apart and hides nothing
-			list = append(list, needle{text, letters, rarest(text), strings.ContainsAny(text, `"/\`)})
+			gap := longestLetter * (1 + len(text) - len(letters))
+			list = append(list, needle{text, letters, rarest(text), strings.ContainsAny(text, `"/\`), gap})
 		}
 	}
 	return list
@@ -107,7 +109,7 @@ func opens(text []byte, i int) int {
 // begins returns where something begins at the end of text that may be the needle once more follows, with the backslashes
 // before it, or else the length of text.
 func (n *needle) begins(text []byte) int {
-	for i := max(0, len(text)-len(n.letters)*longestLetter); i < len(text); i++ {
+	for i := max(0, len(text)-len(n.letters)*n.gap); i < len(text); i++ {
 		if _, more := n.match(text, i); more {
 			for least := max(0, i-mostBackslashes); i > least && text[i-1] == '\\'; {
 				i--
@@ -124,7 +126,7 @@ func (n *needle) match(text []byte, i int) (end int, more bool) {
 	for at := range len(n.letters) {
 		from := i
 		if at > 0 {
-			i = passBackslashes(text, i)
+			i = n.passBackslashes(text, i)
 		} else if text[i] == '\\' {
 			i++
 		}
@@ -150,8 +152,8 @@ func (n *needle) match(text []byte, i int) (end int, more bool) {
 }
 
 // passBackslashes passes over so many as may stand before a letter.
-func passBackslashes(text []byte, i int) int {
-	for least := i; i < len(text) && text[i] == '\\' && i-least < mostBackslashes; i++ {
+func (n *needle) passBackslashes(text []byte, i int) int {
+	for least := i; i < len(text) && text[i] == '\\' && i-least < n.gap; i++ {
 		if value, size := readEscape(text[i+1:]); size > 0 && value == '\\' {
 			i += size
 		}
