@@ -1,0 +1,143 @@
+package limit
+
+import (
+	"sync"
+	"time"
+
+	"sluice/policy"
+)
+
+// books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
+// them: each request asks Redis first, and spends what it was lent where Redis does not answer.
+type books struct {
+	mu         sync.Mutex
+	team       *policy.Team      // as it was read last; nil: it has sent no request yet
+	seen       time.Time         // its last request
+	told       time.Time         // the last answer of Redis about it
+	asked      time.Time         // when its allowances were last renewed, or were tried to be
+	short      bool              // little is left: allowances are renewed often, so that none is kept from the others
+	allowances []*allowance      // of today and, towards midnight, of tomorrow
+	running    map[string]*spent // admitted here, and not yet known to be held in Redis
+	sums       map[sumOf]*sum    // of what was settled here and is in no report
+	report     report            // that is on its way
+	recent     recent
+}
+
+// spent is a request that was admitted without Redis.
+type spent struct {
+	held     *Held
+	from     *allowance // nil: nothing of it is counted
+	took     stock      // of the allowance
+	due      time.Time  // the end of its lease
+	byID     bool       // Redis may hold it, or settle it, by its id: no sum may contain it
+	reported bool       // it is in the report that is on its way
+}
+
+// sumOf is what settled requests are added up by.
+type sumOf struct {
+	day      int
+	model    string
+	endpoint policy.Endpoint
+}
+
+// sum is what was used, and the part of it that nobody knows for certain.
+type sum struct{ used, estimated Amounts }
+
+// report is sums on their way to Redis. They stay together, under their number, until Redis has acknowledged it.
+type report struct {
+	number int64
+	sums   map[sumOf]*sum // nil: it was acknowledged
+}
+
+// see notes a request of the team, and lends it what it may take of its day's allowance.
+func (b *books) see(h *Hold, day int, now time.Time) (l loan) {
+	want := stockOf(&h.Amounts, h.Task)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.team, b.seen = h.Team, now
+	b.recent.add(want, now)
+	if a := b.on(day); a != nil {
+		l = a.lend(want)
+	}
+	return l
+}
+
+// on returns the allowance of a day; nil: there is none.
+func (b *books) on(day int) *allowance {
+	for _, a := range b.allowances {
+		if a.day == day {
+			return a
+		}
+	}
+	return nil
+}
+
+// answered notes that Redis has answered, and what it took of the loan.
+func (b *books) answered(l *loan, took stock, short bool, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l.end(took)
+	b.told, b.short = now, b.short || short
+}
+
+// spend turns a loan into a hold here.
+func (b *books) spend(l *loan, h *Held, due time.Time, byID bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &spent{held: h, from: l.from, took: l.of, due: due, byID: byID}
+	l.end(l.of)
+	if b.running == nil {
+		b.running = map[string]*spent{}
+	}
+	b.running[h.ID] = s
+}
+
+// settle settles what was admitted here, and reports whether Redis has nothing to do with it but to be told the sum.
+func (b *books) settle(c *Charge, used Amounts) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[c.Held.ID]
+	if s == nil {
+		return false
+	}
+	if s.byID || s.reported || c.Held.Task { // of a task's end another replica may hear, too
+		s.byID = true
+		return false
+	}
+	delete(b.running, c.Held.ID)
+	if s.from != nil {
+		s.from.giveBack(s.took, stockOf(&used, false))
+	}
+	if b.sums == nil {
+		b.sums = map[sumOf]*sum{}
+	}
+	of := sumOf{c.Held.Day, c.Held.Model, c.Held.Endpoint}
+	if b.sums[of] == nil {
+		b.sums[of] = &sum{}
+	}
+	b.sums[of].used = b.sums[of].used.plus(used)
+	if c.Estimated {
+		b.sums[of].estimated = b.sums[of].estimated.plus(used)
+	}
+	return true
+}
+
+// extend gives what runs here a new lease, and reports whether Redis may hold it.
+func (b *books) extend(id string, due time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[id]
+	if s != nil && due.After(s.due) {
+		s.due = due
+	}
+	return s == nil || s.byID || s.reported
+}
+
+// spending reports whether something was spent here that Redis was not told.
+func (b *books) spending() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unreported()
+}
+
+func (b *books) unreported() bool { return len(b.running)+len(b.sums)+len(b.report.sums) > 0 }

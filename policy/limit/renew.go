@@ -1,0 +1,189 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+)
+
+const (
+	renewEvery = 10 * time.Second // the allowances of a team
+	renewShort = time.Second      // where little is left, or something was spent that Redis was not told
+	aliveFor   = 30 * time.Second // after its last heartbeat a replica counts no more
+	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
+	driftPart = 100
+)
+
+// beats is what the heartbeats tell of the replicas.
+type beats struct {
+	alive int64     // replicas whose heartbeats came within aliveFor; at least this one
+	most  int64     // the most that were alive of late: after Redis lost its memory, this many have something to tell
+	since int64     // the moment since which some replica reached Redis without a gap; 0: not known
+	at    time.Time // of the last heartbeat
+}
+
+// usable is since, as long as the last heartbeat is no older than a gap.
+func (b *beats) usable(now time.Time) int64 {
+	if now.Sub(b.at) > beatGap {
+		return 0
+	}
+	return b.since
+}
+
+// renewAll reports what was spent here, and renews the allowances, of every team for which it is time.
+func (s *Shared) renewAll(ctx context.Context) error {
+	now := s.Now()
+	var due []*renewal
+	s.teams.each(func(id string, b *books) {
+		if r := s.renewal(id, b, now); r != nil {
+			due = append(due, r)
+		}
+	})
+	return s.renew(ctx, due)
+}
+
+// renew makes renewals in one pipeline, and notes what came of each.
+func (s *Shared) renew(ctx context.Context, due []*renewal) (errs error) {
+	const together = 100 // so that one call keeps Redis from nobody
+	for len(due) > 0 && ctx.Err() == nil {
+		n := min(together, len(due))
+		now := s.Now()
+		err := s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, due[:n]) })
+		errs = errors.Join(errs, err)
+		for _, r := range due[:n] {
+			if r.err == nil {
+				s.acknowledged(r, now)
+			} else if errors.Is(r.err, errForgot) {
+				errs = errors.Join(errs, s.restore(ctx, r.team.ID))
+			}
+		}
+		due = due[n:]
+	}
+	return errs
+}
+
+// renewal says what Redis is to be told of a team, and asked for it. It is nil where it is not time.
+func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	every := renewEvery
+	if b.short || b.unreported() || len(b.allowances) == 0 {
+		every = renewShort
+	}
+	idle := now.Sub(b.seen) > allowanceIdle
+	if b.team == nil || now.Sub(b.asked) < every-every/10 || idle && !b.unreported() && len(b.allowances) == 0 {
+		return nil
+	}
+	b.asked = now
+	t := termsOf(b.team)
+	r := &renewal{team: b.team, terms: t, replica: s.id, alive: s.beats.alive, since: s.beats.usable(now), lease: s.Bridge}
+	b.compose(r, s.sizes(b, r, idle, now), s.days(now), now)
+	return r
+}
+
+// days are the days of which allowances are wanted: today, and tomorrow where a lease reaches into it.
+func (s *Shared) days(now time.Time) []calendar {
+	today := s.dated(now)
+	days := []calendar{today}
+	if next := s.dated(now.Add(s.Bridge)); next.day != today.day {
+		days = append(days, next)
+	}
+	return days
+}
+
+// sizes is how large the allowances are to be on each day.
+func (s *Shared) sizes(b *books, r *renewal, idle bool, now time.Time) func(c calendar) stock {
+	return func(c calendar) stock {
+		if s.Refuse || idle {
+			return stock{}
+		}
+		last := s.lastKnown(b.team.ID, now)
+		if c.day != last.date.day { // nothing is used of a day to come
+			for q := 0; q < quotaCount; q += 2 {
+				last.used[q], last.held[q] = 0, 0
+			}
+		}
+		return allowanceSize(leftOf(&r.terms, &last), b.recent.sum(now), r.alive)
+	}
+}
+
+// compose writes down what a renewal tells and asks for. The lock is held.
+func (b *books) compose(r *renewal, size func(calendar) stock, days []calendar, now time.Time) {
+	for _, c := range days {
+		if b.on(c.day) == nil {
+			b.allowances = append(b.allowances, &allowance{day: c.day})
+		}
+	}
+	for _, a := range b.allowances {
+		a.terms = &r.terms
+		var want stock // nothing of a day that is over
+		for i := range days {
+			if days[i].day == a.day {
+				want = size(days[i])
+			}
+		}
+		kept := a.keep(want, now)
+		r.rows = append(r.rows, renewalRow{of: a, keep: kept, want: want.minus(kept).atMost(want)})
+	}
+	if b.report.sums == nil && len(b.sums) > 0 {
+		b.report, b.sums = report{b.report.number + 1, b.sums}, nil
+	}
+	r.report = report{b.report.number, maps.Clone(b.report.sums)}
+	for _, s := range b.running {
+		s.reported = true
+		r.running = append(r.running, s)
+	}
+}
+
+// acknowledged notes that Redis has taken a renewal, which was sent at a moment.
+func (s *Shared) acknowledged(r *renewal, sent time.Time) {
+	b := s.teams.get(r.team.ID)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.report.number == b.report.number {
+		b.report.sums = nil
+	}
+	for _, run := range r.running {
+		if b.running[run.held.ID] == run {
+			delete(b.running, run.held.ID)
+		}
+		s.Redis.ownOf(r.team.ID).placed(run.held, r.at.Add(run.due.Sub(sent)))
+	}
+	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
+	kept := b.allowances[:0]
+	for _, a := range b.allowances {
+		for i := range r.rows {
+			if row := &r.rows[i]; row.of == a {
+				a.left, a.until = a.left.plus(row.grown), until
+			}
+		}
+		if a.left != (stock{}) || a.lent != (stock{}) || a.day >= s.dated(sent).day {
+			kept = append(kept, a)
+		}
+	}
+	b.allowances, b.short = kept, r.short
+	s.ahead.Store(int64(r.at.Sub(sent)))
+}
+
+// leave reports what was spent here, and gives all allowances back.
+func (s *Shared) leave(ctx context.Context) (errs error) {
+	var all []*renewal
+	now := s.Now()
+	s.teams.each(func(id string, b *books) {
+		b.mu.Lock()
+		b.asked, b.seen = time.Time{}, time.Time{}
+		b.mu.Unlock()
+		if r := s.renewal(id, b, now); r != nil {
+			all = append(all, r)
+		}
+	})
+	_ = s.renew(ctx, all)
+	for _, r := range all {
+		if r.err != nil {
+			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", r.team.ID, r.err))
+		}
+	}
+	return errs
+}
