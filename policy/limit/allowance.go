@@ -1,8 +1,6 @@
 package limit
 
-import (
-	"time"
-)
+import "time"
 
 // The sizes of allowances. README and docs/limits.md say what they come to.
 const (
@@ -17,6 +15,7 @@ const (
 // so, also where a call's reply is lost or the call is executed late.
 type allowance struct {
 	day   int       // yyyymmdd, in UTC, in which it counts
+	field any       // its name in Redis, boxed once
 	terms *terms    // whose quotas count
 	until time.Time // spending ends, by this process's clock
 	left  stock     // may be spent or lent; below 0 where a request used more than it held
@@ -48,10 +47,21 @@ func (l *loan) end(took stock) {
 // giveBack puts back what a request took and did not use. One that used more leaves a debt.
 func (a *allowance) giveBack(took, used stock) {
 	for i := range a.left {
-		if a.terms.countsUnit(i) {
+		if a.counts(i) {
 			a.left[i] += took[i] - used[i]
 		}
 	}
+}
+
+// counts reports whether it is an allowance of a unit, or of tasks.
+func (a *allowance) counts(i int) bool { return a.terms != nil && a.terms.countsUnit(i) }
+
+// field is the name of the allowance in Redis, for admit.lua; empty where nothing is lent.
+func (l *loan) field() any {
+	if l.from == nil {
+		return ""
+	}
+	return l.from.field
 }
 
 // covers reports whether a loan is as much as a request asks of what is counted, and may still be spent.

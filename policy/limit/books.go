@@ -2,6 +2,7 @@ package limit
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/policy"
@@ -10,6 +11,7 @@ import (
 // books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
 // them: each request asks Redis first, and spends what it was lent where Redis does not answer.
 type books struct {
+	met        atomic.Int64 // the number of Redis's memory in which its accounts are known here; 0: none
 	mu         sync.Mutex
 	team       *policy.Team      // as it was read last; nil: it has sent no request yet
 	seen       time.Time         // its last request
@@ -20,6 +22,7 @@ type books struct {
 	running    map[string]*spent // admitted here, and not yet known to be held in Redis
 	sums       map[sumOf]*sum    // of what was settled here and is in no report
 	report     report            // that is on its way
+	calls      int64             // that told Redis of allowances
 	recent     recent
 }
 
@@ -141,3 +144,60 @@ func (b *books) spending() bool {
 }
 
 func (b *books) unreported() bool { return len(b.running)+len(b.sums)+len(b.report.sums) > 0 }
+
+// settledInRedis notes that Redis has settled what was admitted here.
+func (b *books) settledInRedis(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.running, id)
+}
+
+// setAside is what Redis has to set aside on each day: what may be spent, is lent, and was spent and not acknowledged. It is
+// numbered like the renewals.
+func (b *books) setAside() (call int64, rows []setAside) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.allowances {
+		of := a.left.atMost(a.left).plus(a.lent)
+		for _, s := range b.running {
+			if s.from == a {
+				of = of.plus(s.took)
+			}
+		}
+		for _, sums := range []map[sumOf]*sum{b.sums, b.report.sums} {
+			for n, s := range sums {
+				if n.day == a.day {
+					of = of.plus(stockOf(&s.used, false))
+				}
+			}
+		}
+		for i := range of {
+			if !a.counts(i) {
+				of[i] = 0
+			}
+		}
+		rows = append(rows, setAside{a.day, of})
+	}
+	b.calls++
+	return b.calls, rows
+}
+
+// openHolds counts what runs here and may not be held in Redis.
+func (b *books) openHolds() (o openHolds) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.running {
+		o.note(madeAt(s.held.ID))
+	}
+	return o
+}
+
+// tasks are the team's open tasks, where Redis told of them after a walk.
+func (b *books) tasks(o *own, w *walk) (n int64, told bool) {
+	b.mu.Lock()
+	told = !b.told.IsZero() && (w == nil || b.told.After(w.at))
+	b.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last.tasks, told
+}

@@ -11,15 +11,19 @@ import (
 // largestImages is the most images that one request makes: no share of a bucket is smaller.
 const largestImages = 5
 
-// admitHere decides a hold that Redis gave no answer to. cause is why: only ErrAway and errForgot say for certain that
-// Redis does not hold it.
+// certain reports whether an error says that Redis has not done what it was asked for.
+func certain(err error) bool {
+	return errors.Is(err, ErrAway) || errors.Is(err, errNotDone) || errors.Is(err, errRestoring) || errors.Is(err, errForgets)
+}
+
+// admitHere decides a hold that Redis gave no answer to. cause is why.
 func (s *Shared) admitHere(b *books, l *loan, h *Hold, t *terms, cause error) (Verdict, error) {
-	certain := errors.Is(cause, ErrAway) || errors.Is(cause, errForgot)
-	v, err := s.decideHere(b, l, h, t, cause, !certain)
+	doubt := !certain(cause)
+	v, err := s.decideHere(b, l, h, t, cause, doubt)
 	b.mu.Lock()
 	l.end(stock{}) // where it was not spent
 	b.mu.Unlock()
-	if v.Held == nil && !certain { // what Redis may hold for it is given back
+	if v.Held == nil && doubt { // what Redis may hold for it is given back
 		s.queue.keep(job{charge: &Charge{Held: heldOf(h, s.dated(s.Now()), t.rateSet()), Team: h.Team}})
 	}
 	return v, err
@@ -45,6 +49,12 @@ func (s *Shared) decideHere(b *books, l *loan, h *Hold, t *terms, cause error, b
 			return Verdict{}, fmt.Errorf("this process's allowance does not suffice, and Redis is away: %w", cause)
 		}
 	}
+	if covered {
+		for q := range share.quotas {
+			share.quotas[q] = none
+		}
+		share.tasks = none
+	}
 	st.rates = s.rates.takeShare(h.Team.ID, &share, &small, &st)
 	if v := st.verdict(t, &small); v.Held == nil {
 		return v, nil
@@ -66,10 +76,10 @@ func (s *Shared) lastKnown(team string, now time.Time) (st state) {
 	st.date = s.dated(now)
 	st.at = now.Add(time.Duration(s.ahead.Load()))
 	st.fault = limitNone
-	last, _ := s.Redis.lastState(team)
-	if last == nil {
-		return st
-	}
+	o := s.Redis.own.get(team)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last := &o.last
 	for q := range last.used {
 		if last.date.period(q) == st.date.period(q) {
 			st.used[q], st.held[q] = last.used[q], last.held[q]
@@ -77,6 +87,16 @@ func (s *Shared) lastKnown(team string, now time.Time) (st state) {
 	}
 	st.tasks = last.tasks
 	return st
+}
+
+// counts reports whether something is limited that only a memory can tell.
+func (t *terms) counts() bool {
+	for _, q := range t.quotas {
+		if q != none {
+			return true
+		}
+	}
+	return t.tasks != none
 }
 
 // takeShare decides a hold by the buckets of this process alone, and takes it from them where it fits.
@@ -87,8 +107,7 @@ func (m *Memory) takeShare(team string, share *terms, h *Hold, st *state) (fills
 	now := a.time(m.now)
 	a.fit(share, now)
 	levels := a.levels(share, now)
-	rates := terms{rates: share.rates, quotas: unlimited, tasks: none, shadow: share.shadow}
-	if st.decide(&rates, h, a.waits(h, share, &levels)); st.outcome == admitted {
+	if st.decide(share, h, a.waits(h, share, &levels)); st.outcome == admitted {
 		a.take(h, share, &levels, now)
 	}
 	return a.fills(share, &levels)

@@ -5,32 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 )
 
 const (
 	renewEvery = 10 * time.Second // the allowances of a team
 	renewShort = time.Second      // where little is left, or something was spent that Redis was not told
-	aliveFor   = 30 * time.Second // after its last heartbeat a replica counts no more
 	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
 	driftPart = 100
 )
-
-// beats is what the heartbeats tell of the replicas.
-type beats struct {
-	alive int64     // replicas whose heartbeats came within aliveFor; at least this one
-	most  int64     // the most that were alive of late: after Redis lost its memory, this many have something to tell
-	since int64     // the moment since which some replica reached Redis without a gap; 0: not known
-	at    time.Time // of the last heartbeat
-}
-
-// usable is since, as long as the last heartbeat is no older than a gap.
-func (b *beats) usable(now time.Time) int64 {
-	if now.Sub(b.at) > beatGap {
-		return 0
-	}
-	return b.since
-}
 
 // renewAll reports what was spent here, and renews the allowances, of every team for which it is time.
 func (s *Shared) renewAll(ctx context.Context) error {
@@ -55,8 +39,8 @@ func (s *Shared) renew(ctx context.Context, due []*renewal) (errs error) {
 		for _, r := range due[:n] {
 			if r.err == nil {
 				s.acknowledged(r, now)
-			} else if errors.Is(r.err, errForgot) {
-				errs = errors.Join(errs, s.restore(ctx, r.team.ID))
+			} else if errors.Is(r.err, errNotDone) {
+				errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.restore(ctx, r.team.ID, memory{}) }))
 			}
 		}
 		due = due[n:]
@@ -73,13 +57,16 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		every = renewShort
 	}
 	idle := now.Sub(b.seen) > allowanceIdle
-	if b.team == nil || now.Sub(b.asked) < every-every/10 || idle && !b.unreported() && len(b.allowances) == 0 {
+	if b.team == nil || now.Sub(b.asked) < every-every/10 {
+		return nil
+	}
+	t := termsOf(b.team)
+	if (idle || s.Refuse || !t.counts()) && !b.unreported() && len(b.allowances) == 0 {
 		return nil
 	}
 	b.asked = now
-	t := termsOf(b.team)
-	r := &renewal{team: b.team, terms: t, replica: s.id, alive: s.beats.alive, since: s.beats.usable(now), lease: s.Bridge}
-	b.compose(r, s.sizes(b, r, idle, now), s.days(now), now)
+	r := &renewal{team: b.team, terms: t, replica: s.id, alive: max(s.Alive(), 1), since: s.replicas.reachable(now), lease: s.Bridge}
+	b.compose(r, s.id, s.sizes(b, r, idle, now), s.days(now), now)
 	return r
 }
 
@@ -110,10 +97,10 @@ func (s *Shared) sizes(b *books, r *renewal, idle bool, now time.Time) func(c ca
 }
 
 // compose writes down what a renewal tells and asks for. The lock is held.
-func (b *books) compose(r *renewal, size func(calendar) stock, days []calendar, now time.Time) {
+func (b *books) compose(r *renewal, replica string, size func(calendar) stock, days []calendar, now time.Time) {
 	for _, c := range days {
 		if b.on(c.day) == nil {
-			b.allowances = append(b.allowances, &allowance{day: c.day})
+			b.allowances = append(b.allowances, &allowance{day: c.day, field: replica + ":" + strconv.Itoa(c.day)})
 		}
 	}
 	for _, a := range b.allowances {
@@ -131,6 +118,8 @@ func (b *books) compose(r *renewal, size func(calendar) stock, days []calendar, 
 		b.report, b.sums = report{b.report.number + 1, b.sums}, nil
 	}
 	r.report = report{b.report.number, maps.Clone(b.report.sums)}
+	b.calls++
+	r.call = b.calls
 	for _, s := range b.running {
 		s.reported = true
 		r.running = append(r.running, s)
@@ -139,9 +128,17 @@ func (b *books) compose(r *renewal, size func(calendar) stock, days []calendar, 
 
 // acknowledged notes that Redis has taken a renewal, which was sent at a moment.
 func (s *Shared) acknowledged(r *renewal, sent time.Time) {
-	b := s.teams.get(r.team.ID)
+	b, o := s.teams.get(r.team.ID), s.Redis.own.get(r.team.ID)
+	if !o.restoring.TryLock() { // what is being put back was read before this
+		return
+	}
+	defer o.restoring.Unlock()
+	if o.witness().epoch != r.epoch {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.told = sent
 	if r.report.number == b.report.number {
 		b.report.sums = nil
 	}
@@ -149,7 +146,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 		if b.running[run.held.ID] == run {
 			delete(b.running, run.held.ID)
 		}
-		s.Redis.ownOf(r.team.ID).placed(run.held, r.at.Add(run.due.Sub(sent)))
+		o.placed(run.held, r.at.Add(run.due.Sub(sent)))
 	}
 	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
 	kept := b.allowances[:0]

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -16,13 +17,15 @@ type renewal struct {
 	terms   terms
 	replica string
 	alive   int64
-	since   int64 // as in beats
+	call    int64 // its number, among those of the replica that tell of the team
+	since   int64 // the moment since which Redis was reached without a gap; 0: not known
 	lease   time.Duration
 	rows    []renewalRow
 	report  report
 	running []*spent
 
-	number int64
+	number int64     // to say again
+	epoch  int64     // of the accounts that it was made in
 	at     time.Time // by Redis's clock
 	short  bool
 	err    error
@@ -30,9 +33,9 @@ type renewal struct {
 
 // renewalRow is one allowance in a renewal.
 type renewalRow struct {
-	of               *allowance
-	keep, want       stock // what is to stay of it, and by how much it may grow
-	grown            stock
+	of         *allowance
+	keep, want stock // what is to stay of it, and by how much it may grow
+	grown      stock
 }
 
 // renew makes renewals, in one round trip, and notes in each what came of it. The error is that of the round trip.
@@ -62,20 +65,20 @@ func (r *Redis) renew(ctx context.Context, list []*renewal) error {
 
 func (r *Redis) renewalCall(n *renewal) []any {
 	k := r.keysOf(n.team.ID)
-	known := r.knownOf(n.team.ID)
+	known := r.own.get(n.team.ID).witness()
 	n.number = newNumber()
-	call := append(allowanceScript.call(3+len(n.running), 24+6*len(n.running)+4*len(n.rows)+5*len(n.report.sums)), k.quota, k.open, k.aside)
+	call := append(allowanceScript.call(3+len(n.running), 25+3*len(n.running)+3*len(n.rows)+5*len(n.report.sums)), k.quota, k.open, k.aside)
 	for _, s := range n.running {
 		call = append(call, k.hold+s.held.ID)
 	}
-	call = append(call, r.clock(), n.number, known.epoch, known.seq, n.replica, n.report.number, k.ledger, n.lease.Microseconds(), n.alive, sinceText(n.since))
+	call = append(call, r.clock(), n.number, known.epoch, known.seq, n.replica, n.report.number, n.call, k.ledger, n.lease.Microseconds(), n.alive, sinceText(n.since))
 	for _, limit := range n.terms.quotas {
 		call = append(call, limitText(limit))
 	}
 	call = append(call, limitText(n.terms.tasks), len(n.rows), len(n.report.sums))
 	for i := range n.rows {
 		row := &n.rows[i]
-		call = append(call, row.of.day, row.of.day/100, row.keep.written(), row.want.written())
+		call = append(call, row.of.day, row.keep.written(), row.want.written())
 	}
 	for of, sum := range n.report.sums {
 		call = append(call, of.day, of.day/100, ledgerName(of.model, of.endpoint), written(sum.used), written(sum.estimated))
@@ -108,25 +111,25 @@ func (s stock) written() string {
 	return written(a) + " " + strconv.FormatInt(s[stockTasks], 10)
 }
 
+// errOvertaken means that a later call of this process came before this one.
+var errOvertaken = errors.New("a later renewal came first")
+
 // renewed reads the reply to a renewal.
 func (r *Redis) renewed(n *renewal, reply []int64, err error) error {
-	if forgot(n.number, reply, err) {
-		return errForgot
+	if err == nil && len(reply) == 4 && reply[0] == n.number && reply[1] == 3 {
+		return errOvertaken
 	}
-	in, err := said(n.number, reply, err, 5+2*quotaCount+len(stock{})*len(n.rows))
-	if err != nil {
+	s, grown, err := standing(n.number, reply, err, len(stock{})*len(n.rows))
+	switch {
+	case err != nil:
 		return err
+	case s.outcome != admitted:
+		return errNotDone
 	}
-	s := &state{outcome: admitted, epoch: in[1], seq: in[2], at: time.UnixMicro(in[3]).UTC(), tasks: in[4], fault: limitNone}
-	s.date = calendarOf(s.at)
-	in = in[5:]
-	copy(s.used[:], in)
-	copy(s.held[:], in[quotaCount:])
-	in = in[2*quotaCount:]
 	for i := range n.rows {
-		copy(n.rows[i].grown[:], in[i*len(stock{}):])
+		copy(n.rows[i].grown[:], grown[i*len(stock{}):])
 	}
-	n.at, n.short = s.at, s.short(&n.terms)
-	r.know(n.team.ID, s)
+	n.epoch, n.at, n.short = s.epoch, s.at, s.short(&n.terms)
+	r.own.get(n.team.ID).know(&s)
 	return nil
 }

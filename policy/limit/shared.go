@@ -38,17 +38,17 @@ const bridgeDefault = 10 * time.Minute
 // Create it with [NewShared]; it is safe for concurrent use.
 type Shared struct {
 	SharedConfig
-	id      string  // of this process, among the replicas
-	rates   *Memory // the buckets without Redis
-	teams   perTeam[books]
-	queue   *queue
-	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
-	told    atomic.Bool               // Changed was
-	reached atomic.Bool               // some call ever came through
-	ahead   atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
-	beats   beats
-	tended  tended
-	walked  atomic.Pointer[walk] // nil: not yet
+	id       string  // of this process, among the replicas
+	rates    *Memory // the buckets without Redis
+	teams    perTeam[books]
+	queue    *queue
+	away     atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
+	told     atomic.Bool               // Changed was
+	reached  atomic.Bool               // some call ever came through
+	ahead    atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
+	tended   tended
+	replicas replicas
+	walked   atomic.Pointer[walk] // nil: not yet
 }
 
 // NewShared starts the goroutines that settle. Close ends them.
@@ -57,6 +57,8 @@ func NewShared(config SharedConfig) *Shared {
 		config.Bridge = bridgeDefault
 	}
 	s := &Shared{SharedConfig: config, id: rand.Text()[:12], rates: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
+	s.replicas.under = make(chan struct{}, 1)
+	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
 	s.rates.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	return s
@@ -88,7 +90,10 @@ func (s *Shared) heard(err error) {
 	if errors.Is(err, errMixed) && s.Redis.Mixed != nil {
 		s.Redis.Mixed()
 	}
-	if err != nil && !errors.Is(err, errForgot) {
+	if notDone := errors.Is(err, errNotDone) || errors.Is(err, errRestoring); notDone {
+		return
+	}
+	if err != nil {
 		if s.away.Load() == nil {
 			now := s.Now()
 			s.away.CompareAndSwap(nil, &now)
@@ -127,11 +132,17 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	l := b.see(h, date.day, now)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	v, last, err := s.Redis.place(call, h, &t, s.id, date.day, l.of)
-	s.heard(err)
+	var v Verdict
+	var last state
+	err := s.meet(call, h.Team.ID, b)
+	if err == nil {
+		v, last, err = s.Redis.place(call, h, &t, &l)
+		s.heard(err)
+	}
 	if err != nil {
 		return s.admitHere(b, &l, h, &t, err)
 	}
+	now = s.Now()
 	s.ahead.Store(int64(last.at.Sub(now)))
 	b.answered(&l, last.took, last.short(&t), now)
 	if v.owed != nil {
@@ -175,10 +186,13 @@ func (s *Shared) came(j *job, of result, sent time.Time) {
 	if of.done {
 		s.correct(j.charge)
 	}
+	if of.err == nil {
+		s.teams.get(j.charge.Held.Team).settledInRedis(j.charge.Held.ID)
+	}
 	if of.done || of.err == nil {
 		j.charge.tell(of.done || !j.tried.IsZero() && !j.old(sent))
 	}
-	if of.err != nil && j.tried.IsZero() && !errors.Is(of.err, ErrAway) {
+	if of.err != nil && j.tried.IsZero() && !certain(of.err) {
 		j.tried = sent
 	}
 }
@@ -195,8 +209,11 @@ func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
 func (s *Shared) Look(ctx context.Context, team *policy.Team) (Report, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	report, err := s.Redis.Look(call, team)
-	s.heard(err)
+	report, err := Report{}, s.meet(call, team.ID, s.teams.get(team.ID))
+	if err == nil {
+		report, err = s.Redis.Look(call, team)
+		s.heard(err)
+	}
 	return report, err
 }
 
@@ -231,7 +248,7 @@ func (s *Shared) State() error {
 	if teams > 0 {
 		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting)
 	}
-	return nil
+	return s.miscounted()
 }
 
 // Close posts what waits, gives the allowances back, and returns an error that tells what could not be posted before ctx

@@ -122,6 +122,7 @@ local function flush(quota, open, use)
     end
   end
   count(quota, 'tasks', tasks)
+  if next(sums) then count(quota, 'seq', 1) end
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 
