@@ -52,7 +52,7 @@ func (h *Held) text(rates rateSet) string {
 type sums struct {
 	taken, given  [rateCount]int64 // µs that it takes to refill
 	quota, ledger []any            // field, amount
-	counts        []count          // one for each of quota; unit none: what is held
+	counts        []count          // one for each of quota
 }
 
 func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
@@ -87,7 +87,7 @@ func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
 		for _, period := range [2]int{h.Day, h.Month} {
 			field := strconv.Itoa(period) + ":" + string(word)
 			if n := freed[unit]; n != 0 {
-				s.quota, s.counts = append(s.quota, field+":held", -n), append(s.counts, count{unit: none})
+				s.quota, s.counts = append(s.quota, field+":held", -n), append(s.counts, count{period: period, unit: unit, held: true})
 			}
 			if n := charged[unit]; n != 0 {
 				s.quota, s.counts = append(s.quota, field+":used", n), append(s.counts, count{period: period, unit: unit})
@@ -124,13 +124,9 @@ func (r *Redis) batched(s *settlement, reply []int64, err error) (bool, error) {
 	case in[0] == 0:
 		return false, nil
 	}
-	var counts []count
-	for i, c := range s.counts {
-		if c.unit != none {
-			c.used = in[3+i]
-			counts = append(counts, c)
-		}
+	for i := range s.counts {
+		s.counts[i].n = in[3+i]
 	}
-	r.own.get(s.team).knowCounts(witness{in[1], in[2]}, counts)
+	r.own.get(s.team).knowCounts(witness{in[1], in[2]}, s.counts)
 	return true, nil
 }

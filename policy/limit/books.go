@@ -22,6 +22,7 @@ type books struct {
 	running    map[string]*spent // admitted here, and not yet known to be held in Redis
 	sums       map[sumOf]*sum    // of what was settled here and is in no report
 	report     report            // that is on its way
+	rated      Amounts           // taken from the rates here, and not from Redis's
 	calls      int64             // that told Redis of allowances
 	recent     recent
 }
@@ -34,6 +35,7 @@ type spent struct {
 	due      time.Time  // the end of its lease
 	byID     bool       // Redis may hold it, or settle it, by its id: no sum may contain it
 	reported bool       // it is in the report that is on its way
+	ended    bool       // it is settled, and Redis was not told yet
 }
 
 // sumOf is what settled requests are added up by.
@@ -49,7 +51,9 @@ type sum struct{ used, estimated Amounts }
 // report is sums on their way to Redis. They stay together, under their number, until Redis has acknowledged it.
 type report struct {
 	number int64
-	sums   map[sumOf]*sum // nil: it was acknowledged
+	sent   bool           // it is on its way; else it was acknowledged, and there is only its number
+	sums   map[sumOf]*sum // they do not change
+	rated  Amounts        // what it takes from Redis's rates
 }
 
 // see notes a request of the team, and lends it what it may take of its day's allowance.
@@ -89,23 +93,32 @@ func (b *books) spend(l *loan, h *Held, due time.Time, byID bool) {
 	defer b.mu.Unlock()
 	s := &spent{held: h, from: l.from, took: l.of, due: due, byID: byID}
 	l.end(l.of)
+	if h.rates != 0 {
+		b.rated = b.rated.plus(h.Amounts)
+	}
 	if b.running == nil {
 		b.running = map[string]*spent{}
 	}
 	b.running[h.ID] = s
 }
 
-// settle settles what was admitted here, and reports whether Redis has nothing to do with it but to be told the sum.
-func (b *books) settle(c *Charge, used Amounts) bool {
+// settle settles what was admitted here, where it is, and reports whether this did. Of a task's end another replica may hear,
+// too: where nobody can tell that from a sum, byID says that Redis has to be told of it by its id.
+func (b *books) settle(c *Charge, used Amounts) (here, first, byID bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.running[c.Held.ID]
-	if s == nil {
-		return false
-	}
-	if s.byID || s.reported || c.Held.Task { // of a task's end another replica may hear, too
+	switch {
+	case s == nil:
+		return false, false, false
+	case s.ended:
+		return true, false, false
+	case s.byID || s.reported:
 		s.byID = true
-		return false
+		return false, false, false
+	case c.Held.Task:
+		s.byID, s.ended = true, true
+		return true, true, true
 	}
 	delete(b.running, c.Held.ID)
 	if s.from != nil {
@@ -122,7 +135,7 @@ func (b *books) settle(c *Charge, used Amounts) bool {
 	if c.Estimated {
 		b.sums[of].estimated = b.sums[of].estimated.plus(used)
 	}
-	return true
+	return true, true, false
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.
@@ -143,7 +156,7 @@ func (b *books) spending() bool {
 	return b.unreported()
 }
 
-func (b *books) unreported() bool { return len(b.running)+len(b.sums)+len(b.report.sums) > 0 }
+func (b *books) unreported() bool { return len(b.running)+len(b.sums) > 0 || b.report.sent }
 
 // settledInRedis notes that Redis has settled what was admitted here.
 func (b *books) settledInRedis(id string) {

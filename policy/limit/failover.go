@@ -113,6 +113,20 @@ func (m *Memory) takeShare(team string, share *terms, h *Hold, st *state) (fills
 	return a.fills(share, &levels)
 }
 
+// missing is what the buckets of a team have less than they hold at most: what was taken longer ago has refilled.
+func (m *Memory) missing(team string) (n Amounts) {
+	a := m.account(team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.time(m.now)
+	for i, b := range a.buckets {
+		if b != nil {
+			n[i] = max(b.rate.Burst-b.fill(b.level(now)).left, 0)
+		}
+	}
+	return n
+}
+
 // correct brings the buckets that a hold was taken from to what was used, each replica's share of them.
 func (m *Memory) correct(h *Held, t *terms, replicas int, held, used Amounts) {
 	share := t.share(replicas)
@@ -168,12 +182,20 @@ func (s *Shared) correct(c *Charge) {
 	}
 }
 
-// settleHere settles a hold that was placed here and that Redis knows nothing of, and reports whether there is one.
-func (s *Shared) settleHere(c *Charge) bool {
-	if !s.teams.get(c.Held.Team).settle(c, c.Amounts.bound()) {
-		return false
+// settleHere settles a hold that was placed here and that Redis knows nothing of, and reports whether it is one, and whether this
+// settled it.
+func (s *Shared) settleHere(c *Charge) (here, first bool) {
+	here, first, byID := s.teams.get(c.Held.Team).settle(c, c.Amounts.bound())
+	if !here {
+		return false, false
 	}
-	s.correct(c)
-	c.tell(true)
-	return true
+	if byID { // which corrects what it was taken from, too
+		again := *c
+		again.Taken, again.Left = nil, nil
+		s.queue.keep(job{charge: &again})
+	} else {
+		s.correct(c)
+	}
+	c.tell(first)
+	return true, first
 }

@@ -101,13 +101,14 @@ func (o *own) keepUsed() {
 	}
 }
 
-// count is what a day or month used of a unit, as a settlement was told.
+// count is what a day or month used of a unit, or holds, as a settlement was told.
 type count struct {
 	period, unit int
-	used         int64
+	held         bool
+	n            int64
 }
 
-// knowCounts notes what was used, of accounts in a state.
+// knowCounts notes what was used and is held, of accounts in a state.
 func (o *own) knowCounts(of witness, counts []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,16 +122,21 @@ func (o *own) knowCounts(of witness, counts []count) {
 			q++
 		}
 		if c.period == o.last.date.period(q) {
-			if newer || c.used > o.last.used[q] {
-				o.last.used[q] = c.used
+			if c.held {
+				o.last.held[q] = c.n
+			} else if newer || c.n > o.last.used[q] {
+				o.last.used[q] = c.n
 			}
+			continue
+		}
+		if c.held {
 			continue
 		}
 		if o.used == nil {
 			o.used = map[int]Amounts{}
 		}
 		amounts := o.used[c.period]
-		amounts[c.unit] = c.used
+		amounts[c.unit] = c.n
 		o.used[c.period] = amounts
 	}
 	o.last.seq = max(o.last.seq, of.seq)
@@ -144,7 +150,7 @@ func (o *own) counts() (list []count) {
 	for period, amounts := range o.used {
 		for unit, n := range amounts {
 			if n > 0 {
-				list = append(list, count{period, unit, n})
+				list = append(list, count{period: period, unit: unit, n: n})
 			}
 		}
 	}

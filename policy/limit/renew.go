@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 )
@@ -65,7 +64,7 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	b.asked = now
-	r := &renewal{team: b.team, terms: t, replica: s.id, alive: max(s.Alive(), 1), since: s.replicas.reachable(now), lease: s.Bridge}
+	r := &renewal{team: b.team, terms: t, replica: s.id, alive: max(s.Alive(), 1), since: s.replicas.reachable(now), lease: s.Bridge, missing: s.rates.missing(b.team.ID)}
 	b.compose(r, s.id, s.sizes(b, r, idle, now), s.days(now), now)
 	return r
 }
@@ -114,10 +113,11 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 		kept := a.keep(want, now)
 		r.rows = append(r.rows, renewalRow{of: a, keep: kept, want: want.minus(kept).atMost(want)})
 	}
-	if b.report.sums == nil && len(b.sums) > 0 {
-		b.report, b.sums = report{b.report.number + 1, b.sums}, nil
+	if fresh := len(b.sums) > 0 || b.rated != (Amounts{}); fresh && !b.report.sent {
+		b.report = report{number: b.report.number + 1, sent: true, sums: b.sums, rated: b.rated.least(r.missing)}
+		b.sums, b.rated = nil, Amounts{}
 	}
-	r.report = report{b.report.number, maps.Clone(b.report.sums)}
+	r.report = b.report
 	b.calls++
 	r.call = b.calls
 	for _, s := range b.running {
@@ -140,7 +140,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	defer b.mu.Unlock()
 	b.told = sent
 	if r.report.number == b.report.number {
-		b.report.sums = nil
+		b.report = report{number: b.report.number}
 	}
 	for _, run := range r.running {
 		if b.running[run.held.ID] == run {

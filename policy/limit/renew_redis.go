@@ -23,6 +23,7 @@ type renewal struct {
 	rows    []renewalRow
 	report  report
 	running []*spent
+	missing Amounts // what the rates' buckets here have less than they hold at most
 
 	number int64     // to say again
 	epoch  int64     // of the accounts that it was made in
@@ -67,7 +68,7 @@ func (r *Redis) renewalCall(n *renewal) []any {
 	k := r.keysOf(n.team.ID)
 	known := r.own.get(n.team.ID).witness()
 	n.number = newNumber()
-	call := append(allowanceScript.call(3+len(n.running), 25+3*len(n.running)+3*len(n.rows)+5*len(n.report.sums)), k.quota, k.open, k.aside)
+	call := append(append(allowanceScript.call(6+len(n.running), 41+3*len(n.running)+3*len(n.rows)+5*len(n.report.sums)), k.shared...), k.aside)
 	for _, s := range n.running {
 		call = append(call, k.hold+s.held.ID)
 	}
@@ -76,6 +77,7 @@ func (r *Redis) renewalCall(n *renewal) []any {
 		call = append(call, limitText(limit))
 	}
 	call = append(call, limitText(n.terms.tasks), len(n.rows), len(n.report.sums))
+	call = append(append(call, k.wired(n.team).rates...), written(n.report.rated))
 	for i := range n.rows {
 		row := &n.rows[i]
 		call = append(call, row.of.day, row.keep.written(), row.want.written())

@@ -51,7 +51,7 @@ var (
 	settleScript    = newScript(commonLua + bucketsLua + holdsLua + asideLua + settleLua)
 	extendScript    = newScript(commonLua + holdsLua + extendLua)
 	sweepScript     = newScript(commonLua + holdsLua + asideLua + sweepLua)
-	allowanceScript = newScript(commonLua + holdsLua + asideLua + allowanceLua)
+	allowanceScript = newScript(commonLua + bucketsLua + holdsLua + asideLua + allowanceLua)
 	restoreScript   = newScript(commonLua + holdsLua + asideLua + restoreLua)
 	replicasScript  = newScript(commonLua + replicasLua)
 	accountScript   = newScript(commonLua + bucketsLua + accountLua)

