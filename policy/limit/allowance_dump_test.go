@@ -98,7 +98,7 @@ func (w *world) openHolds(team string) (list []openHold) {
 		text, _ := w.server.Get(prefix + "hold:" + id)
 		found := holdForm.FindStringSubmatch(text)
 		if found == nil || found[1] != "held" {
-			w.fail("the open hold %s is %q", id, text)
+			w.fail("held: the open hold %s is %q", id, text)
 		}
 		n := make([]int64, len(found))
 		for i := 2; i < len(found); i++ {
@@ -139,11 +139,11 @@ func (w *world) heldAddsUp() {
 		}
 		for field, want := range sums {
 			if got := w.count(team, field); got != want {
-				w.fail("%s: Redis counts %d as %s, the open holds are %d", team, got, field, want)
+				w.fail("held: of %s Redis counts %d as %s, the open holds are %d", team, got, field, want)
 			}
 		}
 		if got := w.count(team, "tasks"); got < tasks { // an allowance may hold tasks, too
-			w.fail("%s: Redis counts %d open tasks, %d are open", team, got, tasks)
+			w.fail("held: of %s Redis counts %d open tasks, %d are open", team, got, tasks)
 		}
 	}
 }

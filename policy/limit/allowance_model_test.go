@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -14,16 +16,16 @@ import (
 var inCalm = []verb{asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, tends, looks}
 
 // inOutages is what happens while Redis keeps its memory: calls fail in every way, replicas die and stop, limits change.
-var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives, tends, looks, dies, restarts, reads}
+var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives, tends, watches, looks, dies, restarts, reads}
 
-// inMemoryLoss is that, and a Redis that forgets.
+// inMemoryLoss is that, and a Redis that forgets, or goes back to what it knew before.
 var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, tends, dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
 
-// TestAllowance5: replicas, a Redis that stalls, forgets and goes back, and the world, through random histories. However they
+// TestAllowance5: replicas, a Redis that stalls, forgets and goes back, and the world, through random stories. However they
 // end, no team was admitted more than its limits, and once all is well the accounts are what upstream did. Ten thousand
-// histories of each kind are LONG=1 go test -timeout 2h -run Allowance5 ./policy/limit.
+// stories of each kind are LONG=1 go test -timeout 3h -run Allowance5 ./policy/limit.
 func TestAllowance5(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines take turns the same way each time a history is told
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines take turns the same way each time a story is told
 	for _, tt := range []struct {
 		about  string
 		menu   []verb
@@ -34,35 +36,44 @@ func TestAllowance5(t *testing.T) {
 		{"memory loss", inMemoryLoss, 60},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
-			withChecks(t, tt.checks)
+			if os.Getenv("LONG") != "" {
+				tt.checks = 10_000
+			}
+			unlessTold(t, "rapid.checks", fmt.Sprint(tt.checks))
+			unlessTold(t, "rapid.shrinktime", "2s")
+			var failing *story
+			var why failure
+			defer func() {
+				if failing == nil {
+					return
+				}
+				s := failing.shrink(t, why, 20*time.Second)
+				why, seen := s.play(t)
+				t.Error(s.report(why, seen))
+			}()
 			drawn := stories(tt.menu...)
 			rapid.Check(t, func(rt *rapid.T) {
 				s := drawn.Draw(rt, "story")
-				rapid.SyncTest(rt, func(rt *rapid.T) {
-					w := newWorld(rt, s)
-					defer w.close()
-					w.run()
-					w.heal()
-				})
+				if now, _ := s.play(t); now != "" {
+					failing, why = &s, now
+					rt.Fatal(now)
+				}
 			})
 		})
 	}
 }
 
-// withChecks sets how many histories a test tries, unless its caller says -rapid.checks.
-func withChecks(t *testing.T, n int) {
+// unlessTold sets a flag of rapid for a test, where its caller did not.
+func unlessTold(t *testing.T, name, value string) {
 	t.Helper()
-	if os.Getenv("LONG") != "" {
-		n = 10_000
+	for _, arg := range os.Args {
+		if strings.HasPrefix(strings.TrimLeft(arg, "-"), name) {
+			return
+		}
 	}
-	asked := false
-	flags.Visit(func(f *flags.Flag) { asked = asked || f.Name == "rapid.checks" })
-	if asked {
-		return
-	}
-	before := flags.Lookup("rapid.checks").Value.String()
-	if err := flags.Set("rapid.checks", fmt.Sprint(n)); err != nil {
+	before := flags.Lookup(name).Value.String()
+	if err := flags.Set(name, value); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = flags.Set("rapid.checks", before) })
+	t.Cleanup(func() { _ = flags.Set(name, before) })
 }

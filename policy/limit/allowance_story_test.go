@@ -47,6 +47,7 @@ const (
 	fares      verb = "fares"
 	arrives    verb = "arrives" // late calls do
 	tends      verb = "tends"
+	watches    verb = "tends every 3s for 11m"
 	looks      verb = "looks"
 	dies       verb = "dies"
 	restarts   verb = "restarts"

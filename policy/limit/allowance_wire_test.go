@@ -19,7 +19,8 @@ type wire struct {
 
 	mu    sync.Mutex
 	lets  passage
-	calls int // for how many more; 0: until it is told otherwise
+	calls int       // for how many more; 0: until it is told otherwise
+	ill   time.Time // when a call fared badly last
 }
 
 // lateCall is a call that its caller has given up and that Redis will execute all the same.
@@ -35,7 +36,20 @@ const latest = 12 * time.Minute
 func (n *wire) set(lets passage, calls int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.lets != works || lets != works {
+		n.ill = time.Now()
+	}
 	n.lets, n.calls = lets, calls
+}
+
+// sureAfter is how long after the last call that fared badly a replica asks Redis again for certain.
+const sureAfter = 2 * time.Second
+
+// sure reports whether Redis is asked for certain.
+func (n *wire) sure() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lets == works && time.Since(n.ill) >= sureAfter
 }
 
 // now is how calls fare at the moment.
@@ -50,6 +64,9 @@ func (n *wire) take() passage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	lets := n.lets
+	if lets != works {
+		n.ill = time.Now()
+	}
 	if n.calls > 0 {
 		if n.calls--; n.calls == 0 {
 			n.lets = works

@@ -11,7 +11,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"pgregory.net/rapid"
 
 	"sluice/policy"
 )
@@ -20,11 +19,11 @@ import (
 var worldTeams = []string{"search", "shop"}
 
 // editions are the limits that a replica may have read.
-var editions = map[string]string{
-	"as it was":     bothTeams(1, 1),
-	"half":          bothTeams(1, 2),
-	"double":        bothTeams(2, 1),
-	"requests only": "teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n",
+var editions = map[string][]*policy.Team{
+	"as it was":     readEdition(bothTeams(1, 1)),
+	"half":          readEdition(bothTeams(1, 2)),
+	"double":        readEdition(bothTeams(2, 1)),
+	"requests only": readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n"),
 }
 
 // bothTeams are the teams with a part of their limits.
@@ -39,8 +38,8 @@ func bothTeams(part, of int) string {
 }
 
 // readEdition reads the two teams of an edition.
-func readEdition(name string) []*policy.Team {
-	teams, err := policy.ParseTeams([]byte(editions[name]))
+func readEdition(doc string) []*policy.Team {
+	teams, err := policy.ParseTeams([]byte(doc))
 	if err != nil {
 		panic(err)
 	}
@@ -83,7 +82,7 @@ func (a Amounts) least(b Amounts) Amounts {
 // world is a history that runs, and what really happened in it: which requests were admitted, and so went upstream, and
 // what each of them used.
 type world struct {
-	*rapid.T
+	seen     []string // for people
 	story    story
 	server   *miniredis.Miniredis
 	admin    *redis.Client // without a wire
@@ -104,6 +103,7 @@ type world struct {
 	allowances map[string]Amounts // the largest that was seen of each, by id
 	losses     []loss             // of the last seconds
 	ever       bool               // Redis ever lost its memory
+	blurred    bool               // the day of some request is as its replica has it: Redis may have placed its hold on the next
 	calm       bool               // nothing has gone wrong so far
 }
 
@@ -141,17 +141,22 @@ type request struct {
 	forgiven bool     // nobody who lives knows of it since Redis lost its memory
 }
 
-// newWorld starts a double of Redis and the replicas. All of it lives in the bubble of the caller.
-func newWorld(t *rapid.T, s story) *world {
+// newWorld makes a double of Redis. All of it lives in the bubble of the caller.
+func newWorld(s story) *world {
 	time.Sleep(time.Until(starts[s.start]))
-	w := &world{T: t, story: s, server: miniredis.NewMiniRedis(), allowances: map[string]Amounts{}, calm: true, lastReach: time.Now()}
+	w := &world{story: s, server: miniredis.NewMiniRedis(), allowances: map[string]Amounts{}, calm: true, lastReach: time.Now()}
 	w.server.ClockTTL(true)
 	w.admin = w.connect()
-	for i := range s.replicas {
-		w.replicas = append(w.replicas, nil)
+	return w
+}
+
+// start starts the replicas, and gives them the time to find each other.
+func (w *world) start() {
+	w.replicas = make([]*replica, w.story.replicas)
+	for i := range w.replicas {
 		w.launch(i)
 	}
-	return w
+	w.pass(4 * time.Second)
 }
 
 func (w *world) connect() *redis.Client {
@@ -202,16 +207,12 @@ func (w *world) close() {
 	}
 }
 
-// fail ends the history. format says which promise does not hold.
-func (w *world) fail(format string, args ...any) {
-	w.Helper()
-	w.Fatalf(format, args...)
-}
+// fail ends the story. format begins with the word of the promise that does not hold.
+func (w *world) fail(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
 
-// say logs a line, with the time by Redis's clock.
+// say notes what is seen, with the time by Redis's clock.
 func (w *world) say(format string, args ...any) {
-	w.Helper()
-	w.Logf("%s  %s", time.Now().UTC().Format("02 15:04:05.000"), fmt.Sprintf(format, args...))
+	w.seen = append(w.seen, time.Now().UTC().Format("02 15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
 // read gives a replica other limits.
@@ -221,7 +222,7 @@ func (w *world) read(r *replica, name string) {
 			e.until = time.Now()
 		}
 	}
-	r.teams = readEdition(name)
+	r.teams = editions[name]
 	w.editions = append(w.editions, edition{teams: r.teams, name: name, by: r})
 }
 
