@@ -40,8 +40,8 @@ func (a Amounts) plus(b Amounts) Amounts {
 	return a
 }
 
-// least is the smaller of each.
-func (a Amounts) least(b Amounts) Amounts {
+// atMost is the smaller of each.
+func (a Amounts) atMost(b Amounts) Amounts {
 	for i := range a {
 		a[i] = min(a[i], b[i])
 	}

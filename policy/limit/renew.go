@@ -114,7 +114,7 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 		r.rows = append(r.rows, renewalRow{of: a, keep: kept, want: want.minus(kept).atMost(want)})
 	}
 	if fresh := len(b.sums) > 0 || b.rated != (Amounts{}); fresh && !b.report.sent {
-		b.report = report{number: b.report.number + 1, sent: true, sums: b.sums, rated: b.rated.least(r.missing)}
+		b.report = report{number: b.report.number + 1, sent: true, sums: b.sums, rated: b.rated.atMost(r.missing)}
 		b.sums, b.rated = nil, Amounts{}
 	}
 	r.report = b.report

@@ -127,11 +127,15 @@ func (s *Shared) meet(ctx context.Context, team string, b *books) error {
 func (s *Shared) putBack(ctx context.Context, team string, b *books, number int64) error {
 	lost, listed := s.replicas.lately(s.Now()), false
 	var err error
-	if b.met.Load() == 0 {
+	first := b.met.Load() == 0
+	if first {
 		listed, err = s.Redis.Knows(ctx, team)
 	}
 	if err == nil {
 		err = s.Redis.restore(ctx, team, memory{wentBack: lost, lately: lost, listed: listed})
+	}
+	if err == nil && first && !listed {
+		err = s.Redis.client.SAdd(ctx, namesKey, team).Err()
 	}
 	s.heard(err)
 	if err != nil {
@@ -157,20 +161,16 @@ func (s *Shared) putBackAll(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("Redis lost its memory; what was last known of %d teams was put back", n), errs)
 }
 
-// remember tells Redis that this process is alive, and names the teams that are new here in its list.
+// remember tells Redis that this process is alive. Where Redis has lost its memory, it puts back what is known here.
 func (s *Shared) remember(ctx context.Context) error {
-	var fresh []string
-	s.teams.each(func(team string, b *books) {
-		if !s.tended.named[team] && b.met.Load() != 0 {
-			fresh = append(fresh, team)
-		}
-	})
-	if err := s.call(ctx, func(ctx context.Context) error { return s.reach(ctx, fresh) }); err != nil {
+	if err := s.call(ctx, func(ctx context.Context) error { return s.reach(ctx, nil) }); err != nil {
 		return err
 	}
-	for _, team := range fresh {
-		s.tended.named[team] = true
-	}
+	s.teams.each(func(team string, b *books) {
+		if b.met.Load() != 0 {
+			s.tended.named[team] = true
+		}
+	})
 	if number := s.replicas.memory.Load(); number != s.tended.memory {
 		if err := s.name(ctx, slices.Collect(maps.Keys(s.tended.named))); err != nil {
 			return err
