@@ -214,3 +214,28 @@ func (b *books) tasks(o *own, w *walk) (n int64, told bool) {
 	defer o.mu.Unlock()
 	return o.last.tasks, told
 }
+
+// spentInto adds to what was last known of a team what was spent here and Redis was not told.
+func (b *books) spentInto(st *state) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.running {
+		if s.held.Task {
+			st.tasks++
+		}
+		for q := range st.held {
+			if s.held.Day/100 == st.date.month && (q%2 == 1 || s.held.Day == st.date.day) {
+				st.held[q] += s.held.Amounts[q/2]
+			}
+		}
+	}
+	for _, sums := range []map[sumOf]*sum{b.sums, b.report.sums} {
+		for of, sum := range sums {
+			for q := range st.used {
+				if of.day/100 == st.date.month && (q%2 == 1 || of.day == st.date.day) {
+					st.used[q] += sum.used[q/2]
+				}
+			}
+		}
+	}
+}

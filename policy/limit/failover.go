@@ -40,6 +40,7 @@ func (s *Shared) decideHere(b *books, l *loan, h *Hold, t *terms, cause error, b
 		small.Amounts[Tokens] = min(h.Amounts[Tokens], max(r.Burst/4, 1))
 	}
 	st := s.lastKnown(h.Team.ID, now)
+	b.spentInto(&st)
 	covered := l.covers(stockOf(&small.Amounts, h.Task), t, now)
 	if !covered {
 		if st.decide(t, &small, [rateCount]time.Duration{}); st.outcome == refused { // the limit itself is used up

@@ -45,8 +45,9 @@ func TestAccountRefusalTakesNothing(t *testing.T) {
 func TestHeldWithoutRedisOverMidnight(t *testing.T) {
 	s := newShared(t, realRedis(t), nil)
 	s.clock.move(11*time.Hour + 59*time.Minute + 50*time.Second)
-	team := team(t, "open_tasks: 1")
+	team := team(t, "open_tasks: 100")
 	s.must("seen", team, Amounts{})
+	s.back() // it has an allowance from now on
 	s.fault.mode.Store(away)
 	h := hold("task", team, Amounts{Requests: 1, Images: 4})
 	h.Task, h.Lease = true, 25*time.Hour
@@ -235,8 +236,9 @@ func TestQ06ATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
 // A new lease counts for a hold that Redis does not know yet.
 func TestADoubtfulHoldIsExtended(t *testing.T) {
 	s := newShared(t, realRedis(t), nil)
-	team := team(t, "open_tasks: 1")
+	team := team(t, "open_tasks: 100")
 	s.must("seen", team, Amounts{})
+	s.back() // it has an allowance from now on
 	s.fault.mode.Store(silent)
 	h := hold("task", team, Amounts{Requests: 1, Images: 4})
 	h.Task, h.Lease = true, 11*time.Minute
@@ -379,8 +381,9 @@ func TestExtendedWhileItJoins(t *testing.T) {
 	s := newShared(t, client, nil)
 	hook := &onPost{}
 	client.AddHook(hook)
-	team := team(t, "open_tasks: 5")
+	team := team(t, "open_tasks: 100")
 	s.must("seen", team, Amounts{})
+	s.back() // it has an allowance from now on
 	s.fault.mode.Store(away)
 	one := Amounts{Requests: 1}
 	s.charge(s.must("x", team, one), team, one) // something to post
@@ -566,7 +569,7 @@ func (f *onPost) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 func (f *onPost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if args := cmds[0].Args(); f.do != nil && len(args) > 1 && args[1] == settleScript.digest {
+		if args := cmds[0].Args(); f.do != nil && len(args) > 1 && args[1] == allowanceScript.digest {
 			do := f.do
 			f.do = nil
 			do()

@@ -87,6 +87,7 @@ func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
 		s.clock.move(outage)
 		s.back()
 		s.settled()
+		s.sweep("search")
 		days := []int{calendarOf(s.clock.now().Add(-outage)).day, calendarOf(s.clock.now()).day}
 		rows, err := s.Ledger(s.Context(), "search", slices.Compact(days))
 		if err != nil {

@@ -24,25 +24,45 @@ func (s *Shared) renewAll(ctx context.Context) error {
 			due = append(due, r)
 		}
 	})
-	return s.renew(ctx, due)
+	return s.renew(ctx, due, true)
 }
 
-// renew makes renewals in one pipeline, and notes what came of each.
-func (s *Shared) renew(ctx context.Context, due []*renewal) (errs error) {
+// renew makes renewals in pipelines, and notes what came of each. With again, those whose accounts are gone are made again once
+// these are put back.
+func (s *Shared) renew(ctx context.Context, due []*renewal, again bool) (errs error) {
 	const together = 100 // so that one call keeps Redis from nobody
+	var gone []*renewal
 	for len(due) > 0 && ctx.Err() == nil {
 		n := min(together, len(due))
 		now := s.Now()
-		err := s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, due[:n]) })
-		errs = errors.Join(errs, err)
+		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, due[:n]) }))
 		for _, r := range due[:n] {
-			if r.err == nil {
+			switch {
+			case r.err == nil:
 				s.acknowledged(r, now)
-			} else if errors.Is(r.err, errNotDone) {
-				errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.restore(ctx, r.team.ID, memory{}) }))
+			case errors.Is(r.err, errNotDone) && again:
+				gone = append(gone, r)
 			}
 		}
 		due = due[n:]
+	}
+	var back []*renewal
+	for _, r := range gone {
+		id := r.team.ID
+		if err := s.call(ctx, func(ctx context.Context) error { return s.Redis.restore(ctx, id, memory{}) }); err != nil {
+			errs = errors.Join(errs, err)
+			continue
+		}
+		b := s.teams.get(id)
+		b.mu.Lock()
+		b.asked = time.Time{}
+		b.mu.Unlock()
+		if r := s.renewal(id, b, s.Now()); r != nil {
+			back = append(back, r)
+		}
+	}
+	if len(back) > 0 {
+		errs = errors.Join(errs, s.renew(ctx, back, false))
 	}
 	return errs
 }
@@ -52,11 +72,11 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	every := renewEvery
-	if b.short || b.unreported() || len(b.allowances) == 0 {
+	if b.short || len(b.allowances) == 0 {
 		every = renewShort
 	}
 	idle := now.Sub(b.seen) > allowanceIdle
-	if b.team == nil || now.Sub(b.asked) < every-every/10 {
+	if b.team == nil || now.Sub(b.asked) < every-every/10 && !b.unreported() {
 		return nil
 	}
 	t := termsOf(b.team)
@@ -64,7 +84,8 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	b.asked = now
-	r := &renewal{team: b.team, terms: t, replica: s.id, alive: max(s.Alive(), 1), since: s.replicas.reachable(now), lease: s.Bridge, missing: s.rates.missing(b.team.ID)}
+	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), since: s.replicas.reachable(now), lease: s.Bridge, missing: s.rates.missing(b.team.ID)}
+	r.idle = idle
 	b.compose(r, s.id, s.sizes(b, r, idle, now), s.days(now), now)
 	return r
 }
@@ -122,7 +143,7 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 	r.call = b.calls
 	for _, s := range b.running {
 		s.reported = true
-		r.running = append(r.running, s)
+		r.running = append(r.running, placing{s, s.due})
 	}
 }
 
@@ -143,10 +164,13 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 		b.report = report{number: b.report.number}
 	}
 	for _, run := range r.running {
-		if b.running[run.held.ID] == run {
+		if b.running[run.held.ID] == run.spent {
 			delete(b.running, run.held.ID)
 		}
 		o.placed(run.held, r.at.Add(run.due.Sub(sent)))
+		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
+			s.queue.keep(job{extend: run.held, lease: longer.Sub(sent)})
+		}
 	}
 	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
 	kept := b.allowances[:0]
@@ -156,7 +180,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 				a.left, a.until = a.left.plus(row.grown), until
 			}
 		}
-		if a.left != (stock{}) || a.lent != (stock{}) || a.day >= s.dated(sent).day {
+		if a.left != (stock{}) || a.lent != (stock{}) || !r.idle && a.day >= s.dated(sent).day {
 			kept = append(kept, a)
 		}
 	}
@@ -176,7 +200,7 @@ func (s *Shared) leave(ctx context.Context) (errs error) {
 			all = append(all, r)
 		}
 	})
-	_ = s.renew(ctx, all)
+	_ = s.renew(ctx, all, true)
 	for _, r := range all {
 		if r.err != nil {
 			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", r.team.ID, r.err))

@@ -16,13 +16,15 @@ type renewal struct {
 	team    *policy.Team
 	terms   terms
 	replica string
+	now     time.Time // by this process's clock
 	alive   int64
 	call    int64 // its number, among those of the replica that tell of the team
 	since   int64 // the moment since which Redis was reached without a gap; 0: not known
 	lease   time.Duration
+	idle    bool // it asks for nothing more
 	rows    []renewalRow
 	report  report
-	running []*spent
+	running []placing
 	missing Amounts // what the rates' buckets here have less than they hold at most
 
 	number int64     // to say again
@@ -30,6 +32,12 @@ type renewal struct {
 	at     time.Time // by Redis's clock
 	short  bool
 	err    error
+}
+
+// placing is a request that a renewal tells of, and when its lease ended then.
+type placing struct {
+	*spent
+	due time.Time
 }
 
 // renewalRow is one allowance in a renewal.
@@ -85,10 +93,8 @@ func (r *Redis) renewalCall(n *renewal) []any {
 	for of, sum := range n.report.sums {
 		call = append(call, of.day, of.day/100, ledgerName(of.model, of.endpoint), written(sum.used), written(sum.estimated))
 	}
-	now := r.now()
 	for _, s := range n.running {
-		lease := max(s.due.Sub(now), time.Millisecond)
-		call = append(call, s.held.ID, lease.Microseconds(), s.held.text(0))
+		call = append(call, s.held.ID, max(s.due.Sub(n.now), 0).Microseconds(), s.held.text(0))
 	}
 	return call
 }
