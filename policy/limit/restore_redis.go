@@ -56,9 +56,12 @@ func (r *Redis) restore(ctx context.Context, team string, m memory) error {
 	if r.peer.aside != nil {
 		call.number, call.rows = r.peer.aside(team)
 	}
-	holds := o.all()
-	if known.epoch == 0 {
-		holds = nil
+	var holds []ownHold
+	if known.epoch != 0 {
+		holds = o.all()
+		if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil { // who sweeps has to find it
+			return err
+		}
 	}
 	var s state
 	for first := true; first || len(holds) > 0; first = false {
