@@ -17,6 +17,7 @@ type replicas struct {
 	memory atomic.Int64  // numbers the memories of Redis that this process has met; 0: none
 	alive  atomic.Int64  // replicas that were heard of last
 	words  atomic.Int64  // that have come through
+	told   atomic.Bool   // Miscounted was
 	most   atomic.Int64  // and the most of late: after a loss of memory so many may have something to put back
 
 	mu    sync.Mutex
@@ -67,6 +68,7 @@ func (s *Shared) reach(ctx context.Context, teams []string) error {
 	s.ahead.Store(int64(b.at.Sub(now)))
 	if b.alive == int64(s.Replicas) {
 		r.odd = time.Time{}
+		r.told.Store(false)
 	} else if r.odd.IsZero() {
 		r.odd = now
 	}
@@ -176,6 +178,9 @@ func (s *Shared) remember(ctx context.Context) error {
 			return err
 		}
 		s.tended.memory = number
+	}
+	if err := s.miscounted(); err != nil && s.Miscounted != nil && s.replicas.told.CompareAndSwap(false, true) {
+		s.Miscounted(err)
 	}
 	return s.putBackAll(ctx)
 }

@@ -24,6 +24,8 @@ type SharedConfig struct {
 	Now    func() time.Time
 	// Changed is told when Redis goes away, and when it is back, for how long it was away. Nil: nobody is.
 	Changed func(away bool, lasted time.Duration)
+	// Miscounted is told once when other replicas are alive than Replicas says. Nil: nobody is.
+	Miscounted func(err error)
 }
 
 // bridgeDefault is the default of SharedConfig.Bridge.
