@@ -11,6 +11,7 @@ import (
 // books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
 // them: each request asks Redis first, and spends what it was lent where Redis does not answer.
 type books struct {
+	meeting    turn
 	met        atomic.Int64 // the number of Redis's memory in which its accounts are known here; 0: none
 	mu         sync.Mutex
 	team       *policy.Team      // as it was read last; nil: it has sent no request yet

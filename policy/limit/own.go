@@ -8,18 +8,21 @@ import (
 )
 
 // own is what this process knows of a team in Redis, for the day Redis loses its memory: how the team stands, what it used,
-// the holds that this process placed and that nobody has ended, as far as it knows, and of other replicas' tasks those that
-// it settled a short while ago, which their makers may still take for open.
+// the holds that this process placed and that nobody has ended, as far as it knows, and those that it settled a short while
+// ago, which an older copy of Redis's memory may still have, and of other replicas' tasks their makers.
 type own struct {
-	restoring sync.Mutex // one at a time
+	restoring turn // one at a time
 
 	mu       sync.Mutex
 	last     state           // as it was last told; its epoch is 0 before the first time
 	used     map[int]Amounts // in days and months, those that are over, too
 	restored time.Time       // when all of it was last put back
 	open     map[string]ownHold
-	ended    [3]map[string]bool // the ids of others' tasks, by how many walks ago they were settled
+	ended    [3]map[string]bool // the ids of what was settled, by how many walks ago; true for others' tasks
 }
+
+// endedMost bounds the ids that are kept of what was settled since the last walk: some hundred kilobytes.
+const endedMost = 10_000
 
 // ownHold is an open hold, and when its lease ends by Redis's clock.
 type ownHold struct {
@@ -194,26 +197,26 @@ func (o *own) extended(id string, due time.Time) {
 func (o *own) settled(h *Held) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, mine := o.open[h.ID]; mine {
-		delete(o.open, h.ID)
+	_, mine := o.open[h.ID]
+	delete(o.open, h.ID)
+	if !mine && !h.Task || mine && len(o.ended[0]) >= endedMost {
 		return
 	}
-	if h.Task {
-		if o.ended[0] == nil {
-			o.ended[0] = map[string]bool{}
-		}
-		o.ended[0][h.ID] = true
+	if o.ended[0] == nil {
+		o.ended[0] = map[string]bool{}
 	}
+	o.ended[0][h.ID] = !mine
 }
 
-// all lists what there is to tell: a hold without a due time was settled, and only its id is known.
+// all lists what there is to tell: a hold without a due time was settled, and only its id is known, and whether it is a task's
+// that another replica may take for open.
 func (o *own) all() (list []ownHold) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list = slices.Collect(maps.Values(o.open))
 	for _, ids := range o.ended {
-		for id := range ids {
-			list = append(list, ownHold{Held: &Held{ID: id}})
+		for id, task := range ids {
+			list = append(list, ownHold{Held: &Held{ID: id, Task: task}})
 		}
 	}
 	return list

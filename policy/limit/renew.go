@@ -150,10 +150,10 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 // acknowledged notes that Redis has taken a renewal, which was sent at a moment.
 func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	b, o := s.teams.get(r.team.ID), s.Redis.own.get(r.team.ID)
-	if !o.restoring.TryLock() { // what is being put back was read before this
+	if !o.restoring.try() { // what is being put back was read before this
 		return
 	}
-	defer o.restoring.Unlock()
+	defer o.restoring.end()
 	if o.witness().epoch != r.epoch {
 		return
 	}

@@ -13,12 +13,12 @@ import (
 
 // replicas is what a process knows of the others, and of Redis's memory.
 type replicas struct {
-	under  chan struct{} // has room for one word at a time
-	memory atomic.Int64  // numbers the memories of Redis that this process has met; 0: none
-	alive  atomic.Int64  // replicas that were heard of last
-	words  atomic.Int64  // that have come through
-	told   atomic.Bool   // Miscounted was
-	most   atomic.Int64  // and the most of late: after a loss of memory so many may have something to put back
+	under  turn         // one word at a time
+	memory atomic.Int64 // numbers the memories of Redis that this process has met; 0: none
+	alive  atomic.Int64 // replicas that were heard of last
+	words  atomic.Int64 // that have come through
+	told   atomic.Bool  // Miscounted was
+	most   atomic.Int64 // and the most of late: after a loss of memory so many may have something to put back
 
 	mu    sync.Mutex
 	name  string    // of Redis's memory
@@ -33,12 +33,10 @@ type replicas struct {
 func (s *Shared) reach(ctx context.Context, teams []string) error {
 	r := &s.replicas
 	before := r.words.Load()
-	select {
-	case r.under <- struct{}{}:
-		defer func() { <-r.under }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", errNotDone, ctx.Err())
+	if err := r.under.take(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNotDone, err)
 	}
+	defer r.under.end()
 	if len(teams) == 0 && r.words.Load() != before { // another has come through meanwhile
 		return nil
 	}
@@ -127,6 +125,13 @@ func (s *Shared) meet(ctx context.Context, team string, b *books) error {
 
 // putBack puts back what is known here of a team, where Redis has lost it.
 func (s *Shared) putBack(ctx context.Context, team string, b *books, number int64) error {
+	if err := b.meeting.take(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNotDone, err)
+	}
+	defer b.meeting.end()
+	if b.met.Load() == number { // another call has done it
+		return nil
+	}
 	lost, listed := s.replicas.lately(s.Now()), false
 	var err error
 	first := b.met.Load() == 0

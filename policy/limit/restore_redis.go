@@ -42,11 +42,15 @@ type memory struct {
 // this process holds, and what was set aside for it. Nobody here asks for the team before all of it is there.
 func (r *Redis) restore(ctx context.Context, team string, m memory) error {
 	o := r.own.get(team)
-	if !o.restoring.TryLock() {
-		return errRestoring
+	met := o.witness().epoch
+	if err := o.restoring.take(ctx); err != nil { // no request waits longer for this than for Redis
+		return err
 	}
-	defer o.restoring.Unlock()
+	defer o.restoring.end()
 	known := o.witness()
+	if known.epoch != met { // another call has done it
+		return nil
+	}
 	o.mu.Lock()
 	if known.epoch != 0 && r.now().Sub(o.restored) < 2*restoringTime {
 		m.wentBack = false // that is over
@@ -129,7 +133,7 @@ func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (s
 	}
 	for _, h := range n.holds {
 		if h.due.IsZero() {
-			call = append(call, h.ID, 0, "")
+			call = append(call, h.ID, flag(h.Task)-1, "") // 0: also where it is not there
 		} else {
 			call = append(call, h.ID, h.due.UnixMicro(), h.text(0))
 		}

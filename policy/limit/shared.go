@@ -59,7 +59,6 @@ func NewShared(config SharedConfig) *Shared {
 		config.Bridge = bridgeDefault
 	}
 	s := &Shared{SharedConfig: config, id: rand.Text()[:12], rates: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
-	s.replicas.under = make(chan struct{}, 1)
 	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
 	s.rates.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)

@@ -12,7 +12,8 @@
 --       13 lease of allowances  14 number of counts  15 number of allowances
 --       then of each count: its field without :used, what was used
 --       then of each allowance: day, what is to be set aside
---       then of each hold: id, when its lease ends, or 0 where it was settled, the hold's text
+--       then of each hold: id, when its lease ends, the hold's text; of one that was settled 0, and -1
+--       where nobody will hold it again
 -- Returns how the team stands.
 local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[4], ARGV[8]
 redis.call('ZCARD', KEYS[2]) -- what is of another type is noticed before anything is written
@@ -59,9 +60,9 @@ for n = 1, tonumber(ARGV[15]) do
 end
 for n = 4, #KEYS do
   local id, due, hold = ARGV[at], tonumber(ARGV[at + 1]), read(KEYS[n])
-  if due == 0 then
+  if due <= 0 then
     if hold and hold.state == 'held' then free(hold, four(hold.held)) end
-    if not hold or hold.state == 'held' then write(KEYS[n], {state = 'settled'}, LATE) end
+    if not hold and due == 0 or hold and hold.state == 'held' then write(KEYS[n], {state = 'settled'}, LATE) end
   elseif not hold then
     hold_again(parse(ARGV[at + 2]))
     redis.call('SET', KEYS[n], ARGV[at + 2])
