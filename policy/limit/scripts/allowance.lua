@@ -84,7 +84,7 @@ for _, p in ipairs(placed) do
 end
 for _, e in ipairs(ends) do
   if not e[3] then
-    move_aside(KEYS[4], e[1], e[2], -1)
+    move_aside(KEYS[4], e[1], e[2], NOTHING)
   elseif e[2] then
     redis.call('HSET', KEYS[6], e[1], e[2])
   else
@@ -93,7 +93,7 @@ for _, e in ipairs(ends) do
 end
 redis.call('HINCRBY', KEYS[4], 'seq', 1)
 heard(KEYS[6], replica, math.max(report, reported), turn, now)
-for _, row in ipairs(own) do replace(KEYS[4], KEYS[6], row, now, ARGV[9]) end
+for _, row in ipairs(own) do move_aside(KEYS[4], row.day, row.was and row.was.amount or NOTHING, row.amount) end
 
 -- room is by how much an allowance may grow in a unit, or in open tasks: no more than there is, and neither its share nor all
 -- that is set aside past a tenth of what is left.
@@ -115,15 +115,15 @@ end
 
 local grown = {}
 for _, row in ipairs(own) do
-  local more, keep = {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}
+  local kept = row.amount
+  row.amount = {}
   for i = 1, 5 do
-    keep[i] = row.amount[i]
-    if row.want[i] > 0 and not restoring then more[i] = math.min(row.want[i], room(row.day, i, keep[i])) end
-    grown[#grown + 1] = more[i]
-    row.amount[i] = keep[i] + more[i]
+    local more = 0
+    if row.want[i] > 0 and not restoring then more = math.min(row.want[i], room(row.day, i, kept[i])) end
+    grown[#grown + 1], row.amount[i] = more, kept[i] + more
   end
-  row.was = {amount = keep}
-  replace(KEYS[4], KEYS[6], row, now, ARGV[9])
+  move_aside(KEYS[4], row.day, kept, row.amount)
+  keep_aside(KEYS[6], row, now, ARGV[9])
 end
 local reply = standing(number, KEYS[4], now)
 for _, n in ipairs(grown) do reply[#reply + 1] = n end

@@ -19,15 +19,19 @@ local function five(text)
   return {tonumber(a), tonumber(b), tonumber(c), tonumber(d), tonumber(e)}
 end
 
--- move_aside adds to the sums of what is set aside for a day and its month; sign is 1 or -1.
-local function move_aside(quota, day, amount, sign)
-  for i = 1, 4 do
-    if amount[i] ~= 0 then
-      redis.call('HINCRBY', quota, day .. ':' .. UNITS[i] .. ':aside', string.format('%d', sign * amount[i]))
-      redis.call('HINCRBY', quota, string.sub(day, 1, 6) .. ':' .. UNITS[i] .. ':aside', string.format('%d', sign * amount[i]))
+local NOTHING = {0, 0, 0, 0, 0}
+
+-- move_aside sets an amount aside for a day and its month in the place of another.
+local function move_aside(quota, day, from, to)
+  for i = 1, 5 do
+    local more = to[i] - from[i]
+    if more ~= 0 and i == 5 then
+      redis.call('HINCRBY', quota, 'tasks:aside', string.format('%d', more))
+    elseif more ~= 0 then
+      redis.call('HINCRBY', quota, day .. ':' .. UNITS[i] .. ':aside', string.format('%d', more))
+      redis.call('HINCRBY', quota, string.sub(day, 1, 6) .. ':' .. UNITS[i] .. ':aside', string.format('%d', more))
     end
   end
-  if amount[5] ~= 0 then redis.call('HINCRBY', quota, 'tasks:aside', string.format('%d', sign * amount[5])) end
 end
 
 -- caller reads what is known of a replica's calls: the numbers of its last report and of its last call.
@@ -50,10 +54,8 @@ local function come_back(row, day)
   return nil
 end
 
--- replace sets an amount aside in the place of what was.
-local function replace(quota, aside, row, now, lease)
-  if row.was then move_aside(quota, row.day, row.was.amount, -1) end
-  move_aside(quota, row.day, row.amount, 1)
+-- keep_aside writes an allowance.
+local function keep_aside(aside, row, now, lease)
   local a, some = row.amount, 0
   for i = 1, 5 do some = some + a[i] end
   if some > 0 then

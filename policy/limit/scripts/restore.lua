@@ -72,7 +72,10 @@ for n = 4, #KEYS do
 end
 flush(KEYS[1], KEYS[2], ARGV[11])
 redis.call('HINCRBY', KEYS[1], 'seq', 1)
-for _, row in ipairs(own) do replace(KEYS[1], KEYS[3], row, now, ARGV[13]) end
+for _, row in ipairs(own) do
+  move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
+  keep_aside(KEYS[3], row, now, ARGV[13])
+end
 if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, reported, ARGV[10], now) end
 
 -- The ledger of each month is brought up to what was used, first by its days.
@@ -102,9 +105,9 @@ for month, told in pairs(months) do
       used[unit] = used[unit] - (sums[unit] or 0) - missing
     end
   end
-  if told > 0 then
-    for _, unit in ipairs(UNITS) do top_up(ARGV[11], string.format('%d', told), unit, used[unit]) end
-  end
+  local today, running = periods(now)
+  local day = told > 0 and string.format('%d', told) or month == running and today or month .. '28' -- which each month has
+  for _, unit in ipairs(UNITS) do top_up(ARGV[11], day, unit, used[unit]) end
 end
 
 -- It is over when every replica that is alive has told.
