@@ -178,13 +178,7 @@ func (b *books) setAside() (call int64, rows []setAside) {
 				of = of.plus(s.took)
 			}
 		}
-		for _, sums := range []map[sumOf]*sum{b.sums, b.report.sums} {
-			for n, s := range sums {
-				if n.day == a.day {
-					of = of.plus(stockOf(&s.used, false))
-				}
-			}
-		}
+		of = of.plus(a.spentIn(b.sums)).plus(a.spentIn(b.report.sums))
 		for i := range of {
 			if !a.counts(i) {
 				of[i] = 0
@@ -194,6 +188,18 @@ func (b *books) setAside() (call int64, rows []setAside) {
 	}
 	b.calls++
 	return b.calls, rows
+}
+
+// spentIn is what sums have of an allowance.
+func (a *allowance) spentIn(sums map[sumOf]*sum) (all stock) {
+	for of, s := range sums {
+		for i, n := range s.used {
+			if of.day == a.day && a.counts(i) {
+				all[i] += n
+			}
+		}
+	}
+	return all
 }
 
 // openHolds counts what runs here and may not be held in Redis.

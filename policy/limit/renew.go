@@ -139,6 +139,9 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 		b.sums, b.rated = nil, Amounts{}
 	}
 	r.report = b.report
+	for i := range r.rows { // what waits for the next report is set aside until then
+		r.rows[i].keep = r.rows[i].keep.plus(r.rows[i].of.spentIn(b.sums))
+	}
 	b.calls++
 	r.call = b.calls
 	for _, s := range b.running {
@@ -180,7 +183,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 				a.left, a.until = a.left.plus(row.grown), until
 			}
 		}
-		if a.left != (stock{}) || a.lent != (stock{}) || !r.idle && a.day >= s.dated(sent).day {
+		if a.left != (stock{}) || a.lent != (stock{}) || a.spentIn(b.sums) != (stock{}) || !r.idle && a.day >= s.dated(sent).day {
 			kept = append(kept, a)
 		}
 	}
