@@ -81,6 +81,7 @@ func TestFS1MasterIsKilled(t *testing.T) {
 		}
 	}
 	old := house.servers[0]
+	k.prepared()
 	k.eventually(patience, "settled", func() bool { _, held := k.used(old, "tokens"); return held == 0 })
 	offset := func(s *redisServer) string {
 		_, rest, _ := strings.Cut(s.do("INFO", "replication").(string), "master_repl_offset:")
@@ -325,6 +326,7 @@ func TestFK2FK3OneShardDown(t *testing.T) {
 				other = parseTeam(t, fmt.Sprintf("other%d", n), generous)
 			}
 			k.eventually(patience, "connected", func() bool { return k.spend(10) && k.as(other) && k.well() })
+			k.prepared(other.ID)
 			c.home(t, "search").signal(syscall.SIGSTOP)
 			var took []time.Duration
 			for begun := time.Now(); time.Since(begun) < 3*time.Second; {

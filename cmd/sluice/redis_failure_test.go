@@ -74,7 +74,7 @@ func TestFR1RedisIsKilled(t *testing.T) {
 		}
 	}
 	k.eventually(patience, "20 requests settled", func() bool { used, held := k.used(server, "tokens"); return used == 200 && held == 0 })
-	k.eventually(patience, "known", func() bool { return k.spend(0) })
+	k.prepared()
 	server.kill()
 	for range 50 {
 		if !k.spend(10) {
@@ -98,6 +98,7 @@ func TestFR2RedisHangs(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), func(s *settings) { s.RedisTimeout = 50 * time.Millisecond }, generous)
 	k.loaded(during(200 * time.Millisecond))
+	k.prepared()
 	server.signal(syscall.SIGSTOP)
 	first := k.loaded(during(time.Second))
 	later := k.loaded(during(2 * time.Second))
@@ -264,7 +265,7 @@ func TestFR8OutOfMemory(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
-	k.eventually(patience, "known", func() bool { return k.spend(0) })
+	k.prepared()
 	server.do("CONFIG", "SET", "maxmemory", "1")
 	for range 100 {
 		if !k.spend(10) {
