@@ -27,6 +27,7 @@ const (
 	ownAlarms       = "sluice.upstream.alarms"
 	ownOverhead     = "sluice.overhead"
 	ownDegraded     = "sluice.state.degraded"
+	ownReplicas     = "sluice.replicas"
 	ownBuild        = "sluice.build_info"
 	ownWarnings     = "sluice.warnings"
 	ownReloads      = "sluice.reloads"
