@@ -440,6 +440,8 @@ func TestACLOfTheREADME(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
+	server.do("FLUSHALL")
+	k.eventually(patience, "what was used is put back", func() bool { used, _ := k.used(server, "tokens"); return used == 10 })
 	k.eventually(patience, "well", k.well)
 	log := fmt.Sprint(server.do("ACL", "LOG"))
 	if strings.Contains(log, "reason") {

@@ -63,7 +63,7 @@ func (r *Redis) restore(ctx context.Context, team string, m memory) error {
 	var holds []ownHold
 	if known.epoch != 0 {
 		holds = o.all()
-		if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil { // who sweeps has to find it
+		if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil && !r.parted() { // who sweeps has to find it
 			return err
 		}
 	}

@@ -46,6 +46,9 @@ func NewRedis(client redis.UniversalClient) *Redis {
 // others. Call it before the first.
 func (r *Redis) Part() { r.flight.apart = true }
 
+// parted reports whether Redis has parts that may be away, and forget, each for itself.
+func (r *Redis) parted() bool { return r.flight.apart }
+
 func (r *Redis) keysOf(team string) *teamKeys {
 	if k, ok := r.keys.Load(team); ok {
 		return k.(*teamKeys)

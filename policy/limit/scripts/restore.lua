@@ -81,7 +81,10 @@ if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, repo
 -- The ledger of each month is brought up to what was used, first by its days.
 local function top_up(use, day, unit, missing)
   if missing <= 0 then return end
-  if redis.call('HSETNX', use .. day, 'day', day) == 1 then redis.call('EXPIRE', use .. day, 34560000) end
+  if redis.call('HEXISTS', use .. day, 'day') == 0 then
+    redis.call('HSET', use .. day, 'day', day)
+    redis.call('EXPIRE', use .. day, 34560000)
+  end
   redis.call('HINCRBY', use .. day, 'restored|other|' .. unit, string.format('%d', missing))
   redis.call('HINCRBY', use .. day, 'restored|other|' .. unit .. '|estimated', string.format('%d', missing))
 end
