@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func newCostly(t *testing.T, replicas, teams int) *costly {
 	s, _ := loadSettings(nil)
 	s.RedisURL, s.Replicas, s.RedisTimeout = gateway.Secret(c.server.url()), replicas, patience
 	for range replicas {
-		state := openState(s, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
+		state := openState(s, slog.New(slog.DiscardHandler), nil)
 		shared := state.accounts(s, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
 		state.AddHook(c.asked)
 		c.shared = append(c.shared, shared)

@@ -128,7 +128,8 @@ func (w *world) heldAddsUp() {
 				tasks++
 			}
 			if h.allowance() {
-				w.allowances[h.id] = w.allowances[h.id].most(h.amounts)
+				name := team + " " + h.id
+				w.allowances[name] = w.allowances[name].most(h.amounts)
 			}
 		}
 		fields, _ := w.server.HKeys("sl1:{" + team + "}:quota")
