@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"time"
 
 	"sluice/policy"
@@ -161,19 +162,10 @@ func (w *world) lose(memory time.Time) {
 	for _, q := range w.requests {
 		r := q.by
 		reaches := !r.lost && r.wire.now() == works || r.wire.now() == isRefused
-		if gone := w.isFormer(r); gone || !reaches || l.at.Sub(q.at) <= lossOf {
+		if slices.Contains(w.former, r) || !reaches || l.at.Sub(q.at) <= lossOf {
 			q.forgiven = true
 		}
 	}
-}
-
-func (w *world) isFormer(r *replica) bool {
-	for _, f := range w.former {
-		if f == r {
-			return true
-		}
-	}
-	return false
 }
 
 // cutOff forgives what a replica knows where it does not reach Redis soon after a loss.

@@ -168,7 +168,7 @@ func (w *world) noteAllowances(team string) {
 		if n, _ := strconv.ParseInt(found[6], 10, 64); found[1] != "charged" {
 			tasks += n
 		}
-		id := "allow-" + team + field
+		id := team + " " + field
 		w.allowances[id] = w.allowances[id].most(amounts)
 	}
 	for field, want := range sums {

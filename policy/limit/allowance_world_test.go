@@ -100,7 +100,7 @@ type world struct {
 	requests   []*request
 	refused    []*request // Redis may hold one all the same where its replica died before it gave that back
 	editions   []edition
-	allowances map[string]Amounts // the largest that was seen of each, by id
+	allowances map[string]Amounts // the largest that was seen of each, by team and id
 	losses     []loss             // of the last seconds
 	ever       bool               // Redis ever lost its memory
 	blurred    bool               // the day of some request is as its replica has it: Redis may have placed its hold on the next
