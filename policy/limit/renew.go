@@ -167,9 +167,10 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 		b.report = report{number: b.report.number}
 	}
 	for _, run := range r.running {
-		if b.running[run.held.ID] == run.spent {
-			delete(b.running, run.held.ID)
+		if b.running[run.held.ID] != run.spent { // Redis has settled it meanwhile
+			continue
 		}
+		delete(b.running, run.held.ID)
 		o.placed(run.held, r.at.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
 			s.queue.keep(job{extend: run.held, lease: longer.Sub(sent)})
@@ -203,10 +204,13 @@ func (s *Shared) leave(ctx context.Context) (errs error) {
 			all = append(all, r)
 		}
 	})
-	_ = s.renew(ctx, all, true)
+	failed := s.renew(ctx, all, true)
+	if failed == nil {
+		failed = errNotDone
+	}
 	for _, r := range all {
-		if r.err != nil {
-			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", r.team.ID, r.err))
+		if s.teams.get(r.team.ID).spending() {
+			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", r.team.ID, failed))
 		}
 	}
 	return errs

@@ -105,17 +105,18 @@ func (s *Shared) miscounted() error {
 	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the number that runs, because it divides rates without Redis", r.alive.Load(), s.Replicas)
 }
 
-// meet sees to it that this process knows a team's accounts in the memory that Redis has now. Before the first call after one
-// that failed it asks whether that is still the same memory; not in a cluster, whose parts forget each for itself.
+// meet sees to it that this process knows a team's accounts in the memory that Redis has now. Before the first call about a
+// team, and before the first after one that failed, it asks whether that is still the same memory. In a cluster, whose parts
+// forget each for itself, it does not insist.
 func (s *Shared) meet(ctx context.Context, team string, b *books) error {
-	r, suspect := &s.replicas, s.away.Load() != nil && !s.Redis.parted()
-	if suspect || r.memory.Load() == 0 {
-		if err := s.reach(ctx, nil); err != nil {
+	r, met := &s.replicas, b.met.Load()
+	if met == 0 || s.away.Load() != nil && !s.Redis.parted() {
+		if err := s.reach(ctx, nil); err != nil && (r.memory.Load() == 0 || !s.Redis.parted()) {
 			return fmt.Errorf("%w: %w", errNotDone, err)
 		}
 	}
 	number := r.memory.Load()
-	if b.met.Load() == number {
+	if met == number {
 		return nil
 	}
 	return s.putBack(ctx, team, b, number)
