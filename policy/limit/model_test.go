@@ -456,7 +456,7 @@ var mutants = []struct{ about, old, bent string }{
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
-	{"-0", "if n ~= 0 then redis.call('HINCRBY', key, field, n) end", "redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
+	{"-0", "if n ~= 0 then return redis.call('HINCRBY', key, field, n) end", "return redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
 	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
 	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
 	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},

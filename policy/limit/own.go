@@ -77,6 +77,9 @@ func (o *own) learn(s *state) {
 			o.last.used[q], o.last.held[q] = s.used[q], s.held[q]
 		}
 	}
+	if s.counts != nil {
+		o.learnCounts(*s.counts, newer)
+	}
 	if newer {
 		o.last.epoch, o.last.seq, o.last.at, o.last.tasks = s.epoch, s.seq, s.at, s.tasks
 	}
@@ -118,7 +121,12 @@ func (o *own) knowCounts(of witness, counts []count) {
 	if of.epoch != o.last.epoch {
 		return
 	}
-	newer := of.seq >= o.last.seq
+	o.learnCounts(counts, of.seq >= o.last.seq)
+	o.last.seq = max(o.last.seq, of.seq)
+}
+
+// learnCounts notes what was used and is held. The lock is held.
+func (o *own) learnCounts(counts []count, newer bool) {
 	for _, c := range counts {
 		q := 2 * c.unit
 		if c.period == o.last.date.month {
@@ -142,7 +150,6 @@ func (o *own) knowCounts(of witness, counts []count) {
 		amounts[c.unit] = c.n
 		o.used[c.period] = amounts
 	}
-	o.last.seq = max(o.last.seq, of.seq)
 }
 
 // counts lists what was used, as far as is known.

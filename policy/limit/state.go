@@ -15,6 +15,7 @@ type state struct {
 	used    [quotaCount]int64 // by quota number
 	held    [quotaCount]int64 // by quota number, this request's included; allowances are not
 	tells   uint              // the quotas whose used is told, 1 for number 0, 2 for 1, 4 for 2, added up
+	counts  *[]count          // what was used in other days and months; nil: that was not told
 	took    stock             // of the caller's allowance, at a limit
 	rates   [rateCount]fill
 	placed  *Held // the hold, where it is in memory: it never changes there

@@ -189,21 +189,32 @@ func (r *Redis) look(ctx context.Context, team *policy.Team, known witness) (s s
 	return s, nil
 }
 
-// standing reads a reply that tells how a team stands and so many numbers more. Where nothing was done the outcome says so.
+// standing reads a reply that tells how a team stands, so many numbers more, and what it posted to. Where nothing was done the
+// outcome says so.
 func standing(number int64, reply []int64, err error, more int) (s state, rest []int64, _ error) {
 	if of, not := notDone(number, reply, err); not {
 		return state{outcome: of}, nil, nil
 	}
-	in, err := said(number, reply, err, 5+2*quotaCount+more)
+	length := 5 + 2*quotaCount + more
+	if posted := len(reply) - 1 - length; posted > 0 && posted%3 == 0 {
+		length += posted
+	}
+	in, err := said(number, reply, err, length)
 	if err != nil {
 		return s, nil, err
+	}
+	if posted := in[5+2*quotaCount+more:]; len(posted) > 0 {
+		s.counts = new([]count)
+		for ; len(posted) > 0; posted = posted[3:] {
+			*s.counts = append(*s.counts, count{period: int(posted[0]), unit: int(posted[1]), n: posted[2]})
+		}
 	}
 	s.outcome, s.epoch, s.seq, s.at, s.tasks, s.fault = outcome(in[0]), in[1], in[2], time.UnixMicro(in[3]).UTC(), in[4], limitNone
 	s.date = calendarOf(s.at)
 	copy(s.used[:], in[5:])
 	copy(s.held[:], in[5+quotaCount:])
 	s.tells = 1<<quotaCount - 1
-	return s, in[5+2*quotaCount:], nil
+	return s, in[5+2*quotaCount:][:more], nil
 }
 
 func flag(on bool) int {

@@ -127,4 +127,5 @@ for _, row in ipairs(own) do
 end
 local reply = standing(number, KEYS[4], now)
 for _, n in ipairs(grown) do reply[#reply + 1] = n end
+for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply

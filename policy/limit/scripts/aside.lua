@@ -66,7 +66,7 @@ local function keep_aside(aside, row, now, lease)
 end
 
 -- standing begins a reply with how a team stands: the number, 1, epoch, sequence number, now, open tasks, used day and month
--- of each unit, held likewise.
+-- of each unit, held likewise. At its end a reply may have the counts of holds.lua.
 local function standing(number, quota, now)
   local day, month = periods(now)
   local fields = {'epoch', 'seq', 'tasks'}

@@ -6,7 +6,7 @@
 -- ARGV  1 now or 0  2 team  3 a number to say again  4 prefix of ledger keys  5–19 each rate  20 the epoch known, or 0  21 the
 --       sequence number known; then eight for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone),
 --       month, model|endpoint, 1 for a task, the amounts as a text, ms to remember the hold
--- Returns how the team stands, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of
+-- Returns how the team stands, for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of
 --       it; or the number, 2 where the accounts known are gone, epoch, now.
 local now, number = clock(ARGV[1]), tonumber(ARGV[3])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq')
@@ -56,4 +56,5 @@ for i = 1, 3 do
 end
 local reply = standing(number, KEYS[4], now)
 for _, done in ipairs(settled) do reply[#reply + 1] = done end
+for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply

@@ -50,4 +50,5 @@ for i = 1, #fields, 2 do
 end
 local reply = standing(tonumber(ARGV[5]), KEYS[1], now)
 reply[#reply + 1] = #due
+for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply
