@@ -18,6 +18,7 @@ type books struct {
 	seen       time.Time         // its last request
 	told       time.Time         // the last answer of Redis about it
 	asked      time.Time         // when its allowances were last renewed, or were tried to be
+	lapsed     time.Time         // when it was last looked whose leases have ended
 	short      bool              // little is left: allowances are renewed often, so that none is kept from the others
 	allowances []*allowance      // of today and, towards midnight, of tomorrow
 	running    map[string]*spent // admitted here, and not yet known to be held in Redis

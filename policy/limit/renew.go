@@ -84,8 +84,10 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	b.asked = now
-	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), since: s.replicas.reachable(now), lease: s.Bridge, missing: s.rates.missing(b.team.ID)}
-	r.idle = idle
+	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, missing: s.rates.missing(b.team.ID)}
+	if now.Sub(b.lapsed) >= sweepEvery {
+		b.lapsed, r.since = now, s.replicas.reachable(now)
+	}
 	b.compose(r, s.id, s.sizes(b, r, idle, now), s.days(now), now)
 	return r
 }

@@ -76,7 +76,7 @@ for _, row in ipairs(own) do
   move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
   keep_aside(KEYS[3], row, now, ARGV[13])
 end
-if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, reported, ARGV[10], now) end
+if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, reported, tonumber(ARGV[10]), now) end
 
 -- The ledger of each month is brought up to what was used, first by its days.
 local function top_up(use, day, unit, missing)
