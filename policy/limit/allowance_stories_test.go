@@ -51,6 +51,8 @@ func TestAllowance5Stories(t *testing.T) {
 		"the first to ask after a restart is new to the team": {acts: []act{does("A", saves), ask("A", 20, task), after(5 * time.Second), does("A", rollsBack), ask("C", 20, task)}},
 		// Who meets a team for the first time asks whether Redis has forgotten it a moment ago.
 		"the first to ask after Redis forgot is new to the team": {acts: []act{ask("C", 1, task), after(11 * time.Second), does("A", forgets), ask("AB", 20, task)}},
+		// A replica that beats late is alive all the same: the accounts are not put back before it has told what it holds.
+		"Redis forgets after a quiet minute": {acts: []act{ask("AB", 20, task), after(time.Minute), does("A", forgets), ask("A", 1, task)}},
 		// An older dump has no list with the team on it: whoever puts it back lists it, or nobody would sweep what it holds.
 		"the list of teams is older than the team": {acts: []act{does("A", saves), ask(everywhere, 1, task), does("A", rollsBack), ask(everywhere, 5, "3 pictures"), does("C", dies)}},
 		// So many changes are made since that the count of them is past what A knows.

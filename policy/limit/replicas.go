@@ -59,7 +59,7 @@ func (s *Shared) reach(ctx context.Context, teams []string) error {
 		r.memory.Add(1)
 	}
 	if b.alive >= r.most.Load() || now.Sub(r.lost) > aliveFor {
-		r.most.Store(b.alive)
+		r.most.Store(max(b.alive, r.alive.Load())) // one may be late to say so
 	}
 	r.alive.Store(b.alive)
 	r.name, r.last, r.at, r.since = b.memory, b.at, now, b.since

@@ -69,14 +69,14 @@ end
 -- of each unit, held likewise. At its end a reply may have the counts of holds.lua.
 local function standing(number, quota, now)
   local day, month = periods(now)
-  local fields = {'epoch', 'seq', 'tasks'}
+  local got, all = {}, redis.call('HGETALL', quota) -- which costs less than to search for so many
+  for i = 1, #all, 2 do got[all[i]] = all[i + 1] end
+  local reply = {number, 1, tonumber(got.epoch or 0), tonumber(got.seq or 0), now, tonumber(got.tasks or 0)}
   for _, what in ipairs({':used', ':held'}) do
     for _, unit in ipairs(UNITS) do
-      fields[#fields + 1], fields[#fields + 2] = day .. ':' .. unit .. what, month .. ':' .. unit .. what
+      reply[#reply + 1] = tonumber(got[day .. ':' .. unit .. what] or 0)
+      reply[#reply + 1] = tonumber(got[month .. ':' .. unit .. what] or 0)
     end
   end
-  local got = redis.call('HMGET', quota, unpack(fields))
-  local reply = {number, 1, tonumber(got[1] or 0), tonumber(got[2] or 0), now}
-  for i = 3, #fields do reply[i + 3] = tonumber(got[i] or 0) end
   return reply
 end
