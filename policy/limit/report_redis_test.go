@@ -13,30 +13,30 @@ import (
 	"sluice/policy"
 )
 
-// wire notes what is sent to Redis, and how much one round trip brings back.
-type wire struct {
+// sniffer notes what is sent to Redis, and how much one round trip brings back.
+type sniffer struct {
 	sync.Mutex
 	sent       map[string]int
 	most, read int // fields
 }
 
-func (w *wire) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (w *sniffer) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (w *sniffer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		defer w.note(cmd)
 		return next(ctx, cmd)
 	}
 }
 
-func (w *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (w *sniffer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		defer w.note(cmds...)
 		return next(ctx, cmds)
 	}
 }
 
-func (w *wire) note(cmds ...redis.Cmder) {
+func (w *sniffer) note(cmds ...redis.Cmder) {
 	w.Lock()
 	defer w.Unlock()
 	fields := 0
@@ -71,7 +71,7 @@ func fillDay(t *testing.T, client redis.UniversalClient, day, models int) {
 // little share one. All rows are told.
 func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 	f := newRedisForm(t, realRedis(t))
-	w := &wire{sent: map[string]int{}}
+	w := &sniffer{sent: map[string]int{}}
 	days := []int{20261001}
 	fillDay(t, f.client, days[0], 8000)
 	for n := range 60 {
@@ -166,7 +166,7 @@ func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
 // TestMend15LedgerOfTooManyRows: a team is told its ledger up to a bound, and what is beyond it is not read.
 func TestMend15LedgerOfTooManyRows(t *testing.T) {
 	f := newRedisForm(t, realRedis(t))
-	w := &wire{sent: map[string]int{}}
+	w := &sniffer{sent: map[string]int{}}
 	fillDay(t, f.client, 20261120, 300)
 	fillDay(t, f.client, 20261121, 8000)
 	f.client.AddHook(w)

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/gateway"
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// asked counts the commands that a client sends, by name, but for those that only look whether Redis is there.
+type asked struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (a *asked) note(cmds ...redis.Cmder) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, cmd := range cmds {
+		if name := cmd.Name(); !slices.Contains([]string{"hello", "ping", "info", "client", "select"}, name) {
+			a.counts[name]++
+		}
+	}
+}
+
+func (a *asked) total() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, count := range a.counts {
+		n += count
+	}
+	return n
+}
+
+// DialHook leaves dialling alone.
+func (a *asked) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook notes a command.
+func (a *asked) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { a.note(cmd); return next(ctx, cmd) }
+}
+
+// ProcessPipelineHook notes the commands of a round trip.
+func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { a.note(cmds...); return next(ctx, cmds) }
+}
+
+// costly are the accounts of replicas that tend when the test says so, by a clock that it moves.
+type costly struct {
+	*testing.T
+	server *redisServer
+	teams  []*policy.Team
+	shared []*limit.Shared
+	asked  *asked
+	off    atomic.Int64
+	n      int
+}
+
+func newCostly(t *testing.T, replicas, teams int) *costly {
+	t.Helper()
+	c := &costly{T: t, server: startRedis(t), asked: &asked{counts: map[string]int{}}}
+	doc := "teams:\n"
+	for n := range teams {
+		doc += fmt.Sprintf("  - id: team%d\n    quotas: {requests: {day: 1000000}, tokens: {month: 1000000000}, images: {day: 100000}}\n    open_tasks: 1000\n", n)
+	}
+	read, err := policy.ParseTeams([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.teams = read.List
+	s, _ := loadSettings(nil)
+	s.RedisURL, s.Replicas, s.RedisTimeout = gateway.Secret(c.server.url()), replicas, patience
+	for range replicas {
+		state := openState(s, slog.New(slog.DiscardHandler), nil, 0)
+		shared := state.accounts(s, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
+		state.AddHook(c.asked)
+		c.shared = append(c.shared, shared)
+		t.Cleanup(func() {
+			_ = shared.Close(context.Background())
+			state.close()
+		})
+	}
+	c.tend() // who is there, and which teams
+	return c
+}
+
+// tend has every replica do what it does every second.
+func (c *costly) tend() {
+	c.Helper()
+	for _, shared := range c.shared {
+		if err := shared.Tend(c.Context()); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// spend has a replica admit and settle one request of a team.
+func (c *costly) spend(replica int, team *policy.Team) *limit.Held {
+	c.Helper()
+	c.n++
+	v, err := c.shared[replica].Admit(c.Context(), &limit.Hold{
+		ID: fmt.Sprintf("r-%d", c.n), Team: team, Model: "llm-max", Endpoint: policy.EndpointText,
+		Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 30}, Lease: time.Minute,
+	})
+	if err != nil || v.Held == nil {
+		c.Fatal(v, err)
+	}
+	return v.Held
+}
+
+// cpu is how long Redis has worked.
+func (c *costly) cpu() (all time.Duration) {
+	c.Helper()
+	for line := range strings.Lines(c.server.do("INFO", "cpu").(string)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		var seconds float64
+		if name == "used_cpu_user" || name == "used_cpu_sys" {
+			if _, err := fmt.Sscan(value, &seconds); err != nil {
+				c.Fatal(err)
+			}
+			all += time.Duration(seconds * float64(time.Second))
+		}
+	}
+	return all
+}
+
+// TestAllowance4: a request is one call of Redis, as ever: what is set aside, given back and posted is so behind the requests.
+func TestAllowance4(t *testing.T) {
+	t.Run("one call for each admission", func(t *testing.T) {
+		c := newCostly(t, 1, 1)
+		c.spend(0, c.teams[0]) // the first one of a team may ask for more
+		c.tend()
+		before := c.asked.total()
+		for range 200 {
+			c.spend(0, c.teams[0])
+		}
+		if n := c.asked.total() - before; n != 200 {
+			t.Errorf("200 admissions took %d commands: %v", n, c.asked.counts)
+		}
+	})
+	t.Run("what goes on behind them", renewals)
+}
+
+// renewals counts what replicas ask of Redis in a minute in which every team is active at each. The page's figure is a
+// hundredth of Redis's time for a thousand teams and three replicas: LONG=1 go test -v -run Allowance4 ./cmd/sluice.
+func renewals(t *testing.T) {
+	const replicas, seconds = 3, 60
+	teams := 100
+	if isLong() {
+		teams = 1000
+	}
+	c := newCostly(t, replicas, teams)
+	commands, worked := 0, time.Duration(0)
+	for second := range 2 * seconds { // the first minute makes everybody known
+		if second%10 == 0 {
+			for replica := range replicas {
+				for _, team := range c.teams {
+					c.shared[replica].SettleLater(&limit.Charge{Held: c.spend(replica, team), Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 30}})
+				}
+			}
+			time.Sleep(100 * time.Millisecond) // they are sent within a moment
+		}
+		c.off.Add(int64(time.Second))
+		before, workedBefore := c.asked.total(), c.cpu()
+		c.tend()
+		if second >= seconds {
+			commands += c.asked.total() - before
+			worked += c.cpu() - workedBefore
+		}
+	}
+	each := float64(commands) / replicas / float64(teams)
+	part := worked.Seconds() / seconds
+	t.Logf("%d teams active at %d replicas: %d commands a minute, %.1f for each team and replica; Redis works %.2f %% of its time for them", teams, replicas, commands, each, 100*part)
+	if each > 12 {
+		t.Errorf("%.1f commands a minute for each team and replica, want 6 renewals and little beside them", each)
+	}
+	if isLong() && part > 0.01 {
+		t.Errorf("Redis works %.2f %% of its time for renewals, want at most 1 %%", 100*part)
+	}
+}

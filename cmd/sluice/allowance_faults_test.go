@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// silent checks that a replica hears nothing of Redis for a while: what went wrong is in force.
+func (r *race) silent(i int, d time.Duration) {
+	r.Helper()
+	conn, err := net.DialTimeout("tcp", r.proxies[i].Listen, d)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(d))
+	_, _ = io.WriteString(conn, "PING\r\n")
+	if n, _ := conn.Read(make([]byte, 16)); n > 0 {
+		r.Errorf("Redis answers replica %d, although it should not", i)
+	}
+}
+
+// stall stops Redis for a moment.
+func (r *race) stall(d time.Duration) {
+	r.server.signal(syscall.SIGSTOP)
+	begun := time.Now()
+	r.silent(0, d/2)
+	time.Sleep(d - time.Since(begun))
+	r.server.signal(syscall.SIGCONT)
+}
+
+// outage stops Redis for longer; the replicas reach it again one after the other.
+func (r *race) outage(d, apart time.Duration) {
+	r.server.signal(syscall.SIGSTOP)
+	begun := time.Now()
+	for i := range r.proxies {
+		r.silent(i, d/10)
+	}
+	time.Sleep(d - time.Since(begun))
+	for _, p := range r.proxies[1:] {
+		p.Stop()
+	}
+	r.server.signal(syscall.SIGCONT)
+	for i, p := range r.proxies[1:] {
+		r.silent(i+1, apart/10)
+		time.Sleep(apart)
+		if err := p.Start(); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// cut has what one replica sends vanish for a while.
+func (r *race) cut(i int, d time.Duration) {
+	toxic(r.T, r.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	begun := time.Now()
+	r.silent(i, d/4)
+	time.Sleep(d - time.Since(begun))
+	if err := r.proxies[i].Toxics.RemoveToxic(context.Background(), "hole"); err != nil {
+		r.Error(err)
+	}
+}
+
+// flaps takes the network from one replica after the other.
+func (r *race) flap(times int, each time.Duration) {
+	for n := range times {
+		p := r.proxies[n%len(r.proxies)]
+		p.Stop()
+		begun := time.Now()
+		r.silent(n%len(r.proxies), each/4)
+		time.Sleep(each - time.Since(begun))
+		if err := p.Start(); err != nil {
+			r.Fatal(err)
+		}
+		time.Sleep(each / 2)
+	}
+}

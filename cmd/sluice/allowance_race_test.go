@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+
+	"sluice/gateway/simulator"
+)
+
+// race is replicas in processes of their own that share one Redis, each over a network of its own, and the load on them.
+type race struct {
+	*testing.T
+	server  *redisServer
+	service *simulator.Simulator
+	proxies []*toxiproxy.Proxy // before Redis, one for each replica
+	gates   []*raceGate
+	environ []string
+	heats   int // how often load was made: each has teams of its own
+}
+
+// raceGate is one replica.
+type raceGate struct {
+	*gatewayProcess
+	admin string
+}
+
+// lane is a team and what is asked for it.
+type lane struct {
+	name    string
+	limits  string // lines of the teams file
+	workers int
+	pause   time.Duration // of a worker, after each request
+	limit   int64
+	unit    string // of the limit; empty: open tasks
+	request raceRequest
+}
+
+// raceRequest is a request, and what the service counts it as.
+type raceRequest struct {
+	path, body, endpoint string
+	creates              bool
+	images               int64
+}
+
+var (
+	oneText  = raceRequest{path: textURL, body: demoText, endpoint: simulator.EndpointText}
+	oneImage = raceRequest{path: "/api/v1" + multimodalPath, body: demoPicture, endpoint: simulator.EndpointMultimodal, images: 1}
+	oneTask  = raceRequest{path: imageURL, body: fmt.Sprintf(imageTask, 1), endpoint: simulator.EndpointImage, creates: true, images: 1}
+	twoTask  = raceRequest{path: imageURL, body: fmt.Sprintf(imageTask, 2), endpoint: simulator.EndpointImage, creates: true, images: 2}
+	oldTask  = raceRequest{
+		path: "/api/v1/services/aigc/text2image/image-synthesis", body: `{"model":"gen2.5-t2i","input":{"prompt":"A lighthouse"},"parameters":{"n":1}}`,
+		endpoint: simulator.EndpointSynthesis, creates: true, images: 1,
+	}
+)
+
+// theLanes are what the page raced: 1,000 requests, 600 images, and tasks; 64 workers in all.
+var theLanes = []lane{
+	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 34, limit: 1000, unit: "requests", request: oneText},
+	{name: "images", limits: "quotas: {images: {month: 600}}", workers: 20, limit: 600, unit: "images", request: oneImage},
+	{name: "tasks", limits: "open_tasks: 300", workers: 10, limit: 300, request: oneTask},
+}
+
+const raceHeats = 64 // the most of one race, but for a soak
+
+// newRace starts replicas, each told that so many run. Their teams are those of the lanes, for each heat anew.
+func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string) *race {
+	t.Helper()
+	r := &race{T: t, server: startRedis(t, "--dbfilename", "race.rdb")}
+	service, upstream := newService(t, simulator.Config{Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1})
+	r.service = service
+	var doc strings.Builder
+	doc.WriteString("teams:\n")
+	for heat := range raceHeats {
+		for _, l := range lanes {
+			fmt.Fprintf(&doc, "  - id: %s\n    keys:\n      - id: %s\n        sha256: %x\n    %s\n", l.team(heat), l.keyID(heat), sha256.Sum256([]byte(l.key(heat))), l.limits)
+		}
+	}
+	r.environ = append([]string{
+		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, doc.String()),
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_POLL_INTERVAL=10s",
+		"SLUICE_REDIS_TIMEOUT=50ms", fmt.Sprintf("SLUICE_REPLICAS=%d", told), "SLUICE_LOG_LEVEL=warn", "PATH=" + os.Getenv("PATH"),
+	}, variables...)
+	for i := range replicas {
+		r.proxies = append(r.proxies, proxied(t, r.server))
+		r.gates = append(r.gates, r.launch(i))
+	}
+	return r
+}
+
+func (l *lane) team(heat int) string  { return fmt.Sprintf("%s-%d", l.name, heat) }
+func (l *lane) key(heat int) string   { return "race-" + l.team(heat) }
+func (l *lane) keyID(heat int) string { return fmt.Sprintf("%.4s%08d", l.name+"0000", heat) }
+
+// launch starts the replica of a place.
+func (r *race) launch(i int) *raceGate {
+	r.Helper()
+	said := newTranscript()
+	g := &raceGate{gatewayProcess: &gatewayProcess{cmd: exec.Command(os.Args[0])}}
+	g.cmd.Args = []string{"sluice", "serve"}
+	g.cmd.Env = append(r.environ[:len(r.environ):len(r.environ)], "SLUICE_REDIS_URL=redis://"+r.proxies[i].Listen, "SLUICE_LOG_LEVEL=info")
+	g.cmd.Stdout, g.cmd.Stderr = said, said
+	if err := g.cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = g.cmd.Process.Kill(); _ = g.cmd.Wait() })
+	waiting, enough := context.WithTimeout(r.Context(), patience)
+	defer enough()
+	match, err := said.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
+	if err != nil {
+		r.Fatalf("%v; it said\n%s", err, said.bytes())
+	}
+	g.public, g.admin = string(match[1]), string(match[2])
+	return g
+}
+
+// heat is one load on all lanes.
+type heat struct {
+	*race
+	n        int
+	lanes    []lane
+	counts   []laneCount
+	client   *http.Client
+	from     simulator.Tally
+	stop     chan struct{}
+	working  sync.WaitGroup
+	answered atomic.Int64
+}
+
+// laneCount is what came of the requests of a lane.
+type laneCount struct {
+	admitted, refused, away, lost atomic.Int64
+	mu                            sync.Mutex
+	tasks                         []string
+}
+
+// run makes load until it is told to end.
+func (r *race) run(lanes []lane) *heat {
+	h := &heat{race: r, n: r.heats % raceHeats, lanes: lanes, counts: make([]laneCount, len(lanes)), client: newClient(r.T), from: r.service.Tally(), stop: make(chan struct{})}
+	r.heats++
+	if r.heats > raceHeats {
+		r.Fatal("no more heats")
+	}
+	h.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	for i := range lanes {
+		for worker := range lanes[i].workers {
+			h.working.Go(func() {
+				for {
+					select {
+					case <-h.stop:
+						return
+					default:
+						h.ask(i, worker)
+					}
+				}
+			})
+		}
+	}
+	return h
+}
+
+// ask sends one request of a lane.
+func (h *heat) ask(i, worker int) {
+	l, count := &h.lanes[i], &h.counts[i]
+	request, err := http.NewRequest(http.MethodPost, "http://"+h.gates[worker%len(h.gates)].public+l.request.path, strings.NewReader(l.request.body))
+	if err != nil {
+		h.Error(err)
+		return
+	}
+	request.Header.Set("Authorization", "Bearer "+l.key(h.n))
+	request.Header.Set("Content-Type", "application/json")
+	if l.request.creates {
+		request.Header.Set("X-Service-Async", "enable")
+	}
+	pause := l.pause
+	answer, err := h.client.Do(request)
+	h.answered.Add(1)
+	if err != nil { // its replica was killed
+		count.lost.Add(1)
+		time.Sleep(20 * time.Millisecond)
+		return
+	}
+	text, _ := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	switch answer.StatusCode {
+	case http.StatusOK:
+		count.admit(text)
+	case http.StatusTooManyRequests:
+		count.refused.Add(1)
+		pause = max(pause, 10*time.Millisecond)
+	case http.StatusServiceUnavailable:
+		count.away.Add(1)
+		pause = max(pause, 10*time.Millisecond)
+	default:
+		h.Errorf("%s %s: %s", answer.Status, answer.Header.Get("Sluice-Refusal"), text)
+		pause = time.Second
+	}
+	time.Sleep(pause)
+}
+
+func (c *laneCount) admit(text []byte) {
+	var body struct {
+		Output struct {
+			ID string `json:"task_id"`
+		} `json:"output"`
+	}
+	_ = json.Unmarshal(text, &body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if body.Output.ID != "" {
+		c.tasks = append(c.tasks, body.Output.ID)
+	}
+	c.admitted.Add(1)
+}
+
+// reaches waits until every lane was admitted a part of its limit.
+func (h *heat) reaches(part float64) {
+	h.Helper()
+	wait(h.T, fmt.Sprintf("%.0f %% of each limit are admitted", 100*part), func() bool {
+		for i := range h.lanes {
+			if float64(h.counts[i].admitted.Load()*h.lanes[i].amount()) < part*float64(h.lanes[i].limit) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// amount is what of the lane's limit a request takes.
+func (l *lane) amount() int64 {
+	if l.unit == "images" {
+		return l.request.images
+	}
+	return 1
+}
+
+// isRefused waits until each lane was refused so often from now on: whatever there is was spent.
+func (h *heat) isRefused(times int64) {
+	h.Helper()
+	before := make([]int64, len(h.lanes))
+	for i := range h.counts {
+		before[i] = h.counts[i].refused.Load()
+	}
+	wait(h.T, "each limit is reached", func() bool {
+		for i := range h.counts {
+			if h.counts[i].refused.Load() < before[i]+times {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// end stops the load.
+func (h *heat) end() {
+	close(h.stop)
+	h.working.Wait()
+	h.client.CloseIdleConnections()
+}
+
+// well waits until no replica limits a team by itself.
+func (r *race) well() {
+	r.Helper()
+	client := newClient(r.T)
+	defer client.CloseIdleConnections()
+	wait(r.T, "all replicas are well", func() bool {
+		for _, g := range r.gates {
+			if _, text, err := ask(client, "http://"+g.admin, "/metrics", ""); err != nil || !strings.Contains(text, "\nsluice_state_degraded 0\n") {
+				return false
+			}
+		}
+		return true
+	})
+}

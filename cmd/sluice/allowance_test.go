@@ -1,0 +1,161 @@
+package main
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// longer is a time of the page where LONG=1 asks for its figures, and a shorter one otherwise.
+func longer(short, long time.Duration) time.Duration {
+	if isLong() {
+		return long
+	}
+	return short
+}
+
+// mishaps are what happens to a race while its load goes on.
+var mishaps = map[string]func(r *race){
+	"nothing":        func(*race) { time.Sleep(200 * time.Millisecond) },
+	"stall of 80 ms": func(r *race) { r.stall(80 * time.Millisecond) },
+	"stop, staggered return": func(r *race) {
+		r.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
+	},
+	"one cut off": func(r *race) { r.cut(2, longer(1500*time.Millisecond, 4*time.Second)) },
+	"flaps":       func(r *race) { r.flap(6, longer(200*time.Millisecond, 500*time.Millisecond)) },
+	"one killed": func(r *race) {
+		r.gates[1].kill()
+		r.gates[1] = r.launch(1)
+	},
+}
+
+// TestAllowance1: whatever happens to Redis or to the way there while 64 workers ask three replicas for more than there is, no
+// limit is passed, and the accounts are what upstream did. The times of the page and ten minutes of it are
+// LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
+func TestAllowance1(t *testing.T) {
+	r := newRace(t, 3, 3, theLanes)
+	for _, about := range []string{"nothing", "stall of 80 ms", "stop, staggered return", "one cut off", "flaps", "one killed"} {
+		t.Run(about, func(t *testing.T) { r.in(t).lap(about) })
+	}
+	t.Run("REPLICAS is 1, three run", func(t *testing.T) { newRace(t, 3, 1, theLanes).lap("stop, staggered return") })
+	if isLong() {
+		t.Run("soak", func(t *testing.T) { soak(t, 10*time.Minute) })
+	}
+}
+
+// in is the race inside another test.
+func (r *race) in(t *testing.T) *race {
+	inner := *r
+	inner.T = t
+	t.Cleanup(func() { r.heats, r.gates = inner.heats, inner.gates })
+	return &inner
+}
+
+// lap makes load, has something happen once a third of the limits is spent, and goes on until the limits are reached.
+func (r *race) lap(about string) {
+	r.Helper()
+	r.well()
+	h := r.run(theLanes)
+	h.reaches(0.3)
+	before := h.answered.Load()
+	mishaps[about](h.race)
+	if during := h.answered.Load() - before; during == 0 {
+		r.Error("nobody asked for anything meanwhile")
+	}
+	h.well()
+	h.isRefused(50)
+	time.Sleep(longer(500*time.Millisecond, 12*time.Second)) // what is set aside is given back
+	h.end()
+	if about == "one killed" {
+		h.bounded(about)
+	} else {
+		h.exact(about)
+	}
+}
+
+// soak has one thing after another happen, for long.
+func soak(t *testing.T, d time.Duration) {
+	var all []string
+	for about := range mishaps {
+		if about != "one killed" { // its holds are charged when their leases end
+			all = append(all, about)
+		}
+	}
+	for begun := time.Now(); time.Since(begun) < d; {
+		r := newRace(t, 3, 1+rand.IntN(4), theLanes)
+		for range 10 {
+			r.lap(all[rand.IntN(len(all))])
+		}
+	}
+}
+
+// theMemoryLanes are texts, which end at once, and tasks of two images and of one, which do not end.
+var theMemoryLanes = []lane{
+	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 30, limit: 1000, unit: "requests", request: oneText},
+	{name: "images", limits: "quotas: {images: {month: 600}}\n    open_tasks: 2000", workers: 17, limit: 600, unit: "images", request: twoTask},
+	{name: "tasks", limits: "open_tasks: 300", workers: 17, limit: 300, request: oldTask},
+}
+
+// TestAllowance2: Redis loses its memory under load, or starts again with what it knew before. All replicas live, and each
+// knows what it admitted: no limit is passed by more than what is under way at that moment, nothing else is missing in the
+// ledger, and no task is unknown.
+func TestAllowance2(t *testing.T) {
+	for _, tt := range []struct {
+		about string
+		early func(r *race) // at two fifths of the limits
+		late  func(r *race) // at four fifths
+	}{
+		{"FLUSHALL", func(*race) {}, func(r *race) { r.server.do("FLUSHALL") }},
+		{"an older dump", func(r *race) { r.server.do("SAVE") }, func(r *race) { r.server.kill(); r.server.start() }},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=250ms")
+			r.well()
+			h := r.run(theMemoryLanes)
+			h.reaches(0.4)
+			tt.early(r)
+			h.reaches(0.8)
+			tt.late(r)
+			if n := r.server.do("DBSIZE").(int64); tt.about == "FLUSHALL" && n > 300 {
+				t.Errorf("Redis has %d keys", n)
+			}
+			h.tasksAreKnown()
+			time.Sleep(3 * time.Second)
+			h.well()
+			h.isRefused(50)
+			time.Sleep(longer(500*time.Millisecond, 12*time.Second))
+			h.end()
+			h.remembered(tt.about)
+			h.tasksAreKnown()
+		})
+	}
+}
+
+// TestAllowance3: when all is well a limit is exact. One replica admits all of it and refuses then; three admit all but a
+// fiftieth before the first refusal, and the rest within ten seconds.
+func TestAllowance3(t *testing.T) {
+	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
+	for replicas, least := range map[int]int64{1: 1000, 3: 980} {
+		t.Run(map[int]string{1: "one replica", 3: "three replicas"}[replicas], func(t *testing.T) {
+			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=5s")
+			r.well()
+			h := r.run(lanes)
+			count := &h.counts[0]
+			wait(t, "the first refusal", func() bool { return count.refused.Load()+count.away.Load() > 0 })
+			time.Sleep(50 * time.Millisecond) // answers that are on their way
+			first := count.admitted.Load()
+			for begun := time.Now(); count.admitted.Load() < 1000 && time.Since(begun) < 10*time.Second; {
+				time.Sleep(10 * time.Millisecond)
+			}
+			h.end()
+			t.Logf("%d were admitted when the first was refused", first)
+			if first < least || count.away.Load() > 0 {
+				t.Errorf("%d were admitted when the first was refused, want %d; %d were told that nobody knows", first, least, count.away.Load())
+			}
+			h.exact(t.Name())
+			if n := count.admitted.Load(); n != 1000 {
+				t.Errorf("%d were admitted in the end, want 1,000", n)
+			}
+		})
+	}
+}
