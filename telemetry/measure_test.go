@@ -51,7 +51,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Quotas("b", []QuotaUse{{"images", "day", 1}})
 	m.Quotas("b", nil)
 	err = m.Watch(Watched{
-		Degraded: func() bool { return true }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
+		Degraded: func() bool { return true }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 },
 		Holds: func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
 	})
 	if err != nil {
@@ -82,6 +82,8 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`sluice_upstream_alarms_total{code="Arrearage"} 1`,
 		`sluice_upstream_surplus_total 1`,
 		`sluice_warnings_total{rule="text.top_p"} 1`,
+		`sluice_replicas{source="alive"} 2`,
+		`sluice_replicas{source="set"} 3`,
 		`sluice_reloads_total{outcome="ok"} 1`,
 		`sluice_reloads_total{outcome="faulty"} 2`,
 		`db_client_operation_duration_seconds_sum{db_operation_name="evalsha",db_system_name="redis",error_type="timeout"} 0.05`,

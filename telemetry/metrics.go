@@ -122,6 +122,7 @@ func (m *Metrics) watch(build *maker) {
 // Watched are what a scrape reads of the rest of the process. Its functions must not wait. A nil one is left out.
 type Watched struct {
 	Degraded    func() bool                       // some team is limited by this process alone
+	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 where that is not known, and are set
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
 	LogDropped  func() uint64                     // lines that were lost
@@ -132,6 +133,16 @@ func (m *Metrics) Watch(w Watched) error {
 	var build maker
 	if w.Degraded != nil {
 		build.gauge(m.meter, ownDegraded, "", "1 while some team is limited by this process alone, because Redis is away", func() float64 { return oneIf(w.Degraded()) })
+	}
+	if w.Replicas != nil {
+		_, err := m.meter.Int64ObservableGauge(ownReplicas, metric.WithDescription("replicas: alive, of which Redis heard in the last 30 seconds, and set by SLUICE_REPLICAS"),
+			metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+				alive, set := w.Replicas()
+				o.Observe(alive, metric.WithAttributes(labelSource.String("alive")))
+				o.Observe(set, metric.WithAttributes(labelSource.String("set")))
+				return nil
+			}))
+		build.note(err)
 	}
 	if w.Holds != nil {
 		build.gaugeIf(m.meter, ownHoldsOpen, "{hold}", "holds that are not settled", func() (float64, bool) {

@@ -28,6 +28,7 @@ const (
 	ownSurplus      = "sluice.upstream.surplus"
 	ownOverhead     = "sluice.overhead"
 	ownDegraded     = "sluice.state.degraded"
+	ownReplicas     = "sluice.replicas"
 	ownBuild        = "sluice.build_info"
 	ownWarnings     = "sluice.warnings"
 	ownReloads      = "sluice.reloads"

@@ -1,5 +1,3 @@
-//go:build allowance
-
 package main
 
 import (
@@ -127,8 +125,7 @@ func (h *heat) exact(about string) {
 	}
 }
 
-// bounded checks what holds although a replica was killed: its holds stand until their leases end, sent or not; what it had
-// spent of an allowance, a tenth of the limit at most, may be charged only when the allowance ends.
+// bounded checks what holds although a replica was killed: its holds stand until their leases end, sent or not.
 func (h *heat) bounded(about string) {
 	h.Helper()
 	h.settled()
@@ -138,7 +135,7 @@ func (h *heat) bounded(about string) {
 		if f.upstream > f.limit {
 			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, h.lanes[i].name, f.limit)
 		}
-		if known, most := f.ledger+f.open, f.upstream+int64(h.lanes[i].workers)*h.lanes[i].amount(); known < f.upstream-f.limit/10 || known > most {
+		if known, most := f.ledger+f.open, f.upstream+int64(h.lanes[i].workers)*h.lanes[i].amount(); known < f.upstream || known > most {
 			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, h.lanes[i].name, f.ledger, f.open, f.upstream)
 		}
 	}

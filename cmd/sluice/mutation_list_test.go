@@ -10,9 +10,9 @@ var mutations = []mutation{
 	{
 		about: "of two waits that are equal the later limit is named", file: "policy/limit/decide.go", old: "wait > s.wait", new: "wait >= s.wait",
 	},
-	{about: "a team counts as active a hundred times as long", file: "policy/limit/tend.go", old: "activeFor    = 10 * time.Minute", new: "activeFor    = 1000 * time.Minute"},
-	{about: "what is known gets six times as old", file: "policy/limit/tend.go", old: "refreshEvery = 5 * time.Second", new: "refreshEvery = 30 * time.Second"},
-	{about: "lost memory is not noticed", file: "policy/limit/tend.go", old: `lost := s.tended.epoch != "" && s.tended.epoch != epoch`, new: "lost := false"},
+	{about: "a team counts as active a hundred times as long", file: "policy/limit/allowance.go", old: "allowanceIdle  = time.Minute", new: "allowanceIdle  = 100 * time.Minute"},
+	{about: "what is known gets six times as old", file: "policy/limit/renew.go", old: "renewEvery = 10 * time.Second", new: "renewEvery = 60 * time.Second"},
+	{about: "an older copy of the accounts is not noticed", file: "policy/limit/scripts/common.lua", old: "tonumber(seq or 0) < tonumber(least)", new: "false"},
 	{about: "debt may exceed a full refill", file: "policy/limit/bucket.go", old: "if most := -float64(b.rate.Burst); level < most {", new: "if most := -float64(b.rate.Burst); level < 2*most {"},
 	{about: "a new rate fills the bucket", file: "policy/limit/bucket.go", old: "if !b.taken {", new: "if true {"},
 	{about: "a bucket is full of half a unit", file: "policy/limit/bucket.go", old: "math.Floor(level + 1e-9)", new: "math.Floor(level + 0.5)"},
@@ -23,11 +23,11 @@ var mutations = []mutation{
 	{about: "a bucket that comes without Redis is full", file: "policy/limit/buckets.go", old: "if a.bank.dry.Load() {", new: "if false {"},
 	{about: "what was held and not used is not given back to the rate", file: "policy/limit/buckets.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
 	{about: "a settlement that is too old is sent as if it were new", file: "policy/limit/queue.go", old: "now.Sub(made) > lateTruth", new: "now.Sub(made) > 2*lateTruth"},
-	{about: "the script passes a quota by one", file: "policy/limit/scripts/admit.lua", old: "if n + held > limit then", new: "if n + held > limit + 1 then"},
+	{about: "the script passes a quota by one", file: "policy/limit/scripts/admit.lua", old: "(got[used] or 0) - limit", new: "(got[used] or 0) - limit - 1"},
 	{about: "the script holds a second time what it holds", file: "policy/limit/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
 	{about: "the script sweeps one due hold at an admission", file: "policy/limit/scripts/admit.lua", old: "'LIMIT', '0', '16'", new: "'LIMIT', '0', '1'"},
-	{about: "the script settles what is settled", file: "policy/limit/scripts/settle.lua", old: "elseif hold.state == 'settled' or lapsed and hold.state == 'expired' then", new: "elseif lapsed and hold.state == 'expired' then"},
-	{about: "the script forgets periods that run", file: "policy/limit/scripts/sweep.lua", old: "elseif what == 'used' then over = week end", new: "end"},
+	{about: "the script settles what is settled", file: "policy/limit/scripts/settle.lua", old: "elseif hold.state == 'settled' then", new: "elseif false then"},
+	{about: "the script forgets periods that run", file: "policy/limit/scripts/sweep.lua", old: "elseif what == 'used' or what == 'told' then over = week end", new: "end"},
 
 	// Task queries.
 	{about: "nothing is left for clients by the finisher", file: "cache/queries.go", old: "return free > waiting+rate/4", new: "return free > waiting"},

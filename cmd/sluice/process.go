@@ -135,7 +135,9 @@ func (p *process) openAccounts(ctx context.Context) error {
 		}
 		return p.state.wellKept()
 	}})
-	return p.tells.Metrics.Watch(telemetry.Watched{Degraded: shared.Degraded, Holds: p.openHolds})
+	return p.tells.Metrics.Watch(telemetry.Watched{
+		Degraded: shared.Degraded, Holds: p.openHolds, Replicas: func() (int64, int64) { return shared.Alive(), int64(p.Replicas) },
+	})
 }
 
 // closeAccounts posts what waits and tells of what could not be.

@@ -156,7 +156,8 @@ func (c *state) accounts(s settings, now func() time.Time) *limit.Shared {
 		inRedis.Part()
 	}
 	return limit.NewShared(limit.SharedConfig{
-		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Now: now, Changed: c.changed,
+		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
+		Changed: c.changed, Miscounted: c.miscounted,
 	})
 }
 
@@ -168,6 +169,9 @@ func (c *state) changed(away bool, lasted time.Duration) {
 	}
 	c.log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 }
+
+// miscounted logs that other replicas are alive than the settings say.
+func (c *state) miscounted(err error) { c.log.Warn("replicas", "error", err.Error()) }
 
 // conns are the open connections, so that those to a server that is not the right one any more can be dropped.
 type conns struct {

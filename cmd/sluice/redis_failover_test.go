@@ -81,6 +81,7 @@ func TestFS1MasterIsKilled(t *testing.T) {
 		}
 	}
 	old := house.servers[0]
+	k.prepared()
 	k.eventually(patience, "settled", func() bool { _, held := k.used(old, "tokens"); return held == 0 })
 	offset := func(s *redisServer) string {
 		_, rest, _ := strings.Cut(s.do("INFO", "replication").(string), "master_repl_offset:")

@@ -31,7 +31,7 @@ func TestFR1RedisIsKilled(t *testing.T) {
 		}
 	}
 	k.eventually(patience, "20 requests settled", func() bool { used, held := k.used(server, "tokens"); return used == 200 && held == 0 })
-	k.eventually(patience, "known", func() bool { return k.spend(0) })
+	k.prepared()
 	server.kill()
 	for range 50 {
 		if !k.spend(10) {
@@ -189,7 +189,7 @@ func TestFR8OutOfMemory(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
-	k.eventually(patience, "known", func() bool { return k.spend(0) })
+	k.prepared()
 	server.do("CONFIG", "SET", "maxmemory", "1")
 	for range 100 {
 		if !k.spend(10) {
@@ -385,6 +385,8 @@ func TestACLOfTheREADME(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
+	server.do("FLUSHALL")
+	k.eventually(patience, "what was used is put back", func() bool { used, _ := k.used(server, "tokens"); return used == 10 })
 	k.eventually(patience, "well", k.well)
 	log := fmt.Sprint(server.do("ACL", "LOG"))
 	if strings.Contains(log, "reason") {

@@ -95,6 +95,7 @@ func TestFR2RedisHangs(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	before := k.loaded(during(200 * time.Millisecond)).passed
+	k.prepared()
 	server.signal(syscall.SIGSTOP)
 	admitted := int64(before+k.outlasts()) * 10
 	server.signal(syscall.SIGCONT)
@@ -115,6 +116,7 @@ func TestFR5HalfOpen(t *testing.T) {
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, nil, generous)
 	k.loaded(during(200 * time.Millisecond))
+	k.prepared()
 	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 	k.outlasts()
 	_ = proxy.Toxics.RemoveToxic(context.Background(), "hole")

@@ -242,6 +242,17 @@ func (k *ledgerkeeper) eventually(within time.Duration, what string, holds func(
 
 func (k *ledgerkeeper) well() bool { return k.State() == nil }
 
+// prepared waits until Redis has set something aside for a team that was admitted a moment ago.
+func (k *ledgerkeeper) prepared(teams ...string) {
+	k.Helper()
+	for _, team := range append(teams, k.team.ID) {
+		k.eventually(patience, "an allowance of "+team, func() bool {
+			n, _ := k.state.HGet(context.Background(), "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")+":tokens:aside").Int64()
+			return n > 0
+		})
+	}
+}
+
 // used asks Redis how many of a unit the team's day has used and holds.
 func (k *ledgerkeeper) used(server *redisServer, unit string) (used, held int64) {
 	k.Helper()

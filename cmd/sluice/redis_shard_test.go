@@ -29,6 +29,7 @@ func TestFK2FK3OneShardDown(t *testing.T) {
 			}
 			asked := 0
 			k.eventually(patience, "connected", func() bool { asked++; return k.spend(10) && k.as(other) && k.well() })
+			k.prepared(other.ID)
 			down := c.home(t, "search")
 			down.signal(syscall.SIGSTOP)
 			asked += k.besideADownShard(other, func() bool {

@@ -63,9 +63,11 @@ type settings struct {
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
 	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0, such as 250ms"`
-	// OnStateLoss is what admission does without Redis: go on with local limits, or refuse.
+	// OnStateLoss is what admission does without Redis: go on with allowances, or refuse.
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
-	// Replicas is how many processes share the limits.
+	// OutageBridge is how long an allowance lasts: without Redis teams spend what it has set aside for this process so long.
+	OutageBridge time.Duration `env:"OUTAGE_BRIDGE" envDefault:"10m" allow:"a duration between 1m and 1h, such as 10m"`
+	// Replicas is how many processes share the rates.
 	Replicas int `env:"REPLICAS" envDefault:"1" allow:"a whole number of at least 1"`
 
 	// PollInterval is the least time between two upstream queries about one running task.

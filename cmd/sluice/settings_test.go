@@ -49,6 +49,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"TEAMS_POLL", s.TeamsPoll, 500 * time.Millisecond},
 		{"REDIS_TIMEOUT", s.RedisTimeout, 250 * time.Millisecond},
 		{"ON_STATE_LOSS", s.OnStateLoss, "local"},
+		{"OUTAGE_BRIDGE", s.OutageBridge, 10 * time.Minute},
 		{"REPLICAS", s.Replicas, 1},
 		{"POLL_INTERVAL", s.PollInterval, 5 * time.Second},
 		{"TASK_QUERY_RATE", s.TaskQueryRate, 20},

@@ -45,6 +45,7 @@ func (s *settings) validate(fs *faults) {
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
 		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, stateLocal, stateRefuse)},
+		{"OUTAGE_BRIDGE", s.OutageBridge >= time.Minute && s.OutageBridge <= time.Hour},
 		{"REPLICAS", s.Replicas >= 1},
 		{"POLL_INTERVAL", s.PollInterval >= 100*time.Millisecond},
 		{"TASK_QUERY_RATE", s.TaskQueryRate >= 1},

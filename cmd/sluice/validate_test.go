@@ -36,6 +36,7 @@ var bounds = []struct {
 	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h", "red://h"}},
 	{"REDIS_TIMEOUT", []string{"50ms"}, []string{"0", "-1ms"}},
 	{"ON_STATE_LOSS", []string{"local", "refuse"}, []string{"Local", "open"}},
+	{"OUTAGE_BRIDGE", []string{"1m", "10m", "1h"}, []string{"0", "59s", "61m", "-10m", "10"}},
 	{"REPLICAS", []string{"1", "100"}, []string{"0", "-1", "1.5", "99999999999999999999"}},
 	{"POLL_INTERVAL", []string{"100ms", "5s"}, []string{"99ms", "0", "-5s"}},
 	{"TASK_QUERY_RATE", []string{"1", "20"}, []string{"0", "-20", "20/s"}},

@@ -14,90 +14,57 @@ func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if v, never := h.neverFits(&t); never {
 		return v, nil
 	}
-	return r.place(ctx, h, &t)
+	v, _, err := r.place(ctx, h, &t, &loan{})
+	return v, err
 }
 
-// place is Admit of what may fit.
-func (r *Redis) place(ctx context.Context, h *Hold, t *terms) (Verdict, error) {
-	s, err := r.ask(ctx, h, t)
+// place is Admit of what may fit. It tells how the team stands, too.
+func (r *Redis) place(ctx context.Context, h *Hold, t *terms, l *loan) (Verdict, state, error) {
+	s, err := r.ask(ctx, h, t, l)
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, s, err
 	}
 	v := s.verdict(t, h)
-	if v.Held == nil {
-		return v, nil
-	}
-	r.ownOf(h.Team.ID).placed(v.Held, s.at.Add(h.Lease))
-	if len(h.Account) == 0 {
-		return v, nil
+	r.own.get(h.Team.ID).admitted(&s, v.Held, s.at.Add(h.Lease))
+	if v.Held == nil || len(h.Account) == 0 {
+		return v, s, nil
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
 	case errors.Is(err, ErrAway): // the word of another node, and not of the hold, which stands
-		return Verdict{}, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
+		return Verdict{}, s, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
 	case err != nil:
-		return Verdict{}, err
+		return Verdict{}, s, err
 	case wait > 0:
 		release := &Charge{Held: v.Held, Team: h.Team}
 		refused := v.refuseAccount(fault, wait, h)
 		if _, err := r.settle(ctx, release, Amounts{}, false); err != nil {
 			refused.owed = release
 		}
-		return refused, nil
+		return refused, s, nil
 	}
 	v.Held.Account = h.Account
-	return v, nil
+	return v, s, nil
 }
 
-// ask places the hold. Where the accounts that this process knows are gone, because Redis lost its memory, what is
-// known is put back first.
-func (r *Redis) ask(ctx context.Context, h *Hold, t *terms) (state, error) {
+// ask places the hold, or tells how the team stands. Where the accounts that this process knows are gone, because Redis lost
+// its memory, what is known is put back first.
+func (r *Redis) ask(ctx context.Context, h *Hold, t *terms, l *loan) (state, error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
-		last, ok := r.lastState(h.Team.ID)
-		epoch := int64(0)
-		if ok {
-			epoch = last.epoch
-		}
-		s, err := r.admit(ctx, h, t, epoch, newNumber())
-		if err != nil {
+		s, err := r.admit(ctx, h, t, l, r.own.get(h.Team.ID).witness(), newNumber())
+		switch {
+		case err != nil:
 			return s, err
-		}
-		if s.outcome != lost {
-			if h.day == 0 { // else it tells of another day
-				known := s
-				known.keep(last, r.keysOf(h.Team.ID).wired(h.Team), h)
-				r.known.Store(h.Team.ID, &known)
-			}
+		case s.outcome == restoring:
+			return s, errRestoring
+		case s.outcome != lost:
 			return s, nil
 		}
-		if err := r.restore(ctx, h.Team.ID, last); err != nil {
-			return s, err
+		if err := r.restore(ctx, h.Team.ID, memory{}); err != nil {
+			return s, fmt.Errorf("%w: %w", errNotDone, err)
 		}
 	}
 	return state{}, errForgets
-}
-
-// keep takes over from what was last known what an answer about a hold does not tell.
-func (s *state) keep(last *state, w *wiredTerms, h *Hold) {
-	if last == nil || h.ID == "" {
-		return
-	}
-	for q := range s.used {
-		if s.date.period(q) != last.date.period(q) || w.terms.quotas[q] != none {
-			continue
-		}
-		s.used[q] = last.used[q]
-		if h.Amounts[q/2] == 0 {
-			s.held[q] = last.held[q]
-		}
-	}
-}
-
-// lastState is how a team stood when it was last asked for.
-func (r *Redis) lastState(team string) (*state, bool) {
-	known, _ := r.known.Load(team)
-	last, ok := known.(*state)
-	return last, ok
 }
 
 // Lost counts how often the accounts of a team were found gone and were put back from what this process knew.

@@ -211,8 +211,9 @@ func TestFR6LostMemory(t *testing.T) {
 		t.Errorf("another replica: %+v %v", v, err)
 	}
 	rows, err := f.redis.Ledger(t.Context(), "search", []int{20261121})
-	if err != nil || len(rows) != 1 || rows[0].Used[Tokens] != 90 || rows[0].Model != "llm-max" {
-		t.Errorf("the ledger has what was settled since: %+v %v", rows, err)
+	if err != nil || len(rows) != 2 || rows[0].Used[Tokens] != 90 || rows[0].Model != "llm-max" ||
+		rows[1].Model != "restored" || rows[1].Used[Tokens] != 700 || rows[1].Estimated[Tokens] != 700 {
+		t.Errorf("the ledger has what was settled since, and what was used before as an estimate: %+v %v", rows, err)
 	}
 	if err := f.redis.Extend(t.Context(), open, time.Hour); err != nil {
 		t.Error(err)

@@ -1,5 +1,3 @@
-//go:build allowance
-
 package limit
 
 import (
@@ -87,9 +85,6 @@ type openHold struct {
 	amounts    Amounts
 }
 
-// allowance reports whether the hold is what Redis has set aside for a replica.
-func (h *openHold) allowance() bool { return strings.HasPrefix(h.id, "allow-") }
-
 var holdForm = regexp.MustCompile(`^(\w+) (\d) (\d) (\d) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) `)
 
 // openHolds reads the open holds of a team, past every script.
@@ -129,11 +124,8 @@ func (w *world) heldAddsUp() {
 			if h.task {
 				tasks++
 			}
-			if h.allowance() {
-				name := team + " " + h.id
-				w.allowances[name] = w.allowances[name].most(h.amounts)
-			}
 		}
+		w.noteAllowances(team)
 		fields, _ := w.server.HKeys("sl1:{" + team + "}:quota")
 		for _, field := range fields {
 			if strings.HasSuffix(field, ":held") {
@@ -148,6 +140,44 @@ func (w *world) heldAddsUp() {
 		if got := w.count(team, "tasks"); got < tasks { // an allowance may hold tasks, too
 			w.fail("held: of %s Redis counts %d open tasks, %d are open", team, got, tasks)
 		}
+	}
+}
+
+var asideForm = regexp.MustCompile(`^(\w+) (\d+) (\d+) (\d+) (\d+) (\d+) \d+ \d+$`)
+
+// noteAllowances notes what Redis has set aside for each replica and day, past every script, and checks that it counts all of
+// that, and nothing that was charged.
+func (w *world) noteAllowances(team string) {
+	aside := "sl1:{" + team + "}:aside"
+	sums, tasks := map[string]int64{}, int64(0)
+	fields, _ := w.server.HKeys(aside)
+	for _, field := range fields {
+		found := asideForm.FindStringSubmatch(w.server.HGet(aside, field))
+		if found == nil {
+			continue
+		}
+		day := field[len(field)-8:]
+		var amounts Amounts
+		for unit := range amounts {
+			amounts[unit], _ = strconv.ParseInt(found[2+unit], 10, 64)
+			if found[1] != "charged" {
+				sums[day+":"+string(policy.Units[unit])+":aside"] += amounts[unit]
+				sums[day[:6]+":"+string(policy.Units[unit])+":aside"] += amounts[unit]
+			}
+		}
+		if n, _ := strconv.ParseInt(found[6], 10, 64); found[1] != "charged" {
+			tasks += n
+		}
+		id := team + " " + field
+		w.allowances[id] = w.allowances[id].most(amounts)
+	}
+	for field, want := range sums {
+		if got := w.count(team, field); got != want {
+			w.fail("aside: of %s Redis counts %d as %s, the allowances are %d", team, got, field, want)
+		}
+	}
+	if got := w.count(team, "tasks:aside"); got != tasks {
+		w.fail("aside: of %s Redis counts %d tasks, the allowances are %d", team, got, tasks)
 	}
 }
 

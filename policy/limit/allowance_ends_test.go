@@ -1,5 +1,3 @@
-//go:build allowance
-
 package limit
 
 import (

@@ -1,5 +1,3 @@
-//go:build allowance
-
 package limit
 
 import (
@@ -43,7 +41,6 @@ func TestAllowance5(t *testing.T) {
 			}
 			unlessTold(t, "rapid.checks", fmt.Sprint(tt.checks))
 			unlessTold(t, "rapid.shrinktime", "2s")
-			unlessTold(t, "rapid.nofailfile", "true") // the story that is told below is shorter
 			var failing *story
 			var why failure
 			defer func() {

@@ -40,6 +40,14 @@ func (a Amounts) plus(b Amounts) Amounts {
 	return a
 }
 
+// atMost is the smaller of each.
+func (a Amounts) atMost(b Amounts) Amounts {
+	for i := range a {
+		a[i] = min(a[i], b[i])
+	}
+	return a
+}
+
 func (a Amounts) minus(b Amounts) Amounts {
 	for i := range a {
 		a[i] -= b[i]

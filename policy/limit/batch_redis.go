@@ -9,7 +9,7 @@ import (
 // plain reports whether a charge may be one of a batch: its hold is likely to be as it was admitted, and nothing else
 // is known of it later.
 func (c *Charge) plain() bool {
-	return c.Held.Day > 0 && !c.Held.Task && !c.lapsed && !c.sum && c.rates == nil
+	return c.Held.Day > 0 && !c.Held.Task && !c.Held.local
 }
 
 // batch is a call of batch.lua for plain charges of one team and day, none of them twice.
@@ -18,7 +18,7 @@ func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
 	k, number := r.keysOf(h.Team), newNumber()
 	w := k.wired(charges[0].Team)
 	sums := newSums(w, charges, used)
-	call := append(batchScript.call(6+len(charges), 26+2*len(charges)+2*(len(sums.quota)+len(sums.ledger))), k.shared...)
+	call := append(batchScript.call(6+len(charges), 28+2*len(charges)+2*(len(sums.quota)+len(sums.ledger))), k.shared...)
 	call = append(call, k.day(h.Day))
 	for _, c := range charges {
 		call = append(call, k.hold+c.Held.ID)
@@ -27,14 +27,15 @@ func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
 	for i := range sums.taken {
 		call = append(call, sums.taken[i], sums.given[i])
 	}
-	call = append(call, h.Day, remembered.Milliseconds(), len(sums.quota)/2)
+	known := r.own.get(h.Team).witness()
+	call = append(call, h.Day, remembered.Milliseconds(), len(sums.quota)/2, known.epoch, known.seq)
 	for _, c := range charges {
 		call = append(call, c.Held.ID)
 	}
 	for _, c := range charges {
 		call = append(call, c.Held.text(c.Held.rates))
 	}
-	return settlement{append(append(call, sums.quota...), sums.ledger...), number}
+	return settlement{call: append(append(call, sums.quota...), sums.ledger...), number: number, team: h.Team, counts: sums.counts}
 }
 
 // text is what stands at the hold's key as long as it is open and was taken from those rates.
@@ -51,6 +52,7 @@ func (h *Held) text(rates rateSet) string {
 type sums struct {
 	taken, given  [rateCount]int64 // µs that it takes to refill
 	quota, ledger []any            // field, amount
+	counts        []count          // one for each of quota
 }
 
 func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
@@ -84,20 +86,47 @@ func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
 	for unit, word := range policy.Units {
 		for _, period := range [2]int{h.Day, h.Month} {
 			field := strconv.Itoa(period) + ":" + string(word)
-			s.quota = count(s.quota, field+":held", -freed[unit])
-			s.quota = count(s.quota, field+":used", charged[unit])
+			if n := freed[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, field+":held", -n), append(s.counts, count{period: period, unit: unit, held: true})
+			}
+			if n := charged[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, field+":used", n), append(s.counts, count{period: period, unit: unit})
+			}
 		}
 		for i, name := range names {
-			s.ledger = count(s.ledger, name+"|"+string(word), byName[i][0][unit])
-			s.ledger = count(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
+			s.ledger = add(s.ledger, name+"|"+string(word), byName[i][0][unit])
+			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
 		}
 	}
 	return s
 }
 
-func count(list []any, field string, n int64) []any {
+func add(list []any, field string, n int64) []any {
 	if n == 0 {
 		return list
 	}
 	return append(list, field, n)
+}
+
+// batched reads the reply to a batch: whether it settled all of its charges, none of them because they have to be looked at,
+// or none because the accounts known are gone.
+func (r *Redis) batched(s *settlement, reply []int64, err error) (bool, error) {
+	length := 3
+	if err == nil && len(reply) > 1 && reply[1] == 1 {
+		length += len(s.counts)
+	}
+	in, err := said(s.number, reply, err, length)
+	switch {
+	case err != nil:
+		return false, err
+	case outcome(in[0]) == lost:
+		return false, errNotDone
+	case in[0] == 0:
+		return false, nil
+	}
+	for i := range s.counts {
+		s.counts[i].n = in[3+i]
+	}
+	r.own.get(s.team).knowCounts(witness{in[1], in[2]}, s.counts)
+	return true, nil
 }

@@ -9,8 +9,8 @@ var ErrAway = errors.New("the shared state is away")
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")
 
-// errUnknown means that Redis is away and nothing fresh is known of a team's quotas.
-var errUnknown = errors.New("what the team has used is not known")
+// errNotDone means that a script changed nothing, because the accounts that this process knows are gone.
+var errNotDone = errors.New("the shared state lost its memory, or went back to an older one")
 
 // errForgets means that what was put back into Redis was gone again at once.
 var errForgets = errors.New("the shared state forgets what it is told")

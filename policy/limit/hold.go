@@ -15,7 +15,6 @@ type Hold struct {
 	Endpoint policy.Endpoint       // for the ledger
 	Amounts  Amounts               // what the request may cost, exact or estimated
 	Task     bool                  // it creates a task: it counts as open until it is settled or charged
-	day      int                   // yyyymmdd, where it was admitted without Redis and is made known to it; else 0
 	Lease    time.Duration         // after this it is charged as estimated, unless it was settled or extended
 }
 
@@ -58,10 +57,7 @@ type Charge struct {
 	Taken func(first bool)
 	// Left is called where the state will never take the charge: too many were kept, and the hold is charged as estimated when
 	// its lease ends. It must not wait for anything. Nil: nobody waits for it.
-	Left   func()
-	lapsed bool     // nobody knows at all: its lease has ended. The truth may still correct that
-	sum    bool     // of what many requests used without Redis
-	rates  *Amounts // what is taken from the rates for it; nil: its amounts
+	Left func()
 }
 
 // join has another charge of the same hold told when this one is taken: it has nothing to settle any more.

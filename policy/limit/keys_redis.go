@@ -18,6 +18,7 @@ type teamKeys struct {
 	shared []any // the rates, quota, open: the keys that admit.lua and settle.lua begin with
 	quota  string
 	open   string
+	aside  string // allowances
 	hold   string // and the id
 	ledger string // and the day as yyyymmdd
 
@@ -35,7 +36,7 @@ type wiredTerms struct {
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	k := &teamKeys{team: team, quota: p + "quota", open: p + "open", hold: p + "hold:", ledger: p + "use:"}
+	k := &teamKeys{team: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
 	k.shared = []any{p + "rate:requests", p + "rate:tokens", p + "rate:images", k.quota, k.open}
 	return k
 }

@@ -12,8 +12,8 @@ import (
 const sweepBatch = 16
 
 // lateTruth is how long after the end of its lease a hold may still be corrected: whoever was cut off for two days tells what
-// it cost. As long is known what else may come again late: a task's end, which is heard as long as the task may be asked for,
-// and a sum, which is sent until it has arrived.
+// it cost. As long is known a task's end, which others may hear late, and stays set aside what a replica may have spent that
+// does not come back.
 const lateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
@@ -23,9 +23,7 @@ type Memory struct {
 	teams map[string]*account
 	own   map[string]*bucket // of the upstream account, by name
 	last  time.Time
-	dry   atomic.Bool   // buckets that are new now are empty instead of full
-	ahead atomic.Int64  // nanoseconds that the clock which days are told by is ahead of now
-	late  func(h *Held) // takes a hold whose lease has ended, instead of the ledger; nil: the ledger does
+	dry   atomic.Bool // buckets that are new now are empty instead of full
 
 	counted atomic.Pointer[openHolds] // as Tend last saw them; nil: not yet
 }
@@ -34,9 +32,6 @@ type Memory struct {
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, teams: make(map[string]*account), own: make(map[string]*bucket)}
 }
-
-// dated is the moment that days are told by.
-func (m *Memory) dated(now time.Time) time.Time { return now.Add(time.Duration(m.ahead.Load())) }
 
 // account is one team's.
 type account struct {
@@ -51,7 +46,6 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
-	ended   []*Charge // a standby's: of tasks that Redis was not told of
 }
 
 // tally is what one day or month used, and what it holds.
@@ -62,8 +56,6 @@ type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
 	expired bool
-	apart   bool      // a standby's: Redis may know it too
-	told    bool      // a standby's: Redis does
 	since   time.Time // when it was made
 	due     time.Time // the end of its lease; once expired, when it is forgotten
 	index   int       // in leases
@@ -117,7 +109,7 @@ func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 
 // read describes the account without its buckets.
 func (a *account) read(s *state, now time.Time) {
-	s.at, s.fault, s.tasks = a.bank.dated(now), limitNone, a.tasks
+	s.at, s.fault, s.tasks = now, limitNone, a.tasks
 	s.date = a.date.at(s.at)
 	for p, period := range [2]int{s.date.day, s.date.month} {
 		if in := a.periods[period]; in != nil {
@@ -227,7 +219,9 @@ func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if held := a.holds[h.ID]; held != nil && !held.expired {
-		held.lengthen(a.time(m.now).Add(lease))
+		if due := a.time(m.now).Add(lease); due.After(held.due) {
+			held.due = due
+		}
 		heap.Fix(&a.due, held.index)
 	}
 	return nil
@@ -239,14 +233,6 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 		h := a.due[0]
 		if h.expired {
 			a.forget(h)
-			continue
-		}
-		if a.bank.late != nil {
-			a.drop(h)
-			h.use(h.Amounts)
-			late := h.Held
-			late.local = !h.apart // what Redis never had is not forgotten there either
-			a.bank.late(&late)
 			continue
 		}
 		a.free(h)

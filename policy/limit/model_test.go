@@ -424,8 +424,8 @@ func TestQ02Mutants(t *testing.T) {
 				return newScript(strings.Join(parts, ""))
 			}
 			admitScript = bend(commonLua, sweepingLua(holdsLua), admitLua)
-			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), lookLua), bend(commonLua, bucketsLua, batchLua)
-			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, settleLua), bend(commonLua, holdsLua, sweepLua)
+			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), asideLua, lookLua), bend(commonLua, bucketsLua, batchLua)
+			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, asideLua, settleLua), bend(commonLua, holdsLua, asideLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
@@ -451,26 +451,26 @@ func (f *form) survives(history []step, teams []*policy.Team) (err error) {
 
 var mutants = []struct{ about, old, bent string }{
 	{"no dedupe by id", "local again, task, tasks = kept[1],", "local again, task, tasks = false,"},
-	{"settles twice", "elseif hold.state == 'settled' or", "elseif"},
-	{"ignores holds", "if n + held > limit then", "if n > limit then"},
+	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
+	{"ignores holds", "local over = n + held + (got[used] or 0) - limit", "local over = n + (got[used] or 0) - limit"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
-	{"-0", "if n ~= 0 then redis.call('HINCRBY', key, field, n) end", "redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
+	{"-0", "if n ~= 0 then return redis.call('HINCRBY', key, field, n) end", "return redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
 	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
 	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
 	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
 	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
-	{"rate not corrected", "give(b, held[i] - rated[i]) end", "end"},
-	{"credits a rate that was not taken from", "if taken(hold, i) and rated[i]", "if rated[i]"},
-	{"overrun not debited", "take(b, rated[i] - held[i]) else", "else"},
+	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
+	{"credits a rate that was not taken from", "if taken(hold, i) and actual[i]", "if actual[i]"},
+	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
 	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
 	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
 	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
 	{"shadow takes", "if outcome == 1 then\n      local at", "if outcome ~= 0 then\n      local at"},
-	{"a batch looks at no hold", "if texts[n] ~= ARGV[26 + charges + n] then return {number, 0} end", ""},
+	{"a batch looks at no hold", "if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end", ""},
 	{"a batch gives nothing back", "move(b, taken, given)\n    buckets", "move(b, taken, 0)\n    buckets"},
-	{"another day's fields", "if ARGV[12] ~= '' and", "if false and"},
+	{"another day's fields", "if now < ARGV[13] + 0 or", "if false and"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

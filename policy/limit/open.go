@@ -76,12 +76,11 @@ func (m *Memory) countOpen() {
 	m.counted.Store(&all)
 }
 
-// openHolds counts what is open here alone: of what a standby has told Redis, Redis tells.
 func (a *account) openHolds() (o openHolds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, h := range a.holds {
-		if !h.expired && !h.told {
+		if !h.expired {
 			o.note(h.since)
 		}
 	}
@@ -123,10 +122,8 @@ func (s *Shared) Holds(context.Context) (open int, oldest time.Time, err error) 
 // here, else up to a minute. It costs no call of Redis.
 func (s *Shared) OpenTasks(team string) int64 {
 	w := s.walked.Load()
-	if b, met := s.teams.Load(team); met && (w == nil || b.(*bridge).known.Load() > w.at.UnixNano()) {
-		if last, ok := s.Redis.lastState(team); ok {
-			return last.tasks
-		}
+	if tasks, told := s.teams.get(team).tasks(s.Redis.own.get(team), w); told {
+		return tasks
 	}
 	if w == nil {
 		return 0
@@ -140,8 +137,6 @@ func (s *Shared) countOpen(teams map[string]openHolds) {
 	for _, o := range teams {
 		w.add(o)
 	}
-	if here := s.standby.counted.Load(); here != nil {
-		w.add(*here)
-	}
+	s.teams.each(func(_ string, b *books) { w.add(b.openHolds()) })
 	s.walked.Store(w)
 }

@@ -165,8 +165,9 @@ func TestOpenHoldsWithoutRedis(t *testing.T) {
 		s.fault.mode.Store(well)
 		wants("with it again", 2, first)
 		s.fault.mode.Store(away)
-		s.standby.setTold(s.must(idAt(s.clock.now(), 3), team, one))
-		wants("of what Redis was told it tells", 2, first)
+		s.must(idAt(s.clock.now(), 3), team, one)
+		s.fault.mode.Store(well)
+		wants("of what Redis was told it tells", 3, first)
 	})
 }
 

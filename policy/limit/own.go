@@ -7,16 +7,22 @@ import (
 	"time"
 )
 
-// own is what this process alone may know of a team's holds, for the day Redis loses its memory: those that it placed there
-// and that nobody has ended, as far as it knows, and of other replicas' tasks those that it settled a short while ago, which
-// their makers may still take for open.
+// own is what this process knows of a team in Redis, for the day Redis loses its memory: how the team stands, what it used,
+// the holds that this process placed and that nobody has ended, as far as it knows, and those that it settled a short while
+// ago, which an older copy of Redis's memory may still have, and of other replicas' tasks their makers.
 type own struct {
-	restoring chan struct{} // has one, for who puts back
+	restoring turn // one at a time
 
-	mu    sync.Mutex
-	open  map[string]ownHold
-	ended [3]map[string]bool // the ids of others' tasks, by how many walks ago they were settled
+	mu       sync.Mutex
+	last     state           // as it was last told; its epoch is 0 before the first time
+	used     map[int]Amounts // in days and months, those that are over, too
+	restored time.Time       // when all of it was last put back
+	open     map[string]ownHold
+	ended    [3]map[string]bool // the ids of what was settled, by how many walks ago; true for others' tasks
 }
+
+// endedMost bounds the ids that are kept of what was settled since the last walk: some hundred kilobytes.
+const endedMost = 10_000
 
 // ownHold is an open hold, and when its lease ends by Redis's clock.
 type ownHold struct {
@@ -24,13 +30,165 @@ type ownHold struct {
 	due time.Time
 }
 
-func newOwn() *own { return &own{restoring: make(chan struct{}, 1), open: map[string]ownHold{}} }
+// witness names accounts and a state of theirs, so that a script notices where they are gone or older. The zero witness
+// knows none.
+type witness struct{ epoch, seq int64 }
+
+func (o *own) witness() witness {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return witness{o.last.epoch, o.last.seq}
+}
+
+// know notes how the team stands.
+func (o *own) know(s *state) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.learn(s)
+}
+
+// adopt notes how the team stands in accounts that may be others than those that were known.
+func (o *own) adopt(s *state) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.keepUsed()
+	o.last.epoch = 0
+	o.learn(s)
+}
+
+// learn is know. The lock is held. Other accounts than those that are known are no news. Replies may overtake each other: an older one tells that no less was used.
+func (o *own) learn(s *state) {
+	newer := o.last.epoch == 0 || s.seq >= o.last.seq
+	if o.last.epoch != 0 && s.epoch != o.last.epoch {
+		return
+	}
+	if s.date.day != o.last.date.day {
+		if !newer {
+			return
+		}
+		o.keepUsed()
+		o.last = state{date: s.date}
+		for q := range o.last.used {
+			o.last.used[q] = o.used[s.date.period(q)][q/2]
+		}
+	}
+	for q := range s.used {
+		if s.tells&(1<<q) != 0 && (newer || s.used[q] > o.last.used[q]) {
+			o.last.used[q], o.last.held[q] = s.used[q], s.held[q]
+		}
+	}
+	if s.counts != nil {
+		o.learnCounts(*s.counts, newer)
+	}
+	if newer {
+		o.last.epoch, o.last.seq, o.last.at, o.last.tasks = s.epoch, s.seq, s.at, s.tasks
+	}
+}
+
+// keepUsed notes what was used in the day and month of what was last told. The lock is held.
+func (o *own) keepUsed() {
+	if o.last.date.day == 0 {
+		return
+	}
+	if o.used == nil {
+		o.used = map[int]Amounts{}
+	}
+	for q, n := range o.last.used {
+		period := o.last.date.period(q)
+		amounts := o.used[period]
+		amounts[q/2] = max(amounts[q/2], n)
+		o.used[period] = amounts
+	}
+	oldest := o.last.date.start.AddDate(0, -2, 0)
+	for period := range o.used {
+		if before := calendarOf(oldest); period < before.month || period > 999999 && period < before.day {
+			delete(o.used, period)
+		}
+	}
+}
+
+// count is what a day or month used of a unit, or holds, as a settlement was told.
+type count struct {
+	period, unit int
+	held         bool
+	n            int64
+}
+
+// knowCounts notes what was used and is held, of accounts in a state.
+func (o *own) knowCounts(of witness, counts []count) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if of.epoch != o.last.epoch {
+		return
+	}
+	o.learnCounts(counts, of.seq >= o.last.seq)
+	o.last.seq = max(o.last.seq, of.seq)
+}
+
+// learnCounts notes what was used and is held. The lock is held.
+func (o *own) learnCounts(counts []count, newer bool) {
+	for _, c := range counts {
+		q := 2 * c.unit
+		if c.period == o.last.date.month {
+			q++
+		}
+		if c.period == o.last.date.period(q) {
+			if c.held {
+				o.last.held[q] = c.n
+			} else if newer || c.n > o.last.used[q] {
+				o.last.used[q] = c.n
+			}
+			continue
+		}
+		if c.held {
+			continue
+		}
+		if o.used == nil {
+			o.used = map[int]Amounts{}
+		}
+		amounts := o.used[c.period]
+		amounts[c.unit] = c.n
+		o.used[c.period] = amounts
+	}
+}
+
+// counts lists what was used, as far as is known.
+func (o *own) counts() (list []count) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.keepUsed()
+	for period, amounts := range o.used {
+		for unit, n := range amounts {
+			if n > 0 {
+				list = append(list, count{period: period, unit: unit, n: n})
+			}
+		}
+	}
+	return list
+}
 
 // placed notes a hold that Redis has.
 func (o *own) placed(h *Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.place(h, due)
+}
+
+func (o *own) place(h *Held, due time.Time) {
+	if o.open == nil {
+		o.open = map[string]ownHold{}
+	}
 	o.open[h.ID] = ownHold{h, due}
+}
+
+// admitted notes what came of an admission.
+func (o *own) admitted(s *state, h *Held, due time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.learn(s)
+	if h != nil {
+		o.place(h, due)
+	}
 }
 
 // extended notes that a hold has a longer lease.
@@ -46,26 +204,26 @@ func (o *own) extended(id string, due time.Time) {
 func (o *own) settled(h *Held) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, mine := o.open[h.ID]; mine {
-		delete(o.open, h.ID)
+	_, mine := o.open[h.ID]
+	delete(o.open, h.ID)
+	if !mine && !h.Task || mine && len(o.ended[0]) >= endedMost {
 		return
 	}
-	if h.Task {
-		if o.ended[0] == nil {
-			o.ended[0] = map[string]bool{}
-		}
-		o.ended[0][h.ID] = true
+	if o.ended[0] == nil {
+		o.ended[0] = map[string]bool{}
 	}
+	o.ended[0][h.ID] = !mine
 }
 
-// all lists what there is to tell: a hold without a due time was settled, and only its id is known.
+// all lists what there is to tell: a hold without a due time was settled, and only its id is known, and whether it is a task's
+// that another replica may take for open.
 func (o *own) all() (list []ownHold) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list = slices.Collect(maps.Values(o.open))
 	for _, ids := range o.ended {
-		for id := range ids {
-			list = append(list, ownHold{Held: &Held{ID: id}})
+		for id, task := range ids {
+			list = append(list, ownHold{Held: &Held{ID: id, Task: task}})
 		}
 	}
 	return list

@@ -32,8 +32,15 @@ type planRate struct {
 // cell is one count of the hash of quotas.
 type cell struct {
 	quota int
-	held  bool // else used
+	of    string
 }
+
+// What cells count.
+const (
+	cellHeld  = ":held"
+	cellUsed  = ":used"
+	cellAside = ":aside"
+)
 
 // planFields are the names of a plan's fields on one day.
 type planFields struct {
@@ -59,32 +66,27 @@ func (w *wiredTerms) planFor(k *teamKeys, amounts *Amounts) *plan {
 
 func newPlan(k *teamKeys, t *terms, amounts *Amounts) *plan {
 	p := &plan{}
-	var used, rest []cell
+	var used []cell
 	for unit, n := range amounts {
 		day, month := 2*unit, 2*unit+1
-		if n == 0 { // its quotas are told, because they may be needed when Redis is away
-			for _, q := range []int{day, month} {
-				if t.quotas[q] != none {
-					rest = append(rest, cell{q, false}, cell{q, true})
-				}
-			}
+		if n == 0 {
 			continue
 		}
 		p.units = append(p.units, unit)
-		p.told = append(p.told, cell{day, true}, cell{month, true})
+		p.told = append(p.told, cell{day, cellHeld}, cell{month, cellHeld})
 		for _, q := range []int{day, month} {
 			if t.quotas[q] == none {
 				p.quotas = append(p.quotas, "")
 				continue
 			}
 			p.quotas = append(p.quotas, strconv.FormatInt(t.quotas[q], 10))
-			used = append(used, cell{q, false})
+			used = append(used, cell{q, cellUsed}, cell{q, cellAside})
 		}
 		if unit < rateCount && t.rates[unit].Limit > 0 {
 			p.rates = append(p.rates, newPlanRate(k, unit, t.rates[unit]))
 		}
 	}
-	p.told = append(append(p.told, used...), rest...)
+	p.told = append(p.told, used...)
 	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(len(p.told))
 	return p
 }
@@ -105,12 +107,7 @@ func (p *plan) names(day int) []any {
 	}
 	names := make([]any, 0, len(p.told))
 	for _, c := range p.told {
-		name := strconv.Itoa(periodOf(day, c.quota)) + ":" + string(policy.Units[c.quota/2])
-		if c.held {
-			names = append(names, name+":held")
-		} else {
-			names = append(names, name+":used")
-		}
+		names = append(names, strconv.Itoa(periodOf(day, c.quota))+":"+string(policy.Units[c.quota/2])+c.of)
 	}
 	p.fields.Store(&planFields{day, names})
 	return names

@@ -39,13 +39,6 @@ func (c *Charge) outlived(now time.Time) bool {
 	return !c.Held.local && !made.IsZero() && now.Sub(made) > lateTruth
 }
 
-func (j *job) team() string {
-	if j.extend != nil {
-		return j.extend.Team
-	}
-	return j.charge.Held.Team
-}
-
 // queue settles behind the requests. What Redis did not take is kept and sent again; the ids make that harmless.
 type queue struct {
 	shared *Shared
@@ -178,12 +171,6 @@ func (q *queue) merge(j *job) bool {
 		return kept
 	}
 	if first := q.ids[j.charge.Held.ID]; first != nil {
-		if first.lapsed && !j.charge.lapsed { // nobody knew then: the truth takes its place
-			before := *first
-			*first = *j.charge
-			first.join(&before)
-			return true
-		}
 		first.join(j.charge) // whoever settles a hold first counts
 		return true
 	}
@@ -201,19 +188,14 @@ func (q *queue) forget(j *job) {
 	delete(q.leases, j.extend.ID)
 }
 
-// retry sends what is kept of a team, of all where team is empty, and returns the first failure.
-func (q *queue) retry(ctx context.Context, team string) error {
+// retry sends what is kept, and returns the first failure.
+func (q *queue) retry(ctx context.Context) error {
 	q.mu.Lock()
-	var now, later []job
-	for _, j := range q.kept {
-		if team == "" || j.team() == team {
-			q.forget(&j)
-			now = append(now, j)
-		} else {
-			later = append(later, j)
-		}
+	now := q.kept
+	q.kept = nil
+	for i := range now {
+		q.forget(&now[i])
 	}
-	q.kept = later
 	q.mu.Unlock()
 	for len(now) > 0 {
 		n := min(queueBatch, len(now))
@@ -244,7 +226,7 @@ func (q *queue) drain(ctx context.Context) {
 	}
 	q.gate.Unlock()
 	q.ended.Wait() // each call is bounded, and a breaker ends them at once
-	_ = q.retry(ctx, "")
+	_ = q.retry(ctx)
 }
 
 // lostError tells of settlements that were left to their leases since the last time it was asked.

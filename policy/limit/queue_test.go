@@ -66,7 +66,6 @@ func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
 	s.fault.mode.Store(away)
 	h := s.must("a", team, Amounts{Requests: 1, Tokens: 5})
 	s.clock.move(2 * time.Hour)
-	_ = s.standby.Tend(s.Context())
 	s.SettleLater(charged.charge(h, team, Amounts{Requests: 1, Tokens: 3}))
 	s.settled()
 	s.back()
@@ -86,9 +85,9 @@ func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
 		s.fault.mode.Store(away)
 		s.must(fmt.Sprintf("%08x-%04x-7000-8000-000000000001", s.clock.now().UnixMilli()>>16, s.clock.now().UnixMilli()&0xffff), team, Amounts{Requests: 1, Tokens: 5})
 		s.clock.move(outage)
-		_ = s.standby.Tend(s.Context())
 		s.back()
 		s.settled()
+		s.sweep("search")
 		days := []int{calendarOf(s.clock.now().Add(-outage)).day, calendarOf(s.clock.now()).day}
 		rows, err := s.Ledger(s.Context(), "search", slices.Compact(days))
 		if err != nil {

@@ -162,9 +162,10 @@ func unitNamed(word string) int {
 // Look reports how a team stands, and takes nothing.
 func (r *Redis) Look(ctx context.Context, team *policy.Team) (Report, error) {
 	t := termsOf(team)
-	s, err := r.ask(ctx, &Hold{Team: team}, &t)
+	s, err := r.ask(ctx, &Hold{Team: team}, &t, &loan{})
 	if err != nil {
 		return Report{}, err
 	}
+	r.own.get(team.ID).know(&s)
 	return s.report(&t), nil
 }

@@ -20,6 +20,8 @@ var (
 	bucketsLua string
 	//go:embed scripts/holds.lua
 	holdsLua string
+	//go:embed scripts/aside.lua
+	asideLua string
 	//go:embed scripts/admit.lua
 	admitLua string
 	//go:embed scripts/look.lua
@@ -32,6 +34,10 @@ var (
 	extendLua string
 	//go:embed scripts/sweep.lua
 	sweepLua string
+	//go:embed scripts/allowance.lua
+	allowanceLua string
+	//go:embed scripts/replicas.lua
+	replicasLua string
 	//go:embed scripts/restore.lua
 	restoreLua string
 	//go:embed scripts/account.lua
@@ -39,15 +45,17 @@ var (
 	//go:embed scripts/adjust.lua
 	adjustLua string
 
-	admitScript   = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
-	lookScript    = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + lookLua)
-	batchScript   = newScript(commonLua + bucketsLua + batchLua)
-	settleScript  = newScript(commonLua + bucketsLua + holdsLua + settleLua)
-	extendScript  = newScript(commonLua + holdsLua + extendLua)
-	sweepScript   = newScript(commonLua + holdsLua + sweepLua)
-	restoreScript = newScript(commonLua + holdsLua + restoreLua)
-	accountScript = newScript(commonLua + bucketsLua + accountLua)
-	adjustScript  = newScript(commonLua + holdsLua + adjustLua)
+	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
+	lookScript      = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + asideLua + lookLua)
+	batchScript     = newScript(commonLua + bucketsLua + batchLua)
+	settleScript    = newScript(commonLua + bucketsLua + holdsLua + asideLua + settleLua)
+	extendScript    = newScript(commonLua + holdsLua + extendLua)
+	sweepScript     = newScript(commonLua + holdsLua + asideLua + sweepLua)
+	allowanceScript = newScript(commonLua + bucketsLua + holdsLua + asideLua + allowanceLua)
+	restoreScript   = newScript(commonLua + holdsLua + asideLua + restoreLua)
+	replicasScript  = newScript(commonLua + replicasLua)
+	accountScript   = newScript(commonLua + bucketsLua + accountLua)
+	adjustScript    = newScript(commonLua + holdsLua + adjustLua)
 )
 
 // sweepingLua makes one function of holds.lua, so that an admission that sweeps nothing need not set it up. It is handed

@@ -2,78 +2,88 @@ package limit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 )
 
 // settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
 func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
-	done, err := r.settleOnce(ctx, c, used, post)
-	if err == nil {
-		r.ownOf(c.Held.Team).settled(c.Held)
-	}
-	return done, err
-}
-
-func (r *Redis) settleOnce(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
 	if !used.valid() {
 		return false, errAmounts
 	}
+	o := r.own.get(c.Held.Team)
+	for range 3 {
+		done, err := r.settleOnce(ctx, c, used, post)
+		if err == nil {
+			o.settled(c.Held)
+		}
+		if !errors.Is(err, errNotDone) {
+			return done, err
+		}
+		if err := r.restore(ctx, c.Held.Team, memory{}); err != nil {
+			return false, fmt.Errorf("%w: %w", errNotDone, err)
+		}
+	}
+	return false, errForgets
+}
+
+func (r *Redis) settleOnce(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
 	if c.plain() {
 		s := r.batch([]*Charge{c}, []Amounts{used})
 		reply, err := batchScript.run(ctx, r.client, s.call)
-		if done, err := said(s.number, reply, err, 1); err != nil || done[0] == 1 {
-			return err == nil, err
+		if done, err := r.batched(&s, reply, err); done || err != nil {
+			return done, err
 		}
 	}
 	s := r.settlement([]*Charge{c}, []Amounts{used}, post)
 	reply, err := settleScript.run(ctx, r.client, s.call)
-	done, err := said(s.number, reply, err, 1)
+	done, err := r.settlements(&s, reply, err, 1)
 	return err == nil && done[0] == 1, err
 }
 
-// settlement is a call of settle.lua for charges of one team, and the number that its reply begins with.
+// settlement is a call that settles charges of one team, and what its reply is about.
 type settlement struct {
 	call   []any
 	number int64
+	team   string
+	counts []count // of batch.lua
 }
 
 func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlement {
 	k, number := r.keysOf(charges[0].Held.Team), newNumber()
-	call := append(settleScript.call(5+len(charges), 19+9*len(charges)), k.shared...)
+	known := r.own.get(k.team).witness()
+	call := append(settleScript.call(5+len(charges), 21+8*len(charges)), k.shared...)
 	for _, c := range charges {
 		call = append(call, k.hold+c.Held.ID)
 	}
 	call = append(call, r.clock(), k.team, number, k.ledger)
-	call = append(call, k.wired(charges[0].Team).rates...)
+	call = append(append(call, k.wired(charges[0].Team).rates...), known.epoch, known.seq)
 	for i, c := range charges {
 		h, day := c.Held, ""
 		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
 			day = strconv.Itoa(h.Day)
 		}
-		call = append(call, h.ID, c.doubt(), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.rated(), c.memory().Milliseconds())
+		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.memory().Milliseconds())
 	}
-	return settlement{call, number}
+	return settlement{call: call, number: number, team: k.team}
 }
 
-// doubt is how certain a charge is, for settle.lua.
-func (c *Charge) doubt() int {
-	if c.lapsed {
-		return 2
+// settlements reads the reply to so many settlements.
+func (r *Redis) settlements(s *settlement, reply []int64, err error, n int) ([]int64, error) {
+	st, done, err := standing(s.number, reply, err, n)
+	if err == nil && st.outcome == lost {
+		err = errNotDone
 	}
-	return flag(c.Estimated)
-}
-
-// rated is what a charge takes from the rates, where that is not its amounts.
-func (c *Charge) rated() string {
-	if c.rates == nil {
-		return ""
+	if err == nil {
+		r.own.get(s.team).know(&st)
 	}
-	return written(*c.rates)
+	return done, err
 }
 
 func (c *Charge) memory() time.Duration {
-	if c.sum || c.lapsed || c.Held.Task {
+	if c.Held.Task {
 		return lateTruth
 	}
 	return remembered

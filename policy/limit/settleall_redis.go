@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,15 +27,16 @@ type group struct {
 // that turn out not to be as they were admitted take another.
 func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []result {
 	results := make(map[*Charge]result, len(charges))
-	if rest := r.settleGroups(ctx, groupsOf(charges), post, results); len(rest) > 0 {
-		r.settleGroups(ctx, rest, post, results)
+	groups := groupsOf(charges)
+	for round := 0; len(groups) > 0 && round < 3; round++ {
+		groups = r.settleGroups(ctx, groups, post, results)
 	}
 	list := make([]result, len(charges))
 	var correcting []*Charge
 	for i, c := range charges {
 		list[i] = results[c]
 		if list[i].err == nil {
-			r.ownOf(c.Held.Team).settled(c.Held)
+			r.own.get(c.Held.Team).settled(c.Held)
 		}
 		if list[i].done && c.corrects() {
 			correcting = append(correcting, c)
@@ -48,7 +50,8 @@ func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []r
 	return list
 }
 
-// settleGroups settles groups in one round trip, and returns those of batch.lua that settle.lua has to look at.
+// settleGroups settles groups in one round trip, and returns those that have to be sent again: those of batch.lua that
+// settle.lua has to look at, and those of accounts that were gone and are put back.
 func (r *Redis) settleGroups(ctx context.Context, groups []*group, post bool, results map[*Charge]result) (rest []*group) {
 	pipe := r.client.Pipeline()
 	for _, g := range groups {
@@ -65,23 +68,29 @@ func (r *Redis) settleGroups(ctx context.Context, groups []*group, post bool, re
 		case err == nil && len(reply) == 0 && failed != nil: // not sent at all
 			err = failed
 		}
-		if g.script != batchScript {
-			done, err := said(g.call.number, reply, err, len(g.charges))
-			for n, c := range g.charges {
-				results[c] = result{err == nil && done[n] == 1, err}
+		if g.script == batchScript {
+			settled, err := r.batched(&g.call, reply, err)
+			if !settled && err == nil {
+				rest = append(rest, &group{charges: g.charges, script: settleScript})
+				continue
 			}
-			continue
+			g.came(results, nil, err)
+		} else {
+			done, err := r.settlements(&g.call, reply, err, len(g.charges))
+			g.came(results, done, err)
 		}
-		done, err := said(g.call.number, reply, err, 1)
-		if err == nil && done[0] == 0 {
-			rest = append(rest, &group{charges: g.charges, script: settleScript})
-			continue
-		}
-		for _, c := range g.charges {
-			results[c] = result{err == nil, err}
+		if errors.Is(results[g.charges[0]].err, errNotDone) && r.restore(ctx, g.call.team, memory{}) == nil {
+			rest = append(rest, g)
 		}
 	}
 	return rest
+}
+
+// came notes what came of a group: done of each charge, nil where all are settled by this.
+func (g *group) came(results map[*Charge]result, done []int64, err error) {
+	for n, c := range g.charges {
+		results[c] = result{err == nil && (done == nil || done[n] == 1), err}
+	}
 }
 
 func (r *Redis) callFor(g *group, post bool) settlement {

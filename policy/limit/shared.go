@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,48 +16,71 @@ import (
 type SharedConfig struct {
 	Redis    *Redis
 	Timeout  time.Duration // of one call while a request waits for it
-	Refuse   bool          // without Redis nothing is admitted; else by this process's share of the limits
-	Replicas int           // how many processes share the limits; at least 1
-	Now      func() time.Time
+	Refuse   bool          // without Redis nothing is admitted; else what Redis has set aside for this process
+	Replicas int           // how many processes share the rates; at least 1
+	// Bridge is how long an allowance may be spent after it was last renewed: outages as long as this are bridged, as far as
+	// allowances reach. 0: 10 minutes.
+	Bridge time.Duration
+	Now    func() time.Time
 	// Changed is told when Redis goes away, and when it is back, for how long it was away. Nil: nobody is.
 	Changed func(away bool, lasted time.Duration)
+	// Miscounted is told once when other replicas are alive than Replicas says. Nil: nobody is.
+	Miscounted func(err error)
 }
 
-// Shared keeps the accounts in Redis and bridges the time in which it is away. A request waits for one call, of
-// Timeout at most, also where it comes while its team is brought back; settlements wait behind the requests, in this process, until Redis has taken them.
+// bridgeDefault is the default of SharedConfig.Bridge.
+const bridgeDefault = 10 * time.Minute
+
+// Shared keeps the accounts in Redis and goes on for a while where it is away. A request waits for one call, of Timeout at
+// most; settlements wait behind the requests, in this process, until Redis has taken them.
 //
-// While Redis is away a team spends its share of what was left when it was last seen, by buckets that live as long as
-// the process and are debited while all is well too, so that an outage is no fresh start. What it spends is posted when
-// Redis is back, before the team is asked for there again. It is dated by Redis's clock, as far as that was known last. Create it with [NewShared]; it is safe for concurrent use.
+// While Redis is away a team spends its allowance here: what Redis set aside for it at this replica. So no quota is passed,
+// whichever replicas are cut off. Rates are kept by buckets that live as long as the process, each replica's share of them,
+// and are debited while all is well, too. What was spent is reported when Redis is back; requests do not wait for that.
+// Create it with [NewShared]; it is safe for concurrent use.
 type Shared struct {
 	SharedConfig
-	standby *Memory
-	teams   sync.Map // team id → *bridge; grows with the teams file
-	queue   *queue
-	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
-	told    atomic.Bool               // Changed was
-	reached atomic.Bool               // some call ever came through
-	tended  tended
-	walked  atomic.Pointer[walk] // nil: not yet
+	id       string  // of this process, among the replicas
+	rates    *Memory // the buckets without Redis
+	teams    perTeam[books]
+	queue    *queue
+	away     atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
+	told     atomic.Bool               // Changed was
+	reached  atomic.Bool               // some call ever came through
+	ahead    atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
+	tended   tended
+	replicas replicas
+	walked   atomic.Pointer[walk] // nil: not yet
 }
 
 // NewShared starts the goroutines that settle. Close ends them.
 func NewShared(config SharedConfig) *Shared {
-	s := &Shared{SharedConfig: config, standby: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
-	s.standby.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
-	s.queue = newQueue(s)
-	s.standby.late = func(h *Held) { // Redis may know it too, and so charge it once
-		s.queue.keep(job{charge: &Charge{Held: h, Team: s.bridge(h.Team).team.Load(), Amounts: h.Amounts, Estimated: true, lapsed: true}})
+	if config.Bridge == 0 {
+		config.Bridge = bridgeDefault
 	}
+	s := &Shared{SharedConfig: config, id: rand.Text()[:12], rates: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
+	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
+	s.rates.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
+	s.queue = newQueue(s)
 	return s
 }
 
-func (s *Shared) bridge(team string) *bridge {
-	if b, ok := s.teams.Load(team); ok {
-		return b.(*bridge)
+// perTeam is something of each team, made at the first use. It grows with the teams file.
+type perTeam[T any] struct{ of sync.Map }
+
+func (p *perTeam[T]) get(team string) *T {
+	if v, ok := p.of.Load(team); ok {
+		return v.(*T)
 	}
-	b, _ := s.teams.LoadOrStore(team, &bridge{id: team})
-	return b.(*bridge)
+	v, _ := p.of.LoadOrStore(team, new(T))
+	return v.(*T)
+}
+
+func (p *perTeam[T]) each(do func(team string, of *T)) {
+	p.of.Range(func(team, v any) bool {
+		do(team.(string), v.(*T))
+		return true
+	})
 }
 
 // tellAfter is how long Redis is away before anybody is told: a call that was too slow is no outage.
@@ -66,6 +90,9 @@ const tellAfter = time.Second
 func (s *Shared) heard(err error) {
 	if errors.Is(err, errMixed) && s.Redis.Mixed != nil {
 		s.Redis.Mixed()
+	}
+	if notDone := errors.Is(err, errNotDone) || errors.Is(err, errRestoring); notDone {
+		return
 	}
 	if err != nil {
 		if s.away.Load() == nil {
@@ -82,12 +109,17 @@ func (s *Shared) heard(err error) {
 	}
 	if !s.reached.Load() {
 		s.reached.Store(true)
-		s.standby.dry.Store(false)
+		s.rates.dry.Store(false)
 	}
 }
 
-// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that nobody knows
-// what the team may still spend.
+// dated is a moment by Redis's clock, as far as that was known last.
+func (s *Shared) dated(now time.Time) calendar {
+	return calendarOf(now.Add(time.Duration(s.ahead.Load())))
+}
+
+// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that Redis is away and
+// the team's allowance here does not suffice.
 func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if !h.Amounts.valid() {
 		return Verdict{}, errAmounts
@@ -96,22 +128,29 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	if v, never := h.neverFits(&t); never {
 		return v, nil
 	}
-	b := s.bridge(h.Team.ID)
-	b.see(h.Team, s.Now())
-	// The wait for a team that is brought back counts, too: a request waits for Redis no longer than this, all in all.
+	b, now := s.teams.get(h.Team.ID), s.Now()
+	date := s.dated(now)
+	l := b.see(h, date.day, now)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	if b.stays() || call.Err() != nil { // nothing is asked that could not be answered in time
-		return s.admitLocally(b, h, &t, ErrAway)
+	var v Verdict
+	var last state
+	err := ErrAway
+	if call.Err() == nil { // else nothing is asked that could not be answered in time
+		err = s.meet(call, h.Team.ID, b)
 	}
-	v, err := s.Redis.place(call, h, &t)
-	s.heard(err)
+	if err == nil {
+		v, last, err = s.Redis.place(call, h, &t, &l)
+		s.heard(err)
+	}
 	if err != nil {
-		return s.admitLocally(b, h, &t, err)
+		return s.admitHere(b, &l, h, &t, err)
 	}
-	s.fresh(b)
+	now = s.Now()
+	s.ahead.Store(int64(last.at.Sub(now)))
+	b.answered(&l, last.took, last.short(&t), now)
 	if v.owed != nil {
-		s.queue.keep(job{charge: v.owed, tried: s.Now()})
+		s.queue.keep(job{charge: v.owed, tried: now})
 	}
 	if v.Held != nil && !s.Refuse {
 		s.debit(h, v.Held, &t)
@@ -122,9 +161,8 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
 // now is kept and charged later, although an error is returned.
 func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
-	if s.settleLocally(c) {
-		c.tell(true)
-		return true, nil
+	if here, first := s.settleHere(c); here {
+		return first, nil
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
@@ -140,9 +178,7 @@ func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
 // charged is kept until it can. Where more waits than the queue holds, the caller waits after all.
 func (s *Shared) SettleLater(c *Charge) {
-	if s.settleLocally(c) {
-		c.tell(true)
-	} else {
+	if here, _ := s.settleHere(c); !here {
 		s.queue.add(job{charge: c})
 	}
 }
@@ -154,17 +190,20 @@ func (s *Shared) came(j *job, of result, sent time.Time) {
 	if of.done {
 		s.correct(j.charge)
 	}
+	if of.err == nil {
+		s.teams.get(j.charge.Held.Team).settledInRedis(j.charge.Held.ID)
+	}
 	if of.done || of.err == nil {
 		j.charge.tell(of.done || !j.tried.IsZero() && !j.old(sent))
 	}
-	if of.err != nil && j.tried.IsZero() && !errors.Is(of.err, ErrAway) {
+	if of.err != nil && j.tried.IsZero() && !certain(of.err) {
 		j.tried = sent
 	}
 }
 
 // Extend gives an open hold a new lease, soon. One that ends sooner than the one it has changes nothing.
 func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
-	if s.standby.extendHere(h, lease) {
+	if s.teams.get(h.Team).extend(h.ID, s.Now().Add(lease)) {
 		s.queue.add(job{extend: h, lease: lease})
 	}
 	return nil
@@ -172,16 +211,12 @@ func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
 
 // Look reports how a team stands, and takes nothing.
 func (s *Shared) Look(ctx context.Context, team *policy.Team) (Report, error) {
-	b := s.bridge(team.ID)
-	if b.local.Load() {
-		return Report{}, ErrAway
-	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	report, err := s.Redis.Look(call, team)
-	s.heard(err)
+	report, err := Report{}, s.meet(call, team.ID, s.teams.get(team.ID))
 	if err == nil {
-		s.fresh(b)
+		report, err = s.Redis.Look(call, team)
+		s.heard(err)
 	}
 	return report, err
 }
@@ -196,40 +231,40 @@ func (s *Shared) TeamLedger(ctx context.Context, team string, days []int, most i
 	return s.Redis.TeamLedger(ctx, team, days, most)
 }
 
-// Degraded reports whether some team is not limited by the shared state at the moment.
-func (s *Shared) Degraded() bool { return s.away.Load() != nil || s.localTeams() > 0 }
+// Degraded reports whether Redis is away, or was not told yet of all that was spent while it was.
+func (s *Shared) Degraded() bool { return s.away.Load() != nil || s.spending() > 0 }
 
-// State is nil when all is well; else it says what is wrong, in words without secrets.
-func (s *Shared) State() error {
-	waiting := s.queue.waiting()
-	teams := s.localTeams()
-	then := "teams spend their share of this process"
-	if s.Refuse {
-		then = "requests are refused"
-	}
-	if since := s.away.Load(); since != nil {
-		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting)
-	}
-	if teams > 0 {
-		return fmt.Errorf("Redis answers, but not for %d teams; %s; %d settlements wait", teams, then, waiting)
-	}
-	return nil
-}
-
-func (s *Shared) localTeams() (n int) {
-	s.teams.Range(func(_, b any) bool {
-		if b.(*bridge).local.Load() {
+// spending counts the teams that have spent here what Redis was not told.
+func (s *Shared) spending() (n int) {
+	s.teams.each(func(_ string, b *books) {
+		if b.spending() {
 			n++
 		}
-		return true
 	})
 	return n
 }
 
-// Close posts what waits, and returns an error that tells what could not be posted before ctx ended.
+// State is nil when all is well; else it says what is wrong, in words without secrets.
+func (s *Shared) State() error {
+	waiting, teams := s.queue.waiting(), s.spending()
+	if since := s.away.Load(); since != nil {
+		then := "teams spend their allowances of this process"
+		if s.Refuse {
+			then = "requests are refused"
+		}
+		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting)
+	}
+	if teams > 0 {
+		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting)
+	}
+	return s.miscounted()
+}
+
+// Close posts what waits, gives the allowances back, and returns an error that tells what could not be posted before ctx
+// ended.
 func (s *Shared) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
-	err := s.joinAll(ctx)
+	err := s.leave(ctx)
 	if lost := s.queue.waiting(); lost > 0 {
 		err = errors.Join(err, fmt.Errorf("%d settlements were not posted; their holds are charged as estimated when their leases end", lost))
 	}

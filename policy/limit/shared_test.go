@@ -130,14 +130,14 @@ func (s *shared) back() {
 	}
 }
 
-// F-R1: without Redis a team goes on with this process's share of its limits: of rates by the number of replicas, of
-// quotas what was left. Every charge is posted when Redis is back.
+// F-R1: without Redis a team goes on with this process's share of its rates, and of quotas with its allowance. Every charge is posted when Redis is back.
 func TestFR1WithoutRedis(t *testing.T) {
 	shareds(t, func(c *SharedConfig) { c.Replicas = 2 }, func(s *shared) {
-		team := team(s, "rates: {requests: {per: 1m, limit: 60, burst: 20}}", "quotas: {tokens: {day: 1000}}")
+		team := team(s, "rates: {requests: {per: 1m, limit: 60, burst: 20}}", "quotas: {tokens: {day: 100000}}")
 		one := Amounts{Requests: 1, Tokens: 10}
 		s.charge(s.must("first", team, one), team, one)
 		s.settled()
+		s.back() // it has an allowance from now on
 		s.fault.mode.Store(away)
 		admitted := 0
 		var held []*Held
@@ -178,71 +178,72 @@ func TestFR1WithoutRedis(t *testing.T) {
 	})
 }
 
-// Quotas without Redis: the share of what was left; what is too old or was never known is 503.
+// Quotas without Redis: the allowance, and no more; without one, and once its lease has ended, 503.
 func TestQuotasWithoutRedis(t *testing.T) {
-	shareds(t, func(c *SharedConfig) { c.Replicas = 2 }, func(s *shared) {
-		team := team(s, "quotas: {images: {day: 100}}")
+	shareds(t, nil, func(s *shared) {
+		team := team(s, "quotas: {images: {day: 1000}}")
 		four := Amounts{Requests: 1, Images: 4}
 		s.fault.mode.Store(away)
-		if _, err := s.ask("never seen", team, four); !errors.Is(err, errUnknown) {
-			t.Errorf("nothing is known of the team: %v", err)
+		if v, err := s.ask("never seen", team, four); err == nil {
+			t.Errorf("nothing is set aside for the team: %+v", v)
 		}
 		s.back()
-		s.charge(s.must("a", team, Amounts{Requests: 1, Images: 60}), team, Amounts{Requests: 1, Images: 60})
+		s.charge(s.must("a", team, Amounts{Requests: 1, Images: 600}), team, Amounts{Requests: 1, Images: 600})
 		s.settled()
-		s.clock.move(refreshEvery)
+		s.clock.move(renewEvery)
 		s.back()
-		s.clock.move(freshFor)
 		s.fault.mode.Store(away)
 		admitted := 0
-		for n := range 8 {
-			switch v, err := s.ask(id(n), team, four); {
-			case err == nil && v.Held != nil:
+		for n := range 12 {
+			if v, err := s.ask(id(n), team, four); err == nil && v.Held != nil {
 				admitted++
 				s.charge(v.Held, team, four)
-			case err == nil:
-				t.Errorf("40 are left in all, and yet: %+v", v)
+			} else if err == nil {
+				t.Errorf("400 are left in all, and yet: %+v", v)
 			}
-			s.clock.move(time.Minute) // it was known when Redis went away
+			s.clock.move(30 * time.Second) // the lease is longer
 		}
-		if admitted != 5 {
-			t.Errorf("%d requests of 4 images were admitted of a share of 20", admitted)
+		if admitted != 10 {
+			t.Errorf("%d requests of 4 images were admitted of an allowance of 40", admitted)
 		}
-		if v, err := s.ask("too much", team, Amounts{Requests: 1, Images: 44}); err != nil || v.Reason != ReasonQuota || v.Fault.Left != 20 {
-			t.Errorf("no share has that much: %+v, %v", v, err)
+		if v, err := s.ask("too much", team, Amounts{Requests: 1, Images: 404}); err != nil || v.Reason != ReasonQuota || v.Fault.Left != 360 {
+			t.Errorf("nobody has that much: %+v, %v", v, err)
 		}
 		s.back()
-		if st := s.look(team); st.used[2*Images] != 80 {
-			t.Errorf("%d images used, want 80", st.used[2*Images])
+		if st := s.look(team); st.used[2*Images] != 640 {
+			t.Errorf("%d images used, want 640", st.used[2*Images])
 		}
-		s.clock.move(freshFor + time.Second)
+		s.must("b", team, four)
+		s.clock.move(renewEvery)
+		s.back()
+		s.clock.move(bridgeDefault)
 		s.fault.mode.Store(away)
-		if _, err := s.ask("old", team, four); !errors.Is(err, errUnknown) {
-			t.Errorf("what is known is too old: %v", err)
+		if v, err := s.ask("old", team, four); err == nil {
+			t.Errorf("its lease has ended: %+v", v)
 		}
 	})
 }
 
-// A day that begins without Redis begins with the whole quota, shared.
+// A day that begins without Redis begins with the allowance that was made for it before.
 func TestANewDayWithoutRedis(t *testing.T) {
 	shareds(t, nil, func(s *shared) {
 		s.clock.move(11*time.Hour + 59*time.Minute + 50*time.Second)
-		team := team(s, "quotas: {images: {day: 10, month: 15}}")
-		ten := Amounts{Requests: 1, Images: 10}
-		s.charge(s.must("a", team, ten), team, ten)
+		team := team(s, "quotas: {images: {day: 100, month: 150}}")
+		all := Amounts{Requests: 1, Images: 100}
+		s.charge(s.must("a", team, all), team, all)
 		s.settled()
-		s.must("none", team, Amounts{Requests: 1})
+		s.back() // it has an allowance of the next day from now on
 		s.fault.mode.Store(away)
 		if v, err := s.ask("b", team, Amounts{Images: 5}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodDay {
 			t.Errorf("the day is used up: %+v, %v", v, err)
 		}
 		s.clock.move(10 * time.Second)
 		s.charge(s.must("c", team, Amounts{Images: 5}), team, Amounts{Images: 5})
-		if v, err := s.ask("d", team, Amounts{Images: 1}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodMonth {
+		if v, err := s.ask("d", team, Amounts{Images: 46}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodMonth {
 			t.Errorf("the month is used up: %+v, %v", v, err)
 		}
 		s.back()
-		if st := s.look(team); st.used[2*Images] != 5 || st.used[2*Images+1] != 15 {
+		if st := s.look(team); st.used[2*Images] != 5 || st.used[2*Images+1] != 105 {
 			t.Errorf("%+v", st)
 		}
 	})
@@ -314,8 +315,9 @@ func TestQ04FR10LostReplies(t *testing.T) {
 		for _, when := range []string{"admit", "settle", "post", "extend", "sweep"} {
 			t.Run(what+"/"+when, func(t *testing.T) {
 				shareds(t, nil, func(s *shared) {
-					team := team(s, "rates: {requests: {per: 1s, limit: 1000}}", "quotas: {tokens: {day: 1000}}")
+					team := team(s, "rates: {requests: {per: 1s, limit: 1000}}", "quotas: {tokens: {day: 100000}}")
 					s.must("zero", team, Amounts{}) // so that the team is known
+					s.back()                        // and has an allowance
 					lose := func(step string, do func()) {
 						if step != when {
 							do()
@@ -386,7 +388,7 @@ func TestRefuseWithoutRedis(t *testing.T) {
 // Open tasks count on without Redis, and are known there afterwards.
 func TestTasksWithoutRedis(t *testing.T) {
 	shareds(t, nil, func(s *shared) {
-		team := team(s, "open_tasks: 3")
+		team := team(s, "open_tasks: 150") // an allowance is 2
 		task := func(id string) (Verdict, error) {
 			h := hold(id, team, Amounts{Requests: 1, Images: 1})
 			h.Task, h.Lease = true, time.Hour
@@ -395,10 +397,11 @@ func TestTasksWithoutRedis(t *testing.T) {
 		var held []*Held
 		for n := range 4 {
 			if n == 1 {
+				s.back()
 				s.fault.mode.Store(away)
 			}
 			v, err := task(id(n))
-			if err != nil || n < 3 && v.Held == nil || n == 3 && v.Reason != ReasonTasks {
+			if (err != nil) != (n == 3) || err == nil && v.Held == nil {
 				t.Fatalf("task %d: %+v, %v", n, v, err)
 			}
 			held = append(held, v.Held)
@@ -428,7 +431,6 @@ func TestLeaseEndsWithoutRedis(t *testing.T) {
 		s.fault.mode.Store(away)
 		h := s.must("a", team, Amounts{Requests: 1, Tokens: 5})
 		s.clock.move(2 * time.Hour)
-		_ = s.standby.Tend(s.Context())
 		s.back()
 		s.charge(h, team, Amounts{Requests: 1, Tokens: 3})
 		s.settled()
@@ -479,7 +481,7 @@ func TestFR12CorruptedKey(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		s.must("b", healthy, Amounts{Requests: 1})
-		if s.bridge("other").local.Load() || !s.bridge("search").local.Load() {
+		if s.teams.get("other").spending() || !s.teams.get("search").spending() {
 			t.Error("the wrong team is without Redis")
 		}
 		s.client.Del(s.Context(), "sl1:{search}:quota")
@@ -542,16 +544,17 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 			skewed := NewShared(SharedConfig{Redis: s.Redis, Timeout: time.Second, Replicas: 1, Now: func() time.Time { return clock.now().Add(skew) }})
 			s = &shared{form: s.form, fault: s.fault, Shared: skewed}
 			defer func() { _ = skewed.Close(s.Context()) }()
-			team, one := team(s, "quotas: {images: {day: 10}}"), Amounts{Requests: 1, Images: 1}
+			team, one := team(s, "quotas: {images: {day: 200}}"), Amounts{Requests: 1, Images: 1}
 			s.must("seen", team, Amounts{})
+			s.back() // it has an allowance from now on
 			s.fault.mode.Store(away)
 			s.charge(s.must("a", team, one), team, one)
 			open := s.must("b", team, one)
-			v, err := s.ask("c", team, Amounts{Images: 9})
+			v, err := s.ask("c", team, Amounts{Images: 199})
 			if err != nil || v.Reason != ReasonQuota || v.Wait != 5*time.Second {
-				s.Errorf("the day has 8 left, and yet %+v, %v", v, err)
+				s.Errorf("the day has 198 left, and yet %+v, %v", v, err)
 			}
-			if v, err := s.ask("d", team, Amounts{Images: 10}); err != nil || v.Wait != 12*time.Hour {
+			if v, err := s.ask("d", team, Amounts{Images: 200}); err != nil || v.Wait != 12*time.Hour {
 				s.Errorf("it is noon, and the day's reset is told to be in %v, %v", v.Wait, err)
 			}
 			s.back()
@@ -565,25 +568,48 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 	}
 }
 
-// What another replica spends is known here five seconds later: without Redis the team goes on from that.
-func TestWhatOthersSpendIsKnownInFiveSeconds(t *testing.T) {
-	shareds(t, nil, func(s *shared) {
-		team := team(s, "quotas: {images: {day: 100}}")
-		s.must("seen", team, Amounts{Requests: 1})
-		_ = s.Tend(s.Context())
-		h := hold("another replica's", team, Amounts{Requests: 1, Images: 60})
-		h.Lease = time.Hour
-		other := NewRedis(s.client)
-		other.clock = s.clock.micros
-		if v, err := other.Admit(s.Context(), &h); err != nil || v.Held == nil {
-			s.Fatal(v, err)
-		}
-		s.clock.move(5 * time.Second)
-		_ = s.Tend(s.Context())
-		s.fault.mode.Store(away)
-		if v, err := s.ask("too much", team, Amounts{Requests: 1, Images: 50}); err != nil || v.Reason != ReasonQuota {
-			s.Errorf("40 are left, and of 50: %+v, %v", v, err)
-		}
-		s.must("enough", team, Amounts{Requests: 1, Images: 40})
-	})
+// before is called before each call of Redis.
+type before func(ctx context.Context, cmds ...redis.Cmder)
+
+func (f before) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		f(ctx, cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (f before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		f(ctx, cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+// Who has no time left asks nobody: Redis has nothing to do with what is admitted then, and nothing is known of it.
+func TestNoTimeLeft(t *testing.T) {
+	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newShared(t, realRedis(t), func(c *SharedConfig) { c.Refuse = refuse })
+			team := team(t, "quotas: {tokens: {day: 100}}")
+			s.must("seen", team, Amounts{Tokens: 1})
+			s.back() // it has an allowance from now on
+			var asked atomic.Int64
+			s.client.AddHook(before(func(context.Context, ...redis.Cmder) { asked.Add(1) }))
+			s.Timeout = 0
+			v, err := s.ask("late", team, Amounts{Tokens: 1})
+			switch {
+			case asked.Load() > 0:
+				t.Error("Redis was asked")
+			case refuse && !errors.Is(err, ErrAway):
+				t.Errorf("%+v, %v", v, err)
+			case !refuse && (err != nil || v.Held == nil || !v.Held.local):
+				t.Errorf("%+v, %v", v, err)
+			}
+			if s.away.Load() != nil || s.queue.waiting() > 0 {
+				t.Error("taken for a call that failed")
+			}
+		})
+	}
 }

@@ -30,8 +30,8 @@ type Redis struct {
 	clock  func() int64     // microseconds; 0: Redis's own. Tests set it
 	now    func() time.Time // this process's own, which decides nothing
 	keys   sync.Map         // team id → *teamKeys; grows with the teams file
-	own    sync.Map         // team id → *own, likewise
-	known  sync.Map         // team id → *state as it was last seen, for the day Redis loses its memory
+	own    perTeam[own]
+	peer   peer // what this process is among the replicas
 	lost   atomic.Int64
 	today  atomic.Pointer[today]
 }
@@ -46,6 +46,9 @@ func NewRedis(client redis.UniversalClient) *Redis {
 // others. Call it before the first.
 func (r *Redis) Part() { r.flight.apart = true }
 
+// parted reports whether Redis has parts that may be away, and forget, each for itself.
+func (r *Redis) parted() bool { return r.flight.apart }
+
 func (r *Redis) keysOf(team string) *teamKeys {
 	if k, ok := r.keys.Load(team); ok {
 		return k.(*teamKeys)
@@ -54,9 +57,9 @@ func (r *Redis) keysOf(team string) *teamKeys {
 	return k.(*teamKeys)
 }
 
-// admit places a hold. known is the epoch of the accounts as the caller knows them, 0 when it knows none; fresh names
-// those that would begin. A hold without an id is none: it is only told how the team stands.
-func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64) (state, error) {
+// admit places a hold. fresh names the accounts that would begin where the caller knows none; of its loan it takes what is
+// missing at a limit. A hold without an id is none: it is only told how the team stands.
+func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known witness, fresh int64) (state, error) {
 	if !h.Amounts.valid() {
 		return state{}, errAmounts
 	}
@@ -71,23 +74,16 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 	for i := range p.rates {
 		call = append(call, p.rates[i].key)
 	}
-	if known == 0 {
-		known = -fresh
+	if known.epoch == 0 {
+		known.epoch = -fresh
 	}
-	call = append(call, r.clock(), number, known, h.Lease.Microseconds(), w.takes, w.tasksFor(h), t.mode(), h.ID, holdText(h))
 	today := r.calendar()
-	day := today.day
-	if h.day > 0 {
-		day = h.day
-		call = append(call, day, day/100, "")
-	} else {
-		call = append(call, today.dayText, today.monthText, today.startText)
-	}
-	call = append(call, p.unitCount, p.fieldCount)
+	call = append(call, r.clock(), number, known.epoch, known.seq, h.Lease.Microseconds(), w.takes, w.tasksFor(h), flag(t.shadow), h.ID, holdText(h),
+		today.dayText, today.monthText, today.startText, l.field(), l.of[stockTasks], p.unitCount, p.fieldCount)
 	for i, unit := range p.units {
-		call = append(call, h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1])
+		call = append(call, h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1], l.of[unit])
 	}
-	call = append(call, p.names(day)...)
+	call = append(call, p.names(today.day)...)
 	for i := range p.rates {
 		rate := &p.rates[i]
 		call = append(call, rate.text, taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
@@ -96,19 +92,26 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, known, fresh int64
 	if *room = call; err == nil { // else somebody may still look at it
 		giveBack(room)
 	}
-	if gone(number, reply, err) {
-		return state{outcome: lost}, nil
+	if of, not := notDone(number, reply, err); not {
+		return state{outcome: of}, nil
 	}
-	in, err := said(number, reply, err, 6+len(p.rates)+len(p.told))
+	length := 7 + len(p.rates) + len(p.told)
+	if took := length + len(p.units) + 1; len(reply) == 1+took {
+		length = took
+	}
+	in, err := said(number, reply, err, length)
 	if err != nil {
 		return state{}, err
 	}
 	return p.read(in), nil
 }
 
-// gone reports whether a reply says that the accounts known are gone.
-func gone(number int64, reply []int64, err error) bool {
-	return err == nil && len(reply) == 4 && reply[0] == number && outcome(reply[1]) == lost
+// notDone reports whether a reply says that nothing was done, because the accounts known are gone or are being put back.
+func notDone(number int64, reply []int64, err error) (of outcome, not bool) {
+	if err == nil && len(reply) == 4 && reply[0] == number {
+		of = outcome(reply[1])
+	}
+	return of, of == lost || of == restoring
 }
 
 // tasksFor is how many open tasks there may be when a hold is placed, for admit.lua.
@@ -127,10 +130,10 @@ func holdText(h *Hold) string {
 
 // read reads the reply of admit.lua. What was not told is 0.
 func (p *plan) read(in []int64) (s state) {
-	s.outcome, s.epoch, s.at = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC()
+	s.outcome, s.epoch, s.at, s.seq = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC(), in[3]
 	s.date = calendarOf(s.at)
-	s.fault, s.wait = p.limit(int(in[3])), micros(in[4])
-	in = in[5:]
+	s.fault, s.wait = p.limit(int(in[4])), micros(in[5])
+	in = in[6:]
 	for i := range p.rates {
 		rate := &p.rates[i]
 		s.rates[rate.unit] = fill{left: leftIn(rate.rate, in[i]), full: micros(in[i])}
@@ -138,11 +141,19 @@ func (p *plan) read(in []int64) (s state) {
 	in = in[len(p.rates):]
 	s.tasks = in[0]
 	for i, c := range p.told {
-		if c.held {
+		switch c.of {
+		case cellHeld:
 			s.held[c.quota] = in[1+i]
-		} else {
+		case cellUsed:
 			s.used[c.quota] = in[1+i]
+			s.tells |= 1 << c.quota
 		}
+	}
+	if took := in[1+len(p.told):]; len(took) > 0 {
+		for i, unit := range p.units {
+			s.took[unit] = took[i]
+		}
+		s.took[stockTasks] = took[len(p.units)]
 	}
 	return s
 }
@@ -160,24 +171,17 @@ func (p *plan) limit(fault int) int {
 }
 
 // look tells how a team stands to all of its limits.
-func (r *Redis) look(ctx context.Context, team *policy.Team, known int64) (s state, err error) {
+func (r *Redis) look(ctx context.Context, team *policy.Team, known witness) (s state, err error) {
 	k, number := r.keysOf(team.ID), newNumber()
 	w := k.wired(team)
-	call := append(lookScript.call(len(k.shared), 3+len(w.rates)), k.shared...)
-	reply, err := lookScript.run(ctx, r.client, append(append(call, r.clock(), number, known), w.rates...))
-	if gone(number, reply, err) {
-		return state{outcome: lost}, nil
-	}
-	in, err := said(number, reply, err, 4+2*quotaCount+rateCount)
-	if err != nil {
+	call := append(lookScript.call(len(k.shared), 4+len(w.rates)), k.shared...)
+	call = append(append(append(call, r.clock(), number, known.epoch), w.rates...), known.seq)
+	reply, err := lookScript.run(ctx, r.client, call)
+	s, rest, err := standing(number, reply, err, rateCount)
+	if err != nil || s.outcome != admitted {
 		return s, err
 	}
-	s.outcome, s.epoch, s.at, s.tasks, s.fault = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC(), in[3], limitNone
-	s.date = calendarOf(s.at)
-	in = in[4:]
-	copy(s.used[:], in)
-	copy(s.held[:], in[quotaCount:])
-	for i, full := range in[2*quotaCount:] {
+	for i, full := range rest {
 		if rate := w.terms.rates[i]; rate.Limit > 0 {
 			s.rates[i] = fill{left: leftIn(rate, full), full: micros(full)}
 		}
@@ -185,15 +189,32 @@ func (r *Redis) look(ctx context.Context, team *policy.Team, known int64) (s sta
 	return s, nil
 }
 
-// mode is what admit.lua does with what does not fit.
-func (t *terms) mode() int {
-	switch {
-	case t.forced:
-		return 2
-	case t.shadow:
-		return 1
+// standing reads a reply that tells how a team stands, so many numbers more, and what it posted to. Where nothing was done the
+// outcome says so.
+func standing(number int64, reply []int64, err error, more int) (s state, rest []int64, _ error) {
+	if of, not := notDone(number, reply, err); not {
+		return state{outcome: of}, nil, nil
 	}
-	return 0
+	length := 5 + 2*quotaCount + more
+	if posted := len(reply) - 1 - length; posted > 0 && posted%3 == 0 {
+		length += posted
+	}
+	in, err := said(number, reply, err, length)
+	if err != nil {
+		return s, nil, err
+	}
+	if posted := in[5+2*quotaCount+more:]; len(posted) > 0 {
+		s.counts = new([]count)
+		for ; len(posted) > 0; posted = posted[3:] {
+			*s.counts = append(*s.counts, count{period: int(posted[0]), unit: int(posted[1]), n: posted[2]})
+		}
+	}
+	s.outcome, s.epoch, s.seq, s.at, s.tasks, s.fault = outcome(in[0]), in[1], in[2], time.UnixMicro(in[3]).UTC(), in[4], limitNone
+	s.date = calendarOf(s.at)
+	copy(s.used[:], in[5:])
+	copy(s.held[:], in[5+quotaCount:])
+	s.tells = 1<<quotaCount - 1
+	return s, in[5+2*quotaCount:][:more], nil
 }
 
 func flag(on bool) int {
@@ -213,16 +234,17 @@ func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool,
 	if err != nil || in[0] == 0 {
 		return false, err
 	}
-	r.ownOf(h.Team).extended(h.ID, time.UnixMicro(in[1]))
+	r.own.get(h.Team).extended(h.ID, time.UnixMicro(in[1]))
 	return true, nil
 }
 
 func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 	k, number := r.keysOf(team), newNumber()
 	reply, err := sweepScript.run(ctx, r.client, append(sweepScript.call(2, 5), k.quota, k.open, r.clock(), most, k.hold, k.ledger, number))
-	n, err := said(number, reply, err, 1)
+	s, n, err := standing(number, reply, err, 1)
 	if err != nil {
 		return 0, err
 	}
+	r.own.get(team).know(&s)
 	return int(n[0]), nil
 }

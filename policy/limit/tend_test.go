@@ -19,36 +19,53 @@ type onScript struct {
 func (c *onScript) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (c *onScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); len(args) > 1 && (args[1] == c.script.digest || args[1] == c.script.source) {
-			c.runs++
-		}
+		c.count(cmd)
 		return next(ctx, cmd)
 	}
 }
 func (c *onScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.count(cmds...)
+		return next(ctx, cmds)
+	}
 }
 
-// A team is looked at for as long as it is active, which is ten minutes from its last request, and no longer.
-func TestMend16AnIdleTeamIsNotLookedAt(t *testing.T) {
+func (c *onScript) count(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		if args := cmd.Args(); len(args) > 1 && args[1] == c.script.digest {
+			c.runs++
+		}
+	}
+}
+
+// A team is renewed for as long as it is active, which is a minute from its last request, and no longer.
+func TestMend16AnIdleTeamIsNotRenewed(t *testing.T) {
 	client := realRedis(t)
 	s := newShared(t, client, nil)
-	looks := &onScript{script: lookScript}
-	client.AddHook(looks)
+	renewals := &onScript{script: allowanceScript}
+	client.AddHook(renewals)
 	s.must("a", team(t, "quotas: {images: {day: 100}}"), Amounts{Requests: 1})
 	tend := func(after time.Duration) int {
 		s.clock.move(after)
-		before := looks.runs
+		before := renewals.runs
 		if err := s.Tend(t.Context()); err != nil {
 			t.Error(err)
 		}
-		return looks.runs - before
+		return renewals.runs - before
 	}
-	if n := tend(9 * time.Minute); n == 0 {
-		t.Error("after 9 minutes it is not looked at")
+	if n := tend(50 * time.Second); n == 0 {
+		t.Error("after 50 seconds it is not renewed")
 	}
-	if n := tend(time.Minute + time.Second); n != 0 {
-		t.Errorf("after more than 10 minutes it is looked at %d times", n)
+	if n := tend(11 * time.Second); n != 1 {
+		t.Errorf("after more than a minute its allowance is given back %d times", n)
+	}
+	if aside := client.HLen(t.Context(), "sl1:{search}:aside").Val(); aside != 1 { // the number of the call
+		t.Errorf("%d fields are left of what was set aside", aside)
+	}
+	for range 3 {
+		if n := tend(11 * time.Second); n != 0 {
+			t.Errorf("later it is renewed %d times", n)
+		}
 	}
 }
 

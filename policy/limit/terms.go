@@ -30,7 +30,6 @@ type terms struct {
 	quotas [quotaCount]int64      // none: not set
 	tasks  int64                  // none: any number
 	shadow bool
-	forced bool // the work is under way: held whatever stands in its way
 }
 
 func termsOf(t *policy.Team) (l terms) {

@@ -6,29 +6,31 @@
 --
 -- KEYS  1 quota  2 open  3 hold:<id>  4… rate:<unit>, one for each rate that is charged
 -- ARGV  1 now or 0  2 a number to say again, so that no other question's reply is taken for this one's  3 the epoch known, or
---       below 0 one to begin  4 lease  5 the rates that it takes from  6 most open tasks or -1 for a task, else empty  7 1 for a shadow,
---       2 to hold whatever stands in the way  8 id  9 the hold's text behind its month  10 day  11 month  12 the moment that
---       day begins; empty: it was admitted elsewhere, on that day
---       13 number of units charged  14 number of fields
---       then for each unit its amount, and its quotas of day and month, empty for none
---       then the fields of quota: what day and month hold of each unit charged, what was used of each quota
---       in the order above, and what else is to be told
+--       below 0 one to begin  4 the sequence number known  5 lease  6 the rates that it takes from  7 most open tasks or -1 for
+--       a task, else empty  8 1 for a shadow  9 id  10 the hold's text behind its month  11 day  12 month  13 the moment that day begins
+--       14 the allowance, <replica>:<day>, of which the request may take at a limit, or empty  15 how many tasks of it
+--       16 number of units charged  17 number of fields
+--       then for each unit its amount, its quotas of day and month, empty for none, and what of it may be taken from the allowance
+--       then the fields of quota: what day and month hold of each unit charged, what was used and what is set aside of each quota
+--       in the order above
 --       then for each rate " limit per burst", how long the amount takes to refill, how long all of it takes, and how many
 --       milliseconds are enough for all that the bucket can owe
--- Returns the number, outcome, epoch, now, the limit at fault (from 0 the rates, from 3 the quotas, day and month of each unit
---       charged, 11 the tasks, -1 none), wait, how long each rate takes to be full, the open tasks, and the fields. Outcomes:
---       0 refused, 1 admitted, 2 the accounts known are gone, 3 admitted as a shadow although it would be refused.
+-- Returns the number, outcome, epoch, now, sequence number, the limit at fault (from 0 the rates, from 3 the quotas, day and month
+--       of each unit charged, 11 the tasks, -1 none), wait, how long each rate takes to be full, the open tasks, the fields, and, if
+--       anything was, what was taken from the allowance of each unit charged and of tasks. Outcomes: 0 refused, 1 admitted, 3
+--       admitted as a shadow although it would be refused. Or the number, 2 where the accounts known are gone, 4 where the team is
+--       restoring, epoch, now.
 local call, format = redis.call, string.format
 local now = clock(ARGV[1])
 local written = format('%d', now)
 local due = call('ZRANGEBYSCORE', KEYS[2], '-inf', written, 'LIMIT', '0', '16')
 if #due > 0 then holds(KEYS[1], KEYS[2], due) end
 
-local units, first, rates = tonumber(ARGV[13]), 15, #KEYS - 3
-local names = first + 3 * units
-local terms = names + ARGV[14]
-local day, month = ARGV[10], ARGV[11]
-if ARGV[12] ~= '' and (now < ARGV[12] + 0 or now >= ARGV[12] + DAY) then -- the caller's clock is of another day
+local units, first, rates = tonumber(ARGV[16]), 18, #KEYS - 3
+local names = first + 4 * units
+local terms = names + ARGV[17]
+local day, month = ARGV[11], ARGV[12]
+if now < ARGV[13] + 0 or now >= ARGV[13] + DAY then -- the caller's clock is of another day
   local then_ = day
   day, month = periods(now)
   for i = names, terms - 1 do
@@ -36,12 +38,28 @@ if ARGV[12] ~= '' and (now < ARGV[12] + 0 or now >= ARGV[12] + DAY) then -- the 
     ARGV[i] = (period == then_ and day or month) .. what
   end
 end
-local got = call('HMGET', KEYS[1], 'epoch', 'tasks', unpack(ARGV, names, terms - 1))
+local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
-local epoch, known = got[1] or '0', ARGV[3]
-if known ~= epoch and known + 0 > 0 then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
+local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
+if known + 0 > 0 and gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
+if got[4] and got[4] ~= '0' and got[4] + 0 > now then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
-local again, task, tasks = kept[1], ARGV[6] ~= '', tonumber(got[2] or 0)
+-- At a limit a request takes what is missing from its caller's allowance: of unit i, units + 1 for tasks.
+local taken, amounts, state, rest
+local function take(i, unit, over, most)
+  if over > most or string.sub(ARGV[14], -8) ~= day then return false end
+  if not amounts then
+    local a, b, c, d, e
+    state, a, b, c, d, e, rest = string.match(call('HGET', string.gsub(KEYS[1], 'quota$', 'aside'), ARGV[14]) or '', '^(%a+) (%d+) (%d+) (%d+) (%d+) (%d+)( .*)$')
+    amounts = {requests = tonumber(a), tokens = tonumber(b), images = tonumber(c), spend = tonumber(d), tasks = tonumber(e)}
+  end
+  if state ~= 'open' or over > amounts[unit] then return false end
+  taken = taken or {}
+  if over > (taken[i] or 0) then taken[i] = over end
+  return true
+end
+
+local again, task, tasks = kept[1], ARGV[7] ~= '', tonumber(got[2] or 0)
 local fault, wait = -1, 0
 local tats, changed = {now, now, now}, {false, false, false}
 for r = 1, rates do
@@ -51,16 +69,17 @@ for r = 1, rates do
   local over = tats[r] + ARGV[at + 1] - full - now
   if over > wait then fault, wait = r - 1, over end
 end
-local used = 2 * units + 2
+local used = 2 * units + 4
 for i = 1, units do
-  local at = first + 3 * i - 3
+  local at = first + 4 * i - 4
   for period = 1, 2 do
-    local held, limit = tonumber(got[2 * i + period] or 0), ARGV[at + period]
-    got[2 * i + period] = held
+    local held, limit = tonumber(got[2 * i + period + 2] or 0), ARGV[at + period]
+    got[2 * i + period + 2] = held
     if limit ~= '' then
-      used, limit = used + 1, tonumber(limit)
-      local n = (got[used] or 0) + ARGV[at]
-      if n + held > limit then
+      used, limit = used + 2, tonumber(limit)
+      local n = (got[used - 1] or 0) + ARGV[at]
+      local over = n + held + (got[used] or 0) - limit
+      if over > 0 and not take(i, string.match(ARGV[names + used - 5], ':(%a+)'), over, ARGV[at + 3] + 0) then
         local left = 5000000 -- only what is held stands in the way
         if n > limit then left = select(2 + period, periods(now)) end
         if left > wait then fault, wait = 2 * i + period, left end
@@ -68,41 +87,65 @@ for i = 1, units do
     end
   end
 end
-if task and ARGV[6] ~= '-1' and tasks >= tonumber(ARGV[6]) and wait < 5000000 then fault, wait = 11, 5000000 end
+if task and ARGV[7] ~= '-1' then
+  local over = tasks + 1 + (call('HGET', KEYS[1], 'tasks:aside') or 0) - ARGV[7]
+  if over > 0 and not take(units + 1, 'tasks', over, ARGV[15] + 0) and wait < 5000000 then fault, wait = 11, 5000000 end
+end
 if again then fault, wait = -1, 0 end
+if fault >= 0 or again then taken = nil end
 
 if epoch == '0' then
   epoch = string.sub(known, 2)
   call('HSET', KEYS[1], 'epoch', epoch, 'team', string.match(KEYS[1], '{(.-)}'))
 end
 local outcome = 1
-if fault >= 0 and ARGV[7] ~= '2' then outcome = ARGV[7] == '1' and 3 or 0 end
+if fault >= 0 then outcome = ARGV[8] == '1' and 3 or 0 end
 if outcome ~= 0 and not again then
-  local holding, n = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0
+  seq = seq + 1
+  local holding, n = {'seq', format('%d', seq), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 2
   for i = 1, units do
-    local amount, day_, month_ = ARGV[first + 3 * i - 3], 2 * i + 1, 2 * i + 2
+    local amount, day_, month_ = ARGV[first + 4 * i - 4], 2 * i + 3, 2 * i + 4
     got[day_], got[month_] = got[day_] + amount, got[month_] + amount
-    holding[n + 1], holding[n + 2] = ARGV[names + day_ - 3], format('%d', got[day_])
-    holding[n + 3], holding[n + 4] = ARGV[names + month_ - 3], format('%d', got[month_])
+    holding[n + 1], holding[n + 2] = ARGV[names + day_ - 5], format('%d', got[day_])
+    holding[n + 3], holding[n + 4] = ARGV[names + month_ - 5], format('%d', got[month_])
     n = n + 4
   end
   if task then
     tasks, n = tasks + 1, n + 2
     holding[n - 1], holding[n] = 'tasks', tasks
   end
-  if n > 0 then call('HSET', KEYS[1], unpack(holding, 1, n)) end
+  call('HSET', KEYS[1], unpack(holding, 1, n))
   for r = 1, rates do
     if outcome == 1 then
       local at = terms + 4 * r - 4
       tats[r], changed[r] = math.min(tats[r] + ARGV[at + 1], now + 2 * ARGV[at + 2]), true
     end
   end
-  call('SET', KEYS[3], 'held 0 ' .. (task and '1' or '0') .. ' ' .. (outcome == 1 and ARGV[5] or '0') .. ' ' .. day .. ' ' .. month .. ARGV[9])
-  call('ZADD', KEYS[2], format('%d', now + ARGV[4]), ARGV[8])
+  call('SET', KEYS[3], 'held 0 ' .. (task and '1' or '0') .. ' ' .. (outcome == 1 and ARGV[6] or '0') .. ' ' .. day .. ' ' .. month .. ARGV[10])
+  call('ZADD', KEYS[2], format('%d', now + ARGV[5]), ARGV[9])
+  if taken then
+    for i, amount in pairs(taken) do
+      if i > units then
+        amounts.tasks = amounts.tasks - amount
+        call('HINCRBY', KEYS[1], 'tasks:aside', format('%d', -amount))
+      else
+        for period = 1, 2 do
+          local name = string.match(ARGV[names + 2 * i + period - 3], '^(.*):held$')
+          call('HINCRBY', KEYS[1], name .. ':aside', format('%d', -amount))
+          if period == 1 then
+            local unit = string.match(name, '%a+')
+            amounts[unit] = amounts[unit] - amount
+          end
+        end
+      end
+    end
+    local aside = string.gsub(KEYS[1], 'quota$', 'aside')
+    call('HSET', aside, ARGV[14], format('open %d %d %d %d %d', amounts.requests, amounts.tokens, amounts.images, amounts.spend, amounts.tasks) .. rest)
+  end
 end
 
-local reply, n = {tonumber(ARGV[2]), outcome, tonumber(epoch), now, fault, wait, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
-  nil, nil, nil, nil, nil}, 6
+local reply, n = {tonumber(ARGV[2]), outcome, tonumber(epoch), now, seq, fault, wait, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+  nil, nil, nil, nil, nil}, 7
 for r = 1, rates do
   if changed[r] then
     local at = terms + 4 * r - 4
@@ -113,8 +156,11 @@ for r = 1, rates do
 end
 n = n + 1
 reply[n] = tasks
-for i = 3, ARGV[14] + 2 do
+for i = 5, ARGV[17] + 4 do
   n = n + 1
   reply[n] = tonumber(got[i] or 0)
+end
+if taken then
+  for i = 1, units + 1 do reply[n + i] = taken[i] or 0 end
 end
 return reply

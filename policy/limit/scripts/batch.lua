@@ -4,21 +4,26 @@
 --
 -- KEYS  1–3 rates  4 quota  5 open  6 the day's ledger  7… hold:<id>, one for each charge, none twice
 -- ARGV  1 now or 0  2 a number to say again  3–17 each rate  18–23 for each rate how long what is taken more takes to refill,
---       and what is given back  24 the day  25 ms to remember the holds  26 number of counts of quota
+--       and what is given back  24 the day  25 ms to remember the holds  26 number of counts of quota  27 the epoch known, or 0
+--       28 the sequence number known
 --       then of each charge the id, of each the hold's text as it was admitted
 --       then the counts, those of quota first: field, amount
--- Returns the number, and 1 if this settled them all, or 0.
+-- Returns the number, 1 if this settled them all, 0 if not, or 2 where the accounts known are gone; epoch, sequence number, and
+--       the counts of quota as they are now.
 local call, now = redis.call, clock(ARGV[1])
 local charges, number = #KEYS - 6, tonumber(ARGV[2])
+local head = call('HMGET', KEYS[4], 'epoch', 'seq')
+local epoch, seq = head[1] or '0', tonumber(head[2] or 0)
+if gone(epoch, seq, ARGV[27], ARGV[28]) then return {number, 2, tonumber(epoch), seq} end
 local texts = call('MGET', unpack(KEYS, 7))
 for n = 1, charges do
-  if texts[n] ~= ARGV[26 + charges + n] then return {number, 0} end
+  if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end
 end
-call('HLEN', KEYS[4])
 call('ZCARD', KEYS[5])
 local size = call('HLEN', KEYS[6])
-local first = 27 + 2 * charges
-if size + (#ARGV - first + 1) / 2 - ARGV[26] > 4000 then return {number, 0} end
+local first = 29 + 2 * charges
+local rest = first + 2 * ARGV[26]
+if size + (#ARGV - rest + 1) / 2 > 4000 then return {number, 0, tonumber(epoch), seq} end
 local buckets = {}
 for i = 1, 3 do
   local taken, given = tonumber(ARGV[16 + 2 * i]), tonumber(ARGV[17 + 2 * i])
@@ -30,13 +35,13 @@ for i = 1, 3 do
 end
 
 for n = 1, charges do call('SET', KEYS[6 + n], SETTLED, 'PX', ARGV[25]) end
-call('ZREM', KEYS[5], unpack(ARGV, 27, 26 + charges))
+call('ZREM', KEYS[5], unpack(ARGV, 29, 28 + charges))
 if size == 0 then
   call('HSET', KEYS[6], 'day', ARGV[24])
   call('EXPIRE', KEYS[6], '34560000')
 end
-for at = first, #ARGV, 2 do
-  call('HINCRBY', at < first + 2 * ARGV[26] and KEYS[4] or KEYS[6], ARGV[at], ARGV[at + 1])
-end
+local reply = {number, 1, tonumber(epoch), call('HINCRBY', KEYS[4], 'seq', '1')}
+for at = first, rest - 1, 2 do reply[#reply + 1] = call('HINCRBY', KEYS[4], ARGV[at], ARGV[at + 1]) end
+for at = rest, #ARGV, 2 do call('HINCRBY', KEYS[6], ARGV[at], ARGV[at + 1]) end
 for _, b in ipairs(buckets) do store(b) end
-return {number, 1}
+return reply

@@ -16,6 +16,12 @@ local function clock(given)
   return tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
+-- gone reports whether the accounts are not those that a caller knows: of another epoch, or an older copy of them, whose
+-- sequence number is behind. Every change of a team's accounts raises that. A caller that knows none knows epoch 0.
+local function gone(epoch, seq, known, least)
+  return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
+end
+
 -- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and how long each has still to run.
 local DAY = 86400000000
 local function periods(now)

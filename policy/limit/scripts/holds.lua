@@ -93,7 +93,15 @@ local function post(hold, amount, doubt)
 end
 
 local function count(key, field, n)
-  if n ~= 0 then redis.call('HINCRBY', key, field, n) end
+  if n ~= 0 then return redis.call('HINCRBY', key, field, n) end
+end
+
+-- What days and months have used now that something was posted to them: period, unit, amount, of all one after the other.
+local counts = {}
+
+local function count_used(quota, period, i, n)
+  local used = count(quota, period .. ':' .. UNITS[i] .. ':used', n)
+  if used then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
 -- flush writes what was added up. A day's ledger that has so many fields takes no more names, not even of one call: names
@@ -116,13 +124,14 @@ local function flush(quota, open, use)
       local unit = UNITS[i]
       count(quota, s.day .. ':' .. unit .. ':held', s.held[i])
       count(quota, s.month .. ':' .. unit .. ':held', s.held[i])
-      count(quota, s.day .. ':' .. unit .. ':used', s.used[i])
-      count(quota, s.month .. ':' .. unit .. ':used', s.used[i])
+      count_used(quota, s.day, i, s.used[i])
+      count_used(quota, s.month, i, s.used[i])
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
   end
   count(quota, 'tasks', tasks)
+  if next(sums) then count(quota, 'seq', 1) end
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 

@@ -1,38 +1,127 @@
--- Puts back what a replica knows of a team whose accounts are gone. The first to tell what the team used adds it to what was
--- charged since; after that only what is greater counts, because replicas know the same. Holds are put back by their ids:
--- what is there already stays, and what any replica knows to be settled is held no more, whoever told first.
+-- Puts back what a replica knows of a team whose accounts are gone, because Redis lost its memory or went back to an older copy
+-- of it. Until every replica that is alive has done so, for two seconds at most, the team is restoring: it is admitted from
+-- allowances alone. A replica that knows nothing learns which accounts there are, and begins them where there are none.
 --
--- KEYS  1 quota  2 open  3… hold:<id>
--- ARGV  1 now or 0  2 team  3 an epoch to begin, if there is none  4 a number to say again  5 prefix of ledger keys  6 how many
---       counts of what was used; then each of them: field, amount; then for each hold: id, when its lease ends, or 0 where it was
---       settled, the hold's text
--- Returns the number and the epoch.
-local now = clock(ARGV[1])
+-- What was used counts by the greatest that any replica tells, beside what was charged since. Holds are put back by their
+-- ids: what is there already stays, and what any replica knows to be settled is held no more, whoever told first.
+--
+-- KEYS  1 quota  2 open  3 aside  4… hold:<id>
+-- ARGV  1 now or 0  2 a number to say again  3 an epoch to begin  4 the epoch known, or 0  5 the sequence number known
+--       6 1 where Redis went back, as the caller knows  7 1 where a team without accounts has lost them, 2 where it has if there is
+--       nothing of it  8 replica, may be empty  9 replicas alive  10 number of the call  11 prefix of ledger keys  12 1 for the last call that puts back
+--       13 lease of allowances  14 number of counts  15 number of allowances
+--       then of each count: its field without :used, what was used
+--       then of each allowance: day, what is to be set aside
+--       then of each hold: id, when its lease ends, the hold's text; of one that was settled 0, and -1
+--       where nobody will hold it again
+-- Returns how the team stands.
+local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[4], ARGV[8]
 redis.call('ZCARD', KEYS[2]) -- what is of another type is noticed before anything is written
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
-local begins = not epoch
-if begins then
-  epoch = ARGV[3]
-  redis.call('HSET', KEYS[1], 'epoch', epoch, 'team', ARGV[2])
+local lost = not epoch and (known ~= '0' or ARGV[7] == '1' or ARGV[7] == '2' and redis.call('EXISTS', KEYS[1]) == 0)
+if epoch and epoch == known then
+  lost = ARGV[6] == '1' or gone(epoch, redis.call('HGET', KEYS[1], 'seq'), known, ARGV[5])
+  if not lost then return standing(number, KEYS[1], now) end -- it was put back already
 end
-local first = 7 + 2 * ARGV[6]
-for i = 7, first - 1, 2 do
-  local known = tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or 0)
-  local told = tonumber(ARGV[i + 1])
-  if begins then told = told + known end
-  if told > known then redis.call('HSET', KEYS[1], ARGV[i], told) end
+if lost and epoch then -- what each count is from now on, the greatest that is told adds to
+  local fields = redis.call('HGETALL', KEYS[1])
+  for i = 1, #fields, 2 do
+    local name = string.match(fields[i], '^(%d+:%a+):used$')
+    if name then redis.call('HSET', KEYS[1], name .. ':told', fields[i + 1]) end
+  end
 end
-for n = 3, #KEYS do
-  local at = first + 3 * (n - 3)
+if lost or not epoch then
+  redis.call('HSET', KEYS[1], 'epoch', ARGV[3], 'seq', '1', 'team', string.match(KEYS[1], '{(.-)}'), 'restoring', lost and now + 2000000 or 0)
+  redis.call('HDEL', KEYS[1], 'posted', 'alive')
+end
+
+local at, months = 16, {}
+for _ = 1, tonumber(ARGV[14]) do
+  local name, told = ARGV[at], tonumber(ARGV[at + 1])
+  local before = tonumber(redis.call('HGET', KEYS[1], name .. ':told') or 0)
+  if told > before then
+    redis.call('HINCRBY', KEYS[1], name .. ':used', string.format('%d', told - before))
+    redis.call('HSET', KEYS[1], name .. ':told', string.format('%d', told))
+  end
+  local period = string.match(name, '^%d+')
+  months[string.sub(period, 1, 6)] = math.max(months[string.sub(period, 1, 6)] or 0, #period == 8 and tonumber(period) or 0)
+  at = at + 2
+end
+local allowances, reported, last = at, 0, 0
+if replica ~= '' then reported, last = caller(KEYS[3], replica) end
+local own = {}
+for n = 1, tonumber(ARGV[15]) do
+  local row = {day = ARGV[at], field = replica .. ':' .. ARGV[at], amount = five(ARGV[at + 1])}
+  if tonumber(ARGV[10]) > last then
+    row.was = come_back(parse_aside(redis.call('HGET', KEYS[3], row.field)), row.day)
+    own[#own + 1] = row
+  end
+  at = at + 2
+end
+for n = 4, #KEYS do
   local id, due, hold = ARGV[at], tonumber(ARGV[at + 1]), read(KEYS[n])
-  if due == 0 then
+  if due <= 0 then
     if hold and hold.state == 'held' then free(hold, four(hold.held)) end
-    if not hold or hold.state == 'held' then write(KEYS[n], {state = 'settled'}, LATE) end
-  elseif not hold and due > now then
+    if not hold and due == 0 or hold and hold.state == 'held' then write(KEYS[n], {state = 'settled'}, LATE) end
+  elseif not hold then
     hold_again(parse(ARGV[at + 2]))
     redis.call('SET', KEYS[n], ARGV[at + 2])
     redis.call('ZADD', KEYS[2], due, id)
   end
+  at = at + 3
 end
-flush(KEYS[1], KEYS[2], ARGV[5])
-return {tonumber(ARGV[4]), tonumber(epoch)}
+flush(KEYS[1], KEYS[2], ARGV[11])
+redis.call('HINCRBY', KEYS[1], 'seq', 1)
+for _, row in ipairs(own) do
+  move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
+  keep_aside(KEYS[3], row, now, ARGV[13])
+end
+if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, reported, tonumber(ARGV[10]), now) end
+
+-- The ledger of each month is brought up to what was used, first by its days.
+local function top_up(use, day, unit, missing)
+  if missing <= 0 then return end
+  if redis.call('HEXISTS', use .. day, 'day') == 0 then
+    redis.call('HSET', use .. day, 'day', day)
+    redis.call('EXPIRE', use .. day, 34560000)
+  end
+  redis.call('HINCRBY', use .. day, 'restored|other|' .. unit, string.format('%d', missing))
+  redis.call('HINCRBY', use .. day, 'restored|other|' .. unit .. '|estimated', string.format('%d', missing))
+end
+
+for month, told in pairs(months) do
+  local used = {}
+  for i, unit in ipairs(UNITS) do used[unit] = tonumber(redis.call('HGET', KEYS[1], month .. ':' .. unit .. ':used') or 0) end
+  for d = 1, 31 do
+    local day, sums = string.format('%s%02d', month, d), {}
+    local rows = redis.call('HGETALL', ARGV[11] .. day)
+    for i = 1, #rows, 2 do
+      local unit = string.match(rows[i], '|(%a+)$')
+      if unit and unit ~= 'estimated' then sums[unit] = (sums[unit] or 0) + rows[i + 1] end
+    end
+    for _, unit in ipairs(UNITS) do
+      local missing = 0
+      if #rows > 0 or tonumber(day) <= told then
+        missing = math.max(tonumber(redis.call('HGET', KEYS[1], day .. ':' .. unit .. ':used') or 0) - (sums[unit] or 0), 0)
+      end
+      top_up(ARGV[11], day, unit, missing)
+      used[unit] = used[unit] - (sums[unit] or 0) - missing
+    end
+  end
+  local today, running = periods(now)
+  local day = told > 0 and string.format('%d', told) or month == running and today or month .. '28' -- which each month has
+  for _, unit in ipairs(UNITS) do top_up(ARGV[11], day, unit, used[unit]) end
+end
+
+-- It is over when every replica that is alive has told.
+local head = redis.call('HMGET', KEYS[1], 'restoring', 'posted', 'alive')
+if ARGV[12] == '1' and tonumber(head[1] or 0) > now then
+  local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), tonumber(ARGV[9]))
+  if not string.find(posted, ' ' .. replica .. ' ', 1, true) then posted = posted .. replica .. ' ' end
+  if select(2, string.gsub(posted, '%S+', '')) >= alive or replica == '' then
+    redis.call('HSET', KEYS[1], 'restoring', '0')
+  else
+    redis.call('HSET', KEYS[1], 'posted', posted, 'alive', alive)
+  end
+end
+return standing(number, KEYS[1], now)

@@ -3,16 +3,19 @@
 -- also once.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6… hold:<id>, one for each charge
--- ARGV  1 now or 0  2 team  3 a number to say again  4 prefix of ledger keys  5–19 each rate; then nine for each charge: id,
---       1 if estimated, 2 if only its lease has ended and the truth may come, day (empty: an unknown hold is left alone),
---       month, model|endpoint, 1 for a task, the amounts as a text, what is taken from the rates as a text (empty: the
---       amounts), ms to remember the hold where it is no task's
--- Returns the number, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it.
-local now = clock(ARGV[1])
-local reply, buckets = {tonumber(ARGV[3])}, {}
+-- ARGV  1 now or 0  2 team  3 a number to say again  4 prefix of ledger keys  5–19 each rate  20 the epoch known, or 0  21 the
+--       sequence number known; then eight for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone),
+--       month, model|endpoint, 1 for a task, the amounts as a text, ms to remember the hold
+-- Returns how the team stands, for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of
+--       it; or the number, 2 where the accounts known are gone, epoch, now.
+local now, number = clock(ARGV[1]), tonumber(ARGV[3])
+local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq')
+local epoch = head[1] or '0'
+if gone(epoch, head[2], ARGV[20], ARGV[21]) then return {number, 2, tonumber(epoch), now} end
+local settled, buckets = {}, {}
 for n = 6, #KEYS do
-  local at = 20 + 9 * (n - 6)
-  local id, estimated, lapsed = ARGV[at], ARGV[at + 1], ARGV[at + 1] == '2'
+  local at = 22 + 8 * (n - 6)
+  local id, estimated = ARGV[at], ARGV[at + 1]
   local hold = read(KEYS[n])
   if not hold and ARGV[at + 2] ~= '' then
     hold = {state = 'none', estimated = '0', task = ARGV[at + 5], rates = '7', day = ARGV[at + 2], month = ARGV[at + 3], held = '0 0 0 0',
@@ -21,36 +24,37 @@ for n = 6, #KEYS do
   local done = 1
   if not hold then
     done = -1
-  elseif hold.state == 'settled' or lapsed and hold.state == 'expired' then
+  elseif hold.state == 'settled' then
     done = 0
   else
     local actual, held, charged = four(ARGV[at + 6]), four(hold.held), four(hold.charged)
-    local rated = ARGV[at + 7] ~= '' and four(ARGV[at + 7]) or actual
     if hold.state == 'held' then free(hold, held) end
     local change, doubt = {}, {}
     for i = 1, 4 do
       change[i] = actual[i] - charged[i]
-      doubt[i] = (estimated ~= '0' and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
+      doubt[i] = (estimated == '1' and actual[i] or 0) - (hold.estimated == '1' and charged[i] or 0)
     end
     post(hold, change, doubt)
     for i = 1, 3 do
-      if taken(hold, i) and rated[i] ~= held[i] and ARGV[5 * i] ~= '' then
+      if taken(hold, i) and actual[i] ~= held[i] and ARGV[5 * i] ~= '' then
         local b = buckets[i]
         if not b then
           b = bucket(KEYS[i], redis.call('GET', KEYS[i]), now, 5 * i)
           buckets[i] = b
         end
-        if rated[i] > held[i] then take(b, rated[i] - held[i]) else give(b, held[i] - rated[i]) end
+        if actual[i] > held[i] then take(b, actual[i] - held[i]) else give(b, held[i] - actual[i]) end
       end
     end
-    if lapsed then hold.held = ARGV[at + 6] end -- taken from the rates as if it had been held
-    hold.state, hold.estimated, hold.charged = lapsed and 'expired' or 'settled', estimated == '0' and '0' or '1', ARGV[at + 6]
-    write(KEYS[n], hold, hold.task == '1' and LATE or ARGV[at + 8]) -- of a task's end another replica may hear late
+    hold.state = 'settled'
+    write(KEYS[n], hold, ARGV[at + 7])
   end
-  reply[#reply + 1] = done
+  settled[#settled + 1] = done
 end
 flush(KEYS[4], KEYS[5], ARGV[4])
 for i = 1, 3 do
   if buckets[i] then store(buckets[i]) end
 end
+local reply = standing(number, KEYS[4], now)
+for _, done in ipairs(settled) do reply[#reply + 1] = done end
+for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply

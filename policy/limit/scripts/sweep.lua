@@ -1,7 +1,7 @@
 -- Charges holds whose lease has ended, and forgets what nobody asks for any more: periods that are over, and that nothing is
 -- held of a day. Redis searches a small hash from its beginning, so each field that is left makes all admissions slower.
 -- KEYS  1 quota  2 open   ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again
--- Returns the number and how many holds were due.
+-- Returns how the team stands, and how many holds were due.
 
 -- count_again sets what is held, and how many tasks are open, to what the open holds say: once for accounts that an older
 -- version kept, and where a hold is gone. It takes from open holds the time to live that an older version gave them.
@@ -44,8 +44,11 @@ for i = 1, #fields, 2 do
   local period, what = string.match(fields[i], '^(%d+):%a+:(%a+)$')
   if period and period ~= today then
     local ends, over = tonumber(period), season
-    if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' then over = week end
-    if ends < over or #period == 8 and what == 'held' and fields[i + 1] == '0' then redis.call('HDEL', KEYS[1], fields[i]) end
+    if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' or what == 'told' then over = week end
+    if ends < over or #period == 8 and (what == 'held' or what == 'aside') and fields[i + 1] == '0' then redis.call('HDEL', KEYS[1], fields[i]) end
   end
 end
-return {tonumber(ARGV[5]), #due}
+local reply = standing(tonumber(ARGV[5]), KEYS[1], now)
+reply[#reply + 1] = #due
+for _, n in ipairs(counts) do reply[#reply + 1] = n end
+return reply

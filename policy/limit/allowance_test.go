@@ -1,0 +1,83 @@
+package limit
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The size of an allowance is a part of what is left, or of what was used of late, and all replicas' together are a tenth.
+func TestAllowanceSize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		left, used := rapid.Int64Range(none, 1<<40).Draw(t, "left"), rapid.Int64Range(0, 1<<40).Draw(t, "used")
+		replicas := rapid.Int64Range(1, 50).Draw(t, "replicas")
+		size := allowanceSize(stock{left, 0, 0, 0, none}, stock{used}, replicas)
+		switch {
+		case size[0] < 0 || left == none && size[0] != 0:
+			t.Errorf("%d", size[0])
+		case left != none && size[0]*replicas > left/allowancesPart:
+			t.Errorf("%d of each replica are more than a tenth of %d", size[0], left)
+		case left != none && used <= left/allowancePart && replicas <= allowancePart/allowancesPart && size[0] < left/allowancePart/replicas:
+			t.Errorf("%d is less than a fiftieth of %d", size[0], left)
+		case size[stockTasks] != 0:
+			t.Error("what is not limited needs no allowance")
+		}
+	})
+}
+
+// What was used of late is what was used in the last half minute, and no more than that is forgotten at once.
+func TestRecentUse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r recent
+		now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		type use struct {
+			at time.Time
+			n  int64
+		}
+		var uses []use
+		for range rapid.IntRange(1, 30).Draw(t, "uses") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second)
+			n := rapid.Int64Range(0, 100).Draw(t, "amount")
+			r.add(stock{n}, now)
+			uses = append(uses, use{now, n})
+			var least, most int64
+			for _, u := range uses {
+				if age := now.Sub(u.at); age < allowanceUse/2 {
+					least += u.n
+				}
+				if age := now.Sub(u.at); age <= allowanceUse {
+					most += u.n
+				}
+			}
+			if sum := r.sum(now)[0]; sum < least || sum > most {
+				t.Fatalf("%d, want between %d and %d", sum, least, most)
+			}
+		}
+	})
+}
+
+// A loan covers a request where it is as much of all that is counted, and its lease runs.
+func TestLoanCovers(t *testing.T) {
+	until := time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)
+	counted := termsOf(team(t, "quotas: {images: {day: 100}}"))
+	a := &allowance{terms: &counted, until: until, left: stock{0, 0, 4}}
+	four := a.lend(stock{1, 0, 4})
+	for _, tt := range []struct {
+		about string
+		loan  loan
+		want  stock
+		at    time.Time
+		ok    bool
+	}{
+		{"as much", four, stock{1, 0, 4}, until.Add(-1), true},
+		{"what is not counted needs none", loan{}, stock{1, 9, 0}, until, true},
+		{"too little", four, stock{1, 0, 5}, until.Add(-1), false},
+		{"none", loan{}, stock{1, 0, 1}, until.Add(-1), false},
+		{"its lease has ended", four, stock{1, 0, 4}, until, false},
+	} {
+		if ok := tt.loan.covers(tt.want, &counted, tt.at); ok != tt.ok {
+			t.Errorf("%s: %v", tt.about, ok)
+		}
+	}
+}

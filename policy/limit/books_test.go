@@ -1,0 +1,182 @@
+package limit
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sluice/policy"
+)
+
+// ledgerOfOne is what Redis has of one replica and one unit, as allowance.lua keeps it.
+type ledgerOfOne struct {
+	aside, posted  int64
+	held           map[string]int64 // the holds that were placed; 0: it was settled
+	reported, call int64
+}
+
+// execute is what allowance.lua does, with room for any growth. It says by how much the allowance has grown, and whether the
+// call came too late.
+func (l *ledgerOfOne) execute(r *renewal) (grown int64, late bool) {
+	if r.call <= l.call {
+		return 0, true
+	}
+	l.call = r.call
+	if r.report.number > l.reported {
+		l.reported = r.report.number
+		for _, sum := range r.report.sums {
+			l.posted += sum.used[Images]
+		}
+	}
+	for _, run := range r.running {
+		if _, known := l.held[run.held.ID]; !known {
+			l.held[run.held.ID] = run.held.Amounts[Images]
+		}
+	}
+	l.aside = 0
+	for _, row := range r.rows {
+		grown += row.want[Images]
+		l.aside += row.keep[Images] + row.want[Images]
+	}
+	return grown, false
+}
+
+// settle is what settle.lua does.
+func (l *ledgerOfOne) settle(id string, used int64) {
+	l.held[id] = 0
+	l.posted += used
+}
+
+// keeper drives the books of one team in random order.
+type keeper struct {
+	t       *rapid.T
+	s       *Shared
+	b       *books
+	team    *policy.Team
+	now     time.Time
+	redis   ledgerOfOne
+	loans   []*loan
+	holds   []*Held
+	late    []*renewal // may be executed still
+	settled int64      // used of all that was settled
+	n       int
+}
+
+// Whatever happens in whatever order, and whichever replies are lost, Redis has set aside, charged and held as much as the
+// replica may still spend, has lent, and has spent.
+func TestBooksNeverSpendMoreThanIsSetAside(t *testing.T) {
+	team := team(t, "quotas: {images: {day: 1000000}}")
+	rapid.Check(t, func(t *rapid.T) {
+		k := &keeper{t: t, team: team, now: time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC), redis: ledgerOfOne{held: map[string]int64{}}}
+		k.s = &Shared{SharedConfig: SharedConfig{Redis: NewRedis(nil), Bridge: bridgeDefault}}
+		k.b = k.s.teams.get("search")
+		k.b.team = k.team
+		t.Repeat(map[string]func(*rapid.T){
+			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives, "": k.holdsUp,
+		})
+	})
+}
+
+func (k *keeper) lends(t *rapid.T) {
+	h := &Hold{Team: k.team, Amounts: Amounts{Images: rapid.Int64Range(1, 5).Draw(t, "images")}}
+	l := k.b.see(h, calendarOf(k.now).day, k.now)
+	k.loans = append(k.loans, &l)
+}
+
+// answers ends a loan: Redis took a part of it, for a hold that it has.
+func (k *keeper) answers(t *rapid.T) {
+	if len(k.loans) == 0 {
+		t.Skip()
+	}
+	l := k.loans[0]
+	k.loans = k.loans[1:]
+	took := min(rapid.Int64Range(0, 5).Draw(t, "took"), l.of[Images], k.redis.aside)
+	k.n++
+	k.redis.aside -= took
+	k.redis.held[fmt.Sprint("r", k.n)] = took
+	k.b.answered(l, stock{Images: took}, false, k.now)
+}
+
+// spends is the request without Redis, that may hold it all the same.
+func (k *keeper) spends(t *rapid.T) {
+	if len(k.loans) == 0 {
+		t.Skip()
+	}
+	l := k.loans[0]
+	k.loans = k.loans[1:]
+	k.n++
+	h := &Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: Amounts{Images: l.of[Images]}, Day: calendarOf(k.now).day}
+	byID := rapid.Bool().Draw(t, "in doubt")
+	if byID && rapid.Bool().Draw(t, "and held") {
+		k.redis.held[h.ID] = h.Amounts[Images]
+	}
+	k.b.spend(l, h, k.now.Add(time.Hour), byID)
+	k.holds = append(k.holds, h)
+}
+
+func (k *keeper) settles(t *rapid.T) {
+	if len(k.holds) == 0 {
+		t.Skip()
+	}
+	h := k.holds[0]
+	k.holds = k.holds[1:]
+	used := rapid.Int64Range(0, h.Amounts[Images]).Draw(t, "used")
+	k.settled += used
+	if here, _, _ := k.b.settle(&Charge{Held: h}, Amounts{Images: used}); !here {
+		k.redis.settle(h.ID, used)
+		k.b.settledInRedis(h.ID)
+	}
+}
+
+// renews makes a renewal, whose call may be late or lost, as may its reply.
+func (k *keeper) renews(t *rapid.T) {
+	k.now = k.now.Add(time.Second)
+	terms := termsOf(k.team)
+	r := &renewal{team: k.team, terms: terms, now: k.now}
+	size := stock{Images: rapid.Int64Range(0, 30).Draw(t, "size")}
+	k.b.compose(r, "r", func(calendar) stock { return size }, []calendar{calendarOf(k.now)}, k.now)
+	switch rapid.SampledFrom([]string{"well", "well", "its reply is lost", "late"}).Draw(t, "fate") {
+	case "late":
+		k.late = append(k.late, r)
+	case "its reply is lost":
+		k.redis.execute(r)
+	default:
+		if grown, late := k.redis.execute(r); !late {
+			r.rows[0].grown[Images] = grown
+			k.s.acknowledged(r, k.now)
+		}
+	}
+}
+
+// arrives executes a call that was late.
+func (k *keeper) arrives(t *rapid.T) {
+	if len(k.late) == 0 {
+		t.Skip()
+	}
+	i := rapid.IntRange(0, len(k.late)-1).Draw(t, "call")
+	k.redis.execute(k.late[i])
+	k.late = append(k.late[:i], k.late[i+1:]...)
+}
+
+func (k *keeper) holdsUp(t *rapid.T) {
+	k.b.mu.Lock()
+	defer k.b.mu.Unlock()
+	need := k.settled
+	for _, a := range k.b.allowances {
+		need += max(a.left[Images], 0) + a.lent[Images]
+	}
+	for _, h := range k.holds {
+		need += h.Amounts[Images]
+	}
+	has := k.redis.aside + k.redis.posted
+	for id, n := range k.redis.held {
+		if id[0] == 'h' {
+			has += n
+		}
+	}
+	if need > has {
+		t.Fatalf("%d may be spent, are lent or are spent, and Redis has %d for them", need, has)
+	}
+}

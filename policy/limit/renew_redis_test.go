@@ -1,0 +1,224 @@
+package limit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/policy"
+)
+
+// renewing makes renewals in Redis, past every Shared.
+type renewing struct {
+	*form
+	team  *policy.Team
+	calls map[string]int64 // by replica
+}
+
+// renewings runs a test over a real Redis and over its double, for a team of 1,000 images a day.
+func renewings(t *testing.T, test func(f *renewing)) {
+	for name, client := range map[string]*form{"redis": newRedisForm(t, realRedis(t)), "miniredis": newRedisForm(t, fakeRedis(t))} {
+		t.Run(name, func(t *testing.T) {
+			client.T = t
+			f := &renewing{form: client, team: team(t, "quotas: {images: {day: 1000, month: 1500}}", "open_tasks: 100"), calls: map[string]int64{}}
+			f.ask(hold("first", f.team, Amounts{}))
+			test(f)
+		})
+	}
+}
+
+// renewal is one of a replica, of a lease of ten minutes, on the running day.
+func (f *renewing) renewal(replica string, keep, want int64) *renewal {
+	f.calls[replica]++
+	day := calendarOf(f.clock.now()).day
+	return &renewal{
+		team: f.team, terms: termsOf(f.team), replica: replica, now: f.clock.now(), call: f.calls[replica], alive: 1, lease: 10 * time.Minute,
+		rows: []renewalRow{{of: &allowance{day: day}, keep: stock{Images: keep}, want: stock{Images: want}}},
+	}
+}
+
+// renews makes a renewal and returns by how much it has grown.
+func (f *renewing) renews(r *renewal) int64 {
+	f.Helper()
+	if _ = f.redis.renew(f.Context(), []*renewal{r}); r.err != nil {
+		f.Fatal(r.err)
+	}
+	return r.rows[0].grown[Images]
+}
+
+// wants checks what of images is set aside for the day, used in it and in the ledger.
+func (f *renewing) wants(about string, aside, used int64) {
+	f.Helper()
+	day := f.client.HGetAll(f.Context(), "sl1:{search}:quota").Val()
+	if got, _ := f.client.HGet(f.Context(), "sl1:{search}:quota", "20261121:images:aside").Int64(); got != aside {
+		f.Errorf("%s: %d are set aside, want %d: %v", about, got, aside, day)
+	}
+	if got, _ := f.client.HGet(f.Context(), "sl1:{search}:quota", "20261121:images:used").Int64(); got != used {
+		f.Errorf("%s: %d are used, want %d", about, got, used)
+	}
+	rows, err := f.redis.Ledger(f.Context(), "search", []int{20261121})
+	sum := int64(0)
+	for _, row := range rows {
+		sum += row.Used[Images]
+	}
+	if err != nil || sum != used {
+		f.Errorf("%s: the ledger has %d, want %d: %v", about, sum, used, err)
+	}
+}
+
+// An allowance grows as far as is asked for, and neither it nor all of them past a tenth of what is left.
+func TestAllowancesGrow(t *testing.T) {
+	renewings(t, func(f *renewing) {
+		if n := f.renews(f.renewal("a", 0, 40)); n != 40 {
+			t.Errorf("it grew by %d, want 40", n)
+		}
+		f.wants("one", 40, 0)
+		if n := f.renews(f.renewal("b", 0, 90)); n != 60 {
+			t.Errorf("it grew by %d, want the rest of a tenth of 1,000", n)
+		}
+		half := f.renewal("a", 10, 90)
+		half.alive = 5
+		if n := f.renews(half); n != 10 {
+			t.Errorf("it grew by %d, want a fifth of a tenth in all", n)
+		}
+		f.wants("all", 80, 0)
+		f.renews(f.renewal("a", 0, 0))
+		f.renews(f.renewal("b", 0, 0))
+		f.wants("given back", 0, 0)
+		if fields := f.client.HKeys(f.Context(), "sl1:{search}:aside").Val(); len(fields) != 2 {
+			t.Errorf("%v are left", fields)
+		}
+	})
+}
+
+// At a limit a request takes what is missing of its own replica's allowance, and no more than it was lent.
+func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
+	renewings(t, func(f *renewing) {
+		f.renews(f.renewal("a", 0, 10))
+		f.renews(f.renewal("b", 0, 10))
+		terms := termsOf(f.team)
+		l := &loan{from: &allowance{day: 20261121, field: "a:20261121"}, of: stock{Images: 5}}
+		ask := func(id string, images int64) state {
+			h := hold(id, f.team, Amounts{Requests: 1, Images: images})
+			h.Lease = time.Hour
+			s, err := f.redis.admit(f.Context(), &h, &terms, l, f.redis.own.get("search").witness(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := ask("most", 980); s.outcome != admitted || s.took != (stock{}) {
+			t.Errorf("there is room: %+v", s)
+		}
+		if s := ask("own", 4); s.outcome != admitted || s.took != (stock{Images: 4}) {
+			t.Errorf("what is missing is taken: %+v", s)
+		}
+		f.wants("4 of 20", 16, 0)
+		if s := ask("own", 4); s.outcome != admitted || s.took != (stock{}) {
+			t.Errorf("the same request again takes nothing: %+v", s)
+		}
+		if s := ask("too much", 6); s.outcome != refused || s.took != (stock{}) {
+			t.Errorf("5 are lent: %+v", s)
+		}
+		l.from.field = "a:20261122"
+		if s := ask("another day", 1); s.outcome != refused {
+			t.Errorf("it is of another day: %+v", s)
+		}
+		f.wants("at the limit", 16, 0)
+	})
+}
+
+// A report counts once, and a call that comes behind a later one changes nothing.
+func TestReportsCountOnce(t *testing.T) {
+	renewings(t, func(f *renewing) {
+		first := f.renewal("a", 10, 0)
+		first.report = report{number: 1, sums: map[sumOf]*sum{{20261121, "llm-image", policy.EndpointImage}: {used: Amounts{Images: 7}, estimated: Amounts{Images: 2}}}}
+		run := &spent{held: &Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Amounts: Amounts{Images: 3}, Day: 20261121, Month: 202611}}
+		first.running = []placing{{run, f.clock.now().Add(time.Hour)}}
+		f.renews(first)
+		again := f.renewal("a", 9, 0)
+		again.report, again.running = first.report, first.running
+		f.renews(again)
+		f.wants("reported twice", 9, 7)
+		if _ = f.redis.renew(f.Context(), []*renewal{first}); !errors.Is(first.err, errOvertaken) {
+			t.Errorf("a late call: %v", first.err)
+		}
+		f.wants("and once more, late", 9, 7)
+		if s := f.look(f.team); s.held[2*Images] != 3 {
+			t.Errorf("%d are held, want 3", s.held[2*Images])
+		}
+		f.settle(run.held, f.team, Amounts{Images: 2}, false)
+		f.renews(f.renewal("a", 0, 0))
+		f.wants("settled", 0, 9)
+	})
+}
+
+// The allowance of a replica that does not come back is charged where Redis was away for all since its renewal, and stays set
+// aside for two days where it was not. What was charged is taken back when the replica tells the truth.
+func TestAllowancesLapse(t *testing.T) {
+	for about, there := range map[string]bool{"Redis was there": true, "Redis was away": false} {
+		t.Run(about, func(t *testing.T) {
+			renewings(t, func(f *renewing) {
+				f.renews(f.renewal("gone", 0, 20))
+				renewed := f.clock.micros()
+				f.clock.move(11 * time.Minute)
+				other := f.renewal("b", 0, 0)
+				f.renews(other) // it does not know whether Redis was there
+				f.wants("nothing is known", 20, 0)
+				other = f.renewal("b", 0, 0)
+				if other.since = renewed + 1; there {
+					other.since = renewed
+				}
+				f.renews(other)
+				if !there {
+					f.wants("charged", 0, 20)
+					f.renews(f.renewal("gone", 5, 0))
+					f.wants("it comes back", 5, 0)
+					return
+				}
+				f.wants("lapsed", 20, 0)
+				f.clock.move(lateTruth + time.Minute)
+				other = f.renewal("b", 0, 0)
+				other.since = renewed
+				f.renews(other)
+				f.wants("released", 0, 0)
+			})
+		})
+	}
+}
+
+// Towards midnight an allowance is of the next day, too; both are of the month.
+func TestAllowancesOfTheNextDay(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		s.clock.move(11*time.Hour + 55*time.Minute)
+		s.must("a", team(s, "quotas: {images: {day: 1000, month: 100000}}"), Amounts{Images: 1})
+		s.back()
+		counts := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["20261121:images:aside"] != "19" || counts["20261122:images:aside"] != "20" || counts["202611:images:aside"] != "39" {
+			t.Errorf("set aside are %v", counts)
+		}
+		s.clock.move(10 * time.Minute)
+		s.must("b", s.teams.get("search").team, Amounts{Images: 1})
+		s.back()
+		counts = s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["202611:images:aside"] != "19" || counts["20261122:images:aside"] != "19" {
+			t.Errorf("set aside after midnight are %v", counts)
+		}
+	})
+}
+
+// What is of another type is noticed before anything is changed.
+func TestARenewalOfBrokenAccounts(t *testing.T) {
+	renewings(t, func(f *renewing) {
+		f.renews(f.renewal("a", 0, 10))
+		f.client.Set(f.Context(), "sl1:{search}:use:20261121", "x", 0)
+		r := f.renewal("a", 5, 0)
+		r.report = report{number: 1, sums: map[sumOf]*sum{{20261121, "llm-image", policy.EndpointImage}: {used: Amounts{Images: 5}}}}
+		if _ = f.redis.renew(f.Context(), []*renewal{r}); r.err == nil || !strings.Contains(r.err.Error(), "WRONGTYPE") {
+			t.Errorf("it says %v", r.err)
+		}
+		f.client.Del(f.Context(), "sl1:{search}:use:20261121")
+		f.wants("nothing was done", 10, 0)
+	})
+}

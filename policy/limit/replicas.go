@@ -1,0 +1,192 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// replicas is what a process knows of the others, and of Redis's memory.
+type replicas struct {
+	under  turn         // one word at a time
+	memory atomic.Int64 // numbers the memories of Redis that this process has met; 0: none
+	alive  atomic.Int64 // replicas that were heard of last
+	words  atomic.Int64 // that have come through
+	told   atomic.Bool  // Miscounted was
+	most   atomic.Int64 // and the most of late: after a loss of memory so many may have something to put back
+
+	mu    sync.Mutex
+	name  string    // of Redis's memory
+	last  time.Time // the last word, by Redis's clock
+	at    time.Time // and by this process's
+	since int64
+	lost  time.Time // when Redis's memory was last found to be lost
+	odd   time.Time // since when other than the set number are alive; zero: they are not
+}
+
+// reach tells Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one.
+func (s *Shared) reach(ctx context.Context, teams []string) error {
+	r := &s.replicas
+	before := r.words.Load()
+	if err := r.under.take(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNotDone, err)
+	}
+	defer r.under.end()
+	if len(teams) == 0 && r.words.Load() != before { // another has come through meanwhile
+		return nil
+	}
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	b, err := s.Redis.beat(ctx, s.id, last, teams)
+	s.heard(err)
+	if err != nil {
+		return err
+	}
+	r.words.Add(1)
+	now := s.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if lost := r.name != "" && (b.back || b.memory != r.name); lost {
+		r.lost = now
+		r.memory.Add(1)
+	} else if r.name == "" {
+		r.memory.Add(1)
+	}
+	if b.alive >= r.most.Load() || now.Sub(r.lost) > aliveFor {
+		r.most.Store(max(b.alive, r.alive.Load())) // one may be late to say so
+	}
+	r.alive.Store(b.alive)
+	r.name, r.last, r.at, r.since = b.memory, b.at, now, b.since
+	s.ahead.Store(int64(b.at.Sub(now)))
+	if b.alive == int64(s.Replicas) {
+		r.odd = time.Time{}
+		r.told.Store(false)
+	} else if r.odd.IsZero() {
+		r.odd = now
+	}
+	return nil
+}
+
+// reachable is the moment since which Redis was reached without a gap, as long as this process's own last word is no older than
+// a gap; 0: not known.
+func (r *replicas) reachable(now time.Time) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.at) > beatGap {
+		return 0
+	}
+	return r.since
+}
+
+// lately reports whether Redis's memory was lost a moment ago.
+func (r *replicas) lately(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.lost.IsZero() && now.Sub(r.lost) < 2*restoringTime
+}
+
+// Alive tells how many replicas were heard of in the last 30 seconds; 0: not known.
+func (s *Shared) Alive() int64 { return s.replicas.alive.Load() }
+
+// miscounted says where other replicas are alive than this process is set to share the rates with, and have been for a while.
+func (s *Shared) miscounted() error {
+	r := &s.replicas
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.odd.IsZero() || s.Now().Sub(r.odd) < aliveFor {
+		return nil
+	}
+	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the number that runs, because it divides rates without Redis", r.alive.Load(), s.Replicas)
+}
+
+// meet sees to it that this process knows a team's accounts in the memory that Redis has now. Before the first call about a
+// team, and before the first after one that failed, it asks whether that is still the same memory. In a cluster, whose parts
+// forget each for itself, it does not insist.
+func (s *Shared) meet(ctx context.Context, team string, b *books) error {
+	r, met := &s.replicas, b.met.Load()
+	if met == 0 || s.away.Load() != nil && !s.Redis.parted() {
+		if err := s.reach(ctx, nil); err != nil && (r.memory.Load() == 0 || !s.Redis.parted()) {
+			return fmt.Errorf("%w: %w", errNotDone, err)
+		}
+	}
+	number := r.memory.Load()
+	if met == number {
+		return nil
+	}
+	return s.putBack(ctx, team, b, number)
+}
+
+// putBack puts back what is known here of a team, where Redis has lost it.
+func (s *Shared) putBack(ctx context.Context, team string, b *books, number int64) error {
+	if err := b.meeting.take(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNotDone, err)
+	}
+	defer b.meeting.end()
+	if b.met.Load() == number { // another call has done it
+		return nil
+	}
+	lost, listed := s.replicas.lately(s.Now()), false
+	var err error
+	first := b.met.Load() == 0
+	if first {
+		listed, err = s.Redis.Knows(ctx, team)
+	}
+	if err == nil || s.Redis.parted() { // the list may lie on another part of Redis: Tend looks after it
+		err = s.Redis.restore(ctx, team, memory{wentBack: lost, lately: lost, listed: listed})
+	}
+	if err == nil && first && !listed {
+		if err = s.Redis.client.SAdd(ctx, namesKey, team).Err(); s.Redis.parted() {
+			err = nil
+		}
+	}
+	s.heard(err)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotDone, err)
+	}
+	b.met.Store(number)
+	return nil
+}
+
+// putBackAll puts back what is known of every team that this process met, where Redis has lost its memory.
+func (s *Shared) putBackAll(ctx context.Context) error {
+	number, n := s.replicas.memory.Load(), 0
+	var errs error
+	s.teams.each(func(id string, b *books) {
+		if met := b.met.Load(); met != 0 && met != number {
+			errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.putBack(ctx, id, b, number) }))
+			n++
+		}
+	})
+	if n == 0 {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("Redis lost its memory; what was last known of %d teams was put back", n), errs)
+}
+
+// remember tells Redis that this process is alive. Where Redis has lost its memory, it puts back what is known here.
+func (s *Shared) remember(ctx context.Context) error {
+	if err := s.call(ctx, func(ctx context.Context) error { return s.reach(ctx, nil) }); err != nil {
+		return err
+	}
+	s.teams.each(func(team string, b *books) {
+		if b.met.Load() != 0 {
+			s.tended.named[team] = true
+		}
+	})
+	if number := s.replicas.memory.Load(); number != s.tended.memory {
+		if err := s.name(ctx, slices.Collect(maps.Keys(s.tended.named))); err != nil {
+			return err
+		}
+		s.tended.memory = number
+	}
+	if err := s.miscounted(); err != nil && s.Miscounted != nil && s.replicas.told.CompareAndSwap(false, true) {
+		s.Miscounted(err)
+	}
+	return s.putBackAll(ctx)
+}

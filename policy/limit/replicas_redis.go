@@ -1,0 +1,65 @@
+package limit
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	epochKey    = schema + "epoch"    // names the memory of this Redis; gone with it
+	namesKey    = schema + "teams"    // every team that ever asked for something
+	replicasKey = schema + "replicas" // when each was last heard of
+)
+
+const (
+	aliveFor = 30 * time.Second // after its last word a replica counts no more
+	beatGap  = 3 * time.Second  // with no word of any replica for longer, Redis may have been away
+)
+
+// beat is what Redis tells of its memory and of the replicas.
+type beat struct {
+	memory string    // the name of Redis's memory, which it gets where it has none
+	at     time.Time // by Redis's clock
+	alive  int64     // replicas that are heard of
+	since  int64     // the moment since which some replica reached Redis without a gap, in microseconds
+	back   bool      // Redis knows less of this replica than it did
+}
+
+// beat tells Redis that a replica is alive, which Redis last heard of at a moment that it told, and adds teams to the list
+// of those that were ever seen.
+func (r *Redis) beat(ctx context.Context, replica string, last time.Time, teams []string) (b beat, err error) {
+	pipe := r.client.Pipeline()
+	pipe.SetNX(ctx, epochKey, rand.Text(), 0)
+	got := pipe.Get(ctx, epochKey)
+	if len(teams) > 0 {
+		pipe.SAdd(ctx, namesKey, teams)
+	}
+	number, told := newNumber(), int64(0)
+	if !last.IsZero() {
+		told = last.UnixMicro()
+	}
+	call := append(replicasScript.call(1, 7), replicasKey, r.clock(), number, replica, told, beatGap.Microseconds(), aliveFor.Microseconds(), lateTruth.Microseconds())
+	cmd := redis.NewIntSliceCmd(ctx, call...)
+	_ = pipe.Process(ctx, cmd) // it is only queued
+	_, err = pipe.Exec(ctx)
+	reply, failed := numbers(cmd)
+	if unknown(failed) { // a pipeline does not send the script itself
+		reply, err = replicasScript.send(ctx, r.client, call)
+	}
+	if err != nil {
+		return b, err
+	}
+	in, err := said(number, reply, nil, 4)
+	if err != nil {
+		return b, err
+	}
+	return beat{memory: got.Val(), at: time.UnixMicro(in[0]).UTC(), alive: in[1], since: in[2], back: in[3] == 1}, nil
+}
+
+// teams lists every team that was ever seen.
+func (r *Redis) teams(ctx context.Context) ([]string, error) {
+	return r.client.SMembers(ctx, namesKey).Result()
+}

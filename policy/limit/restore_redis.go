@@ -1,0 +1,144 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"sluice/policy"
+)
+
+const (
+	restoreBatch  = 200             // holds that are put back in one call, so that it keeps Redis from nobody
+	restoringTime = 2 * time.Second // its twin is in restore.lua
+)
+
+// errRestoring means that a team's accounts are being put back. Nothing was done.
+var errRestoring = errors.New("the shared state lost its memory, and what the team has used is being put back")
+
+// peer is what a process is among the replicas. The zero peer is alone and sets nothing aside.
+type peer struct {
+	id    string
+	alive func() int64 // replicas that may have something to put back
+	lease time.Duration
+	aside func(team string) (call int64, rows []setAside) // what the process may spend of a team, or has spent untold
+}
+
+// setAside is what Redis is to set aside for a day.
+type setAside struct {
+	day int
+	of  stock
+}
+
+// memory is what a replica knows of Redis's memory as a whole.
+type memory struct {
+	wentBack bool // it is not what this process knew
+	lately   bool // it began a moment ago, and there was another one before
+	listed   bool // it names the team among those that ever asked
+}
+
+// restore puts back what this process knows of a team whose accounts are gone: what it used, where the state knows less, what
+// this process holds, and what was set aside for it. Nobody here asks for the team before all of it is there.
+func (r *Redis) restore(ctx context.Context, team string, m memory) error {
+	o := r.own.get(team)
+	met := o.witness().epoch
+	if err := o.restoring.take(ctx); err != nil { // no request waits longer for this than for Redis
+		return err
+	}
+	defer o.restoring.end()
+	known := o.witness()
+	if known.epoch != met { // another call has done it
+		return nil
+	}
+	o.mu.Lock()
+	if known.epoch != 0 && r.now().Sub(o.restored) < 2*restoringTime {
+		m.wentBack = false // that is over
+	}
+	o.mu.Unlock()
+	call := puttingBack{memory: m, known: known, counts: o.counts()}
+	if r.peer.aside != nil {
+		call.number, call.rows = r.peer.aside(team)
+	}
+	var holds []ownHold
+	if known.epoch != 0 {
+		holds = o.all()
+		if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil && !r.parted() { // who sweeps has to find it
+			return err
+		}
+	}
+	var s state
+	for first := true; first || len(holds) > 0; first = false {
+		n := min(restoreBatch, len(holds))
+		call.holds, call.last = holds[:n], n == len(holds)
+		var err error
+		if s, err = r.restoreSome(ctx, team, &call); err != nil {
+			return err
+		}
+		holds = holds[n:]
+		call.counts, call.rows, call.number, call.fresh = nil, nil, 0, s.epoch
+	}
+	if known.epoch != 0 && known.epoch != s.epoch {
+		r.lost.Add(1)
+		o.mu.Lock()
+		o.restored = r.now()
+		o.mu.Unlock()
+	}
+	o.adopt(&s)
+	return nil
+}
+
+// puttingBack is what one call of restore.lua puts back.
+type puttingBack struct {
+	memory
+	known  witness
+	fresh  int64 // the epoch that an earlier call of the same began; 0: this is the first
+	counts []count
+	number int64 // of the call, for rows
+	rows   []setAside
+	holds  []ownHold
+	last   bool
+}
+
+// mayBeLost is how sure it is that a team without accounts has lost them: 1 whatever there is, 2 where there is nothing at all.
+func (m *memory) mayBeLost() int {
+	switch {
+	case m.lately:
+		return 1
+	case m.listed:
+		return 2
+	}
+	return 0
+}
+
+// restoreSome makes one call. What is held again was taken from none of the rates that there are now.
+func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (state, error) {
+	k, number := r.keysOf(team), newNumber()
+	call := append(restoreScript.call(3+len(n.holds), 15+2*len(n.counts)+2*len(n.rows)+3*len(n.holds)), k.quota, k.open, k.aside)
+	for _, h := range n.holds {
+		call = append(call, k.hold+h.ID)
+	}
+	alive := int64(1)
+	if r.peer.alive != nil {
+		alive = r.peer.alive()
+	}
+	went := n.wentBack && n.fresh == 0
+	call = append(call, r.clock(), number, newNumber(), n.known.epoch, n.known.seq, flag(went), n.mayBeLost(), r.peer.id, alive, n.number, k.ledger,
+		flag(n.last), r.peer.lease.Microseconds(), len(n.counts), len(n.rows))
+	for _, c := range n.counts {
+		call = append(call, strconv.Itoa(c.period)+":"+string(policy.Units[c.unit]), c.n)
+	}
+	for _, row := range n.rows {
+		call = append(call, row.day, row.of.written())
+	}
+	for _, h := range n.holds {
+		if h.due.IsZero() {
+			call = append(call, h.ID, flag(h.Task)-1, "") // 0: also where it is not there
+		} else {
+			call = append(call, h.ID, h.due.UnixMicro(), h.text(0))
+		}
+	}
+	reply, err := restoreScript.run(ctx, r.client, call)
+	s, _, err := standing(number, reply, err, 0)
+	return s, err
+}
