@@ -11,7 +11,7 @@ const (
 )
 
 // allowance is what Redis has set aside for one team at this replica on one day. What Redis holds for it is never less
-// than what is left here, what is lent to calls under way, and what was spent here and not reported: every step keeps it
+// than what is left here, what is lent to calls under way, and what was spent here and not posted: every step keeps it
 // so, also where a call's reply is lost or the call is executed late.
 type allowance struct {
 	day   int       // yyyymmdd, in UTC, in which it counts

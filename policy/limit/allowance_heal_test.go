@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -62,12 +63,18 @@ func (w *world) stopAll() {
 	}
 }
 
-// nothingIsLeft checks that no hold and no allowance outlives all replicas and leases.
+// nothingIsLeft checks that no hold and no open allowance outlives all replicas and leases.
 func (w *world) nothingIsLeft() {
 	w.heldAddsUp()
 	for _, team := range worldTeams {
 		if open := w.openHolds(team); len(open) > 0 {
 			w.fail("left: %s has %d open holds for ever: %+v", team, len(open), open)
+		}
+		fields, _ := w.server.HKeys("sl1:{" + team + "}:aside")
+		for _, field := range fields {
+			if text := w.server.HGet("sl1:{"+team+"}:aside", field); strings.HasPrefix(text, "open ") {
+				w.fail("left: %s has an allowance for ever: %s", team, text)
+			}
 		}
 		if n := w.count(team, "tasks"); n != 0 {
 			w.fail("left: %s has %d open tasks for ever", team, n)

@@ -70,8 +70,10 @@ func (w *world) reckon(team int) reckoning {
 		}
 		r.died = true
 		r.maybe = r.maybe.plus(balance{one.exact, q.atMost()})
-		if w.isKept(q) {
+		if q.told {
 			r.kept = r.kept.plus(q.counted())
+		} else if w.inAGap(q) {
+			r.kept = r.kept.plus(q.by.counted(team, q.counted()))
 		}
 	}
 	for _, q := range w.refused {
@@ -169,18 +171,26 @@ func (q *request) atMost() Amounts {
 	return q.amounts
 }
 
-// isKept reports whether a request of a replica that died is in the ledger for certain: Redis was told of it, or was away
-// for all when it was admitted, so that the replica's allowance is charged.
-func (w *world) isKept(q *request) bool {
-	if q.told {
-		return true
-	}
+// inAGap reports whether Redis was away for all when a request of a replica that died was admitted, so that the replica's
+// allowance is charged.
+func (w *world) inAGap(q *request) bool {
 	for _, g := range w.gaps {
 		if q.at.After(g.from) && q.at.Before(g.to) {
 			return true
 		}
 	}
 	return false
+}
+
+// counted is of amounts what a quota of the team counts, and so an allowance.
+func (r *replica) counted(team int, a Amounts) Amounts {
+	t := termsOf(r.teams[team])
+	for unit := range a {
+		if !t.countsUnit(unit) {
+			a[unit] = 0
+		}
+	}
+	return a
 }
 
 // usedAddsUp checks that what Redis counts as used in a month is what the ledger has of it.

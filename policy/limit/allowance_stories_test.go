@@ -61,6 +61,13 @@ func TestAllowance5Stories(t *testing.T) {
 		"settled some time before Redis forgets": {acts: []act{ask("A", 20, text), ask("B", 20, text), after(time.Second), settle("A"), settle("B"), after(5 * time.Second), does("A", forgets), after(5 * time.Second), ask("C", 40, text)}},
 		// Redis forgets what it has set aside for one that is cut off and goes on spending.
 		"one is cut off while Redis forgets":           {acts: []act{fare("A", isAway), does("A", forgets), after(5 * time.Second), ask("B", 100, text), ask("A", 5, text)}},
+		// What was spent without Redis by a replica that stops before it is back is charged when its lease ends, although the
+		// team asks for nothing more.
+		"a replica stops without Redis": {acts: []act{fare(everywhere, neverGoes), ask("B", 2, text), settle("B"), does("B", restarts), after(5 * time.Second), fare(everywhere, works)}},
+		// What one replica charges while the others have not told what they know is not forgotten with the rest.
+		"Redis forgets twice": {acts: []act{
+			ask("AC", 1, task), {do: takesOver, who: "B", times: 1, truth: "all"}, fare("BC", neverGoes), ask("BC", 5, "3 pictures"), fare("C", works), does("A", forgets), settle("C"), does("A", forgets),
+		}},
 		"a team's first request is its replica's last": {acts: []act{ask("A", 1, "3 pictures"), does("A", dies)}},
 		"midnight without Redis":                       {start: "20s before midnight", acts: []act{fare("A", isAway), after(11 * time.Second), ask("A", 3, text), ask("B", 100, text), fare("A", works)}},
 		"another limit while cut off":                  {acts: []act{fare("A", isAway), {do: reads, who: everywhere, limit: "half"}, ask("A", 3, text), after(11 * time.Minute), after(5 * time.Second), ask("B", 40, text), fare("A", works)}},

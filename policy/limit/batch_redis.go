@@ -109,20 +109,18 @@ func add(list []any, field string, n int64) []any {
 }
 
 // batched reads the reply to a batch: whether it settled all of its charges, none of them because they have to be looked at,
-// or none because the accounts known are gone.
+// or none because the accounts known are gone or are being put back.
 func (r *Redis) batched(s *settlement, reply []int64, err error) (bool, error) {
 	length := 3
 	if err == nil && len(reply) > 1 && reply[1] == 1 {
 		length += len(s.counts)
 	}
 	in, err := said(s.number, reply, err, length)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = notTaken(outcome(in[0]))
+	}
+	if err != nil || in[0] == 0 {
 		return false, err
-	case outcome(in[0]) == lost:
-		return false, errNotDone
-	case in[0] == 0:
-		return false, nil
 	}
 	for i := range s.counts {
 		s.counts[i].n = in[3+i]

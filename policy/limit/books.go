@@ -18,12 +18,10 @@ type books struct {
 	seen       time.Time         // its last request
 	told       time.Time         // the last answer of Redis about it
 	asked      time.Time         // when its allowances were last renewed, or were tried to be
-	lapsed     time.Time         // when it was last looked whose leases have ended
 	short      bool              // little is left: allowances are renewed often, so that none is kept from the others
 	allowances []*allowance      // of today and, towards midnight, of tomorrow
 	running    map[string]*spent // admitted here, and not yet known to be held in Redis
-	sums       map[sumOf]*sum    // of what was settled here and is in no report
-	report     report            // that is on its way
+	unposted   map[int]Amounts   // settled here, by day, and not yet charged in Redis
 	rated      Amounts           // taken from the rates here, and not from Redis's
 	calls      int64             // that told Redis of allowances
 	recent     recent
@@ -31,31 +29,11 @@ type books struct {
 
 // spent is a request that was admitted without Redis.
 type spent struct {
-	held     *Held
-	from     *allowance // nil: nothing of it is counted
-	took     stock      // of the allowance
-	due      time.Time  // the end of its lease
-	byID     bool       // Redis may hold it, or settle it, by its id: no sum may contain it
-	reported bool       // it is in the report that is on its way
-	ended    bool       // it is settled, and Redis was not told yet
-}
-
-// sumOf is what settled requests are added up by.
-type sumOf struct {
-	day      int
-	model    string
-	endpoint policy.Endpoint
-}
-
-// sum is what was used, and the part of it that nobody knows for certain.
-type sum struct{ used, estimated Amounts }
-
-// report is sums on their way to Redis. They stay together, under their number, until Redis has acknowledged it.
-type report struct {
-	number int64
-	sent   bool           // it is on its way; else it was acknowledged, and there is only its number
-	sums   map[sumOf]*sum // they do not change
-	rated  Amounts        // what it takes from Redis's rates
+	held *Held
+	from *allowance // nil: nothing of it is counted
+	took stock      // of the allowance
+	due  time.Time  // the end of its lease
+	byID bool       // Redis may know it by its id: only by that may it be settled
 }
 
 // see notes a request of the team, and lends it what it may take of its day's allowance.
@@ -104,40 +82,38 @@ func (b *books) spend(l *loan, h *Held, due time.Time, byID bool) {
 	b.running[h.ID] = s
 }
 
-// settle settles what was admitted here, where it is, and reports whether this did. Of a task's end another replica may hear,
-// too: where nobody can tell that from a sum, byID says that Redis has to be told of it by its id.
-func (b *books) settle(c *Charge, used Amounts) (here, first, byID bool) {
+// settle settles what was admitted here and is unknown to Redis, and reports whether this did. Its charge is to be posted. A
+// task's end is Redis's affair: another replica may see it, too.
+func (b *books) settle(h *Held, used Amounts) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.running[c.Held.ID]
-	switch {
-	case s == nil:
-		return false, false, false
-	case s.ended:
-		return true, false, false
-	case s.byID || s.reported:
-		s.byID = true
-		return false, false, false
-	case c.Held.Task:
-		s.byID, s.ended = true, true
-		return true, true, true
+	s := b.running[h.ID]
+	if s == nil || s.byID {
+		return false
 	}
-	delete(b.running, c.Held.ID)
+	if h.Task {
+		s.byID = true
+		return false
+	}
+	delete(b.running, h.ID)
 	if s.from != nil {
 		s.from.giveBack(s.took, stockOf(&used, false))
 	}
-	if b.sums == nil {
-		b.sums = map[sumOf]*sum{}
+	if b.unposted == nil {
+		b.unposted = map[int]Amounts{}
 	}
-	of := sumOf{c.Held.Day, c.Held.Model, c.Held.Endpoint}
-	if b.sums[of] == nil {
-		b.sums[of] = &sum{}
+	b.unposted[h.Day] = b.unposted[h.Day].plus(used)
+	return true
+}
+
+// posted notes that Redis has charged what was settled here.
+func (b *books) posted(day int, used Amounts) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unposted[day] = b.unposted[day].minus(used); b.unposted[day] == (Amounts{}) {
+		delete(b.unposted, day)
 	}
-	b.sums[of].used = b.sums[of].used.plus(used)
-	if c.Estimated {
-		b.sums[of].estimated = b.sums[of].estimated.plus(used)
-	}
-	return true, true, false
+	b.asked = time.Time{} // what was set aside for it is given back at once
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.
@@ -148,7 +124,7 @@ func (b *books) extend(id string, due time.Time) bool {
 	if s != nil && due.After(s.due) {
 		s.due = due
 	}
-	return s == nil || s.byID || s.reported
+	return s == nil || s.byID
 }
 
 // spending reports whether something was spent here that Redis was not told.
@@ -158,7 +134,9 @@ func (b *books) spending() bool {
 	return b.unreported()
 }
 
-func (b *books) unreported() bool { return len(b.running)+len(b.sums) > 0 || b.report.sent }
+func (b *books) unreported() bool {
+	return len(b.running)+len(b.unposted) > 0 || b.rated != (Amounts{})
+}
 
 // settledInRedis notes that Redis has settled what was admitted here.
 func (b *books) settledInRedis(id string) {
@@ -167,7 +145,7 @@ func (b *books) settledInRedis(id string) {
 	delete(b.running, id)
 }
 
-// setAside is what Redis has to set aside on each day: what may be spent, is lent, and was spent and not acknowledged. It is
+// setAside is what Redis has to set aside on each day: what may be spent, is lent, and was spent and not posted. It is
 // numbered like the renewals.
 func (b *books) setAside() (call int64, rows []setAside) {
 	b.mu.Lock()
@@ -179,28 +157,26 @@ func (b *books) setAside() (call int64, rows []setAside) {
 				of = of.plus(s.took)
 			}
 		}
-		of = of.plus(a.spentIn(b.sums)).plus(a.spentIn(b.report.sums))
-		for i := range of {
-			if !a.counts(i) {
-				of[i] = 0
-			}
-		}
-		rows = append(rows, setAside{a.day, of})
+		rows = append(rows, setAside{a.day, a.counted(of).plus(b.owed(a))})
 	}
 	b.calls++
 	return b.calls, rows
 }
 
-// spentIn is what sums have of an allowance.
-func (a *allowance) spentIn(sums map[sumOf]*sum) (all stock) {
-	for of, s := range sums {
-		for i, n := range s.used {
-			if of.day == a.day && a.counts(i) {
-				all[i] += n
-			}
+// owed is what was spent of an allowance, settled, and not posted. The lock is held.
+func (b *books) owed(a *allowance) stock {
+	used := b.unposted[a.day]
+	return a.counted(stockOf(&used, false))
+}
+
+// counted is of a stock what it is an allowance of.
+func (a *allowance) counted(n stock) stock {
+	for i := range n {
+		if !a.counts(i) {
+			n[i] = 0
 		}
 	}
-	return all
+	return n
 }
 
 // openHolds counts what runs here and may not be held in Redis.
@@ -237,12 +213,10 @@ func (b *books) spentInto(st *state) {
 			}
 		}
 	}
-	for _, sums := range []map[sumOf]*sum{b.sums, b.report.sums} {
-		for of, sum := range sums {
-			for q := range st.used {
-				if of.day/100 == st.date.month && (q%2 == 1 || of.day == st.date.day) {
-					st.used[q] += sum.used[q/2]
-				}
+	for day, used := range b.unposted {
+		for q := range st.used {
+			if day/100 == st.date.month && (q%2 == 1 || day == st.date.day) {
+				st.used[q] += used[q/2]
 			}
 		}
 	}

@@ -12,9 +12,9 @@ import (
 
 // ledgerOfOne is what Redis has of one replica and one unit, as allowance.lua keeps it.
 type ledgerOfOne struct {
-	aside, posted  int64
-	held           map[string]int64 // the holds that were placed; 0: it was settled
-	reported, call int64
+	aside, posted int64
+	held          map[string]int64 // the holds that were placed; 0: it was settled
+	call          int64
 }
 
 // execute is what allowance.lua does, with room for any growth. It says by how much the allowance has grown, and whether the
@@ -24,12 +24,6 @@ func (l *ledgerOfOne) execute(r *renewal) (grown int64, late bool) {
 		return 0, true
 	}
 	l.call = r.call
-	if r.report.number > l.reported {
-		l.reported = r.report.number
-		for _, sum := range r.report.sums {
-			l.posted += sum.used[Images]
-		}
-	}
 	for _, run := range r.running {
 		if _, known := l.held[run.held.ID]; !known {
 			l.held[run.held.ID] = run.held.Amounts[Images]
@@ -61,6 +55,7 @@ type keeper struct {
 	holds   []*Held
 	late    []*renewal // may be executed still
 	settled int64      // used of all that was settled
+	sums    []keptSum  // settled here, and to be posted
 	n       int
 }
 
@@ -74,7 +69,7 @@ func TestBooksNeverSpendMoreThanIsSetAside(t *testing.T) {
 		k.b = k.s.teams.get("search")
 		k.b.team = k.team
 		t.Repeat(map[string]func(*rapid.T){
-			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives, "": k.holdsUp,
+			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives, "posts": k.posts, "": k.holdsUp,
 		})
 	})
 }
@@ -124,9 +119,33 @@ func (k *keeper) settles(t *rapid.T) {
 	k.holds = k.holds[1:]
 	used := rapid.Int64Range(0, h.Amounts[Images]).Draw(t, "used")
 	k.settled += used
-	if here, _, _ := k.b.settle(&Charge{Held: h}, Amounts{Images: used}); !here {
-		k.redis.settle(h.ID, used)
-		k.b.settledInRedis(h.ID)
+	if k.b.settle(h, Amounts{Images: used}) {
+		k.sums = append(k.sums, keptSum{amounts: Amounts{Images: used}})
+		return
+	}
+	k.redis.settle(h.ID, used)
+	k.b.settledInRedis(h.ID)
+}
+
+// keptSum is a charge of what was settled here, and whether Redis has it.
+type keptSum struct {
+	amounts Amounts
+	charged bool
+}
+
+// posts charges what was settled here. Its reply may be lost, and it is sent again then.
+func (k *keeper) posts(t *rapid.T) {
+	if len(k.sums) == 0 {
+		t.Skip()
+	}
+	s := &k.sums[0]
+	if !s.charged {
+		s.charged = true
+		k.redis.posted += s.amounts[Images]
+	}
+	if rapid.Bool().Draw(t, "its reply comes") {
+		k.b.posted(calendarOf(k.now).day, s.amounts)
+		k.sums = k.sums[1:]
 	}
 }
 

@@ -183,20 +183,13 @@ func (s *Shared) correct(c *Charge) {
 	}
 }
 
-// settleHere settles a hold that was placed here and that Redis knows nothing of, and reports whether it is one, and whether this
-// settled it.
-func (s *Shared) settleHere(c *Charge) (here, first bool) {
-	here, first, byID := s.teams.get(c.Held.Team).settle(c, c.Amounts.bound())
-	if !here {
-		return false, false
+// settleHere settles a hold that was placed here and is unknown to Redis, and reports whether it is one.
+func (s *Shared) settleHere(c *Charge) bool {
+	if !s.teams.get(c.Held.Team).settle(c.Held, c.Amounts.bound()) {
+		return false
 	}
-	if byID { // which corrects what it was taken from, too
-		again := *c
-		again.Taken, again.Left = nil, nil
-		s.queue.keep(job{charge: &again})
-	} else {
-		s.correct(c)
-	}
-	c.tell(first)
-	return true, first
+	s.correct(c)
+	s.queue.sum(c)
+	c.tell(true)
+	return true
 }

@@ -52,6 +52,7 @@ type Charge struct {
 	Team      *policy.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
 	Amounts   Amounts      // what the request used
 	Estimated bool         // nobody knows for certain
+	sum       bool         // of charges that were settled and told here: it takes nothing from the rates
 	// Taken is called once, when the state has taken the charge, at once or when it is tried again; first says that it was
 	// this charge that settled the hold, as far as can be told where a reply was lost. Nil: nobody waits for it.
 	Taken func(first bool)

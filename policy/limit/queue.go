@@ -2,10 +2,13 @@ package limit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"sluice/policy"
 )
 
 const (
@@ -39,6 +42,15 @@ func (c *Charge) outlived(now time.Time) bool {
 	return !c.Held.local && !made.IsZero() && now.Sub(made) > lateTruth
 }
 
+// sumOf is what charges are added up by.
+type sumOf struct {
+	team      string
+	day       int
+	model     string
+	endpoint  policy.Endpoint
+	estimated bool
+}
+
 // queue settles behind the requests. What Redis did not take is kept and sent again; the ids make that harmless.
 type queue struct {
 	shared *Shared
@@ -50,6 +62,7 @@ type queue struct {
 
 	mu   sync.Mutex
 	kept []job
+	sums map[sumOf]*Charge  // of what was settled here, and never sent
 	ids  map[string]*Charge // that kept settles, by their holds
 	// leases are those that kept extends holds to, by their ids: one hold is kept once, with the longest.
 	leases map[string]time.Duration
@@ -58,7 +71,7 @@ type queue struct {
 }
 
 func newQueue(s *Shared) *queue {
-	q := &queue{shared: s, jobs: make(chan job, queueLength), ids: map[string]*Charge{}, leases: map[string]time.Duration{}, most: keptMost}
+	q := &queue{shared: s, jobs: make(chan job, queueLength), sums: map[sumOf]*Charge{}, ids: map[string]*Charge{}, leases: map[string]time.Duration{}, most: keptMost}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -145,6 +158,10 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 func (q *queue) keep(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if j.charge != nil && j.charge.sum && j.tried.IsZero() {
+		q.addUp(j.charge)
+		return
+	}
 	if q.merge(&j) {
 		return
 	}
@@ -161,6 +178,26 @@ func (q *queue) keep(j job) {
 	}
 	j.kept = true
 	q.kept = append(q.kept, j)
+}
+
+// sum keeps a charge of a hold that is unknown to Redis, added to others until they are sent: Redis learns of them as of one.
+func (q *queue) sum(c *Charge) {
+	h := *c.Held
+	h.ID, h.Amounts, h.local = "sum-"+rand.Text(), Amounts{}, true
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.addUp(&Charge{Held: &h, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated, sum: true})
+}
+
+// addUp adds a charge to what was not sent yet. The lock is held.
+func (q *queue) addUp(c *Charge) {
+	h := c.Held
+	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, c.Estimated}
+	if s := q.sums[of]; s != nil {
+		s.Team, s.Amounts = c.Team, s.Amounts.plus(c.Amounts)
+		return
+	}
+	q.sums[of] = c
 }
 
 // merge notes a job by its hold, and reports whether one of the same kind is kept for that already. The lock is held.
@@ -196,6 +233,10 @@ func (q *queue) retry(ctx context.Context) error {
 	for i := range now {
 		q.forget(&now[i])
 	}
+	for _, c := range q.sums {
+		now = append(now, job{charge: c})
+	}
+	clear(q.sums)
 	q.mu.Unlock()
 	for len(now) > 0 {
 		n := min(queueBatch, len(now))
@@ -214,7 +255,7 @@ func (q *queue) retry(ctx context.Context) error {
 func (q *queue) waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.kept) + len(q.jobs)
+	return len(q.kept) + len(q.sums) + len(q.jobs)
 }
 
 // drain ends the goroutines once they have done what waits. What comes later its callers do.

@@ -84,10 +84,8 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	b.asked = now
-	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, missing: s.rates.missing(b.team.ID)}
-	if now.Sub(b.lapsed) >= sweepEvery {
-		b.lapsed, r.since = now, s.replicas.reachable(now)
-	}
+	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, spent: b.rated}
+	r.rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
 	b.compose(r, s.id, s.sizes(b, r, idle, now), s.days(now), now)
 	return r
 }
@@ -134,20 +132,12 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 			}
 		}
 		kept := a.keep(want, now)
-		r.rows = append(r.rows, renewalRow{of: a, keep: kept, want: want.minus(kept).atMost(want)})
-	}
-	if fresh := len(b.sums) > 0 || b.rated != (Amounts{}); fresh && !b.report.sent {
-		b.report = report{number: b.report.number + 1, sent: true, sums: b.sums, rated: b.rated.atMost(r.missing)}
-		b.sums, b.rated = nil, Amounts{}
-	}
-	r.report = b.report
-	for i := range r.rows { // what waits for the next report is set aside until then
-		r.rows[i].keep = r.rows[i].keep.plus(r.rows[i].of.spentIn(b.sums))
+		r.rows = append(r.rows, renewalRow{of: a, keep: kept.plus(b.owed(a)), want: want.minus(kept).atMost(want)})
 	}
 	b.calls++
 	r.call = b.calls
 	for _, s := range b.running {
-		s.reported = true
+		s.byID = true
 		r.running = append(r.running, placing{s, s.due})
 	}
 }
@@ -164,10 +154,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told = sent
-	if r.report.number == b.report.number {
-		b.report = report{number: b.report.number}
-	}
+	b.told, b.rated = sent, b.rated.minus(r.spent)
 	for _, run := range r.running {
 		if b.running[run.held.ID] != run.spent { // Redis has settled it meanwhile
 			continue
@@ -186,7 +173,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 				a.left, a.until = a.left.plus(row.grown), until
 			}
 		}
-		if a.left != (stock{}) || a.lent != (stock{}) || a.spentIn(b.sums) != (stock{}) || !r.idle && a.day >= s.dated(sent).day {
+		if a.left != (stock{}) || a.lent != (stock{}) || b.owed(a) != (stock{}) || !r.idle && a.day >= s.dated(sent).day {
 			kept = append(kept, a)
 		}
 	}

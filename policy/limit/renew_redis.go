@@ -19,13 +19,12 @@ type renewal struct {
 	now     time.Time // by this process's clock
 	alive   int64
 	call    int64 // its number, among those of the replica that tell of the team
-	since   int64 // the moment since which Redis was reached without a gap; 0: not known
 	lease   time.Duration
 	idle    bool // it asks for nothing more
 	rows    []renewalRow
-	report  report
 	running []placing
-	missing Amounts // what the rates' buckets here have less than they hold at most
+	spent   Amounts // from the rates here
+	rated   Amounts // and what it takes from Redis's for that; where a reply is lost, twice
 
 	number int64     // to say again
 	epoch  int64     // of the accounts that it was made in
@@ -76,34 +75,24 @@ func (r *Redis) renewalCall(n *renewal) []any {
 	k := r.keysOf(n.team.ID)
 	known := r.own.get(n.team.ID).witness()
 	n.number = newNumber()
-	call := append(append(allowanceScript.call(6+len(n.running), 41+3*len(n.running)+3*len(n.rows)+5*len(n.report.sums)), k.shared...), k.aside)
+	call := append(append(allowanceScript.call(6+len(n.running), 35+3*len(n.running)+3*len(n.rows)), k.shared...), k.aside)
 	for _, s := range n.running {
 		call = append(call, k.hold+s.held.ID)
 	}
-	call = append(call, r.clock(), n.number, known.epoch, known.seq, n.replica, n.report.number, n.call, k.ledger, n.lease.Microseconds(), n.alive, sinceText(n.since))
+	call = append(call, r.clock(), n.number, known.epoch, known.seq, n.replica, n.call, k.ledger, n.lease.Microseconds(), n.alive)
 	for _, limit := range n.terms.quotas {
 		call = append(call, limitText(limit))
 	}
-	call = append(call, limitText(n.terms.tasks), len(n.rows), len(n.report.sums))
-	call = append(append(call, k.wired(n.team).rates...), written(n.report.rated))
+	call = append(call, limitText(n.terms.tasks), len(n.rows))
+	call = append(append(call, k.wired(n.team).rates...), written(n.rated))
 	for i := range n.rows {
 		row := &n.rows[i]
 		call = append(call, row.of.day, row.keep.written(), row.want.written())
-	}
-	for of, sum := range n.report.sums {
-		call = append(call, of.day, of.day/100, ledgerName(of.model, of.endpoint), written(sum.used), written(sum.estimated))
 	}
 	for _, s := range n.running {
 		call = append(call, s.held.ID, max(s.due.Sub(n.now), 0).Microseconds(), s.held.text(0))
 	}
 	return call
-}
-
-func sinceText(since int64) any {
-	if since == 0 {
-		return ""
-	}
-	return since
 }
 
 func limitText(limit int64) any {

@@ -129,18 +129,23 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 	})
 }
 
-// A report counts once, and a call that comes behind a later one changes nothing.
-func TestReportsCountOnce(t *testing.T) {
+// What a renewal holds is held once, what a sum charges is charged once, and a renewal behind a later one changes nothing.
+func TestRenewalsAndSumsCountOnce(t *testing.T) {
 	renewings(t, func(f *renewing) {
+		sum := &Charge{Held: &Held{ID: "sum", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Day: 20261121, Month: 202611}, Team: f.team, sum: true}
+		for n := range 2 {
+			if done, err := f.redis.settle(f.Context(), sum, Amounts{Images: 7}, true); done != (n == 0) || err != nil {
+				t.Errorf("a sum is charged: %v %v", done, err)
+			}
+		}
 		first := f.renewal("a", 10, 0)
-		first.report = report{number: 1, sums: map[sumOf]*sum{{20261121, "llm-image", policy.EndpointImage}: {used: Amounts{Images: 7}, estimated: Amounts{Images: 2}}}}
 		run := &spent{held: &Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Amounts: Amounts{Images: 3}, Day: 20261121, Month: 202611}}
 		first.running = []placing{{run, f.clock.now().Add(time.Hour)}}
 		f.renews(first)
 		again := f.renewal("a", 9, 0)
-		again.report, again.running = first.report, first.running
+		again.running = first.running
 		f.renews(again)
-		f.wants("reported twice", 9, 7)
+		f.wants("renewed twice", 9, 7)
 		if _ = f.redis.renew(f.Context(), []*renewal{first}); !errors.Is(first.err, errOvertaken) {
 			t.Errorf("a late call: %v", first.err)
 		}
@@ -163,14 +168,14 @@ func TestAllowancesLapse(t *testing.T) {
 				f.renews(f.renewal("gone", 0, 20))
 				renewed := f.clock.micros()
 				f.clock.move(11 * time.Minute)
-				other := f.renewal("b", 0, 0)
-				f.renews(other) // it does not know whether Redis was there
+				since := int64(0)
+				f.redis.peer = peer{id: "b", since: func() int64 { return since }}
+				f.sweep("search")
 				f.wants("nothing is known", 20, 0)
-				other = f.renewal("b", 0, 0)
-				if other.since = renewed + 1; there {
-					other.since = renewed
+				if since = renewed + 1; there {
+					since = renewed
 				}
-				f.renews(other)
+				f.sweep("search")
 				if !there {
 					f.wants("charged", 0, 20)
 					f.renews(f.renewal("gone", 5, 0))
@@ -179,9 +184,7 @@ func TestAllowancesLapse(t *testing.T) {
 				}
 				f.wants("lapsed", 20, 0)
 				f.clock.move(lateTruth + time.Minute)
-				other = f.renewal("b", 0, 0)
-				other.since = renewed
-				f.renews(other)
+				f.sweep("search")
 				f.wants("released", 0, 0)
 			})
 		})
@@ -214,7 +217,8 @@ func TestARenewalOfBrokenAccounts(t *testing.T) {
 		f.renews(f.renewal("a", 0, 10))
 		f.client.Set(f.Context(), "sl1:{search}:use:20261121", "x", 0)
 		r := f.renewal("a", 5, 0)
-		r.report = report{number: 1, sums: map[sumOf]*sum{{20261121, "llm-image", policy.EndpointImage}: {used: Amounts{Images: 5}}}}
+		run := &spent{held: &Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Amounts: Amounts{Images: 3}, Day: 20261121, Month: 202611}}
+		r.running = []placing{{run, f.clock.now().Add(time.Hour)}}
 		if _ = f.redis.renew(f.Context(), []*renewal{r}); r.err == nil || !strings.Contains(r.err.Error(), "WRONGTYPE") {
 			t.Errorf("it says %v", r.err)
 		}

@@ -21,6 +21,7 @@ var errRestoring = errors.New("the shared state lost its memory, and what the te
 type peer struct {
 	id    string
 	alive func() int64 // replicas that may have something to put back
+	since func() int64 // since when Redis was reached without a gap, by some replica, in microseconds; 0: not known
 	lease time.Duration
 	aside func(team string) (call int64, rows []setAside) // what the process may spend of a team, or has spent untold
 }

@@ -54,7 +54,7 @@ type settlement struct {
 func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlement {
 	k, number := r.keysOf(charges[0].Held.Team), newNumber()
 	known := r.own.get(k.team).witness()
-	call := append(settleScript.call(5+len(charges), 21+8*len(charges)), k.shared...)
+	call := append(settleScript.call(5+len(charges), 21+9*len(charges)), k.shared...)
 	for _, c := range charges {
 		call = append(call, k.hold+c.Held.ID)
 	}
@@ -65,7 +65,7 @@ func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlem
 		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
 			day = strconv.Itoa(h.Day)
 		}
-		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.memory().Milliseconds())
+		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.memory().Milliseconds(), flag(!c.sum))
 	}
 	return settlement{call: call, number: number, team: k.team}
 }
@@ -73,8 +73,8 @@ func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlem
 // settlements reads the reply to so many settlements.
 func (r *Redis) settlements(s *settlement, reply []int64, err error, n int) ([]int64, error) {
 	st, done, err := standing(s.number, reply, err, n)
-	if err == nil && st.outcome == lost {
-		err = errNotDone
+	if err == nil {
+		err = notTaken(st.outcome)
 	}
 	if err == nil {
 		r.own.get(s.team).know(&st)
@@ -82,8 +82,19 @@ func (r *Redis) settlements(s *settlement, reply []int64, err error, n int) ([]i
 	return done, err
 }
 
+// notTaken is the error of a settlement that did nothing.
+func notTaken(of outcome) error {
+	switch of {
+	case lost:
+		return errNotDone
+	case restoring:
+		return errRestoring
+	}
+	return nil
+}
+
 func (c *Charge) memory() time.Duration {
-	if c.Held.Task {
+	if c.Held.Task || c.sum {
 		return lateTruth
 	}
 	return remembered

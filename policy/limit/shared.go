@@ -59,7 +59,7 @@ func NewShared(config SharedConfig) *Shared {
 		config.Bridge = bridgeDefault
 	}
 	s := &Shared{SharedConfig: config, id: rand.Text()[:12], rates: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
-	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
+	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, since: func() int64 { return s.replicas.reachable(s.Now()) }, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
 	s.rates.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	return s
@@ -161,8 +161,8 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
 // now is kept and charged later, although an error is returned.
 func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
-	if here, first := s.settleHere(c); here {
-		return first, nil
+	if s.settleHere(c) {
+		return true, nil
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
@@ -178,7 +178,7 @@ func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 // SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
 // charged is kept until it can. Where more waits than the queue holds, the caller waits after all.
 func (s *Shared) SettleLater(c *Charge) {
-	if here, _ := s.settleHere(c); !here {
+	if !s.settleHere(c) {
 		s.queue.add(job{charge: c})
 	}
 }
@@ -187,11 +187,13 @@ func (s *Shared) SettleLater(c *Charge) {
 // is settled now was settled by that one, most likely.
 func (s *Shared) came(j *job, of result, sent time.Time) {
 	s.heard(of.err)
-	if of.done {
+	if of.done && !j.charge.sum {
 		s.correct(j.charge)
 	}
-	if of.err == nil {
-		s.teams.get(j.charge.Held.Team).settledInRedis(j.charge.Held.ID)
+	if b := s.teams.get(j.charge.Held.Team); of.err == nil && j.charge.sum {
+		b.posted(j.charge.Held.Day, j.charge.Amounts)
+	} else if of.err == nil {
+		b.settledInRedis(j.charge.Held.ID)
 	}
 	if of.done || of.err == nil {
 		j.charge.tell(of.done || !j.tried.IsZero() && !j.old(sent))

@@ -240,7 +240,12 @@ func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool,
 
 func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 	k, number := r.keysOf(team), newNumber()
-	reply, err := sweepScript.run(ctx, r.client, append(sweepScript.call(2, 5), k.quota, k.open, r.clock(), most, k.hold, k.ledger, number))
+	since := int64(0)
+	if r.peer.since != nil {
+		since = r.peer.since()
+	}
+	call := append(sweepScript.call(3, 7), k.quota, k.open, k.aside, r.clock(), most, k.hold, k.ledger, number, r.peer.id, since)
+	reply, err := sweepScript.run(ctx, r.client, call)
 	s, n, err := standing(number, reply, err, 1)
 	if err != nil {
 		return 0, err

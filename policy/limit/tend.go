@@ -26,7 +26,7 @@ func (s *Shared) Tend(ctx context.Context) error {
 	now := s.Now()
 	errs := s.queue.lostError()
 	// Each step for itself: in a cluster a part of Redis may be away.
-	err := errors.Join(s.remember(ctx), s.renewAll(ctx), s.queue.retry(ctx))
+	err := errors.Join(s.remember(ctx), s.queue.retry(ctx), s.renewAll(ctx))
 	if now.Sub(s.tended.swept) >= sweepEvery {
 		s.tended.swept = now
 		err = errors.Join(err, s.sweepAll(ctx))

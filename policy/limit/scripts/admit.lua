@@ -42,7 +42,7 @@ local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
 if known + 0 > 0 and gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
-if got[4] and got[4] ~= '0' and got[4] + 0 > now then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
+if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
 -- At a limit a request takes what is missing from its caller's allowance: of unit i, units + 1 for tasks.
 local taken, amounts, state, rest

@@ -1,8 +1,8 @@
 -- What is set aside: for scripts that change allowances or tell how a team stands.
 --
 -- The hash aside has a field for each allowance, <replica>:<day>: its state, five amounts (the units and open tasks), the end
--- of its lease and the moment of its renewal. And a field <replica> for each that ever reported: the number of its last report,
--- the number of its last call, and when that was. The hash quota has the sums, <period>:<unit>:aside and tasks:aside.
+-- of its lease and the moment of its renewal. And a field <replica> for each that ever had one: the number of its last call, and
+-- when that was. The hash quota has the sums, <period>:<unit>:aside and tasks:aside.
 --
 -- An allowance is open; once its lease has ended it is lapsed, which still sets it aside, or charged.
 local ASIDE = '^(%a+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$'
@@ -12,6 +12,10 @@ local function parse_aside(text)
   local state, a, b, c, d, e, due, renewed = string.match(text or '', ASIDE)
   return state and {state = state, due = tonumber(due), renewed = tonumber(renewed),
     amount = {tonumber(a), tonumber(b), tonumber(c), tonumber(d), tonumber(e)}}
+end
+
+local function aside_text(row)
+  return string.format('%s %d %d %d %d %d %d %d', row.state, row.amount[1], row.amount[2], row.amount[3], row.amount[4], row.amount[5], row.due, row.renewed)
 end
 
 local function five(text)
@@ -34,14 +38,13 @@ local function move_aside(quota, day, from, to)
   end
 end
 
--- caller reads what is known of a replica's calls: the numbers of its last report and of its last call.
-local function caller(aside, replica)
-  local report, call = string.match(redis.call('HGET', aside, replica) or '', '^(%d+) (%d+) %d+$')
-  return tonumber(report or 0), tonumber(call or 0)
+-- last_call is the number of a replica's last call.
+local function last_call(aside, replica)
+  return tonumber(string.match(redis.call('HGET', aside, replica) or '', '^(%d+) %d+$') or 0)
 end
 
-local function heard(aside, replica, report, call, now)
-  redis.call('HSET', aside, replica, string.format('%d %d %d', report, call, now))
+local function heard(aside, replica, call, now)
+  redis.call('HSET', aside, replica, string.format('%d %d', call, now))
   if call % 100 == 1 then redis.call('EXPIRE', aside, 34560000) end -- now and then is enough for 400 days
 end
 
@@ -59,7 +62,7 @@ local function keep_aside(aside, row, now, lease)
   local a, some = row.amount, 0
   for i = 1, 5 do some = some + a[i] end
   if some > 0 then
-    redis.call('HSET', aside, row.field, string.format('open %d %d %d %d %d %d %d', a[1], a[2], a[3], a[4], a[5], now + lease, now))
+    redis.call('HSET', aside, row.field, aside_text({state = 'open', amount = a, due = now + lease, renewed = now}))
   else
     redis.call('HDEL', aside, row.field)
   end

@@ -8,13 +8,14 @@
 --       28 the sequence number known
 --       then of each charge the id, of each the hold's text as it was admitted
 --       then the counts, those of quota first: field, amount
--- Returns the number, 1 if this settled them all, 0 if not, or 2 where the accounts known are gone; epoch, sequence number, and
+-- Returns the number, 1 if this settled them all, 0 if not, 2 where the accounts known are gone, or 4 where they are being put back; epoch, sequence number, and
 --       the counts of quota as they are now.
 local call, now = redis.call, clock(ARGV[1])
 local charges, number = #KEYS - 6, tonumber(ARGV[2])
-local head = call('HMGET', KEYS[4], 'epoch', 'seq')
+local head = call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch, seq = head[1] or '0', tonumber(head[2] or 0)
 if gone(epoch, seq, ARGV[27], ARGV[28]) then return {number, 2, tonumber(epoch), seq} end
+if restoring(head[3], now) then return {number, 4, tonumber(epoch), seq} end
 local texts = call('MGET', unpack(KEYS, 7))
 for n = 1, charges do
   if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end

@@ -22,6 +22,9 @@ local function gone(epoch, seq, known, least)
   return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
 end
 
+-- restoring reports whether replicas are putting the accounts back, by the field of that name.
+local function restoring(ends, now) return ends and ends ~= '0' and ends + 0 > now end
+
 -- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and how long each has still to run.
 local DAY = 86400000000
 local function periods(now)

@@ -47,8 +47,8 @@ for _ = 1, tonumber(ARGV[14]) do
   months[string.sub(period, 1, 6)] = math.max(months[string.sub(period, 1, 6)] or 0, #period == 8 and tonumber(period) or 0)
   at = at + 2
 end
-local allowances, reported, last = at, 0, 0
-if replica ~= '' then reported, last = caller(KEYS[3], replica) end
+local last = 0
+if replica ~= '' then last = last_call(KEYS[3], replica) end
 local own = {}
 for n = 1, tonumber(ARGV[15]) do
   local row = {day = ARGV[at], field = replica .. ':' .. ARGV[at], amount = five(ARGV[at + 1])}
@@ -76,7 +76,7 @@ for _, row in ipairs(own) do
   move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
   keep_aside(KEYS[3], row, now, ARGV[13])
 end
-if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, reported, tonumber(ARGV[10]), now) end
+if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, tonumber(ARGV[10]), now) end
 
 -- The ledger of each month is brought up to what was used, first by its days.
 local function top_up(use, day, unit, missing)

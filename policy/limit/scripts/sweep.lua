@@ -1,6 +1,9 @@
 -- Charges holds whose lease has ended, and forgets what nobody asks for any more: periods that are over, and that nothing is
 -- held of a day. Redis searches a small hash from its beginning, so each field that is left makes all admissions slower.
--- KEYS  1 quota  2 open   ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again
+--
+-- KEYS  1 quota  2 open  3 aside
+-- ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again  6 replica  7 since when
+--       Redis was reached without a gap, 0: not known
 -- Returns how the team stands, and how many holds were due.
 
 -- count_again sets what is held, and how many tasks are open, to what the open holds say: once for accounts that an older
@@ -33,19 +36,55 @@ local function count_again(quota, open, prefix)
   redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
 end
 
+-- abandoned ends the allowances of replicas that do not come any more. Where Redis was away for all since the last renewal they
+-- may have spent it: it is charged. Else nobody knows: it stays set aside for as long as the truth may come. It returns what is to
+-- be written.
+local function abandoned(aside, now, replica, since)
+  local fields, freed, rows = {}, {}, redis.call('HGETALL', aside)
+  for i = 1, #rows, 2 do
+    local field, text = rows[i], rows[i + 1]
+    local who, day = string.match(field, '^(.*):(%d+)$')
+    local row = who and who ~= replica and parse_aside(text)
+    if row and row.state == 'open' and row.due <= now then
+      row.state = 'lapsed'
+      if row.renewed < since then
+        row.state = 'charged'
+        post({day = day, month = string.sub(day, 1, 6), what = 'allowance|other'}, row.amount, row.amount)
+        freed[#freed + 1] = {day, row.amount}
+      end
+      row.due = now
+      fields[field] = row
+    elseif row and row.state ~= 'open' and row.due < now - LATE * 1000 then
+      if row.state == 'lapsed' then freed[#freed + 1] = {day, row.amount} end
+      fields[field] = ''
+    elseif not who and tonumber(string.match(text, '(%d+)$')) < now - 2 * LATE * 1000 then
+      fields[field] = ''
+    end
+  end
+  return fields, freed
+end
+
 local now = clock(ARGV[1])
+local fields, freed = {}, {}
+if ARGV[7] ~= '0' and not restoring(redis.call('HGET', KEYS[1], 'restoring'), now) then
+  fields, freed = abandoned(KEYS[3], now, ARGV[6], tonumber(ARGV[7]))
+end
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[2])
 sweep(KEYS[1], KEYS[2], ARGV[3], ARGV[4], due)
+for _, f in ipairs(freed) do move_aside(KEYS[1], f[1], f[2], NOTHING) end
+for field, row in pairs(fields) do
+  if row == '' then redis.call('HDEL', KEYS[3], field) else redis.call('HSET', KEYS[3], field, aside_text(row)) end
+end
 if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[3]) end
 local today = periods(now)
 local week, season = tonumber((periods(now - 8 * DAY))), tonumber((periods(now - 70 * DAY)))
-local fields = redis.call('HGETALL', KEYS[1])
-for i = 1, #fields, 2 do
-  local period, what = string.match(fields[i], '^(%d+):%a+:(%a+)$')
+local counted = redis.call('HGETALL', KEYS[1])
+for i = 1, #counted, 2 do
+  local period, what = string.match(counted[i], '^(%d+):%a+:(%a+)$')
   if period and period ~= today then
     local ends, over = tonumber(period), season
     if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' or what == 'told' then over = week end
-    if ends < over or #period == 8 and (what == 'held' or what == 'aside') and fields[i + 1] == '0' then redis.call('HDEL', KEYS[1], fields[i]) end
+    if ends < over or #period == 8 and (what == 'held' or what == 'aside') and counted[i + 1] == '0' then redis.call('HDEL', KEYS[1], counted[i]) end
   end
 end
 local reply = standing(tonumber(ARGV[5]), KEYS[1], now)
