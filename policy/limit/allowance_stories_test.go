@@ -60,7 +60,7 @@ func TestAllowance5Stories(t *testing.T) {
 		// Each replica knows a part of what was used; the greatest part is not all.
 		"settled some time before Redis forgets": {acts: []act{ask("A", 20, text), ask("B", 20, text), after(time.Second), settle("A"), settle("B"), after(5 * time.Second), does("A", forgets), after(5 * time.Second), ask("C", 40, text)}},
 		// Redis forgets what it has set aside for one that is cut off and goes on spending.
-		"one is cut off while Redis forgets":           {acts: []act{fare("A", isAway), does("A", forgets), after(5 * time.Second), ask("B", 100, text), ask("A", 5, text)}},
+		"one is cut off while Redis forgets": {acts: []act{fare("A", isAway), does("A", forgets), after(5 * time.Second), ask("B", 100, text), ask("A", 5, text)}},
 		// What was spent without Redis by a replica that stops before it is back is charged when its lease ends, although the
 		// team asks for nothing more.
 		"a replica stops without Redis": {acts: []act{fare(everywhere, neverGoes), ask("B", 2, text), settle("B"), does("B", restarts), after(5 * time.Second), fare(everywhere, works)}},
