@@ -64,6 +64,10 @@ func TestAllowance5Stories(t *testing.T) {
 		// What was spent without Redis by a replica that stops before it is back is charged when its lease ends, although the
 		// team asks for nothing more.
 		"a replica stops without Redis": {acts: []act{fare(everywhere, neverGoes), ask("B", 2, text), settle("B"), does("B", restarts), after(5 * time.Second), fare(everywhere, works)}},
+		// Whatever is set aside is found by who sweeps, although no request of the team came through.
+		"a team's first request does not come through": {acts: []act{{do: fares, who: "A", lets: isAway, calls: 2}, ask("A", 1, task), after(time.Second), does("A", dies)}},
+		// What a replica charged that never admitted a request of the team is not forgotten with Redis.
+		"Redis forgets what was swept": {start: "20s before the month is over", acts: []act{ask("B", 1, text), after(20 * time.Minute), settle("B"), does("A", forgets)}},
 		// What one replica charges while the others have not told what they know is not forgotten with the rest.
 		"Redis forgets twice": {acts: []act{
 			ask("AC", 1, task), {do: takesOver, who: "B", times: 1, truth: "all"}, fare("BC", neverGoes), ask("BC", 5, "3 pictures"), fare("C", works), does("A", forgets), settle("C"), does("A", forgets),

@@ -17,7 +17,8 @@ type books struct {
 	team       *policy.Team      // as it was read last; nil: it has sent no request yet
 	seen       time.Time         // its last request
 	told       time.Time         // the last answer of Redis about it
-	asked      time.Time         // when its allowances were last renewed, or were tried to be
+	asked      time.Time         // when it was last seen to that its allowances are renewed
+	renewed    time.Time         // when they last were
 	short      bool              // little is left: allowances are renewed often, so that none is kept from the others
 	allowances []*allowance      // of today and, towards midnight, of tomorrow
 	running    map[string]*spent // admitted here, and not yet known to be held in Redis
@@ -113,7 +114,7 @@ func (b *books) posted(day int, used Amounts) {
 	if b.unposted[day] = b.unposted[day].minus(used); b.unposted[day] == (Amounts{}) {
 		delete(b.unposted, day)
 	}
-	b.asked = time.Time{} // what was set aside for it is given back at once
+	b.asked, b.renewed = time.Time{}, time.Time{} // what was set aside for it is given back at once
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.

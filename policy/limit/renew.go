@@ -9,8 +9,11 @@ import (
 )
 
 const (
-	renewEvery = 10 * time.Second // the allowances of a team
+	renewEvery = 10 * time.Second // the allowances of a team,
+	renewLeast = 30 * time.Second // or as late as this, where that would change little
 	renewShort = time.Second      // where little is left, or something was spent that Redis was not told
+	// renewPart is how much little is: an allowance differs from the size that it is to have by one part in so many at most.
+	renewPart = 4
 	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
 	driftPart = 100
 )
@@ -19,12 +22,20 @@ const (
 func (s *Shared) renewAll(ctx context.Context) error {
 	now := s.Now()
 	var due []*renewal
+	var errs error
 	s.teams.each(func(id string, b *books) {
-		if r := s.renewal(id, b, now); r != nil {
+		r := s.renewal(id, b, now)
+		if r != nil && b.met.Load() == 0 { // no request of it came through yet
+			if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
+				errs = errors.Join(errs, err)
+				return
+			}
+		}
+		if r != nil {
 			due = append(due, r)
 		}
 	})
-	return s.renew(ctx, due, true)
+	return errors.Join(errs, s.renew(ctx, due, true))
 }
 
 // renew makes renewals in pipelines, and notes what came of each. With again, those whose accounts are gone are made again once
@@ -55,7 +66,7 @@ func (s *Shared) renew(ctx context.Context, due []*renewal, again bool) (errs er
 		}
 		b := s.teams.get(id)
 		b.mu.Lock()
-		b.asked = time.Time{}
+		b.asked, b.renewed = time.Time{}, time.Time{}
 		b.mu.Unlock()
 		if r := s.renewal(id, b, s.Now()); r != nil {
 			back = append(back, r)
@@ -84,10 +95,36 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	b.asked = now
+	days := s.days(now)
 	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, spent: b.rated}
 	r.rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
-	b.compose(r, s.id, s.sizes(b, r, idle, now), s.days(now), now)
+	size := s.sizes(b, r, idle, now)
+	if b.serves(size, days, now) {
+		return nil
+	}
+	b.compose(r, s.id, size, days, now)
 	return r
+}
+
+// serves reports whether a renewal would change little: Redis has told how the team stands of late, and its allowances are
+// nearly as large as they are to be. The lock is held.
+func (b *books) serves(size func(calendar) stock, days []calendar, now time.Time) bool {
+	if b.short || b.unreported() || now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(days) {
+		return false
+	}
+	for _, c := range days {
+		a := b.on(c.day)
+		if a == nil {
+			return false
+		}
+		want, has := size(c), a.left.plus(a.lent)
+		for i, n := range want {
+			if has[i] < n-n/renewPart || has[i] > n+n/renewPart {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // days are the days of which allowances are wanted: today, and tomorrow where a lease reaches into it.
@@ -154,7 +191,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told, b.rated = sent, b.rated.minus(r.spent)
+	b.told, b.renewed, b.rated = sent, sent, b.rated.minus(r.spent)
 	for _, run := range r.running {
 		if b.running[run.held.ID] != run.spent { // Redis has settled it meanwhile
 			continue

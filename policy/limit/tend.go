@@ -94,6 +94,9 @@ func (s *Shared) sweepAll(ctx context.Context) error {
 	for _, team := range teams {
 		open[team] = before[team]
 		err = errors.Join(err, s.call(ctx, func(ctx context.Context) error {
+			if err := s.meet(ctx, team, s.teams.get(team)); err != nil { // what the sweep tells is put back, too, should Redis forget it
+				return err
+			}
 			if _, err := s.Redis.Sweep(ctx, team, tendBatch); err != nil {
 				return err
 			}

@@ -96,12 +96,14 @@ local function count(key, field, n)
   if n ~= 0 then return redis.call('HINCRBY', key, field, n) end
 end
 
--- What days and months have used now that something was posted to them: period, unit, amount, of all one after the other.
+-- What days and months have used now that something was posted to them, be it nothing: period, unit, amount, of all one after
+-- the other.
 local counts = {}
 
 local function count_used(quota, period, i, n)
-  local used = count(quota, period .. ':' .. UNITS[i] .. ':used', n)
-  if used then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
+  local field = period .. ':' .. UNITS[i] .. ':used'
+  local used = count(quota, field, n) or tonumber(redis.call('HGET', quota, field) or 0)
+  if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
 -- flush writes what was added up. A day's ledger that has so many fields takes no more names, not even of one call: names
