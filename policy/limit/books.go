@@ -197,7 +197,7 @@ func (b *books) tasks(o *own, w *walk) (n int64, told bool) {
 	b.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.last.tasks, told
+	return o.tasks, told
 }
 
 // spentInto adds to what was last known of a team what was spent here and Redis was not told.

@@ -80,13 +80,14 @@ func (s *Shared) lastKnown(team string, now time.Time) (st state) {
 	o := s.Redis.own.get(team)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	last := &o.last
-	for q := range last.used {
-		if last.date.period(q) == st.date.period(q) {
-			st.used[q], st.held[q] = last.used[q], last.held[q]
+	for q := range st.used {
+		period := st.date.period(q)
+		st.used[q] = o.used[period][q/2]
+		if period == o.date.period(q) {
+			st.held[q] = o.held[q]
 		}
 	}
-	st.tasks = last.tasks
+	st.tasks = o.tasks
 	return st
 }
 

@@ -14,8 +14,11 @@ type own struct {
 	restoring turn // one at a time
 
 	mu       sync.Mutex
-	last     state           // as it was last told; its epoch is 0 before the first time
-	used     map[int]Amounts // in days and months, those that are over, too
+	seen     witness           // of what was last told
+	date     calendar          // of that, by Redis's clock
+	held     [quotaCount]int64 // in the day and month of date
+	tasks    int64
+	used     map[int]Amounts // by day and month, those that are over, too
 	restored time.Time       // when all of it was last put back
 	open     map[string]ownHold
 	ended    [3]map[string]bool // the ids of what was settled, by how many walks ago; true for others' tasks
@@ -37,7 +40,7 @@ type witness struct{ epoch, seq int64 }
 func (o *own) witness() witness {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return witness{o.last.epoch, o.last.seq}
+	return o.seen
 }
 
 // know notes how the team stands.
@@ -51,59 +54,61 @@ func (o *own) know(s *state) {
 func (o *own) adopt(s *state) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.keepUsed()
-	o.last.epoch = 0
+	o.seen.epoch = 0
 	o.learn(s)
 }
 
-// learn is know. The lock is held. Other accounts than those that are known are no news. Replies may overtake each other: an older one tells that no less was used.
+// learn is know. The lock is held. Other accounts than those that are known are no news. Replies may overtake each other: an
+// older one tells that no less was used.
 func (o *own) learn(s *state) {
-	newer := o.last.epoch == 0 || s.seq >= o.last.seq
-	if o.last.epoch != 0 && s.epoch != o.last.epoch {
+	if o.seen.epoch != 0 && s.epoch != o.seen.epoch {
 		return
 	}
-	if s.date.day != o.last.date.day {
-		if !newer {
-			return
-		}
-		o.keepUsed()
-		o.last = state{date: s.date}
-		for q := range o.last.used {
-			o.last.used[q] = o.used[s.date.period(q)][q/2]
-		}
+	newer := o.seen.epoch == 0 || s.seq >= o.seen.seq
+	if newer {
+		o.turn(s.date)
+		o.seen, o.tasks = witness{s.epoch, s.seq}, s.tasks
 	}
 	for q := range s.used {
-		if s.tells&(1<<q) != 0 && (newer || s.used[q] > o.last.used[q]) {
-			o.last.used[q], o.last.held[q] = s.used[q], s.held[q]
+		if s.tells&(1<<q) == 0 {
+			continue
+		}
+		if o.note(s.date.period(q), q/2, s.used[q], newer); newer {
+			o.held[q] = s.held[q]
 		}
 	}
 	if s.counts != nil {
 		o.learnCounts(*s.counts, newer)
 	}
-	if newer {
-		o.last.epoch, o.last.seq, o.last.at, o.last.tasks = s.epoch, s.seq, s.at, s.tasks
+}
+
+// turn notes a new day. The lock is held.
+func (o *own) turn(date calendar) {
+	if date.day == o.date.day {
+		return
+	}
+	for q := range o.held {
+		if date.period(q) != o.date.period(q) {
+			o.held[q] = 0
+		}
+	}
+	o.date = date
+	oldest := calendarOf(date.start.AddDate(0, -2, 0))
+	for period := range o.used {
+		if period < oldest.month || period > 999999 && period < oldest.day {
+			delete(o.used, period)
+		}
 	}
 }
 
-// keepUsed notes what was used in the day and month of what was last told. The lock is held.
-func (o *own) keepUsed() {
-	if o.last.date.day == 0 {
-		return
-	}
+// note notes what a day or month used of a unit: what is older than what was known counts where it is more. The lock is held.
+func (o *own) note(period, unit int, n int64, newer bool) {
 	if o.used == nil {
 		o.used = map[int]Amounts{}
 	}
-	for q, n := range o.last.used {
-		period := o.last.date.period(q)
-		amounts := o.used[period]
-		amounts[q/2] = max(amounts[q/2], n)
+	if amounts := o.used[period]; newer || n > amounts[unit] {
+		amounts[unit] = n
 		o.used[period] = amounts
-	}
-	oldest := o.last.date.start.AddDate(0, -2, 0)
-	for period := range o.used {
-		if before := calendarOf(oldest); period < before.month || period > 999999 && period < before.day {
-			delete(o.used, period)
-		}
 	}
 }
 
@@ -118,37 +123,25 @@ type count struct {
 func (o *own) knowCounts(of witness, counts []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if of.epoch != o.last.epoch {
+	if of.epoch != o.seen.epoch {
 		return
 	}
-	o.learnCounts(counts, of.seq >= o.last.seq)
-	o.last.seq = max(o.last.seq, of.seq)
+	o.learnCounts(counts, of.seq >= o.seen.seq)
+	o.seen.seq = max(o.seen.seq, of.seq)
 }
 
 // learnCounts notes what was used and is held. The lock is held.
 func (o *own) learnCounts(counts []count, newer bool) {
 	for _, c := range counts {
-		q := 2 * c.unit
-		if c.period == o.last.date.month {
-			q++
+		if !c.held {
+			o.note(c.period, c.unit, c.n, newer)
+			continue
 		}
-		if c.period == o.last.date.period(q) {
-			if c.held {
-				o.last.held[q] = c.n
-			} else if newer || c.n > o.last.used[q] {
-				o.last.used[q] = c.n
+		for q := 2 * c.unit; q < 2*c.unit+2; q++ {
+			if c.period == o.date.period(q) {
+				o.held[q] = c.n
 			}
-			continue
 		}
-		if c.held {
-			continue
-		}
-		if o.used == nil {
-			o.used = map[int]Amounts{}
-		}
-		amounts := o.used[c.period]
-		amounts[c.unit] = c.n
-		o.used[c.period] = amounts
 	}
 }
 
@@ -156,7 +149,6 @@ func (o *own) learnCounts(counts []count, newer bool) {
 func (o *own) counts() (list []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.keepUsed()
 	for period, amounts := range o.used {
 		for unit, n := range amounts {
 			if n > 0 {
