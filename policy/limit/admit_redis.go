@@ -51,7 +51,7 @@ func (r *Redis) place(ctx context.Context, h *Hold, t *terms, l *loan) (Verdict,
 // its memory, what is known is put back first.
 func (r *Redis) ask(ctx context.Context, h *Hold, t *terms, l *loan) (state, error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
-		s, err := r.admit(ctx, h, t, l, r.own.get(h.Team.ID).witness(), newNumber())
+		s, err := r.admit(ctx, h, t, l, r.own.get(h.Team.ID).witness())
 		switch {
 		case err != nil:
 			return s, err

@@ -190,7 +190,7 @@ func (f *form) tryAdmit(h Hold) (state, error) {
 	if f.memory != nil {
 		return f.memory.admit(context.Background(), &h, &t)
 	}
-	s, err := f.redis.admit(context.Background(), &h, &t, &loan{}, witness{epoch: f.epoch[h.Team.ID]}, 7)
+	s, err := f.redis.admit(context.Background(), &h, &t, &loan{}, witness{epoch: f.epoch[h.Team.ID]})
 	if err == nil && s.outcome != lost {
 		f.epoch[h.Team.ID] = s.epoch
 	}

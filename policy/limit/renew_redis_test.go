@@ -102,7 +102,7 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 		ask := func(id string, images int64) state {
 			h := hold(id, f.team, Amounts{Requests: 1, Images: images})
 			h.Lease = time.Hour
-			s, err := f.redis.admit(f.Context(), &h, &terms, l, f.redis.own.get("search").witness(), 1)
+			s, err := f.redis.admit(f.Context(), &h, &terms, l, f.redis.own.get("search").witness())
 			if err != nil {
 				t.Fatal(err)
 			}

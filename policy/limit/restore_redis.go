@@ -115,7 +115,7 @@ func (m *memory) mayBeLost() int {
 // restoreSome makes one call. What is held again was taken from none of the rates that there are now.
 func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (state, error) {
 	k, number := r.keysOf(team), newNumber()
-	call := append(restoreScript.call(3+len(n.holds), 15+2*len(n.counts)+2*len(n.rows)+3*len(n.holds)), k.quota, k.open, k.aside)
+	call := append(restoreScript.call(3+len(n.holds), 14+2*len(n.counts)+2*len(n.rows)+3*len(n.holds)), k.quota, k.open, k.aside)
 	for _, h := range n.holds {
 		call = append(call, k.hold+h.ID)
 	}
@@ -124,7 +124,7 @@ func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (s
 		alive = r.peer.alive()
 	}
 	went := n.wentBack && n.fresh == 0
-	call = append(call, r.clock(), number, newNumber(), n.known.epoch, n.known.seq, flag(went), n.mayBeLost(), r.peer.id, alive, n.number, k.ledger,
+	call = append(call, r.clock(), number, n.known.epoch, n.known.seq, flag(went), n.mayBeLost(), r.peer.id, alive, n.number, k.ledger,
 		flag(n.last), r.peer.lease.Microseconds(), len(n.counts), len(n.rows))
 	for _, c := range n.counts {
 		call = append(call, strconv.Itoa(c.period)+":"+string(policy.Units[c.unit]), c.n)

@@ -57,9 +57,9 @@ func (r *Redis) keysOf(team string) *teamKeys {
 	return k.(*teamKeys)
 }
 
-// admit places a hold. fresh names the accounts that would begin where the caller knows none; of its loan it takes what is
+// admit places a hold, and begins the accounts where the caller knows none and there are none. Of the loan it takes what is
 // missing at a limit. A hold without an id is none: it is only told how the team stands.
-func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known witness, fresh int64) (state, error) {
+func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known witness) (state, error) {
 	if !h.Amounts.valid() {
 		return state{}, errAmounts
 	}
@@ -73,9 +73,6 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known wit
 	call := append(*room, k.quota, k.open, k.hold+h.ID)
 	for i := range p.rates {
 		call = append(call, p.rates[i].key)
-	}
-	if known.epoch == 0 {
-		known.epoch = -fresh
 	}
 	today := r.calendar()
 	call = append(call, r.clock(), number, known.epoch, known.seq, h.Lease.Microseconds(), w.takes, w.tasksFor(h), flag(t.shadow), h.ID, holdText(h),

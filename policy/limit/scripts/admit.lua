@@ -5,8 +5,8 @@
 -- is charged in, and takes from its caller what the caller knows: the names of fields, and how long amounts take to refill.
 --
 -- KEYS  1 quota  2 open  3 hold:<id>  4… rate:<unit>, one for each rate that is charged
--- ARGV  1 now or 0  2 a number to say again, so that no other question's reply is taken for this one's  3 the epoch known, or
---       below 0 one to begin  4 the sequence number known  5 lease  6 the rates that it takes from  7 most open tasks or -1 for
+-- ARGV  1 now or 0  2 a number to say again, so that no other question's reply is taken for this one's  3 the epoch known, 0:
+--       none  4 the sequence number known  5 lease  6 the rates that it takes from  7 most open tasks or -1 for
 --       a task, else empty  8 1 for a shadow  9 id  10 the hold's text behind its month  11 day  12 month  13 the moment that day begins
 --       14 the allowance, <replica>:<day>, of which the request may take at a limit, or empty  15 how many tasks of it
 --       16 number of units charged  17 number of fields
@@ -41,7 +41,7 @@ end
 local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
-if known + 0 > 0 and gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
+if gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
 -- At a limit a request takes what is missing from its caller's allowance: of unit i, units + 1 for tasks.
@@ -95,7 +95,7 @@ if again then fault, wait = -1, 0 end
 if fault >= 0 or again then taken = nil end
 
 if epoch == '0' then
-  epoch = string.sub(known, 2)
+  epoch = written
   call('HSET', KEYS[1], 'epoch', epoch, 'team', string.match(KEYS[1], '{(.-)}'))
 end
 local outcome = 1

@@ -5,22 +5,24 @@
 -- What was used counts by the greatest that any replica tells, beside what was charged since. Holds are put back by their
 -- ids: what is there already stays, and what any replica knows to be settled is held no more, whoever told first.
 --
+-- An epoch is a moment, later than any that was seen: of two the smaller is an older copy.
+--
 -- KEYS  1 quota  2 open  3 aside  4… hold:<id>
--- ARGV  1 now or 0  2 a number to say again  3 an epoch to begin  4 the epoch known, or 0  5 the sequence number known
---       6 1 where Redis went back, as the caller knows  7 1 where a team without accounts has lost them, 2 where it has if there is
---       nothing of it  8 replica, may be empty  9 replicas alive  10 number of the call  11 prefix of ledger keys  12 1 for the last call that puts back
---       13 lease of allowances  14 number of counts  15 number of allowances
+-- ARGV  1 now or 0  2 a number to say again  3 the epoch known, or 0  4 the sequence number known
+--       5 1 where Redis went back, as the caller knows  6 1 where a team without accounts has lost them, 2 where it has if there is
+--       nothing of it  7 replica, may be empty  8 replicas alive  9 number of the call  10 prefix of ledger keys  11 1 for the last call that puts back
+--       12 lease of allowances  13 number of counts  14 number of allowances
 --       then of each count: its field without :used, what was used
 --       then of each allowance: day, what is to be set aside
 --       then of each hold: id, when its lease ends, the hold's text; of one that was settled 0, and -1
 --       where nobody will hold it again
 -- Returns how the team stands.
-local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[4], ARGV[8]
+local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[7]
 redis.call('ZCARD', KEYS[2]) -- what is of another type is noticed before anything is written
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
-local lost = not epoch and (known ~= '0' or ARGV[7] == '1' or ARGV[7] == '2' and redis.call('EXISTS', KEYS[1]) == 0)
+local lost = epoch and tonumber(epoch) < tonumber(known) or not epoch and (known ~= '0' or ARGV[6] == '1' or ARGV[6] == '2' and redis.call('EXISTS', KEYS[1]) == 0)
 if epoch and epoch == known then
-  lost = ARGV[6] == '1' or gone(epoch, redis.call('HGET', KEYS[1], 'seq'), known, ARGV[5])
+  lost = ARGV[5] == '1' or gone(epoch, redis.call('HGET', KEYS[1], 'seq'), known, ARGV[4])
   if not lost then return standing(number, KEYS[1], now) end -- it was put back already
 end
 if lost and epoch then -- what each count is from now on, the greatest that is told adds to
@@ -31,12 +33,13 @@ if lost and epoch then -- what each count is from now on, the greatest that is t
   end
 end
 if lost or not epoch then
-  redis.call('HSET', KEYS[1], 'epoch', ARGV[3], 'seq', '1', 'team', string.match(KEYS[1], '{(.-)}'), 'restoring', lost and now + 2000000 or 0)
+  epoch = string.format('%d', math.max(now, known + 1, (epoch or 0) + 1))
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'seq', '1', 'team', string.match(KEYS[1], '{(.-)}'), 'restoring', lost and now + 2000000 or 0)
   redis.call('HDEL', KEYS[1], 'posted', 'alive')
 end
 
-local at, months = 16, {}
-for _ = 1, tonumber(ARGV[14]) do
+local at, months = 15, {}
+for _ = 1, tonumber(ARGV[13]) do
   local name, told = ARGV[at], tonumber(ARGV[at + 1])
   local before = tonumber(redis.call('HGET', KEYS[1], name .. ':told') or 0)
   if told > before then
@@ -50,9 +53,9 @@ end
 local last = 0
 if replica ~= '' then last = last_call(KEYS[3], replica) end
 local own = {}
-for n = 1, tonumber(ARGV[15]) do
+for n = 1, tonumber(ARGV[14]) do
   local row = {day = ARGV[at], field = replica .. ':' .. ARGV[at], amount = five(ARGV[at + 1])}
-  if tonumber(ARGV[10]) > last then
+  if tonumber(ARGV[9]) > last then
     row.was = come_back(parse_aside(redis.call('HGET', KEYS[3], row.field)), row.day)
     own[#own + 1] = row
   end
@@ -70,13 +73,13 @@ for n = 4, #KEYS do
   end
   at = at + 3
 end
-flush(KEYS[1], KEYS[2], ARGV[11])
+flush(KEYS[1], KEYS[2], ARGV[10])
 redis.call('HINCRBY', KEYS[1], 'seq', 1)
 for _, row in ipairs(own) do
   move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
-  keep_aside(KEYS[3], row, now, ARGV[13])
+  keep_aside(KEYS[3], row, now, ARGV[12])
 end
-if replica ~= '' and tonumber(ARGV[10]) > last then heard(KEYS[3], replica, tonumber(ARGV[10]), now) end
+if replica ~= '' and tonumber(ARGV[9]) > last then heard(KEYS[3], replica, tonumber(ARGV[9]), now) end
 
 -- The ledger of each month is brought up to what was used, first by its days.
 local function top_up(use, day, unit, missing)
@@ -94,7 +97,7 @@ for month, told in pairs(months) do
   for i, unit in ipairs(UNITS) do used[unit] = tonumber(redis.call('HGET', KEYS[1], month .. ':' .. unit .. ':used') or 0) end
   for d = 1, 31 do
     local day, sums = string.format('%s%02d', month, d), {}
-    local rows = redis.call('HGETALL', ARGV[11] .. day)
+    local rows = redis.call('HGETALL', ARGV[10] .. day)
     for i = 1, #rows, 2 do
       local unit = string.match(rows[i], '|(%a+)$')
       if unit and unit ~= 'estimated' then sums[unit] = (sums[unit] or 0) + rows[i + 1] end
@@ -104,19 +107,19 @@ for month, told in pairs(months) do
       if #rows > 0 or tonumber(day) <= told then
         missing = math.max(tonumber(redis.call('HGET', KEYS[1], day .. ':' .. unit .. ':used') or 0) - (sums[unit] or 0), 0)
       end
-      top_up(ARGV[11], day, unit, missing)
+      top_up(ARGV[10], day, unit, missing)
       used[unit] = used[unit] - (sums[unit] or 0) - missing
     end
   end
   local today, running = periods(now)
   local day = told > 0 and string.format('%d', told) or month == running and today or month .. '28' -- which each month has
-  for _, unit in ipairs(UNITS) do top_up(ARGV[11], day, unit, used[unit]) end
+  for _, unit in ipairs(UNITS) do top_up(ARGV[10], day, unit, used[unit]) end
 end
 
 -- It is over when every replica that is alive has told.
 local head = redis.call('HMGET', KEYS[1], 'restoring', 'posted', 'alive')
-if ARGV[12] == '1' and tonumber(head[1] or 0) > now then
-  local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), tonumber(ARGV[9]))
+if ARGV[11] == '1' and tonumber(head[1] or 0) > now then
+  local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), tonumber(ARGV[8]))
   if not string.find(posted, ' ' .. replica .. ' ', 1, true) then posted = posted .. replica .. ' ' end
   if select(2, string.gsub(posted, '%S+', '')) >= alive or replica == '' then
     redis.call('HSET', KEYS[1], 'restoring', '0')
