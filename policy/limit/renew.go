@@ -65,9 +65,7 @@ func (s *Shared) renew(ctx context.Context, due []*renewal, again bool) (errs er
 			continue
 		}
 		b := s.teams.get(id)
-		b.mu.Lock()
-		b.asked, b.renewed = time.Time{}, time.Time{}
-		b.mu.Unlock()
+		b.again()
 		if r := s.renewal(id, b, s.Now()); r != nil {
 			back = append(back, r)
 		}
@@ -183,6 +181,7 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	b, o := s.teams.get(r.team.ID), s.Redis.own.get(r.team.ID)
 	if !o.restoring.try() { // what is being put back was read before this
+		b.again()
 		return
 	}
 	defer o.restoring.end()
@@ -216,6 +215,13 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	}
 	b.allowances, b.short = kept, r.short
 	s.ahead.Store(int64(r.at.Sub(sent)))
+}
+
+// again has the allowances renewed as soon as that can be.
+func (b *books) again() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked, b.renewed = time.Time{}, time.Time{}
 }
 
 // leave reports what was spent here, and gives all allowances back.
