@@ -143,6 +143,7 @@ func (w *world) rollBack() {
 	if w.saved == nil {
 		return
 	}
+	w.runs.Add(1)
 	w.saved.restore(w.server)
 	w.flushScripts()
 	for _, r := range w.crew(everywhere) {

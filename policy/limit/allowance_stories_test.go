@@ -68,6 +68,10 @@ func TestAllowance5Stories(t *testing.T) {
 		"a team's first request does not come through": {acts: []act{{do: fares, who: "A", lets: isAway, calls: 2}, ask("A", 1, task), after(time.Second), does("A", dies)}},
 		// What a replica charged that never admitted a request of the team is not forgotten with Redis.
 		"Redis forgets what was swept": {start: "20s before the month is over", acts: []act{ask("B", 1, text), after(20 * time.Minute), settle("B"), does("A", forgets)}},
+		// The copy is as new as the last word of each replica, and what it lacks is overtaken before who knows that asks again.
+		"Redis was restarted": {acts: []act{
+			ask("BC", 1, text), after(11 * time.Second), does("A", saves), {do: settles, who: "C", times: 1, truth: "more"}, does("A", rollsBack),
+		}},
 		// The copy that came back second is older than the accounts that were begun after the first.
 		"Redis rolls back twice": {acts: []act{does("A", saves), ask("B", 1, task), after(11 * time.Second), does("A", rollsBack), ask("A", 5, task), does("A", rollsBack), ask("A", 40, task)}},
 		// What one replica charges while the others have not told what they know is not forgotten with the rest.

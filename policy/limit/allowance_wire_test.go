@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -199,6 +201,7 @@ func (w *world) dial() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.server.Server().SetPreHook(w.info)
 	p := &pipe{Conn: conn, written: make(chan []byte, 4096), closed: make(chan struct{})}
 	go func() {
 		for {
@@ -214,6 +217,14 @@ func (w *world) dial() (net.Conn, error) {
 	defer w.mu.Unlock()
 	w.pipes = append(w.pipes, p)
 	return p, nil
+}
+
+// info answers INFO, which the double does not know in full.
+func (w *world) info(c *miniserver.Peer, cmd string, _ ...string) bool {
+	if cmd == "INFO" {
+		c.WriteBulk(fmt.Sprintf("# Server\r\nrun_id:%d\r\n", w.runs.Load()))
+	}
+	return cmd == "INFO"
 }
 
 // Write implements net.Conn.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -89,7 +90,8 @@ type world struct {
 	replicas []*replica    // by letter
 	former   []*replica    // that died or stopped
 	saved    *dump
-	n        int // ids
+	runs     atomic.Int64 // how often Redis was started
+	n        int          // ids
 
 	mu        sync.Mutex
 	late      []lateCall

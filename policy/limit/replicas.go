@@ -22,6 +22,7 @@ type replicas struct {
 
 	mu    sync.Mutex
 	name  string    // of Redis's memory
+	runs  []string  // names of Redis's processes, the last that were met
 	last  time.Time // the last word, by Redis's clock
 	at    time.Time // and by this process's
 	since int64
@@ -52,11 +53,12 @@ func (s *Shared) reach(ctx context.Context, teams []string) error {
 	now := s.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if lost := r.name != "" && (b.back || b.memory != r.name); lost {
+	if lost := r.name != "" && (b.memory != r.name || b.back || r.restarted(b.run)); lost {
 		r.lost = now
 		r.memory.Add(1)
 	} else if r.name == "" {
 		r.memory.Add(1)
+		r.restarted(b.run)
 	}
 	if b.alive >= r.most.Load() || now.Sub(r.lost) > aliveFor {
 		r.most.Store(max(b.alive, r.alive.Load())) // one may be late to say so
@@ -71,6 +73,17 @@ func (s *Shared) reach(ctx context.Context, teams []string) error {
 		r.odd = now
 	}
 	return nil
+}
+
+// restarted notes the name of Redis's process, and reports whether it is a new one: it may have lost what was written last. Behind
+// some proxies several answer in turn. The lock is held.
+func (r *replicas) restarted(run string) bool {
+	if run == "" || slices.Contains(r.runs, run) {
+		return false
+	}
+	const most = 64
+	r.runs = append(r.runs[max(0, len(r.runs)-most+1):], run)
+	return len(r.runs) > 1
 }
 
 // reachable is the moment since which Redis was reached without a gap, as long as this process's own last word is no older than
@@ -166,7 +179,7 @@ func (s *Shared) putBackAll(ctx context.Context) error {
 	if n == 0 {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("Redis lost its memory; what was last known of %d teams was put back", n), errs)
+	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was put back", n), errs)
 }
 
 // remember tells Redis that this process is alive. Where Redis has lost its memory, it puts back what is known here.

@@ -3,6 +3,8 @@ package limit
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +24,7 @@ const (
 // beat is what Redis tells of its memory and of the replicas.
 type beat struct {
 	memory string    // the name of Redis's memory, which it gets where it has none
+	run    string    // the name of Redis's process: another one may have read an older copy; empty: it does not tell
 	at     time.Time // by Redis's clock
 	alive  int64     // replicas that are heard of
 	since  int64     // the moment since which some replica reached Redis without a gap, in microseconds
@@ -44,19 +47,19 @@ func (r *Redis) beat(ctx context.Context, replica string, last time.Time, teams 
 	call := append(replicasScript.call(1, 7), replicasKey, r.clock(), number, replica, told, beatGap.Microseconds(), aliveFor.Microseconds(), lateTruth.Microseconds())
 	cmd := redis.NewIntSliceCmd(ctx, call...)
 	_ = pipe.Process(ctx, cmd) // it is only queued
-	_, err = pipe.Exec(ctx)
-	reply, failed := numbers(cmd)
-	if unknown(failed) { // a pipeline does not send the script itself
+	info := pipe.Info(ctx, "server")
+	_, _ = pipe.Exec(ctx) // each command has its error, and what INFO says may be forbidden
+	reply, err := numbers(cmd)
+	if unknown(err) { // a pipeline does not send the script itself
 		reply, err = replicasScript.send(ctx, r.client, call)
 	}
+	in, err := said(number, reply, errors.Join(got.Err(), err), 4)
 	if err != nil {
 		return b, err
 	}
-	in, err := said(number, reply, nil, 4)
-	if err != nil {
-		return b, err
-	}
-	return beat{memory: got.Val(), at: time.UnixMicro(in[0]).UTC(), alive: in[1], since: in[2], back: in[3] == 1}, nil
+	_, run, _ := strings.Cut(info.Val(), "run_id:")
+	run, _, _ = strings.Cut(run, "\r")
+	return beat{memory: got.Val(), run: run, at: time.UnixMicro(in[0]).UTC(), alive: in[1], since: in[2], back: in[3] == 1}, nil
 }
 
 // teams lists every team that was ever seen.
