@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,19 +15,23 @@ func longer(short, long time.Duration) time.Duration {
 	return short
 }
 
+// redisTimeout is how long a request waits for Redis.
+const redisTimeout = 50 * time.Millisecond
+
 // mishaps are what happens to a race while its load goes on.
-var mishaps = map[string]func(r *race){
-	"nothing":        func(*race) { time.Sleep(200 * time.Millisecond) },
-	"stall of 80 ms": func(r *race) { r.stall(80 * time.Millisecond) },
-	"stop, staggered return": func(r *race) {
-		r.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
+var mishaps = map[string]func(h *heat){
+	"nothing":        func(*heat) { time.Sleep(200 * time.Millisecond) },
+	"stall of 80 ms": func(h *heat) { h.stall(80 * time.Millisecond) },
+	"stop, staggered return": func(h *heat) {
+		h.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
 	},
-	"one cut off": func(r *race) { r.cut(2, longer(1500*time.Millisecond, 4*time.Second)) },
-	"flaps":       func(r *race) { r.flap(6, longer(200*time.Millisecond, 500*time.Millisecond)) },
-	"one killed": func(r *race) {
-		r.gates[1].kill()
-		r.gates[1] = r.launch(1)
+	"one cut off": func(h *heat) { h.cut(2, longer(1500*time.Millisecond, 4*time.Second)) },
+	"flaps":       func(h *heat) { h.flap(6, longer(200*time.Millisecond, 500*time.Millisecond)) },
+	"one killed": func(h *heat) {
+		h.kill(1)
+		h.launch(1, len(h.lanes))
 	},
+	"one cut off, and killed": func(h *heat) { h.cutAndKill(1) },
 }
 
 // TestAllowance1: whatever happens to Redis or to the way there while 64 workers ask three replicas for more than there is, no
@@ -34,8 +39,11 @@ var mishaps = map[string]func(r *race){
 // LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
 func TestAllowance1(t *testing.T) {
 	r := newRace(t, 3, 3, theLanes)
-	for _, about := range []string{"nothing", "stall of 80 ms", "stop, staggered return", "one cut off", "flaps", "one killed"} {
+	for _, about := range []string{"nothing", "stall of 80 ms", "stop, staggered return", "one cut off", "flaps"} {
 		t.Run(about, func(t *testing.T) { r.in(t).lap(about) })
+	}
+	for _, about := range []string{"one killed", "one cut off, and killed"} {
+		t.Run(about, func(t *testing.T) { newRace(t, 3, 3, theLanes).lap(about) })
 	}
 	t.Run("REPLICAS is 1, three run", func(t *testing.T) { newRace(t, 3, 1, theLanes).lap("stop, staggered return") })
 	if isLong() {
@@ -47,7 +55,7 @@ func TestAllowance1(t *testing.T) {
 func (r *race) in(t *testing.T) *race {
 	inner := *r
 	inner.T = t
-	t.Cleanup(func() { r.heats, r.gates = inner.heats, inner.gates })
+	t.Cleanup(func() { r.heats = inner.heats })
 	return &inner
 }
 
@@ -55,10 +63,12 @@ func (r *race) in(t *testing.T) *race {
 func (r *race) lap(about string) {
 	r.Helper()
 	r.well()
-	h := r.run(theLanes)
+	h := r.heat(theLanes)
+	h.prepare()
+	h.run()
 	h.reaches(0.3)
 	before := h.answered.Load()
-	mishaps[about](h.race)
+	mishaps[about](h)
 	if during := h.answered.Load() - before; during == 0 {
 		r.Error("nobody asked for anything meanwhile")
 	}
@@ -66,7 +76,7 @@ func (r *race) lap(about string) {
 	h.isRefused(50)
 	time.Sleep(longer(500*time.Millisecond, 12*time.Second)) // what is set aside is given back
 	h.end()
-	if about == "one killed" {
+	if len(h.killed) > 0 {
 		h.bounded(about)
 	} else {
 		h.exact(about)
@@ -77,7 +87,7 @@ func (r *race) lap(about string) {
 func soak(t *testing.T, d time.Duration) {
 	var all []string
 	for about := range mishaps {
-		if about != "one killed" { // its holds are charged when their leases end
+		if !strings.HasSuffix(about, "killed") { // its holds are charged when their leases end
 			all = append(all, about)
 		}
 	}
@@ -111,7 +121,9 @@ func TestAllowance2(t *testing.T) {
 		t.Run(tt.about, func(t *testing.T) {
 			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=250ms")
 			r.well()
-			h := r.run(theMemoryLanes)
+			h := r.heat(theMemoryLanes)
+			h.prepare()
+			h.run()
 			h.reaches(0.4)
 			tt.early(r)
 			h.reaches(0.8)
@@ -139,7 +151,8 @@ func TestAllowance3(t *testing.T) {
 		t.Run(map[int]string{1: "one replica", 3: "three replicas"}[replicas], func(t *testing.T) {
 			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=5s")
 			r.well()
-			h := r.run(lanes)
+			h := r.heat(lanes)
+			h.run()
 			count := &h.counts[0]
 			wait(t, "the first refusal", func() bool { return count.refused.Load()+count.away.Load() > 0 })
 			time.Sleep(50 * time.Millisecond) // answers that are on their way
