@@ -147,8 +147,8 @@ func (h *heat) run() {
 	}
 }
 
-// turnedAwayPause is how long a worker waits that was not admitted.
-const turnedAwayPause = 10 * time.Millisecond
+// turnedAwayPause is how long a worker waits that was not admitted, so that the machine is not busy with refusals alone.
+const turnedAwayPause = 50 * time.Millisecond
 
 // ask sends one request of a lane.
 func (h *heat) ask(i, worker int) {

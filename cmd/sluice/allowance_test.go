@@ -15,13 +15,13 @@ func longer(short, long time.Duration) time.Duration {
 	return short
 }
 
-// redisTimeout is how long a request waits for Redis.
-const redisTimeout = 50 * time.Millisecond
+// redisTimeout is how long a request waits for Redis. On a busy machine the page's 50 ms are over with no mishap at all.
+var redisTimeout = longer(250*time.Millisecond, 50*time.Millisecond)
 
 // mishaps are what happens to a race while its load goes on.
 var mishaps = map[string]func(h *heat){
-	"nothing":        func(*heat) { time.Sleep(200 * time.Millisecond) },
-	"stall of 80 ms": func(h *heat) { h.stall(80 * time.Millisecond) },
+	"nothing":     func(*heat) { time.Sleep(200 * time.Millisecond) },
+	"short stall": func(h *heat) { h.stall(redisTimeout * 8 / 5) },
 	"stop, staggered return": func(h *heat) {
 		h.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
 	},
@@ -39,7 +39,7 @@ var mishaps = map[string]func(h *heat){
 // LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
 func TestAllowance1(t *testing.T) {
 	r := newRace(t, 3, 3, theLanes)
-	for _, about := range []string{"nothing", "stall of 80 ms", "stop, staggered return", "one cut off", "flaps"} {
+	for _, about := range []string{"nothing", "short stall", "stop, staggered return", "one cut off", "flaps"} {
 		t.Run(about, func(t *testing.T) { r.in(t).lap(about) })
 	}
 	for _, about := range []string{"one killed", "one cut off, and killed"} {
