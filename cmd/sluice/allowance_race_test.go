@@ -113,6 +113,7 @@ type heat struct {
 // laneCount is what came of the requests of a lane.
 type laneCount struct {
 	admitted, refused, away, lost atomic.Int64
+	late                          atomic.Int64 // admitted, and sent when another had been turned away
 	mu                            sync.Mutex
 	tasks                         []string
 }
@@ -147,6 +148,20 @@ func (h *heat) run() {
 	}
 }
 
+// spend sends so many requests of a lane, from all of its workers.
+func (h *heat) spend(lane int, n int64) {
+	var asking sync.WaitGroup
+	var sent atomic.Int64
+	for worker := range h.lanes[lane].workers {
+		asking.Go(func() {
+			for sent.Add(1) <= n {
+				h.ask(lane, worker)
+			}
+		})
+	}
+	asking.Wait()
+}
+
 // turnedAwayPause is how long a worker waits that was not admitted, so that the machine is not busy with refusals alone.
 const turnedAwayPause = 50 * time.Millisecond
 
@@ -163,7 +178,7 @@ func (h *heat) ask(i, worker int) {
 	if l.request.creates {
 		request.Header.Set("X-Service-Async", "enable")
 	}
-	pause, alone := l.pause, gate.alone.Load()
+	pause, alone, late := l.pause, gate.alone.Load(), count.turnedAway() > 0
 	answer, err := h.client.Do(request)
 	h.answered.Add(1)
 	if err != nil { // its replica was killed
@@ -176,7 +191,7 @@ func (h *heat) ask(i, worker int) {
 	gate.answered(i, answer.StatusCode == http.StatusOK, alone)
 	switch answer.StatusCode {
 	case http.StatusOK:
-		count.admit(text)
+		count.admit(text, late)
 	case http.StatusTooManyRequests:
 		count.refused.Add(1)
 		pause = max(pause, turnedAwayPause)
@@ -190,7 +205,10 @@ func (h *heat) ask(i, worker int) {
 	time.Sleep(pause)
 }
 
-func (c *laneCount) admit(text []byte) {
+// turnedAway counts the requests that were answered and not admitted.
+func (c *laneCount) turnedAway() int64 { return c.refused.Load() + c.away.Load() }
+
+func (c *laneCount) admit(text []byte, late bool) {
 	var body struct {
 		Output struct {
 			ID string `json:"task_id"`
@@ -201,6 +219,9 @@ func (c *laneCount) admit(text []byte) {
 	defer c.mu.Unlock()
 	if body.Output.ID != "" {
 		c.tasks = append(c.tasks, body.Output.ID)
+	}
+	if late {
+		c.late.Add(1)
 	}
 	c.admitted.Add(1)
 }
