@@ -64,6 +64,21 @@ func (r *race) cut(i int, d time.Duration) {
 	}
 }
 
+// cutAndKill has what one replica sends vanish, and kills it once it has spent something by itself. Another takes its place.
+func (h *heat) cutAndKill(i int) {
+	h.Helper()
+	gate := h.gates[i].Load()
+	toxic(h.T, h.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	h.silent(i, redisTimeout)
+	gate.alone.Store(true)
+	wait(h.T, "the replica spends by itself", func() bool { return gate.spent.Load() >= 5 })
+	h.kill(i)
+	if err := h.proxies[i].Toxics.RemoveToxic(context.Background(), "hole"); err != nil {
+		h.Error(err)
+	}
+	h.launch(i, len(h.lanes))
+}
+
 // flaps takes the network from one replica after the other.
 func (r *race) flap(times int, each time.Duration) {
 	for n := range times {

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"strings"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,53 +15,9 @@ type figures struct {
 	upstream int64 // that the service did
 	limit    int64
 	ledger   int64 // that is charged
-	open     int64 // that is held by requests, allowances left out
-	aside    int64 // by allowances
-}
-
-// sumOpen adds up the open holds of a team past the gateway's own code: those of requests, and those that set something aside.
-const sumOpen = `
-local sums = {0, 0, 0, 0}
-for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local text = redis.call('GET', KEYS[2] .. id)
-  local r, t, i, s = string.match(text or '', '^held %d %d %d %d+ %d+ (%d+) (%d+) (%d+) (%d+) ')
-  local at = string.sub(id, 1, 6) == 'allow-' and 3 or 1
-  sums[at] = sums[at] + tonumber(r or 0)
-  sums[at + 1] = sums[at + 1] + tonumber(i or 0)
-end
-return sums`
-
-// openHolds are the requests and images that are held, of a team's requests and of its allowances.
-func (r *race) openHolds(team string) (requests, images, requestsAside, imagesAside int64) {
-	r.Helper()
-	prefix := "sl1:{" + team + "}:"
-	sums, ok := r.server.do("EVAL", sumOpen, 2, prefix+"open", prefix+"hold:").([]any)
-	if !ok || len(sums) != 4 {
-		r.Fatalf("the open holds of %s: %v", team, sums)
-	}
-	return sums[0].(int64), sums[1].(int64), sums[2].(int64), sums[3].(int64)
-}
-
-// charged is what the ledger has of a team, yesterday and today.
-func (r *race) charged(team string) (requests, images int64) {
-	r.Helper()
-	for _, day := range []time.Time{time.Now().AddDate(0, 0, -1), time.Now()} {
-		fields, err := r.server.admin.HGetAll(r.Context(), "sl1:{"+team+"}:use:"+day.UTC().Format("20060102")).Result()
-		if err != nil {
-			r.Fatal(err)
-		}
-		for field, text := range fields {
-			var n int64
-			_, _ = fmt.Sscan(text, &n)
-			switch {
-			case strings.HasSuffix(field, "|requests"):
-				requests += n
-			case strings.HasSuffix(field, "|images"):
-				images += n
-			}
-		}
-	}
-	return requests, images
+	open     int64 // that is held by requests
+	aside    int64 // that is set aside by allowances
+	dead     int64 // the part of it that is set aside for replicas that do not live any more
 }
 
 // figuresOf are a lane's, as they are now.
@@ -69,30 +27,32 @@ func (h *heat) figuresOf(i int) figures {
 	now := h.service.Tally()
 	f := figures{admitted: h.counts[i].admitted.Load() * l.amount(), limit: l.limit}
 	f.upstream = int64(now.Executed[l.request.endpoint]-h.from.Executed[l.request.endpoint]) * l.amount()
-	requests, images, requestsAside, imagesAside := h.openHolds(l.team(h.n))
-	usedRequests, usedImages := h.charged(l.team(h.n))
-	f.ledger, f.open, f.aside = usedRequests, requests, requestsAside
-	if l.unit == "images" {
-		f.ledger, f.open, f.aside = usedImages, images, imagesAside
+	of := h.booksOf(l.team(h.n))
+	f.ledger, f.open = of.charged.of(l.unit), of.held.of(l.unit)
+	for replica, aside := range of.aside {
+		f.aside += aside.of(l.unit)
+		if !h.lives(replica) {
+			f.dead += aside.of(l.unit)
+		}
 	}
 	return f
 }
 
-// settled waits until the accounts of every lane are what upstream did, or say nothing new for long.
-func (h *heat) settled() {
+// settled waits until the accounts of every lane agree with what upstream did, or say nothing new for long.
+func (h *heat) settled(agree func(i int, f figures) bool) {
 	var last string
 	same := time.Now()
 	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(50 * time.Millisecond) {
-		now, agree := "", true
+		now, all := "", true
 		for i := range h.lanes {
 			f := h.figuresOf(i)
 			now += fmt.Sprint(f)
-			agree = agree && f.ledger+f.open == f.upstream
+			all = all && agree(i, f)
 		}
 		if now != last {
 			last, same = now, time.Now()
 		}
-		if agree || time.Since(same) > 5*time.Second {
+		if all || time.Since(same) > 5*time.Second {
 			return
 		}
 	}
@@ -106,18 +66,20 @@ func (h *heat) tell(about string, i int, f figures) {
 		about, h.lanes[i].name, f.admitted, f.upstream, f.limit, f.upstream-f.limit, f.ledger, f.open, f.aside, count.away.Load())
 }
 
-// exact checks the first promise: no limit was passed, and the accounts are what upstream did.
+// exact checks the first promise: no limit was passed, and the accounts are what upstream did. What is charged, held and set aside
+// does not pass the limit either, once what was spent without Redis is told.
 func (h *heat) exact(about string) {
 	h.Helper()
-	h.settled()
+	told := func(_ int, f figures) bool { return f.ledger+f.open == f.upstream && f.upstream+f.aside <= f.limit }
+	h.settled(told)
 	for i := range h.lanes {
 		f := h.figuresOf(i)
 		h.tell(about, i, f)
 		if f.upstream > f.limit {
 			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, h.lanes[i].name, f.limit)
 		}
-		if f.ledger+f.open != f.upstream {
-			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, h.lanes[i].name, f.ledger, f.open, f.upstream)
+		if !told(i, f) {
+			h.Errorf("%s: of %s the ledger has %d, %d are held and %d set aside, upstream did %d of %d", about, h.lanes[i].name, f.ledger, f.open, f.aside, f.upstream, f.limit)
 		}
 		if f.admitted == 0 {
 			h.Errorf("%s: nothing was admitted", about)
@@ -125,20 +87,35 @@ func (h *heat) exact(about string) {
 	}
 }
 
-// bounded checks what holds although a replica was killed: its holds stand until their leases end, sent or not.
+// bounded checks what holds although a replica was killed. What it spent by itself and did not tell is in no ledger, and no
+// request holds it: its allowance stands for it, which stays set aside. And it leaves holds of requests that never reached
+// upstream, until their leases end: one for each that it was admitting, and one for each that it turned away in doubt, because
+// Redis did not say in time whether it had placed the hold.
 func (h *heat) bounded(about string) {
 	h.Helper()
-	h.settled()
+	known := func(i int, f figures) bool {
+		return f.upstream <= f.ledger+f.open+f.dead && f.ledger+f.open <= f.upstream+h.left(i)
+	}
+	h.settled(known)
 	for i := range h.lanes {
 		f := h.figuresOf(i)
 		h.tell(about, i, f)
 		if f.upstream > f.limit {
 			h.Errorf("%s: %d of %s reached upstream, the limit is %d", about, f.upstream, h.lanes[i].name, f.limit)
 		}
-		if known, most := f.ledger+f.open, f.upstream+int64(h.lanes[i].workers)*h.lanes[i].amount(); known < f.upstream || known > most {
-			h.Errorf("%s: of %s the ledger has %d and %d are held, upstream did %d", about, h.lanes[i].name, f.ledger, f.open, f.upstream)
+		if !known(i, f) {
+			h.Errorf("%s: of %s the ledger has %d, %d are held and %d set aside for who is gone, upstream did %d; at most %d are held for nothing",
+				about, h.lanes[i].name, f.ledger, f.open, f.dead, f.upstream, h.left(i))
 		}
 	}
+}
+
+// left is for how much of a lane's unit replicas that were killed may have left holds for nothing.
+func (h *heat) left(i int) (n int64) {
+	for _, g := range h.killed {
+		n += int64(g.asking[i]) + g.turnedAway[i].Load()
+	}
+	return n * h.lanes[i].amount()
 }
 
 // underWay is how many requests are under way at one moment, at most: being admitted, or being settled.
@@ -147,7 +124,7 @@ const underWay = 128
 // remembered checks the second promise after a loss of memory that every replica survived.
 func (h *heat) remembered(about string) {
 	h.Helper()
-	h.settled()
+	h.settled(func(_ int, f figures) bool { return f.ledger+f.open == f.upstream })
 	for i := range h.lanes {
 		f := h.figuresOf(i)
 		h.tell(about, i, f)
@@ -164,31 +141,46 @@ func (h *heat) remembered(about string) {
 // no such task.
 func (h *heat) tasksAreKnown() {
 	h.Helper()
-	asked, denied := 0, 0
+	const together = 16 // the load goes on beside them
+	var asked, denied atomic.Int64
+	var asking sync.WaitGroup
 	for i := range h.lanes {
 		c := &h.counts[i]
 		c.mu.Lock()
-		tasks := append([]string(nil), c.tasks...)
+		tasks := slices.Clone(c.tasks)
 		c.mu.Unlock()
-		for n, id := range tasks {
-			request, err := http.NewRequest(http.MethodGet, "http://"+h.gates[n%len(h.gates)].public+"/api/v1/tasks/"+id, http.NoBody)
-			if err != nil {
-				h.Fatal(err)
-			}
-			request.Header.Set("Authorization", "Bearer "+h.lanes[i].key(h.n))
-			answer, err := h.client.Do(request)
-			if err != nil {
-				h.Fatal(err)
-			}
-			_ = answer.Body.Close()
-			asked++
-			if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusServiceUnavailable {
-				denied++
-			}
+		for first := range together {
+			asking.Go(func() {
+				for n := first; n < len(tasks); n += together {
+					asked.Add(1)
+					if h.deniesTask(i, n, tasks[n]) {
+						denied.Add(1)
+					}
+				}
+			})
 		}
 	}
-	h.Logf("%d of %d tasks are denied", denied, asked)
-	if denied > 0 || asked == 0 {
-		h.Errorf("%d of %d teams' own tasks are denied", denied, asked)
+	asking.Wait()
+	h.Logf("%d of %d tasks are denied", denied.Load(), asked.Load())
+	if denied.Load() > 0 || asked.Load() == 0 {
+		h.Errorf("%d of %d teams' own tasks are denied", denied.Load(), asked.Load())
 	}
+}
+
+// deniesTask asks a replica for a task of a lane, and reports whether it knows of none.
+func (h *heat) deniesTask(lane, replica int, id string) bool {
+	gate := h.gates[replica%len(h.gates)].Load()
+	request, err := http.NewRequest(http.MethodGet, "http://"+gate.public+"/api/v1/tasks/"+id, http.NoBody)
+	if err != nil {
+		h.Error(err)
+		return true
+	}
+	request.Header.Set("Authorization", "Bearer "+h.lanes[lane].key(h.n))
+	answer, err := h.client.Do(request)
+	if err != nil {
+		h.Error(err)
+		return true
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusServiceUnavailable
 }

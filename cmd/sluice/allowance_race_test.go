@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,16 +23,10 @@ type race struct {
 	*testing.T
 	server  *redisServer
 	service *simulator.Simulator
-	proxies []*toxiproxy.Proxy // before Redis, one for each replica
-	gates   []*raceGate
+	proxies []*toxiproxy.Proxy         // before Redis, one for each replica
+	gates   []atomic.Pointer[raceGate] // one at each place, also while another takes it
 	environ []string
 	heats   int // how often load was made: each has teams of its own
-}
-
-// raceGate is one replica.
-type raceGate struct {
-	*gatewayProcess
-	admin string
 }
 
 // lane is a team and what is asked for it.
@@ -79,7 +70,7 @@ const raceHeats = 64 // the most of one race, but for a soak
 // newRace starts replicas, each told that so many run. Their teams are those of the lanes, for each heat anew.
 func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string) *race {
 	t.Helper()
-	r := &race{T: t, server: startRedis(t, "--dbfilename", "race.rdb")}
+	r := &race{T: t, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas)}
 	service, upstream := newService(t, simulator.Config{Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1})
 	r.service = service
 	var doc strings.Builder
@@ -92,11 +83,11 @@ func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string
 	r.environ = append([]string{
 		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, doc.String()),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_POLL_INTERVAL=10s",
-		"SLUICE_REDIS_TIMEOUT=50ms", fmt.Sprintf("SLUICE_REPLICAS=%d", told), "SLUICE_LOG_LEVEL=warn", "PATH=" + os.Getenv("PATH"),
+		"SLUICE_REDIS_TIMEOUT=" + redisTimeout.String(), fmt.Sprintf("SLUICE_REPLICAS=%d", told), "SLUICE_LOG_LEVEL=warn", "PATH=" + os.Getenv("PATH"),
 	}, variables...)
 	for i := range replicas {
 		r.proxies = append(r.proxies, proxied(t, r.server))
-		r.gates = append(r.gates, r.launch(i))
+		r.launch(i, len(lanes))
 	}
 	return r
 }
@@ -104,28 +95,6 @@ func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string
 func (l *lane) team(heat int) string  { return fmt.Sprintf("%s-%d", l.name, heat) }
 func (l *lane) key(heat int) string   { return "race-" + l.team(heat) }
 func (l *lane) keyID(heat int) string { return fmt.Sprintf("%.4s%08d", l.name+"0000", heat) }
-
-// launch starts the replica of a place.
-func (r *race) launch(i int) *raceGate {
-	r.Helper()
-	said := newTranscript()
-	g := &raceGate{gatewayProcess: &gatewayProcess{cmd: exec.Command(os.Args[0])}}
-	g.cmd.Args = []string{"sluice", "serve"}
-	g.cmd.Env = append(r.environ[:len(r.environ):len(r.environ)], "SLUICE_REDIS_URL=redis://"+r.proxies[i].Listen, "SLUICE_LOG_LEVEL=info")
-	g.cmd.Stdout, g.cmd.Stderr = said, said
-	if err := g.cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = g.cmd.Process.Kill(); _ = g.cmd.Wait() })
-	waiting, enough := context.WithTimeout(r.Context(), patience)
-	defer enough()
-	match, err := said.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
-	if err != nil {
-		r.Fatalf("%v; it said\n%s", err, said.bytes())
-	}
-	g.public, g.admin = string(match[1]), string(match[2])
-	return g
-}
 
 // heat is one load on all lanes.
 type heat struct {
@@ -138,25 +107,33 @@ type heat struct {
 	stop     chan struct{}
 	working  sync.WaitGroup
 	answered atomic.Int64
+	killed   []victim
 }
 
 // laneCount is what came of the requests of a lane.
 type laneCount struct {
 	admitted, refused, away, lost atomic.Int64
+	late                          atomic.Int64 // admitted, and sent when another had been turned away
 	mu                            sync.Mutex
 	tasks                         []string
 }
 
-// run makes load until it is told to end.
-func (r *race) run(lanes []lane) *heat {
+// heat begins a load on lanes of teams that never asked for anything.
+func (r *race) heat(lanes []lane) *heat {
+	r.Helper()
 	h := &heat{race: r, n: r.heats % raceHeats, lanes: lanes, counts: make([]laneCount, len(lanes)), client: newClient(r.T), from: r.service.Tally(), stop: make(chan struct{})}
 	r.heats++
 	if r.heats > raceHeats {
 		r.Fatal("no more heats")
 	}
 	h.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
-	for i := range lanes {
-		for worker := range lanes[i].workers {
+	return h
+}
+
+// run makes load until it is told to end.
+func (h *heat) run() {
+	for i := range h.lanes {
+		for worker := range h.lanes[i].workers {
 			h.working.Go(func() {
 				for {
 					select {
@@ -169,13 +146,29 @@ func (r *race) run(lanes []lane) *heat {
 			})
 		}
 	}
-	return h
 }
+
+// spend sends so many requests of a lane, from all of its workers.
+func (h *heat) spend(lane int, n int64) {
+	var asking sync.WaitGroup
+	var sent atomic.Int64
+	for worker := range h.lanes[lane].workers {
+		asking.Go(func() {
+			for sent.Add(1) <= n {
+				h.ask(lane, worker)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// turnedAwayPause is how long a worker waits that was not admitted, so that the machine is not busy with refusals alone.
+const turnedAwayPause = 50 * time.Millisecond
 
 // ask sends one request of a lane.
 func (h *heat) ask(i, worker int) {
-	l, count := &h.lanes[i], &h.counts[i]
-	request, err := http.NewRequest(http.MethodPost, "http://"+h.gates[worker%len(h.gates)].public+l.request.path, strings.NewReader(l.request.body))
+	l, count, gate := &h.lanes[i], &h.counts[i], h.gates[h.placeOf(worker)].Load()
+	request, err := http.NewRequest(http.MethodPost, "http://"+gate.public+l.request.path, strings.NewReader(l.request.body))
 	if err != nil {
 		h.Error(err)
 		return
@@ -185,7 +178,7 @@ func (h *heat) ask(i, worker int) {
 	if l.request.creates {
 		request.Header.Set("X-Service-Async", "enable")
 	}
-	pause := l.pause
+	pause, alone, late := l.pause, gate.alone.Load(), count.turnedAway() > 0
 	answer, err := h.client.Do(request)
 	h.answered.Add(1)
 	if err != nil { // its replica was killed
@@ -195,15 +188,16 @@ func (h *heat) ask(i, worker int) {
 	}
 	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
+	gate.answered(i, answer.StatusCode == http.StatusOK, alone)
 	switch answer.StatusCode {
 	case http.StatusOK:
-		count.admit(text)
+		count.admit(text, late)
 	case http.StatusTooManyRequests:
 		count.refused.Add(1)
-		pause = max(pause, 10*time.Millisecond)
+		pause = max(pause, turnedAwayPause)
 	case http.StatusServiceUnavailable:
 		count.away.Add(1)
-		pause = max(pause, 10*time.Millisecond)
+		pause = max(pause, turnedAwayPause)
 	default:
 		h.Errorf("%s %s: %s", answer.Status, answer.Header.Get("Sluice-Refusal"), text)
 		pause = time.Second
@@ -211,7 +205,10 @@ func (h *heat) ask(i, worker int) {
 	time.Sleep(pause)
 }
 
-func (c *laneCount) admit(text []byte) {
+// turnedAway counts the requests that were answered and not admitted.
+func (c *laneCount) turnedAway() int64 { return c.refused.Load() + c.away.Load() }
+
+func (c *laneCount) admit(text []byte, late bool) {
 	var body struct {
 		Output struct {
 			ID string `json:"task_id"`
@@ -222,6 +219,9 @@ func (c *laneCount) admit(text []byte) {
 	defer c.mu.Unlock()
 	if body.Output.ID != "" {
 		c.tasks = append(c.tasks, body.Output.ID)
+	}
+	if late {
+		c.late.Add(1)
 	}
 	c.admitted.Add(1)
 }
@@ -269,19 +269,4 @@ func (h *heat) end() {
 	close(h.stop)
 	h.working.Wait()
 	h.client.CloseIdleConnections()
-}
-
-// well waits until no replica limits a team by itself.
-func (r *race) well() {
-	r.Helper()
-	client := newClient(r.T)
-	defer client.CloseIdleConnections()
-	wait(r.T, "all replicas are well", func() bool {
-		for _, g := range r.gates {
-			if _, text, err := ask(client, "http://"+g.admin, "/metrics", ""); err != nil || !strings.Contains(text, "\nsluice_state_degraded 0\n") {
-				return false
-			}
-		}
-		return true
-	})
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,19 +16,23 @@ func longer(short, long time.Duration) time.Duration {
 	return short
 }
 
+// redisTimeout is how long a request waits for Redis. On a busy machine the page's 50 ms are over with no mishap at all.
+var redisTimeout = longer(250*time.Millisecond, 50*time.Millisecond)
+
 // mishaps are what happens to a race while its load goes on.
-var mishaps = map[string]func(r *race){
-	"nothing":        func(*race) { time.Sleep(200 * time.Millisecond) },
-	"stall of 80 ms": func(r *race) { r.stall(80 * time.Millisecond) },
-	"stop, staggered return": func(r *race) {
-		r.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
+var mishaps = map[string]func(h *heat){
+	"nothing":     func(*heat) { time.Sleep(200 * time.Millisecond) },
+	"short stall": func(h *heat) { h.stall(redisTimeout * 8 / 5) },
+	"stop, staggered return": func(h *heat) {
+		h.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
 	},
-	"one cut off": func(r *race) { r.cut(2, longer(1500*time.Millisecond, 4*time.Second)) },
-	"flaps":       func(r *race) { r.flap(6, longer(200*time.Millisecond, 500*time.Millisecond)) },
-	"one killed": func(r *race) {
-		r.gates[1].kill()
-		r.gates[1] = r.launch(1)
+	"one cut off": func(h *heat) { h.cut(2, longer(1500*time.Millisecond, 4*time.Second)) },
+	"flaps":       func(h *heat) { h.flap(6, longer(200*time.Millisecond, 500*time.Millisecond)) },
+	"one killed": func(h *heat) {
+		h.kill(1)
+		h.launch(1, len(h.lanes))
 	},
+	"one cut off, and killed": func(h *heat) { h.cutAndKill(1) },
 }
 
 // TestAllowance1: whatever happens to Redis or to the way there while 64 workers ask three replicas for more than there is, no
@@ -34,8 +40,11 @@ var mishaps = map[string]func(r *race){
 // LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
 func TestAllowance1(t *testing.T) {
 	r := newRace(t, 3, 3, theLanes)
-	for _, about := range []string{"nothing", "stall of 80 ms", "stop, staggered return", "one cut off", "flaps", "one killed"} {
+	for _, about := range []string{"nothing", "short stall", "stop, staggered return", "one cut off", "flaps"} {
 		t.Run(about, func(t *testing.T) { r.in(t).lap(about) })
+	}
+	for _, about := range []string{"one killed", "one cut off, and killed"} {
+		t.Run(about, func(t *testing.T) { newRace(t, 3, 3, theLanes).lap(about) })
 	}
 	t.Run("REPLICAS is 1, three run", func(t *testing.T) { newRace(t, 3, 1, theLanes).lap("stop, staggered return") })
 	if isLong() {
@@ -47,7 +56,7 @@ func TestAllowance1(t *testing.T) {
 func (r *race) in(t *testing.T) *race {
 	inner := *r
 	inner.T = t
-	t.Cleanup(func() { r.heats, r.gates = inner.heats, inner.gates })
+	t.Cleanup(func() { r.heats = inner.heats })
 	return &inner
 }
 
@@ -55,10 +64,12 @@ func (r *race) in(t *testing.T) *race {
 func (r *race) lap(about string) {
 	r.Helper()
 	r.well()
-	h := r.run(theLanes)
+	h := r.heat(theLanes)
+	h.prepare()
+	h.run()
 	h.reaches(0.3)
 	before := h.answered.Load()
-	mishaps[about](h.race)
+	mishaps[about](h)
 	if during := h.answered.Load() - before; during == 0 {
 		r.Error("nobody asked for anything meanwhile")
 	}
@@ -66,7 +77,7 @@ func (r *race) lap(about string) {
 	h.isRefused(50)
 	time.Sleep(longer(500*time.Millisecond, 12*time.Second)) // what is set aside is given back
 	h.end()
-	if about == "one killed" {
+	if len(h.killed) > 0 {
 		h.bounded(about)
 	} else {
 		h.exact(about)
@@ -77,7 +88,7 @@ func (r *race) lap(about string) {
 func soak(t *testing.T, d time.Duration) {
 	var all []string
 	for about := range mishaps {
-		if about != "one killed" { // its holds are charged when their leases end
+		if !strings.HasSuffix(about, "killed") { // its holds are charged when their leases end
 			all = append(all, about)
 		}
 	}
@@ -111,7 +122,9 @@ func TestAllowance2(t *testing.T) {
 		t.Run(tt.about, func(t *testing.T) {
 			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=250ms")
 			r.well()
-			h := r.run(theMemoryLanes)
+			h := r.heat(theMemoryLanes)
+			h.prepare()
+			h.run()
 			h.reaches(0.4)
 			tt.early(r)
 			h.reaches(0.8)
@@ -131,26 +144,35 @@ func TestAllowance2(t *testing.T) {
 	}
 }
 
-// TestAllowance3: when all is well a limit is exact. One replica admits all of it and refuses then; three admit all but a
-// fiftieth before the first refusal, and the rest within ten seconds.
+// TestAllowance3: when all is well a limit is exact, and no request is told that nobody knows. All but a fiftieth is admitted
+// before the first refusal, and the rest within ten seconds. With one replica, too: what is lent to calls under way is not there
+// for another.
 func TestAllowance3(t *testing.T) {
 	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
-	for replicas, least := range map[int]int64{1: 1000, 3: 980} {
-		t.Run(map[int]string{1: "one replica", 3: "three replicas"}[replicas], func(t *testing.T) {
+	for _, replicas := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {
 			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=5s")
+			r.heat(lanes).spend(0, 200) // there are connections to Redis then
 			r.well()
-			h := r.run(lanes)
+			h := r.heat(lanes)
+			h.spend(0, 920)
+			wait(t, "a fiftieth is set aside", func() bool { return h.figuresOf(0).aside <= 20 })
+			h.run()
 			count := &h.counts[0]
-			wait(t, "the first refusal", func() bool { return count.refused.Load()+count.away.Load() > 0 })
-			time.Sleep(50 * time.Millisecond) // answers that are on their way
-			first := count.admitted.Load()
-			for begun := time.Now(); count.admitted.Load() < 1000 && time.Since(begun) < 10*time.Second; {
-				time.Sleep(10 * time.Millisecond)
+			wait(t, "the first refusal", func() bool { return count.turnedAway() > 0 })
+			begun := time.Now()
+			wait(t, "all of the limit is admitted", func() bool { return count.admitted.Load() >= 1000 })
+			if took := time.Since(begun); isLong() && took > 10*time.Second {
+				t.Errorf("the rest took %v", took)
 			}
 			h.end()
+			first := count.admitted.Load() - count.late.Load()
 			t.Logf("%d were admitted when the first was refused", first)
-			if first < least || count.away.Load() > 0 {
-				t.Errorf("%d were admitted when the first was refused, want %d; %d were told that nobody knows", first, least, count.away.Load())
+			if first < 980 {
+				t.Errorf("%d were admitted when the first was refused, want 980", first)
+			}
+			if away, lost := count.away.Load(), count.lost.Load(); away > 0 || lost > 0 {
+				t.Errorf("%d were told that nobody knows, %d were not answered", away, lost)
 			}
 			h.exact(t.Name())
 			if n := count.admitted.Load(); n != 1000 {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -149,11 +150,12 @@ type ledgerkeeper struct {
 	state *state
 	team  *policy.Team
 	log   *lineLog
+	turns atomic.Int64 // of the work beside requests, that have ended
 	n     int
 	mu    sync.Mutex
 }
 
-// openReplica opens accounts as a process does, and works beside them as a process does.
+// openReplica opens accounts as a process does, and works beside them as a process does: it has begun before the first request.
 func openReplica(t *testing.T, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
 	return openReplicaBy(t, time.Now, url, change, teamLines...)
@@ -171,13 +173,16 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})), nil, 0)
 	k.Shared = k.state.accounts(s, now)
 	ctx, stop := context.WithCancel(context.Background())
+	turn := func() { _ = k.Tend(ctx); k.turns.Add(1) }
+	turn()
 	var working sync.WaitGroup
 	working.Go(func() {
-		for ctx.Err() == nil {
-			_ = k.Tend(ctx)
+		for {
 			select {
 			case <-ctx.Done():
+				return
 			case <-time.After(100 * time.Millisecond):
+				turn()
 			}
 		}
 	})
@@ -242,15 +247,19 @@ func (k *ledgerkeeper) eventually(within time.Duration, what string, holds func(
 
 func (k *ledgerkeeper) well() bool { return k.State() == nil }
 
-// prepared waits until Redis has set something aside for a team that was admitted a moment ago.
+// prepared waits until teams that were admitted a moment ago have an allowance here: Redis has set it aside, and this replica
+// has heard of it. It hears of it before the turn ends in which it asked for it.
 func (k *ledgerkeeper) prepared(teams ...string) {
 	k.Helper()
-	for _, team := range append(teams, k.team.ID) {
-		k.eventually(patience, "an allowance of "+team, func() bool {
-			n, _ := k.state.HGet(context.Background(), "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")+":tokens:aside").Int64()
-			return n > 0
-		})
+	aside := func(team string) int64 {
+		n, _ := k.state.HGet(context.Background(), "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")+":tokens:aside").Int64()
+		return n
 	}
+	for _, team := range append(teams, k.team.ID) {
+		k.eventually(patience, "an allowance of "+team, func() bool { return aside(team) > 0 })
+	}
+	turns := k.turns.Load()
+	k.eventually(patience, "the allowances are heard of", func() bool { return k.turns.Load() > turns })
 }
 
 // used asks Redis how many of a unit the team's day has used and holds.

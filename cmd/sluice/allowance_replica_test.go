@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync/atomic"
+)
+
+// raceGate is one replica.
+type raceGate struct {
+	*gatewayProcess
+	admin      string
+	id         string         // its own name among the replicas
+	turnedAway []atomic.Int64 // of each lane, the requests that it did not admit, but for those that came while it was alone
+	alone      atomic.Bool    // nothing that it sends reaches Redis any more
+	spent      atomic.Int64   // requests that it admitted then
+}
+
+// answered notes what came of a request.
+func (g *raceGate) answered(lane int, admitted, alone bool) {
+	switch {
+	case admitted && alone:
+		g.spent.Add(1)
+	case !admitted && !alone:
+		g.turnedAway[lane].Add(1)
+	}
+}
+
+// launch starts a replica at a place.
+func (r *race) launch(i, lanes int) {
+	r.Helper()
+	before := r.replicas()
+	said := newTranscript()
+	g := &raceGate{gatewayProcess: &gatewayProcess{cmd: exec.Command(os.Args[0])}, turnedAway: make([]atomic.Int64, lanes)}
+	g.cmd.Args = []string{"sluice", "serve"}
+	g.cmd.Env = append(r.environ[:len(r.environ):len(r.environ)], "SLUICE_REDIS_URL=redis://"+r.proxies[i].Listen, "SLUICE_LOG_LEVEL=info")
+	g.cmd.Stdout, g.cmd.Stderr = said, said
+	if err := g.cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = g.cmd.Process.Kill(); _ = g.cmd.Wait() })
+	waiting, enough := context.WithTimeout(r.Context(), patience)
+	defer enough()
+	match, err := said.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
+	if err != nil {
+		r.Fatalf("%v; it said\n%s", err, said.bytes())
+	}
+	g.public, g.admin = string(match[1]), string(match[2])
+	wait(r.T, "the replica is known to Redis", func() bool {
+		for id := range r.replicas() {
+			if !before[id] {
+				g.id = id
+			}
+		}
+		return g.id != ""
+	})
+	r.gates[i].Store(g)
+}
+
+// replicas are the names of those that Redis ever heard of.
+func (r *race) replicas() map[string]bool {
+	r.Helper()
+	ids := map[string]bool{}
+	for _, field := range r.server.do("HKEYS", "sl1:replicas").([]any) {
+		if id := field.(string); id != "since" && id != "last" {
+			ids[id] = true
+		}
+	}
+	return ids
+}
+
+// lives reports whether a replica is at one of the places.
+func (r *race) lives(id string) bool {
+	for i := range r.gates {
+		if r.gates[i].Load().id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// victim is a replica that was killed, and how many of each lane were asking it then.
+type victim struct {
+	*raceGate
+	asking []int64
+}
+
+// placeOf is the place that a worker asks.
+func (h *heat) placeOf(worker int) int { return worker % len(h.gates) }
+
+// kill kills the replica at a place.
+func (h *heat) kill(i int) {
+	h.Helper()
+	gone := victim{h.gates[i].Load(), make([]int64, len(h.lanes))}
+	for lane := range h.lanes {
+		for worker := range h.lanes[lane].workers {
+			if h.placeOf(worker) == i {
+				gone.asking[lane]++
+			}
+		}
+	}
+	gone.kill()
+	h.killed = append(h.killed, gone)
+}
+
+// prepare has each replica admit a request of each lane, and waits until it has an allowance of each.
+func (h *heat) prepare() {
+	h.Helper()
+	for i := range h.lanes {
+		for place := range h.gates {
+			h.ask(i, place)
+		}
+	}
+	wait(h.T, "each replica has an allowance of each lane", func() bool {
+		for i := range h.lanes {
+			aside := h.booksOf(h.lanes[i].team(h.n)).aside
+			for place := range h.gates {
+				if of := aside[h.gates[place].Load().id]; of.of(h.lanes[i].unit) == 0 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// well waits until no replica limits a team by itself.
+func (r *race) well() {
+	r.Helper()
+	client := newClient(r.T)
+	defer client.CloseIdleConnections()
+	wait(r.T, "all replicas are well", func() bool {
+		for i := range r.gates {
+			if _, text, err := ask(client, "http://"+r.gates[i].Load().admin, "/metrics", ""); err != nil || !strings.Contains(text, "\nsluice_state_degraded 0\n") {
+				return false
+			}
+		}
+		return true
+	})
+}
