@@ -64,13 +64,13 @@ func (l *loan) field() any {
 	return l.from.field
 }
 
-// covers reports whether a loan is as much as a request asks of what is counted, and may still be spent.
-func (l *loan) covers(want stock, counted *terms, now time.Time) bool {
+// covers reports whether a loan is as much as a request of a day asks of what is counted, and may still be spent.
+func (l *loan) covers(want stock, counted *terms, day int, now time.Time) bool {
 	for i, n := range want {
 		if n == 0 || !counted.countsUnit(i) {
 			continue
 		}
-		if l.from == nil || l.of[i] < n || !now.Before(l.from.until) {
+		if l.from == nil || l.from.day != day || l.of[i] < n || !now.Before(l.from.until) {
 			return false
 		}
 	}

@@ -68,6 +68,12 @@ func TestAllowance5Stories(t *testing.T) {
 		"a team's first request does not come through": {acts: []act{{do: fares, who: "A", lets: isAway, calls: 2}, ask("A", 1, task), after(time.Second), does("A", dies)}},
 		// What a replica charged that never admitted a request of the team is not forgotten with Redis.
 		"Redis forgets what was swept": {start: "20s before the month is over", acts: []act{ask("B", 1, text), after(20 * time.Minute), settle("B"), does("A", forgets)}},
+		// A settlement in doubt of a request in doubt is charged although Redis is away for longer than it remembers the settled.
+		"away for longer than what is settled is remembered": {acts: []act{fare("A", neverGoes), ask("A", 1, text), settle("A"), after(20 * time.Minute), fare("A", works), after(5 * time.Second)}},
+		// Who has put back what it knew and starts again counts once, and its successor knows nothing to put back.
+		"a replica restarts while Redis is put back": {acts: []act{
+			ask("C", 20, task), after(11 * time.Second), does("A", forgets), ask("A", 1, task), does("A", restarts), ask("A", 1, task), ask("B", 1, task), ask("B", 20, task), ask("A", 20, task),
+		}},
 		// The copy is as new as the last word of each replica, and what it lacks is overtaken before who knows that asks again.
 		"Redis was restarted": {acts: []act{
 			ask("BC", 1, text), after(11 * time.Second), does("A", saves), {do: settles, who: "C", times: 1, truth: "more"}, does("A", rollsBack),
@@ -83,15 +89,37 @@ func TestAllowance5Stories(t *testing.T) {
 		"another limit while cut off":                  {acts: []act{fare("A", isAway), {do: reads, who: everywhere, limit: "half"}, ask("A", 3, text), after(11 * time.Minute), after(5 * time.Second), ask("B", 40, text), fare("A", works)}},
 		"slow calls and a renewal at once":             {acts: []act{fare(everywhere, isSlow), ask(everywhere, 20, text), {do: fares, who: "A", lets: neverComes, calls: 2}, ask(everywhere, 5, text), fare(everywhere, works)}},
 	} {
-		t.Run(about, func(t *testing.T) {
-			s.replicas, s.told = 3, 3
-			if s.start == "" {
-				s.start = "at noon"
-			}
-			s.acts = append(awake[:len(awake):len(awake)], s.acts...)
-			if why, seen := s.play(t); why != "" {
-				t.Error(s.report(why, seen))
-			}
-		})
+		s.acts = append(awake[:len(awake):len(awake)], s.acts...)
+		s.isTold(t, about)
 	}
+	for about, s := range map[string]story{ // of teams that are not awake
+		// What the script took of the allowance for a call that is refused here is not to be spent again.
+		"a call in doubt is refused": {replicas: 2, acts: []act{
+			ask("AB", 14, task), settle("A"), settle("B"), ask("AB", 8, task), settle("A"), settle("B"), ask("A", 1, task), settle("A"), after(11 * time.Second),
+			does("B", restarts), ask("B", 14, task), fare("A", neverComes), ask("A", 1, task), fare("A", works), does("A", tends), ask("B", 1, task), fare("A", isAway), ask("A", 1, "3 pictures"),
+		}},
+		// A call is under way at midnight: the day that it was lent for is over when it is decided.
+		"midnight while a call is under way": {start: "20s before midnight", acts: []act{
+			ask(everywhere, 2, text), settle("A"), settle("B"), settle("C"), after(11 * time.Second), {do: passes, wait: 4800 * time.Millisecond},
+			fare("A", neverGoes), ask("A", 1, text), fare("A", isAway), after(5 * time.Second), ask("BC", 100, text), ask("A", 20, text),
+		}},
+	} {
+		s.isTold(t, about)
+	}
+}
+
+// isTold plays a story of three replicas at noon, unless it says otherwise.
+func (s story) isTold(t *testing.T, about string) {
+	t.Run(about, func(t *testing.T) {
+		if s.replicas == 0 {
+			s.replicas = 3
+		}
+		s.told = s.replicas
+		if s.start == "" {
+			s.start = "at noon"
+		}
+		if why, seen := s.play(t); why != "" {
+			t.Error(s.report(why, seen))
+		}
+	})
 }

@@ -61,22 +61,24 @@ func TestRecentUse(t *testing.T) {
 func TestLoanCovers(t *testing.T) {
 	until := time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)
 	counted := termsOf(team(t, "quotas: {images: {day: 100}}"))
-	a := &allowance{terms: &counted, until: until, left: stock{0, 0, 4}}
+	a := &allowance{day: 20000101, terms: &counted, until: until, left: stock{0, 0, 4}}
 	four := a.lend(stock{1, 0, 4})
 	for _, tt := range []struct {
 		about string
 		loan  loan
 		want  stock
+		day   int
 		at    time.Time
 		ok    bool
 	}{
-		{"as much", four, stock{1, 0, 4}, until.Add(-1), true},
-		{"what is not counted needs none", loan{}, stock{1, 9, 0}, until, true},
-		{"too little", four, stock{1, 0, 5}, until.Add(-1), false},
-		{"none", loan{}, stock{1, 0, 1}, until.Add(-1), false},
-		{"its lease has ended", four, stock{1, 0, 4}, until, false},
+		{"as much", four, stock{1, 0, 4}, 20000101, until.Add(-1), true},
+		{"what is not counted needs none", loan{}, stock{1, 9, 0}, 20000101, until, true},
+		{"too little", four, stock{1, 0, 5}, 20000101, until.Add(-1), false},
+		{"none", loan{}, stock{1, 0, 1}, 20000101, until.Add(-1), false},
+		{"its lease has ended", four, stock{1, 0, 4}, 20000101, until, false},
+		{"its day is over", four, stock{1, 0, 4}, 20000102, until.Add(-1), false},
 	} {
-		if ok := tt.loan.covers(tt.want, &counted, tt.at); ok != tt.ok {
+		if ok := tt.loan.covers(tt.want, &counted, tt.day, tt.at); ok != tt.ok {
 			t.Errorf("%s: %v", tt.about, ok)
 		}
 	}

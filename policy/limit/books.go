@@ -68,13 +68,20 @@ func (b *books) answered(l *loan, took stock, short bool, now time.Time) {
 	b.told, b.short = now, b.short || short
 }
 
+// giveUp ends a loan of which nothing was taken, unless it was spent.
+func (b *books) giveUp(l *loan) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l.end(stock{})
+}
+
 // spend turns a loan into a hold here.
 func (b *books) spend(l *loan, h *Held, due time.Time, byID bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &spent{held: h, from: l.from, took: l.of, due: due, byID: byID}
 	l.end(l.of)
-	if h.rates != 0 {
+	if h.rates != 0 && !byID { // what is settled by its id takes from Redis's rates then
 		b.rated = b.rated.plus(h.Amounts)
 	}
 	if b.running == nil {

@@ -20,12 +20,13 @@ func certain(err error) bool {
 func (s *Shared) admitHere(b *books, l *loan, h *Hold, t *terms, cause error) (Verdict, error) {
 	doubt := !certain(cause)
 	v, err := s.decideHere(b, l, h, t, cause, doubt)
-	b.mu.Lock()
-	l.end(stock{}) // where it was not spent
-	b.mu.Unlock()
-	if v.Held == nil && doubt { // what Redis may hold for it is given back
-		s.queue.keep(job{charge: &Charge{Held: heldOf(h, s.dated(s.Now()), t.rateSet()), Team: h.Team}})
+	if v.Held == nil && doubt { // Redis may hold it, and have taken it from the loan: that is given back once it is settled
+		held := heldOf(h, s.dated(s.Now()), 0)
+		held.local = true
+		b.spend(l, held, s.Now().Add(h.Lease), true)
+		s.queue.keep(job{charge: &Charge{Held: held, Team: h.Team}})
 	}
+	b.giveUp(l)
 	return v, err
 }
 
@@ -41,7 +42,7 @@ func (s *Shared) decideHere(b *books, l *loan, h *Hold, t *terms, cause error, b
 	}
 	st := s.lastKnown(h.Team.ID, now)
 	b.spentInto(&st)
-	covered := l.covers(stockOf(&small.Amounts, h.Task), t, now)
+	covered := l.covers(stockOf(&small.Amounts, h.Task), t, st.date.day, now)
 	if !covered {
 		if st.decide(t, &small, [rateCount]time.Duration{}); st.outcome == refused { // the limit itself is used up
 			return st.verdict(t, &small), nil

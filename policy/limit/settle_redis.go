@@ -94,7 +94,7 @@ func notTaken(of outcome) error {
 }
 
 func (c *Charge) memory() time.Duration {
-	if c.Held.Task || c.sum {
+	if c.Held.Task || c.Held.local {
 		return lateTruth
 	}
 	return remembered

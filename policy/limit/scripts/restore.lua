@@ -116,9 +116,9 @@ for month, told in pairs(months) do
   for _, unit in ipairs(UNITS) do top_up(ARGV[10], day, unit, used[unit]) end
 end
 
--- It is over when every replica that is alive has told.
+-- It is over when as many replicas as are alive have told: those that knew something.
 local head = redis.call('HMGET', KEYS[1], 'restoring', 'posted', 'alive')
-if ARGV[11] == '1' and tonumber(head[1] or 0) > now then
+if ARGV[11] == '1' and known ~= '0' and tonumber(head[1] or 0) > now then
   local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), tonumber(ARGV[8]))
   if not string.find(posted, ' ' .. replica .. ' ', 1, true) then posted = posted .. replica .. ' ' end
   if select(2, string.gsub(posted, '%S+', '')) >= alive or replica == '' then
