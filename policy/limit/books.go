@@ -19,9 +19,10 @@ type books struct {
 	told       time.Time         // the last answer of Redis about it
 	asked      time.Time         // when it was last seen to that its allowances are renewed
 	renewed    time.Time         // when they last were
-	short      bool              // little is left: allowances are renewed often, so that none is kept from the others
 	allowances []*allowance      // of today and, towards midnight, of tomorrow
 	running    map[string]*spent // admitted here, and not yet known to be held in Redis
+	held       map[int]Amounts   // by those, by day
+	openTasks  int64             // among those
 	unposted   map[int]Amounts   // settled here, by day, and not yet charged in Redis
 	rated      Amounts           // taken from the rates here, and not from Redis's
 	calls      int64             // that told Redis of allowances
@@ -43,7 +44,6 @@ func (b *books) see(h *Hold, day int, now time.Time) (l loan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.team, b.seen = h.Team, now
-	b.recent.add(want, now)
 	if a := b.on(day); a != nil {
 		l = a.lend(want)
 	}
@@ -60,12 +60,15 @@ func (b *books) on(day int) *allowance {
 	return nil
 }
 
-// answered notes that Redis has answered, and what it took of the loan.
-func (b *books) answered(l *loan, took stock, short bool, now time.Time) {
+// answered notes that Redis has answered, and what it took of the loan. held is nil where it refused.
+func (b *books) answered(l *loan, took stock, held *Held, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l.end(took)
-	b.told, b.short = now, b.short || short
+	b.told = now
+	if held != nil {
+		b.recent.add(stockOf(&held.Amounts, held.Task), now)
+	}
 }
 
 // giveUp ends a loan of which nothing was taken, unless it was spent.
@@ -76,18 +79,34 @@ func (b *books) giveUp(l *loan) {
 }
 
 // spend turns a loan into a hold here.
-func (b *books) spend(l *loan, h *Held, due time.Time, byID bool) {
+func (b *books) spend(l *loan, s *spent, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &spent{held: h, from: l.from, took: l.of, due: due, byID: byID}
+	s.from, s.took = l.from, l.of
 	l.end(l.of)
-	if h.rates != 0 && !byID { // what is settled by its id takes from Redis's rates then
-		b.rated = b.rated.plus(h.Amounts)
+	b.recent.add(s.took, now)
+	if s.held.rates != 0 && !s.byID { // what is settled by its id takes from Redis's rates then
+		b.rated = b.rated.plus(s.held.Amounts)
 	}
 	if b.running == nil {
-		b.running = map[string]*spent{}
+		b.running, b.held = map[string]*spent{}, map[int]Amounts{}
 	}
-	b.running[h.ID] = s
+	b.running[s.held.ID] = s
+	b.held[s.held.Day] = b.held[s.held.Day].plus(s.held.Amounts)
+	b.openTasks += int64(flag(s.held.Task))
+}
+
+// forget drops what runs here, where it does. The lock is held.
+func (b *books) forget(id string) {
+	s := b.running[id]
+	if s == nil {
+		return
+	}
+	delete(b.running, id)
+	b.openTasks -= int64(flag(s.held.Task))
+	if b.held[s.held.Day] = b.held[s.held.Day].minus(s.held.Amounts); b.held[s.held.Day] == (Amounts{}) {
+		delete(b.held, s.held.Day)
+	}
 }
 
 // settle settles what was admitted here and is unknown to Redis, and reports whether this did. Its charge is to be posted. A
@@ -103,7 +122,7 @@ func (b *books) settle(h *Held, used Amounts) bool {
 		s.byID = true
 		return false
 	}
-	delete(b.running, h.ID)
+	b.forget(h.ID)
 	if s.from != nil {
 		s.from.giveBack(s.took, stockOf(&used, false))
 	}
@@ -150,7 +169,7 @@ func (b *books) unreported() bool {
 func (b *books) settledInRedis(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.running, id)
+	b.forget(id)
 }
 
 // setAside is what Redis has to set aside on each day: what may be spent, is lent, and was spent and not posted. It is
@@ -211,20 +230,16 @@ func (b *books) tasks(o *own, w *walk) (n int64, told bool) {
 func (b *books) spentInto(st *state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.running {
-		if s.held.Task {
-			st.tasks++
-		}
-		for q := range st.held {
-			if s.held.Day/100 == st.date.month && (q%2 == 1 || s.held.Day == st.date.day) {
-				st.held[q] += s.held.Amounts[q/2]
-			}
-		}
-	}
-	for day, used := range b.unposted {
-		for q := range st.used {
+	st.tasks += b.openTasks
+	for q := range st.used {
+		for day, used := range b.unposted {
 			if day/100 == st.date.month && (q%2 == 1 || day == st.date.day) {
 				st.used[q] += used[q/2]
+			}
+		}
+		for day, held := range b.held {
+			if day/100 == st.date.month && (q%2 == 1 || day == st.date.day) {
+				st.held[q] += held[q/2]
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (k *keeper) answers(t *rapid.T) {
 	k.n++
 	k.redis.aside -= took
 	k.redis.held[fmt.Sprint("r", k.n)] = took
-	k.b.answered(l, stock{Images: took}, false, k.now)
+	k.b.answered(l, stock{Images: took}, nil, k.now)
 }
 
 // spends is the request without Redis, that may hold it all the same.
@@ -107,7 +107,7 @@ func (k *keeper) spends(t *rapid.T) {
 	if byID && rapid.Bool().Draw(t, "and held") {
 		k.redis.held[h.ID] = h.Amounts[Images]
 	}
-	k.b.spend(l, h, k.now.Add(time.Hour), byID)
+	k.b.spend(l, &spent{held: h, due: k.now.Add(time.Hour), byID: byID}, k.now)
 	k.holds = append(k.holds, h)
 }
 

@@ -23,7 +23,7 @@ func (s *Shared) admitHere(b *books, l *loan, h *Hold, t *terms, cause error) (V
 	if v.Held == nil && doubt { // Redis may hold it, and have taken it from the loan: that is given back once it is settled
 		held := heldOf(h, s.dated(s.Now()), 0)
 		held.local = true
-		b.spend(l, held, s.Now().Add(h.Lease), true)
+		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), byID: true}, s.Now())
 		s.queue.keep(job{charge: &Charge{Held: held, Team: h.Team}})
 	}
 	b.giveUp(l)
@@ -69,7 +69,7 @@ func (s *Shared) decideHere(b *books, l *loan, h *Hold, t *terms, cause error, b
 	held := heldOf(&small, st.date, st.takes(t))
 	held.Account, held.local = h.Account, true
 	st.placed = held
-	b.spend(l, held, now.Add(h.Lease), byID)
+	b.spend(l, &spent{held: held, due: now.Add(h.Lease), byID: byID}, now)
 	return st.verdict(t, &small), nil
 }
 

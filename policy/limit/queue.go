@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -166,15 +167,7 @@ func (q *queue) keep(j job) {
 		return
 	}
 	if len(q.kept) >= q.most {
-		oldest := q.kept[0]
-		q.forget(&oldest)
-		q.kept = q.kept[1:]
-		if c := oldest.charge; c != nil {
-			q.lost++
-			if c.Left != nil {
-				c.Left()
-			}
-		}
+		q.giveUp()
 	}
 	j.kept = true
 	q.kept = append(q.kept, j)
@@ -198,6 +191,23 @@ func (q *queue) addUp(c *Charge) {
 		return
 	}
 	q.sums[of] = c
+}
+
+// giveUp leaves the oldest job to its lease. A sum has none, and there are few. The lock is held.
+func (q *queue) giveUp() {
+	i := slices.IndexFunc(q.kept, func(j job) bool { return j.charge == nil || !j.charge.sum })
+	if i < 0 {
+		return
+	}
+	oldest := q.kept[i]
+	q.forget(&oldest)
+	q.kept = slices.Delete(q.kept, i, i+1)
+	if c := oldest.charge; c != nil {
+		q.lost++
+		if c.Left != nil {
+			c.Left()
+		}
+	}
 }
 
 // merge notes a job by its hold, and reports whether one of the same kind is kept for that already. The lock is held.

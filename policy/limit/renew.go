@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -11,67 +12,55 @@ import (
 const (
 	renewEvery = 10 * time.Second // the allowances of a team,
 	renewLeast = 30 * time.Second // or as late as this, where that would change little
-	renewShort = time.Second      // where little is left, or something was spent that Redis was not told
 	// renewPart is how much little is: an allowance differs from the size that it is to have by one part in so many at most.
 	renewPart = 4
+	// renewBatch is how many requests that run a renewal has held, and how many renewals go together, so that no call keeps
+	// Redis from others for long.
+	renewBatch = 100
 	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
 	driftPart = 100
 )
 
-// renewAll reports what was spent here, and renews the allowances, of every team for which it is time.
-func (s *Shared) renewAll(ctx context.Context) error {
-	now := s.Now()
-	var due []*renewal
-	var errs error
-	s.teams.each(func(id string, b *books) {
-		r := s.renewal(id, b, now)
-		if r != nil && b.met.Load() == 0 { // no request of it came through yet
-			if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
-				errs = errors.Join(errs, err)
+// renewAll tells Redis what still runs here, and renews the allowances, of every team for which it is time.
+func (s *Shared) renewAll(ctx context.Context) (errs error) {
+	for more := true; more && errs == nil; {
+		more = false
+		now := s.Now()
+		var due []*renewal
+		s.teams.each(func(id string, b *books) {
+			r := s.renewal(id, b, now)
+			if r == nil {
 				return
 			}
-		}
-		if r != nil {
+			if b.met.Load() == 0 { // no request of it came through yet
+				if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
+					errs = errors.Join(errs, err)
+					return
+				}
+			}
 			due = append(due, r)
-		}
-	})
-	return errors.Join(errs, s.renew(ctx, due, true))
+			more = more || r.more
+		})
+		errs = errors.Join(errs, s.renew(ctx, due))
+	}
+	return errs
 }
 
-// renew makes renewals in pipelines, and notes what came of each. With again, those whose accounts are gone are made again once
-// these are put back.
-func (s *Shared) renew(ctx context.Context, due []*renewal, again bool) (errs error) {
-	const together = 100 // so that one call keeps Redis from nobody
-	var gone []*renewal
-	for len(due) > 0 && ctx.Err() == nil {
-		n := min(together, len(due))
+// renew makes renewals in pipelines, and notes what came of each. Where the accounts are gone it puts them back: the renewal is
+// made again soon.
+func (s *Shared) renew(ctx context.Context, due []*renewal) (errs error) {
+	for some := range slices.Chunk(due, renewBatch) {
 		now := s.Now()
-		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, due[:n]) }))
-		for _, r := range due[:n] {
-			switch {
+		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, some) }))
+		for _, r := range some {
+			switch id := r.team.ID; {
 			case r.err == nil:
 				s.acknowledged(r, now)
-			case errors.Is(r.err, errNotDone) && again:
-				gone = append(gone, r)
+			case errors.Is(r.err, errNotDone):
+				errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.restore(ctx, id, memory{}) }))
+				s.teams.get(id).again()
 			}
 		}
-		due = due[n:]
-	}
-	var back []*renewal
-	for _, r := range gone {
-		id := r.team.ID
-		if err := s.call(ctx, func(ctx context.Context) error { return s.Redis.restore(ctx, id, memory{}) }); err != nil {
-			errs = errors.Join(errs, err)
-			continue
-		}
-		b := s.teams.get(id)
-		b.again()
-		if r := s.renewal(id, b, s.Now()); r != nil {
-			back = append(back, r)
-		}
-	}
-	if len(back) > 0 {
-		errs = errors.Join(errs, s.renew(ctx, back, false))
 	}
 	return errs
 }
@@ -80,34 +69,42 @@ func (s *Shared) renew(ctx context.Context, due []*renewal, again bool) (errs er
 func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	every := renewEvery
-	if b.short || len(b.allowances) == 0 {
-		every = renewShort
-	}
-	idle := now.Sub(b.seen) > allowanceIdle
-	if b.team == nil || now.Sub(b.asked) < every-every/10 && !b.unreported() {
+	if b.team == nil {
 		return nil
 	}
 	t := termsOf(b.team)
+	idle := now.Sub(b.seen) > allowanceIdle
 	if (idle || s.Refuse || !t.counts()) && !b.unreported() && len(b.allowances) == 0 {
 		return nil
 	}
-	b.asked = now
 	days := s.days(now)
 	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, spent: b.rated}
-	r.rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
 	size := s.sizes(b, r, idle, now)
-	if b.serves(size, days, now) {
+	if !b.unreported() && !b.exceeds(size, days) && (now.Sub(b.asked) < renewEvery-renewEvery/10 || b.serves(size, days, now)) {
 		return nil
 	}
+	b.asked = now
+	r.rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
 	b.compose(r, s.id, size, days, now)
 	return r
 }
 
-// serves reports whether a renewal would change little: Redis has told how the team stands of late, and its allowances are
-// nearly as large as they are to be. The lock is held.
+// exceeds reports whether an allowance is larger than it is to be, by more than a little: it is kept from others. The lock is held.
+func (b *books) exceeds(size func(calendar) stock, days []calendar) bool {
+	for _, a := range b.allowances {
+		for i, n := range a.wanted(size, days) {
+			if a.left[i]+a.lent[i] > n+n/renewPart {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serves reports whether a renewal would change little: Redis has told how the team stands of late, and no allowance is much
+// smaller than it is to be. The lock is held.
 func (b *books) serves(size func(calendar) stock, days []calendar, now time.Time) bool {
-	if b.short || b.unreported() || now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(days) {
+	if now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(days) {
 		return false
 	}
 	for _, c := range days {
@@ -115,9 +112,9 @@ func (b *books) serves(size func(calendar) stock, days []calendar, now time.Time
 		if a == nil {
 			return false
 		}
-		want, has := size(c), a.left.plus(a.lent)
+		want := size(c)
 		for i, n := range want {
-			if has[i] < n-n/renewPart || has[i] > n+n/renewPart {
+			if a.left[i]+a.lent[i] < n-n/renewPart {
 				return false
 			}
 		}
@@ -151,6 +148,16 @@ func (s *Shared) sizes(b *books, r *renewal, idle bool, now time.Time) func(c ca
 	}
 }
 
+// wanted is how large an allowance is to be: nothing of a day that is over.
+func (a *allowance) wanted(size func(calendar) stock, days []calendar) stock {
+	for _, c := range days {
+		if c.day == a.day {
+			return size(c)
+		}
+	}
+	return stock{}
+}
+
 // compose writes down what a renewal tells and asks for. The lock is held.
 func (b *books) compose(r *renewal, replica string, size func(calendar) stock, days []calendar, now time.Time) {
 	for _, c := range days {
@@ -160,20 +167,24 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 	}
 	for _, a := range b.allowances {
 		a.terms = &r.terms
-		var want stock // nothing of a day that is over
-		for i := range days {
-			if days[i].day == a.day {
-				want = size(days[i])
-			}
-		}
+		want := a.wanted(size, days)
 		kept := a.keep(want, now)
 		r.rows = append(r.rows, renewalRow{of: a, keep: kept.plus(b.owed(a)), want: want.minus(kept).atMost(want)})
 	}
 	b.calls++
 	r.call = b.calls
-	for _, s := range b.running {
-		s.byID = true
-		r.running = append(r.running, placing{s, s.due})
+	for _, run := range b.running {
+		if len(r.running) < renewBatch {
+			run.byID = true
+			r.running = append(r.running, placing{run, run.due})
+			continue
+		}
+		r.more = true
+		for i := range r.rows {
+			if row := &r.rows[i]; row.of == run.from {
+				row.keep = row.keep.plus(row.of.counted(run.took))
+			}
+		}
 	}
 }
 
@@ -195,7 +206,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 		if b.running[run.held.ID] != run.spent { // Redis has settled it meanwhile
 			continue
 		}
-		delete(b.running, run.held.ID)
+		b.forget(run.held.ID)
 		o.placed(run.held, r.at.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
 			s.queue.keep(job{extend: run.held, lease: longer.Sub(sent)})
@@ -213,7 +224,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 			kept = append(kept, a)
 		}
 	}
-	b.allowances, b.short = kept, r.short
+	b.allowances = kept
 	s.ahead.Store(int64(r.at.Sub(sent)))
 }
 
@@ -224,26 +235,24 @@ func (b *books) again() {
 	b.asked, b.renewed = time.Time{}, time.Time{}
 }
 
-// leave reports what was spent here, and gives all allowances back.
+// leave tells Redis what still runs here, and gives all allowances back.
 func (s *Shared) leave(ctx context.Context) (errs error) {
-	var all []*renewal
-	now := s.Now()
+	failed := errNotDone
+	for range 2 { // where the first finds that the accounts are gone, they are put back
+		s.teams.each(func(_ string, b *books) {
+			b.mu.Lock()
+			b.seen = time.Time{}
+			b.mu.Unlock()
+			b.again()
+		})
+		if err := s.renewAll(ctx); err != nil {
+			failed = err
+		}
+	}
 	s.teams.each(func(id string, b *books) {
-		b.mu.Lock()
-		b.asked, b.seen = time.Time{}, time.Time{}
-		b.mu.Unlock()
-		if r := s.renewal(id, b, now); r != nil {
-			all = append(all, r)
+		if b.spending() {
+			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", id, failed))
 		}
 	})
-	failed := s.renew(ctx, all, true)
-	if failed == nil {
-		failed = errNotDone
-	}
-	for _, r := range all {
-		if s.teams.get(r.team.ID).spending() {
-			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", r.team.ID, failed))
-		}
-	}
 	return errs
 }

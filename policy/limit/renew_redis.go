@@ -29,7 +29,7 @@ type renewal struct {
 	number int64     // to say again
 	epoch  int64     // of the accounts that it was made in
 	at     time.Time // by Redis's clock
-	short  bool
+	more   bool      // requests that run are left for another one
 	err    error
 }
 
@@ -126,7 +126,7 @@ func (r *Redis) renewed(n *renewal, reply []int64, err error) error {
 	for i := range n.rows {
 		copy(n.rows[i].grown[:], grown[i*len(stock{}):])
 	}
-	n.epoch, n.at, n.short = s.epoch, s.at, s.short(&n.terms)
+	n.epoch, n.at = s.epoch, s.at
 	r.own.get(n.team.ID).know(&s)
 	return nil
 }

@@ -20,14 +20,14 @@ type replicas struct {
 	told   atomic.Bool  // Miscounted was
 	most   atomic.Int64 // and the most of late: after a loss of memory so many may have something to put back
 
-	mu    sync.Mutex
-	name  string    // of Redis's memory
-	runs  []string  // names of Redis's processes, the last that were met
-	last  time.Time // the last word, by Redis's clock
-	at    time.Time // and by this process's
-	since int64
-	lost  time.Time // when Redis's memory was last found to be lost
-	odd   time.Time // since when other than the set number are alive; zero: they are not
+	mu   sync.Mutex
+	name string    // of Redis's memory
+	runs []string  // names of Redis's processes, the last that were met
+	last time.Time // the last word, by Redis's clock
+	at   time.Time // and by this process's
+	gap  [2]int64  // the last time in which no replica reached Redis, and one that lives through it tried to
+	lost time.Time // when Redis's memory was last found to be lost
+	odd  time.Time // since when other than the set number are alive; zero: they are not
 }
 
 // reach tells Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one.
@@ -53,7 +53,7 @@ func (s *Shared) reach(ctx context.Context, teams []string) error {
 	now := s.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if lost := r.name != "" && (b.memory != r.name || b.back || r.restarted(b.run)); lost {
+	if lost := r.name != "" && (b.memory != r.name || b.back || r.restarted(b.run) && !s.Redis.parted()); lost {
 		r.lost = now
 		r.memory.Add(1)
 	} else if r.name == "" {
@@ -64,7 +64,7 @@ func (s *Shared) reach(ctx context.Context, teams []string) error {
 		r.most.Store(max(b.alive, r.alive.Load())) // one may be late to say so
 	}
 	r.alive.Store(b.alive)
-	r.name, r.last, r.at, r.since = b.memory, b.at, now, b.since
+	r.name, r.last, r.at, r.gap = b.memory, b.at, now, b.gap
 	s.ahead.Store(int64(b.at.Sub(now)))
 	if b.alive == int64(s.Replicas) {
 		r.odd = time.Time{}
@@ -86,15 +86,15 @@ func (r *replicas) restarted(run string) bool {
 	return len(r.runs) > 1
 }
 
-// reachable is the moment since which Redis was reached without a gap, as long as this process's own last word is no older than
-// a gap; 0: not known.
-func (r *replicas) reachable(now time.Time) int64 {
+// away is the last time in which Redis was away for all replicas, as long as this process's own last word is no older than such a
+// time is long; zero: not known.
+func (r *replicas) away(now time.Time) (from, to int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.at) > beatGap {
-		return 0
+		return 0, 0
 	}
-	return r.since
+	return r.gap[0], r.gap[1]
 }
 
 // lately reports whether Redis's memory was lost a moment ago.
@@ -151,7 +151,7 @@ func (s *Shared) putBack(ctx context.Context, team string, b *books, number int6
 		listed, err = s.Redis.Knows(ctx, team)
 	}
 	if err == nil || s.Redis.parted() { // the list may lie on another part of Redis: Tend looks after it
-		err = s.Redis.restore(ctx, team, memory{wentBack: lost, lately: lost, listed: listed})
+		err = s.Redis.restore(ctx, team, memory{wentBack: lost && !s.Redis.parted(), lately: lost, listed: listed})
 	}
 	if err == nil && first && !listed {
 		if err = s.Redis.client.SAdd(ctx, namesKey, team).Err(); s.Redis.parted() {
@@ -168,18 +168,20 @@ func (s *Shared) putBack(ctx context.Context, team string, b *books, number int6
 
 // putBackAll puts back what is known of every team that this process met, where Redis has lost its memory.
 func (s *Shared) putBackAll(ctx context.Context) error {
-	number, n := s.replicas.memory.Load(), 0
-	var errs error
+	number := s.replicas.memory.Load()
+	var teams []string
 	s.teams.each(func(id string, b *books) {
 		if met := b.met.Load(); met != 0 && met != number {
-			errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.putBack(ctx, id, b, number) }))
-			n++
+			teams = append(teams, id)
 		}
 	})
-	if n == 0 {
+	if len(teams) == 0 {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was put back", n), errs)
+	err := atOnce(teams, func(id string) error {
+		return s.call(ctx, func(ctx context.Context) error { return s.putBack(ctx, id, s.teams.get(id), number) })
+	})
+	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was put back", len(teams)), err)
 }
 
 // remember tells Redis that this process is alive. Where Redis has lost its memory, it puts back what is known here.

@@ -27,7 +27,7 @@ type beat struct {
 	run    string    // the name of Redis's process: another one may have read an older copy; empty: it does not tell
 	at     time.Time // by Redis's clock
 	alive  int64     // replicas that are heard of
-	since  int64     // the moment since which some replica reached Redis without a gap, in microseconds
+	gap    [2]int64  // the last time in which no replica reached Redis, in microseconds; zero: none that some replica lived through
 	back   bool      // Redis knows less of this replica than it did
 }
 
@@ -53,13 +53,13 @@ func (r *Redis) beat(ctx context.Context, replica string, last time.Time, teams 
 	if unknown(err) { // a pipeline does not send the script itself
 		reply, err = replicasScript.send(ctx, r.client, call)
 	}
-	in, err := said(number, reply, errors.Join(got.Err(), err), 4)
+	in, err := said(number, reply, errors.Join(got.Err(), err), 5)
 	if err != nil {
 		return b, err
 	}
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
-	return beat{memory: got.Val(), run: run, at: time.UnixMicro(in[0]).UTC(), alive: in[1], since: in[2], back: in[3] == 1}, nil
+	return beat{memory: got.Val(), run: run, at: time.UnixMicro(in[0]).UTC(), alive: in[1], back: in[2] == 1, gap: [2]int64(in[3:])}, nil
 }
 
 // teams lists every team that was ever seen.

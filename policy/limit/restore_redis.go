@@ -20,8 +20,8 @@ var errRestoring = errors.New("the shared state lost its memory, and what the te
 // peer is what a process is among the replicas. The zero peer is alone and sets nothing aside.
 type peer struct {
 	id    string
-	alive func() int64 // replicas that may have something to put back
-	since func() int64 // since when Redis was reached without a gap, by some replica, in microseconds; 0: not known
+	alive func() int64            // replicas that may have something to put back
+	gap   func() (from, to int64) // the last time in which Redis was away for all, in microseconds; 0: not known
 	lease time.Duration
 	aside func(team string) (call int64, rows []setAside) // what the process may spend of a team, or has spent untold
 }
@@ -81,6 +81,9 @@ func (r *Redis) restore(ctx context.Context, team string, m memory) error {
 	}
 	if known.epoch != 0 && known.epoch != s.epoch {
 		r.lost.Add(1)
+		if r.parted() { // the others learn of it by their next word, too: only this part has forgotten
+			_ = r.client.Set(ctx, epochKey, "part "+strconv.FormatInt(s.epoch, 10), 0).Err()
+		}
 		o.mu.Lock()
 		o.restored = r.now()
 		o.mu.Unlock()

@@ -5,9 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
 )
@@ -59,7 +62,7 @@ func NewShared(config SharedConfig) *Shared {
 		config.Bridge = bridgeDefault
 	}
 	s := &Shared{SharedConfig: config, id: rand.Text()[:12], rates: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
-	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, since: func() int64 { return s.replicas.reachable(s.Now()) }, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
+	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, gap: func() (int64, int64) { return s.replicas.away(s.Now()) }, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
 	s.rates.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	return s
@@ -91,7 +94,7 @@ func (s *Shared) heard(err error) {
 	if errors.Is(err, errMixed) && s.Redis.Mixed != nil {
 		s.Redis.Mixed()
 	}
-	if notDone := errors.Is(err, errNotDone) || errors.Is(err, errRestoring); notDone {
+	if errors.Is(err, errNotDone) || errors.Is(err, errRestoring) || ofAccounts(err) {
 		return
 	}
 	if err != nil {
@@ -111,6 +114,12 @@ func (s *Shared) heard(err error) {
 		s.reached.Store(true)
 		s.rates.dry.Store(false)
 	}
+}
+
+// ofAccounts reports whether an error is that of one team's accounts, in which something is of another type or cannot be read.
+func ofAccounts(err error) bool {
+	var said redis.Error
+	return errors.As(err, &said) && (redis.HasErrorPrefix(err, "WRONGTYPE") || redis.HasErrorPrefix(err, "CORRUPT") || strings.Contains(said.Error(), "user_script"))
 }
 
 // dated is a moment by Redis's clock, as far as that was known last.
@@ -148,7 +157,7 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	}
 	now = s.Now()
 	s.ahead.Store(int64(last.at.Sub(now)))
-	b.answered(&l, last.took, last.short(&t), now)
+	b.answered(&l, last.took, v.Held, now)
 	if v.owed != nil {
 		s.queue.keep(job{charge: v.owed, tried: now})
 	}

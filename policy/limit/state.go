@@ -44,14 +44,3 @@ func (s *state) takes(t *terms) rateSet {
 	}
 	return 0
 }
-
-// short reports whether little is left of a limit that was told of.
-func (s *state) short(t *terms) bool {
-	const little = 10 // one part in so many
-	for q, limit := range t.quotas {
-		if limit != none && s.tells&(1<<q) != 0 && limit-s.used[q]-s.held[q] < limit/little {
-			return true
-		}
-	}
-	return t.tasks != none && t.tasks-s.tasks < t.tasks/little || s.fault >= limitQuotas
-}

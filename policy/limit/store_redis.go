@@ -237,11 +237,12 @@ func (r *Redis) extend(ctx context.Context, h *Held, lease time.Duration) (bool,
 
 func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 	k, number := r.keysOf(team), newNumber()
-	since := int64(0)
-	if r.peer.since != nil {
-		since = r.peer.since()
+	var from, to int64
+	if r.peer.gap != nil {
+		from, to = r.peer.gap()
 	}
-	call := append(sweepScript.call(3, 7), k.quota, k.open, k.aside, r.clock(), most, k.hold, k.ledger, number, r.peer.id, since)
+	from = max(from-(renewLeast+renewEvery).Microseconds(), 0)
+	call := append(sweepScript.call(3, 8), k.quota, k.open, k.aside, r.clock(), most, k.hold, k.ledger, number, r.peer.id, from, to)
 	reply, err := sweepScript.run(ctx, r.client, call)
 	s, n, err := standing(number, reply, err, 1)
 	if err != nil {

@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
-const sweepEvery = time.Minute
+const (
+	sweepEvery = time.Minute
+	sweepTeams = 200 // that are looked at in one turn, so that the other work is not late
+)
 
 // tended is what the one goroutine that tends remembers.
 type tended struct {
 	swept  time.Time
-	named  map[string]bool // teams that are in Redis's list, or were when it was last read
-	memory int64           // of Redis, that the list is in
+	rest   []string             // of the teams, to be swept in the next turns
+	open   map[string]openHolds // of those that were
+	named  map[string]bool      // teams that are in Redis's list, or were when it was last read
+	memory int64                // of Redis, that the list is in
 }
 
 // Tend does what is due and no request waits for: it posts what waits, tells Redis what was spent without it, renews the
@@ -26,11 +32,11 @@ func (s *Shared) Tend(ctx context.Context) error {
 	now := s.Now()
 	errs := s.queue.lostError()
 	// Each step for itself: in a cluster a part of Redis may be away.
-	err := errors.Join(s.remember(ctx), s.queue.retry(ctx), s.renewAll(ctx))
-	if now.Sub(s.tended.swept) >= sweepEvery {
-		s.tended.swept = now
-		err = errors.Join(err, s.sweepAll(ctx))
+	err := errors.Join(s.remember(ctx), s.queue.retry(ctx))
+	if s.away.Load() == nil || s.Redis.parted() { // else an allowance would only shrink
+		err = errors.Join(err, s.renewAll(ctx))
 	}
+	err = errors.Join(err, s.sweepSome(ctx, now))
 	if s.away.Load() != nil || errors.Is(err, ErrAway) {
 		return errs // who builds the client tells of that
 	}
@@ -77,38 +83,77 @@ func (s *Shared) listed(ctx context.Context) (teams []string, err error) {
 	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were put back", len(back))
 }
 
-// sweepAll charges the holds whose lease has ended, team by team, and counts those that are open.
-func (s *Shared) sweepAll(ctx context.Context) error {
-	teams, err := s.listed(ctx)
+// sweepSome charges the holds whose lease has ended of some teams, and counts those that are open. All teams have their turn once
+// a minute, or as often as can be.
+func (s *Shared) sweepSome(ctx context.Context, now time.Time) (err error) {
+	t := &s.tended
 	var before map[string]openHolds
 	if w := s.walked.Load(); w != nil {
 		before = w.teams
 	}
-	if len(teams) == 0 && err != nil {
-		if before != nil { // what is held here meanwhile is told all the same
-			s.countOpen(before)
+	if len(t.rest) == 0 {
+		if now.Sub(t.swept) < sweepEvery {
+			return nil
 		}
-		return err
-	}
-	open := make(map[string]openHolds, len(teams))
-	for _, team := range teams {
-		open[team] = before[team]
-		err = errors.Join(err, s.call(ctx, func(ctx context.Context) error {
-			if err := s.meet(ctx, team, s.teams.get(team)); err != nil { // what the sweep tells is put back, too, should Redis forget it
-				return err
-			}
-			if _, err := s.Redis.Sweep(ctx, team, tendBatch); err != nil {
-				return err
-			}
-			o, err := s.Redis.openHolds(ctx, team)
-			if err == nil {
-				open[team] = o
+		t.swept = now
+		if t.rest, err = s.listed(ctx); len(t.rest) == 0 && err != nil {
+			if before != nil { // what is held here meanwhile is told all the same
+				s.countOpen(before)
 			}
 			return err
-		}), s.checkOwn(ctx, team))
+		}
+		t.open = make(map[string]openHolds, len(t.rest))
 	}
-	s.countOpen(open)
+	n := min(sweepTeams, len(t.rest))
+	var mu sync.Mutex
+	err = errors.Join(err, atOnce(t.rest[:n], func(team string) error {
+		o, failed := s.sweepTeam(ctx, team)
+		if failed != nil && o.count == 0 {
+			o = before[team]
+		}
+		mu.Lock()
+		t.open[team] = o
+		mu.Unlock()
+		return errors.Join(failed, s.checkOwn(ctx, team))
+	}))
+	if t.rest = t.rest[n:]; len(t.rest) == 0 {
+		s.countOpen(t.open)
+	}
 	return err
+}
+
+// sweepTeam charges the holds of a team whose lease has ended, and counts those that are open.
+func (s *Shared) sweepTeam(ctx context.Context, team string) (o openHolds, err error) {
+	err = s.call(ctx, func(ctx context.Context) error {
+		if err := s.meet(ctx, team, s.teams.get(team)); err != nil { // what the sweep tells is put back, too, should Redis forget it
+			return err
+		}
+		if _, err := s.Redis.Sweep(ctx, team, tendBatch); err != nil {
+			return err
+		}
+		o, err = s.Redis.openHolds(ctx, team)
+		return err
+	})
+	return o, err
+}
+
+// atOnce does something for several teams at a time, so that a slow network holds up nothing else.
+func atOnce(teams []string, do func(team string) error) (errs error) {
+	var mu sync.Mutex
+	var working sync.WaitGroup
+	room := make(chan struct{}, 16)
+	for _, team := range teams {
+		room <- struct{}{}
+		working.Go(func() {
+			err := do(team)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = errors.Join(errs, err)
+			<-room
+		})
+	}
+	working.Wait()
+	return errs
 }
 
 // checkOwn looks which of the holds that this process placed others have ended, and puts back all where Redis lost them.

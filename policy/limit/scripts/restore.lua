@@ -52,14 +52,23 @@ for _ = 1, tonumber(ARGV[13]) do
 end
 local last = 0
 if replica ~= '' then last = last_call(KEYS[3], replica) end
-local own = {}
+local own, told = {}, {}
 for n = 1, tonumber(ARGV[14]) do
   local row = {day = ARGV[at], field = replica .. ':' .. ARGV[at], amount = five(ARGV[at + 1])}
   if tonumber(ARGV[9]) > last then
     row.was = come_back(parse_aside(redis.call('HGET', KEYS[3], row.field)), row.day)
     own[#own + 1] = row
+    told[row.day] = true
   end
   at = at + 2
+end
+if tonumber(ARGV[9]) > last and replica ~= '' then -- what it had and gave back is not there any more
+  local rows = redis.call('HGETALL', KEYS[3])
+  for i = 1, #rows, 2 do
+    local who, day = string.match(rows[i], '^(.*):(%d+)$')
+    local row = who == replica and not told[day] and parse_aside(rows[i + 1])
+    if row then own[#own + 1] = {day = day, field = rows[i], amount = NOTHING, was = come_back(row, day)} end
+  end
 end
 for n = 4, #KEYS do
   local id, due, hold = ARGV[at], tonumber(ARGV[at + 1]), read(KEYS[n])
@@ -81,39 +90,28 @@ for _, row in ipairs(own) do
 end
 if replica ~= '' and tonumber(ARGV[9]) > last then heard(KEYS[3], replica, tonumber(ARGV[9]), now) end
 
--- The ledger of each month is brought up to what was used, first by its days.
-local function top_up(use, day, unit, missing)
-  if missing <= 0 then return end
-  if redis.call('HEXISTS', use .. day, 'day') == 0 then
-    redis.call('HSET', use .. day, 'day', day)
-    redis.call('EXPIRE', use .. day, 34560000)
-  end
-  redis.call('HINCRBY', use .. day, 'restored|other|' .. unit, string.format('%d', missing))
-  redis.call('HINCRBY', use .. day, 'restored|other|' .. unit .. '|estimated', string.format('%d', missing))
-end
-
+-- The ledger of each month is brought up to what was used, on the last day that is told of it.
 for month, told in pairs(months) do
-  local used = {}
-  for i, unit in ipairs(UNITS) do used[unit] = tonumber(redis.call('HGET', KEYS[1], month .. ':' .. unit .. ':used') or 0) end
+  local missing = {}
+  for i, unit in ipairs(UNITS) do missing[unit] = tonumber(redis.call('HGET', KEYS[1], month .. ':' .. unit .. ':used') or 0) end
   for d = 1, 31 do
-    local day, sums = string.format('%s%02d', month, d), {}
-    local rows = redis.call('HGETALL', ARGV[10] .. day)
+    local rows = redis.call('HGETALL', string.format('%s%s%02d', ARGV[10], month, d))
     for i = 1, #rows, 2 do
       local unit = string.match(rows[i], '|(%a+)$')
-      if unit and unit ~= 'estimated' then sums[unit] = (sums[unit] or 0) + rows[i + 1] end
-    end
-    for _, unit in ipairs(UNITS) do
-      local missing = 0
-      if #rows > 0 or tonumber(day) <= told then
-        missing = math.max(tonumber(redis.call('HGET', KEYS[1], day .. ':' .. unit .. ':used') or 0) - (sums[unit] or 0), 0)
-      end
-      top_up(ARGV[10], day, unit, missing)
-      used[unit] = used[unit] - (sums[unit] or 0) - missing
+      if missing[unit] then missing[unit] = missing[unit] - rows[i + 1] end
     end
   end
   local today, running = periods(now)
   local day = told > 0 and string.format('%d', told) or month == running and today or month .. '28' -- which each month has
-  for _, unit in ipairs(UNITS) do top_up(ARGV[10], day, unit, used[unit]) end
+  local use = ARGV[10] .. day
+  for unit, n in pairs(missing) do
+    if n > 0 then
+      redis.call('HSET', use, 'day', day)
+      redis.call('EXPIRE', use, 34560000)
+      redis.call('HINCRBY', use, 'restored|other|' .. unit, string.format('%d', n))
+      redis.call('HINCRBY', use, 'restored|other|' .. unit .. '|estimated', string.format('%d', n))
+    end
+  end
 end
 
 -- It is over when as many replicas as are alive have told: those that knew something.

@@ -2,8 +2,8 @@
 -- held of a day. Redis searches a small hash from its beginning, so each field that is left makes all admissions slower.
 --
 -- KEYS  1 quota  2 open  3 aside
--- ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again  6 replica  7 since when
---       Redis was reached without a gap, 0: not known
+-- ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again  6 replica  7 and
+--       8 the time in which an allowance was renewed last that Redis's absence kept from being renewed again; 0: not known
 -- Returns how the team stands, and how many holds were due.
 
 -- count_again sets what is held, and how many tasks are open, to what the open holds say: once for accounts that an older
@@ -36,10 +36,12 @@ local function count_again(quota, open, prefix)
   redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
 end
 
--- abandoned ends the allowances of replicas that do not come any more. Where Redis was away for all since the last renewal they
--- may have spent it: it is charged. Else nobody knows: it stays set aside for as long as the truth may come. It returns what is to
--- be written.
-local function abandoned(aside, now, replica, since)
+-- LAPSE is how long what was set aside for a replica that is gone stays so: it may have been cut off alone, and come back.
+local LAPSE = 3600000000
+
+-- abandoned ends the allowances of replicas that do not come any more. One that was alive when Redis went away for all may have
+-- spent it: it is charged. It returns what is to be written.
+local function abandoned(aside, now, replica, from, to)
   local fields, freed, rows = {}, {}, redis.call('HGETALL', aside)
   for i = 1, #rows, 2 do
     local field, text = rows[i], rows[i + 1]
@@ -47,14 +49,14 @@ local function abandoned(aside, now, replica, since)
     local row = who and who ~= replica and parse_aside(text)
     if row and row.state == 'open' and row.due <= now then
       row.state = 'lapsed'
-      if row.renewed < since then
+      if row.renewed >= from and row.renewed < to then
         row.state = 'charged'
         post({day = day, month = string.sub(day, 1, 6), what = 'allowance|other'}, row.amount, row.amount)
         freed[#freed + 1] = {day, row.amount}
       end
       row.due = now
       fields[field] = row
-    elseif row and row.state ~= 'open' and row.due < now - LATE * 1000 then
+    elseif row and row.state ~= 'open' and row.due < now - (row.state == 'lapsed' and LAPSE or LATE * 1000) then
       if row.state == 'lapsed' then freed[#freed + 1] = {day, row.amount} end
       fields[field] = ''
     elseif not who and tonumber(string.match(text, '(%d+)$')) < now - 2 * LATE * 1000 then
@@ -66,8 +68,8 @@ end
 
 local now = clock(ARGV[1])
 local fields, freed = {}, {}
-if ARGV[7] ~= '0' and not restoring(redis.call('HGET', KEYS[1], 'restoring'), now) then
-  fields, freed = abandoned(KEYS[3], now, ARGV[6], tonumber(ARGV[7]))
+if not restoring(redis.call('HGET', KEYS[1], 'restoring'), now) then
+  fields, freed = abandoned(KEYS[3], now, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
 end
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[2])
 sweep(KEYS[1], KEYS[2], ARGV[3], ARGV[4], due)
