@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -119,7 +120,10 @@ func (s *Shared) heard(err error) {
 // ofAccounts reports whether an error is that of one team's accounts, in which something is of another type or cannot be read.
 func ofAccounts(err error) bool {
 	var said redis.Error
-	return errors.As(err, &said) && (redis.HasErrorPrefix(err, "WRONGTYPE") || redis.HasErrorPrefix(err, "CORRUPT") || strings.Contains(said.Error(), "user_script"))
+	if !errors.As(err, &said) {
+		return false
+	}
+	return slices.ContainsFunc([]string{"WRONGTYPE", "CORRUPT", "attempt to "}, func(word string) bool { return strings.Contains(said.Error(), word) })
 }
 
 // dated is a moment by Redis's clock, as far as that was known last.
