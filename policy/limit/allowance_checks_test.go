@@ -162,7 +162,7 @@ func (w *world) lose(memory time.Time) {
 	w.ever = true
 	for _, q := range w.requests {
 		r := q.by
-		reaches := !r.lost && r.wire.now() == works || r.wire.now() == isRefused
+		reaches := !r.lost && r.wire.reaches()
 		if slices.Contains(w.former, r) || !reaches || l.at.Sub(q.at) <= lossOf {
 			q.forgiven = true
 		}

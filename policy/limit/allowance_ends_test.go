@@ -23,6 +23,7 @@ func (w *world) replace(r *replica) {
 			e.until = time.Now()
 		}
 	}
+	r.ended = time.Now()
 	w.former = append(w.former, r)
 	w.launch(i)
 }

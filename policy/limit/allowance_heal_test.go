@@ -51,6 +51,7 @@ func (w *world) stopAll() {
 			w.fail("healed: %s stops: %v", r.name, err)
 		}
 		_ = r.client.Close()
+		r.ended = time.Now()
 		w.former = append(w.former, r)
 		w.replicas[i] = nil
 	}

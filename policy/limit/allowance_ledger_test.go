@@ -171,12 +171,17 @@ func (q *request) atMost() Amounts {
 	return q.amounts
 }
 
-// inAGap reports whether Redis was away for all when a request of a replica that died was admitted, so that the replica's
-// allowance is charged.
+// inAGap reports whether Redis was away for all when a request of a replica that died was admitted, and another lived through
+// that, so that the replica's allowance is charged.
 func (w *world) inAGap(q *request) bool {
 	for _, g := range w.gaps {
-		if q.at.After(g.from) && q.at.Before(g.to) {
-			return true
+		if q.at.Before(g.from) || q.at.After(g.to) {
+			continue
+		}
+		for _, r := range slices.Concat(w.replicas, w.former) {
+			if r != nil && r != q.by && r.begun.Before(g.from) && (r.ended.IsZero() || r.ended.After(g.to)) {
+				return true
+			}
 		}
 	}
 	return false

@@ -61,6 +61,13 @@ func (n *wire) now() passage {
 	return n.lets
 }
 
+// reaches reports whether calls work, now or after the next one.
+func (n *wire) reaches() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lets == works || n.lets == isRefused && n.calls == 1
+}
+
 // take is how the next call fares.
 func (n *wire) take() passage {
 	n.mu.Lock()

@@ -124,7 +124,9 @@ type replica struct {
 	client *redis.Client
 	wire   *wire
 	teams  []*policy.Team
-	lost   bool // it died, or stopped without Redis
+	begun  time.Time
+	ended  time.Time // zero: it runs
+	lost   bool      // it died, or stopped without Redis
 }
 
 // request is a request that was admitted.
@@ -171,7 +173,7 @@ func (w *world) connect() *redis.Client {
 // launch starts a replica in a place.
 func (w *world) launch(i int) {
 	name := everywhere[i : i+1]
-	r := &replica{name: name, client: w.connect(), wire: &wire{world: w, name: name, lets: works}}
+	r := &replica{name: name, client: w.connect(), wire: &wire{world: w, name: name, lets: works}, begun: time.Now()}
 	r.client.AddHook(r.wire)
 	now := time.Now
 	if skew := w.story.skew; name == "B" && skew != 0 {
