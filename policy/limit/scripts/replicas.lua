@@ -1,18 +1,19 @@
 -- Notes that a replica is alive and reaches Redis, and tells who else does.
 --
--- KEYS  1 replicas: a field for each, with the moment of its last word; last, the last word of any; and of the last time without a
---       word from, to, and whether some replica lived through it
+-- KEYS  1 replicas: a field for each, with the moment of its last word; last, the last word of any; quiet and heard, the last time
+--       without a word; from and to, the last such time that some replica lived through
 -- ARGV  1 now or 0  2 a number to say again  3 replica  4 the moment that this was last told; 0: never  5 the longest gap
 --       6 how long a replica counts as alive  7 how long it is remembered
 -- Returns the number, now, how many are alive, 1 where Redis knows less of the replica than it did, and from and to of the last time
 --       in which Redis was away for all: one in which no replica was alive says nothing of Redis.
 local now, told, gap = clock(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local got = redis.call('HMGET', KEYS[1], 'last', 'from', 'to', 'lived', ARGV[3])
-local last, from, to, lived = tonumber(got[1] or now), tonumber(got[2] or 0), tonumber(got[3] or 0), got[4] == '1'
-if now - last > gap then from, to, lived = last, now, false end
-lived = lived or told > 0 and told <= from and told >= from - gap
-redis.call('HSET', KEYS[1], 'last', string.format('%d', now), 'from', string.format('%d', from), 'to', string.format('%d', to),
-  'lived', lived and '1' or '0', ARGV[3], string.format('%d', now))
+local got = redis.call('HMGET', KEYS[1], 'last', 'quiet', 'heard', 'from', 'to', ARGV[3])
+local last, quiet, heard = tonumber(got[1] or now), tonumber(got[2] or 0), tonumber(got[3] or 0)
+local from, to = tonumber(got[4] or 0), tonumber(got[5] or 0)
+if now - last > gap then quiet, heard = last, now end
+if told > 0 and told <= quiet and told >= quiet - gap then from, to = quiet, heard end
+local fields = {last = now, quiet = quiet, heard = heard, from = from, to = to, [ARGV[3]] = now}
+for field, at in pairs(fields) do redis.call('HSET', KEYS[1], field, string.format('%d', at)) end
 local alive, all = 0, redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do
   if #all[i] > 5 then -- a replica
@@ -21,4 +22,4 @@ for i = 1, #all, 2 do
     if silent > tonumber(ARGV[7]) then redis.call('HDEL', KEYS[1], all[i]) end
   end
 end
-return {tonumber(ARGV[2]), now, alive, tonumber(got[5] or 0) < told and 1 or 0, lived and from or 0, lived and to or 0}
+return {tonumber(ARGV[2]), now, alive, tonumber(got[6] or 0) < told and 1 or 0, from, to}
