@@ -113,7 +113,7 @@ func (h *heat) bounded(about string) {
 // left is for how much of a lane's unit replicas that were killed may have left holds for nothing.
 func (h *heat) left(i int) (n int64) {
 	for _, g := range h.killed {
-		n += int64(g.asking[i]) + g.turnedAway[i].Load()
+		n += g.asking[i] + g.turnedAway[i].Load()
 	}
 	return n * h.lanes[i].amount()
 }

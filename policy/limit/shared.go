@@ -5,13 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
 )
@@ -115,15 +111,6 @@ func (s *Shared) heard(err error) {
 		s.reached.Store(true)
 		s.rates.dry.Store(false)
 	}
-}
-
-// ofAccounts reports whether an error is that of one team's accounts, in which something is of another type or cannot be read.
-func ofAccounts(err error) bool {
-	var said redis.Error
-	if !errors.As(err, &said) {
-		return false
-	}
-	return slices.ContainsFunc([]string{"WRONGTYPE", "CORRUPT", "attempt to "}, func(word string) bool { return strings.Contains(said.Error(), word) })
 }
 
 // dated is a moment by Redis's clock, as far as that was known last.
