@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing/synctest"
 	"time"
@@ -71,8 +72,7 @@ func (w *world) with(r *replica, a act) {
 }
 
 // tendsAt are the moments of a wait at which replicas do what they do every second: a test has less time. What is longer
-// goes on in steps of the last, which is less than an allowance lives. They do it twice at the end of a step so long that
-// none of them would count as alive.
+// goes on in steps of the last, which is less than an allowance lives.
 var tendsAt = []time.Duration{time.Second, 11 * time.Second, 5 * time.Minute}
 
 // pass lets time pass.
@@ -85,14 +85,31 @@ func (w *world) pass(d time.Duration) {
 			}
 		}
 		next = min(next, d)
-		if next-gone > aliveFor {
-			time.Sleep(next - gone - time.Second)
-			gone = next - time.Second
-			w.tendAll()
-		}
+		begun := time.Now()
 		time.Sleep(next - gone)
 		gone = next
+		w.heardSince(begun)
 		w.tendAll()
+	}
+}
+
+// heardSince has Redis know of the words that replicas would have said each second of a wait, where it heard of them until then.
+func (w *world) heardSince(begun time.Time) {
+	at, until := time.Now().Add(-time.Second), begun.Add(-time.Second)
+	for _, r := range w.crew(everywhere) {
+		words := &r.shared.replicas
+		words.mu.Lock()
+		known := fmt.Sprint(words.last.UnixMicro())
+		if r.wire.now() == works && at.After(words.last) && !words.last.Before(until) && w.server.HGet(replicasKey, r.shared.id) == known {
+			words.last, words.at = at, r.shared.Now().Add(-time.Second)
+			w.server.HSet(replicasKey, r.shared.id, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
+			w.mu.Lock()
+			if !w.lastReach.Before(until) {
+				w.lastReach = at
+			}
+			w.mu.Unlock()
+		}
+		words.mu.Unlock()
 	}
 }
 

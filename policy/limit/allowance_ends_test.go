@@ -25,6 +25,9 @@ func (w *world) replace(r *replica) {
 	}
 	r.ended = time.Now()
 	w.former = append(w.former, r)
+	w.replicas[i] = nil
+	time.Sleep(time.Second) // which a process takes to start
+	w.tendAll()
 	w.launch(i)
 }
 

@@ -47,14 +47,14 @@ local function abandoned(aside, now, replica, from, to)
     local field, text = rows[i], rows[i + 1]
     local who, day = string.match(field, '^(.*):(%d+)$')
     local row = who and who ~= replica and parse_aside(text)
-    if row and row.state == 'open' and row.due <= now then
-      row.state = 'lapsed'
-      if row.renewed >= from and row.renewed < to then
-        row.state = 'charged'
-        post({day = day, month = string.sub(day, 1, 6), what = 'allowance|other'}, row.amount, row.amount)
-        freed[#freed + 1] = {day, row.amount}
-      end
-      row.due = now
+    local over = row and row.state ~= 'charged' and row.due <= now
+    if over and row.renewed >= from and row.renewed < to then
+      row.state, row.due = 'charged', now
+      post({day = day, month = string.sub(day, 1, 6), what = 'allowance|other'}, row.amount, row.amount)
+      freed[#freed + 1] = {day, row.amount}
+      fields[field] = row
+    elseif over and row.state == 'open' then
+      row.state, row.due = 'lapsed', now
       fields[field] = row
     elseif row and row.state ~= 'open' and row.due < now - (row.state == 'lapsed' and LAPSE or LATE * 1000) then
       if row.state == 'lapsed' then freed[#freed + 1] = {day, row.amount} end
