@@ -69,8 +69,8 @@ func (h *heat) cutAndKill(i int) {
 	h.Helper()
 	gate := h.gates[i].Load()
 	toxic(h.T, h.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	gate.alone.Store(true) // at once: what it has may be spent while it is seen to be alone
 	h.silent(i, redisTimeout)
-	gate.alone.Store(true)
 	wait(h.T, "the replica spends by itself", func() bool { return gate.spent.Load() >= 5 })
 	h.kill(i)
 	if err := h.proxies[i].Toxics.RemoveToxic(context.Background(), "hole"); err != nil {

@@ -80,10 +80,11 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 	days := s.days(now)
 	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, spent: b.rated}
 	size := s.sizes(b, r, idle, now)
-	if !b.unreported() && !b.exceeds(size, days) && (now.Sub(b.asked) < renewEvery-renewEvery/10 || b.serves(size, days, now)) {
+	if urgent := b.unreported() || b.exceeds(size, days); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
+		return nil
+	} else if b.asked = now; !urgent && b.serves(size, days, now) {
 		return nil
 	}
-	b.asked = now
 	r.rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
 	b.compose(r, s.id, size, days, now)
 	return r
