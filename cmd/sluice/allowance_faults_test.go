@@ -64,13 +64,18 @@ func (r *race) cut(i int, d time.Duration) {
 	}
 }
 
-// cutAndKill has what one replica sends vanish, and kills it once it has spent something by itself. Another takes its place.
-func (h *heat) cutAndKill(i int) {
+// isolate has what one replica sends vanish.
+func (h *heat) isolate(i int) {
+	h.Helper()
+	toxic(h.T, h.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	h.silent(i, redisTimeout)
+	h.gates[i].Load().alone.Store(true)
+}
+
+// killAlone kills a replica that is isolated once it has spent something by itself. Another takes its place.
+func (h *heat) killAlone(i int) {
 	h.Helper()
 	gate := h.gates[i].Load()
-	toxic(h.T, h.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
-	gate.alone.Store(true) // at once: what it has may be spent while it is seen to be alone
-	h.silent(i, redisTimeout)
 	wait(h.T, "the replica spends by itself", func() bool { return gate.spent.Load() >= 5 })
 	h.kill(i)
 	if err := h.proxies[i].Toxics.RemoveToxic(context.Background(), "hole"); err != nil {
