@@ -165,10 +165,13 @@ func (b *books) unreported() bool {
 	return len(b.running)+len(b.unposted) > 0 || b.rated != (Amounts{})
 }
 
-// settledInRedis notes that Redis has settled what was admitted here.
+// settledInRedis notes that Redis has settled what was admitted here. What was set aside for it is given back soon.
 func (b *books) settledInRedis(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if s := b.running[id]; s != nil && s.from != nil {
+		b.asked, b.renewed = time.Time{}, time.Time{}
+	}
 	b.forget(id)
 }
 
