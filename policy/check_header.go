@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"strings"
+
+	"sluice/policy/strictjson"
 )
 
 // asyncHeader judges the async header. It must be on where a task is created, and off on every other path. Its values
@@ -13,7 +15,7 @@ func asyncHeader(q *Request) offence {
 	case found.count > 0 || on == must:
 		return found
 	case must:
-		return offends(q.facts.call.inPlaceOf("Async", shapeAbsent.String()))
+		return offends(q.facts.call.inPlaceOf("Async", strictjson.Absent.String()))
 	}
 	return offends(quote(q.facts.call.Async[0]))
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "strconv"
+import (
+	"strconv"
+
+	"sluice/policy/strictjson"
+)
 
 // seen makes a check that no element of a list carries the mark.
 func seen(m mark, allowed string) check {
@@ -18,7 +22,7 @@ func bounded(m mark, allowed, limit string) check {
 func required() check {
 	return check{allowed: "a string of 1 to 256 bytes", find: func(q *Request) offence {
 		v := q.facts.values[fieldModel]
-		if v.shape != shapeString || v.text == "" || len(v.text) > maxModel {
+		if v.shape != strictjson.String || v.text == "" || len(v.text) > maxModel {
 			return offends(v.given())
 		}
 		return offence{}
@@ -30,9 +34,9 @@ func conversation() check {
 	return check{allowed: "an array of at least one message", find: func(q *Request) offence {
 		messages, prompt := q.facts.values[fieldMessages], q.facts.values[fieldPrompt]
 		switch {
-		case messages.shape == shapeArray && messages.count == 0:
+		case messages.shape == strictjson.Array && messages.count == 0:
 			return offends("an empty array")
-		case messages.shape == shapeArray, !messages.set() && prompt.set():
+		case messages.shape == strictjson.Array, !messages.set() && prompt.set():
 			return offence{}
 		}
 		return offends(messages.given())
@@ -43,7 +47,7 @@ func conversation() check {
 func singleTurn() check {
 	return check{allowed: "exactly one message", limit: "1", find: func(q *Request) offence {
 		switch v := q.facts.values[fieldMessages]; {
-		case v.shape != shapeArray:
+		case v.shape != strictjson.Array:
 			return offends(v.given())
 		case v.count != 1:
 			return offends(strconv.Itoa(int(v.count)))

@@ -4,13 +4,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"sluice/policy/strictjson"
 )
 
 // integer is the value as an integer, if it is written as one. 1.0 and 1e0 are numbers but not written as integers,
 // and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
 // the largest that does.
 func (v value) integer() (int64, bool) {
-	if v.shape != shapeNumber || !isInteger(v.text) {
+	if v.shape != strictjson.Number || !isInteger(v.text) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(v.text, 10, 64)
@@ -34,7 +36,7 @@ func isInteger[T string | []byte](literal T) bool {
 
 // number is the value as a number. One too large for a double is none; one too small is 0.
 func (v value) number() (float64, bool) {
-	if v.shape != shapeNumber {
+	if v.shape != strictjson.Number {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(v.text, 64)
@@ -76,11 +78,11 @@ func number(f field, allowed string, in func(float64) bool) check {
 
 // boolean demands true or false.
 func boolean(f field) check {
-	return of(f, "true or false", func(v value) bool { return v.shape == shapeTrue || v.shape == shapeFalse })
+	return of(f, "true or false", func(v value) bool { return v.shape == strictjson.True || v.shape == strictjson.False })
 }
 
 // ofShape demands a value of one type.
-func ofShape(f field, s shape) check {
+func ofShape(f field, s strictjson.Shape) check {
 	return of(f, s.String(), func(v value) bool { return v.shape == s })
 }
 
@@ -88,7 +90,7 @@ func ofShape(f field, s shape) check {
 func oneOf(f field, words ...string) check {
 	return of(f, strings.Join(words, " or "), func(v value) bool {
 		for _, w := range words {
-			if v.shape == shapeString && v.text == w {
+			if v.shape == strictjson.String && v.text == w {
 				return true
 			}
 		}
@@ -103,12 +105,12 @@ func noneOf(f field, allowed string) check {
 
 // notTrue demands that a switch is not on.
 func notTrue(f field, allowed string) check {
-	return of(f, allowed, func(v value) bool { return v.shape != shapeTrue })
+	return of(f, allowed, func(v value) bool { return v.shape != strictjson.True })
 }
 
 // notWord demands that the value is not the word.
 func notWord(f field, word, allowed string) check {
-	return of(f, allowed, func(v value) bool { return v.shape != shapeString || v.text != word })
+	return of(f, allowed, func(v value) bool { return v.shape != strictjson.String || v.text != word })
 }
 
 // atMost demands that an integer is not larger. What is no integer is another rule's.
@@ -123,13 +125,13 @@ func atMost(f field, limit int64, allowed string) check {
 
 // isTrue and its like are conditions on another member than the one that a rule is about.
 func isTrue(f field) func(*Request) bool {
-	return func(q *Request) bool { return q.facts.values[f].shape == shapeTrue }
+	return func(q *Request) bool { return q.facts.values[f].shape == strictjson.True }
 }
 
 func isNotTrue(f field) func(*Request) bool {
-	return func(q *Request) bool { return q.facts.values[f].shape != shapeTrue }
+	return func(q *Request) bool { return q.facts.values[f].shape != strictjson.True }
 }
 
 func isFalse(f field) func(*Request) bool {
-	return func(q *Request) bool { return q.facts.values[f].shape == shapeFalse }
+	return func(q *Request) bool { return q.facts.values[f].shape == strictjson.False }
 }

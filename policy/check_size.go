@@ -1,5 +1,7 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // sizeForm demands a value that is a size; classes says whether 1K and 2K are.
 func sizeForm(classes bool) check {
 	allowed := "width*height in digits"
@@ -8,7 +10,7 @@ func sizeForm(classes bool) check {
 	}
 	return of(fieldSize, allowed, func(v value) bool {
 		s, ok := parseSize(v.text)
-		return v.shape == shapeString && ok && (classes || !s.class())
+		return v.shape == strictjson.String && ok && (classes || !s.class())
 	})
 }
 
@@ -16,7 +18,7 @@ func sizeForm(classes bool) check {
 func sizeIn(allowed string, legal func(size) bool) check {
 	return of(fieldSize, allowed, func(v value) bool {
 		s, ok := parseSize(v.text)
-		return v.shape != shapeString || !ok || s.class() || legal(s)
+		return v.shape != strictjson.String || !ok || s.class() || legal(s)
 	})
 }
 

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"sluice/policy/strictjson"
 )
 
 // literal is a number as it stands in a body.
-func literal(s string) value { return value{shape: shapeNumber, text: s} }
+func literal(s string) value { return value{shape: strictjson.Number, text: s} }
 
 func TestIntegers(t *testing.T) {
 	for _, tt := range []struct {
@@ -26,9 +28,9 @@ func TestIntegers(t *testing.T) {
 		{literal("1.0"), 0, false},
 		{literal("1e0"), 0, false},
 		{literal("1E2"), 0, false},
-		{value{shape: shapeString, text: "1"}, 0, false},
-		{value{shape: shapeTrue}, 0, false},
-		{value{shape: shapeNull}, 0, false},
+		{value{shape: strictjson.String, text: "1"}, 0, false},
+		{value{shape: strictjson.True}, 0, false},
+		{value{shape: strictjson.Null}, 0, false},
 		{value{}, 0, false},
 	} {
 		if got, ok := tt.given.integer(); got != tt.want || ok != tt.ok {
@@ -49,7 +51,7 @@ func TestFloats(t *testing.T) {
 		{literal("2.0000000000000001"), 2, true}, // what every reader of doubles makes of it
 		{literal("1e400"), math.Inf(1), false},
 		{literal("-1e400"), math.Inf(-1), false},
-		{value{shape: shapeString, text: "0.5"}, 0, false},
+		{value{shape: strictjson.String, text: "0.5"}, 0, false},
 	} {
 		if got, ok := tt.given.number(); got != tt.want || ok != tt.ok {
 			t.Errorf("%+v: %v, %v", tt.given, got, ok)
@@ -79,15 +81,15 @@ func TestGiven(t *testing.T) {
 		want  string
 	}{
 		{literal("1e0"), "1e0"},
-		{value{shape: shapeString, text: "a\n\x1b\"é"}, `"a\n\x1b\"\u00e9"`},
-		{value{shape: shapeString, text: strings.Repeat("x", 64)}, `"` + strings.Repeat("x", 64) + `"`},
-		{value{shape: shapeString, text: strings.Repeat("x", 65)}, `"` + strings.Repeat("x", 64) + `"...`},
-		{value{shape: shapeString, text: "x" + strings.Repeat("猫", 30)}, `"x` + strings.Repeat(`\u732b`, 21) + `"...`},
-		{value{shape: shapeArray}, "an array"},
-		{value{shape: shapeObject}, "an object"},
-		{value{shape: shapeTrue}, "true"},
-		{value{shape: shapeFalse}, "false"},
-		{value{shape: shapeNull}, "null"},
+		{value{shape: strictjson.String, text: "a\n\x1b\"é"}, `"a\n\x1b\"\u00e9"`},
+		{value{shape: strictjson.String, text: strings.Repeat("x", 64)}, `"` + strings.Repeat("x", 64) + `"`},
+		{value{shape: strictjson.String, text: strings.Repeat("x", 65)}, `"` + strings.Repeat("x", 64) + `"...`},
+		{value{shape: strictjson.String, text: "x" + strings.Repeat("猫", 30)}, `"x` + strings.Repeat(`\u732b`, 21) + `"...`},
+		{value{shape: strictjson.Array}, "an array"},
+		{value{shape: strictjson.Object}, "an object"},
+		{value{shape: strictjson.True}, "true"},
+		{value{shape: strictjson.False}, "false"},
+		{value{shape: strictjson.Null}, "null"},
 		{value{}, "nothing"},
 	} {
 		if got := tt.given.given(); got != tt.want {
@@ -131,7 +133,7 @@ func TestIdleChecksFindNothing(t *testing.T) {
 			t.Errorf("%s is idle and finds something", r.ID)
 		}
 	}
-	for _, v := range []value{{shape: shapeNull}, {}} {
+	for _, v := range []value{{shape: strictjson.Null}, {}} {
 		for f := range q.facts.values {
 			q.facts.values[f] = v
 		}

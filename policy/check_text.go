@@ -1,9 +1,11 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // stopForm demands stop sequences of a known form.
 func stopForm() check {
 	return of(fieldStop, "a string, or an array of strings or of token ids", func(v value) bool {
-		return v.shape == shapeString || v.shape == shapeArray
+		return v.shape == strictjson.String || v.shape == strictjson.Array
 	})
 }
 
@@ -46,7 +48,7 @@ func choice() check {
 		allowed: `"auto", "none" or {"type":"function","function":{"name":...}}`,
 		find: func(q *Request) offence {
 			v := q.facts.values[fieldToolChoice]
-			if q.facts.forced || v.shape == shapeString && (v.text == "auto" || v.text == "none") {
+			if q.facts.forced || v.shape == strictjson.String && (v.text == "auto" || v.text == "none") {
 				return offence{}
 			}
 			return offends(v.given())
@@ -65,7 +67,7 @@ func never(f field, allowed string) check {
 func schema() check {
 	return check{allowed: "an object", field: fieldResponseType, find: func(q *Request) offence {
 		v := q.facts.values[fieldSchema]
-		if v.shape == shapeObject || q.facts.values[fieldResponseType].text != "json_schema" {
+		if v.shape == strictjson.Object || q.facts.values[fieldResponseType].text != "json_schema" {
 			return offence{}
 		}
 		return offends(v.given())
@@ -78,7 +80,7 @@ func schema() check {
 func coupling() check {
 	return check{allowed: "the header X-Service-SSE: enable, and stream true beside it", find: func(q *Request) offence {
 		switch v := q.facts.values[fieldStream]; {
-		case v.set() && v.shape != shapeTrue:
+		case v.set() && v.shape != strictjson.True:
 			return offends("stream " + v.given())
 		case !q.Stream:
 			return offends(q.facts.call.inPlaceOf("SSE", "no such header"))
@@ -102,9 +104,9 @@ func agreeing() check {
 	const allowed = "true beside the header X-Service-SSE: enable, false without it, else it has no effect"
 	return check{allowed: allowed, field: fieldStream, find: func(q *Request) offence {
 		switch v := q.facts.values[fieldStream]; {
-		case v.shape == shapeFalse && q.Stream:
+		case v.shape == strictjson.False && q.Stream:
 			return offends(v.given())
-		case v.shape == shapeTrue && !q.Stream:
+		case v.shape == strictjson.True && !q.Stream:
 			if stray := q.facts.call.stray("SSE"); stray != "" {
 				return offends("true beside " + stray)
 			}

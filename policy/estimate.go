@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"sluice/policy/strictjson"
+)
 
 // What the service makes of numbers that are absent.
 const (
@@ -60,10 +64,10 @@ func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
 func (q *Request) generation() {
 	v := &q.facts.values
 	q.MaxTokens = larger(v[fieldMaxTokens].maybeInteger(), v[fieldMaxCompletionTokens].maybeInteger())
-	q.Thinking = v[fieldEnableThinking].shape == shapeTrue ||
+	q.Thinking = v[fieldEnableThinking].shape == strictjson.True ||
 		!v[fieldEnableThinking].set() && q.facts.families.thinking
 	q.ThinkingBudget = v[fieldThinkingBudget].maybeInteger()
-	q.Increments = v[fieldIncrementalOutput].shape == shapeTrue
+	q.Increments = v[fieldIncrementalOutput].shape == strictjson.True
 	q.Temperature = v[fieldTemperature].maybeNumber()
 	q.TopP = v[fieldTopP].maybeNumber()
 	q.PresencePenalty = v[fieldPresencePenalty].maybeNumber()

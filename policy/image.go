@@ -2,14 +2,12 @@ package policy
 
 import (
 	"strconv"
+
+	"sluice/policy/picture"
 )
 
-// Bounds of an input image (interface.md, Limits).
-const (
-	maxImageBytes = 10 << 20 // "Max 10 MB", read as the larger of its two meanings
-	minImageSide  = 240
-	maxImageSide  = 8000
-)
+// maxImageBytes bounds an input image (interface.md, Limits): "Max 10 MB", read as the larger of its two meanings.
+const maxImageBytes = 10 << 20
 
 // imageFormats are the media types of the formats that interface.md lists, with the names that clients' type tables
 // have for them.
@@ -18,29 +16,19 @@ var imageFormats = map[string]string{
 	"image/webp": "webp",
 }
 
-// picture is what the header of an image says.
-type picture struct {
-	format        string // png, jpeg, bmp or webp; empty when the bytes are none of them
-	width, height int
-	alpha         bool   // a PNG colour type with an alpha channel
-	clear         bool   // transparent in another way: PNG tRNS, WebP alpha
-	animated      bool   // more than one frame
-	broken        string // why the header cannot be believed; empty when it can
-}
-
 // image notes what rules may object to in the value of an image: an address, or the image itself, whose data is known
 // to be base64 up to the index known.
 func (r *reader) image(raw []byte, escaped bool, known int) {
-	if !isDataURI(raw, escaped) {
+	if !picture.IsDataURI(raw, escaped) {
 		r.address(markAddress, raw, escaped)
 		return
 	}
-	u, ok := parseDataURI(raw, escaped, known)
+	u, ok := picture.ParseDataURI(raw, escaped, known)
 	if !ok {
 		r.note(markData, "another form")
 		return
 	}
-	if !u.padded {
+	if !u.Padded {
 		r.note(markPadding, "none")
 	}
 	if r.call.Endpoint == EndpointImage && !r.call.Older {
@@ -51,70 +39,43 @@ func (r *reader) image(raw []byte, escaped bool, known int) {
 // media notes what rules may object to in a video or audio. Its data URIs are not judged: interface.md is silent on
 // them, and clients send several forms.
 func (r *reader) media(raw []byte, escaped bool) {
-	if !isDataURI(raw, escaped) {
+	if !picture.IsDataURI(raw, escaped) {
 		r.address(markMedia, raw, escaped)
 	}
 }
 
 // inspect notes what rules may object to in an image, from its header.
-func (r *reader) inspect(u dataURI) {
-	declared, known := imageFormats[u.media]
+func (r *reader) inspect(u picture.DataURI) {
+	declared, known := imageFormats[u.Media]
 	if !known {
-		r.note(markImageFormat, quote(u.media))
+		r.note(markImageFormat, quote(u.Media))
 		return
 	}
-	if u.size > maxImageBytes {
-		r.note(markImageBytes, strconv.Itoa(u.size))
+	if u.Size > maxImageBytes {
+		r.note(markImageBytes, strconv.Itoa(u.Size))
 	}
-	p := readPicture(openWindow(u))
+	h := u.Header()
 	switch {
-	case p.format == "":
+	case h.Format == "":
 		r.note(markImageType, "bytes that are no such image")
 		return
-	case p.format != declared:
-		r.note(markImageType, p.format+" bytes")
+	case h.Format != declared:
+		r.note(markImageType, h.Format+" bytes")
 		return
-	case p.broken != "":
-		r.note(markImageHeader, p.broken)
+	case h.Broken != "":
+		r.note(markImageHeader, h.Broken)
 		return
 	}
-	if !isImageSide(p.width) || !isImageSide(p.height) {
-		r.note(markImageSides, strconv.Itoa(p.width)+"*"+strconv.Itoa(p.height))
+	if !picture.SideFits(h.Width) || !picture.SideFits(h.Height) {
+		r.note(markImageSides, strconv.Itoa(h.Width)+"*"+strconv.Itoa(h.Height))
 	}
-	if p.alpha {
+	if h.Alpha {
 		r.note(markImageAlpha, "an alpha channel")
 	}
-	if p.clear {
+	if h.Clear {
 		r.note(markImageClear, "transparency")
 	}
-	if p.animated {
+	if h.Animated {
 		r.note(markImageAnimated, "an animation")
 	}
 }
-
-func isImageSide(n int) bool { return n >= minImageSide && n <= maxImageSide }
-
-// readPicture tells the format by the first bytes and reads the header of it.
-func readPicture(w *window) picture {
-	magic := w.look(0, 12)
-	switch {
-	case magic == nil:
-		return picture{}
-	case string(magic[:8]) == "\x89PNG\r\n\x1a\n":
-		return readPNG(w)
-	case string(magic[:3]) == "\xff\xd8\xff":
-		return readJPEG(w)
-	case string(magic[:2]) == "BM":
-		return readBMP(w)
-	case string(magic[:4]) == "RIFF" && string(magic[8:]) == "WEBP":
-		return readWebP(w)
-	}
-	return picture{}
-}
-
-// Reasons why a header cannot be believed.
-const (
-	tooShort  = "a header that is cut off"
-	malformed = "a malformed header"
-	tooLong   = "a header that is too long"
-)

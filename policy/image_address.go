@@ -3,6 +3,8 @@ package policy
 import (
 	"bytes"
 	"strings"
+
+	"sluice/policy/strictjson"
 )
 
 // maxAddress bounds an address in bytes. Pre-signed addresses take two thousand; beyond this servers refuse a line.
@@ -16,10 +18,10 @@ func (r *reader) address(m mark, raw []byte, escaped bool) {
 	}
 	a := raw
 	if escaped {
-		a = unescape(nil, raw, maxAddress+1)
+		a = strictjson.Unescape(nil, raw, maxAddress+1)
 	}
 	if !isAddress(a, r.call.Resolve) {
-		r.note(m, quote(string(a[:min(len(a), maxEcho+1)])))
+		r.note(m, quote(string(a[:min(len(a), strictjson.MaxEcho+1)])))
 	}
 }
 
@@ -61,7 +63,7 @@ func isHost(h []byte) bool {
 		}
 	}
 	for _, c := range name {
-		if l := lower(c); (l < 'a' || l > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
+		if l := c | 0x20; (l < 'a' || l > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
 			return false
 		}
 	}

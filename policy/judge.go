@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"sluice/policy/strictjson"
 )
 
 // Finding is one rule that a request breaks.
@@ -110,8 +112,8 @@ func quote(s string) string {
 
 // cut is the beginning of s, as much of it as may be repeated.
 func cut(s string) string {
-	if len(s) <= maxEcho {
+	if len(s) <= strictjson.MaxEcho {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxEcho], "")
+	return strings.ToValidUTF8(s[:strictjson.MaxEcho], "")
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sluice/policy/strictjson"
 )
 
 // whole is a document that has something of everything the reader knows.
@@ -58,7 +60,7 @@ func TestEveryCut(t *testing.T) {
 	}
 	for end := range len(whole) {
 		_, err := readWhole([]byte(whole[:end]))
-		var fault *BodyError
+		var fault *strictjson.Error
 		if !errors.As(err, &fault) || fault.Offset > end {
 			t.Fatalf("the first %d bytes: %v", end, err)
 		}
@@ -78,7 +80,7 @@ func TestEveryByteChanged(t *testing.T) {
 				t.Fatalf("%q at %d is taken", c, at)
 			} else if err == nil {
 				Judge(nil, nil, &q)
-			} else if fault := new(BodyError); errors.As(err, &fault) && strict && !limits[fault.Fault] {
+			} else if fault := new(strictjson.Error); errors.As(err, &fault) && strict && !limits[fault.Fault] {
 				t.Fatalf("%q at %d is refused: %v", c, at, err)
 			}
 		}
@@ -145,7 +147,7 @@ func TestRandomWordsOfJSON(t *testing.T) {
 		b.WriteString(`}`)
 		_, err := readWhole([]byte(b.String()))
 		strict := jsontext.Value(b.String()).IsValid()
-		var fault *BodyError
+		var fault *strictjson.Error
 		switch {
 		case err == nil && !strict:
 			t.Fatalf("%s is taken", b.String())

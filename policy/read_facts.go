@@ -1,5 +1,7 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // facts are what the rules look at: the values of known members, and the first offender of each thing that can be
 // wrong with an element of a list. Which of it is a fault is for the rules to say: when an element is read, the model
 // may not have been.
@@ -75,11 +77,11 @@ const maxMarked = 100
 // million offenders makes no longer an answer than a body of one. It is quoted when a rule turns out to object.
 func (r *reader) mark(m mark, v value) {
 	given := v.text
-	if v.shape != shapeString && given == "" {
+	if v.shape != strictjson.String && given == "" {
 		given = v.shape.String()
 	}
 	if seen := &r.req.facts.marks[m]; seen.count == 0 {
-		seen.text = v.shape == shapeString
+		seen.text = v.shape == strictjson.String
 	}
 	r.note(m, given)
 }

@@ -12,6 +12,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy/strictjson"
 )
 
 // FuzzPolicyJSON holds the strict pass to jsontext, and everything it accepts to four parsers that differ in what they
@@ -56,9 +58,9 @@ func documents(t testing.TB) []string {
 }
 
 // limits are the faults of documents that other parsers take.
-var limits = map[BodyFault]bool{
-	FaultNotObject: true, FaultCase: true, FaultNUL: true, FaultDepth: true, FaultMembers: true, FaultLongName: true,
-	FaultLongNumber: true,
+var limits = map[strictjson.Fault]bool{
+	strictjson.FaultNotObject: true, strictjson.FaultCase: true, strictjson.FaultNUL: true, strictjson.FaultDepth: true,
+	strictjson.FaultMembers: true, strictjson.FaultLongName: true, strictjson.FaultLongNumber: true,
 }
 
 // differ compares the strict pass with the other parsers and reports whether it accepted.
@@ -67,7 +69,7 @@ func differ(t *testing.T, body []byte) bool {
 	f := Families{EditImage: []Pattern{"gen2.6-image*"}}
 	q, err := Read(&f, Call{Endpoint: EndpointImage}, body)
 	strict := jsontext.Value(body).IsValid()
-	var fault *BodyError
+	var fault *strictjson.Error
 	switch {
 	case err != nil && !errors.As(err, &fault):
 		t.Fatalf("%q: an error of another type: %v", body, err)
@@ -75,7 +77,7 @@ func differ(t *testing.T, body []byte) bool {
 		if strict && !limits[fault.Fault] {
 			t.Errorf("%q: refused with %v, jsontext takes it", body, err)
 		}
-		if len(fault.Input) > maxEcho || fault.Offset < 0 || fault.Offset > len(body) {
+		if len(fault.Input) > strictjson.MaxEcho || fault.Offset < 0 || fault.Offset > len(body) {
 			t.Errorf("%q: the fault %+v is out of bounds", body, fault)
 		}
 		return false
@@ -122,10 +124,10 @@ func (q *Request) view() map[string]string {
 
 func (v value) plainly() string {
 	switch v.shape {
-	case shapeNumber, shapeString:
+	case strictjson.Number, strictjson.String:
 		return fmt.Sprint(int(v.shape), v.text)
-	case shapeAbsent:
-		return shapeNull.String()
+	case strictjson.Absent:
+		return strictjson.Null.String()
 	}
 	return v.shape.String()
 }
@@ -153,24 +155,23 @@ func viewOf(m map[string]any) map[string]string {
 func valueOf(v any) value {
 	switch v := v.(type) {
 	case nil:
-		return value{shape: shapeNull}
+		return value{shape: strictjson.Null}
 	case bool:
 		if v {
-			return value{shape: shapeTrue}
+			return value{shape: strictjson.True}
 		}
-		return value{shape: shapeFalse}
+		return value{shape: strictjson.False}
 	case json.Number:
-		return value{shape: shapeNumber, text: v.String()}
+		return value{shape: strictjson.Number, text: v.String()}
 	case string:
-		r := reader{scanner: scanner{src: []byte(v)}}
 		if len(v) > maxKept { // policy keeps no more of it
-			v = r.kept(text{end: len(v), escaped: true})
+			v = kept([]byte(v), true)
 		}
-		return value{shape: shapeString, text: v}
+		return value{shape: strictjson.String, text: v}
 	case []any:
-		return value{shape: shapeArray}
+		return value{shape: strictjson.Array}
 	}
-	return value{shape: shapeObject}
+	return value{shape: strictjson.Object}
 }
 
 func lastWins(body []byte) (m map[string]any, err error) {

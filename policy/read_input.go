@@ -1,5 +1,7 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // message is what is known of the message being read. Its members come in any order, so it is judged when it ends.
 type message struct {
 	role, content value
@@ -16,43 +18,30 @@ func (r *reader) inputMember(f field) error {
 		r.req.facts.values[f] = v
 		return err
 	}
-	return r.counted((*reader).skip) // history
-}
-
-// counted reads something whose strings are all text for the model.
-func (r *reader) counted(read func(*reader) error) error {
-	defer func(was bool) { r.counting = was }(r.counting)
-	r.counting = true
-	return read(r)
-}
-
-// countText adds a string to the measure of the input's text.
-func (r *reader) countText(t text) {
-	r.ascii += t.ascii
-	r.wide += t.wide
+	return r.SkipCounting(&r.text) // history
 }
 
 // promptText reads what should be a string of the prompt. Of a string no text is kept: a prompt never appears in a
 // message.
 func (r *reader) promptText() (value, error) {
-	s := r.shape()
-	if s != shapeString {
-		return value{shape: s}, r.skip()
+	s := r.Shape()
+	if s != strictjson.String {
+		return value{shape: s}, r.Skip()
 	}
-	t, err := r.string()
-	r.countText(t)
-	r.req.PromptLength += t.points()
-	return value{shape: s, count: int32(t.points())}, err
+	t, err := r.String()
+	r.text.Add(t.Count)
+	r.req.PromptLength += t.Points()
+	return value{shape: s, count: int32(t.Points())}, err
 }
 
 // messages reads input.messages.
 func (r *reader) messages() error {
 	list := &r.req.facts.values[fieldMessages]
-	list.shape = r.shape()
-	if list.shape != shapeArray {
-		return r.skip()
+	list.shape = r.Shape()
+	if list.shape != strictjson.Array {
+		return r.Skip()
 	}
-	err := r.array(func(r *reader) error {
+	err := r.Array(func() error {
 		r.at2 = [2]int32{list.count}
 		list.count++
 		return r.message()
@@ -63,12 +52,12 @@ func (r *reader) messages() error {
 
 // message reads one message.
 func (r *reader) message() error {
-	if s := r.shape(); s != shapeObject {
+	if s := r.Shape(); s != strictjson.Object {
 		r.mark(markMessage, value{shape: s})
-		return r.skip()
+		return r.Skip()
 	}
 	r.msg = message{}
-	if err := r.object(placeMessage, (*reader).messageMember); err != nil {
+	if err := r.Object(placeMessage, r.messageMember); err != nil {
 		return err
 	}
 	r.judgeMessage()
@@ -82,9 +71,9 @@ func (r *reader) messageMember(f field) (err error) {
 	case fieldContent:
 		r.msg.content, err = r.content()
 	case fieldReasoningContent:
-		err = r.counted((*reader).skip)
+		err = r.SkipCounting(&r.text)
 	case fieldToolCalls:
-		r.msg.calls = r.shape() == shapeArray
+		r.msg.calls = r.Shape() == strictjson.Array
 		err = r.toolCalls()
 	default:
 		err = r.id(f)
@@ -95,40 +84,40 @@ func (r *reader) messageMember(f field) (err error) {
 // role reads a message's role. One that is unknown is kept for the first offender only, so that a body of a million
 // costs no more than a body of one.
 func (r *reader) role() (value, error) {
-	v := value{shape: r.shape()}
-	if v.shape != shapeString {
-		return v, r.skip()
+	v := value{shape: r.Shape()}
+	if v.shape != strictjson.String {
+		return v, r.Skip()
 	}
-	t, err := r.string()
+	t, err := r.String()
 	if err != nil {
 		return v, err
 	}
-	v.text = common(r.src[t.start:t.end])
-	if v.text == "" && (t.escaped || r.req.facts.marks[markRole].count == 0) {
-		v.text = r.kept(t)
+	v.text = common(r.Raw(t))
+	if v.text == "" && (t.Escaped || r.req.facts.marks[markRole].count == 0) {
+		v.text = kept(r.Raw(t), t.Escaped)
 	}
 	return v, nil
 }
 
 // content reads a message's content: a string, or an array of items.
 func (r *reader) content() (value, error) {
-	if r.shape() != shapeArray {
+	if r.Shape() != strictjson.Array {
 		return r.promptText()
 	}
 	items := int32(0)
-	err := r.array(func(r *reader) error {
+	err := r.Array(func() error {
 		r.at2[1] = items
 		items++
 		return r.item()
 	})
 	r.at2[1] = 0
-	return value{shape: shapeArray}, err
+	return value{shape: strictjson.Array}, err
 }
 
 // judgeMessage notes what rules may object to in the message that just ended.
 func (r *reader) judgeMessage() {
 	m := &r.msg
-	known := m.role.shape == shapeString && isRole(m.role.text)
+	known := m.role.shape == strictjson.String && isRole(m.role.text)
 	if !known {
 		r.mark(markRole, m.role)
 	}
@@ -139,11 +128,11 @@ func (r *reader) judgeMessage() {
 		r.mark(markSystem, m.role)
 	}
 	switch m.content.shape {
-	case shapeString:
+	case strictjson.String:
 		r.note(markContentText, m.content.shape.String())
-	case shapeArray:
+	case strictjson.Array:
 		r.mark(markContentList, m.content)
-	case shapeAbsent, shapeNull: // an assistant's content is empty beside its tool calls
+	case strictjson.Absent, strictjson.Null: // an assistant's content is empty beside its tool calls
 		if m.role.text != "assistant" {
 			r.mark(markContent, m.content)
 		}
@@ -163,17 +152,17 @@ func isRole(role string) bool {
 
 // toolCalls reads the tool calls of an assistant message.
 func (r *reader) toolCalls() error {
-	if r.shape() != shapeArray {
-		return r.skip()
+	if r.Shape() != strictjson.Array {
+		return r.Skip()
 	}
-	return r.array(func(r *reader) error {
-		return r.nested(placeToolCall, func(r *reader, f field) error {
+	return r.Array(func() error {
+		return r.nested(placeToolCall, func(f field) error {
 			if f != fieldFunction {
 				return r.id(f)
 			}
-			return r.nested(placeCallFunction, func(r *reader, f field) error {
+			return r.nested(placeCallFunction, func(f field) error {
 				if f == fieldText {
-					return r.counted((*reader).skip)
+					return r.SkipCounting(&r.text)
 				}
 				return r.id(f)
 			})
@@ -182,9 +171,9 @@ func (r *reader) toolCalls() error {
 }
 
 // nested reads an object by the function, and anything else by skip.
-func (r *reader) nested(p *place, member func(*reader, field) error) error {
-	if r.shape() == shapeObject {
-		return r.object(p, member)
+func (r *reader) nested(p *strictjson.Names, member func(field) error) error {
+	if r.Shape() == strictjson.Object {
+		return r.Object(p, member)
 	}
-	return r.skip()
+	return r.Skip()
 }

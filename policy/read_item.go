@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"sluice/policy/picture"
+	"sluice/policy/strictjson"
+)
+
 // item is what is known of the content item being read.
 type item struct {
 	text, image, media bool // which of its members were there
@@ -7,19 +12,19 @@ type item struct {
 
 // item reads one item of a message's content.
 func (r *reader) item() error {
-	if s := r.shape(); s != shapeObject {
+	if s := r.Shape(); s != strictjson.Object {
 		r.mark(markItem, value{shape: s})
-		return r.skip()
+		return r.Skip()
 	}
 	r.part = item{}
-	if err := r.object(placeItem, (*reader).itemMember); err != nil {
+	if err := r.Object(placeItem, r.itemMember); err != nil {
 		return err
 	}
 	if !r.part.text && !r.part.image {
 		if !r.part.media {
-			r.mark(markItemKind, value{shape: shapeObject})
+			r.mark(markItemKind, value{shape: strictjson.Object})
 		}
-		r.mark(markItemMedia, value{shape: shapeObject})
+		r.mark(markItemMedia, value{shape: strictjson.Object})
 	}
 	return nil
 }
@@ -31,60 +36,58 @@ func (r *reader) itemMember(f field) error {
 	case fieldImage:
 		return r.itemImage()
 	}
-	r.part.media = r.part.media || r.shape() != shapeNull
+	r.part.media = r.part.media || r.Shape() != strictjson.Null
 	return r.itemMedia()
 }
 
 func (r *reader) itemText() error {
 	v, err := r.promptText()
-	if v.shape == shapeNull {
+	if v.shape == strictjson.Null {
 		return err
 	}
 	r.part.text = true
 	r.req.facts.textItems++
-	if v.shape != shapeString {
+	if v.shape != strictjson.String {
 		r.mark(markText, v)
 	}
 	return err
 }
 
 func (r *reader) itemImage() error {
-	s := r.shape()
-	if s == shapeNull {
-		return r.skip()
+	s := r.Shape()
+	if s == strictjson.Null {
+		return r.Skip()
 	}
 	r.part.image = true
 	r.req.InputImages++
-	if s != shapeString {
+	if s != strictjson.String {
 		r.mark(markImage, value{shape: s})
-		return r.skip()
+		return r.Skip()
 	}
-	start := r.pos + 1
-	end := base64Ahead(r.src[r.pos:])
-	known := max(r.pos+end, start)
-	t, err := r.stringFrom(known)
+	known := picture.Base64Ahead(r.Rest()[1:])
+	t, err := r.StringAfter(known)
 	if err == nil {
-		r.image(r.src[t.start:t.end], t.escaped, known-start)
+		r.image(r.Raw(t), t.Escaped, known)
 	}
 	return err
 }
 
 // itemMedia reads a video, one address or a list of frames, or an audio.
 func (r *reader) itemMedia() error {
-	switch r.shape() {
-	case shapeString:
-		t, err := r.string()
+	switch r.Shape() {
+	case strictjson.String:
+		t, err := r.String()
 		if err == nil {
-			r.media(r.src[t.start:t.end], t.escaped)
+			r.media(r.Raw(t), t.Escaped)
 		}
 		return err
-	case shapeArray:
-		return r.array(func(r *reader) error {
-			if r.shape() == shapeString {
+	case strictjson.Array:
+		return r.Array(func() error {
+			if r.Shape() == strictjson.String {
 				return r.itemMedia()
 			}
-			return r.skip()
+			return r.Skip()
 		})
 	}
-	return r.skip()
+	return r.Skip()
 }

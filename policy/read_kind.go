@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"sluice/policy/strictjson"
+)
 
 // finish derives from the facts what the request asks for.
 func (r *reader) finish(f *Families) {
@@ -8,10 +12,10 @@ func (r *reader) finish(f *Families) {
 	q.facts.call = r.call
 	q.Model = q.facts.values[fieldModel].text
 	q.facts.families = f.of(q.Model)
-	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == shapeTrue
+	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == strictjson.True
 	q.Guessed = r.call.Endpoint == EndpointMultimodal && q.facts.families == families{} && q.facts.sayImage() && !q.saysChat()
 	q.Kind = q.kind()
-	q.TextLength = textLength(r.ascii, r.wide, q.Messages)
+	q.TextLength = textLength(r.text.ASCII, r.text.Wide, q.Messages)
 	q.effective()
 	q.generation()
 	q.Stream = headerOn(r.call.SSE) || AcceptsStream(r.call.Accept)

@@ -1,5 +1,7 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // parameter reads a member of parameters.
 func (r *reader) parameter(f field) error {
 	switch f {
@@ -10,12 +12,12 @@ func (r *reader) parameter(f field) error {
 	case fieldStop:
 		return r.stop()
 	case fieldResponseFormat:
-		return r.into(f, placeResponseFormat, (*reader).responseFormat)
+		return r.into(f, placeResponseFormat, r.responseFormat)
 	case fieldNegativePrompt: // its text stays out of messages
-		s := r.shape()
-		if s == shapeString {
-			t, err := r.string()
-			r.req.facts.values[f] = value{shape: s, count: int32(t.points())}
+		s := r.Shape()
+		if s == strictjson.String {
+			t, err := r.String()
+			r.req.facts.values[f] = value{shape: s, count: int32(t.Points())}
 			return err
 		}
 	}
@@ -24,7 +26,7 @@ func (r *reader) parameter(f field) error {
 
 func (r *reader) responseFormat(f field) error {
 	if f == fieldJSONSchema {
-		return r.into(f, placeSchema, (*reader).jsonSchema)
+		return r.into(f, placeSchema, r.jsonSchema)
 	}
 	return r.keep(f)
 }
@@ -39,19 +41,19 @@ func (r *reader) jsonSchema(f field) error {
 // toolChoice reads tool_choice: a word, or an object that names the function to call.
 func (r *reader) toolChoice() error {
 	facts := r.req.facts
-	if r.shape() != shapeObject {
+	if r.Shape() != strictjson.Object {
 		return r.keep(fieldToolChoice)
 	}
-	facts.values[fieldToolChoice] = value{shape: shapeObject}
+	facts.values[fieldToolChoice] = value{shape: strictjson.Object}
 	function, named := false, false
-	err := r.object(placeToolChoice, func(r *reader, f field) error {
+	err := r.Object(placeToolChoice, func(f field) error {
 		if f == fieldType {
 			v, err := r.value()
-			function = v.shape == shapeString && v.text == "function"
+			function = v.shape == strictjson.String && v.text == "function"
 			return err
 		}
-		return r.nested(placeChosenFunction, func(r *reader, f field) error {
-			named = r.shape() == shapeString
+		return r.nested(placeChosenFunction, func(f field) error {
+			named = r.Shape() == strictjson.String
 			return r.id(f)
 		})
 	})
@@ -73,45 +75,45 @@ const maxStop = 8
 // stop reads the stop sequences: a string, or an array of strings, token ids or lists of token ids.
 func (r *reader) stop() error {
 	facts := r.req.facts
-	if r.shape() != shapeArray {
+	if r.Shape() != strictjson.Array {
 		err := r.keep(fieldStop)
 		r.keepStop(facts.values[fieldStop])
 		return err
 	}
-	facts.values[fieldStop] = value{shape: shapeArray}
-	return r.array(func(r *reader) error {
-		switch r.shape() {
-		case shapeArray:
+	facts.values[fieldStop] = value{shape: strictjson.Array}
+	return r.Array(func() error {
+		switch r.Shape() {
+		case strictjson.Array:
 			facts.stopKinds |= stopLists
-			return r.array((*reader).stopTokenInList)
-		case shapeNumber:
+			return r.Array(r.stopTokenInList)
+		case strictjson.Number:
 			return r.stopToken(stopTokens)
-		case shapeString:
+		case strictjson.String:
 			facts.stopKinds |= stopWords
 			if len(r.req.Stop) < maxStop {
 				v, err := r.value()
 				r.keepStop(v)
 				return err
 			}
-			return r.skip()
+			return r.Skip()
 		}
 		facts.stopKinds |= stopUnknown
-		return r.skip()
+		return r.Skip()
 	})
 }
 
 // stopTokenInList reads an element of a list of token ids, whose kind is that of the list.
 func (r *reader) stopTokenInList() error {
-	if r.shape() == shapeNumber {
+	if r.Shape() == strictjson.Number {
 		return r.stopToken(stopLists)
 	}
 	r.req.facts.stopKinds |= stopUnknown
-	return r.skip()
+	return r.Skip()
 }
 
 // stopToken reads a number: of the kind if it is a token id.
 func (r *reader) stopToken(kind uint) error {
-	literal, err := r.number()
+	literal, err := r.Number()
 	if !isInteger(literal) {
 		kind = stopUnknown
 	}
@@ -120,7 +122,7 @@ func (r *reader) stopToken(kind uint) error {
 }
 
 func (r *reader) keepStop(v value) {
-	if v.shape == shapeString {
+	if v.shape == strictjson.String {
 		r.req.Stop = append(r.req.Stop, cut(v.text))
 	}
 }

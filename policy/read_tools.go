@@ -1,45 +1,47 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // tools reads the tools of a text request. Their text, schemas and all, is part of the model's input.
 func (r *reader) tools() error {
 	list := &r.req.facts.values[fieldTools]
-	list.shape = r.shape()
-	if list.shape != shapeArray {
-		return r.skip()
+	list.shape = r.Shape()
+	if list.shape != strictjson.Array {
+		return r.Skip()
 	}
-	start, before := r.pos, r.raw
-	err := r.array(func(r *reader) error {
+	before := r.Source()
+	err := r.Array(func() error {
 		r.at2 = [2]int32{list.count}
 		list.count++
 		return r.tool()
 	})
 	r.req.Tools = int(list.count)
 	if err == nil && list.count > 0 {
-		r.wide += r.raw.wide - before.wide
-		r.ascii += r.pos - start - (r.raw.bytes - before.bytes)
+		after := r.Source()
+		r.text.Add(strictjson.Count{ASCII: after.ASCII - before.ASCII, Wide: after.Wide - before.Wide})
 	}
 	return err
 }
 
 // tool reads one tool.
 func (r *reader) tool() error {
-	if s := r.shape(); s != shapeObject {
+	if s := r.Shape(); s != strictjson.Object {
 		r.mark(markTool, value{shape: s})
-		return r.skip()
+		return r.Skip()
 	}
 	var kind, function value
-	err := r.object(placeTool, func(r *reader, f field) (err error) {
+	err := r.Object(placeTool, func(f field) (err error) {
 		if f == fieldType {
 			kind, err = r.value()
 			return err
 		}
-		function.shape = r.shape()
+		function.shape = r.Shape()
 		return r.toolFunction()
 	})
-	if kind.shape != shapeString || kind.text != "function" {
+	if kind.shape != strictjson.String || kind.text != "function" {
 		r.mark(markToolType, kind)
 	}
-	if function.shape != shapeObject {
+	if function.shape != strictjson.Object {
 		r.mark(markToolFunction, function)
 	}
 	return err
@@ -47,27 +49,27 @@ func (r *reader) tool() error {
 
 // toolFunction reads the function of a tool.
 func (r *reader) toolFunction() error {
-	if r.shape() != shapeObject {
-		return r.skip()
+	if r.Shape() != strictjson.Object {
+		return r.Skip()
 	}
 	var name value
-	err := r.object(placeToolFunction, func(r *reader, f field) (err error) {
-		switch s := r.shape(); f {
+	err := r.Object(placeToolFunction, func(f field) (err error) {
+		switch s := r.Shape(); f {
 		case fieldName:
 			name, err = r.identifier()
 			return err
 		case fieldDescription:
-			if s != shapeString && s != shapeNull {
+			if s != strictjson.String && s != strictjson.Null {
 				r.mark(markToolDescription, value{shape: s})
 			}
 		case fieldParameters:
-			if s != shapeObject && s != shapeNull {
+			if s != strictjson.Object && s != strictjson.Null {
 				r.mark(markToolParameters, value{shape: s})
 			}
 		}
-		return r.skip()
+		return r.Skip()
 	})
-	if name.shape != shapeString || !isToolName(name.text) {
+	if name.shape != strictjson.String || !isToolName(name.text) {
 		r.mark(markToolName, name)
 	}
 	return err

@@ -1,19 +1,23 @@
 package policy
 
-import "math"
+import (
+	"math"
+
+	"sluice/policy/strictjson"
+)
 
 // imageRules are the rules of endpoints 2 and 3: image.sync of 2, image.edit and image.interleave of the two modes of
 // 3, the rest of both or of all image kinds.
 var imageRules = []rule{
 	{"image.model", whenImage, "model", required(),
 		"3: | model | string | yes |", ModeRefuse},
-	{"image.input", whenImage, "input", ofShape(fieldInput, shapeObject),
+	{"image.input", whenImage, "input", ofShape(fieldInput, strictjson.Object),
 		"3: | input.messages | array | yes |", ModeRefuse},
-	{"image.parameters", whenImage, "parameters", ofShape(fieldParameters, shapeObject),
+	{"image.parameters", whenImage, "parameters", ofShape(fieldParameters, strictjson.Object),
 		"1: | parameters | object | no |", ModeRefuse},
 	{"image.messages", whenFormOnly, "input.messages", conversation(),
 		"3: | input.messages | array | yes |", ModeRefuse},
-	{"image.prompt", whenFormOnly, "input.prompt", ofShape(fieldPrompt, shapeString),
+	{"image.prompt", whenFormOnly, "input.prompt", ofShape(fieldPrompt, strictjson.String),
 		"M: | text | string | Prompt text. |", ModeRefuse},
 	{"image.messages.single", whenEdit, "input.messages", singleTurn(),
 		"3: Single-turn only: exactly one message with role user.", ModeRefuse},
@@ -46,7 +50,7 @@ var imageRules = []rule{
 	{"image.prompt.length", whenEdit, "input.messages[0].content",
 		length(2000, func(q *Request) int { return q.PromptLength }),
 		"L: Max 2,000 characters; each Chinese character, letter, digit or symbol counts as one; excess truncated;", ModeWarn},
-	{"image.negative_prompt", whenJudged, "parameters.negative_prompt", ofShape(fieldNegativePrompt, shapeString),
+	{"image.negative_prompt", whenJudged, "parameters.negative_prompt", ofShape(fieldNegativePrompt, strictjson.String),
 		"2: | parameters.negative_prompt | string | no | Content to avoid. May be empty. |", ModeRefuse},
 	{"image.negative_prompt.length", whenEdit, "parameters.negative_prompt",
 		length(500, func(q *Request) int { return int(q.facts.values[fieldNegativePrompt].count) }),

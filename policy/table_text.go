@@ -1,18 +1,22 @@
 package policy
 
-import "math"
+import (
+	"math"
+
+	"sluice/policy/strictjson"
+)
 
 // textRules are the rules of endpoint 1, for text and chat, without those on tools.
 var textRules = []rule{
 	{"text.model", whenText, "model", required(),
 		"1: | model | string | yes | Model name. |", ModeRefuse},
-	{"text.input", whenText, "input", ofShape(fieldInput, shapeObject),
+	{"text.input", whenText, "input", ofShape(fieldInput, strictjson.Object),
 		"1: | input.messages | array of Message | yes |", ModeRefuse},
-	{"text.parameters", whenText, "parameters", ofShape(fieldParameters, shapeObject),
+	{"text.parameters", whenText, "parameters", ofShape(fieldParameters, strictjson.Object),
 		"1: | parameters | object | no |", ModeRefuse},
 	{"text.messages", whenText, "input.messages", conversation(),
 		"1: | input.messages | array of Message | yes | Ordered conversation context. |", ModeRefuse},
-	{"text.prompt", whenText, "input.prompt", ofShape(fieldPrompt, shapeString),
+	{"text.prompt", whenText, "input.prompt", ofShape(fieldPrompt, strictjson.String),
 		"1: | input.messages | array of Message | yes | Ordered conversation context. |", ModeRefuse},
 	{"text.message", whenText, "input.messages[]", seen(markMessage, "an object"),
 		"1: | input.messages | array of Message | yes | Ordered conversation context. |", ModeRefuse},
@@ -122,7 +126,7 @@ var textRules = []rule{
 		"parameters.n", never(fieldN, "1 for models that are not text models"),
 		"1: only non-thinking third-generation text models;", ModeRefuse},
 
-	{"text.response_format", whenText, "parameters.response_format", ofShape(fieldResponseFormat, shapeObject),
+	{"text.response_format", whenText, "parameters.response_format", ofShape(fieldResponseFormat, strictjson.Object),
 		"1: | response format | object |", ModeRefuse},
 	{"text.response_format.type", whenText, "parameters.response_format.type",
 		oneOf(fieldResponseType, "text", "json_object", "json_schema"),

@@ -1,8 +1,10 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // toolRules are the rules of endpoint 1 on tools and what chooses among them.
 var toolRules = []rule{
-	{"text.tools", whenText, "parameters.tools", ofShape(fieldTools, shapeArray),
+	{"text.tools", whenText, "parameters.tools", ofShape(fieldTools, strictjson.Array),
 		"1: | tools | array | Function-calling tools;", ModeRefuse},
 	{"text.tools.tool", whenText, "parameters.tools[]", seen(markTool, "an object"),
 		"1: Each tool has type (string, only function is supported) and a function object", ModeRefuse},

@@ -1,0 +1,44 @@
+package picture
+
+import "sluice/policy/strictjson"
+
+// window shows the bytes of an image inside a data URI, a few at a time and only forward. It decodes no more of the
+// base64 than is looked at, whatever lies between.
+type window struct {
+	text   strictjson.Cursor // stands before the symbol that opens the last quantum looked at
+	at     int               // bytes of the image before that symbol; a multiple of 3
+	size   int               // bytes of the image
+	budget int               // bytes that may still be looked at
+	buf    [maxLook + 4]byte
+}
+
+const (
+	maxLook    = 32      // bytes looked at in one go
+	lookBudget = 8 << 10 // bytes looked at in one image: enough for a thousand chunks or segments
+)
+
+func openWindow(u DataURI) *window {
+	return &window{text: u.data, size: u.Size, budget: lookBudget}
+}
+
+// look returns n bytes from offset on; nil where the image ends before, or where it has been looked at for too long.
+// Offsets must not decrease by more than the quantum they stand in. The bytes are valid until the next look.
+func (w *window) look(offset, n int) []byte {
+	if offset < w.at || offset > w.size-n || w.budget < n {
+		return nil
+	}
+	w.budget -= n
+	quantum := offset / 3 * 3
+	w.text.Skip((quantum - w.at) / 3 * 4)
+	w.at = quantum
+	symbols := w.text // a copy: the next look may need the same quantum
+	for i := 0; quantum+i < offset+n; i += 3 {
+		var bits uint32
+		for range 4 {
+			b, _ := symbols.Next()
+			bits = bits<<6 | uint32(base64Value[b]&63) // the padding reads as zeros
+		}
+		w.buf[i], w.buf[i+1], w.buf[i+2] = byte(bits>>16), byte(bits>>8), byte(bits)
+	}
+	return w.buf[offset-quantum : offset-quantum+n]
+}

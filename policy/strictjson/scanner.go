@@ -1,0 +1,128 @@
+// Package strictjson reads one JSON document in order and refuses what two parsers could take for two different
+// documents: beside what RFC 8259 forbids, duplicate member names, known names in another case, invalid UTF-8, lone
+// surrogates, and documents of extreme depth, width or length of names and numbers.
+//
+// It is for a gateway that forwards the very bytes it judged. It does not decode into Go values: the caller walks the
+// document by [Scanner.Document], [Scanner.Object] and [Scanner.Array] and keeps what it needs.
+//
+// A tokenizer that returns tokens costs several times as much on a body whose bulk is one base64 string, and a check
+// for duplicates has to see through escapes. A fuzz target of package policy holds this one to jsontext.
+package strictjson
+
+// The limits of a document. They bound its cost before any of it is believed; clients stay far below them.
+const (
+	maxNesting    = 64      // arrays and objects inside one another; the document itself is 1
+	maxMembers    = 10_000  // members of one object
+	maxAllMembers = 100_000 // members of all objects
+	maxName       = 256     // bytes of a member name, escapes resolved
+	maxNumber     = 64      // bytes of a number
+)
+
+// Scanner walks one document. It keeps nothing of it but the names of the objects that are open. The zero Scanner
+// reads an empty input; Reset gives it another. Every error of its methods is of type [*Error]; after one, only Reset
+// may be called.
+type Scanner struct {
+	src     []byte
+	pos     int
+	depth   int
+	members int // of the document so far
+	open    openNames
+	wide    wideCount
+}
+
+// wideCount counts the characters beyond ASCII that stand in the document unescaped.
+type wideCount struct{ points, bytes int }
+
+// maxKept is for how many names a Scanner may keep room: one body of ten thousand members must not hold memory forever.
+const maxKept = 1024
+
+// Reset makes the scanner read src from its beginning. Room for names is kept.
+func (s *Scanner) Reset(src []byte) {
+	open := s.open
+	if cap(open.refs) > maxKept || cap(open.text) > maxKept*16 {
+		open = openNames{}
+	}
+	*s = Scanner{src: src, open: openNames{refs: open.refs[:0], text: open.text[:0], slots: open.slots[:0]}}
+}
+
+// Rest is what has not been read yet, from the value that comes next on. It is part of the input.
+func (s *Scanner) Rest() []byte {
+	s.peek()
+	return s.src[s.pos:]
+}
+
+// Raw is the text between its quotes, escapes unresolved. It is part of the input.
+func (s *Scanner) Raw(t Text) []byte { return s.src[t.start:t.end] }
+
+// Source counts the characters of the input up to here as they are written: an escape counts each of its characters.
+func (s *Scanner) Source() Count {
+	return Count{ASCII: s.pos - s.wide.bytes, Wide: s.wide.points}
+}
+
+// peek skips white space and returns the byte that decides what comes next, 0 at the end of the input. A NUL byte in
+// the input looks the same and is as wrong.
+func (s *Scanner) peek() byte {
+	for s.pos < len(s.src) {
+		switch c := s.src[s.pos]; c {
+		case ' ', '\t', '\n', '\r':
+			s.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// at is the byte at i, 0 past the end.
+func (s *Scanner) at(i int) byte {
+	if i < len(s.src) {
+		return s.src[i]
+	}
+	return 0
+}
+
+// take consumes the byte c, which must come next.
+func (s *Scanner) take(c byte) error {
+	if s.peek() != c {
+		return s.fail(s.pos, FaultSyntax)
+	}
+	s.pos++
+	return nil
+}
+
+// word consumes one of the literals true, false and null.
+func (s *Scanner) word(w string) error {
+	if len(s.src)-s.pos < len(w) || string(s.src[s.pos:s.pos+len(w)]) != w {
+		return s.fail(s.pos, FaultSyntax)
+	}
+	s.pos += len(w)
+	return nil
+}
+
+// enter opens an array or an object.
+func (s *Scanner) enter() error {
+	if s.depth++; s.depth > maxNesting {
+		return s.fail(s.pos, FaultDepth)
+	}
+	s.pos++
+	return nil
+}
+
+// more reports whether another element or member follows, and consumes the comma before it or the closing byte.
+func (s *Scanner) more(first bool, closing byte) (bool, error) {
+	switch c := s.peek(); {
+	case c == closing:
+		s.pos++
+		s.depth--
+		return false, nil
+	case first:
+		return true, nil
+	case c != ',':
+		return false, s.fail(s.pos, FaultSyntax)
+	}
+	s.pos++
+	if s.peek() == closing { // a trailing comma
+		return false, s.fail(s.pos, FaultSyntax)
+	}
+	return true, nil
+}

@@ -1,0 +1,138 @@
+package strictjson
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// Count is a number of characters.
+type Count struct {
+	ASCII int // ASCII characters
+	Wide  int // other code points
+}
+
+// Points is the number of all code points.
+func (c Count) Points() int { return c.ASCII + c.Wide }
+
+// Add adds d to the count.
+func (c *Count) Add(d Count) { c.ASCII, c.Wide = c.ASCII+d.ASCII, c.Wide+d.Wide }
+
+// Text is a string of the document.
+type Text struct {
+	Count           // of the decoded string
+	Escaped    bool // at least one escape
+	NUL        bool // holds U+0000
+	start, end int  // the bytes between the quotes, escapes unresolved
+}
+
+// String consumes a string, which must come next, and proves it to be valid UTF-8 without lone surrogates.
+func (s *Scanner) String() (Text, error) { return s.StringAfter(0) }
+
+// StringAfter is String where the caller knows the first n bytes behind the opening quote to be plain: ASCII, and
+// neither a quote, a backslash nor a control character. They are not looked at again.
+func (s *Scanner) StringAfter(n int) (Text, error) {
+	t := Text{start: s.pos + 1}
+	i := plain(s.src, t.start+n)
+	if i < len(s.src) && s.src[i] == '"' {
+		t.end, t.ASCII = i, i-t.start
+		s.pos = i + 1
+		return t, nil
+	}
+	return s.stringRest(t, i)
+}
+
+// Identifier is String for a model, an id or a name. U+0000, which ends a string for some readers and not for others,
+// is refused in it.
+func (s *Scanner) Identifier() (Text, error) {
+	start := s.pos
+	t, err := s.String()
+	if err == nil && t.NUL {
+		err = s.fail(start, FaultNUL)
+	}
+	return t, err
+}
+
+// stringRest reads the string t from i on, the first byte that is not plain.
+func (s *Scanner) stringRest(t Text, i int) (Text, error) {
+	coded := 0 // bytes of escapes and of characters beyond ASCII
+	for ; ; i = plain(s.src, i) {
+		switch c := s.at(i); {
+		case c == '"':
+			t.end = i
+			t.ASCII += i - t.start - coded
+			s.pos = i + 1
+			return t, nil
+		case c == '\\':
+			r, size, fault := escape(s.src[i:])
+			if fault != "" {
+				return t, s.fail(i, fault)
+			}
+			t.Escaped = true
+			t.NUL = t.NUL || r == 0
+			if r < utf8.RuneSelf {
+				t.ASCII++
+			} else {
+				t.Wide++
+			}
+			coded += size
+			i += size
+		case c < ' ': // a control character, or the input is at its end
+			return t, s.fail(i, FaultSyntax)
+		default:
+			r, size := utf8.DecodeRune(s.src[i:])
+			if r == utf8.RuneError && size == 1 {
+				return t, s.fail(i, FaultUTF8)
+			}
+			t.Wide++
+			s.wide.points++
+			s.wide.bytes += size
+			coded += size
+			i += size
+		}
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain returns the index of the first byte at or after i that a string does not simply hold: a quote, a backslash, a
+// control character, a byte beyond ASCII, or the end. It looks at eight bytes at a time, for most of a large body is
+// one base64 string. A subtraction that borrows marks bytes above a true hit, never below one, so the lowest mark is
+// right.
+func plain(src []byte, i int) int {
+	for range 2 { // most strings are short
+		if i+8 <= len(src) {
+			if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
+				return i + bits.TrailingZeros64(hit)/8
+			}
+			i += 8
+		}
+	}
+	for ; i+32 <= len(src); i += 32 {
+		b := src[i : i+32]
+		hit := special(binary.LittleEndian.Uint64(b)) | special(binary.LittleEndian.Uint64(b[8:])) |
+			special(binary.LittleEndian.Uint64(b[16:])) | special(binary.LittleEndian.Uint64(b[24:]))
+		if hit&highs != 0 {
+			break
+		}
+	}
+	for ; i+8 <= len(src); i += 8 {
+		if hit := special(binary.LittleEndian.Uint64(src[i:])) & highs; hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+	}
+	for ; i < len(src); i++ {
+		if c := src[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
+// special sets the high bit of the bytes of w that are not plain.
+func special(w uint64) uint64 {
+	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
+}

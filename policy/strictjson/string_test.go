@@ -1,0 +1,77 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// spelled writes s as a JSON string, some characters of it as escapes.
+func spelled(t *rapid.T, s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch plainly := rapid.Bool().Draw(t, "plain"); {
+		case r < ' ' || r == '"' || r == '\\' || !plainly && r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case !plainly:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04X`, 0xD800+r>>10, 0xDC00+r&0x3FF)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// TestStringsAnySpelling reads strings however they are spelled: length, counts and decoded text are those of the
+// string itself, and the standard parser reads the same.
+func TestStringsAnySpelling(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.String().Draw(t, "string")
+		src := spelled(t, want)
+		var standard string
+		if err := json.Unmarshal([]byte(src), &standard); err != nil || standard != want {
+			t.Fatalf("the test's spelling %s: %v", src, err)
+		}
+		s := scan(src + ",")
+		str, err := s.String()
+		if err != nil || s.pos != len(src) {
+			t.Fatalf("%s: %v, at %d", src, err, s.pos)
+		}
+		ascii := 0
+		for _, r := range want {
+			if r < utf8.RuneSelf {
+				ascii++
+			}
+		}
+		if str.Points() != utf8.RuneCountInString(want) || str.ASCII != ascii || str.NUL != strings.Contains(want, "\x00") {
+			t.Errorf("%s: %+v", src, str)
+		}
+		if got := Unescape(nil, s.Raw(str), 1<<20); string(got) != want {
+			t.Errorf("%s: decoded %q", src, got)
+		}
+	})
+}
+
+// FuzzPlain holds the eight-bytes-at-a-time loop to a byte-by-byte one.
+func FuzzPlain(f *testing.F) {
+	f.Add([]byte(strings.Repeat("a", 40)+"\"\x00\x1f\x20\x7f\x80\xff\\"), 3)
+	f.Fuzz(func(t *testing.T, src []byte, from int) {
+		if from < 0 || from > len(src) {
+			return
+		}
+		at := from
+		for at < len(src) && src[at] != '"' && src[at] != '\\' && src[at] >= ' ' && src[at] < 0x80 {
+			at++
+		}
+		if got := plain(src, from); got != at {
+			t.Errorf("plain %q from %d: %d, want %d", src, from, got, at)
+		}
+	})
+}
