@@ -33,13 +33,5 @@ func (c *check) idle(f *facts) bool {
 // sight is a mark plus one, so that 0 is none.
 type sight uint8
 
-// offence is the first offender against a rule; count 0 says that there is none.
-type offence struct {
-	given string   // what was given, fit for a message unless text says otherwise
-	at    [2]int32 // its indices, where the rule's field has brackets
-	count int32    // how many offenders there are
-	text  bool     // given is a client's text, which a message must quote
-}
-
 // offends is an offence where no index is needed.
 func offends(given string) offence { return offence{given: given, count: 1} }

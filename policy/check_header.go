@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"strings"
 
 	"sluice/policy/strictjson"
@@ -18,42 +17,6 @@ func asyncHeader(q *Request) offence {
 		return offends(q.facts.call.inPlaceOf("Async", strictjson.Absent.String()))
 	}
 	return offends(quote(q.facts.call.Async[0]))
-}
-
-// inPlaceOf says what a client sent in place of the service's header of that word, or none where it sent nothing like it.
-func (c *Call) inPlaceOf(word, none string) string {
-	if name := c.stray(word); name != "" {
-		return name + " in its place"
-	}
-	return none
-}
-
-// stray is the name of a header that is the service's but for what stands before its word, such as X-Acme-Async; of
-// several the first by name. Empty: there is none.
-func (c *Call) stray(word string) (stray string) {
-	for name := range c.Header {
-		head := len(name) - len(word) - 1
-		if head < 1 || name[head] != '-' || !strings.EqualFold(name[head+1:], word) || strings.EqualFold(name, c.prefix()+word) {
-			continue
-		}
-		if stray == "" || name < stray {
-			stray = name
-		}
-	}
-	if short := cut(stray); short != stray {
-		return short + "..."
-	}
-	return stray
-}
-
-// neutralPrefix is the word that interface.md has in place of a service's own, and with it the table of rules.
-const neutralPrefix = "X-Service-"
-
-func (c *Call) prefix() string { return cmp.Or(c.Prefix, neutralPrefix) }
-
-// spelled names the headers in a text of the table by the service's own word.
-func (c *Call) spelled(text string) string {
-	return strings.ReplaceAll(text, neutralPrefix, c.prefix())
 }
 
 // sseHeader judges the SSE header, which may be on or off.

@@ -8,41 +8,6 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// integer is the value as an integer, if it is written as one. 1.0 and 1e0 are numbers but not written as integers,
-// and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
-// the largest that does.
-func (v value) integer() (int64, bool) {
-	if v.shape != strictjson.Number || !isInteger(v.text) {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(v.text, 10, 64)
-	if err != nil && v.text[0] == '-' {
-		return math.MinInt64, true
-	} else if err != nil {
-		return math.MaxInt64, true
-	}
-	return n, true
-}
-
-// isInteger reports whether a number's literal is written as an integer.
-func isInteger[T string | []byte](literal T) bool {
-	for i := 0; i < len(literal); i++ {
-		if c := literal[i]; c == '.' || c|0x20 == 'e' {
-			return false
-		}
-	}
-	return string(literal) != "-0"
-}
-
-// number is the value as a number. One too large for a double is none; one too small is 0.
-func (v value) number() (float64, bool) {
-	if v.shape != strictjson.Number {
-		return 0, false
-	}
-	n, err := strconv.ParseFloat(v.text, 64)
-	return n, err == nil
-}
-
 // of makes a check of one member's value, which absent and null pass.
 func of(f field, allowed string, legal func(value) bool) check {
 	return check{allowed: allowed, field: f, find: func(q *Request) offence {

@@ -18,8 +18,8 @@ const (
 )
 
 // textLength estimates the input's tokens: ASCII bytes ÷ 4 + other code points, + 16 per message.
-func textLength(ascii, wide, messages int) int64 {
-	return int64((ascii+asciiPerToken-1)/asciiPerToken) + int64(wide) + int64(messages)*messageTokens
+func textLength(text strictjson.Count, messages int) int64 {
+	return int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide) + int64(messages)*messageTokens
 }
 
 // effective fills in what the request may cost: how many answers or images, by kind and model.

@@ -18,64 +18,64 @@ var imageFormats = map[string]string{
 
 // image notes what rules may object to in the value of an image: an address, or the image itself, whose data is known
 // to be base64 up to the index known.
-func (r *reader) image(raw []byte, escaped bool, known int) {
+func (f *facts) image(raw []byte, escaped bool, known int) {
 	if !picture.IsDataURI(raw, escaped) {
-		r.address(markAddress, raw, escaped)
+		f.address(markAddress, raw, escaped)
 		return
 	}
 	u, ok := picture.ParseDataURI(raw, escaped, known)
 	if !ok {
-		r.note(markData, "another form")
+		f.note(markData, "another form")
 		return
 	}
 	if !u.Padded {
-		r.note(markPadding, "none")
+		f.note(markPadding, "none")
 	}
-	if r.call.Endpoint == EndpointImage && !r.call.Older {
-		r.inspect(u)
+	if f.call.Endpoint == EndpointImage && !f.call.Older {
+		f.inspect(u)
 	}
 }
 
 // media notes what rules may object to in a video or audio. Its data URIs are not judged: interface.md is silent on
 // them, and clients send several forms.
-func (r *reader) media(raw []byte, escaped bool) {
+func (f *facts) media(raw []byte, escaped bool) {
 	if !picture.IsDataURI(raw, escaped) {
-		r.address(markMedia, raw, escaped)
+		f.address(markMedia, raw, escaped)
 	}
 }
 
 // inspect notes what rules may object to in an image, from its header.
-func (r *reader) inspect(u picture.DataURI) {
+func (f *facts) inspect(u picture.DataURI) {
 	declared, known := imageFormats[u.Media]
 	if !known {
-		r.note(markImageFormat, quote(u.Media))
+		f.note(markImageFormat, quote(u.Media))
 		return
 	}
 	if u.Size > maxImageBytes {
-		r.note(markImageBytes, strconv.Itoa(u.Size))
+		f.note(markImageBytes, strconv.Itoa(u.Size))
 	}
 	h := u.Header()
 	switch {
 	case h.Format == "":
-		r.note(markImageType, "bytes that are no such image")
+		f.note(markImageType, "bytes that are no such image")
 		return
 	case h.Format != declared:
-		r.note(markImageType, h.Format+" bytes")
+		f.note(markImageType, h.Format+" bytes")
 		return
 	case h.Broken != "":
-		r.note(markImageHeader, h.Broken)
+		f.note(markImageHeader, h.Broken)
 		return
 	}
 	if !picture.SideFits(h.Width) || !picture.SideFits(h.Height) {
-		r.note(markImageSides, strconv.Itoa(h.Width)+"*"+strconv.Itoa(h.Height))
+		f.note(markImageSides, strconv.Itoa(h.Width)+"*"+strconv.Itoa(h.Height))
 	}
 	if h.Alpha {
-		r.note(markImageAlpha, "an alpha channel")
+		f.note(markImageAlpha, "an alpha channel")
 	}
 	if h.Clear {
-		r.note(markImageClear, "transparency")
+		f.note(markImageClear, "transparency")
 	}
 	if h.Animated {
-		r.note(markImageAnimated, "an animation")
+		f.note(markImageAnimated, "an animation")
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"sluice/policy/strictjson"
 )
 
 // Finding is one rule that a request breaks.
@@ -100,20 +98,4 @@ func (r *rule) finding(found offence, call *Call) Finding {
 	return Finding{
 		Rule: r.ID, Field: field, Given: given, Allowed: call.spelled(r.Check.allowed), Limit: r.Check.limit, Count: int(found.count),
 	}
-}
-
-// quote writes a client's string for a message: printable ASCII, not much of it.
-func quote(s string) string {
-	if short := cut(s); short != s {
-		return strconv.QuoteToASCII(short) + "..."
-	}
-	return strconv.QuoteToASCII(s)
-}
-
-// cut is the beginning of s, as much of it as may be repeated.
-func cut(s string) string {
-	if len(s) <= strictjson.MaxEcho {
-		return s
-	}
-	return strings.ToValidUTF8(s[:strictjson.MaxEcho], "")
 }

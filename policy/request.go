@@ -1,32 +1,5 @@
 package policy
 
-import "sync"
-
-// Families are the model patterns by which rules and kinds tell models apart, from the settings of the same names. A
-// nil list fits no model, so the rules that hang on it sleep.
-type Families struct {
-	SyncImage []Pattern // SYNC_IMAGE_MODELS: make images in the answer on the multimodal path
-	EditImage []Pattern // EDIT_IMAGE_MODELS: edit images and interleave text and images; endpoint 3 and interleaved streams
-	Thinking  []Pattern // THINKING_MODELS: think unless the request switches it off
-	Vision    []Pattern // VISION_MODELS: vision-language models
-	Reasoning []Pattern // REASONING_MODELS: reasoning models; one that is also a vision model is a visual reasoning model
-}
-
-// Call is what is known of a request before its body is read.
-type Call struct {
-	Endpoint Endpoint // which path it came by
-	Older    bool     // by the path of one of the older image families (input.prompt form)
-	Async    []string // values of the async header as they came, duplicates kept; nil = absent
-	SSE      []string // values of the SSE header as they came, duplicates kept; nil = absent
-	Accept   string   // the Accept header
-	// Prefix is the word in front of the service's own headers, with its dashes, by which findings name them. Empty: that of
-	// interface.md, X-Service-.
-	Prefix string
-	// Header is all of the client's header. A finding of a missing header looks whether it came with another word. May be nil.
-	Header  map[string][]string
-	Resolve bool // the OssResourceResolve header is present and on, so oss: addresses are legal
-}
-
 // Maybe is a value that a request may leave out. Absent and null are the same to the service; zero is not.
 type Maybe[T any] struct {
 	Value T
@@ -81,9 +54,3 @@ func (q *Request) Release() {
 	factsPool.Put(q.facts)
 	q.facts = nil
 }
-
-// factsPool keeps facts: they are the larger part of what a request would allocate here.
-var factsPool = sync.Pool{New: func() any { return new(facts) }}
-
-// maxModel is the longest model name in bytes. The service states no bound; no name of its is a tenth as long.
-const maxModel = 256

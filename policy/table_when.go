@@ -37,13 +37,3 @@ var (
 func (w when) and(text string, holds func(*Request) bool) when {
 	return when{w.text + ", " + text, func(q *Request) bool { return w.holds(q) && holds(q) }}
 }
-
-func (q *Request) isText() bool { return q.Kind == KindText || q.Kind == KindChat }
-
-// isEdit reports whether the image rules of endpoint 3 are for this request's model.
-func (q *Request) isEdit() bool {
-	return !q.isText() && q.facts.families.editImage && !q.facts.call.Older
-}
-
-// isSync reports whether the rules of endpoint 2 are for this request.
-func (q *Request) isSync() bool { return q.Kind == KindImage && !q.isEdit() && !q.Guessed }

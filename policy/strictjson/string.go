@@ -26,7 +26,8 @@ type Text struct {
 	start, end int  // the bytes between the quotes, escapes unresolved
 }
 
-// String consumes a string, which must come next, and proves it to be valid UTF-8 without lone surrogates.
+// String consumes a string, which must come next, and proves it to be valid UTF-8 without lone surrogates. With an error
+// the Text is empty.
 func (s *Scanner) String() (Text, error) { return s.StringAfter(0) }
 
 // StringAfter is String where the caller knows the first n bytes behind the opening quote to be plain: ASCII, and
@@ -48,7 +49,7 @@ func (s *Scanner) Identifier() (Text, error) {
 	start := s.pos
 	t, err := s.String()
 	if err == nil && t.NUL {
-		err = s.fail(start, FaultNUL)
+		return Text{}, s.fail(start, FaultNUL)
 	}
 	return t, err
 }
@@ -66,7 +67,7 @@ func (s *Scanner) stringRest(t Text, i int) (Text, error) {
 		case c == '\\':
 			r, size, fault := escape(s.src[i:])
 			if fault != "" {
-				return t, s.fail(i, fault)
+				return Text{}, s.fail(i, fault)
 			}
 			t.Escaped = true
 			t.NUL = t.NUL || r == 0
@@ -78,11 +79,11 @@ func (s *Scanner) stringRest(t Text, i int) (Text, error) {
 			coded += size
 			i += size
 		case c < ' ': // a control character, or the input is at its end
-			return t, s.fail(i, FaultSyntax)
+			return Text{}, s.fail(i, FaultSyntax)
 		default:
 			r, size := utf8.DecodeRune(s.src[i:])
 			if r == utf8.RuneError && size == 1 {
-				return t, s.fail(i, FaultUTF8)
+				return Text{}, s.fail(i, FaultUTF8)
 			}
 			t.Wide++
 			s.wide.points++

@@ -12,16 +12,16 @@ const maxAddress = 8 << 10
 
 // address notes with a mark an address that the service would not fetch. It is judged by its form: nothing is ever
 // fetched here.
-func (r *reader) address(m mark, raw []byte, escaped bool) {
-	if r.req.facts.marks[m].count == maxMarked {
+func (f *facts) address(m mark, raw []byte, escaped bool) {
+	if f.marks[m].count == maxMarked {
 		return
 	}
 	a := raw
 	if escaped {
 		a = strictjson.Unescape(nil, raw, maxAddress+1)
 	}
-	if !isAddress(a, r.call.Resolve) {
-		r.note(m, quote(string(a[:min(len(a), strictjson.MaxEcho+1)])))
+	if !isAddress(a, f.call.Resolve) {
+		f.note(m, quote(string(a[:min(len(a), strictjson.MaxEcho+1)])))
 	}
 }
 

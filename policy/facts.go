@@ -1,32 +1,23 @@
 package policy
 
-import "sluice/policy/strictjson"
+import (
+	"sync"
+
+	"sluice/policy/strictjson"
+)
 
 // facts are what the rules look at: the values of known members, and the first offender of each thing that can be
-// wrong with an element of a list. Which of it is a fault is for the rules to say: when an element is read, the model
-// may not have been.
+// wrong with an element of a list. The rules say which of it is a fault: the model may stand behind the list.
 type facts struct {
 	call     Call
 	families families
 	values   [fieldScalars]value
 	marks    [markCount]offence
+	at       [2]int32 // indices of the message and item, or of the tool, being read
 
 	textItems int  // text items of all messages
 	forced    bool // tool_choice names a function
 	stopKinds uint // the kinds of stop's elements: stopWords and so on
-}
-
-// families are the patterns of [Families] that the request's model fits.
-type families struct {
-	syncImage, editImage, thinking, vision, reasoning bool
-}
-
-func (f *Families) of(model string) families {
-	return families{
-		syncImage: MatchAny(f.SyncImage, model), editImage: MatchAny(f.EditImage, model),
-		thinking: MatchAny(f.Thinking, model), vision: MatchAny(f.Vision, model),
-		reasoning: MatchAny(f.Reasoning, model),
-	}
 }
 
 // mark is something that was seen in an element of a list and that a rule may object to.
@@ -73,24 +64,35 @@ const (
 // and is not judged.
 const maxMarked = 100
 
-// mark notes a value that offends at the reader's place in the lists. Only the first is described, so that a body of a
+// mark notes a value that offends at the current place in the lists. Only the first is described, so that a body of a
 // million offenders makes no longer an answer than a body of one. It is quoted when a rule turns out to object.
-func (r *reader) mark(m mark, v value) {
+func (f *facts) mark(m mark, v value) {
 	given := v.text
 	if v.shape != strictjson.String && given == "" {
 		given = v.shape.String()
 	}
-	if seen := &r.req.facts.marks[m]; seen.count == 0 {
+	if seen := &f.marks[m]; seen.count == 0 {
 		seen.text = v.shape == strictjson.String
 	}
-	r.note(m, given)
+	f.note(m, given)
 }
 
-// note is mark for what is not told by a value's type.
-func (r *reader) note(m mark, given string) {
-	seen := &r.req.facts.marks[m]
+// note is mark for what a value's type does not tell.
+func (f *facts) note(m mark, given string) {
+	seen := &f.marks[m]
 	if seen.count == 0 {
-		seen.given, seen.at = given, r.at2
+		seen.given, seen.at = given, f.at
 	}
 	seen.count = min(seen.count+1, maxMarked)
 }
+
+// offence is the first offender against a rule; count 0 says that there is none.
+type offence struct {
+	given string   // what was given, fit for a message unless text says otherwise
+	at    [2]int32 // its indices, where the rule's field has brackets
+	count int32    // how many offenders there are, up to maxMarked
+	text  bool     // given is a client's text, which a message must quote
+}
+
+// factsPool keeps facts: they are the larger part of what a request would allocate here.
+var factsPool = sync.Pool{New: func() any { return new(facts) }}

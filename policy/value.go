@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"sluice/policy/strictjson"
@@ -12,6 +14,9 @@ type value struct {
 	count int32  // code points of a string, elements of a list that is read
 	shape strictjson.Shape
 }
+
+// maxModel is the longest model name in bytes. The service states no bound; no name of its is a tenth as long.
+const maxModel = 256
 
 // maxKept is how much of a string is kept for the rules. The longest that one of them compares is a model name.
 const maxKept = maxModel + 1
@@ -28,6 +33,41 @@ func (v value) given() string {
 		return quote(v.text)
 	}
 	return v.shape.String()
+}
+
+// integer is the value as an integer, if it is written as one. 1.0 and 1e0 are numbers but not written as integers,
+// and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
+// the largest that does.
+func (v value) integer() (int64, bool) {
+	if v.shape != strictjson.Number || !isInteger(v.text) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	if err != nil && v.text[0] == '-' {
+		return math.MinInt64, true
+	} else if err != nil {
+		return math.MaxInt64, true
+	}
+	return n, true
+}
+
+// isInteger reports whether a number's literal is written as an integer.
+func isInteger[T string | []byte](literal T) bool {
+	for i := 0; i < len(literal); i++ {
+		if c := literal[i]; c == '.' || c|0x20 == 'e' {
+			return false
+		}
+	}
+	return string(literal) != "-0"
+}
+
+// number is the value as a number. One too large for a double is none; one too small is 0.
+func (v value) number() (float64, bool) {
+	if v.shape != strictjson.Number {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(v.text, 64)
+	return n, err == nil
 }
 
 // kept decodes as much of a string as rules look at.
@@ -65,21 +105,18 @@ func common(raw []byte) string {
 	return ""
 }
 
-// value consumes the next value and keeps what rules look at.
-func (r *reader) value() (value, error) {
-	v := value{shape: r.Shape()}
-	switch v.shape {
-	case strictjson.Number:
-		literal, err := r.Number()
-		v.text = string(literal)
-		return v, err
-	case strictjson.String:
-		t, err := r.String()
-		if err != nil {
-			return v, err
-		}
-		v.text, v.count = kept(r.Raw(t), t.Escaped), int32(t.Points())
-		return v, nil
+// quote writes a client's string for a message: printable ASCII, not much of it.
+func quote(s string) string {
+	if short := cut(s); short != s {
+		return strconv.QuoteToASCII(short) + "..."
 	}
-	return v, r.Skip()
+	return strconv.QuoteToASCII(s)
+}
+
+// cut is the beginning of s, as much of it as may be repeated.
+func cut(s string) string {
+	if len(s) <= strictjson.MaxEcho {
+		return s
+	}
+	return strings.ToValidUTF8(s[:strictjson.MaxEcho], "")
 }

@@ -1,25 +1,6 @@
 package policy
 
-import (
-	"strings"
-
-	"sluice/policy/strictjson"
-)
-
-// finish derives from the facts what the request asks for.
-func (r *reader) finish(f *Families) {
-	q := &r.req
-	q.facts.call = r.call
-	q.Model = q.facts.values[fieldModel].text
-	q.facts.families = f.of(q.Model)
-	q.Interleave = !r.call.Older && q.facts.families.editImage && q.facts.values[fieldEnableInterleave].shape == strictjson.True
-	q.Guessed = r.call.Endpoint == EndpointMultimodal && q.facts.families == families{} && q.facts.sayImage() && !q.saysChat()
-	q.Kind = q.kind()
-	q.TextLength = textLength(r.text.ASCII, r.text.Wide, q.Messages)
-	q.effective()
-	q.generation()
-	q.Stream = headerOn(r.call.SSE) || AcceptsStream(r.call.Accept)
-}
+import "strings"
 
 // kind tells the kinds of the multimodal path apart by model and parameters; every other path serves one.
 func (q *Request) kind() Kind {
@@ -85,3 +66,13 @@ func AcceptsStream(accept string) bool {
 	}
 	return false
 }
+
+func (q *Request) isText() bool { return q.Kind == KindText || q.Kind == KindChat }
+
+// isEdit reports whether the image rules of endpoint 3 are for this request's model.
+func (q *Request) isEdit() bool {
+	return !q.isText() && q.facts.families.editImage && !q.facts.call.Older
+}
+
+// isSync reports whether the rules of endpoint 2 are for this request.
+func (q *Request) isSync() bool { return q.Kind == KindImage && !q.isEdit() && !q.Guessed }
