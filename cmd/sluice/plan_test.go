@@ -55,8 +55,9 @@ var floorPlan = map[string]plan{
 		never:    silent,
 		timeless: true,
 	},
+	"policy/teams": {ours: []string{"policy"}, outside: []string{"github.com/goccy/go-yaml"}, never: silent, timeless: true},
 	"policy/limit": {
-		ours:    []string{"policy"},
+		ours:    []string{"policy", "policy/teams"},
 		outside: []string{"golang.org/x/time/rate"},
 		files:   map[string][]string{"*_redis.go": {goRedis}},
 		never:   []string{httpPkg, otelAPI, slogPkg},
@@ -72,7 +73,7 @@ var floorPlan = map[string]plan{
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"gateway": {
-		ours:      []string{"policy", "policy/limit", "cache", "telemetry"},
+		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
@@ -80,7 +81,7 @@ var floorPlan = map[string]plan{
 	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator": {},
 	"cmd/sluice": {
-		ours:    []string{"policy", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator"},
+		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator"},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},
 	},
 }
