@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Accounts keeps what teams may still spend. Its methods are called from any goroutine. Two forms of it are in package
@@ -21,7 +21,7 @@ type Accounts interface {
 	// charged yet MUST be kept until it can.
 	SettleLater(c *limit.Charge)
 	// Look MUST tell how a team stands and change nothing.
-	Look(ctx context.Context, team *policy.Team) (limit.Report, error)
+	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
 	// team's rows. Where these are more than most, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
 	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)

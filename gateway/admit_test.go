@@ -10,8 +10,8 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/simulator"
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // limited gives team search limits; team shop stays without.
@@ -179,7 +179,7 @@ func TestShadowHeader(t *testing.T) {
 type reloading struct {
 	gateway.Accounts
 	reload  func()
-	settled []*policy.Team
+	settled []*teams.Team
 }
 
 func (r *reloading) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {

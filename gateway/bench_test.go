@@ -27,8 +27,8 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway"
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -214,7 +214,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 			"    quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}\n    concurrent: 1000000\n" +
 			"prices: [{model: \"*\", input_per_million: 1, output_per_million: 2}]\n"
 	}
-	teams, err := policy.ParseTeams([]byte(doc))
+	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		panic(err)
 	}
@@ -233,7 +233,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	}
 	log.Also(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: teams, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, UpstreamKey: "upstream", Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
 		Accounts: accounts, Record: log.Write, Logger: slog.New(slog.DiscardHandler),
 	})
 	go g.Work(context.Background())

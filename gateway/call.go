@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -16,10 +16,10 @@ type call struct {
 	telemetry.Record
 	match
 
-	team   *policy.Team
-	teams  *policy.Teams // the reading of the teams file that team is of
-	header http.Header   // the client's, as they came
-	query  string        // the client's, for forwarded paths only
+	team   *teams.Team
+	teams  *teams.File // the reading of the teams file that team is of
+	header http.Header // the client's, as they came
+	query  string      // the client's, for forwarded paths only
 	method string
 	body   []byte // the whole body, once inspect has read it
 
@@ -33,7 +33,7 @@ type call struct {
 	size        limit.Amounts // what the request may cost
 	inputTokens int64         // the estimate of its input's tokens, a part of size
 	guessed     bool          // the kind is a guess, and size holds images and text: the answer tells which it was
-	price       policy.Price  // of its model, at admission
+	price       teams.Price   // of its model, at admission
 	held        *limit.Held   // nil until admit holds the cost
 	reached     bool          // a byte of the request left for upstream
 	creates     bool          // a success is a task, which is claimed before the answer leaves

@@ -14,6 +14,7 @@ import (
 	"sluice/cache"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -200,7 +201,7 @@ func taskCost(hold *cache.Hold, images int64) limit.Amounts {
 	if forwarded(hold) {
 		images = 0
 	}
-	return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, policy.Price{Image: hold.Price})
+	return limit.CostOf(policy.KindTask, limit.Usage{Images: images}, teams.Price{Image: hold.Price})
 }
 
 func forwarded(hold *cache.Hold) bool { return hold.Endpoint == string(policy.EndpointOther) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -50,7 +51,7 @@ type Config struct {
 // Deps are the parts a Gateway works with. All are required.
 type Deps struct {
 	Now         func() time.Time              // the clock for times and durations; time.Now outside tests
-	Teams       *policy.Teams                 // the teams to start with; SetTeams replaces them
+	Teams       *teams.File                   // the teams to start with; SetTeams replaces them
 	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
 	Claims      Claims                        // whose task is whose
 	Queries     Queries                       // the account's rate of task queries

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Gateway is the public listener's handler. Create it with [New]; it is safe for concurrent use.
@@ -38,7 +39,7 @@ type Gateway struct {
 	lingerTime time.Duration
 	drainTime  time.Duration
 
-	teams       atomic.Pointer[policy.Teams]
+	teams       atomic.Pointer[teams.File]
 	upstreamKey atomic.Pointer[credential]
 	draining    atomic.Bool // every answer carries Connection: close
 	stopping    atomic.Bool // new requests are refused
@@ -101,8 +102,8 @@ func chain(last handler, stages ...stage) handler {
 }
 
 // SetTeams replaces the teams for every request that has not been authenticated yet.
-func (g *Gateway) SetTeams(teams *policy.Teams) {
-	g.teams.Store(teams)
+func (g *Gateway) SetTeams(file *teams.File) {
+	g.teams.Store(file)
 	g.memos.forgetAll()
 }
 

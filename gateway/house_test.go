@@ -27,6 +27,7 @@ import (
 	"sluice/gateway/simulator"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -184,11 +185,11 @@ func (h *house) startGateway(p *plan) {
 }
 
 // teams makes a teams file with two teams, reader and writer, and mints their keys.
-func (h *house) teams(p *plan) *policy.Teams {
+func (h *house) teams(p *plan) *teams.File {
 	h.Helper()
 	doc := "currency: CNY\nteams:\n"
 	for _, team := range []string{"search", "shop"} {
-		key, err := policy.MintKey(rand.Reader)
+		key, err := teams.MintKey(rand.Reader)
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -201,11 +202,11 @@ func (h *house) teams(p *plan) *policy.Teams {
 		}
 	}
 	h.teamsDoc = doc + p.teams
-	teams, err := policy.ParseTeams([]byte(h.teamsDoc))
+	file, err := teams.Parse([]byte(h.teamsDoc))
 	if err != nil {
 		h.Fatal(err)
 	}
-	return teams
+	return file
 }
 
 // request makes a request of team search. Headers come in pairs and replace those that are there.

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // declared refuses a body by what its header says of it: too large, or of a kind that cannot be read. It is the half
@@ -110,8 +111,8 @@ func (g *Gateway) judge(w *reply, c *call) error {
 }
 
 // spends reports whether a team's money is counted against a quota.
-func spends(t *policy.Team) bool {
-	return slices.ContainsFunc(t.Quotas, func(q policy.Quota) bool { return q.Unit == policy.UnitSpend })
+func spends(t *teams.Team) bool {
+	return slices.ContainsFunc(t.Quotas, func(q teams.Quota) bool { return q.Unit == teams.UnitSpend })
 }
 
 // violations puts every violation into one message.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // blank takes out what may differ between two answers.
@@ -21,7 +21,7 @@ func (r reading) blank() string {
 }
 
 func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
-	var expired, disabled policy.MintedKey
+	var expired, disabled teams.MintedKey
 	h := build(t, func(p *plan) {
 		expired, disabled = mint(t), mint(t)
 		p.teams = "  - id: old\n    keys:\n      - {id: " + expired.ID + ", sha256: " + expired.SHA256 + ", expires: 2020-01-01T00:00:00Z}\n" +
@@ -90,9 +90,9 @@ func TestMend16AKeyWithABlankInsideIsNone(t *testing.T) {
 	}
 }
 
-func mint(t testing.TB) policy.MintedKey {
+func mint(t testing.TB) teams.MintedKey {
 	t.Helper()
-	key, err := policy.MintKey(rand.Reader)
+	key, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,13 +128,13 @@ func TestTeamsAreReplacedAtOnce(t *testing.T) {
 	}
 }
 
-func parse(t testing.TB, doc string) *policy.Teams {
+func parse(t testing.TB, doc string) *teams.File {
 	t.Helper()
-	teams, err := policy.ParseTeams([]byte(doc))
+	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return teams
+	return file
 }
 
 // The upstream key is replaced with the next request; it is never the client's.
@@ -161,7 +161,7 @@ func TestUpstreamRefusesOurKey(t *testing.T) {
 
 // Endpoints and models are confined by the teams file, and the order of judgement is kept.
 func TestConfinedTeam(t *testing.T) {
-	var key policy.MintedKey
+	var key teams.MintedKey
 	h := build(t, func(p *plan) {
 		key = mint(t)
 		p.teams = "  - id: narrow\n    models: [\"llm-m*\"]\n    endpoints: [text]\n    keys:\n" + key.Lines()

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // memoTime is the longest that a refusal is remembered.
@@ -78,11 +79,11 @@ func blocked(v *limit.Verdict) (route int, ok bool) {
 		return 0, false
 	}
 	switch v.Fault.Unit {
-	case policy.UnitRequests:
+	case teams.UnitRequests:
 		return memoAny, true
-	case policy.UnitTokens:
+	case teams.UnitTokens:
 		return memoText, true
-	case policy.UnitImages:
+	case teams.UnitImages:
 		return memoCreate, true
 	}
 	return 0, false // a request may cost no money

@@ -11,8 +11,8 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/simulator"
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 var async = []string{"X-Service-Async", "enable"}
@@ -375,11 +375,11 @@ func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
 	h, clock := tasked(t)
 	h.create(t)
 	clock.move(time.Minute)
-	teams, err := policy.ParseTeams([]byte("teams: []\n"))
+	file, err := teams.Parse([]byte("teams: []\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.gateway.SetTeams(teams)
+	h.gateway.SetTeams(file)
 	h.gateway.Finish(t.Context())
 	rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now(), 1))
 	if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 {

@@ -3,7 +3,7 @@ package gateway
 import (
 	"context"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -30,7 +30,7 @@ func (q *quotaWatch) turn(ctx context.Context) {
 	}
 }
 
-func (q *quotaWatch) look(ctx context.Context, team *policy.Team) {
+func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
 	report, err := q.gateway.Accounts.Look(ctx, team)
 	if err != nil {
 		return // what was shown last stays
@@ -46,9 +46,9 @@ func (q *quotaWatch) look(ctx context.Context, team *policy.Team) {
 }
 
 // forget takes teams off the page that have no quotas any more.
-func (q *quotaWatch) forget(teams *policy.Teams) {
+func (q *quotaWatch) forget(file *teams.File) {
 	for id := range q.shown {
-		if team := teams.Team(id); team == nil || len(team.Quotas) == 0 {
+		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {
 			q.gateway.Metrics.Quotas(id, nil)
 			delete(q.shown, id)
 		}

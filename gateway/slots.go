@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // slots counts each team's requests in flight. A request keeps its slot until its upstream call has ended, also where
@@ -34,7 +34,7 @@ func (s *slot) release() {
 }
 
 // places is this process's share of the requests that a team may have in flight; 0 is any number.
-func (g *Gateway) places(team *policy.Team) int64 {
+func (g *Gateway) places(team *teams.Team) int64 {
 	return int64(team.Concurrent+g.Replicas-1) / int64(g.Replicas)
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // usagePath is where a team asks how it stands.
@@ -29,7 +29,7 @@ type usageBody struct {
 
 // usageLimit is one limit. Amounts are units, spend is in the currency.
 type usageLimit struct {
-	Unit   policy.Unit `json:"unit"`
+	Unit   teams.Unit  `json:"unit"`
 	Period string      `json:"period"` // a rate's per as the teams file writes it, or day or month
 	Limit  json.Number `json:"limit"`
 	Used   json.Number `json:"used"`

@@ -9,16 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // adjustCommand is sluice adjust.
 type adjustCommand struct {
-	Team   string      `required:"" placeholder:"T" help:"The team's id."`
-	Unit   policy.Unit `required:"" placeholder:"U" help:"requests, tokens, images or spend."`
-	Delta  string      `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
-	Reason string      `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
+	Team   string     `required:"" placeholder:"T" help:"The team's id."`
+	Unit   teams.Unit `required:"" placeholder:"U" help:"requests, tokens, images or spend."`
+	Delta  string     `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
+	Reason string     `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
 }
 
 // Run posts a correction to the team's running day and month and to the ledger, and tells what came of it.
@@ -85,10 +85,10 @@ func (a adjustCommand) find(ctx context.Context, s settings, accounts *limit.Red
 
 // read checks what was asked for.
 func (a adjustCommand) read() (delta int64, err error) {
-	if teams, bad := policy.ParseTeams([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || teams.Team(a.Team) == nil {
+	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
 		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")
 	}
-	if !slices.Contains(policy.Units[:], a.Unit) {
+	if !slices.Contains(teams.Units[:], a.Unit) {
 		return 0, errors.New("--unit: allowed: requests, tokens, images or spend")
 	}
 	delta, ok := limit.ReadAmount(a.Unit, a.Delta)

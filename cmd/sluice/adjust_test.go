@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // losing has Redis do its work, and loses the replies to so many scripts.
@@ -40,7 +40,7 @@ func TestFR10AdjustLostReplies(t *testing.T) {
 	lost := &losing{}
 	client.AddHook(lost)
 	accounts := limit.NewRedis(client)
-	a := adjustCommand{Team: "search", Unit: policy.UnitImages, Delta: "5", Reason: "test"}
+	a := adjustCommand{Team: "search", Unit: teams.UnitImages, Delta: "5", Reason: "test"}
 	for _, tt := range []struct {
 		lost       int
 		told, fail string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // checkCommand is sluice check.
@@ -54,8 +55,8 @@ func writeSettings(w io.Writer, s settings, fs faults) {
 }
 
 // writeTeams writes one line for each team.
-func writeTeams(w io.Writer, teams *policy.Teams) {
-	for _, team := range teams.List {
+func writeTeams(w io.Writer, file *teams.File) {
+	for _, team := range file.List {
 		_, _ = fmt.Fprintf(w, "# team %s: %d keys, models %s, endpoints %s", team.ID, len(team.Keys), listOr(team.Models), listOr(team.Endpoints))
 		if team.Disabled {
 			_, _ = io.WriteString(w, ", disabled")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // testsDigest is that of the key "test".
@@ -145,11 +146,11 @@ func TestCheckPrintsTheRulesWithoutAnySetting(t *testing.T) {
 func TestKeyIsMintedForTheTeamsFile(t *testing.T) {
 	got := command(t.Context(), nil, "key", "--team", "search")
 	key, lines, _ := strings.Cut(got.stdout, "\n")
-	teams, err := policy.ParseTeams([]byte("teams:\n  - id: search\n    keys:\n" + lines))
+	file, err := teams.Parse([]byte("teams:\n  - id: search\n    keys:\n" + lines))
 	if got.code != exitClean || err != nil {
 		t.Fatalf("%+v (%v)", got, err)
 	}
-	if team, _, ok := teams.Lookup(key, testTime); !ok || team.ID != "search" {
+	if team, _, ok := file.Lookup(key, testTime); !ok || team.ID != "search" {
 		t.Errorf("the lines do not let the key in:\n%s", got.stdout)
 	}
 	if strings.Count(got.stdout, key) != 1 || strings.Contains(got.stderr, key) {

@@ -6,14 +6,14 @@ import (
 	"errors"
 
 	"sluice/gateway"
-	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
 // configuration is all that a start needs: the settings, and what stands in the files they name.
 type configuration struct {
 	settings
-	teams       *policy.Teams
+	teams       *teams.File
 	certificate *tls.Certificate // nil: no TLS
 	first       look             // what teams came from
 	warnings    []string         // what is allowed and maybe not meant
@@ -39,13 +39,13 @@ func loadConfiguration(environ []string) (configuration, error) {
 }
 
 // judgeTeams reads a teams file and holds it against the upstream key.
-func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*policy.Teams, faults) {
+func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*teams.File, faults) {
 	const name = prefix + "TEAMS_FILE"
 	if unreadable != nil {
 		return nil, faults{{Name: name, Text: unreadable.Error() + "; allowed: " + allowed[name]}}
 	}
-	teams, err := policy.ParseTeams(doc)
-	var bad policy.Faults
+	file, err := teams.Parse(doc)
+	var bad teams.Faults
 	switch {
 	case errors.As(err, &bad):
 		fs := make(faults, len(bad))
@@ -55,10 +55,10 @@ func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*poli
 		return nil, fs
 	case err != nil:
 		return nil, faults{{Name: name, Text: err.Error()}}
-	case upstreamKey != "" && teams.HasKey(sha256.Sum256([]byte(upstreamKey.Reveal()))):
+	case upstreamKey != "" && file.HasKey(sha256.Sum256([]byte(upstreamKey.Reveal()))):
 		return nil, faults{{Name: name, Text: "the upstream key stands in it as a team's; a team that holds it can go around the gateway"}}
 	}
-	return teams, nil
+	return file, nil
 }
 
 // loadCertificate reads the TLS files at the start, so that a wrong one is told of with everything else.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // demoCommand is sluice demo.
@@ -78,20 +78,20 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 
 // demoTeams are the teams of the demonstration, with keys that exist nowhere else.
 type demoTeams struct {
-	file        *policy.Teams
+	file        *teams.File
 	search, ads gateway.Secret
 }
 
 func mintDemoTeams() (demoTeams, error) {
-	search, err := policy.MintKey(rand.Reader)
+	search, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		return demoTeams{}, err
 	}
-	ads, err := policy.MintKey(rand.Reader)
+	ads, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		return demoTeams{}, err
 	}
-	file, err := policy.ParseTeams([]byte("teams:\n" +
+	file, err := teams.Parse([]byte("teams:\n" +
 		"  - id: search\n    keys:\n" + search.Lines() +
 		"  - id: ads\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"sluice/gateway"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Kubernetes sets variables of these names in every pod that shares a namespace with a Service called "sluice". They
@@ -51,7 +51,7 @@ func ours(environ []string, fs *faults) map[string]string {
 }
 
 func unknownSetting(name string) string {
-	if nearest := policy.Nearest(name, settingNames); nearest != "" {
+	if nearest := teams.Nearest(name, settingNames); nearest != "" {
 		return "is not a setting; the nearest is " + nearest
 	}
 	return "is not a setting; config.example.env lists all"
@@ -86,7 +86,7 @@ func parse(s *settings, variables map[string]string, fs *faults) {
 }
 
 func parseFault(name string, bad env.ParseError) string {
-	var named policy.Faults
+	var named teams.Faults
 	if !errors.As(bad.Err, &named) {
 		return "allowed: " + allowed[name]
 	}

@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // keyCommand is sluice key.
@@ -14,12 +14,12 @@ type keyCommand struct {
 
 // Run mints a key and shows it this once: nothing keeps it, and the teams file has its digest alone.
 func (k keyCommand) Run(p program) error {
-	minted, err := policy.MintKey(rand.Reader)
+	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		return err
 	}
 	document := "teams:\n  - id: " + k.Team + "\n    keys:\n" + minted.Lines()
-	if teams, err := policy.ParseTeams([]byte(document)); err != nil || teams.Team(k.Team) == nil {
+	if file, err := teams.Parse([]byte(document)); err != nil || file.Team(k.Team) == nil {
 		return badUsage{fmt.Errorf("--team: allowed: an id as in the teams file, such as search")}
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s\n\n# For the teams file, under the keys of team %s. The key above is shown this once.\n%s", minted.Reveal(), k.Team, minted.Lines())

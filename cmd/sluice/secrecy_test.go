@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"sluice/gateway"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // secretName is how a field that holds a secret is called; a path to one is no secret.
@@ -127,7 +127,7 @@ func TestH08_SecretsLeaveTheEnvironment(t *testing.T) {
 }
 
 func TestH07_AMintedKeyPrintsWithoutItsSecret(t *testing.T) {
-	minted, err := policy.MintKey(rand.Reader)
+	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -51,8 +52,8 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 }
 
 // reload puts new teams and a new key in force together with the next request.
-func (p *process) reload(teams *policy.Teams, key gateway.Secret) {
-	p.gateway.SetTeams(teams)
+func (p *process) reload(file *teams.File, key gateway.Secret) {
+	p.gateway.SetTeams(file)
 	p.gateway.SetUpstreamKey(key)
 }
 

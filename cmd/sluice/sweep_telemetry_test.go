@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/gateway/simulator"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // H12, A148: what is sent to a collector, what the page shows and what Redis holds have each canary only where it belongs: a
@@ -18,7 +18,7 @@ import (
 func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
 	for _, capture := range []string{"false", "true"} {
 		t.Run("capture="+capture, func(t *testing.T) {
-			minted, err := policy.MintKey(rand.Reader)
+			minted, err := teams.MintKey(rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}

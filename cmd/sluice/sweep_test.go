@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"sluice/gateway/simulator"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // canaries are strings that are found only where they belong. All begin with the same letters, so that tools that look
@@ -86,7 +86,7 @@ func TestASweepFindsEverySpelling(t *testing.T) {
 // TestH00_H14_H15_H22_A145_CanarySweep sends requests of every kind with a canary in each place that holds something secret or private,
 // lets the service betray the key, and then reads everything that was said anywhere.
 func TestH00_H14_H15_H22_A145_CanarySweep(t *testing.T) {
-	minted, err := policy.MintKey(rand.Reader)
+	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

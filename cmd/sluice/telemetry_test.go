@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // A service that sends one team a request id, a malformed header and a usage name that are no UTF-8 costs the other team
@@ -17,7 +17,7 @@ import (
 func TestMend30InvalidTextsLoseNoBatch(t *testing.T) {
 	collector := collecting(t, nil)
 	t.Setenv("OTEL_BLRP_SCHEDULE_DELAY", "60000") // all of it is one batch, sent at the end
-	shop, err := policy.MintKey(rand.Reader)
+	shop, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
-	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // usageTimeout bounds the reading of a report, which may be of many teams and days.
@@ -175,7 +175,7 @@ func writeUsage(w io.Writer, report admin.UsageReport) error {
 	_, _ = fmt.Fprintf(out, "TEAM\tDAY\tMODEL\tENDPOINT\tUNIT\tUSED\tESTIMATED\n")
 	type name struct {
 		team string
-		unit policy.Unit
+		unit teams.Unit
 	}
 	type sum struct{ used, estimated int64 }
 	sums, order := map[name]*sum{}, []name(nil)
@@ -192,7 +192,7 @@ func writeUsage(w io.Writer, report admin.UsageReport) error {
 	for _, n := range order {
 		s := sums[n]
 		unit := string(n.unit)
-		if n.unit == policy.UnitSpend && report.Currency != "" {
+		if n.unit == teams.UnitSpend && report.Currency != "" {
 			unit += " " + report.Currency
 		}
 		_, _ = fmt.Fprintf(out, "%s\tin all\t\t\t%s\t%s\t%s (%s)\n", printable(n.team), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))

@@ -13,6 +13,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // parsers read the kinds of value that the settings have beyond numbers, words and durations. Their errors are not shown,
@@ -23,7 +24,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[policy.Pattern](): func(v string) (any, error) { return parsePattern(v) },
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
-	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return policy.ParseModes(v) },
+	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
 	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 

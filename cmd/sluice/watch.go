@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // settle is the time between two readings that must be equal before a new content counts, and settleTries bounds how
@@ -57,7 +57,7 @@ type watch struct {
 	teamsPath string
 	keyPath   string // empty: the key is no file's and stays
 	every     time.Duration
-	apply     func(*policy.Teams, gateway.Secret)
+	apply     func(*teams.File, gateway.Secret)
 	count     func(ok bool) // every content that was looked at
 	log       *slog.Logger
 
@@ -67,7 +67,7 @@ type watch struct {
 	fault  atomic.Pointer[string]
 }
 
-func newWatch(c configuration, log *slog.Logger, apply func(*policy.Teams, gateway.Secret)) *watch {
+func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, gateway.Secret)) *watch {
 	return &watch{
 		teamsPath: c.TeamsFile, keyPath: c.UpstreamKeyFile, every: c.TeamsPoll,
 		apply: apply, count: func(bool) {}, log: log, key: c.UpstreamKey, seen: c.first.sum(),
@@ -131,19 +131,19 @@ func (w *watch) settled(ctx context.Context, l look) look {
 }
 
 // judge holds a content to what a start demands.
-func (w *watch) judge(l look) (*policy.Teams, gateway.Secret, error) {
+func (w *watch) judge(l look) (*teams.File, gateway.Secret, error) {
 	key := w.key
 	if w.keyPath != "" {
 		key = l.key
 	}
-	teams, fs := judgeTeams(l.teams, l.teamsErr, key)
+	file, fs := judgeTeams(l.teams, l.teamsErr, key)
 	switch {
 	case l.keyErr != nil:
 		fs.add(prefix+"UPSTREAM_KEY_FILE", l.keyErr.Error())
 	case !isHeaderSecret(key):
 		fs.add(prefix+"UPSTREAM_KEY_FILE", "allowed: "+allowed[prefix+"UPSTREAM_KEY_FILE"])
 	}
-	return teams, key, fs.err()
+	return file, key, fs.err()
 }
 
 func (w *watch) refuse(err error) {

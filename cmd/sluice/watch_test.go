@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"sluice/gateway"
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // otherTeams is someTeams after a change.
@@ -24,7 +24,7 @@ var otherTeams = strings.ReplaceAll(someTeams, "search", "ads")
 // watched is a watch that runs in a bubble of synctest, with what it did.
 type watched struct {
 	*watch
-	teams   *policy.Teams  // last applied; nil before the first
+	teams   *teams.File    // last applied; nil before the first
 	key     gateway.Secret // last applied
 	applied int
 	log     bytes.Buffer
@@ -39,8 +39,8 @@ func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	c := configuration{settings: settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond}}
 	c.first = lookAt(teamsPath, keyPath)
 	w := &watched{hangups: make(chan os.Signal, 1), ended: make(chan struct{})}
-	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(teams *policy.Teams, key gateway.Secret) {
-		w.teams, w.key = teams, key
+	w.watch = newWatch(c, slog.New(slog.NewTextHandler(&w.log, nil)), func(file *teams.File, key gateway.Secret) {
+		w.teams, w.key = file, key
 		w.applied++
 	})
 	ctx, stop := context.WithCancel(t.Context())
