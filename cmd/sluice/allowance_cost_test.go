@@ -16,6 +16,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // asked counts the commands that a client sends, by name, but for those that only look whether Redis is there.
@@ -60,21 +61,21 @@ func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 type costly struct {
 	*testing.T
 	server *redisServer
-	teams  []*policy.Team
+	teams  []*teams.Team
 	shared []*limit.Shared
 	asked  *asked
 	off    atomic.Int64
 	n      int
 }
 
-func newCostly(t *testing.T, replicas, teams int) *costly {
+func newCostly(t *testing.T, replicas, count int) *costly {
 	t.Helper()
 	c := &costly{T: t, server: startRedis(t), asked: &asked{counts: map[string]int{}}}
 	doc := "teams:\n"
-	for n := range teams {
+	for n := range count {
 		doc += fmt.Sprintf("  - id: team%d\n    quotas: {requests: {day: 1000000}, tokens: {month: 1000000000}, images: {day: 100000}}\n    open_tasks: 1000\n", n)
 	}
-	read, err := policy.ParseTeams([]byte(doc))
+	read, err := teams.Parse([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func (c *costly) tend() {
 }
 
 // spend has a replica admit and settle one request of a team.
-func (c *costly) spend(replica int, team *policy.Team) *limit.Held {
+func (c *costly) spend(replica int, team *teams.Team) *limit.Held {
 	c.Helper()
 	c.n++
 	v, err := c.shared[replica].Admit(c.Context(), &limit.Hold{

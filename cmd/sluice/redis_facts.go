@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // redisFacts is what Redis says of how it keeps what it is told. It is read from INFO, because CONFIG is often forbidden.
@@ -86,11 +86,11 @@ const settledFor = 15 * time.Minute
 
 // redisNeed is how many bytes the accounts of the teams may take, in whole MiB, where they use what their rates let them. Tasks are not
 // in it: how many a team makes no rate tells.
-func redisNeed(teams *policy.Teams) (bytes int64) {
-	for _, team := range teams.List {
+func redisNeed(file *teams.File) (bytes int64) {
+	for _, team := range file.List {
 		bytes += ledgerBytes + accountBytes
 		for _, r := range team.Rates {
-			if r.Unit == policy.UnitRequests {
+			if r.Unit == teams.UnitRequests {
 				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // house of sentinels: one master, two replicas, three sentinels.
@@ -231,7 +232,7 @@ func (c *cluster) used(t *testing.T, team, unit string) (used, held int64) {
 }
 
 // as spends as another team than the one the accounts were opened for.
-func (k *ledgerkeeper) as(team *policy.Team) bool {
+func (k *ledgerkeeper) as(team *teams.Team) bool {
 	k.mu.Lock()
 	k.n++
 	id := fmt.Sprintf("%p-%d", k, k.n)

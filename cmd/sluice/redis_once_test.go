@@ -15,6 +15,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // lossy is a cluster of one node behind a proxy that, once told to, loses replies and the connections with them.
@@ -146,7 +147,7 @@ func TestClusterTakesTheAccountOnce(t *testing.T) {
 	server.lose("*4\r\n") // replies of the account's script, not of the admission's
 	_, err := k.Redis.Admit(t.Context(), &limit.Hold{
 		ID: "one", Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Minute,
-		Account: []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 2, Burst: 10, Per: time.Hour, PerText: "1h"}}}},
+		Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 2, Burst: 10, Per: time.Hour, PerText: "1h"}}}},
 	})
 	if err == nil {
 		t.Error("no reply was lost")

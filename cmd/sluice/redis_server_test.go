@@ -22,6 +22,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // redisServer is a real redis-server of a test's own.
@@ -148,7 +149,7 @@ type ledgerkeeper struct {
 	*testing.T
 	*limit.Shared
 	state *state
-	team  *policy.Team
+	team  *teams.Team
 	log   *lineLog
 	turns atomic.Int64 // of the work beside requests, that have ended
 	n     int
@@ -197,17 +198,17 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	return k
 }
 
-func parseTeam(t *testing.T, id string, lines ...string) *policy.Team {
+func parseTeam(t *testing.T, id string, lines ...string) *teams.Team {
 	t.Helper()
 	doc := "teams:\n  - id: " + id + "\n"
 	for _, line := range lines {
 		doc += "    " + line + "\n"
 	}
-	teams, err := policy.ParseTeams([]byte(doc))
+	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return teams.List[0]
+	return file.List[0]
 }
 
 // admit asks for one request of so many tokens.

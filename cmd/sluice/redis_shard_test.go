@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // F-K2, F-K3: one shard is down. Its teams go on without Redis, the others do not notice, whether the cluster gives up
@@ -48,7 +48,7 @@ func TestFK2FK3OneShardDown(t *testing.T) {
 
 // besideADownShard has a team whose shard is down and another ask in turn, until the shard is seen to be down and a second
 // longer. Neither is refused, and the other waits for no timeout. It returns how often the other was admitted.
-func (k *ledgerkeeper) besideADownShard(other *policy.Team, down func() bool) (admitted int) {
+func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (admitted int) {
 	k.Helper()
 	var took, waited []time.Duration
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func (k *ledgerkeeper) besideADownShard(other *policy.Team, down func() bool) (a
 }
 
 // usedAt asks a team's own node how many tokens it has used: it may be the only one that answers.
-func (c *cluster) usedAt(t *testing.T, team *policy.Team) int64 {
+func (c *cluster) usedAt(t *testing.T, team *teams.Team) int64 {
 	t.Helper()
 	node := c.home(t, team.ID)
 	used, _ := node.admin.HGet(context.Background(), "sl1:{"+team.ID+"}:quota", time.Now().UTC().Format("20060102")+":tokens:used").Int64()

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // accountRate is one rate of the upstream account that a request is charged in.
 type accountRate struct {
 	name   string // of the limit's models and the unit, the same after a reload that moves it in the file
-	rate   policy.Rate
+	rate   teams.Rate
 	unit   int
 	amount int64 // what is taken
 }
 
 // accountRates lists the rates that apply to the units of a hold, each replica's share of them. Tokens are an estimate,
 // which is never too large: no more than a quarter of the bucket is taken for it.
-func accountRates(limits []policy.AccountLimit, amounts Amounts, replicas int) (list []accountRate) {
+func accountRates(limits []teams.AccountLimit, amounts Amounts, replicas int) (list []accountRate) {
 	for _, l := range limits {
 		for _, r := range l.Rates {
 			unit := unitIndex(r.Unit)
@@ -44,7 +45,7 @@ func modelNames(patterns []policy.Pattern) string {
 }
 
 // AccountFor picks the account's limits that apply to a model. It returns nil where none does.
-func AccountFor(limits []policy.AccountLimit, model string) (list []policy.AccountLimit) {
+func AccountFor(limits []teams.AccountLimit, model string) (list []teams.AccountLimit) {
 	for _, l := range limits {
 		if l.Models == nil || policy.MatchAny(l.Models, model) {
 			list = append(list, l)
@@ -55,7 +56,7 @@ func AccountFor(limits []policy.AccountLimit, model string) (list []policy.Accou
 
 // takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It takes from a
 // share of them where there are several replicas.
-func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault policy.Rate, wait time.Duration) {
+func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault teams.Rate, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
@@ -110,7 +111,7 @@ func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
 }
 
 // refuseAccount turns an admission into a refusal by the account.
-func (v *Verdict) refuseAccount(rate policy.Rate, wait time.Duration, h *Hold) Verdict {
+func (v *Verdict) refuseAccount(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
 	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
 	for i := range v.Limits { // the hold is given back
 		l := &v.Limits[i]

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It is not
 // asked again when its reply is lost: these rates hold no id.
-func (r *Redis) takeAccount(ctx context.Context, h *Hold) (fault policy.Rate, wait time.Duration, err error) {
+func (r *Redis) takeAccount(ctx context.Context, h *Hold) (fault teams.Rate, wait time.Duration, err error) {
 	list := accountRates(h.Account, h.Amounts, 1)
 	if len(list) == 0 {
 		return fault, 0, nil

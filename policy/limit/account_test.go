@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // awayScript is a Redis that is away for one script alone, as in a cluster where the node with the account's keys is.
@@ -36,12 +36,12 @@ func (f *awayScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 }
 
 // accountTeam is a team of one quota, and the account's limits for a model.
-func accountTeam(t *testing.T) (*policy.Team, []policy.AccountLimit) {
-	teams, err := policy.ParseTeams([]byte("account:\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 1000}}\nteams:\n  - id: search\n    quotas: {tokens: {day: 1000}}\n"))
+func accountTeam(t *testing.T) (*teams.Team, []teams.AccountLimit) {
+	file, err := teams.Parse([]byte("account:\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 1000}}\nteams:\n  - id: search\n    quotas: {tokens: {day: 1000}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return teams.List[0], AccountFor(teams.Account, "llm-max")
+	return file.List[0], AccountFor(file.Account, "llm-max")
 }
 
 // F-K2: the node with the account's rates is away, the team's is well. What was admitted is charged once, what was
@@ -133,8 +133,8 @@ func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
 			calls.Add(1)
 		}
 	}))
-	team := &policy.Team{ID: "search"}
-	account := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}
+	team := &teams.Team{ID: "search"}
+	account := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}
 	ask := func(id string, images int64) *Held {
 		h := hold(id, team, Amounts{Requests: 1, Images: images})
 		h.Account, h.Lease = account, time.Hour

@@ -3,7 +3,7 @@ package limit
 import (
 	"context"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // AdjustedModel is the name under which the ledger has corrections.
@@ -23,7 +23,7 @@ func (r *Redis) Knows(ctx context.Context, team string) (bool, error) {
 
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
 // makes it happen once, and why is kept with it for as long as the ledger.
-func (r *Redis) Adjust(ctx context.Context, id, team string, unit policy.Unit, delta int64, why string) (a Adjustment, err error) {
+func (r *Redis) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a Adjustment, err error) {
 	k, number := r.keysOf(team), newNumber()
 	call := append(adjustScript.call(2, 9), k.quota, k.hold+id, r.clock(), team, id, unitIndex(unit)+1, delta, k.ledger, why,
 		LedgerDays*24*60*60, number)

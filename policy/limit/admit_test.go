@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // admitter is what both forms promise the gateway.
@@ -36,7 +36,7 @@ func (f *form) ask(h Hold) Verdict {
 	return v
 }
 
-func (f *form) charge(h *Held, team *policy.Team, used Amounts) {
+func (f *form) charge(h *Held, team *teams.Team, used Amounts) {
 	f.Helper()
 	if _, err := f.accounts().Settle(f.Context(), &Charge{Held: h, Team: team, Amounts: used}); err != nil {
 		f.Fatal(err)
@@ -103,34 +103,34 @@ func TestNever(t *testing.T) {
 // The account's rates are shared by all teams; a request that they refuse takes nothing from its team.
 func TestAccount(t *testing.T) {
 	forms(t, func(f *form) {
-		teams, err := policy.ParseTeams([]byte("teams:\n  - {id: search}\n  - {id: shop}\naccount:\n" +
+		file, err := teams.Parse([]byte("teams:\n  - {id: search}\n  - {id: shop}\naccount:\n" +
 			"  - {models: [\"gen*\"], requests: {per: 1s, limit: 2}, tokens: {per: 1s, limit: 100}}\n  - {models: [\"other\"], requests: {per: 1h, limit: 1}}\n"))
 		if err != nil {
 			f.Fatal(err)
 		}
 		ask := func(id, team string) Verdict {
-			h := hold(id, teams.Team(team), Amounts{Requests: 1, Tokens: 40})
-			h.Account = AccountFor(teams.Account, "gen2.6-image")
+			h := hold(id, file.Team(team), Amounts{Requests: 1, Tokens: 40})
+			h.Account = AccountFor(file.Account, "gen2.6-image")
 			return f.ask(h)
 		}
 		a, b := ask("a", "search"), ask("b", "shop")
 		if a.Held == nil || b.Held == nil {
 			f.Fatal("the account has room for two")
 		}
-		before := f.look(teams.Team("search"))
+		before := f.look(file.Team("search"))
 		v := ask("c", "search")
-		if v.Held != nil || v.Reason != ReasonAccount || v.Fault.Unit != policy.UnitRequests || v.Wait != 500*time.Millisecond {
+		if v.Held != nil || v.Reason != ReasonAccount || v.Fault.Unit != teams.UnitRequests || v.Wait != 500*time.Millisecond {
 			f.Errorf("a third: %+v", v)
 		}
-		if after := f.look(teams.Team("search")); after.held != before.held || after.used != before.used {
+		if after := f.look(file.Team("search")); after.held != before.held || after.used != before.used {
 			f.Errorf("the team was charged for what the account refused: %+v", after)
 		}
-		f.charge(a.Held, teams.Team("search"), Amounts{Requests: 1, Tokens: 130})
+		f.charge(a.Held, file.Team("search"), Amounts{Requests: 1, Tokens: 130})
 		f.clock.move(500 * time.Millisecond)
-		if v := ask("d", "shop"); v.Reason != ReasonAccount || v.Fault.Unit != policy.UnitTokens || v.Wait != 300*time.Millisecond {
+		if v := ask("d", "shop"); v.Reason != ReasonAccount || v.Fault.Unit != teams.UnitTokens || v.Wait != 300*time.Millisecond {
 			f.Errorf("the tokens that were used beyond the hold count: %+v", v)
 		}
-		f.charge(b.Held, teams.Team("shop"), Amounts{Requests: 1, Tokens: 10})
+		f.charge(b.Held, file.Team("shop"), Amounts{Requests: 1, Tokens: 10})
 		if v := ask("e", "shop"); v.Reason != ReasonAccount || v.Wait != 150*time.Millisecond { // a hold is a quarter of the bucket at most
 			f.Errorf("the tokens that were held and not used are not given back: %+v", v)
 		}
@@ -141,7 +141,7 @@ func TestAccount(t *testing.T) {
 func TestShadowSparesNotTheAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		h := hold("a", team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), Amounts{Requests: 1})
-		h.Account = []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+		h.Account = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
 		f.ask(h)
 		h.ID = "b"
 		if v := f.ask(h); v.Held != nil || v.Reason != ReasonAccount || v.Limits[0].Left != 9 {

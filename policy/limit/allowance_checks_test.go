@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // counted is what of a request certainly counts against limits: no more than its hold, for an estimate may turn out too
@@ -53,7 +53,7 @@ func (w *world) withinLimits(by *request) {
 			}
 		}
 		if sum > limit+forgiven {
-			w.fail("limits: %s admitted %d %s of one %s for %s, the limit is %d%s", by.by.name, sum, policy.Units[unit], policy.Periods[quota%2],
+			w.fail("limits: %s admitted %d %s of one %s for %s, the limit is %d%s", by.by.name, sum, teams.Units[unit], teams.Periods[quota%2],
 				worldTeams[by.team], limit, w.unknown(forgiven))
 		}
 	}
@@ -82,7 +82,7 @@ func (w *world) unknown(forgiven int64) string {
 	if len(w.losses) == 0 && forgiven == 0 {
 		return ""
 	}
-	return " and " + Written(policy.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
+	return " and " + Written(teams.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
 }
 
 // refusedRightly holds a refusal in calm times against what is left: one replica alone refuses what does not fit and

@@ -11,7 +11,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // dump is all that a Redis had at a moment.
@@ -118,8 +118,8 @@ func (w *world) heldAddsUp() {
 		sums, tasks := map[string]int64{}, int64(0)
 		for _, h := range w.openHolds(team) {
 			for unit, n := range h.amounts {
-				sums[fmt.Sprintf("%d:%s:held", h.day, policy.Units[unit])] += n
-				sums[fmt.Sprintf("%d:%s:held", h.month, policy.Units[unit])] += n
+				sums[fmt.Sprintf("%d:%s:held", h.day, teams.Units[unit])] += n
+				sums[fmt.Sprintf("%d:%s:held", h.month, teams.Units[unit])] += n
 			}
 			if h.task {
 				tasks++
@@ -161,8 +161,8 @@ func (w *world) noteAllowances(team string) {
 		for unit := range amounts {
 			amounts[unit], _ = strconv.ParseInt(found[2+unit], 10, 64)
 			if found[1] != "charged" {
-				sums[day+":"+string(policy.Units[unit])+":aside"] += amounts[unit]
-				sums[day[:6]+":"+string(policy.Units[unit])+":aside"] += amounts[unit]
+				sums[day+":"+string(teams.Units[unit])+":aside"] += amounts[unit]
+				sums[day[:6]+":"+string(teams.Units[unit])+":aside"] += amounts[unit]
 			}
 		}
 		if n, _ := strconv.ParseInt(found[6], 10, 64); found[1] != "charged" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // balance is what of a team's ledger the world accounts for, by unit.
@@ -106,7 +106,7 @@ func (w *world) balance(team int) {
 	}
 	w.usedAddsUp(team, months)
 	r := w.reckon(team)
-	for unit, name := range policy.Units {
+	for unit, name := range teams.Units {
 		exact, total := all.exact[unit], all.exact[unit]+all.estimated[unit]
 		sure := r.sure.exact[unit] + r.sure.estimated[unit]
 		switch {
@@ -131,7 +131,7 @@ func (w *world) isRemembered(team int, all balance) {
 			sum = sum.plus(q.charged())
 		}
 	}
-	for unit, name := range policy.Units {
+	for unit, name := range teams.Units {
 		if total := all.exact[unit] + all.estimated[unit]; total < sum[unit] {
 			w.fail("ledger: %s has %d %s, upstream did %d that some replica knew", worldTeams[team], total, name, sum[unit])
 		}
@@ -201,7 +201,7 @@ func (r *replica) counted(team int, a Amounts) Amounts {
 // usedAddsUp checks that what Redis counts as used in a month is what the ledger has of it.
 func (w *world) usedAddsUp(team int, months map[int]Amounts) {
 	for month, sum := range months {
-		for unit, name := range policy.Units {
+		for unit, name := range teams.Units {
 			if used := w.count(worldTeams[team], fmt.Sprintf("%d:%s:used", month, name)); used != sum[unit] {
 				w.fail("used: %s used %d %s in %d, its ledger has %d", worldTeams[team], used, name, month, sum[unit])
 			}

@@ -1,8 +1,8 @@
 package limit
 
-import "sluice/policy"
+import "sluice/policy/teams"
 
-// Amounts is an amount of each unit, in the order of [policy.Units]: requests, tokens, images, and spend in 10⁻⁹ of
+// Amounts is an amount of each unit, in the order of [teams.Units]: requests, tokens, images, and spend in 10⁻⁹ of
 // the teams file's currency. Amounts are never negative.
 type Amounts [4]int64
 
@@ -17,7 +17,7 @@ const (
 // valid reports whether every amount can be counted exactly.
 func (a Amounts) valid() bool {
 	for _, n := range a {
-		if n < 0 || n > policy.MaxAmount {
+		if n < 0 || n > teams.MaxAmount {
 			return false
 		}
 	}
@@ -28,7 +28,7 @@ func (a Amounts) valid() bool {
 // stop a settlement.
 func (a Amounts) bound() Amounts {
 	for i, n := range a {
-		a[i] = min(max(n, 0), policy.MaxAmount)
+		a[i] = min(max(n, 0), teams.MaxAmount)
 	}
 	return a
 }

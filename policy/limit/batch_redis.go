@@ -3,7 +3,7 @@ package limit
 import (
 	"strconv"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // plain reports whether a charge may be one of a batch: its hold is likely to be as it was admitted, and nothing else
@@ -83,7 +83,7 @@ func newSums(w *wiredTerms, charges []*Charge, used []Amounts) (s sums) {
 		}
 	}
 	h := charges[0].Held
-	for unit, word := range policy.Units {
+	for unit, word := range teams.Units {
 		for _, period := range [2]int{h.Day, h.Month} {
 			field := strconv.Itoa(period) + ":" + string(word)
 			if n := freed[unit]; n != 0 {

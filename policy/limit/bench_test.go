@@ -10,23 +10,24 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 const benchTeam = "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n    quotas: {tokens: {day: 1000000000000}, spend: {month: 1000000}}\n"
 
-func benchTeams(b *testing.B, n int) []*policy.Team {
+func benchTeams(b *testing.B, n int) []*teams.Team {
 	doc := "teams:\n"
 	for i := range n {
 		doc += fmt.Sprintf("  - id: team%d\n%s", i, benchTeam)
 	}
-	teams, err := policy.ParseTeams([]byte(doc))
+	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		b.Fatal(err)
 	}
-	return teams.List
+	return file.List
 }
 
-func benchHold(n int, team *policy.Team) *Hold {
+func benchHold(n int, team *teams.Team) *Hold {
 	return &Hold{
 		ID: "6cf4a6e5-9d2c-4c55-8a1e-" + strconv.Itoa(n), Team: team, Model: "llm-max", Endpoint: policy.EndpointText,
 		Amounts: Amounts{1, 1000, 0, 500}, Lease: 12 * time.Minute,

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
@@ -14,7 +14,7 @@ type books struct {
 	meeting    turn
 	met        atomic.Int64 // the number of Redis's memory in which its accounts are known here; 0: none
 	mu         sync.Mutex
-	team       *policy.Team      // as it was read last; nil: it has sent no request yet
+	team       *teams.Team       // as it was read last; nil: it has sent no request yet
 	seen       time.Time         // its last request
 	told       time.Time         // the last answer of Redis about it
 	asked      time.Time         // when it was last seen to that its allowances are renewed

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // ledgerOfOne is what Redis has of one replica and one unit, as allowance.lua keeps it.
@@ -48,7 +48,7 @@ type keeper struct {
 	t       *rapid.T
 	s       *Shared
 	b       *books
-	team    *policy.Team
+	team    *teams.Team
 	now     time.Time
 	redis   ledgerOfOne
 	loans   []*loan

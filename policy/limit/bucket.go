@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // bucket is a token bucket in this process. It hides what rate.Limiter would let happen: it never takes a number below
@@ -14,19 +14,19 @@ import (
 // back, because a Limiter that is told an earlier one makes tokens out of the difference.
 type bucket struct {
 	limiter *rate.Limiter
-	rate    policy.Rate
+	rate    teams.Rate
 	taken   bool // something was ever taken; until then it is full, whatever the rate
 }
 
 // newBucket returns a full bucket.
-func newBucket(r policy.Rate) *bucket {
+func newBucket(r teams.Rate) *bucket {
 	return &bucket{limiter: rate.NewLimiter(perSecond(r), int(r.Burst)), rate: r}
 }
 
-func perSecond(r policy.Rate) rate.Limit { return rate.Limit(float64(r.Limit) / r.Per.Seconds()) }
+func perSecond(r teams.Rate) rate.Limit { return rate.Limit(float64(r.Limit) / r.Per.Seconds()) }
 
 // set changes the rate and leaves in the bucket what is in it.
-func (b *bucket) set(r *policy.Rate, now time.Time) {
+func (b *bucket) set(r *teams.Rate, now time.Time) {
 	if *r == b.rate {
 		return
 	}

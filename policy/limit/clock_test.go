@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // redisForms runs a test over the forms whose clock can go back: memory's own never does.
@@ -98,13 +98,13 @@ func TestQ09SharesOfReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
 		clock := newClock()
-		r := policy.Rate{Unit: policy.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
-		share := terms{rates: [rateCount]policy.Rate{shareOf(r, int64(count))}}
+		r := teams.Rate{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
+		share := terms{rates: [rateCount]teams.Rate{shareOf(r, int64(count))}}
 		for q := range share.quotas {
 			share.quotas[q] = none
 		}
 		share.tasks = none
-		team := &policy.Team{ID: "search"}
+		team := &teams.Team{ID: "search"}
 		start := func(dry bool) *Memory {
 			m := NewMemory(clock.now)
 			m.dry.Store(dry) // a process that starts without Redis starts with an empty bucket

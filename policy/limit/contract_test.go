@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // A bucket lets a burst through and then its rate, and says how long to wait.
@@ -69,7 +70,7 @@ func TestTheLongestWaitIsNamed(t *testing.T) {
 		if s := f.admit(hold("b", team, Amounts{Requests: 1, Tokens: 10})); s.fault != limitQuotas+2*Tokens || s.wait != 12*time.Hour {
 			f.Errorf("the day's tokens are used: %+v", s)
 		}
-		two := &policy.Team{ID: "two", Quotas: []policy.Quota{{Unit: policy.UnitTokens, Period: policy.PeriodDay, Limit: 1}, {Unit: policy.UnitImages, Period: policy.PeriodDay, Limit: 1}}}
+		two := &teams.Team{ID: "two", Quotas: []teams.Quota{{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 1}, {Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1}}}
 		if s := f.admit(hold("c", two, Amounts{Tokens: 2, Images: 2})); s.fault != limitQuotas+2*Tokens {
 			f.Errorf("of two that refuse as long the first is named, by both forms: %+v", s)
 		}
@@ -229,7 +230,7 @@ func TestShadow(t *testing.T) {
 // A142, F-D3: a reload changes limits and leaves what is in the buckets and what is used.
 func TestA142FD3Reload(t *testing.T) {
 	forms(t, func(f *form) {
-		with := func(burst string) *policy.Team {
+		with := func(burst string) *teams.Team {
 			return team(f, "rates: {requests: {per: 1m, limit: 60, burst: "+burst+"}}", "quotas: {requests: {day: "+burst+"}}")
 		}
 		for n := range 80 {
@@ -258,7 +259,7 @@ func TestA142FD3Reload(t *testing.T) {
 func TestQ15Amounts(t *testing.T) {
 	forms(t, func(f *form) {
 		team := team(f, "rates: {tokens: {per: 1s, limit: 10}}")
-		for _, n := range []int64{-1, -1 << 62, policy.MaxAmount + 1, 1 << 62} {
+		for _, n := range []int64{-1, -1 << 62, teams.MaxAmount + 1, 1 << 62} {
 			if _, err := f.tryAdmit(hold("a", team, Amounts{Tokens: n})); err == nil {
 				f.Errorf("%d tokens were held", n)
 			}
@@ -266,11 +267,11 @@ func TestQ15Amounts(t *testing.T) {
 				f.Errorf("%d tokens were charged", n)
 			}
 		}
-		free := &policy.Team{ID: "search"}
-		h := hold("b", free, Amounts{Tokens: policy.MaxAmount})
+		free := &teams.Team{ID: "search"}
+		h := hold("b", free, Amounts{Tokens: teams.MaxAmount})
 		f.admit(h)
-		f.settle(f.held(h), free, Amounts{Tokens: policy.MaxAmount}, false)
-		if s := f.look(team); s.used[2*Tokens] != policy.MaxAmount || s.held != [quotaCount]int64{} || s.rates[Tokens].left != 10 {
+		f.settle(f.held(h), free, Amounts{Tokens: teams.MaxAmount}, false)
+		if s := f.look(team); s.used[2*Tokens] != teams.MaxAmount || s.held != [quotaCount]int64{} || s.rates[Tokens].left != 10 {
 			f.Errorf("the most there is: %+v", s)
 		}
 	})
@@ -323,7 +324,7 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {
 		team := team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
-		account := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}
+		account := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}
 		for n := range 3 {
 			if s := f.look(team); s.rates[Images].left != 4 {
 				t.Errorf("%d: %d left of a full bucket of 4", n, s.rates[Images].left)
@@ -335,7 +336,7 @@ func TestAWholeBucketFits(t *testing.T) {
 					t.Errorf("%d: 4 images of a bucket of 4: %+v, %v", n, v, err)
 				}
 			}
-			h := hold(fmt.Sprint(n, "account"), &policy.Team{ID: "other"}, Amounts{Requests: 1, Images: 4})
+			h := hold(fmt.Sprint(n, "account"), &teams.Team{ID: "other"}, Amounts{Requests: 1, Images: 4})
 			h.Account, h.Lease = account, time.Hour
 			if v, err := f.accounts().Admit(t.Context(), &h); err != nil || v.Reason != ReasonAccount {
 				t.Errorf("%d: the account's bucket has more than 4: %+v, %v", n, v, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // LedgerDays is how long the ledger keeps a day, and so how many days one report may have.
@@ -33,7 +34,7 @@ type Entry struct {
 	Day       string          `json:"day"`
 	Model     string          `json:"model"`
 	Endpoint  policy.Endpoint `json:"endpoint"`
-	Unit      policy.Unit     `json:"unit"`
+	Unit      teams.Unit      `json:"unit"`
 	Used      json.Number     `json:"used"`      // units; spend in the currency
 	Estimated json.Number     `json:"estimated"` // the part of it that nobody knows for certain
 }
@@ -41,7 +42,7 @@ type Entry struct {
 // Entries are the units of a row of which something was used.
 func (r *Row) Entries() (entries []Entry) {
 	day := fmt.Sprintf("%04d-%02d-%02d", r.Day/10000, r.Day/100%100, r.Day%100)
-	for i, unit := range policy.Units {
+	for i, unit := range teams.Units {
 		if r.Used[i] == 0 && r.Estimated[i] == 0 {
 			continue
 		}

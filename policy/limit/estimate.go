@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // What the tokens of an answer are estimated at where the request does not bound them.
@@ -26,7 +27,7 @@ const million = 1_000_000
 // is never more than a quarter of the team's smallest token bucket or quota, so that no estimate is too large to pass;
 // what the answer uses beyond it becomes debt. A request of a guessed kind holds both, or a word about images would be a
 // way around a limit of tokens; its answer says which of them it used.
-func SizeOf(q *policy.Request, team *policy.Team, price policy.Price) Amounts {
+func SizeOf(q *policy.Request, team *teams.Team, price teams.Price) Amounts {
 	a := Amounts{Requests: 1}
 	switch q.Kind {
 	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
@@ -42,12 +43,12 @@ func SizeOf(q *policy.Request, team *policy.Team, price policy.Price) Amounts {
 }
 
 // addText adds the estimate of a text, and its money where that is more than there is already.
-func (a *Amounts) addText(q *policy.Request, team *policy.Team, price policy.Price) {
+func (a *Amounts) addText(q *policy.Request, team *teams.Team, price teams.Price) {
 	out := outputOf(q)
-	a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, policy.UnitTokens)
+	a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, teams.UnitTokens)
 	money := bounded(times(q.TextLength, price.InputPerMillion, million) + times(out, price.OutputPerMillion, million))
 	if money > 0 {
-		a[Spend] = max(a[Spend], clamp(min(money, mostSpend), team, policy.UnitSpend))
+		a[Spend] = max(a[Spend], clamp(min(money, mostSpend), team, teams.UnitSpend))
 	}
 }
 
@@ -67,7 +68,7 @@ func outputOf(q *policy.Request) int64 {
 }
 
 // clamp brings an estimate to a quarter of the smallest bucket and quota of its unit, and to 1 at least.
-func clamp(n int64, team *policy.Team, unit policy.Unit) int64 {
+func clamp(n int64, team *teams.Team, unit teams.Unit) int64 {
 	for _, r := range team.Rates {
 		if r.Unit == unit {
 			n = min(n, r.Burst/4)
@@ -89,7 +90,7 @@ type Usage struct {
 
 // CostOf returns what a request that was sent cost. Images are always charged where an answer counts some; the kinds
 // that make them are charged no tokens.
-func CostOf(kind policy.Kind, used Usage, price policy.Price) Amounts {
+func CostOf(kind policy.Kind, used Usage, price teams.Price) Amounts {
 	a := Amounts{Requests: 1, Images: bounded(used.Images)}
 	a[Spend] = times(a[Images], price.Image, 1)
 	if kind == policy.KindText || kind == policy.KindChat {
@@ -102,7 +103,7 @@ func CostOf(kind policy.Kind, used Usage, price policy.Price) Amounts {
 }
 
 // bounded is n within what can be counted exactly.
-func bounded(n int64) int64 { return min(max(n, 0), policy.MaxAmount) }
+func bounded(n int64) int64 { return min(max(n, 0), teams.MaxAmount) }
 
 // times is a × b ÷ c, rounded up, at most what can be counted exactly.
 func times(a, b, c int64) int64 {
@@ -110,8 +111,8 @@ func times(a, b, c int64) int64 {
 	lo, carry := bits.Add64(lo, uint64(c-1), 0)
 	hi += carry
 	if hi >= uint64(c) {
-		return policy.MaxAmount
+		return teams.MaxAmount
 	}
 	n, _ := bits.Div64(hi, lo, uint64(c))
-	return int64(min(n, policy.MaxAmount))
+	return int64(min(n, teams.MaxAmount))
 }

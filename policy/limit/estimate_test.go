@@ -7,10 +7,11 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 func TestSizeOf(t *testing.T) {
-	price := policy.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
+	price := teams.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
 	tokens := func(n int64) policy.Maybe[int64] { return policy.Maybe[int64]{Value: n, Set: true} }
 	for _, tt := range []struct {
 		about string
@@ -47,7 +48,7 @@ func TestSizeOf(t *testing.T) {
 }
 
 func TestCostOf(t *testing.T) {
-	price := policy.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
+	price := teams.Price{Image: 200_000_000, InputPerMillion: 800_000_000, OutputPerMillion: 2_000_000_000}
 	for _, tt := range []struct {
 		about string
 		kind  policy.Kind
@@ -70,11 +71,11 @@ func TestCostOf(t *testing.T) {
 // Q15: money is exact, rounded up, and stops at the largest amount.
 func TestQ15Times(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(0, policy.MaxAmount)
+		n := rapid.Int64Range(0, teams.MaxAmount)
 		a, b, c := n.Draw(t, "a"), n.Draw(t, "b"), rapid.SampledFrom([]int64{1, 7, million}).Draw(t, "c")
 		want := new(big.Int).Mul(big.NewInt(a), big.NewInt(b))
 		want.Add(want, big.NewInt(c-1)).Div(want, big.NewInt(c))
-		if most := big.NewInt(policy.MaxAmount); want.Cmp(most) > 0 {
+		if most := big.NewInt(teams.MaxAmount); want.Cmp(most) > 0 {
 			want = most
 		}
 		if got := times(a, b, c); got != want.Int64() {

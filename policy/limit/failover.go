@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // largestImages is the most images that one request makes: no share of a bucket is smaller.
@@ -152,12 +152,12 @@ func (t *terms) share(replicas int) terms {
 
 // shareOf spreads a rate over its replicas. The period grows rather than that the limit shrinks: 5 per second of three
 // replicas is 5 per 3 seconds each.
-func shareOf(r policy.Rate, replicas int64) policy.Rate {
+func shareOf(r teams.Rate, replicas int64) teams.Rate {
 	if r.Limit == 0 {
 		return r
 	}
 	least := int64(1)
-	if r.Unit == policy.UnitImages {
+	if r.Unit == teams.UnitImages {
 		least = min(largestImages, r.Burst)
 	}
 	r.Per *= time.Duration(replicas)

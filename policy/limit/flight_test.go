@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // trips notes the round trips of several calls, and fails them as the library may: without telling the calls.
@@ -77,7 +77,7 @@ func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard -
 	var asking sync.WaitGroup
 	for n := range verdicts {
 		asking.Go(func() {
-			h := hold(id(n), &policy.Team{ID: "t" + id(n)}, Amounts{Requests: int64(n + 1)})
+			h := hold(id(n), &teams.Team{ID: "t" + id(n)}, Amounts{Requests: int64(n + 1)})
 			h.Lease = time.Hour
 			verdicts[n], errs[n] = s.Redis.Admit(ctx, &h)
 		})
@@ -107,7 +107,7 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 			if errs[n] != nil || v.Held == nil || v.Held.ID != id(n) {
 				t.Errorf("%d: %+v, %v", n, v, errs[n])
 			}
-			if st := s.look(&policy.Team{ID: "t" + id(n)}); st.held[2*Requests] != int64(n+1) {
+			if st := s.look(&teams.Team{ID: "t" + id(n)}); st.held[2*Requests] != int64(n+1) {
 				t.Errorf("%d: %d held", n, st.held[2*Requests])
 			}
 		}

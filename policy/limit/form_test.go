@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // The three forms of the accounts: in memory, in a real Redis, and in the double that stands in where no redis-server
@@ -203,7 +204,7 @@ func (f *form) held(h Hold) *Held {
 	return &Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.day, Month: date.month, Task: h.Task, rates: rates}
 }
 
-func (f *form) settle(h *Held, team *policy.Team, used Amounts, estimated bool) bool {
+func (f *form) settle(h *Held, team *teams.Team, used Amounts, estimated bool) bool {
 	f.Helper()
 	done, err := f.trySettle(h, team, used, estimated)
 	if err != nil {
@@ -212,7 +213,7 @@ func (f *form) settle(h *Held, team *policy.Team, used Amounts, estimated bool) 
 	return done
 }
 
-func (f *form) trySettle(h *Held, team *policy.Team, used Amounts, estimated bool) (bool, error) {
+func (f *form) trySettle(h *Held, team *teams.Team, used Amounts, estimated bool) (bool, error) {
 	c := &Charge{Held: h, Team: team, Amounts: used, Estimated: estimated}
 	if f.memory != nil {
 		t := termsOf(team)
@@ -250,26 +251,26 @@ func (f *form) sweep(team string) int {
 }
 
 // look reads a team's accounts and changes nothing.
-func (f *form) look(team *policy.Team) state {
+func (f *form) look(team *teams.Team) state {
 	f.Helper()
 	return f.admit(Hold{Team: team})
 }
 
 // team reads a team out of the lines of a teams file.
-func team(t testing.TB, lines ...string) *policy.Team {
+func team(t testing.TB, lines ...string) *teams.Team {
 	t.Helper()
 	doc := "teams:\n  - id: search\n"
 	for _, line := range lines {
 		doc += "    " + line + "\n"
 	}
-	teams, err := policy.ParseTeams([]byte(doc))
+	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return teams.List[0]
+	return file.List[0]
 }
 
-func hold(id string, team *policy.Team, amounts Amounts) Hold {
+func hold(id string, team *teams.Team, amounts Amounts) Hold {
 	return Hold{ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: amounts}
 }
 

@@ -4,18 +4,19 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Hold is what a request asks to reserve until its cost is known.
 type Hold struct {
-	ID       string                // unlike that of any other request; admitting the same one twice holds once
-	Team     *policy.Team          // its rates, quotas, open_tasks and shadow count as they are now
-	Account  []policy.AccountLimit // of the upstream account, those that apply to the model; nil: none
-	Model    string                // for the ledger
-	Endpoint policy.Endpoint       // for the ledger
-	Amounts  Amounts               // what the request may cost, exact or estimated
-	Task     bool                  // it creates a task: it counts as open until it is settled or charged
-	Lease    time.Duration         // after this it is charged as estimated, unless it was settled or extended
+	ID       string               // unlike that of any other request; admitting the same one twice holds once
+	Team     *teams.Team          // its rates, quotas, open_tasks and shadow count as they are now
+	Account  []teams.AccountLimit // of the upstream account, those that apply to the model; nil: none
+	Model    string               // for the ledger
+	Endpoint policy.Endpoint      // for the ledger
+	Amounts  Amounts              // what the request may cost, exact or estimated
+	Task     bool                 // it creates a task: it counts as open until it is settled or charged
+	Lease    time.Duration        // after this it is charged as estimated, unless it was settled or extended
 }
 
 // Held is a hold that was admitted: what it takes to settle it, here or on another replica.
@@ -28,9 +29,9 @@ type Held struct {
 	Day      int // yyyymmdd and yyyymm of the admission, in UTC, which the cost belongs to
 	Month    int
 	Task     bool
-	Account  []policy.AccountLimit // the account's limits that it was taken from; nil: none
-	rates    rateSet               // of the team, that it was taken from; none where this process did not admit it
-	local    bool                  // admitted without Redis: its account's rates there have nothing to correct
+	Account  []teams.AccountLimit // the account's limits that it was taken from; nil: none
+	rates    rateSet              // of the team, that it was taken from; none where this process did not admit it
+	local    bool                 // admitted without Redis: its account's rates there have nothing to correct
 }
 
 // heldOf is the hold as it is admitted on a date, taken from the rates.
@@ -49,10 +50,10 @@ func ledgerName(model string, endpoint policy.Endpoint) string { return model + 
 // Charge settles a hold.
 type Charge struct {
 	Held      *Held
-	Team      *policy.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
-	Amounts   Amounts      // what the request used
-	Estimated bool         // nobody knows for certain
-	sum       bool         // of charges that were settled and told here: it takes nothing from the rates
+	Team      *teams.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
+	Amounts   Amounts     // what the request used
+	Estimated bool        // nobody knows for certain
+	sum       bool        // of charges that were settled and told here: it takes nothing from the rates
 	// Taken is called once, when the state has taken the charge, at once or when it is tried again; first says that it was
 	// this charge that settled the hold, as far as can be told where a reply was lost. Nil: nobody waits for it.
 	Taken func(first bool)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // schema begins every key. Another number means another layout: replicas of two versions must not share one.
@@ -27,7 +27,7 @@ type teamKeys struct {
 
 // wiredTerms are a team's limits as the scripts take them, made once for each reading of the teams file.
 type wiredTerms struct {
-	of    *policy.Team
+	of    *teams.Team
 	terms terms
 	rates []any
 	takes any                                       // the rates that there are, as a text
@@ -42,7 +42,7 @@ func keysOf(team string) *teamKeys {
 }
 
 // wired returns the team's limits for the scripts.
-func (k *teamKeys) wired(team *policy.Team) *wiredTerms {
+func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
 	if w := k.terms.Load(); w != nil && w.of == team {
 		return w
 	}
@@ -60,7 +60,7 @@ const rateArgs = 5
 
 // appendRate adds a rate as the scripts take it: as a text of limit, period in microseconds and burst, each behind a blank;
 // the three; and the milliseconds that its bucket is kept, which is longer than two refills take.
-func appendRate(args []any, r policy.Rate) []any {
+func appendRate(args []any, r teams.Rate) []any {
 	if r.Limit == 0 {
 		return append(args, "", "", "", "", "")
 	}

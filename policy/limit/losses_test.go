@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Ways in which charges and holds were once lost or doubled, each found by somebody who tried.
@@ -27,7 +28,7 @@ func agedRedis(t *testing.T) (*miniredis.Miniredis, redis.UniversalClient) {
 func TestAccountRefusalTakesNothing(t *testing.T) {
 	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, realRedis(t))} {
 		team := team(t, "rates: {requests: {per: 1m, limit: 10}}")
-		acc := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+		acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
 		for n := range 5 {
 			h := hold(id(n), team, Amounts{Requests: 1})
 			h.Account, h.Lease = acc, time.Hour
@@ -268,12 +269,12 @@ func TestReleaseReplyLost(t *testing.T) {
 	client.AddHook(lose)
 	team := team(t)
 	s.must("seen", team, Amounts{})
-	acc := []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+	acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
 	// another replica uses the account's rate
 	other := NewRedis(s.client)
 	other.clock = s.clock.micros
 	for range 2 { // also loads the scripts
-		oh := hold("elsewhere", &policy.Team{ID: "other"}, Amounts{Requests: 1})
+		oh := hold("elsewhere", &teams.Team{ID: "other"}, Amounts{Requests: 1})
 		oh.Account, oh.Lease = acc, time.Hour
 		_, _ = other.Admit(s.Context(), &oh)
 		oh.ID = "e2"
@@ -314,12 +315,12 @@ func TestNoLockoutAfterAnOutage(t *testing.T) {
 // Sums that nobody can count exactly stay numbers.
 func TestHugeHolds(t *testing.T) {
 	f := newRedisForm(t, realRedis(t))
-	free := &policy.Team{ID: "search"}
+	free := &teams.Team{ID: "search"}
 	for n := range 12 {
-		f.admit(hold(id(n), free, Amounts{Requests: 1, Tokens: policy.MaxAmount}))
+		f.admit(hold(id(n), free, Amounts{Requests: 1, Tokens: teams.MaxAmount}))
 	}
 	for n := range 12 {
-		if _, err := f.trySettle(f.held(hold(id(n), free, Amounts{Requests: 1, Tokens: policy.MaxAmount})), free, Amounts{Requests: 1, Tokens: 5}, false); err != nil {
+		if _, err := f.trySettle(f.held(hold(id(n), free, Amounts{Requests: 1, Tokens: teams.MaxAmount})), free, Amounts{Requests: 1, Tokens: 5}, false); err != nil {
 			t.Errorf("%d: %v", n, err)
 		}
 	}

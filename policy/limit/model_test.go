@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // model is the accounts of one team as one would do them on paper: in whole microseconds and whole units, with no
@@ -19,7 +19,7 @@ import (
 type model struct {
 	tat    [rateCount]int64 // when each bucket is full
 	taken  [rateCount]bool  // it was used: until then it is full, whatever the rate
-	rates  [rateCount]policy.Rate
+	rates  [rateCount]teams.Rate
 	used   map[string]int64 // "20261121:tokens"
 	held   map[string]int64
 	holds  map[string]*modelHold
@@ -39,11 +39,11 @@ func newModel() *model {
 	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{}}
 }
 
-func refill(n int64, r policy.Rate) int64 { // rounded up
+func refill(n int64, r teams.Rate) int64 { // rounded up
 	return (n*r.Per.Microseconds() + r.Limit - 1) / r.Limit
 }
 
-func full(r policy.Rate) int64 { return refill(r.Burst, r) }
+func full(r teams.Rate) int64 { return refill(r.Burst, r) }
 
 // reload brings the buckets to new rates: what is in them stays.
 func (m *model) reload(t *terms, now int64) {
@@ -72,7 +72,7 @@ func ceil(x float64) int64 {
 }
 
 func (m *model) each(h *Held, with map[string]int64, sign int64) {
-	for i, unit := range policy.Units {
+	for i, unit := range teams.Units {
 		for _, period := range []int{h.Day, h.Month} {
 			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
 		}
@@ -80,7 +80,7 @@ func (m *model) each(h *Held, with map[string]int64, sign int64) {
 }
 
 func (m *model) post(h *modelHold, charge Amounts, doubted bool) {
-	for i, unit := range policy.Units {
+	for i, unit := range teams.Units {
 		change := charge[i] - h.charged[i]
 		name := fmt.Sprintf("%d|%s|%s", h.Day, h.what(), unit)
 		m.ledger[name] += change
@@ -133,7 +133,7 @@ func (m *model) admit(h *Hold, t *terms, at time.Time) outcome {
 		}
 	}
 	for q, limit := range t.quotas {
-		name := fmt.Sprintf("%d:%s", date.period(q), policy.Units[q/2])
+		name := fmt.Sprintf("%d:%s", date.period(q), teams.Units[q/2])
 		if n := h.Amounts[q/2]; limit != none && n > 0 && m.used[name]+m.held[name]+n > limit {
 			fits = false
 		}
@@ -242,9 +242,9 @@ var oddTeams = []string{
 }
 
 // play runs a history on a form and on the model and returns where they part.
-func (f *form) play(history []step, teams []*policy.Team) error {
+func (f *form) play(history []step, list []*teams.Team) error {
 	m := newModel()
-	team := teams[0]
+	team := list[0]
 	for i, s := range history {
 		if f.memory != nil && s.Do == "back" {
 			continue // memory has a clock of its own that never goes back: see TestFX2
@@ -252,7 +252,7 @@ func (f *form) play(history []step, teams []*policy.Team) error {
 		if f.before != nil {
 			f.before()
 		}
-		if err := f.step(m, s, &team, teams); err != nil {
+		if err := f.step(m, s, &team, list); err != nil {
 			return fmt.Errorf("step %d, %+v: %w", i, s, err)
 		}
 		if err := f.compare(m, team); err != nil {
@@ -262,7 +262,7 @@ func (f *form) play(history []step, teams []*policy.Team) error {
 	return nil
 }
 
-func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) error {
+func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) error {
 	t := termsOf(*team)
 	now := f.clock.now()
 	switch s.Do {
@@ -307,7 +307,7 @@ func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) 
 			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
 		}
 	case "reload":
-		*team = teams[s.Team%len(teams)]
+		*team = list[s.Team%len(list)]
 	}
 	return nil
 }
@@ -315,7 +315,7 @@ func (f *form) step(m *model, s step, team **policy.Team, teams []*policy.Team) 
 // compare holds what the form shows against the model: used and held of the running periods, buckets, tasks, and the
 // ledger. With it I2 (held is the sum of open holds) and I3 (used is the sum of the ledger) hold too, as the model has
 // them by construction.
-func (f *form) compare(m *model, team *policy.Team) error {
+func (f *form) compare(m *model, team *teams.Team) error {
 	t := termsOf(team)
 	now := f.clock.now()
 	for n := m.sweep(now.UnixMicro()); n > sweepBatch; n -= sweepBatch {
@@ -324,7 +324,7 @@ func (f *form) compare(m *model, team *policy.Team) error {
 	s := f.look(team)
 	date := calendarOf(now)
 	for q := range quotaCount {
-		name := fmt.Sprintf("%d:%s", date.period(q), policy.Units[q/2])
+		name := fmt.Sprintf("%d:%s", date.period(q), teams.Units[q/2])
 		if s.used[q] != m.used[name] || s.held[q] != m.held[name] {
 			return fmt.Errorf("%s: used %d held %d, the model says %d and %d", name, s.used[q], s.held[q], m.used[name], m.held[name])
 		}
@@ -352,7 +352,7 @@ func (f *form) compare(m *model, team *policy.Team) error {
 func (f *form) compareLedger(m *model) error {
 	used, doubt := map[string]int64{}, map[string]int64{}
 	for _, row := range f.rows() {
-		for i, unit := range policy.Units {
+		for i, unit := range teams.Units {
 			name := fmt.Sprintf("%d|%s|%s", row.Day, ledgerName(row.Model, row.Endpoint), unit)
 			used[name], doubt[name] = row.Used[i], row.Estimated[i]
 		}
@@ -369,32 +369,32 @@ func (f *form) compareLedger(m *model) error {
 	return nil
 }
 
-func readTeams(t testing.TB, docs []string) (teams []*policy.Team) {
+func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
 	for _, lines := range docs {
-		teams = append(teams, team(t, lines))
+		list = append(list, team(t, lines))
 	}
-	return teams
+	return list
 }
 
 // Q01: any history leaves every form where the model is.
 func TestQ01Model(t *testing.T) {
-	teams := readTeams(t, modelTeams)
+	list := readTeams(t, modelTeams)
 	t.Run("memory", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			for range 20 {
-				if err := newMemoryForm(t).play(histories.Draw(rt, "history"), teams); err != nil {
+				if err := newMemoryForm(t).play(histories.Draw(rt, "history"), list); err != nil {
 					rt.Fatal(err)
 				}
 			}
 		})
 	})
-	for name, teams := range map[string][]*policy.Team{"redis": teams, "redis, odd rates": readTeams(t, oddTeams)} {
+	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams)} {
 		t.Run(name, func(t *testing.T) {
 			client := realRedis(t)
 			rapid.Check(t, func(rt *rapid.T) {
 				for range 20 {
 					client.FlushDB(t.Context())
-					if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), teams); err != nil {
+					if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), list); err != nil {
 						rt.Fatal(err)
 					}
 				}
@@ -439,14 +439,14 @@ func TestQ02Mutants(t *testing.T) {
 }
 
 // survives is play for a form whose scripts may fail.
-func (f *form) survives(history []step, teams []*policy.Team) (err error) {
+func (f *form) survives(history []step, list []*teams.Team) (err error) {
 	f.lenient = true
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	return f.play(history, teams)
+	return f.play(history, list)
 }
 
 var mutants = []struct{ about, old, bent string }{

@@ -1,6 +1,6 @@
 package limit
 
-import "sluice/policy"
+import "sluice/policy/teams"
 
 // neverFits is the refusal of what can never fit. Nobody is asked for it.
 func (h *Hold) neverFits(t *terms) (Verdict, bool) {
@@ -16,7 +16,7 @@ func (h *Hold) neverFits(t *terms) (Verdict, bool) {
 func (h *Hold) never(t *terms) (fault Standing, ok bool) {
 	for _, a := range h.Account {
 		for _, r := range a.Rates {
-			if r.Unit == policy.UnitImages && h.Amounts[Images] > r.Burst {
+			if r.Unit == teams.UnitImages && h.Amounts[Images] > r.Burst {
 				return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
 			}
 		}
@@ -29,8 +29,8 @@ func (h *Hold) never(t *terms) (fault Standing, ok bool) {
 	}
 	for q, limit := range t.quotas {
 		if unit := q / 2; (unit == Images || unit == Spend) && limit != none && h.Amounts[unit] > limit {
-			period := policy.Periods[q%2]
-			return Standing{Unit: policy.Units[unit], Period: period, Per: string(period), Limit: limit}, true
+			period := teams.Periods[q%2]
+			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit}, true
 		}
 	}
 	return Standing{}, false

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // beside is another replica over the same Redis, by the same clock.
@@ -21,7 +21,7 @@ func (s *shared) beside() *shared {
 }
 
 // makes makes tasks of four images each.
-func (s *shared) makes(team *policy.Team, name string, n int) (made []*Held) {
+func (s *shared) makes(team *teams.Team, name string, n int) (made []*Held) {
 	s.Helper()
 	for i := range n {
 		v, err := s.Shared.Admit(s.Context(), taskHold(fmt.Sprint(name, i), team))
@@ -34,7 +34,7 @@ func (s *shared) makes(team *policy.Team, name string, n int) (made []*Held) {
 }
 
 // refuses checks that a team may make no task more.
-func (s *shared) refuses(team *policy.Team, reason Reason) {
+func (s *shared) refuses(team *teams.Team, reason Reason) {
 	s.Helper()
 	if v, err := s.Shared.Admit(s.Context(), taskHold("one more", team)); err != nil || v.Held != nil || v.Reason != reason {
 		s.Errorf("another task is not refused for %s: %+v, %v", reason, v, err)

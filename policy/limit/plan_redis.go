@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // plan is how admit.lua is asked for requests of one team that are charged in the same units: what of its arguments is
@@ -22,7 +22,7 @@ type plan struct {
 
 // planRate is a rate as admit.lua takes it.
 type planRate struct {
-	rate           policy.Rate
+	rate           teams.Rate
 	unit           int
 	key, text, ttl any
 	full           int64 // µs that all of it takes to refill
@@ -91,7 +91,7 @@ func newPlan(k *teamKeys, t *terms, amounts *Amounts) *plan {
 	return p
 }
 
-func newPlanRate(k *teamKeys, unit int, r policy.Rate) planRate {
+func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
 	wire := appendRate(nil, r)
 	full := fullIn(r)
 	return planRate{
@@ -107,7 +107,7 @@ func (p *plan) names(day int) []any {
 	}
 	names := make([]any, 0, len(p.told))
 	for _, c := range p.told {
-		names = append(names, strconv.Itoa(periodOf(day, c.quota))+":"+string(policy.Units[c.quota/2])+c.of)
+		names = append(names, strconv.Itoa(periodOf(day, c.quota))+":"+string(teams.Units[c.quota/2])+c.of)
 	}
 	p.fields.Store(&planFields{day, names})
 	return names
@@ -123,23 +123,23 @@ func periodOf(day, quota int) int {
 
 // fullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking does: else a request of just as
 // much would never fit. Its twins are in buckets.lua and in moment of common.lua.
-func fullIn(r policy.Rate) int64 {
+func fullIn(r teams.Rate) int64 {
 	return int64(math.Ceil(float64(r.Burst) * float64(r.Per.Microseconds()) / float64(r.Limit)))
 }
 
 // taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
 // passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
 // be. Its twin is span in buckets.lua.
-func taking(r policy.Rate, n int64) int64 {
+func taking(r teams.Rate, n int64) int64 {
 	return int64(math.Ceil(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
 }
 
 // giving is taking, rounded down: what is put back.
-func giving(r policy.Rate, n int64) int64 {
+func giving(r teams.Rate, n int64) int64 {
 	return int64(math.Floor(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
 }
 
 // leftIn is how many whole units fit into a bucket that is full in so many microseconds; below 0 in debt.
-func leftIn(r policy.Rate, full int64) int64 {
+func leftIn(r teams.Rate, full int64) int64 {
 	return min(int64(math.Floor(float64(fullIn(r)-full)*float64(r.Limit)/float64(r.Per.Microseconds()))), r.Burst)
 }

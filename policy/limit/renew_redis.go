@@ -8,12 +8,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // renewal is a call of allowance.lua: what it tells and asks for, and what came of it.
 type renewal struct {
-	team    *policy.Team
+	team    *teams.Team
 	terms   terms
 	replica string
 	now     time.Time // by this process's clock

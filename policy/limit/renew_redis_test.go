@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // renewing makes renewals in Redis, past every Shared.
 type renewing struct {
 	*form
-	team  *policy.Team
+	team  *teams.Team
 	calls map[string]int64 // by replica
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Report is how a team stands to all of its limits at one moment.
@@ -30,7 +30,7 @@ func (s *state) report(t *terms) Report {
 }
 
 // Look reports how a team stands, and takes nothing.
-func (m *Memory) Look(ctx context.Context, team *policy.Team) (Report, error) {
+func (m *Memory) Look(ctx context.Context, team *teams.Team) (Report, error) {
 	t := termsOf(team)
 	s, err := m.admit(ctx, &Hold{Team: team}, &t)
 	return s.report(&t), err

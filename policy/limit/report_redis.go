@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // estimatedPart ends the names of ledger fields that hold the part nobody knows for certain.
@@ -151,7 +152,7 @@ func (all *reading) read(day int, field, value string) {
 }
 
 func unitNamed(word string) int {
-	for i, unit := range policy.Units {
+	for i, unit := range teams.Units {
 		if string(unit) == word {
 			return i
 		}
@@ -160,7 +161,7 @@ func unitNamed(word string) int {
 }
 
 // Look reports how a team stands, and takes nothing.
-func (r *Redis) Look(ctx context.Context, team *policy.Team) (Report, error) {
+func (r *Redis) Look(ctx context.Context, team *teams.Team) (Report, error) {
 	t := termsOf(team)
 	s, err := r.ask(ctx, &Hold{Team: team}, &t, &loan{})
 	if err != nil {

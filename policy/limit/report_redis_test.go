@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // sniffer notes what is sent to Redis, and how much one round trip brings back.
@@ -106,32 +107,32 @@ func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 // other by whatever script posts them, be they one or many in a call.
 func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
 	const bound, one = 4000, 8 // fields; those of one name at most
-	for about, post := range map[string]func(f *form, team *policy.Team, held []*Charge){
-		"batch": func(f *form, _ *policy.Team, held []*Charge) { f.redis.settleAll(f.Context(), held, true) },
-		"one by one": func(f *form, _ *policy.Team, held []*Charge) {
+	for about, post := range map[string]func(f *form, team *teams.Team, held []*Charge){
+		"batch": func(f *form, _ *teams.Team, held []*Charge) { f.redis.settleAll(f.Context(), held, true) },
+		"one by one": func(f *form, _ *teams.Team, held []*Charge) {
 			for _, c := range held {
 				_, _ = f.redis.Settle(f.Context(), c)
 			}
 		},
-		"estimated": func(f *form, _ *policy.Team, held []*Charge) {
+		"estimated": func(f *form, _ *teams.Team, held []*Charge) {
 			for _, c := range held {
 				c.Estimated = true
 			}
 			f.redis.settleAll(f.Context(), held, true)
 		},
-		"sweep": func(f *form, _ *policy.Team, _ []*Charge) {
+		"sweep": func(f *form, _ *teams.Team, _ []*Charge) {
 			f.clock.move(2 * time.Hour)
 			_, _ = f.redis.Sweep(f.Context(), "search", 200)
 		},
-		"admission": func(f *form, team *policy.Team, held []*Charge) {
+		"admission": func(f *form, team *teams.Team, held []*Charge) {
 			f.clock.move(2 * time.Hour)
 			for n := range held {
 				f.ask(hold(fmt.Sprint("late", n), team, Amounts{Requests: 1}))
 			}
 		},
-		"adjust": func(f *form, _ *policy.Team, held []*Charge) {
+		"adjust": func(f *form, _ *teams.Team, held []*Charge) {
 			for n := range held {
-				_, _ = f.redis.Adjust(f.Context(), fmt.Sprint("a", n), "search", policy.UnitTokens, 5, "why")
+				_, _ = f.redis.Adjust(f.Context(), fmt.Sprint("a", n), "search", teams.UnitTokens, 5, "why")
 			}
 			f.redis.settleAll(f.Context(), held, true)
 		},

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 const (
@@ -130,7 +130,7 @@ func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (s
 	call = append(call, r.clock(), number, n.known.epoch, n.known.seq, flag(went), n.mayBeLost(), r.peer.id, alive, n.number, k.ledger,
 		flag(n.last), r.peer.lease.Microseconds(), len(n.counts), len(n.rows))
 	for _, c := range n.counts {
-		call = append(call, strconv.Itoa(c.period)+":"+string(policy.Units[c.unit]), c.n)
+		call = append(call, strconv.Itoa(c.period)+":"+string(teams.Units[c.unit]), c.n)
 	}
 	for _, row := range n.rows {
 		call = append(call, row.day, row.of.written())

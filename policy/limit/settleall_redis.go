@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // result is what came of a settlement.
@@ -109,7 +109,7 @@ func (r *Redis) callFor(g *group, post bool) settlement {
 func groupsOf(charges []*Charge) (groups []*group) {
 	type name struct {
 		team string
-		of   *policy.Team
+		of   *teams.Team
 		day  int // 0: no batch
 	}
 	at, ids := map[name]*group{}, make(map[string]bool, len(charges))

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // SharedConfig is what [NewShared] needs.
@@ -212,7 +212,7 @@ func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
 }
 
 // Look reports how a team stands, and takes nothing.
-func (s *Shared) Look(ctx context.Context, team *policy.Team) (Report, error) {
+func (s *Shared) Look(ctx context.Context, team *teams.Team) (Report, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	report, err := Report{}, s.meet(call, team.ID, s.teams.get(team.ID))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // A Redis that fails as the test wants: it is away and known to be, it does not answer, or it does its work and the
@@ -92,13 +92,13 @@ func shareds(t *testing.T, change func(c *SharedConfig), test func(s *shared)) {
 	t.Run("miniredis", func(t *testing.T) { test(newShared(t, fakeRedis(t), change)) })
 }
 
-func (s *shared) ask(id string, team *policy.Team, a Amounts) (Verdict, error) {
+func (s *shared) ask(id string, team *teams.Team, a Amounts) (Verdict, error) {
 	h := hold(id, team, a)
 	h.Lease = time.Hour
 	return s.Shared.Admit(context.Background(), &h)
 }
 
-func (s *shared) must(id string, team *policy.Team, a Amounts) *Held {
+func (s *shared) must(id string, team *teams.Team, a Amounts) *Held {
 	s.Helper()
 	v, err := s.ask(id, team, a)
 	if err != nil || v.Held == nil {
@@ -107,7 +107,7 @@ func (s *shared) must(id string, team *policy.Team, a Amounts) *Held {
 	return v.Held
 }
 
-func (s *shared) charge(h *Held, team *policy.Team, a Amounts) {
+func (s *shared) charge(h *Held, team *teams.Team, a Amounts) {
 	s.SettleLater(&Charge{Held: h, Team: team, Amounts: a})
 }
 
@@ -234,12 +234,12 @@ func TestANewDayWithoutRedis(t *testing.T) {
 		s.settled()
 		s.back() // it has an allowance of the next day from now on
 		s.fault.mode.Store(away)
-		if v, err := s.ask("b", team, Amounts{Images: 5}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodDay {
+		if v, err := s.ask("b", team, Amounts{Images: 5}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != teams.PeriodDay {
 			t.Errorf("the day is used up: %+v, %v", v, err)
 		}
 		s.clock.move(10 * time.Second)
 		s.charge(s.must("c", team, Amounts{Images: 5}), team, Amounts{Images: 5})
-		if v, err := s.ask("d", team, Amounts{Images: 46}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != policy.PeriodMonth {
+		if v, err := s.ask("d", team, Amounts{Images: 46}); err != nil || v.Reason != ReasonQuota || v.Fault.Period != teams.PeriodMonth {
 			t.Errorf("the month is used up: %+v, %v", v, err)
 		}
 		s.back()
@@ -470,7 +470,7 @@ func TestFR6MemoryLostIsPutBack(t *testing.T) {
 func TestFR12CorruptedKey(t *testing.T) {
 	shareds(t, nil, func(s *shared) {
 		sick := team(s, "rates: {requests: {per: 1m, limit: 10}}")
-		healthy := &policy.Team{ID: "other"}
+		healthy := &teams.Team{ID: "other"}
 		s.must("a", sick, Amounts{Requests: 1})
 		s.client.Del(s.Context(), "sl1:{search}:quota")
 		s.client.Set(s.Context(), "sl1:{search}:quota", "x", 0)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again; one of which
@@ -168,7 +168,7 @@ func (p *plan) limit(fault int) int {
 }
 
 // look tells how a team stands to all of its limits.
-func (r *Redis) look(ctx context.Context, team *policy.Team, known witness) (s state, err error) {
+func (r *Redis) look(ctx context.Context, team *teams.Team, known witness) (s state, err error) {
 	k, number := r.keysOf(team.ID), newNumber()
 	w := k.wired(team)
 	call := append(lookScript.call(len(k.shared), 4+len(w.rates)), k.shared...)

@@ -4,13 +4,13 @@ import (
 	"sync"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Strikes slows down keys that send broken requests, which cost a team nothing and this process a reading. It is in
 // memory only: each process defends itself.
 type Strikes struct {
-	rate policy.Rate
+	rate teams.Rate
 	now  func() time.Time
 	mu   sync.Mutex
 	keys map[string]*bucket // grows with the teams file
@@ -20,7 +20,7 @@ type Strikes struct {
 // NewStrikes lets each key have as many broken requests a second, and a burst of them.
 func NewStrikes(perSecond, burst int64, now func() time.Time) *Strikes {
 	return &Strikes{
-		rate: policy.Rate{Unit: policy.UnitRequests, Per: time.Second, Limit: perSecond, Burst: burst},
+		rate: teams.Rate{Unit: teams.UnitRequests, Per: time.Second, Limit: perSecond, Burst: burst},
 		now:  now, keys: make(map[string]*bucket),
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // What nobody asks for any more is forgotten, so that a team's admissions stay as fast as they were on its first day;
@@ -53,7 +53,7 @@ func (s *shared) swept() {
 }
 
 // free checks that nothing of a team is held or open, and how many images it used.
-func (s *shared) free(team *policy.Team, images int64) {
+func (s *shared) free(team *teams.Team, images int64) {
 	s.Helper()
 	st := s.look(team)
 	if st.used[2*Images+1] != images || st.held != [quotaCount]int64{} || st.tasks != 0 {
@@ -61,7 +61,7 @@ func (s *shared) free(team *policy.Team, images int64) {
 	}
 }
 
-func taskHold(id string, team *policy.Team) *Hold {
+func taskHold(id string, team *teams.Team) *Hold {
 	h := hold(id, team, Amounts{Requests: 1, Images: 4})
 	h.Task, h.Lease = true, 25*time.Hour
 	return &h

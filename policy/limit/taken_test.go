@@ -3,13 +3,13 @@ package limit
 import (
 	"testing"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // took remembers what a charge was told.
 type took struct{ first, later int }
 
-func (k *took) charge(h *Held, team *policy.Team, a Amounts) *Charge {
+func (k *took) charge(h *Held, team *teams.Team, a Amounts) *Charge {
 	return &Charge{Held: h, Team: team, Amounts: a, Taken: func(first bool) {
 		if first {
 			k.first++

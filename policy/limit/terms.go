@@ -3,7 +3,7 @@ package limit
 import (
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // none is a quota that is not set.
@@ -26,13 +26,13 @@ const (
 
 // terms are a team's limits by number, as the forms of the state take them.
 type terms struct {
-	rates  [rateCount]policy.Rate // Limit 0: none
-	quotas [quotaCount]int64      // none: not set
-	tasks  int64                  // none: any number
+	rates  [rateCount]teams.Rate // Limit 0: none
+	quotas [quotaCount]int64     // none: not set
+	tasks  int64                 // none: any number
 	shadow bool
 }
 
-func termsOf(t *policy.Team) (l terms) {
+func termsOf(t *teams.Team) (l terms) {
 	for i := range l.quotas {
 		l.quotas[i] = none
 	}
@@ -70,12 +70,12 @@ func (t *terms) rateSet() (s rateSet) {
 
 // readTerms are the terms of one reading of a team.
 type readTerms struct {
-	of *policy.Team
+	of *teams.Team
 	terms
 }
 
 // termsOf returns the terms of the account's team, which change when a reload brings another reading of it.
-func (a *account) termsOf(t *policy.Team) *terms {
+func (a *account) termsOf(t *teams.Team) *terms {
 	r := a.terms.Load()
 	if r == nil || r.of != t {
 		r = &readTerms{of: t, terms: termsOf(t)}
@@ -92,20 +92,20 @@ func (t *terms) has(number int) bool {
 	return t.quotas[number-limitQuotas] != none
 }
 
-func unitIndex(u policy.Unit) int {
+func unitIndex(u teams.Unit) int {
 	switch u {
-	case policy.UnitRequests:
+	case teams.UnitRequests:
 		return Requests
-	case policy.UnitTokens:
+	case teams.UnitTokens:
 		return Tokens
-	case policy.UnitImages:
+	case teams.UnitImages:
 		return Images
 	}
 	return Spend
 }
 
-func periodIndex(p policy.Period) int {
-	if p == policy.PeriodMonth {
+func periodIndex(p teams.Period) int {
+	if p == teams.PeriodMonth {
 		return 1
 	}
 	return 0

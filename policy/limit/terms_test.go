@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // A request counts by the reading of the teams file that it came with, also where an older one comes late. A reload
@@ -16,7 +16,7 @@ func TestRequestsCountByTheirOwnReading(t *testing.T) {
 		var held []*Held
 		for n, tt := range []struct {
 			about       string
-			team        *policy.Team
+			team        *teams.Team
 			limit, left int64
 			limits      int
 			reason      Reason
@@ -49,7 +49,7 @@ func TestRequestsCountByTheirOwnReading(t *testing.T) {
 func TestAccountsKeepTheirOwnHold(t *testing.T) {
 	m := NewMemory(newClock().now)
 	h := hold("a", team(t, "rates: {images: {per: 1m, limit: 6}}"), Amounts{Images: 1})
-	h.Account = []policy.AccountLimit{{Rates: []policy.Rate{{Unit: policy.UnitImages, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}}}
+	h.Account = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}}}
 	v, err := m.Admit(t.Context(), &h)
 	if err != nil || v.Held == nil || len(v.Held.Account) != 1 {
 		t.Fatalf("%+v %v", v, err)

@@ -3,7 +3,7 @@ package limit
 import (
 	"time"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Reason is why a request is refused: the second word of its row in the table of refusals.
@@ -33,9 +33,9 @@ type Verdict struct {
 
 // Standing is how a team stands to one limit.
 type Standing struct {
-	Unit   policy.Unit
-	Period policy.Period // empty for a rate
-	Per    string        // a rate's per as the file writes it, or the period
+	Unit   teams.Unit
+	Period teams.Period // empty for a rate
+	Per    string       // a rate's per as the file writes it, or the period
 	Limit  int64
 	Window time.Duration // a rate's per, or the length of the period
 	Used   int64         // of a quota; 0 for a rate
@@ -62,7 +62,7 @@ func (s *state) standing(t *terms, number int) Standing {
 		}
 	}
 	q := number - limitQuotas
-	unit, period := policy.Units[q/2], policy.Periods[q%2]
+	unit, period := teams.Units[q/2], teams.Periods[q%2]
 	limit := t.quotas[q]
 	return Standing{
 		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: s.date.length[q%2],

@@ -5,32 +5,32 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // Amounts are read as they are written, exactly.
 func TestWritten(t *testing.T) {
 	for _, tt := range []struct {
-		unit policy.Unit
+		unit teams.Unit
 		n    int64
 		text string
 	}{
-		{policy.UnitTokens, 0, "0"}, {policy.UnitTokens, policy.MaxAmount, "9007199254740991"}, {policy.UnitSpend, 0, "0"},
-		{policy.UnitSpend, 1, "0.000000001"}, {policy.UnitSpend, -1_500_000_000, "-1.5"}, {policy.UnitSpend, 10 * policy.Nano, "10"},
-		{policy.UnitSpend, policy.MaxAmount, "9007199.254740991"},
+		{teams.UnitTokens, 0, "0"}, {teams.UnitTokens, teams.MaxAmount, "9007199254740991"}, {teams.UnitSpend, 0, "0"},
+		{teams.UnitSpend, 1, "0.000000001"}, {teams.UnitSpend, -1_500_000_000, "-1.5"}, {teams.UnitSpend, 10 * teams.Nano, "10"},
+		{teams.UnitSpend, teams.MaxAmount, "9007199.254740991"},
 	} {
 		if got := Written(tt.unit, tt.n); got != tt.text {
 			t.Errorf("%d %s is written %s, want %s", tt.n, tt.unit, got, tt.text)
 		}
 	}
 	for _, text := range []string{"", "x", "1.5", "1e3", "0x10", "1_000", "1/2", "9007199254740992", "-9007199254740992", "NaN", "Inf"} {
-		if n, ok := ReadAmount(policy.UnitTokens, text); ok {
+		if n, ok := ReadAmount(teams.UnitTokens, text); ok {
 			t.Errorf("%q was read as %d tokens", text, n)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(-policy.MaxAmount, policy.MaxAmount).Draw(t, "n")
-		unit := rapid.SampledFrom(policy.Units[:]).Draw(t, "unit")
+		n := rapid.Int64Range(-teams.MaxAmount, teams.MaxAmount).Draw(t, "n")
+		unit := rapid.SampledFrom(teams.Units[:]).Draw(t, "unit")
 		if got, ok := ReadAmount(unit, Written(unit, n)); !ok || got != n {
 			t.Fatalf("%d %s is written %q and read %d", n, unit, Written(unit, n), got)
 		}
