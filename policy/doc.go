@@ -1,9 +1,8 @@
-// Package policy reads requests: whose they are, what they ask for, and whether the service's own rules allow it.
+// Package policy reads requests and says whether the service's own rules allow them.
 //
-// It is for judging: the teams file and its keys ([ParseTeams], [Teams.Lookup]), one strict pass over a request body
-// ([Read]), and the service's rules as a table ([Judge]). It is not for acting: it performs no I/O, reads no clock and
-// no environment, logs nothing and knows no HTTP types. What a team may still spend is package limit's question.
+// It reads a request body in one strict pass ([Read]) and judges it by the service's rules, which are a table ([Judge]).
+// It performs no I/O, reads no clock and no environment, logs nothing and knows no HTTP types. Whose a request is, and
+// what a team may do, is in package teams; what a team may still spend, in package limit.
 //
-// It promises that equal input gives equal output, that a value it returned never changes, that everything wrong with
-// an input is reported at once, and that no error text contains a secret.
+// Equal input gives equal output, a returned value never changes, and everything wrong with an input is reported at once.
 package policy

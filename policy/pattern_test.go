@@ -3,6 +3,8 @@ package policy_test
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sluice/policy"
 )
 
@@ -38,5 +40,27 @@ func TestPattern(t *testing.T) {
 func TestMatchAnyOfNone(t *testing.T) {
 	if policy.MatchAny(nil, "llm-max") {
 		t.Error("an empty list of patterns matched")
+	}
+}
+
+// TestPatternProperty holds Pattern to the plain recursive meaning of a star.
+func TestPatternProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringOfN(rapid.RuneFrom([]rune("ab*")), 0, 8, -1).Draw(t, "pattern")
+		name := rapid.StringOfN(rapid.RuneFrom([]rune("ab")), 0, 10, -1).Draw(t, "name")
+		if got, want := policy.Pattern(pattern).Match(name), matches(pattern, name); got != want {
+			t.Fatalf("%q matches %q: %v, want %v", pattern, name, got, want)
+		}
+	})
+}
+
+func matches(pattern, name string) bool {
+	switch {
+	case pattern == "":
+		return name == ""
+	case pattern[0] == '*':
+		return matches(pattern[1:], name) || name != "" && matches(pattern, name[1:])
+	default:
+		return name != "" && name[0] == pattern[0] && matches(pattern[1:], name[1:])
 	}
 }

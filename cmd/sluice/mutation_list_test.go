@@ -37,15 +37,15 @@ var mutations = []mutation{
 	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
 	{about: "the service's own key is not recognised", file: "gateway/authenticate.go", old: "subtle.ConstantTimeCompare(digest[:], known[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], known[:]) == 2"},
 	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if c.route.endpoint != "" && !team.MayUse(c.route.endpoint) {`, new: "if false {"},
-	{about: "a key works at the moment of its end", file: "policy/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
-	{about: "a disabled key works", file: "policy/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
-	{about: "a disabled team's keys work", file: "policy/key.go", old: "bit(owner.team.Disabled) | ", new: ""},
+	{about: "a key works at the moment of its end", file: "policy/teams/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
+	{about: "a disabled key works", file: "policy/teams/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
+	{about: "a disabled team's keys work", file: "policy/teams/key.go", old: "bit(owner.team.Disabled) | ", new: ""},
 	{
-		about: "the digest is not compared once more", file: "policy/key.go", old: "same&usable(owner, now) == 0", new: "same|1 == 0 || usable(owner, now) == 0",
+		about: "the digest is not compared once more", file: "policy/teams/key.go", old: "same&usable(owner, now) == 0", new: "same|1 == 0 || usable(owner, now) == 0",
 		lives: "the map finds what is equal; the comparison is a second lock on the same door",
 	},
-	{about: "a minted key's id is drawn from ten letters", file: "policy/key_mint.go", old: "big.NewInt(36)", new: "big.NewInt(10)"},
-	{about: "a minted key prints whole", file: "policy/key_mint.go", old: `keyPrefix+k.ID+"_[redacted]"`, new: "k.whole"},
+	{about: "a minted key's id is drawn from ten letters", file: "policy/teams/mint.go", old: "big.NewInt(36)", new: "big.NewInt(10)"},
+	{about: "a minted key prints whole", file: "policy/teams/mint.go", old: `keyPrefix+k.ID+"_[redacted]"`, new: "k.whole"},
 
 	// The gateway's stages.
 	{about: "the memo is not forgotten at a settlement", file: "gateway/settle.go", old: "g.memos.forget(team) //", new: "//"},

@@ -29,6 +29,7 @@ const (
 	otter      = "github.com/maypok86/otter"
 	xSync      = "golang.org/x/sync"
 	protobuf   = "google.golang.org/protobuf"
+	goYAML     = "github.com/goccy/go-yaml"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
 )
@@ -49,13 +50,8 @@ type plan struct {
 var floorPlan = map[string]plan{
 	"policy/strictjson": {never: silent, timeless: true},
 	"policy/picture":    {ours: []string{"policy/strictjson"}, never: silent, timeless: true},
-	"policy": {
-		ours:     []string{"policy/strictjson", "policy/picture"},
-		outside:  []string{"github.com/goccy/go-yaml"},
-		never:    silent,
-		timeless: true,
-	},
-	"policy/teams": {ours: []string{"policy"}, outside: []string{"github.com/goccy/go-yaml"}, never: silent, timeless: true},
+	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
+	"policy/teams":      {ours: []string{"policy"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/limit": {
 		ours:    []string{"policy", "policy/teams"},
 		outside: []string{"golang.org/x/time/rate"},
@@ -91,7 +87,7 @@ var forTests = []string{
 	"github.com/google/go-cmp", protobuf, "google.golang.org/grpc", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
-	"github.com/goccy/go-yaml",
+	goYAML,
 }
 
 // source is one file of the module and what it imports.
@@ -233,7 +229,8 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		allowed             bool
 	}{
 		{"policy", "judge.go", "strings", true},
-		{"policy", "judge.go", "github.com/goccy/go-yaml/ast", true},
+		{"policy", "judge.go", "sluice/policy/teams", false},
+		{"policy/teams", "yaml.go", "github.com/goccy/go-yaml/ast", true},
 		{"policy", "judge.go", "net/http", false},
 		{"policy", "judge.go", "net/http/httptest", false},
 		{"policy", "judge.go", "sluice/cache", false},

@@ -1,0 +1,65 @@
+package teams
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Fault is one thing wrong in an input of the operator. No field of it contains a secret, nor more than 64 bytes of
+// any one input.
+type Fault struct {
+	Line   int    // 1 for the first; 0 where the input has no lines
+	Column int    // in characters, 1 for the first; 0 where unknown
+	Field  string // where, "teams[0].rates.tokens.per"; empty where the fault is not in one field
+	Word   string // what stands at the column, as far as it may be shown; may be empty
+	Text   string // what was given and what is allowed
+}
+
+// String renders the fault on one line.
+func (f Fault) String() string {
+	var b strings.Builder
+	if f.Line > 0 {
+		fmt.Fprintf(&b, "line %d", f.Line)
+		if f.Column > 0 {
+			fmt.Fprintf(&b, ":%d", f.Column)
+		}
+		b.WriteString(": ")
+	}
+	if f.Field != "" {
+		b.WriteString(f.Field + ": ")
+	}
+	return b.String() + f.Text
+}
+
+// Caret draws the faulty word at its column with carets under it, in two lines, or is empty where there is no word to
+// show. The rest of the line stays away: a key may stand next to a slip.
+func (f Fault) Caret() string {
+	if f.Word == "" || f.Column < 1 {
+		return ""
+	}
+	indent := strings.Repeat(" ", min(f.Column-1, maxIndent))
+	return indent + f.Word + "\n" + indent + strings.Repeat("^", utf8.RuneCountInString(f.Word)) + "\n"
+}
+
+// Faults is everything wrong with an input, in the order of its lines.
+type Faults []Fault
+
+// Error renders the faults, one per line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sorted puts the faults in the order of their places.
+func (f Faults) sorted() Faults {
+	slices.SortStableFunc(f, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return f
+}

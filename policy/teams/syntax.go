@@ -1,0 +1,155 @@
+package teams
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of a teams file. The YAML library's time grows with the square of the depth, and its stack with the depth.
+const (
+	maxTeamsFile = 8 << 20 // bytes; ten thousand teams are about five million
+	maxNested    = 16      // brackets within brackets, or dashes in one line; the schema needs four
+	maxIndent    = 128     // columns before a line's first word
+)
+
+// document parses a file that holds one YAML document with one value.
+func (r *fileReader) document(doc []byte) (fileNode, bool) {
+	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
+	r.plainKeys(doc)
+	if !r.textual(doc) {
+		return fileNode{}, false
+	}
+	file, err := parse(doc)
+	if err != nil {
+		r.faults = append(r.faults, syntaxFault(err))
+		return fileNode{}, false
+	}
+	var found []fileNode
+	for _, d := range file.Docs {
+		if d.Body != nil {
+			found = append(found, fileNode{ast: d.Body})
+		}
+	}
+	switch len(found) {
+	case 0:
+		r.faults = append(r.faults, Fault{Text: "the file is empty, allowed: at least teams: []"})
+		return fileNode{}, false
+	case 1:
+		return found[0], true
+	}
+	r.fault(found[1], "got a second document, allowed: one")
+	return fileNode{}, false
+}
+
+// textual notes what no text file holds: too many bytes, bytes that are no UTF-8, control characters.
+func (r *fileReader) textual(doc []byte) bool {
+	if len(doc) > maxTeamsFile {
+		r.faults = append(r.faults, Fault{Text: fmt.Sprintf("got %d bytes, allowed: at most %d", len(doc), maxTeamsFile)})
+		return false
+	}
+	strange := func(c rune) bool {
+		return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r'
+	}
+	if at := bytes.IndexFunc(doc, strange); at >= 0 {
+		r.faults = append(r.faults, placed(doc, at, "got a control character or no UTF-8, allowed: text"))
+		return false
+	}
+	return true
+}
+
+// plainKey is a whole key of Sluice's own form.
+var plainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
+
+// plainKeys notes every whole key in the file, in comments too: whoever may read the file could use it.
+func (r *fileReader) plainKeys(doc []byte) {
+	for _, at := range plainKey.FindAllIndex(doc, -1) {
+		r.faults = append(r.faults, placed(doc, at[0],
+			"got a plain key (not shown), allowed: its SHA-256; this key has been seen, so mint another"))
+	}
+}
+
+// placed makes the fault of what stands at an offset of the file.
+func placed(doc []byte, offset int, text string) Fault {
+	before := doc[:offset]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return Fault{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:]), Text: text}
+}
+
+// parse runs the YAML library. A panic of it becomes an error: a reload must never end the process.
+func parse(doc []byte) (file *ast.File, err error) {
+	defer func() {
+		if recover() != nil {
+			file, err = nil, errors.New("not YAML that can be read")
+		}
+	}()
+	tokens := lexer.Tokenize(string(doc))
+	if deep := tooDeep(tokens); deep != nil {
+		return nil, &syntaxError{"nested too deep", deep}
+	}
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
+// tooDeep returns the first token that is nested deeper than the bounds, or nil.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Type == token.CommentType {
+			continue
+		}
+		if t.Position.Line != line {
+			line, dashes = t.Position.Line, 0
+			if brackets == 0 && t.Position.Column > maxIndent {
+				return t
+			}
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			brackets++
+		case token.MappingEndType, token.SequenceEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			dashes++
+		}
+		if max(brackets, dashes) > maxNested {
+			return t
+		}
+	}
+	return nil
+}
+
+// syntaxError has the methods of the YAML library's own errors that syntaxFault asks for.
+type syntaxError struct {
+	text string
+	at   *token.Token
+}
+
+func (e *syntaxError) Error() string          { return e.text }
+func (e *syntaxError) GetMessage() string     { return e.text }
+func (e *syntaxError) GetToken() *token.Token { return e.at }
+
+// quotedInput is what the YAML library's messages hold of the input.
+var quotedInput = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// syntaxFault turns an error of the YAML library into a fault, without the source that it would print.
+func syntaxFault(err error) Fault {
+	var placed interface {
+		GetMessage() string
+		GetToken() *token.Token
+	}
+	if !errors.As(err, &placed) {
+		return Fault{Text: "not YAML"}
+	}
+	f := Fault{Text: "not YAML: " + quotedInput.ReplaceAllString(placed.GetMessage(), "(not shown)")}
+	if t := placed.GetToken(); t != nil && t.Position != nil {
+		f.Line, f.Column = t.Position.Line, t.Position.Column
+	}
+	return f
+}
