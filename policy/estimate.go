@@ -6,15 +6,21 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// What the service makes of numbers that are absent.
+// AbsentImages is how many images a request of the editing models makes when it does not say how many. It is also
+// assumed for unknown image models.
+const AbsentImages = 4
+
+// What the service makes of other numbers that are absent.
 const (
-	absentEditImages  = 4 // n of the editing models, also assumed for image models nothing is known of
 	absentSyncImages  = 1 // n of the synchronous image models
 	absentMostImages  = 5 // max_images of an interleaved answer
-	messageTokens     = 16
-	asciiPerToken     = 4
-	absentTextAnswers = 1
-	mostTextAnswers   = 4 // n of text models
+	absentTextAnswers = 1 // n of text models
+)
+
+// How text is estimated in tokens.
+const (
+	messageTokens = 16 // added for each message
+	asciiPerToken = 4  // ASCII characters to a token; another code point is a token
 )
 
 // textLength estimates the input's tokens: ASCII bytes ÷ 4 + other code points, + 16 per message.
@@ -22,7 +28,7 @@ func textLength(text strictjson.Count, messages int) int64 {
 	return int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide) + int64(messages)*messageTokens
 }
 
-// effective fills in what the request may cost: how many answers or images, by kind and model.
+// effective fills in how many answers or images the request may cost, by kind and model.
 func (q *Request) effective() {
 	v := &q.facts.values
 	switch {
@@ -35,21 +41,20 @@ func (q *Request) effective() {
 	case q.isSync():
 		q.N = v[fieldN].positive(absentSyncImages)
 		q.Images = q.N
-	case q.Guessed: // a text has one answer where it does not say, and the answer may be a text
+	case q.Guessed: // the answer may be a text, of which there is one by default
 		q.N = v[fieldN].positive(absentTextAnswers)
-		q.Images = v[fieldN].positive(absentEditImages)
+		q.Images = v[fieldN].positive(AbsentImages)
 	case q.Kind == KindTask || q.Kind == KindImage:
-		q.N = v[fieldN].positive(absentEditImages)
+		q.N = v[fieldN].positive(AbsentImages)
 		q.Images = q.N
 	}
 	q.Size = v[fieldSize].text
 }
 
-// maxCount bounds a number of answers or images, also one that a rule switched off lets through, so that no sum of
-// costs overflows.
+// maxCount bounds a number of answers or images, so that no sum of costs overflows even if the rules on them are off.
 const maxCount = 1<<31 - 1
 
-// positive is the value as a count, or absent if it is none.
+// positive is the value as a count, or absent if it is not one.
 func (v value) positive(absent int) int {
 	n, ok := v.integer()
 	if !ok || n < 1 {
@@ -60,7 +65,7 @@ func (v value) positive(absent int) int {
 
 func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
 
-// generation fills in what spans tell and token holds are made of.
+// generation fills in what spans tell and what token holds depend on.
 func (q *Request) generation() {
 	v := &q.facts.values
 	q.MaxTokens = larger(v[fieldMaxTokens].maybeInteger(), v[fieldMaxCompletionTokens].maybeInteger())
@@ -83,8 +88,7 @@ func larger(a, b Maybe[int64]) Maybe[int64] {
 	return a
 }
 
-// maybeInteger is the value as a non-negative integer. A negative one is no estimate of anything and would credit
-// what it should cost.
+// maybeInteger is the value as a non-negative integer. A negative one would credit what it should cost.
 func (v value) maybeInteger() Maybe[int64] {
 	n, ok := v.integer()
 	return Maybe[int64]{Value: max(n, 0), Set: ok && n >= 0}

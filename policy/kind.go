@@ -21,6 +21,9 @@ func (q *Request) kind() Kind {
 	return KindOther
 }
 
+// mostTextAnswers is the largest n of text models.
+const mostTextAnswers = 4
+
 // sayImage reports whether the parameters are of a request for images: those that text has not, or more answers than a
 // text has.
 func (f *facts) sayImage() bool {

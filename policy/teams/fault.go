@@ -8,15 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Fault is one thing wrong in an input of the operator. No field of it contains a secret, nor more than 64 bytes of
-// any one input.
+// Fault is one thing wrong in an input of the operator. No field contains a secret, or more than 64 bytes of one input.
 type Fault struct {
 	Line   int    // 1 for the first; 0 where the input has no lines
 	Column int    // in characters, 1 for the first; 0 where unknown
-	Field  string // where, "teams[0].rates.tokens.per"; empty where the fault is not in one field
-	Word   string // what stands at the column, as far as it may be shown; may be empty
+	Field  string // where, such as "teams[0].rates.tokens.per"; empty where the fault is not in one field
+	Word   string // the word at the column, as far as it may be shown; may be empty
 	Text   string // what was given and what is allowed
 }
+
+// maxIndent bounds the columns before a line's first word, in a file and in what Caret draws.
+const maxIndent = 128
 
 // String renders the fault on one line.
 func (f Fault) String() string {
@@ -34,8 +36,8 @@ func (f Fault) String() string {
 	return b.String() + f.Text
 }
 
-// Caret draws the faulty word at its column with carets under it, in two lines, or is empty where there is no word to
-// show. The rest of the line stays away: a key may stand next to a slip.
+// Caret draws the faulty word at its column with carets under it, in two lines. It is empty if there is no word to show.
+// The rest of the line is not drawn, because it may hold a key.
 func (f Fault) Caret() string {
 	if f.Word == "" || f.Column < 1 {
 		return ""

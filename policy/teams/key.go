@@ -18,36 +18,36 @@ type Key struct {
 	Disabled bool
 }
 
-// maxPresented is the length in bytes beyond which a string cannot be a key and is not looked at.
+// maxPresented is the longest string in bytes that is looked up as a key.
 const maxPresented = 256
 
 type digest = [sha256.Size]byte
 
-// keyOwner is what a digest leads to. The digest stands in it again, to be compared in constant time.
+// keyOwner is whose a key is. It repeats the digest, to compare it in constant time.
 type keyOwner struct {
 	digest digest
 	team   *Team
 	key    *Key
 }
 
-// nobody is compared with where no key is found, so that an unknown key costs what a known one does.
-var nobody = keyOwner{team: &Team{Disabled: true}, key: &Key{Disabled: true}}
+// noOwner stands in for the owner of an unknown key, so that it costs what a known one does.
+var noOwner = keyOwner{team: &Team{Disabled: true}, key: &Key{Disabled: true}}
 
-// Lookup finds whose key was presented. It is ok where the key is known, neither disabled nor expired at now, and its
-// team not disabled; else team and key are nil, whatever the reason, and the work was the same. Any string whose
-// SHA-256 stands in the file is a key, whether it has Sluice's own form or not.
+// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
+// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
+// stands in the file is a key, in Sluice's own form or not.
 //
-// The presented bytes are only ever hashed: the map is keyed by digest, so the time of its search says nothing about
-// a key, and the found digest is compared in constant time.
-func (t *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
+// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
+// and the found digest is compared in constant time.
+func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
 	if len(presented) > maxPresented {
 		return nil, nil, false
 	}
 	var buffer [maxPresented]byte // on the stack: converting the string would allocate
 	sum := sha256.Sum256(buffer[:copy(buffer[:], presented)])
-	owner, found := t.keys[sum]
+	owner, found := f.keys[sum]
 	if !found {
-		owner = nobody
+		owner = noOwner
 	}
 	same := subtle.ConstantTimeCompare(sum[:], owner.digest[:])
 	if same&usable(owner, now) == 0 {
@@ -56,8 +56,8 @@ func (t *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok
 	return owner.team, owner.key, true
 }
 
-// usable is 1 where neither key nor team is disabled and the key has not expired. Every condition is looked at each
-// time, so that the time taken does not tell which failed.
+// usable is 1 if neither key nor team is disabled and the key has not expired. It evaluates every condition each time,
+// so that its time does not tell which one failed.
 func usable(owner keyOwner, now time.Time) int {
 	expires := owner.key.Expires
 	dead := bit(owner.team.Disabled) | bit(owner.key.Disabled) | bit(!expires.IsZero())&bit(!now.Before(expires))
@@ -71,9 +71,9 @@ func bit(b bool) int {
 	return 0
 }
 
-// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not: a team
-// that holds it could go around the gateway.
-func (t *File) HasKey(sum [sha256.Size]byte) bool {
-	_, found := t.keys[sum]
+// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
+// there: a team that holds it could bypass the gateway.
+func (f *File) HasKey(sum [sha256.Size]byte) bool {
+	_, found := f.keys[sum]
 	return found
 }

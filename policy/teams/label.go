@@ -7,11 +7,11 @@ import (
 	"sluice/policy"
 )
 
-// OtherModel is the label of a model that nobody named.
+// OtherModel is the label of a model that the teams file does not name.
 const OtherModel = "other"
 
-// labels are the words that stand for models in metrics. Clients may ask for any name; a series for each would be
-// without bound, so that only what the operator wrote becomes one.
+// labels are the words that stand for models in metrics. Clients may send any name, so only what the operator wrote
+// becomes a series: their number is bounded.
 type labels struct {
 	exact map[string]bool
 	wild  []policy.Pattern // in the order of the file, prices first
@@ -19,11 +19,11 @@ type labels struct {
 
 // Label is the word for a model in metrics: its name where the teams file has just that name as a pattern, else the first
 // pattern with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * names nothing.
-func (t *File) Label(model string) string {
-	if t.labels.exact[model] {
+func (f *File) Label(model string) string {
+	if f.labels.exact[model] {
 		return model
 	}
-	for _, p := range t.labels.wild {
+	for _, p := range f.labels.wild {
 		if p.Match(model) {
 			return string(p)
 		}
@@ -31,29 +31,28 @@ func (t *File) Label(model string) string {
 	return OtherModel
 }
 
-func (t *File) indexLabels() {
-	t.labels.exact = make(map[string]bool)
-	for _, p := range t.Prices {
-		t.labels.add(p.Pattern)
+func newLabels(f *File) labels {
+	l := labels{exact: make(map[string]bool)}
+	for _, p := range f.Prices {
+		l.add(p.Pattern)
 	}
-	for _, team := range t.List {
-		for _, p := range team.Models {
-			t.labels.add(p)
-		}
+	for _, team := range f.List {
+		l.add(team.Models...)
 	}
-	for _, a := range t.Account {
-		for _, p := range a.Models {
-			t.labels.add(p)
-		}
+	for _, a := range f.Account {
+		l.add(a.Models...)
 	}
+	return l
 }
 
-func (l *labels) add(p policy.Pattern) {
-	switch {
-	case strings.Trim(string(p), "*") == "":
-	case !strings.Contains(string(p), "*"):
-		l.exact[string(p)] = true
-	case !slices.Contains(l.wild, p):
-		l.wild = append(l.wild, p)
+func (l *labels) add(patterns ...policy.Pattern) {
+	for _, p := range patterns {
+		switch {
+		case strings.Trim(string(p), "*") == "": // a lone * names nothing
+		case !strings.Contains(string(p), "*"):
+			l.exact[string(p)] = true
+		case !slices.Contains(l.wild, p):
+			l.wild = append(l.wild, p)
+		}
 	}
 }

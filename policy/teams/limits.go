@@ -38,7 +38,7 @@ const Nano = 1_000_000_000
 // MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
 const MaxAmount = 1<<53 - 1
 
-// Rate is a token bucket: it refills at Limit ÷ Per, continuously, and holds at most Burst. A new bucket is full.
+// Rate is a token bucket: it refills continuously at Limit ÷ Per and holds at most Burst. A new bucket is full.
 // Burst × Per in microseconds is below 2⁵³, and one unit always fits.
 type Rate struct {
 	Unit    Unit          // UnitRequests, UnitTokens or UnitImages
@@ -59,12 +59,4 @@ type Quota struct {
 type AccountLimit struct {
 	Models []policy.Pattern // the models whose requests share it; nil: all
 	Rates  []Rate           // at least one, at most one per unit, ordered requests, tokens, images
-}
-
-// Price is what a model costs, in 10⁻⁹ of the currency, 0 to MaxAmount. 0 costs nothing, as does what the file leaves out.
-type Price struct {
-	Pattern          policy.Pattern // the models it is for
-	Image            int64          // one image
-	InputPerMillion  int64          // a million input tokens
-	OutputPerMillion int64          // a million output tokens
 }

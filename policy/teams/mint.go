@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MintedKey is a new key. It prints without its secret, whatever the verb; [MintedKey.Reveal] is the one way to it.
+// MintedKey is a new key. No verb prints its secret; only [MintedKey.Reveal] returns it.
 type MintedKey struct {
 	ID     string // the public part, Key.ID
 	SHA256 string // the digest of the whole key in hexadecimal, for the teams file
@@ -31,7 +31,7 @@ func MintKey(random io.Reader) (MintedKey, error) {
 	if _, err := io.ReadFull(random, bytes[:]); err != nil {
 		return MintedKey{}, fmt.Errorf("minting a key: %w", err)
 	}
-	// 16 bytes for 62 bits of id: what the remainder favours is beyond notice, and no bytes need to be drawn again.
+	// 16 bytes for 62 bits of id: the bias of the remainder is negligible, so no bytes are drawn again.
 	ids := new(big.Int).Exp(big.NewInt(36), big.NewInt(keyIDLetters), nil)
 	id := letters(new(big.Int).Mod(new(big.Int).SetBytes(bytes[:16]), ids), 36, keyIDLetters)
 	secret := letters(new(big.Int).SetBytes(bytes[16:]), 62, secretLetters)
@@ -46,10 +46,10 @@ func letters(number *big.Int, base, width int) string {
 	return strings.Repeat("0", width-len(text)) + text
 }
 
-// Reveal returns the whole key. It is to be shown to its owner once and kept nowhere.
+// Reveal returns the whole key. Show it to its owner once and keep it nowhere.
 func (k MintedKey) Reveal() string { return k.whole }
 
-// Lines returns what goes under the team's keys in the teams file, indented as in teams.example.yaml.
+// Lines returns the key's lines for the teams file, to go under the team's keys, indented as in teams.example.yaml.
 func (k MintedKey) Lines() string {
 	return "      - id: " + k.ID + "\n        sha256: " + k.SHA256 + "\n"
 }

@@ -1,8 +1,8 @@
 package teams
 
-// Nearest returns the known word that word is most likely a slip of, or "" where none is near: at most a third of the
-// longer word's letters may be wrong, missing, too many or swapped with their neighbour. Of equally near ones the first
-// counts.
+// Nearest returns the known word that word is most likely a typing error of, or "" if none is near: at most a third of
+// the longer word's letters may be wrong, missing, added or swapped with their neighbour. Of equally near words the
+// first counts.
 func Nearest(word string, known []string) string {
 	const longest = 128 // the table grows with the product of the lengths
 	if len(word) > longest {
@@ -21,7 +21,8 @@ func Nearest(word string, known []string) string {
 	return nearest
 }
 
-// distance counts the single-letter slips, swaps of neighbours among them, that turn a into b (optimal string alignment).
+// distance is the number of single-letter errors, swapped neighbours among them, that turn a into b (optimal string
+// alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -30,7 +31,11 @@ func distance(a, b string) int {
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+bit(a[i-1] != b[j-1]))
+			other := last[j-1]
+			if a[i-1] != b[j-1] {
+				other++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, other)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}

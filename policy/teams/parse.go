@@ -2,21 +2,19 @@ package teams
 
 import "regexp"
 
-// Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong, not only
-// the first: a file that is no YAML at all has one fault.
+// Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
+// not YAML has one fault.
 //
-// A file says at least "teams: []", which is legal and warned of. An empty file or one that ends before its teams is
-// refused, since it is more likely half-written than meant, and taking it would lock every team out.
+// A file must have at least "teams: []", which is allowed with a warning. An empty file, or one that ends before its
+// teams, is refused: it is more likely half-written than meant, and to accept it would lock every team out.
 //
-// Where something is left out: a team starts from the defaults, and each limit, list and rule mode of its own takes
-// the place of the defaults' one. The word none takes a limit of the defaults away. Without defaults either, a team
-// may use every model and endpoint without limit.
+// A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word
+// none removes a limit of the defaults. What neither the team nor the defaults limit is unlimited.
 func Parse(doc []byte) (*File, error) {
-	r := &fileReader{first: map[string]int{}}
+	r := &fileReader{reader: reader{first: map[string]int{}}}
 	if n, ok := r.document(doc); ok {
-		teams := r.file(n)
-		if len(r.faults) == 0 {
-			return teams, nil
+		if file := r.file(n); len(r.faults) == 0 {
+			return file, nil
 		}
 	}
 	return nil, r.faults.sorted()
@@ -24,50 +22,50 @@ func Parse(doc []byte) (*File, error) {
 
 var currencyWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,15}$`)
 
-// file reads the whole document. Teams are read last, wherever they stand, since they start from the defaults.
-func (r *fileReader) file(n fileNode) *File {
-	t := &File{keys: map[digest]keyOwner{}, byID: map[string]*Team{}}
-	start, teams := newDraft(), fileNode{}
-	given := r.fields(n, []fileField{
-		{"currency", func(v fileNode) { t.Currency = r.word(v, currencyWord, "a word of 1 to 16 letters and digits") }},
-		{"defaults", func(v fileNode) { r.fields(v, r.shared(start)) }},
-		{"account", func(v fileNode) { t.Account = r.account(v) }},
-		{"teams", func(v fileNode) { teams = v }},
-		{"prices", func(v fileNode) { t.Prices = r.prices(v) }},
+// file reads the whole document. It reads the teams last, because they start from the defaults.
+func (r *fileReader) file(n node) *File {
+	f := &File{keys: map[digest]keyOwner{}, byID: map[string]*Team{}}
+	start, teams := newDraft(), node{}
+	given := r.fields(n, []field{
+		{"currency", func(v node) { f.Currency = r.word(v, currencyWord, "a word of 1 to 16 letters and digits") }},
+		{"defaults", func(v node) { r.fields(v, r.shared(start)) }},
+		{"account", func(v node) { f.Account = r.account(v) }},
+		{"teams", func(v node) { teams = v }},
+		{"prices", func(v node) { f.Prices = r.prices(v) }},
 	})
 	r.require(n, given, "teams")
 	if given["teams"] {
-		t.List = r.teams(teams, start)
+		f.List = r.teams(teams, start)
 	}
-	r.warnFile(n, t)
-	t.index(r.warnings.sorted())
-	return t
+	r.warnFile(n, f)
+	f.index(r.warnings.sorted())
+	return f
 }
 
 // teams reads the list of teams.
-func (r *fileReader) teams(n fileNode, defaults *draft) (all []*Team) {
+func (r *fileReader) teams(n node, defaults *draft) (all []*Team) {
 	const allowed = "a list of teams, [] for none"
 	if n.isNull() {
 		r.wrongKind(n, allowed)
 	}
-	r.items(n, allowed, func(item fileNode) {
+	r.items(n, allowed, func(item node) {
 		r.places = append(r.places, item)
 		all = append(all, r.team(item, defaults))
 	})
 	return all
 }
 
-// index keeps the warnings and fills the maps by which teams and keys are found.
-func (t *File) index(warnings Faults) {
+// index keeps the warnings and fills the maps that find teams, keys and labels.
+func (f *File) index(warnings Faults) {
 	for _, w := range warnings {
-		t.warnings = append(t.warnings, w.String())
+		f.warnings = append(f.warnings, w.String())
 	}
-	for _, team := range t.List {
-		t.byID[team.ID] = team
+	for _, team := range f.List {
+		f.byID[team.ID] = team
 		for i := range team.Keys {
 			key := &team.Keys[i]
-			t.keys[key.SHA256] = keyOwner{key.SHA256, team, key}
+			f.keys[key.SHA256] = keyOwner{key.SHA256, team, key}
 		}
 	}
-	t.indexLabels()
+	f.labels = newLabels(f)
 }

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// none takes a limit of the defaults away from a team.
+// none removes a limit of the defaults from a team.
 const none = "none"
 
 // unlimited reports whether the value is the word none.
-func unlimited(n fileNode) bool {
+func unlimited(n node) bool {
 	text, ok := scalar(n.ast)
 	return ok && text == none
 }
 
-// rates reads a team's rates over those already in rates.
-func (r *fileReader) rates(n fileNode, rates map[Unit]Rate) {
+// rates reads rates into the map, over those of the defaults.
+func (r *fileReader) rates(n node, rates map[Unit]Rate) {
 	r.fields(n, r.rateFields(rates))
 }
 
-func (r *fileReader) rateFields(rates map[Unit]Rate) []fileField {
-	var fields []fileField
+func (r *fileReader) rateFields(rates map[Unit]Rate) []field {
+	var fields []field
 	for _, unit := range []Unit{UnitRequests, UnitTokens, UnitImages} {
-		fields = append(fields, fileField{string(unit), func(v fileNode) {
+		fields = append(fields, field{string(unit), func(v node) {
 			if unlimited(v) {
 				delete(rates, unit)
 			} else {
@@ -34,14 +34,14 @@ func (r *fileReader) rateFields(rates map[Unit]Rate) []fileField {
 }
 
 // rate reads one rate.
-func (r *fileReader) rate(n fileNode, unit Unit) Rate {
+func (r *fileReader) rate(n node, unit Unit) Rate {
 	rate := Rate{Unit: unit}
 	var perOK, limitOK bool
 	burstOK := true
-	given := r.fields(n, []fileField{
-		{"per", func(v fileNode) { rate.Per, rate.PerText, perOK = r.per(v) }},
-		{"limit", func(v fileNode) { rate.Limit, limitOK = r.whole(v, 1, MaxAmount) }},
-		{"burst", func(v fileNode) { rate.Burst, burstOK = r.whole(v, 1, MaxAmount) }},
+	given := r.fields(n, []field{
+		{"per", func(v node) { rate.Per, rate.PerText, perOK = r.per(v) }},
+		{"limit", func(v node) { rate.Limit, limitOK = r.whole(v, 1, MaxAmount) }},
+		{"burst", func(v node) { rate.Burst, burstOK = r.whole(v, 1, MaxAmount) }},
 	})
 	r.require(n, given, "per", "limit")
 	if !given["burst"] {
@@ -53,15 +53,15 @@ func (r *fileReader) rate(n fileNode, unit Unit) Rate {
 	return rate
 }
 
-// maxRefill is the longest that an empty bucket may take to fill. It keeps twice that time, counted from now in
-// microseconds, below 2⁵³ for centuries; what refills more slowly is a quota.
+// maxRefill is the longest time in which an empty bucket fills. Twice that time, counted from now in microseconds, stays
+// below 2⁵³ for centuries. A limit that refills more slowly should be a quota.
 const maxRefill = 366 * 24 * time.Hour
 
-// checkRate refuses a rate whose arithmetic would not be exact, or in whose bucket one unit would never fit.
+// checkRate refuses a rate whose arithmetic would not be exact, or whose bucket never holds one unit.
 //
-// The state counts a bucket in microseconds of refill: full is burst × per ÷ limit of them, at least ⌊that⌋, one unit takes
-// ⌈per ÷ limit⌉, and the products stay exact below 2⁵³.
-func (r *fileReader) checkRate(n fileNode, rate Rate) {
+// The state counts a bucket in microseconds of refill: a full one has ⌊burst × per ÷ limit⌋, a unit takes
+// ⌈per ÷ limit⌉, and the products are exact below 2⁵³.
+func (r *fileReader) checkRate(n node, rate Rate) {
 	per := rate.Per.Microseconds()
 	if most := MaxAmount / per; rate.Burst > most {
 		r.fault(n, fmt.Sprintf("got a burst of %d, allowed: at most %d with per %s (burst absent is limit)",
@@ -79,20 +79,20 @@ func (r *fileReader) checkRate(n fileNode, rate Rate) {
 	}
 }
 
-// quotas reads a team's quotas over those already in quotas.
-func (r *fileReader) quotas(n fileNode, quotas map[quotaName]int64) {
-	var units []fileField
+// quotas reads quotas into the map, over those of the defaults.
+func (r *fileReader) quotas(n node, quotas map[quotaName]int64) {
+	var units []field
 	for _, unit := range Units {
-		units = append(units, fileField{string(unit), func(v fileNode) { r.periods(v, unit, quotas) }})
+		units = append(units, field{string(unit), func(v node) { r.periods(v, unit, quotas) }})
 	}
 	r.fields(n, units)
 }
 
-func (r *fileReader) periods(n fileNode, unit Unit, quotas map[quotaName]int64) {
-	var periods []fileField
+func (r *fileReader) periods(n node, unit Unit, quotas map[quotaName]int64) {
+	var periods []field
 	for _, period := range Periods {
 		name := quotaName{unit, period}
-		periods = append(periods, fileField{string(period), func(v fileNode) {
+		periods = append(periods, field{string(period), func(v node) {
 			if unlimited(v) {
 				delete(quotas, name)
 				return
@@ -103,8 +103,8 @@ func (r *fileReader) periods(n fileNode, unit Unit, quotas map[quotaName]int64) 
 	r.fields(n, periods)
 }
 
-// amount reads how much of a unit a quota allows.
-func (r *fileReader) amount(n fileNode, unit Unit) int64 {
+// amount reads what a quota allows of a unit.
+func (r *fileReader) amount(n node, unit Unit) int64 {
 	if unit == UnitSpend {
 		amount, _ := r.money(n)
 		return amount
@@ -114,7 +114,7 @@ func (r *fileReader) amount(n fileNode, unit Unit) int64 {
 }
 
 // count reads how many requests or tasks may be under way at once.
-func (r *fileReader) count(n fileNode) int {
+func (r *fileReader) count(n node) int {
 	if unlimited(n) {
 		return 0
 	}
@@ -123,12 +123,12 @@ func (r *fileReader) count(n fileNode) int {
 }
 
 // account reads the upstream account's own limits.
-func (r *fileReader) account(n fileNode) (limits []AccountLimit) {
-	r.items(n, "a list of limits", func(item fileNode) {
+func (r *fileReader) account(n node) (limits []AccountLimit) {
+	r.items(n, "a list of limits", func(item node) {
 		var limit AccountLimit
 		rates := map[Unit]Rate{}
-		models := fileField{"models", func(v fileNode) { limit.Models = r.patterns(v) }}
-		r.fields(item, append([]fileField{models}, r.rateFields(rates)...))
+		models := field{"models", func(v node) { limit.Models = r.patterns(v) }}
+		r.fields(item, append([]field{models}, r.rateFields(rates)...))
 		for _, unit := range Units {
 			if rate, ok := rates[unit]; ok {
 				limit.Rates = append(limit.Rates, rate)

@@ -13,44 +13,43 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a teams file. The YAML library's time grows with the square of the depth, and its stack with the depth.
+// Bounds of a teams file. The YAML library takes time in the square of the depth, and stack in the depth.
 const (
 	maxTeamsFile = 8 << 20 // bytes; ten thousand teams are about five million
 	maxNested    = 16      // brackets within brackets, or dashes in one line; the schema needs four
-	maxIndent    = 128     // columns before a line's first word
 )
 
 // document parses a file that holds one YAML document with one value.
-func (r *fileReader) document(doc []byte) (fileNode, bool) {
+func (r *reader) document(doc []byte) (node, bool) {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	r.plainKeys(doc)
 	if !r.textual(doc) {
-		return fileNode{}, false
+		return node{}, false
 	}
 	file, err := parse(doc)
 	if err != nil {
 		r.faults = append(r.faults, syntaxFault(err))
-		return fileNode{}, false
+		return node{}, false
 	}
-	var found []fileNode
+	var found []node
 	for _, d := range file.Docs {
 		if d.Body != nil {
-			found = append(found, fileNode{ast: d.Body})
+			found = append(found, node{ast: d.Body})
 		}
 	}
 	switch len(found) {
 	case 0:
 		r.faults = append(r.faults, Fault{Text: "the file is empty, allowed: at least teams: []"})
-		return fileNode{}, false
+		return node{}, false
 	case 1:
 		return found[0], true
 	}
 	r.fault(found[1], "got a second document, allowed: one")
-	return fileNode{}, false
+	return node{}, false
 }
 
-// textual notes what no text file holds: too many bytes, bytes that are no UTF-8, control characters.
-func (r *fileReader) textual(doc []byte) bool {
+// textual reports whether the document is a text file: not too long, UTF-8, without control characters.
+func (r *reader) textual(doc []byte) bool {
 	if len(doc) > maxTeamsFile {
 		r.faults = append(r.faults, Fault{Text: fmt.Sprintf("got %d bytes, allowed: at most %d", len(doc), maxTeamsFile)})
 		return false
@@ -68,22 +67,22 @@ func (r *fileReader) textual(doc []byte) bool {
 // plainKey is a whole key of Sluice's own form.
 var plainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
 
-// plainKeys notes every whole key in the file, in comments too: whoever may read the file could use it.
-func (r *fileReader) plainKeys(doc []byte) {
+// plainKeys notes every whole key in the file, also in comments: everyone who can read the file could use it.
+func (r *reader) plainKeys(doc []byte) {
 	for _, at := range plainKey.FindAllIndex(doc, -1) {
 		r.faults = append(r.faults, placed(doc, at[0],
 			"got a plain key (not shown), allowed: its SHA-256; this key has been seen, so mint another"))
 	}
 }
 
-// placed makes the fault of what stands at an offset of the file.
+// placed is a fault at an offset of the document.
 func placed(doc []byte, offset int, text string) Fault {
 	before := doc[:offset]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return Fault{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:]), Text: text}
 }
 
-// parse runs the YAML library. A panic of it becomes an error: a reload must never end the process.
+// parse runs the YAML library. Its panic becomes an error: a reload must never end the process.
 func parse(doc []byte) (file *ast.File, err error) {
 	defer func() {
 		if recover() != nil {
@@ -125,7 +124,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// syntaxError has the methods of the YAML library's own errors that syntaxFault asks for.
+// syntaxError has the methods of the YAML library's own errors that syntaxFault uses.
 type syntaxError struct {
 	text string
 	at   *token.Token
@@ -138,7 +137,7 @@ func (e *syntaxError) GetToken() *token.Token { return e.at }
 // quotedInput is what the YAML library's messages hold of the input.
 var quotedInput = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// syntaxFault turns an error of the YAML library into a fault, without the source that it would print.
+// syntaxFault turns an error of the YAML library into a fault, without the source text in it.
 func syntaxFault(err error) Fault {
 	var placed interface {
 		GetMessage() string

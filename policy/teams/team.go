@@ -1,14 +1,54 @@
 package teams
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"regexp"
+	"slices"
+
+	"sluice/policy"
 )
 
-// draft is a team, or the defaults of all, while it is read. Its limits lie in maps, so that a team's take the place
-// of the defaults' one limit at a time.
+// Team is one team of the file, with the defaults filled in.
+type Team struct {
+	// ID names the team in the log, the metrics and the state: ^[a-z0-9][a-z0-9-]{0,62}$, unique in the file.
+	ID string
+	// Disabled makes every key of the team unusable. Default false.
+	Disabled bool
+	// Keys are the team's keys in the order of the file. Two valid ones let a team rotate. May be empty.
+	Keys []Key
+	// Models are the patterns of the models the team may ask for. Nil: all.
+	Models []policy.Pattern
+	// Endpoints are the endpoints the team may use. Nil: all.
+	Endpoints []policy.Endpoint
+	// Rates are the team's rates, at most one per unit, ordered requests, tokens, images. Nil: none.
+	Rates []Rate
+	// Quotas are the team's quotas, at most one per unit and period, ordered by unit as Units is, day before month. Nil: none.
+	Quotas []Quota
+	// Concurrent is how many requests may be in flight, over all replicas. 0: any number.
+	Concurrent int
+	// OpenTasks is how many tasks may be under way. 0: any number.
+	OpenTasks int
+	// Shadow: rates, quotas, Concurrent and OpenTasks refuse nothing, and would-be refusals are reported. Default false.
+	Shadow bool
+	// Modes are the team's modes by rule id, over the gateway's. Nil: none.
+	Modes policy.Modes
+}
+
+// MayUse reports whether the team may use the endpoint.
+func (t *Team) MayUse(endpoint policy.Endpoint) bool {
+	return t.Endpoints == nil || slices.Contains(t.Endpoints, endpoint)
+}
+
+// MayAsk reports whether the team may ask for the model, whose name is compared as decoded, letter for letter.
+func (t *Team) MayAsk(model string) bool { return t.Models == nil || policy.MatchAny(t.Models, model) }
+
+// spends reports whether the team has a spend quota.
+func (t *Team) spends() bool {
+	return slices.ContainsFunc(t.Quotas, func(q Quota) bool { return q.Unit == UnitSpend })
+}
+
+// draft is a team, or the defaults, while it is read. Its limits are in maps, so that a team's replace those of the
+// defaults one by one.
 type draft struct {
 	team   Team
 	rates  map[Unit]Rate
@@ -28,7 +68,7 @@ func (d *draft) clone() *draft {
 	return &draft{d.team, maps.Clone(d.rates), maps.Clone(d.quotas)}
 }
 
-// finish puts the limits in order. A team's modes lie over those of the defaults already.
+// finish puts the limits in order.
 func (d *draft) finish() *Team {
 	for _, unit := range Units {
 		if rate, ok := d.rates[unit]; ok {
@@ -43,33 +83,33 @@ func (d *draft) finish() *Team {
 	return &d.team
 }
 
-// shared lists the fields that a team and the defaults have in common.
-func (r *fileReader) shared(d *draft) []fileField {
+// shared are the fields that a team and the defaults have in common.
+func (r *fileReader) shared(d *draft) []field {
 	t := &d.team
-	return []fileField{
-		{"models", func(v fileNode) { t.Models = r.patterns(v) }},
-		{"endpoints", func(v fileNode) { t.Endpoints = r.endpoints(v) }},
-		{"rates", func(v fileNode) { r.rates(v, d.rates) }},
-		{"quotas", func(v fileNode) { r.quotas(v, d.quotas) }},
-		{"concurrent", func(v fileNode) { t.Concurrent = r.count(v) }},
-		{"open_tasks", func(v fileNode) { t.OpenTasks = r.count(v) }},
-		{"shadow", func(v fileNode) { t.Shadow = r.flag(v) }},
-		{"rules", func(v fileNode) { t.Modes = t.Modes.Override(r.modes(v)) }},
+	return []field{
+		{"models", func(v node) { t.Models = r.patterns(v) }},
+		{"endpoints", func(v node) { t.Endpoints = r.endpoints(v) }},
+		{"rates", func(v node) { r.rates(v, d.rates) }},
+		{"quotas", func(v node) { r.quotas(v, d.quotas) }},
+		{"concurrent", func(v node) { t.Concurrent = r.count(v) }},
+		{"open_tasks", func(v node) { t.OpenTasks = r.count(v) }},
+		{"shadow", func(v node) { t.Shadow = r.flag(v) }},
+		{"rules", func(v node) { t.Modes = t.Modes.Override(r.modes(v)) }},
 	}
 }
 
 var teamID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // team reads one team, starting from the defaults.
-func (r *fileReader) team(n fileNode, defaults *draft) *Team {
+func (r *fileReader) team(n node, defaults *draft) *Team {
 	d := defaults.clone()
-	own := []fileField{
-		{"id", func(v fileNode) {
+	own := []field{
+		{"id", func(v node) {
 			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 		}},
-		{"disabled", func(v fileNode) { d.team.Disabled = r.flag(v) }},
-		{"keys", func(v fileNode) {
-			r.items(v, "a list of keys", func(item fileNode) { d.team.Keys = append(d.team.Keys, r.key(item)) })
+		{"disabled", func(v node) { d.team.Disabled = r.flag(v) }},
+		{"keys", func(v node) {
+			r.items(v, "a list of keys", func(item node) { d.team.Keys = append(d.team.Keys, r.key(item)) })
 		}},
 	}
 	given := r.fields(n, append(own, r.shared(d)...))
@@ -77,56 +117,19 @@ func (r *fileReader) team(n fileNode, defaults *draft) *Team {
 	return d.finish()
 }
 
-var keyID = regexp.MustCompile(`^[a-z0-9]{12}$`)
-
-// key reads one key of a team.
-func (r *fileReader) key(n fileNode) (k Key) {
-	given := r.fields(n, []fileField{
-		{"id", func(v fileNode) { k.ID = r.unique(v, "key id", keyID, "12 of a–z and 0–9, the key's public part") }},
-		{"sha256", func(v fileNode) { k.SHA256 = r.sum(v) }},
-		{"expires", func(v fileNode) { k.Expires = r.moment(v) }},
-		{"disabled", func(v fileNode) { k.Disabled = r.flag(v) }},
-	})
-	r.require(n, given, "id", "sha256")
-	return k
-}
-
-// sum reads the SHA-256 of a key. What is not one may be the key itself, so it is never shown.
-func (r *fileReader) sum(n fileNode) (sum digest) {
-	const allowed = "the SHA-256 of the whole key as 64 hexadecimal digits"
-	text, ok := r.text(n, allowed)
-	if !ok || plainKey.MatchString(text) {
-		return sum // a plain key is noted where the whole file is searched for them
+// endpoints reads the list of endpoints that a team may use.
+func (r *fileReader) endpoints(n node) []policy.Endpoint {
+	var all []policy.Endpoint
+	words := make([]string, len(policy.Endpoints))
+	for i, e := range policy.Endpoints {
+		words[i] = string(e)
 	}
-	raw, err := hex.DecodeString(text)
-	switch {
-	case err != nil || len(raw) != sha256.Size:
-		r.fault(n, "got no SHA-256 (not shown: it may be a plain key), allowed: "+allowed)
-		return sum
-	case digest(raw) == sha256.Sum256(nil):
-		r.fault(n, "got the SHA-256 of nothing, allowed: "+allowed)
-	}
-	r.once(n, "sha256", hex.EncodeToString(raw))
-	return digest(raw)
-}
-
-// unique reads a word that may stand only once in the file.
-func (r *fileReader) unique(n fileNode, what string, pattern *regexp.Regexp, wanted string) string {
-	word := r.word(n, pattern, wanted)
-	if word != "" {
-		r.once(n, what, word)
-	}
-	return word
-}
-
-// require notes the fields that have to be given and are not.
-func (r *fileReader) require(n fileNode, given map[string]bool, names ...string) {
-	if !n.hasFields() {
-		return // noted already
-	}
-	for _, name := range names {
-		if !given[name] {
-			r.fault(n, name+" is missing")
+	r.some(n, "endpoints", func(item node) {
+		text, ok := r.text(item, list(words))
+		if ok && !slices.Contains(words, text) {
+			r.refuse(item, text, list(words))
 		}
-	}
+		all = append(all, policy.Endpoint(text))
+	})
+	return all
 }

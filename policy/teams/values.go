@@ -16,7 +16,7 @@ import (
 )
 
 // text reads a single value as text; wanted says what it should have been.
-func (r *fileReader) text(n fileNode, wanted string) (string, bool) {
+func (r *reader) text(n node, wanted string) (string, bool) {
 	text, ok := scalar(n.ast)
 	if !ok {
 		r.wrongKind(n, wanted)
@@ -24,8 +24,8 @@ func (r *fileReader) text(n fileNode, wanted string) (string, bool) {
 	return text, ok
 }
 
-// word reads a value that has to fit a pattern; empty where it does not.
-func (r *fileReader) word(n fileNode, pattern *regexp.Regexp, wanted string) string {
+// word reads a value that must match the pattern; empty if it does not.
+func (r *reader) word(n node, pattern *regexp.Regexp, wanted string) string {
 	text, ok := r.text(n, wanted)
 	if ok && !pattern.MatchString(text) {
 		r.refuse(n, text, wanted)
@@ -34,8 +34,8 @@ func (r *fileReader) word(n fileNode, pattern *regexp.Regexp, wanted string) str
 	return text
 }
 
-// bare reads a single value that has no quotes around it: "20" is a text, and says so where a number is wanted.
-func (r *fileReader) bare(n fileNode, wanted string) (string, bool) {
+// bare reads a single value without quotes: "20" is a text, and refused where a number is wanted.
+func (r *reader) bare(n node, wanted string) (string, bool) {
 	text, ok := r.text(n, wanted)
 	if t := n.ast.GetToken().Type; ok && (t == token.SingleQuoteType || t == token.DoubleQuoteType) {
 		r.refuse(n, text, wanted+", without quotes")
@@ -45,7 +45,7 @@ func (r *fileReader) bare(n fileNode, wanted string) (string, bool) {
 }
 
 // flag reads true or false.
-func (r *fileReader) flag(n fileNode) bool {
+func (r *reader) flag(n node) bool {
 	const allowed = "true or false"
 	text, ok := r.bare(n, allowed)
 	if ok && text != "true" && text != "false" {
@@ -57,7 +57,7 @@ func (r *fileReader) flag(n fileNode) bool {
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
 // whole reads a whole number from low to high.
-func (r *fileReader) whole(n fileNode, low, high int64) (int64, bool) {
+func (r *reader) whole(n node, low, high int64) (int64, bool) {
 	allowed := fmt.Sprintf("a whole number from %d to %d", low, high)
 	text, ok := r.bare(n, allowed)
 	if !ok {
@@ -75,8 +75,8 @@ var decimalNumber = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]{1,9})?$`)
 
 const moneyAllowed = "an amount from 0 to 9007199.254740991 with at most nine decimals"
 
-// money reads an amount of the currency as an integer of 10⁻⁹, from the digits themselves: 0.1 has no exact float.
-func (r *fileReader) money(n fileNode) (int64, bool) {
+// money reads an amount of the currency as an integer of 10⁻⁹, from the digits: no float is exactly 0.1.
+func (r *reader) money(n node) (int64, bool) {
 	text, ok := r.bare(n, moneyAllowed)
 	if !ok {
 		return 0, false
@@ -96,8 +96,8 @@ func (r *fileReader) money(n fileNode) (int64, bool) {
 
 const perAllowed = `whole seconds from "1s" to "1h"`
 
-// per reads the window of a rate. Its seconds are whole because a RateLimit-Policy header can say no others.
-func (r *fileReader) per(n fileNode) (time.Duration, string, bool) {
+// per reads the window of a rate, in whole seconds because the RateLimit-Policy header has no others.
+func (r *reader) per(n node) (time.Duration, string, bool) {
 	text, ok := r.text(n, perAllowed)
 	if !ok {
 		return 0, "", false
@@ -113,7 +113,7 @@ func (r *fileReader) per(n fileNode) (time.Duration, string, bool) {
 const momentAllowed = "a time such as 2027-06-30T00:00:00Z"
 
 // moment reads a point in time.
-func (r *fileReader) moment(n fileNode) time.Time {
+func (r *reader) moment(n node) time.Time {
 	text, ok := r.text(n, momentAllowed)
 	if !ok {
 		return time.Time{}
@@ -128,8 +128,8 @@ func (r *fileReader) moment(n fileNode) time.Time {
 
 const patternAllowed = `a model's name of 1 to 128 bytes without spaces, * for any run of characters`
 
-// pattern reads a pattern of model names; empty where it is none.
-func (r *fileReader) pattern(n fileNode) policy.Pattern {
+// pattern reads a pattern of model names; empty if it is invalid.
+func (r *reader) pattern(n node) policy.Pattern {
 	text, ok := r.text(n, patternAllowed)
 	strange := strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) })
 	if ok && (text == "" || len(text) > 128 || strange) {
@@ -139,18 +139,39 @@ func (r *fileReader) pattern(n fileNode) policy.Pattern {
 	return policy.Pattern(text)
 }
 
-// patterns reads a list of patterns. An empty one is refused: leaving it out means all, so none must not look alike.
-func (r *fileReader) patterns(n fileNode) []policy.Pattern {
+// patterns reads a list of patterns, at least one.
+func (r *reader) patterns(n node) []policy.Pattern {
 	var all []policy.Pattern
-	r.some(n, "model patterns", func(item fileNode) { all = append(all, r.pattern(item)) })
+	r.some(n, "model patterns", func(item node) { all = append(all, r.pattern(item)) })
 	return all
 }
 
-// some reads a list that has to have an element.
-func (r *fileReader) some(n fileNode, of string, read func(fileNode)) {
+// some reads a list of at least one element. An empty list would look like an absent one, which means all.
+func (r *reader) some(n node, of string, read func(node)) {
 	count := 0
-	r.items(n, "a list of "+of, func(item fileNode) { count++; read(item) })
+	r.items(n, "a list of "+of, func(item node) { count++; read(item) })
 	if sequence, ok := n.ast.(*ast.SequenceNode); n.isNull() || ok && len(sequence.Values) == 0 {
 		r.fault(n, "got an empty list, allowed: a list of "+of+", or no such line for all")
+	}
+}
+
+// unique reads a word that must stand in the file only once.
+func (r *reader) unique(n node, what string, pattern *regexp.Regexp, wanted string) string {
+	word := r.word(n, pattern, wanted)
+	if word != "" {
+		r.once(n, what, word)
+	}
+	return word
+}
+
+// require notes the fields that have to be given and are not.
+func (r *reader) require(n node, given map[string]bool, names ...string) {
+	if !n.hasFields() {
+		return // noted already
+	}
+	for _, name := range names {
+		if !given[name] {
+			r.fault(n, name+" is missing")
+		}
 	}
 }

@@ -8,91 +8,49 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The file is read from the YAML library's syntax tree and not decoded into structs: a decoder stops at its first type
-// error, turns 0.1 into a float, and forgets the lines that the checks across fields need.
-
-// fileReader collects what is wrong with a teams file while it is read.
-type fileReader struct {
-	faults   Faults
-	warnings Faults
-	places   []fileNode     // the teams, for the warnings that need the whole file
-	first    map[string]int // where each team id, key id and digest first stood, by line
-}
-
-// fileNode is a value of the file with the path that leads to it.
-type fileNode struct {
+// node is a value of the document and the path that leads to it.
+type node struct {
 	ast  ast.Node
 	path string
 }
 
-// token returns the token at which a fault in the node is shown: the first key of a block mapping, whose own token is
-// a colon.
-func (n fileNode) token() *token.Token {
+// token returns the token at which a fault in the node is shown. Of a block mapping that is the first key: its own token
+// is a colon.
+func (n node) token() *token.Token {
 	if m, ok := n.ast.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken()
 	}
 	return n.ast.GetToken()
 }
 
-func (n fileNode) line() int { return n.token().Position.Line }
+func (n node) line() int { return n.token().Position.Line }
 
-// isNull reports whether nothing is given: no value, ~ or null.
-func (n fileNode) isNull() bool { return n.ast.Type() == ast.NullType }
+// isNull reports whether there is no value, or ~ or null.
+func (n node) isNull() bool { return n.ast.Type() == ast.NullType }
 
-// hasFields reports whether the node is a mapping; no value stands for an empty one.
-func (n fileNode) hasFields() bool { return n.isNull() || n.ast.Type() == ast.MappingType }
+// hasFields reports whether the node is a mapping. No value counts as an empty one.
+func (n node) hasFields() bool { return n.isNull() || n.ast.Type() == ast.MappingType }
 
 // at returns the member of n with this name.
-func (n fileNode) at(name string, value ast.Node) fileNode {
+func (n node) at(name string, value ast.Node) node {
 	if n.path == "" {
-		return fileNode{value, name}
+		return node{value, name}
 	}
-	return fileNode{value, n.path + "." + name}
+	return node{value, n.path + "." + name}
 }
 
-// fault notes that something is wrong at n.
-func (r *fileReader) fault(n fileNode, text string) { r.faults = append(r.faults, faultAt(n, text)) }
-
-// refuse notes that the value given is not one of those allowed.
-func (r *fileReader) refuse(n fileNode, given, allowed string) {
-	r.faults = append(r.faults, faultAt(n, "got "+shown(given)+", allowed: "+allowed).showing(given))
-}
-
-// once notes that a name which has to be unique in the file was given before.
-func (r *fileReader) once(n fileNode, what, name string) {
-	id := what + " " + name
-	if line, twice := r.first[id]; twice {
-		r.fault(n, "this "+what+" stands in line "+strconv.Itoa(line)+" already, allowed: each once in the file")
-		return
-	}
-	r.first[id] = n.line()
-}
-
-// warn notes that something at n is allowed and maybe not meant.
-func (r *fileReader) warn(n fileNode, text string) { r.warnings = append(r.warnings, faultAt(n, text)) }
-
-func faultAt(n fileNode, text string) Fault {
-	p := n.token().Position
-	return Fault{Line: p.Line, Column: p.Column, Field: n.path, Text: text}
-}
-
-// showing adds the word that stands at the fault, for its caret.
-func (f Fault) showing(word string) Fault {
-	f.Word = named(word)
-	return f
-}
-
-// fileField is a member that a mapping may have, and what reads its value.
-type fileField struct {
+// field is a member that a mapping may have, and what reads its value.
+type field struct {
 	name string
-	read func(fileNode)
+	read func(node)
 }
 
-// fields reads a mapping whose members are all known and returns the names that it has. Nothing given is an empty mapping.
-func (r *fileReader) fields(n fileNode, known []fileField) (given map[string]bool) {
+// fields reads a mapping that may only have known members, and returns the names that it has. No value counts as an
+// empty mapping.
+func (r *reader) fields(n node, known []field) (given map[string]bool) {
 	given = map[string]bool{}
-	r.pairs(n, "the fields "+list(fieldNames(known)), func(name string, key, value fileNode) {
-		i := slices.IndexFunc(known, func(f fileField) bool { return f.name == name })
+	r.pairs(n, "the fields "+list(fieldNames(known)), func(name string, key, value node) {
+		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
 		if i < 0 {
 			r.unknown(key, name, known)
 			return
@@ -104,13 +62,13 @@ func (r *fileReader) fields(n fileNode, known []fileField) (given map[string]boo
 }
 
 // unknown notes a member that the mapping may not have.
-func (r *fileReader) unknown(key fileNode, name string, known []fileField) {
+func (r *reader) unknown(key node, name string, known []field) {
 	names := fieldNames(known)
 	text := "unknown field" + orNearest(name, names) + ", allowed: " + list(names)
 	r.faults = append(r.faults, faultAt(key, text).showing(name))
 }
 
-func fieldNames(fields []fileField) []string {
+func fieldNames(fields []field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.name
@@ -118,8 +76,8 @@ func fieldNames(fields []fileField) []string {
 	return names
 }
 
-// pairs calls read for every member of a mapping, once per name.
-func (r *fileReader) pairs(n fileNode, wanted string, read func(name string, key, value fileNode)) {
+// pairs calls read for every member of a mapping. A name that comes again is a fault.
+func (r *reader) pairs(n node, wanted string, read func(name string, key, value node)) {
 	if n.isNull() {
 		return
 	}
@@ -145,8 +103,8 @@ func (r *fileReader) pairs(n fileNode, wanted string, read func(name string, key
 	}
 }
 
-// items calls read for every element of a sequence. Nothing given is an empty one.
-func (r *fileReader) items(n fileNode, wanted string, read func(fileNode)) {
+// items calls read for every element of a sequence. No value counts as an empty one.
+func (r *reader) items(n node, wanted string, read func(node)) {
 	if n.isNull() {
 		return
 	}
@@ -156,12 +114,12 @@ func (r *fileReader) items(n fileNode, wanted string, read func(fileNode)) {
 		return
 	}
 	for i, item := range sequence.Values {
-		read(fileNode{item, n.path + "[" + strconv.Itoa(i) + "]"})
+		read(node{item, n.path + "[" + strconv.Itoa(i) + "]"})
 	}
 }
 
 // wrongKind notes a value that is not of the kind wanted.
-func (r *fileReader) wrongKind(n fileNode, wanted string) {
+func (r *reader) wrongKind(n node, wanted string) {
 	r.fault(n, "got "+kindOf(n.ast)+", allowed: "+wanted)
 }
 
@@ -184,7 +142,7 @@ func kindOf(n ast.Node) string {
 	}
 }
 
-// scalar returns the text of a single value as it is written, so that no digit of a number is lost, quotes removed.
+// scalar returns the text of a single value as it is written, without quotes. So no digit of a number is lost.
 func scalar(n ast.Node) (text string, ok bool) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
