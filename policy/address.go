@@ -7,11 +7,10 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// maxAddress bounds an address in bytes. Pre-signed addresses take two thousand; beyond this servers refuse a line.
+// maxAddress bounds an address in bytes. Pre-signed ones have two thousand; servers refuse longer request lines.
 const maxAddress = 8 << 10
 
-// address notes with a mark an address that the service would not fetch. It is judged by its form: nothing is ever
-// fetched here.
+// address marks an address that the service would not fetch. It is judged by its form and never fetched here.
 func (f *facts) address(m mark, raw []byte, escaped bool) {
 	if f.marks[m].count == maxMarked {
 		return
@@ -25,9 +24,9 @@ func (f *facts) address(m mark, raw []byte, escaped bool) {
 	}
 }
 
-// isAddress reports whether a is an http or https address, or an oss one where upstream was asked to resolve it. User
-// information is refused, for it is how an address of one host is dressed up as another's; so is a host beyond ASCII,
-// which parsers spell in different ways. The path may hold anything but white space and control characters.
+// isAddress reports whether a is an http or https address, or an oss address that the service was asked to resolve.
+// User information is refused because it makes one host look like another; a host beyond ASCII, because parsers spell
+// it in different ways. The path may hold anything but white space and control characters.
 func isAddress(a []byte, resolve bool) bool {
 	if len(a) > maxAddress || bytes.ContainsFunc(a, func(c rune) bool { return c <= ' ' || c == 0x7F }) {
 		return false
@@ -70,7 +69,7 @@ func isHost(h []byte) bool {
 	return len(name) > 0
 }
 
-// isPort reports whether p is nothing, or a colon and a number.
+// isPort reports whether p is empty, or a colon and a number.
 func isPort(p []byte) bool {
 	return len(p) == 0 || p[0] == ':' && len(p) <= 6 && len(bytes.Trim(p[1:], "0123456789")) == 0
 }

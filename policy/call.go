@@ -6,31 +6,32 @@ import (
 )
 
 // Families are the model patterns by which rules and kinds tell models apart, from the settings of the same names. A
-// nil list fits no model, so the rules that hang on it sleep.
+// nil list matches no model, so the rules on that family judge nothing.
 type Families struct {
 	SyncImage []Pattern // SYNC_IMAGE_MODELS: make images in the answer on the multimodal path
 	EditImage []Pattern // EDIT_IMAGE_MODELS: edit images and interleave text and images; endpoint 3 and interleaved streams
-	Thinking  []Pattern // THINKING_MODELS: think unless the request switches it off
+	Thinking  []Pattern // THINKING_MODELS: think unless the request switches that off
 	Vision    []Pattern // VISION_MODELS: vision-language models
 	Reasoning []Pattern // REASONING_MODELS: reasoning models; one that is also a vision model is a visual reasoning model
 }
 
 // Call is what is known of a request before its body is read.
 type Call struct {
-	Endpoint Endpoint // which path it came by
-	Older    bool     // by the path of one of the older image families (input.prompt form)
-	Async    []string // values of the async header as they came, duplicates kept; nil = absent
-	SSE      []string // values of the SSE header as they came, duplicates kept; nil = absent
+	Endpoint Endpoint // of its path
+	Older    bool     // the path is of one of the older image families, which take input.prompt
+	Async    []string // values of the async header, duplicates kept; nil: absent
+	SSE      []string // values of the SSE header, duplicates kept; nil: absent
 	Accept   string   // the Accept header
-	// Prefix is the word in front of the service's own headers, with its dashes, by which findings name them. Empty: that of
-	// interface.md, X-Service-.
+	// Prefix is the prefix of the service's own headers, with its dashes, as findings write it. Empty: X-Service-, that of
+	// interface.md.
 	Prefix string
-	// Header is all of the client's header. A finding of a missing header looks whether it came with another word. May be nil.
+	// Header is the client's whole header. A finding about a missing header looks there for one with another prefix. May
+	// be nil.
 	Header  map[string][]string
-	Resolve bool // the OssResourceResolve header is present and on, so oss: addresses are legal
+	Resolve bool // the OssResourceResolve header is on, so oss: addresses are legal
 }
 
-// families are the patterns of [Families] that the request's model fits.
+// families tells which patterns of [Families] match the request's model.
 type families struct {
 	syncImage, editImage, thinking, vision, reasoning bool
 }
@@ -43,7 +44,7 @@ func (f *Families) of(model string) families {
 	}
 }
 
-// inPlaceOf says what a client sent in place of the service's header of that word, or none where it sent nothing like it.
+// inPlaceOf names the header that the client sent in place of the service's header with that word; none if there is none.
 func (c *Call) inPlaceOf(word, none string) string {
 	if name := c.stray(word); name != "" {
 		return name + " in its place"
@@ -51,8 +52,8 @@ func (c *Call) inPlaceOf(word, none string) string {
 	return none
 }
 
-// stray is the name of a header that is the service's but for what stands before its word, such as X-Acme-Async; of
-// several the first by name. Empty: there is none.
+// stray is the name of a header that differs from the service's only by its prefix, such as X-Acme-Async; of several the
+// first by name. Empty: there is none.
 func (c *Call) stray(word string) (stray string) {
 	for name := range c.Header {
 		head := len(name) - len(word) - 1
@@ -69,12 +70,12 @@ func (c *Call) stray(word string) (stray string) {
 	return stray
 }
 
-// neutralPrefix is the word that interface.md has in place of a service's own, and with it the table of rules.
+// neutralPrefix is the header prefix of interface.md and of the table of rules.
 const neutralPrefix = "X-Service-"
 
 func (c *Call) prefix() string { return cmp.Or(c.Prefix, neutralPrefix) }
 
-// spelled names the headers in a text of the table by the service's own word.
+// spelled writes a text of the table with the service's own header prefix.
 func (c *Call) spelled(text string) string {
 	return strings.ReplaceAll(text, neutralPrefix, c.prefix())
 }

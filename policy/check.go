@@ -7,7 +7,7 @@ type rule struct {
 	Field string // path of the member it is about, or the header
 	Check check  // what it demands
 	From  string // the sentence it comes from
-	Mode  Mode   // what a breach does unless a setting says otherwise
+	Mode  Mode   // what happens to a request that breaks it, unless a setting says otherwise
 }
 
 // when tells which requests a rule is about.
@@ -21,17 +21,17 @@ type check struct {
 	allowed string                 // what is allowed, in words: "a number from -2 to 2"
 	limit   string                 // the bound as one number, where there is just one
 	find    func(*Request) offence // the first offender
-	field   field                  // find need not be asked where this is absent; fieldUnknown: it always must be
-	sight   sight                  // the same for something seen in a list; 0: always
+	field   field                  // without this member find finds nothing; fieldUnknown: it may
+	sight   sight                  // the same for a mark; 0: it may
 }
 
-// idle reports whether find would find nothing: so it is for most rules on most requests.
+// idle reports whether find cannot find anything. That is so for most rules on most requests.
 func (c *check) idle(f *facts) bool {
 	return c.field != fieldUnknown && !f.values[c.field].set() || c.sight != 0 && f.marks[c.sight-1].count == 0
 }
 
-// sight is a mark plus one, so that 0 is none.
+// sight is a mark plus one, so that 0 is no mark.
 type sight uint8
 
-// offends is an offence where no index is needed.
+// offends is an offence without an index.
 func offends(given string) offence { return offence{given: given, count: 1} }

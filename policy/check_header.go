@@ -6,8 +6,8 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// asyncHeader judges the async header. It must be on where a task is created, and off on every other path. Its values
-// are enable and disable in any case, the same in every line of it, or two readers could see two requests.
+// asyncHeader judges the async header, which must be on where a task is created and off on every other path. Its value is
+// enable or disable in any case, the same on every line of it: otherwise two parsers could see two requests.
 func asyncHeader(q *Request) offence {
 	found, on := headerSwitch(q.facts.call.Async)
 	switch must := q.Kind == KindTask; {
@@ -25,7 +25,7 @@ func sseHeader(q *Request) offence {
 	return found
 }
 
-// headerSwitch reads the values of a header that is a switch. No value, an empty list, is off.
+// headerSwitch reads the values of a header that is a switch. Without values it is off.
 func headerSwitch(values []string) (found offence, on bool) {
 	off := false
 	for _, v := range values {

@@ -6,7 +6,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// seen makes a check that no element of a list carries the mark.
+// seen demands that no element of a list has the mark.
 func seen(m mark, allowed string) check {
 	return check{allowed: allowed, sight: sight(m) + 1, find: func(q *Request) offence { return q.facts.marks[m] }}
 }
@@ -66,12 +66,12 @@ func listContent() check {
 	}}
 }
 
-// textItems demands from low to high text items, where there is one message with a content to hold them.
+// textItems demands from low to high text items, of a request with one message whose content is an array.
 func textItems(low, high int, allowed string) check {
 	return items(low, high, allowed, func(q *Request) int { return q.facts.textItems })
 }
 
-// imageItems demands from low to high images.
+// imageItems demands from low to high images, of such a request.
 func imageItems(low, high int) check {
 	return items(low, high, strconv.Itoa(low)+" to "+strconv.Itoa(high)+" images",
 		func(q *Request) int { return q.InputImages })

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// of makes a check of one member's value, which absent and null pass.
+// of checks one member's value. Absent and null pass.
 func of(f field, allowed string, legal func(value) bool) check {
 	return check{allowed: allowed, field: f, find: func(q *Request) offence {
 		if v := q.facts.values[f]; !legal(v) {
@@ -33,7 +33,7 @@ func integer(f field, low, high int64) check {
 	})
 }
 
-// number demands a number that the function takes.
+// number demands a number for which the function is true.
 func number(f field, allowed string, in func(float64) bool) check {
 	return of(f, allowed, func(v value) bool {
 		n, ok := v.number()
@@ -63,7 +63,7 @@ func oneOf(f field, words ...string) check {
 	})
 }
 
-// noneOf demands that the value is not there.
+// noneOf demands that the member is absent.
 func noneOf(f field, allowed string) check {
 	return of(f, allowed, func(value) bool { return false })
 }
@@ -78,7 +78,7 @@ func notWord(f field, word, allowed string) check {
 	return of(f, allowed, func(v value) bool { return v.shape != strictjson.String || v.text != word })
 }
 
-// atMost demands that an integer is not larger. What is no integer is another rule's.
+// atMost demands that an integer is not larger. Another rule judges what is not an integer.
 func atMost(f field, limit int64, allowed string) check {
 	c := of(f, allowed, func(v value) bool {
 		n, ok := v.integer()
@@ -88,7 +88,7 @@ func atMost(f field, limit int64, allowed string) check {
 	return c
 }
 
-// isTrue and its like are conditions on another member than the one that a rule is about.
+// isTrue, isNotTrue and isFalse are conditions on a member other than the one that the rule is about.
 func isTrue(f field) func(*Request) bool {
 	return func(q *Request) bool { return q.facts.values[f].shape == strictjson.True }
 }

@@ -2,7 +2,7 @@ package policy
 
 import "sluice/policy/strictjson"
 
-// sizeForm demands a value that is a size; classes says whether 1K and 2K are.
+// sizeForm demands a size; classes says whether 1K and 2K are sizes.
 func sizeForm(classes bool) check {
 	allowed := "width*height in digits"
 	if classes {
@@ -14,7 +14,7 @@ func sizeForm(classes bool) check {
 	})
 }
 
-// sizeIn demands that a size of the form width*height passes the function. One of another form is another rule's.
+// sizeIn demands that the function is true for a size of the form width*height. Another rule judges other forms.
 func sizeIn(allowed string, legal func(size) bool) check {
 	return of(fieldSize, allowed, func(v value) bool {
 		s, ok := parseSize(v.text)
@@ -22,7 +22,7 @@ func sizeIn(allowed string, legal func(size) bool) check {
 	})
 }
 
-// area demands so many pixels, both ends included.
+// area demands minArea to most pixels.
 func area(allowed string, most int64) check {
 	return sizeIn(allowed, func(s size) bool { return s.area() >= minArea && s.area() <= most })
 }

@@ -9,7 +9,7 @@ func stopForm() check {
 	})
 }
 
-// stopList looks at the kinds of the elements of stop, if it is an array.
+// stopList demands that the function is true for the kinds of the elements of stop, if it is an array.
 func stopList(allowed string, legal func(kinds uint) bool) check {
 	return check{allowed: allowed, field: fieldStop, find: func(q *Request) offence {
 		if kinds := q.facts.stopKinds; !legal(kinds) {
@@ -27,7 +27,7 @@ func unmixed(kinds uint) bool {
 	return known&(known-1) == 0
 }
 
-// stopGiven names the kinds.
+// stopGiven names the kinds of elements.
 func stopGiven(kinds uint) string {
 	words := ""
 	for i, word := range [...]string{"strings", "token ids", "lists of token ids", "other values"} {
@@ -56,14 +56,14 @@ func choice() check {
 	}
 }
 
-// never objects to what the row's condition describes, and says what was given by the field's value.
+// never objects to every request that meets the row's condition and has the member.
 func never(f field, allowed string) check {
 	return check{allowed: allowed, field: f, find: func(q *Request) offence {
 		return offends(q.facts.values[f].given())
 	}}
 }
 
-// schema demands the schema that a response format of type json_schema cannot do without.
+// schema demands the schema of a response format of type json_schema.
 func schema() check {
 	return check{allowed: "an object", field: fieldResponseType, find: func(q *Request) offence {
 		v := q.facts.values[fieldSchema]
@@ -74,9 +74,8 @@ func schema() check {
 	}}
 }
 
-// coupling demands what an interleaved answer streams by: the SSE header, or an Accept of text/event-stream alone, and no
-// stream in the body that says another thing. A stream that is missing beside the header is another rule's: the
-// service's own libraries leave it out.
+// coupling demands that an interleaved request streams: by the SSE header or by Accept, and without a stream other than
+// true in the body. Another rule judges an absent stream, which the service's own libraries leave out.
 func coupling() check {
 	return check{allowed: "the header X-Service-SSE: enable, and stream true beside it", find: func(q *Request) offence {
 		switch v := q.facts.values[fieldStream]; {
@@ -89,7 +88,7 @@ func coupling() check {
 	}}
 }
 
-// present demands that the value is there.
+// present demands that the member is there.
 func present(f field, allowed string) check {
 	return check{allowed: allowed, find: func(q *Request) offence {
 		if v := q.facts.values[f]; !v.set() {
@@ -99,7 +98,7 @@ func present(f field, allowed string) check {
 	}}
 }
 
-// agreeing demands of a stream in the body what the header says, which is what streams.
+// agreeing demands that stream in the body agrees with the header, which decides.
 func agreeing() check {
 	const allowed = "true beside the header X-Service-SSE: enable, false without it, else it has no effect"
 	return check{allowed: allowed, field: fieldStream, find: func(q *Request) offence {

@@ -1,9 +1,9 @@
 package policy
 
-// Endpoint is the word by which the teams file and the log name a group of paths. A team may be confined to some of them.
+// Endpoint is the name of a group of paths in the teams file and the log. A team may be limited to some of them.
 type Endpoint string
 
-// The endpoints, by path. The older families of image tasks count as EndpointImage; extra forwarded paths are EndpointOther.
+// The endpoints, by path. The older families of image tasks are EndpointImage; extra forwarded paths are EndpointOther.
 const (
 	EndpointText       Endpoint = "text"       // services/aigc/text-generation/generation
 	EndpointMultimodal Endpoint = "multimodal" // services/aigc/multimodal-generation/generation
@@ -15,8 +15,8 @@ const (
 // Endpoints lists every endpoint in the order in which reports name them.
 var Endpoints = []Endpoint{EndpointText, EndpointMultimodal, EndpointImage, EndpointTasks, EndpointOther}
 
-// Kind is what a request asks the service to do. The multimodal path serves three kinds, told apart by model and
-// parameters; every other path serves one.
+// Kind is what a request asks the service to do. The multimodal path has three kinds, told apart by model and
+// parameters; every other path has one.
 type Kind string
 
 // The kinds of request.

@@ -1,13 +1,14 @@
 package policy
 
 import (
+	"slices"
 	"sync"
 
 	"sluice/policy/strictjson"
 )
 
 // facts are what the rules look at: the values of known members, and the first offender of each thing that can be
-// wrong with an element of a list. The rules say which of it is a fault: the model may stand behind the list.
+// wrong with an element of a list. Whether it is a fault is for the rules: the model may come after the list.
 type facts struct {
 	call     Call
 	families families
@@ -20,29 +21,29 @@ type facts struct {
 	stopKinds uint // the kinds of stop's elements: stopWords and so on
 }
 
-// mark is something that was seen in an element of a list and that a rule may object to.
+// mark is something in an element of a list that a rule may object to.
 type mark uint8
 
 const (
-	markMessage     mark = iota // a message that is no object
+	markMessage     mark = iota // a message that is not an object
 	markRole                    // a role that is absent or unknown
 	markRoleUser                // a role other than user
 	markSystem                  // a system message
 	markContent                 // content that is neither string nor array, where it must be
 	markContentText             // content that is a string
 	markContentList             // content that is an array
-	markItem                    // a content item that is no object
+	markItem                    // a content item that is not an object
 	markItemKind                // a content item that holds nothing known
 	markItemMedia               // a content item that holds neither text nor image
-	markText                    // a text that is no string
-	markImage                   // an image that is no string
-	markAddress                 // an address of other form than the service fetches
+	markText                    // a text that is not a string
+	markImage                   // an image that is not a string
+	markAddress                 // an address of a form that the service does not fetch
 	markMedia                   // the same of a video or an audio
-	markData                    // a data URI of other form than data:{mime};base64,{data}
+	markData                    // a data URI of another form than data:{mime};base64,{data}
 	markPadding                 // a data URI without the = at the end
 
-	markImageFormat   // a data URI of a type that is none of the service's
-	markImageType     // a data URI whose bytes are not what its type says
+	markImageFormat   // a data URI of a type that the service does not take
+	markImageType     // a data URI whose bytes are of another type
 	markImageHeader   // an image whose header cannot be read
 	markImageBytes    // an image of too many bytes
 	markImageSides    // an image too small or too large
@@ -50,22 +51,26 @@ const (
 	markImageClear    // an image with transparency of another sort
 	markImageAnimated // an animation
 
-	markTool            // a tool that is no object
+	markTool            // a tool that is not an object
 	markToolType        // a tool of another type than function
 	markToolFunction    // a tool without its function
 	markToolName        // a function name with other characters, or too long
-	markToolDescription // a description that is no string
-	markToolParameters  // parameters that are no object
+	markToolDescription // a description that is not a string
+	markToolParameters  // parameters that are not an object
 
 	markCount
 )
 
-// maxMarked is how many elements that offend in the same way are counted. What comes behind them makes the answer no other,
-// and is not judged.
+// maxMarked is up to how many elements with the same mark are counted; later ones do not change the answer.
 const maxMarked = 100
 
-// mark notes a value that offends at the current place in the lists. Only the first is described, so that a body of a
-// million offenders makes no longer an answer than a body of one. It is quoted when a rule turns out to object.
+// anySet reports whether one of the members is there.
+func (f *facts) anySet(members ...field) bool {
+	return slices.ContainsFunc(members, func(m field) bool { return f.values[m].set() })
+}
+
+// mark notes a value at the current place in the lists. It describes only the first, so that the answer to a million
+// offenders is no longer than to one. The value is quoted if a rule objects.
 func (f *facts) mark(m mark, v value) {
 	given := v.text
 	if v.shape != strictjson.String && given == "" {
@@ -77,7 +82,7 @@ func (f *facts) mark(m mark, v value) {
 	f.note(m, given)
 }
 
-// note is mark for what a value's type does not tell.
+// note is mark with a description in place of a value.
 func (f *facts) note(m mark, given string) {
 	seen := &f.marks[m]
 	if seen.count == 0 {
@@ -86,11 +91,11 @@ func (f *facts) note(m mark, given string) {
 	seen.count = min(seen.count+1, maxMarked)
 }
 
-// offence is the first offender against a rule; count 0 says that there is none.
+// offence is the first offender against a rule; count 0: there is none.
 type offence struct {
-	given string   // what was given, fit for a message unless text says otherwise
-	at    [2]int32 // its indices, where the rule's field has brackets
-	count int32    // how many offenders there are, up to maxMarked
+	given string   // what was given, ready for a message unless text is set
+	at    [2]int32 // its indices, for the brackets of the rule's field
+	count int32    // offenders, up to maxMarked
 	text  bool     // given is a client's text, which a message must quote
 }
 

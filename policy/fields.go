@@ -2,12 +2,10 @@ package policy
 
 import "sluice/policy/strictjson"
 
-// field is a member that the rules, the holds or the spans know by name. One list for all places, because several
-// names mean the same in more than one.
+// field is a member that the rules, the holds or the spans know by name. One list serves all places of the document.
 type field = strictjson.Field
 
-// The known members. Those from fieldModel up to fieldScalars have their value kept, as a [value], when they stand
-// where the list of places has them first.
+// The known members. The values of those below fieldScalars are kept, as a [value].
 const (
 	fieldUnknown = strictjson.Unknown
 	fieldIgnored = strictjson.Ignored
@@ -68,7 +66,7 @@ const (
 	fieldDescription
 )
 
-// The places, by the path of their object. Names of other case than these are refused there: one parser's "Model" is
+// The names known at each place of the document. In another case they are refused there: one parser's "Model" is
 // another's "model".
 var (
 	placeTop = strictjson.NewNames(map[string]field{

@@ -6,18 +6,17 @@ import (
 	"sluice/policy/picture"
 )
 
-// maxImageBytes bounds an input image (interface.md, Limits): "Max 10 MB", read as the larger of its two meanings.
+// maxImageBytes bounds an input image: "Max 10 MB" (interface.md, Limits), read as MiB, the larger of its meanings.
 const maxImageBytes = 10 << 20
 
-// imageFormats are the media types of the formats that interface.md lists, with the names that clients' type tables
-// have for them.
+// imageFormats maps the media types of the formats in interface.md to the format. Some have several names in clients'
+// type tables.
 var imageFormats = map[string]string{
 	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/bmp": "bmp", "image/x-ms-bmp": "bmp",
 	"image/webp": "webp",
 }
 
-// image notes what rules may object to in the value of an image: an address, or the image itself, whose data is known
-// to be base64 up to the index known.
+// image notes what rules may object to in an image: an address, or a data URI that is base64 up to the index known.
 func (f *facts) image(raw []byte, escaped bool, known int) {
 	if !picture.IsDataURI(raw, escaped) {
 		f.address(markAddress, raw, escaped)
@@ -36,7 +35,7 @@ func (f *facts) image(raw []byte, escaped bool, known int) {
 	}
 }
 
-// media notes what rules may object to in a video or audio. Its data URIs are not judged: interface.md is silent on
+// media notes what rules may object to in a video or audio. Data URIs are not judged: interface.md does not mention
 // them, and clients send several forms.
 func (f *facts) media(raw []byte, escaped bool) {
 	if !picture.IsDataURI(raw, escaped) {
@@ -44,7 +43,7 @@ func (f *facts) media(raw []byte, escaped bool) {
 	}
 }
 
-// inspect notes what rules may object to in an image, from its header.
+// inspect notes what rules may object to in an image itself, by its header.
 func (f *facts) inspect(u picture.DataURI) {
 	declared, known := imageFormats[u.Media]
 	if !known {

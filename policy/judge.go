@@ -10,13 +10,13 @@ import (
 type Finding struct {
 	Rule    string // id of the rule
 	Field   string // path of the member, or the header, with the index of the first offender
-	Given   string // what was given, in printable ASCII, at most 64 bytes of it the client's
+	Given   string // what was given, in printable ASCII, with at most 64 bytes from the client
 	Allowed string // what is allowed, in words
 	Limit   string // the bound as one number, where the rule has one
-	Count   int    // how many elements break the rule, at least 1; 100 are counted; Field and Given are the first one's
+	Count   int    // elements that break the rule, 1 to 100 (or more); Field and Given are of the first
 }
 
-// String says it in one sentence, for the message of a 400.
+// String is the finding in one sentence, for the message of a 400.
 func (f Finding) String() string {
 	more := ""
 	switch {
@@ -28,8 +28,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: given %s%s, allowed %s (%s)", f.Field, f.Given, more, f.Allowed, f.Rule)
 }
 
-// Warning is the value of a Sluice-Warning header: `image.prompt.length;limit=2000;given=2317`, parameters as
-// structured fields write them.
+// Warning is the value of a Sluice-Warning header, with parameters as in structured fields:
+// `image.prompt.length;limit=2000;given=2317`.
 func (f Finding) Warning() string {
 	var b strings.Builder
 	b.WriteString(f.Rule)
@@ -39,7 +39,7 @@ func (f Finding) Warning() string {
 	return b.String() + ";given=" + parameter(f.Given)
 }
 
-// parameter writes s as a bare item: a number as it is, everything else as a quoted string.
+// parameter writes s as a bare item of structured fields: a number as it is, other text as a quoted string.
 func parameter(s string) string {
 	if _, err := strconv.ParseInt(s, 10, 64); err == nil && len(s) <= 15 {
 		return s
@@ -53,8 +53,8 @@ type Verdict struct {
 	Warnings   []Finding // of rules whose mode is warn: the request goes through
 }
 
-// Judge judges a request by every rule of the table at once. What a finding does is decided by the rule's mode: the
-// team's, else the gateway's, else the table's own. A request that breaks nothing costs no allocation.
+// Judge judges a request by every rule of the table. A rule's mode is the team's, else the gateway's, else that of the
+// table. A request that breaks no rule costs no allocation.
 func Judge(gateway, team Modes, req *Request) Verdict {
 	var verdict Verdict
 	for _, rule := range rulesFor(req) {
@@ -84,8 +84,8 @@ func RuleIDs() []string {
 	return ids
 }
 
-// finding puts an offence into the words of its rule. The empty brackets of the rule's field take the offender's
-// indices, from the left.
+// finding is an offence in the words of its rule. The offender's indices go into the empty brackets of the rule's field,
+// from the left.
 func (r *rule) finding(found offence, call *Call) Finding {
 	field := call.spelled(r.Field)
 	for _, index := range found.at {

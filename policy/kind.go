@@ -1,8 +1,11 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// kind tells the kinds of the multimodal path apart by model and parameters; every other path serves one.
+// kind tells the kinds of the multimodal path apart by model and parameters. Every other path has one kind.
 func (q *Request) kind() Kind {
 	switch q.facts.call.Endpoint {
 	case EndpointText:
@@ -24,42 +27,24 @@ func (q *Request) kind() Kind {
 // mostTextAnswers is the largest n of text models.
 const mostTextAnswers = 4
 
-// sayImage reports whether the parameters are of a request for images: those that text has not, or more answers than a
-// text has.
-func (f *facts) sayImage() bool {
-	for _, of := range [...]field{fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt} {
-		if f.values[of].set() {
-			return true
-		}
-	}
+// guessed reports whether a request for an unknown model asks for images: by parameters that text models do not have,
+// or by more answers than they give. A request that only a chat can be is never guessed, so that a parameter of images
+// switches off no rule for chats.
+func (q *Request) guessed() bool {
+	f := q.facts
 	n, ok := f.values[fieldN].integer()
-	return ok && n > mostTextAnswers
+	asksImages := f.anySet(fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt) || ok && n > mostTextAnswers
+	isChat := f.anySet(fieldTools, fieldToolChoice, fieldTemperature, fieldTopP, fieldTopK) ||
+		q.Messages > 1 || f.marks[markRoleUser].count > 0
+	return f.call.Endpoint == EndpointMultimodal && f.families == families{} && asksImages && !isChat
 }
 
-// saysChat reports whether a request is of a form that requests for images never have: tools, several messages, a message of
-// another role than user, or how a text is sampled. A word about images then switches no rule of a chat off.
-func (q *Request) saysChat() bool {
-	for _, of := range [...]field{fieldTools, fieldToolChoice, fieldTemperature, fieldTopP, fieldTopK} {
-		if q.facts.values[of].set() {
-			return true
-		}
-	}
-	return q.Messages > 1 || q.facts.marks[markRoleUser].count > 0
-}
-
-// headerOn reports whether a switch header is on: enable in any case, anywhere among its values. "disable" is legal
-// and means absent.
+// headerOn reports whether a switch header is on: enable in any case, anywhere among its values.
 func headerOn(values []string) bool {
-	for _, v := range values {
-		if strings.EqualFold(v, "enable") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, "enable") })
 }
 
-// AcceptsStream reports whether an Accept header names the media type of streams, text/event-stream: the service streams
-// by it alone.
+// AcceptsStream reports whether an Accept header names text/event-stream, which is enough for the service to stream.
 func AcceptsStream(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")

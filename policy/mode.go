@@ -12,10 +12,10 @@ const (
 	ModeOff    Mode = "off"    // not looked at
 )
 
-// Modes are modes set by the operator, by rule id. A rule that is not in it keeps the mode it had; nil sets none.
+// Modes are the modes that the operator sets, by rule id. Other rules keep theirs; nil sets none.
 type Modes map[string]Mode
 
-// Of returns the mode of the rule with this id, whose own mode, where nothing is set, is own.
+// Of returns the mode of the rule with this id, own if none is set.
 func (m Modes) Of(id string, own Mode) Mode {
 	if set, ok := m[id]; ok {
 		return set
@@ -23,13 +23,9 @@ func (m Modes) Of(id string, own Mode) Mode {
 	return own
 }
 
-// Override returns m with the modes of over in place of its own: a team's override the gateway's. Neither is changed,
-// and where one is empty the result is the other itself, so that the common case copies nothing.
+// Override returns m with the modes of over in place of its own. Neither is changed.
 func (m Modes) Override(over Modes) Modes {
-	switch {
-	case len(over) == 0:
-		return m
-	case len(m) == 0:
+	if len(m) == 0 {
 		return over
 	}
 	merged := maps.Clone(m)

@@ -1,13 +1,15 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Pattern matches model names: letter for letter, where * stands for any run of characters, the empty one too. It is
-// compared with the decoded string, case and all, because the service does so.
+// Pattern matches model names. * stands for any run of characters, also an empty one; other characters stand for
+// themselves. Names are compared decoded and with their case, as the service does.
 type Pattern string
 
-// Match reports whether name fits the pattern. Its time grows with len(p)·len(name) at worst and it does not allocate,
-// so a hostile model name costs no more than its bytes.
+// Match reports whether the pattern matches name, in time of at most len(p)·len(name) and without allocating.
 func (p Pattern) Match(name string) bool {
 	pattern := string(p)
 	star, retry := -1, 0
@@ -30,12 +32,7 @@ func (p Pattern) Match(name string) bool {
 	return strings.Trim(pattern[i:], "*") == ""
 }
 
-// MatchAny reports whether any of the patterns fits; none fit an empty list.
+// MatchAny reports whether one of the patterns matches name.
 func MatchAny(patterns []Pattern, name string) bool {
-	for _, p := range patterns {
-		if p.Match(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Match(name) })
 }

@@ -46,7 +46,7 @@ func (r *reader) finish(f *Families) {
 	q.Model = r.facts.values[fieldModel].text
 	r.facts.families = f.of(q.Model)
 	q.Interleave = !r.facts.call.Older && r.facts.families.editImage && r.facts.values[fieldEnableInterleave].shape == strictjson.True
-	q.Guessed = r.facts.call.Endpoint == EndpointMultimodal && r.facts.families == families{} && r.facts.sayImage() && !q.saysChat()
+	q.Guessed = q.guessed()
 	q.Kind = q.kind()
 	q.TextLength = textLength(r.text, q.Messages)
 	q.effective()

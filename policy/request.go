@@ -1,31 +1,31 @@
 package policy
 
-// Maybe is a value that a request may leave out. Absent and null are the same to the service; zero is not.
+// Maybe is a value that may be absent. To the service null is absent, too; zero is not.
 type Maybe[T any] struct {
 	Value T
 	Set   bool // Value was in the request
 }
 
-// Request is what one strict pass over a body found out: what it asks for, what it may cost, and what [Judge] needs.
-// It holds no part of the body, so the body may be forwarded and forgotten.
+// Request is what [Read] found in a body: what it asks for, what it may cost, and what [Judge] needs. It holds no part of
+// the body, so the body may be forwarded and forgotten.
 //
-// Numbers that the service fills in when they are absent are effective: what the service will make of the request. A
-// value of the wrong type or form counts as absent here; Judge refuses it.
+// A number called effective has the service's default where it is absent. A value of the wrong type or form counts as
+// absent here; Judge refuses it.
 type Request struct {
 	Kind       Kind
 	Model      string // decoded; empty when absent
-	Interleave bool   // parameters.enable_interleave is true and the model is of EditImage
+	Interleave bool   // parameters.enable_interleave is true and the model is one of EditImage
 	Stream     bool   // upstream will stream: by the SSE header, or by Accept alone
-	// Guessed: the model is in no pattern and its parameters say image, so Kind is KindImage. Its answer tells whether it
-	// made images or text. Absent n, N is 1, as of a text, and Images is 4.
+	// Guessed: no pattern matches the model and its parameters are those of images, so Kind is KindImage. The answer tells
+	// whether it was images or text. Without n, N is 1, as of a text, and Images is 4.
 	Guessed    bool
 	JSON       bool // parameters.response_format asks for JSON
 	Increments bool // parameters.incremental_output is true: frames carry deltas, not the whole text so far
 
 	N           int    // answers or images asked for, at least 1; effective
-	MaxImages   int    // images an interleaved answer may hold, absent 5; effective; 0 elsewhere
+	MaxImages   int    // images that an interleaved answer may hold; effective (5); 0 for other kinds
 	Images      int    // images the request may cost; 0 for text and chat
-	InputImages int    // images the request brings
+	InputImages int    // images in the request
 	Size        string // parameters.size as written; empty when absent
 
 	Messages     int   // entries of input.messages
@@ -34,18 +34,18 @@ type Request struct {
 	Tools        int   // entries of parameters.tools
 
 	MaxTokens      Maybe[int64] // the larger of max_tokens and max_completion_tokens
-	Thinking       bool         // thinking is on: enable_thinking, or absent and a model of Thinking
+	Thinking       bool         // enable_thinking, or without it whether the model is one of Thinking
 	ThinkingBudget Maybe[int64]
 
 	Temperature, TopP, PresencePenalty Maybe[float64]
 	TopK, Seed                         Maybe[int64]
 	Stop                               []string // stop sequences that are strings, the first 8, at most 64 bytes each
 
-	facts *facts // what Judge looks at; never changes once Read has returned it
+	facts *facts // what Judge looks at; does not change after Read
 }
 
-// Release gives back the room that Judge and the estimates need. What the fields say stays; nothing may be asked of the
-// request that looks beyond them. To leave it out costs memory, nothing else.
+// Release gives back the memory that Judge needs. The fields stay; the request must not be judged any more. A caller that
+// does not release only costs an allocation.
 func (q *Request) Release() {
 	if q.facts == nil {
 		return

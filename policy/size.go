@@ -14,11 +14,11 @@ type size struct {
 	width, height int64 // at most maxSide; 0 for a class
 }
 
-// maxSide is what a side is read as when it is larger: far out of every range, and no product of two overflows.
+// maxSide is what a larger side is read as. It is out of every range, and the product of two does not overflow.
 const maxSide = 1 << 30
 
-// parseSize reads a size as the service writes it: decimal digits without sign, space or leading zero, a star, and the
-// same again; or 1K or 2K.
+// parseSize reads a size: two numbers with a star between them, in decimal digits without sign, space or leading zero; or
+// 1K or 2K.
 func parseSize(s string) (size, bool) {
 	if s == "1K" || s == "2K" {
 		return size{}, true
@@ -31,7 +31,7 @@ func parseSize(s string) (size, bool) {
 	return size{width, height}, m > 0 && n+1+m == len(s)
 }
 
-// parseSide reads the number at the start of s and says how many bytes it takes; 0 is no side.
+// parseSide reads the number at the start of s and the bytes that it takes, 0 and 0 if there is none.
 func parseSide(s string) (side int64, n int) {
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
 		if side == 0 && n > 0 { // a leading zero

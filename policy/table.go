@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// rules is interface.md in executable form: one row per sentence that a gateway can judge. Lay it beside that document
-// and tick every bound; the sentences that no gateway can judge are in unjudged.
+// rules is interface.md in executable form: one row per sentence that a gateway can judge, to be compared line by line.
+// The sentences that no gateway can judge are in unjudged.
 //
-// A bound that the document states is refused. What it says is truncated, ignored, without effect, of the other mode,
-// or states in two ways, is warned of: such a request does something, and nothing legal is ever refused.
+// A request beyond a stated bound is refused. It passes with a warning if the document says that the service truncates or
+// ignores the member, that it has no effect or belongs to the other mode, or if the document contradicts itself: no legal
+// request is ever refused.
 //
-// Headers are named as in that document; what is said of them has the service's own word, see [Call].
+// Headers are named as in the document; findings have the service's own prefix, see [Call].
 //
-// A row reads: id, when, field, check, the sentence it comes from, mode. The sentences are verbatim; the number before
-// one is its endpoint, M the message resources and L the limits. Names that the document does not show are those that
-// the service's clients use.
+// A row is: id, when, field, check, the sentence it comes from, mode. Sentences are verbatim; the number before one is
+// its endpoint, M the message resources and L the limits. Names that the document does not show are those of the
+// service's clients.
 var rules = slices.Concat(headerRules, textRules, toolRules, imageRules, inputRules)
 
 var headerRules = []rule{
@@ -27,7 +28,7 @@ var headerRules = []rule{
 		"1: For streaming, also X-Service-SSE: enable.", ModeRefuse},
 }
 
-// rulesOfText and rulesOfImages are the rules that a request of that sort can break, so that none is asked in vain.
+// rulesOfText and rulesOfImages are the rules that a request of that sort can break.
 var (
 	rulesOfText   = rulesWhere(func(id string) bool { return !strings.HasPrefix(id, "image.") })
 	rulesOfImages = rulesWhere(func(id string) bool { return !strings.HasPrefix(id, "text.") })

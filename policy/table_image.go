@@ -6,8 +6,8 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// imageRules are the rules of endpoints 2 and 3: image.sync of 2, image.edit and image.interleave of the two modes of
-// 3, the rest of both or of all image kinds.
+// imageRules are the rules of endpoints 2 and 3: image.sync is for 2, image.edit and image.interleave are for the two
+// modes of 3, the rest is for both or for all kinds of images.
 var imageRules = []rule{
 	{"image.model", whenImage, "model", required(),
 		"3: | model | string | yes |", ModeRefuse},

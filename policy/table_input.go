@@ -1,8 +1,7 @@
 package policy
 
-// inputRules are the rules on the images that a request brings. Their addresses and data URIs are judged for form on
-// every path; the images themselves only where tasks of EDIT_IMAGE_MODELS are created, for which the document has
-// bounds.
+// inputRules are the rules on the images in a request. The form of addresses and data URIs is judged on every path; the
+// images themselves only for tasks of EDIT_IMAGE_MODELS, for which the document has bounds.
 var inputRules = []rule{
 	{"text.image", whenText, imagePath, seen(markImage, "a string"), imageForm, ModeRefuse},
 	{"text.image.address", whenText, imagePath, seen(markAddress, addressWords), imageForm, ModeRefuse},

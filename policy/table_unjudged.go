@@ -1,6 +1,6 @@
 package policy
 
-// unjudged are the sentences of interface.md that bind a request and that no gateway can judge, with the reason.
+// unjudged are the sentences of interface.md on requests that no gateway can judge, each with the reason.
 var unjudged = [][2]string{
 	{"1: Default is text for most models; models defaulting to message are one flagship family",
 		"absent result_format with tools passes: the model's default is not known"},

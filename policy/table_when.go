@@ -1,7 +1,7 @@
 package policy
 
-// The requests that rules are about. A model's families come from the settings: while a list is empty, the conditions
-// that name it hold for no request.
+// The requests that rules are about. A model's families come from the settings: conditions on an empty list hold for no
+// request.
 var (
 	whenAlways = when{"every request", func(*Request) bool { return true }}
 

@@ -8,23 +8,23 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// value is one member's value as far as any rule looks at it.
+// value is as much of a member's value as rules look at.
 type value struct {
-	text  string // a number's literal; a string, decoded, of which maxKept bytes are kept
-	count int32  // code points of a string, elements of a list that is read
+	text  string // a number's literal, or the first maxKept bytes of a string, decoded
+	count int32  // code points of a string, elements of a list
 	shape strictjson.Shape
 }
 
-// maxModel is the longest model name in bytes. The service states no bound; no name of its is a tenth as long.
+// maxModel is the longest model name in bytes. The service states no bound; its names are not a tenth as long.
 const maxModel = 256
 
-// maxKept is how much of a string is kept for the rules. The longest that one of them compares is a model name.
+// maxKept is how many bytes of a string are kept: one more than the longest that a rule allows, a model name.
 const maxKept = maxModel + 1
 
-// set reports whether the value is there: null is what the service takes for absent.
+// set reports whether the value is there. The service takes null for absent.
 func (v value) set() bool { return v.shape > strictjson.Null }
 
-// given is the value as a finding tells it: numbers as they were written, strings quoted, the rest by its type.
+// given is the value as a finding writes it: numbers as they came, strings quoted, the rest by type.
 func (v value) given() string {
 	switch v.shape {
 	case strictjson.Number:
@@ -35,9 +35,8 @@ func (v value) given() string {
 	return v.shape.String()
 }
 
-// integer is the value as an integer, if it is written as one. 1.0 and 1e0 are numbers but not written as integers,
-// and -0 is none: what upstream makes of them is not known. One that does not fit is as far out of every range as
-// the largest that does.
+// integer is the value as an integer, if it is written as one. 1.0, 1e0 and -0 are not: how the service reads them is
+// not known. One beyond int64 is the nearest int64, which is out of every range, too.
 func (v value) integer() (int64, bool) {
 	if v.shape != strictjson.Number || !isInteger(v.text) {
 		return 0, false
@@ -61,7 +60,7 @@ func isInteger[T string | []byte](literal T) bool {
 	return string(literal) != "-0"
 }
 
-// number is the value as a number. One too large for a double is none; one too small is 0.
+// number is the value as a number. One too large for a double is not a number here; one too small is 0.
 func (v value) number() (float64, bool) {
 	if v.shape != strictjson.Number {
 		return 0, false
@@ -70,9 +69,9 @@ func (v value) number() (float64, bool) {
 	return n, err == nil
 }
 
-// kept decodes as much of a string as rules look at.
+// kept decodes as much of a string as rules look at. escaped says whether raw has escapes.
 func kept(raw []byte, escaped bool) string {
-	if word := common(raw); word != "" {
+	if word := common[string(raw)]; word != "" {
 		return word
 	}
 	if !escaped && len(raw) <= maxKept {
@@ -86,26 +85,12 @@ func kept(raw []byte, escaped bool) string {
 	return string(kept)
 }
 
-// common is raw as a string of the program where it is one of the words that most requests hold, else empty.
-func common(raw []byte) string {
-	switch string(raw) {
-	case "user":
-		return "user"
-	case "system":
-		return "system"
-	case "assistant":
-		return "assistant"
-	case "tool":
-		return "tool"
-	case "function":
-		return "function"
-	case "message":
-		return "message"
-	}
-	return ""
+// common are words that most requests hold, by themselves: to look one up costs no allocation.
+var common = map[string]string{
+	"user": "user", "system": "system", "assistant": "assistant", "tool": "tool", "function": "function", "message": "message",
 }
 
-// quote writes a client's string for a message: printable ASCII, not much of it.
+// quote writes the beginning of a client's string for a message, in printable ASCII.
 func quote(s string) string {
 	if short := cut(s); short != s {
 		return strconv.QuoteToASCII(short) + "..."
@@ -113,7 +98,7 @@ func quote(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// cut is the beginning of s, as much of it as may be repeated.
+// cut is the beginning of s, as much as a message may repeat.
 func cut(s string) string {
 	if len(s) <= strictjson.MaxEcho {
 		return s

@@ -17,11 +17,5 @@ const (
 	tooLong   = "a header that is too long"
 )
 
-// The sides of an image that the service takes, in pixels (interface.md, Limits).
-const (
-	MinSide = 240
-	MaxSide = 8000
-)
-
-// SideFits reports whether the service takes a side of so many pixels.
-func SideFits(n int) bool { return n >= MinSide && n <= MaxSide }
+// SideFits reports whether the service takes a side of n pixels (interface.md, Limits).
+func SideFits(n int) bool { return n >= 240 && n <= 8000 }
