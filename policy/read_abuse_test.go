@@ -26,6 +26,9 @@ func faultOf(t *testing.T, body string) strictjson.Fault {
 	if len(fault.Input) > 64 {
 		t.Errorf("%d bytes of input echoed", len(fault.Input))
 	}
+	if strings.HasPrefix(fault.Error(), " ") {
+		t.Errorf("%s has no words", fault.Fault)
+	}
 	return fault.Fault
 }
 
@@ -202,10 +205,16 @@ func TestMend32BadItemsCostLittle(t *testing.T) {
 // TestBodyErrorEchoes shows what a client is told: the offset, the fault, and no more than 64 bytes, made printable.
 func TestBodyErrorEchoes(t *testing.T) {
 	for _, tt := range []struct{ body, want string }{
-		{`{"model":1,"model":2}`, `byte 11: duplicate_member at "\"model\":2}"`},
-		{"{\"a\":\"\x1b[31m\"}", `byte 6: syntax at "\x1b[31m\"}"`},
-		{`{`, `byte 1: syntax`},
-		{"{}" + strings.Repeat("é", 99), `byte 2: trailing_data at "` + strings.Repeat(`\u00e9`, 32) + `"`},
+		{`{"model":1,"model":2}`, `the member "model" appears twice (byte 11)`},
+		{`{"model":1,"mode\u006c":2}`, `the member "model" appears twice (byte 11)`},
+		{`{"Model":1}`, `the member "Model" must be written in lower case (byte 1)`},
+		{`{"` + strings.Repeat("m", 99) + `":1,"` + strings.Repeat("m", 99) + `":2}`, `the member "\"` + strings.Repeat("m", 63) + `" appears twice (byte 105)`},
+		{"{\"a\":\"\x1b[31m\"}", `a syntax error at "\x1b[31m\"}" (byte 6)`},
+		{`{`, `a syntax error at the end (byte 1)`},
+		{``, `no object at the end (byte 0)`},
+		{`[1]`, `no object at "[1]" (byte 0)`},
+		{nested(65), `more than 64 levels of nesting (byte 68)`},
+		{"{}" + strings.Repeat("é", 99), `more data after the document at "` + strings.Repeat(`\u00e9`, 32) + `" (byte 2)`},
 	} {
 		_, err := policy.Read(&families, policy.Call{}, []byte(tt.body))
 		if err == nil || err.Error() != tt.want {

@@ -23,7 +23,7 @@ func ExampleRead() {
 	fmt.Println(err)
 	// Output:
 	// task gen2.6-image 4 <nil>
-	// byte 17: duplicate_member at "\"model\":\"dear\"}"
+	// the member "model" appears twice (byte 17)
 }
 
 // ExampleJudge refuses what is out of bounds and warns of what the service bends.

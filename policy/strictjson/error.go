@@ -3,6 +3,7 @@ package strictjson
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // A Fault is the machine-readable word for what keeps the input from being one strict JSON document.
@@ -35,12 +36,44 @@ type Error struct {
 	Input  string // at most MaxEcho bytes of the input at that place; may be empty
 }
 
-// Error names the offset and the fault, and quotes the input in printable ASCII.
+// faultTexts say each fault in words. A %s stands for the input at the fault.
+var faultTexts = map[Fault]string{
+	FaultSyntax:     "a syntax error at %s",
+	FaultTrailing:   "more data after the document at %s",
+	FaultNotObject:  "no object at %s",
+	FaultDuplicate:  "the member %s appears twice",
+	FaultCase:       "the member %s must be written in lower case",
+	FaultUTF8:       "bytes that are not UTF-8 at %s",
+	FaultSurrogate:  "half of a surrogate pair at %s",
+	FaultNUL:        "U+0000 in a name or an id at %s",
+	FaultDepth:      "more than 64 levels of nesting",
+	FaultMembers:    "more than 10,000 members in one object, or 100,000 in all",
+	FaultLongName:   "a member name of more than 256 bytes",
+	FaultLongNumber: "a number of more than 64 bytes",
+}
+
+// Error says the fault in words and its offset, and quotes the input in printable ASCII.
 func (e *Error) Error() string {
-	if e.Input == "" {
-		return fmt.Sprintf("byte %d: %s", e.Offset, e.Fault)
+	text := faultTexts[e.Fault]
+	if strings.Contains(text, "%s") {
+		text = fmt.Sprintf(text, e.shown())
 	}
-	return fmt.Sprintf("byte %d: %s at %s", e.Offset, e.Fault, strconv.QuoteToASCII(e.Input))
+	return fmt.Sprintf("%s (byte %d)", text, e.Offset)
+}
+
+// shown is the name of the member at the fault if the text is about a member, else the input.
+func (e *Error) shown() string {
+	if e.Input == "" {
+		return "the end"
+	}
+	if e.Fault == FaultDuplicate || e.Fault == FaultCase {
+		var s Scanner
+		s.Reset([]byte(e.Input))
+		if name, err := s.String(); err == nil { // a long name is cut off
+			return strconv.QuoteToASCII(string(Unescape(nil, s.Raw(name), MaxEcho)))
+		}
+	}
+	return strconv.QuoteToASCII(e.Input)
 }
 
 func (s *Scanner) fail(at int, fault Fault) error {
