@@ -8,8 +8,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// TestRowsAreComplete holds every row of the table to having all it needs to be printed, judged and laid beside the
-// document.
+// TestRowsAreComplete: every row of the table can be printed, judged and compared with the document.
 func TestRowsAreComplete(t *testing.T) {
 	for _, r := range rules {
 		section, sentence, found := strings.Cut(r.From, ": ")
@@ -31,8 +30,7 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// TestIdleChecksFindNothing holds the short cut to what it cuts short: a check that calls itself idle finds nothing in
-// a request of which nothing is known.
+// TestIdleChecksFindNothing: a check that is idle finds nothing in an empty request.
 func TestIdleChecksFindNothing(t *testing.T) {
 	q := Request{Kind: KindText, facts: new(facts)}
 	for _, r := range rules {

@@ -111,7 +111,7 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// TestA94MaxTokens is the larger of the two names, and nothing where none is a count.
+// TestA94MaxTokens takes the larger of the two members, and nothing if neither is a count.
 func TestA94MaxTokens(t *testing.T) {
 	for parameters, want := range map[string]policy.Maybe[int64]{
 		``:                          {},
@@ -130,7 +130,7 @@ func TestA94MaxTokens(t *testing.T) {
 	}
 }
 
-// TestThinking follows the switch, and where it is absent the family.
+// TestThinking follows the switch, or without it the family.
 func TestThinking(t *testing.T) {
 	for _, tt := range []struct {
 		model, parameters string

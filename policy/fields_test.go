@@ -85,8 +85,8 @@ func TestKnownNamesAreLowerCase(t *testing.T) {
 	}
 }
 
-// TestKeptFieldsComeFromParameters holds the list of kept values to the places: each is known somewhere, so that no
-// rule asks for a value that is never read.
+// TestKeptFieldsComeFromParameters: each kept value is known at some place, so that no rule asks for one that is never
+// read.
 func TestKeptFieldsComeFromParameters(t *testing.T) {
 	known := map[field]bool{}
 	for _, p := range places {

@@ -190,7 +190,7 @@ func TestImageSides(t *testing.T) {
 	testFiles(t, files)
 }
 
-// TestImagesElsewhere shows that where no task is made, an image is judged for the form of its address alone.
+// TestImagesElsewhere judges only the form of an image's address on paths that create no task.
 func TestImagesElsewhere(t *testing.T) {
 	bad := `"` + uri("image/png", pngHeader(9, 9, 6)) + `"`
 	for _, call := range []string{"chat", "sync"} {
@@ -216,8 +216,8 @@ func TestA116SameImages(t *testing.T) {
 	}
 }
 
-// TestA118FourLargeImages reads the largest body that the service takes, 53 MiB, and holds the memory it costs to
-// what is independent of its size.
+// TestA118FourLargeImages reads the largest body that the service takes, 53 MiB, in memory that does not depend on its
+// size.
 func TestA118FourLargeImages(t *testing.T) {
 	body := imageBody(4, 10<<20)
 	q, err := policy.Read(&families, calls["task"], body)

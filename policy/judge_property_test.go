@@ -11,7 +11,7 @@ import (
 	"sluice/policy"
 )
 
-// spread is a parameter with values on both sides of what is legal, and the rule that has the bound.
+// spread is a parameter with legal and illegal values, and the rule with the bound between them.
 type spread struct {
 	name, rule     string
 	legal, illegal []string
@@ -117,7 +117,7 @@ func TestLegalPassesIllegalIsNamed(t *testing.T) {
 	})
 }
 
-// TestFamiliesSleep judges, with the families' lists empty, requests that break the rules of families: none wakes.
+// TestFamiliesSleep judges requests that break the rules of families while the families' lists are empty: no rule objects.
 func TestFamiliesSleep(t *testing.T) {
 	none := policy.Families{SyncImage: families.SyncImage, EditImage: families.EditImage}
 	for _, tt := range textFamilyCases {

@@ -113,7 +113,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestFindings shows what a client is told of a rule it breaks.
+// TestFindings shows the message to a client who breaks a rule.
 func TestFindings(t *testing.T) {
 	for _, tt := range []struct{ call, body, text, warning string }{
 		{"task", editBody(`"n":5`),

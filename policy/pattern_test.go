@@ -43,7 +43,7 @@ func TestMatchAnyOfNone(t *testing.T) {
 	}
 }
 
-// TestPatternProperty holds Pattern to the plain recursive meaning of a star.
+// TestPatternProperty compares Match with the recursive definition of a star.
 func TestPatternProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.StringOfN(rapid.RuneFrom([]rune("ab*")), 0, 8, -1).Draw(t, "pattern")

@@ -162,7 +162,7 @@ func TestA84Flood(t *testing.T) {
 	}
 }
 
-// What is wrong with many elements of a list is told of the first and counted to a hundred.
+// Of many elements with the same fault, the first is described and up to a hundred are counted.
 func TestMend32BadItemsAreCountedToAHundred(t *testing.T) {
 	for _, tt := range []struct{ rule, open, item, end string }{
 		{"text.media.address", `{"model":"m","input":{"messages":[{"role":"user","content":[{"video":[`, `"x"`, `]}]}]}}`},
@@ -202,7 +202,7 @@ func TestMend32BadItemsCostLittle(t *testing.T) {
 	}
 }
 
-// TestBodyErrorEchoes shows what a client is told: the offset, the fault, and no more than 64 bytes, made printable.
+// TestBodyErrorEchoes shows the message to a client: the fault, the offset, and at most 64 bytes in printable form.
 func TestBodyErrorEchoes(t *testing.T) {
 	for _, tt := range []struct{ body, want string }{
 		{`{"model":1,"model":2}`, `the member "model" appears twice (byte 11)`},
@@ -223,7 +223,7 @@ func TestBodyErrorEchoes(t *testing.T) {
 	}
 }
 
-// TestOffsets is where a fault is said to be: at the name, the number or the byte that is wrong, not behind it.
+// TestOffsets: a fault's offset is that of the wrong name, number or byte.
 func TestOffsets(t *testing.T) {
 	for _, tt := range []struct {
 		body string
@@ -261,8 +261,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestKnownAtItsPlace walks every place where a name is known, with the name in capitals: it is refused there and
-// nowhere else.
+// TestKnownAtItsPlace writes known names in capitals: they are refused at their place and pass elsewhere.
 func TestKnownAtItsPlace(t *testing.T) {
 	for _, tt := range []struct{ where, body string }{
 		{"model", `{"%s":1}`},

@@ -117,7 +117,7 @@ func TestSpaceMeansNothing(t *testing.T) {
 	}
 }
 
-// TestBodyIsNotTouched forwards the very same bytes: reading and judging change none.
+// TestBodyIsNotTouched: reading and judging change no byte of the body.
 func TestBodyIsNotTouched(t *testing.T) {
 	body := []byte(whole)
 	q, err := readWhole(body)

@@ -16,8 +16,8 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// FuzzPolicyJSON holds the strict pass to jsontext, and everything it accepts to four parsers that differ in what they
-// make of duplicates and case: on every member that policy used they must agree.
+// FuzzPolicyJSON compares the strict pass with jsontext, and what it accepts with four parsers that treat duplicates and
+// case differently: they must agree on every member that policy uses.
 func FuzzPolicyJSON(f *testing.F) {
 	for _, doc := range documents(f) {
 		f.Add([]byte(doc))

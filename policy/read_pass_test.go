@@ -26,7 +26,7 @@ func ExampleRead() {
 	// the member "model" appears twice (byte 17)
 }
 
-// ExampleJudge refuses what is out of bounds and warns of what the service bends.
+// ExampleJudge refuses what is out of bounds and warns of what the service changes.
 func ExampleJudge() {
 	families := policy.Families{EditImage: []policy.Pattern{"gen2.6-image*"}}
 	call := policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable"}}
@@ -103,8 +103,8 @@ func TestPassesShareNothing(t *testing.T) {
 	group.Wait()
 }
 
-// TestPassIsSmall holds what a pass allocates to a bound that no body moves: not its images, not its text, not how many
-// messages or members it has, legal or not.
+// TestPassIsSmall: what a pass allocates is bounded, whatever the images, the text, and the number of messages or members
+// in the body, legal or not.
 func TestPassIsSmall(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},`, 49_000), ",")
 	wrong := strings.TrimSuffix(strings.Repeat(`{"role":"nobody","content":5},`, 49_000), ",")

@@ -27,7 +27,7 @@ func TestParseSize(t *testing.T) {
 
 var canonicalSize = regexp.MustCompile(`^([1-9][0-9]*)\*([1-9][0-9]*)$`)
 
-// FuzzSize holds the parser to a regular expression and its arithmetic to big integers.
+// FuzzSize compares the parser with a regular expression and its arithmetic with big integers.
 func FuzzSize(f *testing.F) {
 	for _, s := range []string{"1280*1280", "1K", "2k", "768*768", "01*1", "4294967297*1", "１*1", "1e3*1e3", "99999999999999999999*4"} {
 		f.Add(s)

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update-rules", false, "write the golden table of rules anew")
 
-// TestRulesGolden holds the printed table, the reviewers' copy, to the code.
+// TestRulesGolden compares the printed table with the reviewers' copy.
 func TestRulesGolden(t *testing.T) {
 	var got bytes.Buffer
 	if err := policy.WriteRules(&got, "X-Service-"); err != nil {
@@ -30,7 +30,7 @@ func TestRulesGolden(t *testing.T) {
 	}
 }
 
-// TestRuleIDs holds the ids to their form and to being different.
+// TestRuleIDs: every id has the form of one and is unique.
 func TestRuleIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, id := range policy.RuleIDs() {

@@ -58,7 +58,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// TestPositive turns what is asked for into what is held: never less than one, never a credit, never an overflow.
+// TestPositive: a count to hold is never less than one and never overflows.
 func TestPositive(t *testing.T) {
 	for given, want := range map[string]int{
 		"1": 1, "4": 4, "0": 7, "-1": 7, "-9223372036854775809": 7, "1.0": 7, "2147483647": maxCount,
@@ -73,7 +73,7 @@ func TestPositive(t *testing.T) {
 	}
 }
 
-// TestGiven is how values are told: numbers as they are, strings quoted and cut, the rest by type.
+// TestGiven writes values for a message: numbers as they are, strings quoted and cut, the rest by type.
 func TestGiven(t *testing.T) {
 	for _, tt := range []struct {
 		given value

@@ -2,8 +2,8 @@ package picture
 
 import "encoding/binary"
 
-// readBMP reads the file header and the bitmap header behind it, of OS/2 or of Windows. Its height is negative where
-// the rows stand top down.
+// readBMP reads the file header and the bitmap header after it, of OS/2 or of Windows. The height is negative if the rows
+// are from top to bottom.
 func readBMP(w *window) Header {
 	h := Header{Format: "bmp"}
 	head := w.look(0, 18)
@@ -34,9 +34,8 @@ func readBMP(w *window) Header {
 	return h
 }
 
-// plausibleBMP reports whether so many bytes can hold the pixels. Only uncompressed ones can be reckoned: 0 and the bit
-// fields 3. The last row's padding is missing in some files, so one row is allowed to be short. Sides that no rule
-// lets through are not reckoned with.
+// plausibleBMP reports whether left bytes can hold the pixels. That is known only of uncompressed ones (0, and 3: bit
+// fields) and judged only for sides that fit. In some files the last row's padding is missing, so one row may be short.
 func plausibleBMP(h Header, depth, compression, left int) bool {
 	if compression != 0 && compression != 3 || !SideFits(h.Width) || !SideFits(h.Height) {
 		return true

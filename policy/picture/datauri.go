@@ -21,16 +21,16 @@ type DataURI struct {
 // maxMedia bounds the media type of a data URI; the longest that means anything here is a quarter of it.
 const maxMedia = 64
 
-// IsDataURI reports whether a string of the document begins as a data URI does, in any case. raw and escaped are what
+// IsDataURI reports whether a string of the document begins with data:, in any case. raw and escaped are what
 // [strictjson.NewCursor] takes.
 func IsDataURI(raw []byte, escaped bool) bool {
 	c := strictjson.NewCursor(raw, escaped)
 	return skipWord(&c, "data:")
 }
 
-// Base64Ahead reports up to where the string that src begins with is the head of a data URI and base64 behind it, 0
-// where it is another string. src starts behind the string's opening quote. The pass over the document then need not
-// look at those bytes again, which are nearly all of a large body.
+// Base64Ahead returns how many bytes of src are the head of a data URI and the base64 after it; 0 if src is another
+// string. src starts after the string's opening quote. The scanner need not look at these bytes again, which are nearly
+// all of a large body.
 func Base64Ahead(src []byte) (end int) {
 	const mark = ";base64,"
 	head := src[:min(len(src), len("data:")+maxMedia+len(mark))]
@@ -42,11 +42,11 @@ func Base64Ahead(src []byte) (end int) {
 	return first + base64Run(src[first:])
 }
 
-// ParseDataURI reads a data URI of exactly the form that interface.md gives: one media type, no parameters, then
-// base64 in the standard alphabet without white space. The decoders of the standard library step over line ends and
-// its media type parser takes parameters, so neither is of use.
+// ParseDataURI reads a data URI of the form that interface.md gives: one media type, no parameters, then base64 in the
+// standard alphabet without white space. The standard library cannot be used: its decoder skips line ends, and its
+// parser of media types takes parameters.
 //
-// known is what [Base64Ahead] reported of the string; 0 where nothing is known.
+// known is what [Base64Ahead] returned for the string, or 0.
 func ParseDataURI(raw []byte, escaped bool, known int) (u DataURI, ok bool) {
 	c := strictjson.NewCursor(raw, escaped)
 	if !skipWord(&c, "data:") {
@@ -99,7 +99,7 @@ func lower(b byte) byte {
 	return b
 }
 
-// skipWord consumes word in any case, which is written in lower case, and reports whether it was there.
+// skipWord consumes word in any case and reports whether it was there. word is in lower case.
 func skipWord(c *strictjson.Cursor, word string) bool {
 	for i := 0; i < len(word); i++ {
 		if b, ok := c.Next(); !ok || lower(b) != word[i] {
@@ -109,7 +109,7 @@ func skipWord(c *strictjson.Cursor, word string) bool {
 	return true
 }
 
-// skipBase64 consumes symbols and the padding behind them, and counts both. It stops before what is not base64.
+// skipBase64 consumes symbols and the padding after them, and counts both.
 func skipBase64(c *strictjson.Cursor) (symbols, pads int) {
 	for len(c.Rest()) > 0 {
 		n := base64Run(c.Rest())
@@ -135,7 +135,7 @@ func skipBase64(c *strictjson.Cursor) (symbols, pads int) {
 	return symbols, pads
 }
 
-// base64Value is the value of every base64 symbol, 64 for what is none.
+// base64Value is the value of every base64 symbol, 64 for other bytes.
 var base64Value = func() (values [256]byte) {
 	for i := range values {
 		values[i] = 64

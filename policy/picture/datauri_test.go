@@ -12,8 +12,8 @@ import (
 
 var dataForm = regexp.MustCompile(`^(?i:data):([A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+);(?i:base64),([A-Za-z0-9+/]+)(={0,2})$`)
 
-// FuzzDataURI holds the reader to a regular expression and the standard decoder, through every spelling of the string
-// in JSON, and what is known in advance to what is found out.
+// FuzzDataURI compares the parser with a regular expression and the standard decoder, for several spellings of the
+// string in JSON, and with and without known base64.
 func FuzzDataURI(f *testing.F) {
 	for _, s := range []string{
 		"data:image/png;base64,iVBORw0KGgo=", "data:image/jpeg;base64,/9j/4AAQSkZJRg==", "DATA:IMAGE/PNG;BASE64,AAAA",
@@ -55,12 +55,12 @@ func FuzzDataURI(f *testing.F) {
 	})
 }
 
-// base64Form reports whether so much padding may follow the symbols: all that is due, or none.
+// base64Form reports whether the padding may follow the symbols: it is complete or absent.
 func base64Form(symbols, pads string) bool {
 	return len(symbols)%4 != 1 && (pads == "" || (len(symbols)+len(pads))%4 == 0)
 }
 
-// FuzzBase64Run holds the eight-bytes-at-a-time loop to a byte-by-byte one.
+// FuzzBase64Run compares the loop over eight bytes with one over single bytes.
 func FuzzBase64Run(f *testing.F) {
 	f.Add([]byte(strings.Repeat("a", 40) + "\"\x00\x1f\x20\x7f\x80\xff\\"))
 	f.Add([]byte("@AZ[`az{/09:+,*"))

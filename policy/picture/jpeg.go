@@ -2,12 +2,12 @@ package picture
 
 import "encoding/binary"
 
-// maxJPEGHeader is how far into a JPEG its frame header may stand. What comes before are thumbnails, colour profiles
-// and notes of cameras.
+// maxJPEGHeader is how far into a JPEG its frame header may be. Before it are thumbnails, colour profiles and notes of
+// cameras.
 const maxJPEGHeader = 1 << 20
 
-// readJPEG walks the marker segments up to the first frame header, which has the sides. It steps over bytes between
-// segments, as the common decoders do.
+// readJPEG walks the marker segments up to the first frame header, which has the sides. Like the common decoders, it
+// skips bytes between segments.
 func readJPEG(w *window) Header {
 	h := Header{Format: "jpeg"}
 	for at := 2; ; {
@@ -42,7 +42,7 @@ func readJPEG(w *window) Header {
 	}
 }
 
-// isFrame reports whether a marker opens a frame header: SOF0 to SOF15 without DHT, JPG and DAC, which stand among them.
+// isFrame reports whether a marker opens a frame header: SOF0 to SOF15 without DHT, JPG and DAC, which are among them.
 func isFrame(marker byte) bool {
 	return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
 }

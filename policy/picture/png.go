@@ -2,8 +2,8 @@ package picture
 
 import "encoding/binary"
 
-// readPNG reads IHDR and walks the chunks up to the pixels: tRNS and acTL, which say that the image is transparent or
-// animated, must stand before them.
+// readPNG reads IHDR and walks the chunks up to the pixels: the chunks for transparency (tRNS) and animation (acTL) must
+// come before them.
 func readPNG(w *window) Header {
 	h := Header{Format: "png"}
 	head := w.look(8, 18) // length, IHDR, width, height, depth, colour type
@@ -27,7 +27,7 @@ func readPNG(w *window) Header {
 	return h
 }
 
-// chunks walks the chunks behind IHDR.
+// chunks walks the chunks after IHDR.
 func (h *Header) chunks(w *window) {
 	for at := 33; ; {
 		chunk := w.look(at, 8)

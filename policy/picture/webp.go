@@ -23,7 +23,7 @@ func readWebP(w *window) Header {
 	return h
 }
 
-// single reads the header of the one frame, whose chunk has the name and holds its data at the offset.
+// single reads the header of a frame from the chunk with the name, whose data is at the offset.
 func (h *Header) single(w *window, name string, at int) {
 	switch name {
 	case "VP8 ":
@@ -57,8 +57,8 @@ func (h *Header) lossless(b []byte) {
 	h.Clear = h.Clear || sides>>28&1 != 0
 }
 
-// extended reads the flags and the canvas of a VP8X chunk and looks for the frame behind it, which must fill the
-// canvas: a decoder that believes the one and a checker that believes the other would see two images.
+// extended reads the flags and the canvas of a VP8X chunk, and the frame after it. The frame must fill the canvas:
+// otherwise two decoders could see two images.
 func (h *Header) extended(w *window, b []byte) {
 	if b == nil {
 		h.Broken = tooShort

@@ -2,10 +2,10 @@ package picture
 
 import "sluice/policy/strictjson"
 
-// window shows the bytes of an image inside a data URI, a few at a time and only forward. It decodes no more of the
-// base64 than is looked at, whatever lies between.
+// window shows the bytes of an image inside a data URI, a few at a time and only forward. It decodes only the base64 of
+// the bytes that it shows.
 type window struct {
-	text   strictjson.Cursor // stands before the symbol that opens the last quantum looked at
+	text   strictjson.Cursor // before the first symbol of the last quantum looked at
 	at     int               // bytes of the image before that symbol; a multiple of 3
 	size   int               // bytes of the image
 	budget int               // bytes that may still be looked at
@@ -13,16 +13,16 @@ type window struct {
 }
 
 const (
-	maxLook    = 32      // bytes looked at in one go
-	lookBudget = 8 << 10 // bytes looked at in one image: enough for a thousand chunks or segments
+	maxLook    = 32      // bytes in one look
+	lookBudget = 8 << 10 // bytes in all looks at one image: enough for a thousand chunks or segments
 )
 
 func openWindow(u DataURI) *window {
 	return &window{text: u.data, size: u.Size, budget: lookBudget}
 }
 
-// look returns n bytes from offset on; nil where the image ends before, or where it has been looked at for too long.
-// Offsets must not decrease by more than the quantum they stand in. The bytes are valid until the next look.
+// look returns n bytes from offset on; nil if the image ends before, or the budget is used up. An offset must not be less
+// than the last one rounded down to a multiple of 3. The bytes are valid until the next look.
 func (w *window) look(offset, n int) []byte {
 	if offset < w.at || offset > w.size-n || w.budget < n {
 		return nil

@@ -23,7 +23,7 @@ func windowOn(t testing.TB, data []byte, escapes bool) *window {
 	return openWindow(u)
 }
 
-// TestWindowShowsTheBytes looks at places of an image in order, near and far: what is shown is what the image holds.
+// TestWindowShowsTheBytes looks at an image in steps of any size: the window shows the image's bytes.
 func TestWindowShowsTheBytes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		data := rapid.SliceOfN(rapid.Byte(), 1, 2000).Draw(r, "data")
@@ -44,7 +44,7 @@ func TestWindowShowsTheBytes(t *testing.T) {
 	})
 }
 
-// TestWindowBudget stops showing once enough has been looked at, whatever the image holds.
+// TestWindowBudget shows nothing more once the budget is used up.
 func TestWindowBudget(t *testing.T) {
 	w := windowOn(t, make([]byte, 3*lookBudget), false)
 	looks := 0
@@ -56,7 +56,7 @@ func TestWindowBudget(t *testing.T) {
 	}
 }
 
-// TestWindowEnds holds the ends of an image of every length modulo three, whose last quantum is padded.
+// TestWindowEnds looks at the ends of images of every length modulo three, which end in padding.
 func TestWindowEnds(t *testing.T) {
 	for size := 1; size < 12; size++ {
 		data := []byte("0123456789ab")[:size]

@@ -53,7 +53,7 @@ func (c *Cursor) Skip(n int) {
 // Rest is what has not been read yet, escapes unresolved.
 func (c *Cursor) Rest() []byte { return c.raw[c.pos:] }
 
-// Offset is where the cursor stands in raw.
+// Offset is the cursor's position in raw.
 func (c *Cursor) Offset() int { return c.pos }
 
 // Seek puts the cursor at an offset of raw, which MUST NOT be inside an escape.

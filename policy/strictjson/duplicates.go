@@ -6,14 +6,14 @@ import (
 )
 
 // openNames holds the member names of the objects that are open, to find duplicates. All objects share the slices: an
-// object's names lie behind those of the objects around it and are dropped when it ends.
+// object's names come after those of the objects around it and are dropped when it ends.
 type openNames struct {
 	refs  []nameRef
 	text  []byte   // decoded spelling of the names that had escapes
 	slots []uint32 // hash tables of the objects with many names
 }
 
-// nameRef is where a name's decoded bytes are.
+// nameRef is the position of a name's decoded bytes.
 type nameRef struct {
 	start, end uint32
 	inText     bool // in openNames.text rather than in the document
@@ -22,11 +22,11 @@ type nameRef struct {
 // objectNames is one object's share of openNames.
 type objectNames struct {
 	refs, text, slots int // where its share begins
-	size              int // slots in its hash table, a power of two; 0 while it has none
+	size              int // slots in its hash table, a power of two; 0: it has none yet
 }
 
-// fewNames is up to how many names of an object are compared with one another, which is faster than hashing. To
-// compare more would make a body of many names cost the square of its size.
+// fewNames is how many names of an object are compared with one another, which is faster than hashing. Comparing more
+// would make a body of many names cost the square of its size.
 const fewNames = 12
 
 // nameSeed makes the hash unpredictable, so that a client cannot send names that all fall on one slot.
@@ -75,7 +75,7 @@ func (n *openNames) grow(src []byte, o *objectNames) {
 	}
 }
 
-// find returns the slot that holds name, or the empty one where it belongs.
+// find returns the slot of the name, or the empty slot for it.
 func (n *openNames) find(src []byte, o *objectNames, name []byte) int {
 	for h := maphash.Bytes(nameSeed, name); ; h++ {
 		slot := o.slots + int(h)&(o.size-1)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNamesAgainstMap adds names to nested objects in any spelling: a name is new exactly if a map says so.
+// TestNamesAgainstMap adds names to nested objects: a name is new if and only if a map says so.
 func TestNamesAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var n openNames
@@ -32,7 +32,7 @@ func TestNamesAgainstMap(t *testing.T) {
 	})
 }
 
-// addName adds a short name, of which some come twice, as the reader adds those that had escapes.
+// addName adds a short name as the scanner adds one with escapes. Some names come twice.
 func addName(t *rapid.T, n *openNames, o *objectNames, seen map[string]bool) {
 	name := rapid.StringN(0, 2, -1).Draw(t, "name")
 	from := len(n.text)

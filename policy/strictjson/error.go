@@ -36,7 +36,7 @@ type Error struct {
 	Input  string // at most MaxEcho bytes of the input at that place; may be empty
 }
 
-// faultTexts say each fault in words. A %s stands for the input at the fault.
+// faultTexts say each fault in words, with %s for the input at the fault.
 var faultTexts = map[Fault]string{
 	FaultSyntax:     "a syntax error at %s",
 	FaultTrailing:   "more data after the document at %s",

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape reads the escape at the start of src: the character it stands for and the bytes it takes. A surrogate counts
-// with its other half; alone it is refused, because parsers put U+FFFD, raw halves or nothing in its place.
+// escape reads the escape at the start of src: the character that it stands for and the bytes that it takes. A pair of
+// surrogates is one escape; half of one is refused, because parsers replace it by U+FFFD, raw halves or nothing.
 func escape(src []byte) (r rune, size int, fault Fault) {
 	if len(src) < 2 {
 		return 0, 0, FaultSyntax
@@ -37,7 +37,7 @@ func escape(src []byte) (r rune, size int, fault Fault) {
 	return r, 12, ""
 }
 
-// simpleEscape is the character that a backslash and c stand for, -1 if none.
+// simpleEscape is the character that a backslash and c stand for, -1 if there is none.
 func simpleEscape(c byte) rune {
 	switch c {
 	case '"', '\\', '/':

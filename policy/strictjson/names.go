@@ -45,9 +45,8 @@ func (n *Names) All() iter.Seq2[string, Field] {
 	}
 }
 
-// find returns the field of a name. same is false where the name is known but spelled in another case, by Unicode's
-// simple folding: one parser's "Model" is another's "model". Besides A–Z, U+017F (ſ) folds to s and U+212A (K) to k;
-// nothing else folds to an ASCII letter.
+// find returns the field of a name. same is false if the name is known in another case, by Unicode's simple folding: one
+// parser's "Model" is another's "model". Besides A–Z, only U+017F (ſ, to s) and U+212A (K, to k) fold to ASCII letters.
 func (n *Names) find(name []byte) (f Field, same bool) {
 	if n == nil {
 		return Unknown, true

@@ -9,7 +9,7 @@
 // for duplicates has to see through escapes. A fuzz target of package policy holds this one to jsontext.
 package strictjson
 
-// The limits of a document. They bound its cost before any of it is believed; clients stay far below them.
+// The limits of a document. They bound the cost of a hostile one; real clients stay far below.
 const (
 	maxNesting    = 64      // arrays and objects inside one another; the document itself is 1
 	maxMembers    = 10_000  // members of one object

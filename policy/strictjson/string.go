@@ -30,8 +30,8 @@ type Text struct {
 // the Text is empty.
 func (s *Scanner) String() (Text, error) { return s.StringAfter(0) }
 
-// StringAfter is String where the caller knows the first n bytes behind the opening quote to be plain: ASCII, and
-// neither a quote, a backslash nor a control character. They are not looked at again.
+// StringAfter is String for a caller who knows that the first n bytes after the opening quote are ASCII without quotes,
+// backslashes and control characters. They are not looked at again.
 func (s *Scanner) StringAfter(n int) (Text, error) {
 	t := Text{start: s.pos + 1}
 	i := plain(s.src, t.start+n)
@@ -43,8 +43,7 @@ func (s *Scanner) StringAfter(n int) (Text, error) {
 	return s.stringRest(t, i)
 }
 
-// Identifier is String for a model, an id or a name. U+0000, which ends a string for some readers and not for others,
-// is refused in it.
+// Identifier is String for a model, an id or a name, and refuses U+0000, which ends a string for some parsers only.
 func (s *Scanner) Identifier() (Text, error) {
 	start := s.pos
 	t, err := s.String()
@@ -99,10 +98,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plain returns the index of the first byte at or after i that a string does not simply hold: a quote, a backslash, a
-// control character, a byte beyond ASCII, or the end. It looks at eight bytes at a time, for most of a large body is
-// one base64 string. A subtraction that borrows marks bytes above a true hit, never below one, so the lowest mark is
-// right.
+// plain returns the index of the first byte at or after i that is a quote, a backslash, a control character or not
+// ASCII, or the end. It looks at eight bytes at a time, because most of a large body is one base64 string. A subtraction
+// that borrows sets high bits only above a true hit, so the lowest one is right.
 func plain(src []byte, i int) int {
 	for range 2 { // most strings are short
 		if i+8 <= len(src) {

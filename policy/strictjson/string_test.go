@@ -29,8 +29,8 @@ func spelled(t *rapid.T, s string) string {
 	return b.String()
 }
 
-// TestStringsAnySpelling reads strings however they are spelled: length, counts and decoded text are those of the
-// string itself, and the standard parser reads the same.
+// TestStringsAnySpelling reads strings in any spelling: counts and decoded text are those of the string itself, as the
+// standard parser reads it.
 func TestStringsAnySpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.String().Draw(t, "string")
@@ -59,7 +59,7 @@ func TestStringsAnySpelling(t *testing.T) {
 	})
 }
 
-// FuzzPlain holds the eight-bytes-at-a-time loop to a byte-by-byte one.
+// FuzzPlain compares the loop over eight bytes with one over single bytes.
 func FuzzPlain(f *testing.F) {
 	f.Add([]byte(strings.Repeat("a", 40)+"\"\x00\x1f\x20\x7f\x80\xff\\"), 3)
 	f.Fuzz(func(t *testing.T, src []byte, from int) {

@@ -94,7 +94,7 @@ func TestTeamsFile(t *testing.T) {
 	}
 }
 
-// TestTeamsDefaults: a team has what it says itself, limit by limit, and the defaults for the rest.
+// TestTeamsDefaults: a team has its own limits, and the defaults for the rest.
 func TestTeamsDefaults(t *testing.T) {
 	list := mustParse(t, `
 teams:
@@ -132,7 +132,7 @@ defaults:
 	after.ID = "after"
 	own := teams.Team{
 		ID: "own", Models: []policy.Pattern{"llm-max"}, Endpoints: []policy.Endpoint{"text"},
-		// A rate of its own has nothing of the default one, its burst neither.
+		// A team's own rate takes nothing from the default one, not even the burst.
 		Rates:     []teams.Rate{{Unit: "requests", Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}},
 		Quotas:    []teams.Quota{{"tokens", "day", 1}, {"images", "day", 7}, {"images", "month", 10000}, {"spend", "day", 0}},
 		OpenTasks: 3,

@@ -20,7 +20,7 @@ func keyLine(id, whole, extra string) string {
 	return fmt.Sprintf("{id: %s, sha256: %s%s}", id, hex.EncodeToString(sum[:]), extra)
 }
 
-// keyring is a file with a key of every kind. Its keys are words, to show that no form is asked of them.
+// keyring is a file with a key of every kind. Its keys are words, to show that a key may have any form.
 func keyring(t testing.TB) *teams.File {
 	t.Helper()
 	longest := strings.Repeat("k", 256)
@@ -51,7 +51,7 @@ func mustParse(t testing.TB, doc string) *teams.File {
 	return file
 }
 
-// TestH03Lookup: whose key it is, and nothing at all where it does not work, whatever the reason.
+// TestH03Lookup finds whose key it is, and nothing if the key does not work, whatever the reason.
 func TestH03Lookup(t *testing.T) {
 	teams := keyring(t)
 	for _, tt := range []struct{ presented, id string }{
@@ -128,7 +128,7 @@ func TestHasKey(t *testing.T) {
 	}
 }
 
-// TestZeroTeams: before any file is read nobody is let in.
+// TestZeroTeams lets no key in before a file is read.
 func TestZeroTeams(t *testing.T) {
 	var list teams.File
 	if _, _, ok := list.Lookup("", noon); ok {

@@ -7,7 +7,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// plainCanary has the form of a key, wordCanary has none; where a digest belongs neither may be shown.
+// plainCanary has the form of a key, wordCanary has not. Neither may be shown in place of a digest.
 const (
 	plainCanary = "slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX1"
 	wordCanary  = "canary"
@@ -46,7 +46,7 @@ func TestH01PlainKeyRefused(t *testing.T) {
 	}
 }
 
-// TestH01NothingShownForDigest: what stands where a digest belongs may be a key of any form, even a word.
+// TestH01NothingShownForDigest: a value in place of a digest may be a key of any form, even a word.
 func TestH01NothingShownForDigest(t *testing.T) {
 	for _, value := range []string{
 		wordCanary, `"` + wordCanary + `"`, wordCanary + " with spaces", "[" + wordCanary + "]", "{" + wordCanary + ": 1}",

@@ -185,7 +185,7 @@ func TestTeamsQuotaBounds(t *testing.T) {
 	})
 }
 
-// TestSpendIsExact: no amount passes through a float, where most of these do not exist.
+// TestSpendIsExact: no amount passes through a float, which cannot represent most of these.
 func TestSpendIsExact(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0.1": 100_000_000, "0.3": 300_000_000, "0.000000003": 3, "1.000000001": 1_000_000_001, "4503599.627370497": 4_503_599_627_370_497,

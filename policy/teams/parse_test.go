@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A teams file with slips gives all of them, each with what is allowed, and never a key.
+// A faulty teams file gives all faults at once, each with what is allowed, and never a key.
 func ExampleParse() {
 	_, err := teams.Parse([]byte(`
 teams:

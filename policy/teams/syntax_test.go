@@ -7,7 +7,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestTeamsSyntax: what is no teams file at all has one fault, at the place where it shows.
+// TestTeamsSyntax: a document that is not a teams file has one fault, at its place.
 func TestTeamsSyntax(t *testing.T) {
 	const many = 100_000
 	for _, tt := range []struct{ name, doc, want string }{

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTeamsWarnedOf: each case is told of once, and its neighbour that is as it should be is not.
+// TestTeamsWarnedOf warns of each case once, and not of a correct one beside it.
 func TestTeamsWarnedOf(t *testing.T) {
 	const (
 		keyed  = "keys: [{id: 7f3k9q2m4x1c, sha256: " + aDigest + "}]"
@@ -52,7 +52,7 @@ func TestTeamsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestWarningsShowNoKey: what is masked in a fault is masked in a warning.
+// TestWarningsShowNoKey: warnings mask what faults mask.
 func TestWarningsShowNoKey(t *testing.T) {
 	doc := "{teams: [{id: a, models: [canary-0123456789ABCDEFGHIJ], quotas: {spend: {day: 1}}}]}"
 	said := strings.Join(mustParse(t, doc).Warnings(), "\n")
