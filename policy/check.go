@@ -22,16 +22,13 @@ type check struct {
 	limit   string                 // the bound as one number, where there is just one
 	find    func(*Request) offence // the first offender
 	field   field                  // without this member find finds nothing; fieldUnknown: it may
-	sight   sight                  // the same for a mark; 0: it may
+	mark    mark                   // the same for a mark; markNone: it may
 }
 
 // idle reports whether find cannot find anything. That is so for most rules on most requests.
 func (c *check) idle(f *facts) bool {
-	return c.field != fieldUnknown && !f.values[c.field].set() || c.sight != 0 && f.marks[c.sight-1].count == 0
+	return c.field != fieldUnknown && !f.values[c.field].set() || c.mark != markNone && f.marks[c.mark].count == 0
 }
-
-// sight is a mark plus one, so that 0 is no mark.
-type sight uint8
 
 // offends is an offence without an index.
 func offends(given string) offence { return offence{given: given, count: 1} }

@@ -8,7 +8,7 @@ import (
 
 // seen demands that no element of a list has the mark.
 func seen(m mark, allowed string) check {
-	return check{allowed: allowed, sight: sight(m) + 1, find: func(q *Request) offence { return q.facts.marks[m] }}
+	return check{allowed: allowed, mark: m, find: func(q *Request) offence { return q.facts.marks[m] }}
 }
 
 // bounded is seen with the bound as a number.

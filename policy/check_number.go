@@ -88,15 +88,7 @@ func atMost(f field, limit int64, allowed string) check {
 	return c
 }
 
-// isTrue, isNotTrue and isFalse are conditions on a member other than the one that the rule is about.
-func isTrue(f field) func(*Request) bool {
-	return func(q *Request) bool { return q.facts.values[f].shape == strictjson.True }
-}
-
-func isNotTrue(f field) func(*Request) bool {
-	return func(q *Request) bool { return q.facts.values[f].shape != strictjson.True }
-}
-
-func isFalse(f field) func(*Request) bool {
-	return func(q *Request) bool { return q.facts.values[f].shape == strictjson.False }
+// hasShape is a condition on a member other than the one that the rule is about.
+func hasShape(f field, s strictjson.Shape) func(*Request) bool {
+	return func(q *Request) bool { return q.facts.values[f].shape == s }
 }

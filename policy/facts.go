@@ -25,22 +25,23 @@ type facts struct {
 type mark uint8
 
 const (
-	markMessage     mark = iota // a message that is not an object
-	markRole                    // a role that is absent or unknown
-	markRoleUser                // a role other than user
-	markSystem                  // a system message
-	markContent                 // content that is neither string nor array, where it must be
-	markContentText             // content that is a string
-	markContentList             // content that is an array
-	markItem                    // a content item that is not an object
-	markItemKind                // a content item that holds nothing known
-	markItemMedia               // a content item that holds neither text nor image
-	markText                    // a text that is not a string
-	markImage                   // an image that is not a string
-	markAddress                 // an address of a form that the service does not fetch
-	markMedia                   // the same of a video or an audio
-	markData                    // a data URI of another form than data:{mime};base64,{data}
-	markPadding                 // a data URI without the = at the end
+	markNone        mark = iota
+	markMessage          // a message that is not an object
+	markRole             // a role that is absent or unknown
+	markRoleUser         // a role other than user
+	markSystem           // a system message
+	markContent          // content that is neither string nor array, where it must be
+	markContentText      // content that is a string
+	markContentList      // content that is an array
+	markItem             // a content item that is not an object
+	markItemKind         // a content item that holds nothing known
+	markItemMedia        // a content item that holds neither text nor image
+	markText             // a text that is not a string
+	markImage            // an image that is not a string
+	markAddress          // an address of a form that the service does not fetch
+	markMedia            // the same of a video or an audio
+	markData             // a data URI of another form than data:{mime};base64,{data}
+	markPadding          // a data URI without the = at the end
 
 	markImageFormat   // a data URI of a type that the service does not take
 	markImageType     // a data URI whose bytes are of another type

@@ -1,5 +1,7 @@
 package policy
 
+import "sluice/policy/strictjson"
+
 // The requests that rules are about. A model's families come from the settings: conditions on an empty list hold for no
 // request.
 var (
@@ -12,6 +14,7 @@ var (
 	whenAnswers  = whenText.and("n over 1", func(q *Request) bool { return q.N > 1 })
 	whenTooled   = whenText.and("tools given", func(q *Request) bool { return q.Tools > 0 })
 	whenForced   = whenThinking.and("a tool forced", func(q *Request) bool { return q.facts.forced })
+	whenUnlogged = whenText.and("logprobs not true", func(q *Request) bool { return q.facts.values[fieldLogprobs].shape != strictjson.True })
 
 	whenThinkers = whenThinking.and("a model of THINKING_MODELS", func(q *Request) bool { return q.facts.families.thinking })
 	whenVision   = whenText.and("a model of VISION_MODELS", func(q *Request) bool { return q.facts.families.vision })

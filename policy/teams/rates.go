@@ -14,11 +14,7 @@ func unlimited(n node) bool {
 	return ok && text == none
 }
 
-// rates reads rates into the map, over those of the defaults.
-func (r *fileReader) rates(n node, rates map[Unit]Rate) {
-	r.fields(n, r.rateFields(rates))
-}
-
+// rateFields are the fields of rates, which go into the map, over those of the defaults.
 func (r *fileReader) rateFields(rates map[Unit]Rate) []field {
 	var fields []field
 	for _, unit := range []Unit{UnitRequests, UnitTokens, UnitImages} {
@@ -31,6 +27,16 @@ func (r *fileReader) rateFields(rates map[Unit]Rate) []field {
 		}})
 	}
 	return fields
+}
+
+// ordered lists the rates in the order of Units.
+func ordered(rates map[Unit]Rate) (list []Rate) {
+	for _, unit := range Units {
+		if rate, ok := rates[unit]; ok {
+			list = append(list, rate)
+		}
+	}
+	return list
 }
 
 // rate reads one rate.
@@ -129,11 +135,7 @@ func (r *fileReader) account(n node) (limits []AccountLimit) {
 		rates := map[Unit]Rate{}
 		models := field{"models", func(v node) { limit.Models = r.patterns(v) }}
 		r.fields(item, append([]field{models}, r.rateFields(rates)...))
-		for _, unit := range Units {
-			if rate, ok := rates[unit]; ok {
-				limit.Rates = append(limit.Rates, rate)
-			}
-		}
+		limit.Rates = ordered(rates)
 		if item.hasFields() && len(limit.Rates) == 0 {
 			r.fault(item, "got no limit, allowed: requests, tokens or images")
 		}

@@ -26,9 +26,9 @@ func (r *reader) document(doc []byte) (node, bool) {
 	if !r.textual(doc) {
 		return node{}, false
 	}
-	file, err := parse(doc)
-	if err != nil {
-		r.faults = append(r.faults, syntaxFault(err))
+	file, fault := parse(doc)
+	if fault != nil {
+		r.faults = append(r.faults, *fault)
 		return node{}, false
 	}
 	var found []node
@@ -82,18 +82,22 @@ func placed(doc []byte, offset int, text string) Fault {
 	return Fault{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:]), Text: text}
 }
 
-// parse runs the YAML library. Its panic becomes an error: a reload must never end the process.
-func parse(doc []byte) (file *ast.File, err error) {
+// parse runs the YAML library. Its panic becomes a fault: a reload must never end the process.
+func parse(doc []byte) (file *ast.File, fault *Fault) {
 	defer func() {
 		if recover() != nil {
-			file, err = nil, errors.New("not YAML that can be read")
+			file, fault = nil, &Fault{Text: "not YAML"}
 		}
 	}()
 	tokens := lexer.Tokenize(string(doc))
 	if deep := tooDeep(tokens); deep != nil {
-		return nil, &syntaxError{"nested too deep", deep}
+		return nil, &Fault{Line: deep.Position.Line, Column: deep.Position.Column, Text: "not YAML: nested too deep"}
 	}
-	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, syntaxFault(err)
+	}
+	return file, nil
 }
 
 // tooDeep returns the first token that is nested deeper than the bounds, or nil.
@@ -124,29 +128,19 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// syntaxError has the methods of the YAML library's own errors that syntaxFault uses.
-type syntaxError struct {
-	text string
-	at   *token.Token
-}
-
-func (e *syntaxError) Error() string          { return e.text }
-func (e *syntaxError) GetMessage() string     { return e.text }
-func (e *syntaxError) GetToken() *token.Token { return e.at }
-
 // quotedInput is what the YAML library's messages hold of the input.
 var quotedInput = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // syntaxFault turns an error of the YAML library into a fault, without the source text in it.
-func syntaxFault(err error) Fault {
+func syntaxFault(err error) *Fault {
 	var placed interface {
 		GetMessage() string
 		GetToken() *token.Token
 	}
 	if !errors.As(err, &placed) {
-		return Fault{Text: "not YAML"}
+		return &Fault{Text: "not YAML"}
 	}
-	f := Fault{Text: "not YAML: " + quotedInput.ReplaceAllString(placed.GetMessage(), "(not shown)")}
+	f := &Fault{Text: "not YAML: " + quotedInput.ReplaceAllString(placed.GetMessage(), "(not shown)")}
 	if t := placed.GetToken(); t != nil && t.Position != nil {
 		f.Line, f.Column = t.Position.Line, t.Position.Column
 	}

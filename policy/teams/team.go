@@ -70,10 +70,8 @@ func (d *draft) clone() *draft {
 
 // finish puts the limits in order.
 func (d *draft) finish() *Team {
+	d.team.Rates = ordered(d.rates)
 	for _, unit := range Units {
-		if rate, ok := d.rates[unit]; ok {
-			d.team.Rates = append(d.team.Rates, rate)
-		}
 		for _, period := range Periods {
 			if limit, ok := d.quotas[quotaName{unit, period}]; ok {
 				d.team.Quotas = append(d.team.Quotas, Quota{unit, period, limit})
@@ -89,7 +87,7 @@ func (r *fileReader) shared(d *draft) []field {
 	return []field{
 		{"models", func(v node) { t.Models = r.patterns(v) }},
 		{"endpoints", func(v node) { t.Endpoints = r.endpoints(v) }},
-		{"rates", func(v node) { r.rates(v, d.rates) }},
+		{"rates", func(v node) { r.fields(v, r.rateFields(d.rates)) }},
 		{"quotas", func(v node) { r.quotas(v, d.quotas) }},
 		{"concurrent", func(v node) { t.Concurrent = r.count(v) }},
 		{"open_tasks", func(v node) { t.OpenTasks = r.count(v) }},
