@@ -32,11 +32,14 @@ const mostTextAnswers = 4
 // switches off no rule for chats.
 func (q *Request) guessed() bool {
 	f := q.facts
+	if f.call.Endpoint != EndpointMultimodal || f.families != (families{}) {
+		return false
+	}
+	if q.Messages > 1 || f.marks[markRoleUser].count > 0 || f.anySet(fieldTools, fieldToolChoice, fieldTemperature, fieldTopP, fieldTopK) {
+		return false // a chat
+	}
 	n, ok := f.values[fieldN].integer()
-	asksImages := f.anySet(fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt) || ok && n > mostTextAnswers
-	isChat := f.anySet(fieldTools, fieldToolChoice, fieldTemperature, fieldTopP, fieldTopK) ||
-		q.Messages > 1 || f.marks[markRoleUser].count > 0
-	return f.call.Endpoint == EndpointMultimodal && f.families == families{} && asksImages && !isChat
+	return ok && n > mostTextAnswers || f.anySet(fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt)
 }
 
 // headerOn reports whether a switch header is on: enable in any case, anywhere among its values.

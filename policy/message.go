@@ -64,7 +64,7 @@ func (m *messageReader) readRole() (value, error) {
 	if err != nil {
 		return v, err
 	}
-	v.text = common[string(m.Raw(t))]
+	v.text = common(m.Raw(t))
 	if v.text == "" && (t.Escaped || m.facts.marks[markRole].count == 0) {
 		v.text = kept(m.Raw(t), t.Escaped)
 	}

@@ -71,7 +71,7 @@ func (v value) number() (float64, bool) {
 
 // kept decodes as much of a string as rules look at. escaped says whether raw has escapes.
 func kept(raw []byte, escaped bool) string {
-	if word := common[string(raw)]; word != "" {
+	if word := common(raw); word != "" {
 		return word
 	}
 	if !escaped && len(raw) <= maxKept {
@@ -85,9 +85,23 @@ func kept(raw []byte, escaped bool) string {
 	return string(kept)
 }
 
-// common are words that most requests hold, by themselves: to look one up costs no allocation.
-var common = map[string]string{
-	"user": "user", "system": "system", "assistant": "assistant", "tool": "tool", "function": "function", "message": "message",
+// common returns raw as a constant if it is a word that most requests hold, which costs no allocation; else "".
+func common(raw []byte) string {
+	switch string(raw) {
+	case "user":
+		return "user"
+	case "system":
+		return "system"
+	case "assistant":
+		return "assistant"
+	case "tool":
+		return "tool"
+	case "function":
+		return "function"
+	case "message":
+		return "message"
+	}
+	return ""
 }
 
 // quote writes the beginning of a client's string for a message, in printable ASCII.
