@@ -14,13 +14,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy"
+	"sluice/policy/teams"
 )
 
 // worldTeams are the teams of the world.
 var worldTeams = []string{"search", "shop"}
 
 // editions are the limits that a replica may have read.
-var editions = map[string][]*policy.Team{
+var editions = map[string][]*teams.Team{
 	"as it was":     readEdition(bothTeams(1, 1)),
 	"half":          readEdition(bothTeams(1, 2)),
 	"double":        readEdition(bothTeams(2, 1)),
@@ -39,12 +40,12 @@ func bothTeams(part, of int) string {
 }
 
 // readEdition reads the two teams of an edition.
-func readEdition(doc string) []*policy.Team {
-	teams, err := policy.ParseTeams([]byte(doc))
+func readEdition(doc string) []*teams.Team {
+	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		panic(err)
 	}
-	return teams.List
+	return file.List
 }
 
 // kind is what a request asks for.
@@ -56,7 +57,7 @@ type kind struct {
 	task     bool
 }
 
-const imagePrice = policy.Nano / 5
+const imagePrice = teams.Nano / 5
 
 var kinds = map[string]kind{
 	"a task of 4 images": {0, "gen2.6-image", policy.EndpointImage, Amounts{1, 0, 4, 4 * imagePrice}, true},
@@ -111,7 +112,7 @@ type world struct {
 
 // edition is the limits that some replica has, or had until a moment.
 type edition struct {
-	teams []*policy.Team
+	teams []*teams.Team
 	name  string
 	until time.Time // zero: it has them now
 	by    *replica
@@ -123,7 +124,7 @@ type replica struct {
 	shared *Shared
 	client *redis.Client
 	wire   *wire
-	teams  []*policy.Team
+	teams  []*teams.Team
 	begun  time.Time
 	ended  time.Time // zero: it runs
 	lost   bool      // it died, or stopped without Redis
