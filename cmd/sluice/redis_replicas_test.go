@@ -18,7 +18,8 @@ const twoKeys = someTeams + `      - id: 8g4k9q2m4x1c
         sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
 `
 
-// replicas starts gateways that share one Redis, with a team of two keys and some limits.
+// replicas starts gateways that share one Redis, with a team of two keys and some limits. They have the connections to Redis that
+// they make before these are needed: on a busy machine not all of those that 64 requests at once need are made in time.
 func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *redisServer, service *simulator.Simulator) {
 	t.Helper()
 	server = startRedis(t)
@@ -32,6 +33,7 @@ func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *re
 		t.Cleanup(func() { h.stop() })
 		houses = append(houses, h)
 	}
+	wait(t, "spare connections", func() bool { return connectionsOf(t, server.do("INFO", "stats").(string)) >= n*redisSpare })
 	return houses, server, service
 }
 
@@ -83,14 +85,21 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 }
 
 // A129, A139: 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
-// pass, and not one more.
+// pass, and not one more. The last may be set aside for another replica at first, and are given back.
 func TestA129A139QuotaIsExact(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")
-			admitted, _ := hammer(t, houses, 64, func(n int64) bool { return n > 3000 })
-			if len(admitted) != 1000 || service.Count(simulator.EndpointText) != 1000 {
-				t.Errorf("%d were admitted and %d reached the service, want 1,000", len(admitted), service.Count(simulator.EndpointText))
+			begun := time.Now()
+			admitted, _ := hammer(t, houses, 64, func(n int64) bool {
+				if n > 3000 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				return n > 3000 && service.Count(simulator.EndpointText) >= 1000 || time.Since(begun) > patience
+			})
+			more, _ := hammer(t, houses, 64, func(n int64) bool { return n > 300 })
+			if len(admitted) != 1000 || len(more) != 0 || service.Count(simulator.EndpointText) != 1000 {
+				t.Errorf("%d were admitted, %d more then, and %d reached the service, want 1,000", len(admitted), len(more), service.Count(simulator.EndpointText))
 			}
 			wait(t, "all is settled", func() bool { return server.do("ZCARD", "sl1:{search}:open").(int64) == 0 })
 		})
