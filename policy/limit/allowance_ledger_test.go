@@ -172,8 +172,14 @@ func (q *request) atMost() Amounts {
 }
 
 // inAGap reports whether Redis was away for all when a request of a replica that died was admitted, and another lived through
-// that, so that the replica's allowance is charged.
+// that, so that the replica's allowance is charged. A word that arrives late, behind its sender's death, may hide that.
 func (w *world) inAGap(q *request) bool {
+	w.mu.Lock()
+	late := w.anyLate
+	w.mu.Unlock()
+	if late {
+		return false
+	}
 	for _, g := range w.gaps {
 		if q.at.Before(g.from) || q.at.After(g.to) {
 			continue

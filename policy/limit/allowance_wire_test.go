@@ -167,6 +167,7 @@ func (w *world) sendLate(from string, cmds []redis.Cmder) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.anyLate = true
 	w.late = append(w.late, late)
 }
 

@@ -96,6 +96,7 @@ type world struct {
 
 	mu        sync.Mutex
 	late      []lateCall
+	anyLate   bool // there ever were some
 	pipes     []*pipe
 	lastReach time.Time // when a call of any replica was executed last
 	gaps      []gap
