@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 const (
@@ -32,8 +33,8 @@ type answerBody struct {
 	fault    string    // the refusal's name where it broke; else empty
 	extended time.Time // when the hold was last given a lease, or the first read
 
-	meter *telemetry.Meter // reads along; nil where no usage is looked for
-	leave func() bool      // stops waiting for the client to leave; nil before it began
+	meter *meter.Meter // reads along; nil where no usage is looked for
+	leave func() bool  // stops waiting for the client to leave; nil before it began
 }
 
 func newAnswerBody(g *Gateway, c *call, conn *conn, answer *http.Response) *answerBody {
@@ -82,11 +83,11 @@ func (g *Gateway) keep(c *call, last *time.Time, now time.Time) {
 // gone reports whether the client has left and what is read is drained.
 func (b *answerBody) gone() bool { return !b.call.creates && b.call.client.Err() != nil }
 
-var meters = sync.Pool{New: func() any { return new(telemetry.Meter) }}
+var meters = sync.Pool{New: func() any { return new(meter.Meter) }}
 
 // measure reads the usage along from here on. What is drained counts too.
 func (b *answerBody) measure(h http.Header) {
-	b.meter = meters.Get().(*telemetry.Meter)
+	b.meter = meters.Get().(*meter.Meter)
 	b.meter.Reset(first(h["Content-Type"]), first(h["Content-Encoding"]))
 }
 
@@ -96,7 +97,7 @@ func (b *answerBody) measured() {
 	b.call.whole, b.call.clean = b.whole, b.whole && b.framed
 	if b.meter != nil {
 		reading := b.meter.End()
-		reading.Usage.Cover(b.gateway.upstreamKey.Load())
+		reading.Usage.Cover(b.gateway.upstreamKey.Load().Cover)
 		b.call.Usage, b.call.reading = reading.Usage, reading
 		ended.Reading = &b.call.reading
 		if reading.Failed {

@@ -15,6 +15,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway"
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // H12, H22: a service that puts the key into an answer that is otherwise well, wherever it may choose words, has it neither
@@ -80,7 +81,7 @@ func TestTheTypeIsNotCovered(t *testing.T) {
 	if kind := got.header.Get("Content-Type"); kind != "application/json; from=127.0.0.1" {
 		t.Errorf("the type is %q", kind)
 	}
-	if n, ok := h.records.await(t, 1)[0].Usage.Get(telemetry.OutputTokens); n != 4 || !ok {
+	if n, ok := h.records.await(t, 1)[0].Usage.Get(meter.OutputTokens); n != 4 || !ok {
 		t.Errorf("%d output tokens were read", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // call is what one request knows of itself on its way through the stages. observe makes it, the stages fill it, and
@@ -42,7 +43,7 @@ type call struct {
 	unknown     bool          // whether upstream did the work is unknown
 	whole       bool          // upstream's answer was read to its end
 	clean       bool          // and that end cannot be a cut
-	reading     telemetry.Reading
+	reading     meter.Reading
 	exchange    telemetry.Exchange    // with the service
 	heard       time.Time             // when a creation's answer had come whole, and its exchange is to end; zero: not so
 	parameters  *telemetry.Parameters // what the exchange's span tells; nil where nobody sees it

@@ -16,6 +16,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // creates reports whether a request's success is a task. What a forwarded path does nobody reads: there its client says so.
@@ -146,7 +147,7 @@ const (
 type taskEnd struct {
 	outcome string
 	answer  cache.Answer
-	usage   telemetry.Usage
+	usage   meter.Usage
 	images  int64
 	doubt   bool // the images were not counted by the service
 	by      string
@@ -183,11 +184,11 @@ func (g *Gateway) settleTask(ctx context.Context, claim *cache.Claim, ended cach
 // endOf tells how a task ended, by its last answer. Where that does not say how many images it made, it is as many as were
 // held, in doubt.
 func (g *Gateway) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *taskEnd {
-	var meter telemetry.Meter
-	meter.Reset("application/json", "")
-	_, _ = meter.Write(body) // it never fails
-	reading := meter.End()
-	reading.Usage.Cover(g.upstreamKey.Load())
+	var reads meter.Meter
+	reads.Reset("application/json", "")
+	_, _ = reads.Write(body) // it never fails
+	reading := reads.End()
+	reading.Usage.Cover(g.upstreamKey.Load().Cover)
 	images, known := reading.Images()
 	end := &taskEnd{outcome: outcomeOf(ended.Status), answer: ended, usage: reading.Usage, images: images, by: by}
 	if end.doubt = !known && ended.Status == cache.Succeeded && !forwarded(&claim.Hold); end.doubt {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway/simulator"
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // taskLines are the lines that the log has of tasks that were settled.
@@ -77,7 +78,7 @@ func TestMend14APollThatHearsTheEnd(t *testing.T) {
 		"held":  map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0.2}, "queue_ms": 1000, "run_ms": 10000, "polls_served": 2, "polls_sent": 2, "settled_by": "poll",
 	})
 	for n, r := range records {
-		images, used := r.Usage.Get(telemetry.ImageCount)
+		images, used := r.Usage.Get(meter.ImageCount)
 		if heard := n == 2; heard != used || heard != r.Cost.Known || heard != (r.TaskStatus == "SUCCEEDED") || heard && (images != 1 || r.Cost.Images != 1 || r.Cost.Spend != 200_000_000) {
 			t.Errorf("request %d: usage %v, cost %+v, %q", n, used, r.Cost, r.TaskStatus)
 		}

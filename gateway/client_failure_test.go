@@ -13,7 +13,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/simulator"
-	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // Clients that leave, stop or drip.
@@ -91,7 +91,7 @@ func TestFC2GoneBeforeTheUsage(t *testing.T) {
 	}
 	close(frames)
 	record := h.records.await(t, 1)[0]
-	if n, ok := record.Usage.Get(telemetry.OutputTokens); record.Status != 499 || !ok || n != 50 {
+	if n, ok := record.Usage.Get(meter.OutputTokens); record.Status != 499 || !ok || n != 50 {
 		t.Errorf("%d output tokens, record %+v", n, record)
 	}
 }

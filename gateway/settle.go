@@ -8,6 +8,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // settle charges what the request used, from what is known when its answer has ended. The client may be gone: the
@@ -150,9 +151,9 @@ func (g *Gateway) measured(c *call) (limit.Amounts, string) {
 // cost is what the answer's usage amounts to; without usage it is the request alone.
 func (g *Gateway) cost(c *call) limit.Amounts {
 	usage := &c.reading.Usage
-	in, _ := usage.Get(telemetry.InputTokens)
-	out, _ := usage.Get(telemetry.OutputTokens)
-	total, _ := usage.Get(telemetry.TotalTokens)
+	in, _ := usage.Get(meter.InputTokens)
+	out, _ := usage.Get(meter.OutputTokens)
+	total, _ := usage.Get(meter.TotalTokens)
 	images, _ := c.reading.Images()
 	return limit.CostOf(c.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
 }

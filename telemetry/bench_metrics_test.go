@@ -8,6 +8,8 @@ import (
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"sluice/telemetry/meter"
 )
 
 // BenchmarkRequest is what telemetry costs a request of a model, on the request's own goroutine: metrics alone, with a
@@ -26,9 +28,9 @@ func BenchmarkRequest(b *testing.B) {
 				b.Fatal(err)
 			}
 			var header http.Header
-			reading := Reading{ResponseID: "7f3c", FinishReasons: []string{"stop"}}
-			reading.Usage.Raise(InputTokens, 20)
-			reading.Usage.Raise(OutputTokens, 140)
+			reading := meter.Reading{ResponseID: "7f3c", FinishReasons: []string{"stop"}}
+			reading.Usage.Raise(meter.InputTokens, 20)
+			reading.Usage.Raise(meter.OutputTokens, 140)
 			now := time.Now()
 			b.ReportAllocs()
 			for b.Loop() {

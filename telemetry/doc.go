@@ -1,4 +1,4 @@
-// Package telemetry reads usage and tells it: the Record that one request leaves behind, and the one log line made of it.
+// Package telemetry tells what requests did: one line in the log for each, metrics, and spans.
 //
 // It is for observing. It is not for deciding: nothing here refuses, delays or changes a request or an answer, and no
 // other package has to wait for it. It knows neither teams' limits nor tasks' claims.

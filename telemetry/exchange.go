@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"sluice/telemetry/meter"
 )
 
 // Said is a number that a request may name.
@@ -113,9 +115,9 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 
 // Ended is how an exchange came out.
 type Ended struct {
-	Status  int      // upstream's; 0: it did not answer
-	Fault   string   // a refusal's name, where the answer did not come or could not be used; else ""
-	Reading *Reading // of the answer; nil: it was not read
+	Status  int            // upstream's; 0: it did not answer
+	Fault   string         // a refusal's name, where the answer did not come or could not be used; else ""
+	Reading *meter.Reading // of the answer; nil: it was not read
 }
 
 // End ends the exchange. Only the first call counts.
@@ -125,7 +127,7 @@ func (x *Exchange) End(ended Ended, at time.Time) {
 	}
 	x.open = false
 	if ended.Reading == nil {
-		ended.Reading = new(Reading)
+		ended.Reading = new(meter.Reading)
 	}
 	x.measure(&ended, at)
 	if !x.span.Recording() {
@@ -151,10 +153,10 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 	if about.Operation == OperationFetch {
 		return
 	}
-	if n, ok := ended.Reading.Usage.Get(InputTokens); ok {
+	if n, ok := ended.Reading.Usage.Get(meter.InputTokens); ok {
 		of.input.record(float64(n))
 	}
-	if n, ok := ended.Reading.Usage.Get(OutputTokens); ok {
+	if n, ok := ended.Reading.Usage.Get(meter.OutputTokens); ok {
 		of.output.record(float64(n))
 	}
 }
@@ -232,14 +234,14 @@ func (w *spanWriter) parameters(p *Parameters) {
 	w.text(genOutput, p.Output)
 }
 
-func (w *spanWriter) reading(r *Reading, secrets Secrets) {
+func (w *spanWriter) reading(r *meter.Reading, secrets Secrets) {
 	if len(r.FinishReasons) > 0 {
 		w.texts(genReasons, r.FinishReasons, secrets)
 	}
 	for _, n := range [...]struct {
 		key   attribute.Key
-		field Field
-	}{{genInput, InputTokens}, {genOutputs, OutputTokens}, {genCached, CachedTokens}, {genCaching, CacheCreationTokens}, {genReasoning, ReasoningTokens}} {
+		field meter.Field
+	}{{genInput, meter.InputTokens}, {genOutputs, meter.OutputTokens}, {genCached, meter.CachedTokens}, {genCaching, meter.CacheCreationTokens}, {genReasoning, meter.ReasoningTokens}} {
 		if value, ok := r.Usage.Get(n.field); ok {
 			w.number(n.key, value)
 		}

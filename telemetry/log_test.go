@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,14 +16,19 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"sluice/telemetry/meter"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the difference before believing it")
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.FixedZone("", 8*3600))
 
@@ -50,11 +56,15 @@ func fullRecord() Record {
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
 		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, TaskStatus: "SUCCEEDED",
 	}
-	r.Usage.Raise(InputTokens, 1250)
-	r.Usage.Raise(OutputTokens, 42)
-	r.Usage.Raise(CachedTokens, 0)
-	r.Usage.raiseOther([]byte("plugins.search.seconds"), 0.5)
+	r.Usage = usageOf(`{"input_tokens":1250,"output_tokens":42,"cached_tokens":0,"plugins":{"search":{"seconds":0.5}}}`)
 	return r
+}
+
+// usageOf reads the usage member of an answer.
+func usageOf(usage string) meter.Usage {
+	m := meter.New("application/json", "")
+	_, _ = m.Write([]byte(`{"usage":` + usage + `}`))
+	return m.End().Usage
 }
 
 // members of a line in their order, as design.md 5 has them.
@@ -69,7 +79,7 @@ func fullTask() Task {
 		Served: 3, Sent: 2, Cost: Cost{Known: true, Requests: 1, Images: 2, Spend: 400_000_000, Flag: "exact"},
 		Held: Cost{Known: true, Requests: 1, Images: 4, Spend: 800_000_000}, SettledBy: "poll",
 	}
-	task.Usage.Raise(ImageCount, 2)
+	task.Usage.Raise(meter.ImageCount, 2)
 	return task
 }
 
@@ -173,8 +183,7 @@ func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
 	for _, text := range texts {
 		text.SetString("\xff" + strings.Repeat("x", 300))
 	}
-	record.Usage.raiseOther([]byte("odd\xff"), 1)
-	record.Usage.raiseOther([]byte("odd\xff"), 2)
+	record.Usage = usageOf("{\"odd\xff\":1,\"odd\xff\":2}")
 	record.tidy()
 	for i, text := range texts {
 		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) {
@@ -284,4 +293,41 @@ func TestALineDoesNotWaitForTheNext(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// BenchmarkLog is what a line costs the request: the queue is emptied in between, so that no line is dropped.
+func BenchmarkLog(b *testing.B) {
+	l := NewLog(LogConfig{Writer: io.Discard, Now: time.Now})
+	defer func() { _ = l.Close(b.Context()) }()
+	record := fullRecord()
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Write(record)
+		if len(l.queue) > queueLength/2 {
+			b.StopTimer()
+			empty(l)
+			b.StartTimer()
+		}
+	}
+	if l.Dropped() > 0 {
+		b.Errorf("%d lines dropped", l.Dropped())
+	}
+}
+
+// empty takes what waits, in the goroutine's stead.
+func empty(l *Log) {
+	for {
+		select {
+		case <-l.queue:
+		default:
+			return
+		}
+	}
+}
+
+// Records lie in the log's queue by value.
+func TestRecordsAreSmall(t *testing.T) {
+	if n := unsafe.Sizeof(Record{}) * queueLength; n > 4<<20 {
+		t.Errorf("a full queue takes %d bytes", n)
+	}
 }

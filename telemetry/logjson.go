@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"sluice/telemetry/meter"
 )
 
 // appendLine writes a Record's line as slog's JSONHandler would, letter for letter (a test holds the two together). It
@@ -114,7 +116,7 @@ func appendFloat(b []byte, name string, value float64) []byte {
 	return strconv.AppendFloat(b, value, 'f', -1, 64)
 }
 
-func appendUsage(b []byte, u *Usage) []byte {
+func appendUsage(b []byte, u *meter.Usage) []byte {
 	b = appendName(b, "usage")
 	if !u.Known() {
 		return append(b, "null"...)

@@ -3,11 +3,14 @@ package telemetry
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"sluice/telemetry/meter"
 )
 
 // The JSON line is slog's, letter for letter, whatever stands in the Record. Only the escapes of a text may be written
@@ -23,8 +26,12 @@ func TestLineIsSlogs(t *testing.T) {
 			Duration: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "dur")), BytesIn: rapid.Int64Min(0).Draw(t, "in"),
 		}
 		if rapid.Bool().Draw(t, "used") {
-			r.Usage.Raise(InputTokens, rapid.Int64Range(0, 1<<50).Draw(t, "input"))
-			r.Usage.raiseOther([]byte(text.Draw(t, "name")), rapid.Float64Range(0, 1e30).Draw(t, "other"))
+			usage := map[string]any{"input_tokens": rapid.Int64Range(0, 1<<50).Draw(t, "input"), text.Draw(t, "name"): rapid.Float64Range(0, 1<<53-1).Draw(t, "other")}
+			body, err := json.Marshal(usage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Usage = usageOf(string(body))
 			r.Cost = Cost{Known: true, Tokens: rapid.Int64Min(0).Draw(t, "tokens"), Spend: rapid.Int64Range(0, 1e15).Draw(t, "spend"), Flag: text.Draw(t, "flag")}
 		}
 		var want bytes.Buffer
@@ -37,6 +44,34 @@ func TestLineIsSlogs(t *testing.T) {
 	})
 }
 
+// Numbers of any size are written as slog writes them.
+func TestFloatsAreSlogs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.OneOf(rapid.Float64Range(0, 1e30), rapid.Float64Range(0, 1e-5)).Draw(t, "value")
+		var want bytes.Buffer
+		if err := slog.NewJSONHandler(&want, &slog.HandlerOptions{ReplaceAttr: onlyFloats}).Handle(context.Background(), floatRecord(value)); err != nil {
+			t.Fatal(err)
+		}
+		if got := append(appendFloat([]byte("{"), "n", value), "}\n"...); !bytes.Equal(got, want.Bytes()) {
+			t.Fatalf("got %s, want %s", got, want.Bytes())
+		}
+	})
+}
+
+func floatRecord(value float64) slog.Record {
+	var r slog.Record
+	r.AddAttrs(slog.Float64("n", value))
+	return r
+}
+
+// onlyFloats leaves out the members that every line has.
+func onlyFloats(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() != slog.KindFloat64 {
+		return slog.Attr{}
+	}
+	return attr
+}
+
 func TestLineOfWhatIsNoUTF8(t *testing.T) {
 	got := appendLine(nil, &Record{Model: "a\xff\u2028b\x00"})
 	if !bytes.Contains(got, []byte("\"model\":\"a\\ufffd\\u2028b\\u0000\"")) || bytes.Count(got, []byte("\n")) != 1 {
@@ -46,7 +81,7 @@ func TestLineOfWhatIsNoUTF8(t *testing.T) {
 
 func BenchmarkLine(b *testing.B) {
 	r := Record{Time: time.Unix(1.8e9, 123456789), ID: "7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0", Team: "search", Endpoint: "text", Kind: "text", Model: "llm-max", Status: 200, Duration: 1234567, Overhead: 98765, FirstByte: 1200000}
-	r.Usage.Raise(InputTokens, 20)
+	r.Usage.Raise(meter.InputTokens, 20)
 	b.ReportAllocs()
 	var line []byte
 	for b.Loop() {

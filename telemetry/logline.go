@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"sluice/telemetry/meter"
 )
 
 // maxValue is how many bytes of a value that a client or upstream chose stand in a line.
@@ -86,7 +88,7 @@ func (l *recordLine) of(r *Record) slog.Record {
 	return record
 }
 
-func (l *recordLine) usage(u *Usage) slog.Attr {
+func (l *recordLine) usage(u *meter.Usage) slog.Attr {
 	if !u.Known() {
 		return slog.Any("usage", nil)
 	}

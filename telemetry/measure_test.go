@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/telemetry/meter"
 )
 
 // Every instrument tells what was measured, in its unit, under its labels.
@@ -21,9 +23,9 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Arrived()
 	m.Arrived()
 	m.Served(&Record{Method: "POST", Route: "/r", Team: "a", Status: 429, Refusal: "admit/rate", Duration: 3 * time.Second, Overhead: 2 * time.Millisecond})
-	reading := Reading{}
-	reading.Usage.Raise(InputTokens, 20)
-	reading.Usage.Raise(OutputTokens, 140)
+	reading := meter.Reading{}
+	reading.Usage.Raise(meter.InputTokens, 20)
+	reading.Usage.Raise(meter.OutputTokens, 140)
 	about := About{Operation: OperationChat, Model: "m", Label: "m*", Team: "a", Stream: true}
 	var x Exchange
 	x.Begin(nil, m, about, at)

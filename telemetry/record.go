@@ -1,6 +1,10 @@
 package telemetry
 
-import "time"
+import (
+	"time"
+
+	"sluice/telemetry/meter"
+)
 
 // Record is what one request leaves behind: the members of its log line, one field each. The gateway fills it while
 // the request runs and hands it over once, at the end. The zero value of a field means "not known" and is written as
@@ -22,7 +26,7 @@ type Record struct {
 	Status         int           // HTTP status sent to the client; 499 when the client left first
 	Refusal        string        // <stage>/<reason> when Sluice refused
 	Cache          string        // hit, miss, collapsed or stale, for polls
-	Usage          Usage         // what the answer said it used
+	Usage          meter.Usage   // what the answer said it used
 	Cost           Cost          // what was charged
 	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler

@@ -14,6 +14,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"sluice/telemetry/meter"
 )
 
 // keeping keeps the spans that it is sent, as a collector reads them.
@@ -64,7 +66,7 @@ func TestFT5SpansAreSmall(t *testing.T) {
 		for range 100 {
 			x.Arrived([]byte(`data:{"output":{"text":"`+huge[:1<<12]+`"}}`+"\n"), now)
 		}
-		x.End(Ended{Status: 500, Reading: &Reading{ResponseID: huge, Failed: true, ErrorCode: huge, FinishReasons: slices.Repeat([]string{huge}, 100)}}, now)
+		x.End(Ended{Status: 500, Reading: &meter.Reading{ResponseID: huge, Failed: true, ErrorCode: huge, FinishReasons: slices.Repeat([]string{huge}, 100)}}, now)
 		x.End(Ended{}, now) // only the first counts
 		tells.Traces.Leave(&r)
 		tells.Traces.Task(&Task{Creation: r.Span.Traceparent(), ID: huge, Model: huge, Team: "t", Outcome: "failed", Submitted: now, Ended: now})

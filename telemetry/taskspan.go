@@ -3,6 +3,8 @@ package telemetry
 import (
 	"strings"
 	"time"
+
+	"sluice/telemetry/meter"
 )
 
 // Task is a task that has ended, as its span and its line of the log tell it.
@@ -17,14 +19,14 @@ type Task struct {
 	Submitted time.Time // by the service's word, or else when it was claimed
 	Started   time.Time // when it left the queue; zero: not said
 	Ended     time.Time
-	Served    int64  // polls that clients were answered
-	Sent      int64  // queries that upstream was sent
-	Images    int64  // that it made, and was charged for unless its path is charged by the request
-	Usage     Usage  // what the answer said that told the end
-	Cost      Cost   // what was charged
-	Held      Cost   // what was held since its creation
-	Estimated bool   // the images were not counted by the service
-	SettledBy string // poll, finisher, stream, lease
+	Served    int64       // polls that clients were answered
+	Sent      int64       // queries that upstream was sent
+	Images    int64       // that it made, and was charged for unless its path is charged by the request
+	Usage     meter.Usage // what the answer said that told the end
+	Cost      Cost        // what was charged
+	Held      Cost        // what was held since its creation
+	Estimated bool        // the images were not counted by the service
+	SettledBy string      // poll, finisher, stream, lease
 }
 
 // waited is how long it stood in the queue, and ran how long it took from there; 0 where it is not known when it began.

@@ -63,13 +63,15 @@ var floorPlan = map[string]plan{
 		files:   map[string][]string{"redis.go": {goRedis}},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
+	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry": {
+		ours:    []string{"telemetry/meter"},
 		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus},                                                                   // the SDK logs by logr
 		files:   map[string][]string{"otlp.go": {protobuf}, "spanwriter.go": {protobuf}, "outbox.go": {protobuf}, "console.go": {protobuf}}, // what exporters speak
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"gateway": {
-		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry"},
+		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},

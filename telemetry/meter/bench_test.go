@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 // deltaFrame is a frame as most streams are made of.
@@ -27,7 +26,7 @@ func TestAFrameDoesNotAllocate(t *testing.T) {
 		if r.Frames == 0 || !r.Complete || r.Odd || r.Failed || !bytes.HasSuffix(body, []byte("\n\n")) {
 			continue // not a stream that can go on
 		}
-		m := NewMeter("text/event-stream", "")
+		m := New("text/event-stream", "")
 		_, _ = m.Write(body) // what is new in a frame may allocate: an id, a name of a number
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Write(body) }); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
@@ -52,7 +51,7 @@ func TestADocumentAllocatesTwice(t *testing.T) {
 // BenchmarkFrame compares, in one run, what the Meter costs per frame with what the frame's way to a client costs.
 func BenchmarkFrame(b *testing.B) {
 	b.Run("meter", func(b *testing.B) {
-		m := NewMeter("text/event-stream", "")
+		m := New("text/event-stream", "")
 		b.ReportAllocs()
 		for b.Loop() {
 			_, _ = m.Write(deltaFrame)
@@ -86,7 +85,7 @@ func BenchmarkDocument(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(kilobyte)))
 		for b.Loop() {
-			m := NewMeter("application/json", "")
+			m := New("application/json", "")
 			_, _ = m.Write(kilobyte)
 			_ = m.End()
 		}
@@ -111,35 +110,5 @@ func BenchmarkText(b *testing.B) {
 	for b.Loop() {
 		m.Reset("", "")
 		_, _ = m.Write(body)
-	}
-}
-
-// BenchmarkLog is what a line costs the request: the queue is emptied in between, so that no line is dropped.
-func BenchmarkLog(b *testing.B) {
-	l := NewLog(LogConfig{Writer: io.Discard, Now: time.Now})
-	defer func() { _ = l.Close(b.Context()) }()
-	record := fullRecord()
-	b.ReportAllocs()
-	for b.Loop() {
-		l.Write(record)
-		if len(l.queue) > queueLength/2 {
-			b.StopTimer()
-			empty(l)
-			b.StartTimer()
-		}
-	}
-	if l.Dropped() > 0 {
-		b.Errorf("%d lines dropped", l.Dropped())
-	}
-}
-
-// empty takes what waits, in the goroutine's stead.
-func empty(l *Log) {
-	for {
-		select {
-		case <-l.queue:
-		default:
-			return
-		}
 	}
 }

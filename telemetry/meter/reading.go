@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 // Reading is what a Meter has read of one answer. The zero value of a field means that the answer did not say.
 type Reading struct {

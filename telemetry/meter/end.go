@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 // End returns what the answer has said so far. It may be called at any time and changes nothing, so that reading can
 // go on after it.

@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"bytes"
@@ -95,7 +95,7 @@ func TestA119_HalfAMark(t *testing.T) {
 func TestA124_CutOffAtEveryByte(t *testing.T) {
 	for name, body := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
-			m := NewMeter(contentType(name), "")
+			m := New(contentType(name), "")
 			for i := range body {
 				before := m.End()
 				_, _ = m.Write(body[i : i+1])

@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"encoding/json"
@@ -44,7 +44,7 @@ func contentType(name string) string {
 
 // read meters a body that comes in these pieces.
 func read(contentType string, pieces ...[]byte) Reading {
-	m := NewMeter(contentType, "")
+	m := New(contentType, "")
 	for _, p := range pieces {
 		_, _ = m.Write(p)
 	}

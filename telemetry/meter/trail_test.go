@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func TestTrailChangesNothing(t *testing.T) {
 
 // From its third frame on, a usual stream is followed to the end of every document.
 func TestTrailIsFollowed(t *testing.T) {
-	m := NewMeter("text/event-stream", "")
+	m := New("text/event-stream", "")
 	for i := range 5 {
 		frame := strings.Replace(string(deltaFrame), "three words", fmt.Sprintf("word %d", i), 1)
 		_, _ = m.Write([]byte(frame[:len(frame)-1])) // without the line that ends the frame

@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import "strings"
 
@@ -65,9 +65,9 @@ type frame struct {
 	status        int
 }
 
-// NewMeter returns a Meter for an answer with these headers. A Content-Encoding other than identity, which nobody
+// New returns a Meter for an answer with these headers. A Content-Encoding other than identity, which nobody
 // asked for, makes it opaque.
-func NewMeter(contentType, contentEncoding string) *Meter {
+func New(contentType, contentEncoding string) *Meter {
 	m := new(Meter)
 	m.Reset(contentType, contentEncoding)
 	return m

@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"bytes"
@@ -107,10 +107,10 @@ func (u *Usage) All() iter.Seq2[string, float64] {
 }
 
 // Cover covers what nobody may read in the names that the answer chose. What shares them is left alone.
-func (u *Usage) Cover(secrets Secrets) {
+func (u *Usage) Cover(cover func(text string) string) {
 	u.others = slices.Clone(u.others)
 	for i := range u.others {
-		u.others[i].name = secrets.Cover(u.others[i].name)
+		u.others[i].name = cover(u.others[i].name)
 	}
 }
 

@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"encoding/json"
@@ -78,7 +78,7 @@ func TestA121_UsageOverFrames(t *testing.T) {
 func TestA122_ALineOfAnyLength(t *testing.T) {
 	piece := []byte(strings.Repeat(`many words \"and\" 词 `, 3000))
 	for _, contentType := range []string{"text/event-stream", "application/json"} {
-		m := NewMeter(contentType, "")
+		m := New(contentType, "")
 		if contentType == "text/event-stream" {
 			_, _ = m.Write([]byte("data:"))
 		}
@@ -111,7 +111,7 @@ func TestA122_DocumentsOfAnyDepth(t *testing.T) {
 		`{"other":` + deep, `{"usage":{"a":` + deep, `{"usage":` + strings.Repeat(`{"a":`, 200_000) + `1`,
 		`{"output":{"choices":[{"message":{"tool_calls":[` + deep,
 	} {
-		m := NewMeter("", "")
+		m := New("", "")
 		if n := testing.AllocsPerRun(1, func() { _, _ = m.Write([]byte(body)) }); n > 4 {
 			t.Errorf("%.40s…: %v allocations", body, n)
 		}
@@ -172,7 +172,7 @@ func TestA126_CompressedIsOpaque(t *testing.T) {
 	for encoding, want := range map[string]bool{
 		"": false, "identity": false, " Identity ": false, "gzip": true, "br": true, "identity, gzip": true, "unknown": true,
 	} {
-		m := NewMeter("application/json", encoding)
+		m := New("application/json", encoding)
 		_, _ = m.Write([]byte(`{"usage":{"input_tokens":1}}`))
 		if r := m.End(); r.Opaque != want || r.Usage.Known() == want || r.Complete == want {
 			t.Errorf("%q: %+v", encoding, r)

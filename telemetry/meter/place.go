@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 // place is where in an answer a value stands. The Meter knows the few places it reads; everything else is nowhere and
 // is stepped over, so that text which merely looks like usage can never be taken for it.

@@ -1,11 +1,11 @@
-package telemetry_test
+package meter_test
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
-	"sluice/telemetry"
+	"sluice/telemetry/meter"
 )
 
 // A Meter sits beside the copy from upstream to the client.
@@ -15,11 +15,11 @@ func ExampleMeter() {
 data:{"output":{"text":"Three words.","finish_reason":"stop"},"usage":{"input_tokens":14,"output_tokens":3}}
 
 `
-	meter := telemetry.NewMeter("text/event-stream", "")
-	if _, err := io.Copy(io.Discard, io.TeeReader(strings.NewReader(body), meter)); err != nil {
+	reads := meter.New("text/event-stream", "")
+	if _, err := io.Copy(io.Discard, io.TeeReader(strings.NewReader(body), reads)); err != nil {
 		fmt.Println(err)
 	}
-	reading := meter.End()
+	reading := reads.End()
 	tokens, _ := reading.Usage.Tokens()
 	fmt.Println(tokens, reading.FinishReasons, reading.Complete)
 	// Output: 17 [stop] true

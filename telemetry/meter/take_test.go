@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 import (
 	"encoding/json"
@@ -219,7 +219,7 @@ func asciiJSON(s string) string {
 }
 
 func TestResetForgetsEverything(t *testing.T) {
-	m := NewMeter("text/event-stream", "")
+	m := New("text/event-stream", "")
 	for name, body := range recorded(t) {
 		m.Reset("text/event-stream", "gzip")
 		m.Reset(contentType(name), "")

@@ -1,4 +1,4 @@
-package telemetry
+package meter
 
 // scanState is what the scanner expects next.
 type scanState uint8
