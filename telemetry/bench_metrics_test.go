@@ -18,7 +18,7 @@ func BenchmarkRequest(b *testing.B) {
 	for _, tt := range []struct{ name, sampler string }{{"metrics", ""}, {"not-recorded", "always_off"}, {"recorded", "always_on"}} {
 		b.Run(tt.name, func(b *testing.B) {
 			b.Setenv("OTEL_TRACES_SAMPLER", tt.sampler)
-			b.Setenv(envSpanQueue, "1000000000") // a span that finds no room costs less
+			b.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000000") // a span that finds no room costs less
 			config := Config{Logger: slog.New(slog.DiscardHandler), Provider: "service"}
 			if tt.sampler != "" {
 				config.Client = new(forgetting)
@@ -44,7 +44,7 @@ func BenchmarkRequest(b *testing.B) {
 				tells.Traces.Leave(&r)
 			}
 			if tells.Traces != nil {
-				b.ReportMetric(float64(tells.Traces.outbox.gate.full.Load())/float64(b.N), "lost/op")
+				b.ReportMetric(float64(tells.Traces.queue.Gate().Full())/float64(b.N), "lost/op")
 			}
 			_ = tells.Close(b.Context())
 		})

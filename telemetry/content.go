@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"sluice/telemetry/otlp"
 )
 
 const (
@@ -43,17 +45,17 @@ type part struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-func (w *spanWriter) captured(c *content, about *About) {
+func writeContent(s *otlp.Span, c *content, about *About) {
 	if p := about.Parameters; p != nil && len(p.Body) <= longestCaptured {
 		instructions, messages := readAsked(p.Body)
-		w.content(genInstructions, instructions)
-		w.content(genInputMessages, messages)
+		writeMessages(s, genInstructions, instructions)
+		writeMessages(s, genInputMessages, messages)
 	}
 	answered := readAnswered(c.answer)
 	for i := range answered { // now, and not before: what is read may be written with escapes, or in pieces
 		answered[i].cover(about.Secrets)
 	}
-	w.content(genOutputMessages, answered)
+	writeMessages(s, genOutputMessages, answered)
 }
 
 func (m *message) cover(secrets Secrets) {
@@ -64,7 +66,7 @@ func (m *message) cover(secrets Secrets) {
 	}
 }
 
-func (w *spanWriter) content(key attribute.Key, messages []message) {
+func writeMessages(s *otlp.Span, key attribute.Key, messages []message) {
 	if len(messages) == 0 {
 		return
 	}
@@ -77,7 +79,7 @@ func (w *spanWriter) content(key attribute.Key, messages []message) {
 			messages[i].cut(budget)
 		}
 		if text, err := json.Marshal(of); err == nil && len(text) <= maxContent {
-			w.whole(key, string(text))
+			s.Whole(key, string(text))
 			return
 		}
 	}
@@ -86,7 +88,7 @@ func (w *spanWriter) content(key attribute.Key, messages []message) {
 func (m *message) cut(budget int) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
-		part.Content, part.URI = shorten(part.Content, budget), shorten(part.URI, budget)
+		part.Content, part.URI = otlp.Shorten(part.Content, budget), otlp.Shorten(part.URI, budget)
 	}
 }
 

@@ -6,24 +6,28 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"sluice/telemetry/otlp"
 )
 
 func captured(t *testing.T, asked, answered string) map[attribute.Key]string {
 	t.Helper()
-	w := spanWriter{most: -1, longest: -1, links: -1}
+	k := new(keeping)
+	queue := otlp.NewQueue(k, resource.Empty(), instrumentation.Scope{})
+	s := queue.Write(new(otlp.Head))
 	c := content{on: true}
 	for piece := range strings.SplitAfterSeq(answered, "e") { // in pieces, as it comes
 		c.write([]byte(piece))
 	}
-	w.captured(&c, &About{Parameters: &Parameters{Body: []byte(asked)}, Secrets: covering("CANARY-S")})
-	span := new(tracepb.Span)
-	if err := proto.Unmarshal(w.wire, span); err != nil {
+	writeContent(s, &c, &About{Parameters: &Parameters{Body: []byte(asked)}, Secrets: covering("CANARY-S")})
+	queue.Put(s)
+	if err := queue.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	values := make(map[attribute.Key]string)
-	for _, kv := range span.GetAttributes() {
+	for _, kv := range k.spans[0].GetAttributes() {
 		text := kv.GetValue().GetStringValue()
 		if !json.Valid([]byte(text)) || len(text) > maxContent {
 			t.Errorf("%s is no JSON of at most %d bytes: %d bytes, %.100s", kv.GetKey(), maxContent, len(text), text)

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"sluice/telemetry/meter"
+	"sluice/telemetry/otlp"
 )
 
 // Said is a number that a request may name.
@@ -68,7 +70,7 @@ func (x *Exchange) Begin(t *Traces, m *Metrics, about About, at time.Time) {
 	switch {
 	case t == nil, !about.Alone && !about.Parent.Recording():
 		return // its request is not recorded
-	case !about.Parent.Recording() && !t.sampler.records(link{}):
+	case !about.Parent.Recording() && !t.sampler.records(trace.SpanContext{}):
 		return
 	}
 	x.span = t.begin(about.Parent.trace)
@@ -79,7 +81,7 @@ func (x *Exchange) name() string {
 	if x.about.Operation == OperationNone {
 		return x.about.Name
 	}
-	return x.about.Operation + " " + shorten(x.about.Model, maxValue)
+	return x.about.Operation + " " + otlp.Shorten(x.about.Model, otlp.MaxValue)
 }
 
 // Traceparent is what is sent to the service, "" where nothing is.
@@ -133,12 +135,14 @@ func (x *Exchange) End(ended Ended, at time.Time) {
 	if !x.span.Recording() {
 		return
 	}
-	h := head{span: x.span, parent: x.about.Parent, kind: kindClient, name: x.name(), begun: x.begun, ended: at, link: readTraceparent(x.about.Creation)}
-	h.why = ended.failure()
-	h.fault = h.why != ""
-	if w := x.traces.end(&h); w != nil {
-		w.exchange(x, &ended)
-		x.traces.send(w)
+	h := otlp.Head{
+		Span: x.span.context(), Parent: x.about.Parent.context(), Link: readTraceparent(x.about.Creation),
+		Kind: trace.SpanKindClient, Name: x.name(), Start: x.begun, End: at, Message: ended.failure(),
+	}
+	h.Failed = h.Message != ""
+	if s := x.traces.end(&h); s != nil {
+		writeExchange(s, x, &ended)
+		x.traces.queue.Put(s)
 	}
 }
 
@@ -161,38 +165,38 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 	}
 }
 
-func (w *spanWriter) exchange(x *Exchange, ended *Ended) {
+func writeExchange(s *otlp.Span, x *Exchange, ended *Ended) {
 	about, config := &x.about, &x.traces.config
 	if about.Operation != OperationNone {
-		w.text(genOperation, about.Operation)
-		w.text(genProvider, config.Provider)
-		w.text(genModel, about.Model)
+		s.Text(genOperation, about.Operation)
+		s.Text(genProvider, config.Provider)
+		s.Text(genModel, about.Model)
 	}
-	w.text(serverHost, x.traces.host)
-	w.known(serverPort, x.traces.port)
-	w.known(httpStatus, int64(ended.Status))
+	s.Text(serverHost, x.traces.host)
+	s.Known(serverPort, x.traces.port)
+	s.Known(httpStatus, int64(ended.Status))
 	if ended.Reading.Failed && ended.Reading.ErrorCode != "" { // the service's own word: a span is no series, and may tell it
-		w.text(errorType, covered(ended.Reading.ErrorCode, about.Secrets))
+		s.Text(errorType, covered(ended.Reading.ErrorCode, about.Secrets))
 	} else {
-		w.text(errorType, ended.failure())
+		s.Text(errorType, ended.failure())
 	}
-	w.text(ownTeam, about.Team)
+	s.Text(ownTeam, about.Team)
 	if about.Stream {
-		w.yes(genStream)
+		s.True(genStream)
 	}
 	if x.first > 0 {
-		w.float(genFirst, x.first.Seconds())
+		s.Float(genFirst, x.first.Seconds())
 	}
-	w.parameters(about.Parameters)
+	writeParameters(s, about.Parameters)
 	if about.Operation == OperationFetch && x.traces.latest {
-		w.text(genResponseID, about.Task)
+		s.Text(genResponseID, about.Task)
 	}
 	if about.Operation != OperationFetch {
-		w.text(genResponseID, covered(ended.Reading.ResponseID, about.Secrets))
-		w.reading(ended.Reading, about.Secrets)
+		s.Text(genResponseID, covered(ended.Reading.ResponseID, about.Secrets))
+		writeReading(s, ended.Reading, about.Secrets)
 	}
 	if x.content.on {
-		w.captured(&x.content, about)
+		writeContent(s, &x.content, about)
 	}
 }
 
@@ -205,7 +209,16 @@ func (e *Ended) failure() string {
 	return text
 }
 
-func (w *spanWriter) parameters(p *Parameters) {
+// covered is a text of the service's without what nobody may read in it. It is covered before it is cut, so that no part
+// of a secret is left.
+func covered(value string, secrets Secrets) string {
+	if secrets == nil {
+		return value
+	}
+	return secrets.Cover(value)
+}
+
+func writeParameters(s *otlp.Span, p *Parameters) {
 	if p == nil {
 		return
 	}
@@ -214,7 +227,7 @@ func (w *spanWriter) parameters(p *Parameters) {
 		value *Said[int64]
 	}{{genMaxTokens, &p.MaxTokens}, {genTopK, &p.TopK}, {genSeed, &p.Seed}} {
 		if n.value.Set {
-			w.number(n.key, n.value.Value)
+			s.Int(n.key, n.value.Value)
 		}
 	}
 	for _, n := range [...]struct {
@@ -222,31 +235,35 @@ func (w *spanWriter) parameters(p *Parameters) {
 		value *Said[float64]
 	}{{genTemperature, &p.Temperature}, {genTopP, &p.TopP}, {genPresence, &p.Presence}} {
 		if n.value.Set {
-			w.float(n.key, n.value.Value)
+			s.Float(n.key, n.value.Value)
 		}
 	}
 	if p.Choices > 1 {
-		w.number(genChoices, int64(p.Choices))
+		s.Int(genChoices, int64(p.Choices))
 	}
 	if len(p.Stop) > 0 {
-		w.texts(genStop, p.Stop, nil)
+		s.Texts(genStop, p.Stop)
 	}
-	w.text(genOutput, p.Output)
+	s.Text(genOutput, p.Output)
 }
 
-func (w *spanWriter) reading(r *meter.Reading, secrets Secrets) {
+func writeReading(s *otlp.Span, r *meter.Reading, secrets Secrets) {
 	if len(r.FinishReasons) > 0 {
-		w.texts(genReasons, r.FinishReasons, secrets)
+		reasons := make([]string, 0, 4)
+		for _, reason := range r.FinishReasons {
+			reasons = append(reasons, covered(reason, secrets))
+		}
+		s.Texts(genReasons, reasons)
 	}
 	for _, n := range [...]struct {
 		key   attribute.Key
 		field meter.Field
 	}{{genInput, meter.InputTokens}, {genOutputs, meter.OutputTokens}, {genCached, meter.CachedTokens}, {genCaching, meter.CacheCreationTokens}, {genReasoning, meter.ReasoningTokens}} {
 		if value, ok := r.Usage.Get(n.field); ok {
-			w.number(n.key, value)
+			s.Int(n.key, value)
 		}
 	}
 	if images, ok := r.Images(); ok {
-		w.number(ownUsageImages, images)
+		s.Int(ownUsageImages, images)
 	}
 }

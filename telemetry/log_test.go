@@ -24,6 +24,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/telemetry/meter"
+	"sluice/telemetry/otlp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -148,8 +149,8 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 		if diff := cmp.Diff(lineMembers, names); diff != "" {
 			rt.Fatal(diff)
 		}
-		if got := values["model"].(string); len(model) <= maxValue && got != strings.ToValidUTF8(model, "\ufffd") &&
-			len([]rune(got)) != len([]rune(model)) || len([]rune(got)) > maxValue {
+		if got := values["model"].(string); len(model) <= otlp.MaxValue && got != strings.ToValidUTF8(model, "\ufffd") &&
+			len([]rune(got)) != len([]rune(model)) || len([]rune(got)) > otlp.MaxValue {
 			rt.Fatalf("model %q became %q", model, got)
 		}
 	})
@@ -159,8 +160,8 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 func TestMend16LongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
 		l.Write(Record{
-			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", maxValue), TraceID: strings.Repeat("x", maxValue+1),
-			UpstreamID: strings.Repeat("u", 2*maxValue),
+			Model: "m" + strings.Repeat("词", 100), Task: strings.Repeat("t", otlp.MaxValue), TraceID: strings.Repeat("x", otlp.MaxValue+1),
+			UpstreamID: strings.Repeat("u", 2*otlp.MaxValue),
 		})
 	})
 	for _, want := range []string{
@@ -186,7 +187,7 @@ func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
 	record.Usage = usageOf("{\"odd\xff\":1,\"odd\xff\":2}")
 	record.tidy()
 	for i, text := range texts {
-		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) {
+		if got := text.String(); got != "\ufffd"+strings.Repeat("x", otlp.MaxValue-1) {
 			t.Errorf("text %d of %d is %q", i, len(texts), got)
 		}
 	}

@@ -2,15 +2,11 @@ package telemetry
 
 import (
 	"log/slog"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"sluice/telemetry/meter"
+	"sluice/telemetry/otlp"
 )
-
-// maxValue is how many bytes of a value that a client or upstream chose stand in a line.
-const maxValue = 256
 
 // level is WARN for failures of Sluice's own making, which are for the operator to look into, and INFO for all else:
 // a 5xx that upstream answered is upstream's, and a refused team is Sluice at work.
@@ -28,19 +24,8 @@ func (r *Record) tidy() {
 		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Client, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint,
 		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Cost.Flag, &r.Held.Flag,
 	} {
-		*value = valid(shorten(*value, maxValue))
+		*value = otlp.Valid(otlp.Shorten(*value, otlp.MaxValue))
 	}
-}
-
-// shorten cuts s to at most limit bytes, at a code point's end. What it cuts it copies, so that the long string is let go.
-func shorten(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return strings.Clone(s[:limit])
 }
 
 // recordLine turns Records into slog's form for LOG_FORMAT=text, reusing its memory: a result is valid until the next

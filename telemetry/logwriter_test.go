@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sluice/telemetry/otlp"
 )
 
 // F-D7: nobody reads the pipe behind standard output. Requests go on, what does not fit is counted, stopping is
@@ -116,7 +118,7 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 	release := make(chan struct{})
 	l := NewLog(LogConfig{Writer: valve{release}, Now: time.Now})
 	record := fullRecord()
-	record.Model = strings.Repeat("m", maxValue)
+	record.Model = strings.Repeat("m", otlp.MaxValue)
 	l.Write(record)
 	if n := testing.AllocsPerRun(1000, func() { l.Write(record) }); n >= 1 {
 		t.Errorf("%v allocations for a line", n)

@@ -17,6 +17,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"sluice/telemetry/otlp"
 )
 
 // mostSeries bounds the series of one instrument; what is past it is one series together. Labels are from closed sets,
@@ -164,15 +166,15 @@ func (m *Metrics) Watch(w Watched) error {
 }
 
 // watchDropped tells of what exporters lost.
-func (m *Metrics) watchDropped(gates map[string]*gate) error {
+func (m *Metrics) watchDropped(gates map[string]*otlp.Gate) error {
 	if len(gates) == 0 {
 		return nil
 	}
 	_, err := m.meter.Int64ObservableCounter(ownOtherDropped, metric.WithUnit("{item}"), metric.WithDescription("spans or log records that were not sent, by why: no room in the queue, or the collector refused them or was not there"),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			for signal, gate := range gates {
-				for reason, n := range map[string]*atomic.Int64{"queue": &gate.full, "collector": &gate.refused} {
-					o.Observe(n.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String(reason)))
+				for reason, n := range map[string]int64{"queue": gate.Full(), "collector": gate.Refused()} {
+					o.Observe(n, metric.WithAttributes(labelSignal.String(signal), labelReason.String(reason)))
 				}
 			}
 			return nil

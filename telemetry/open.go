@@ -7,15 +7,15 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
-	"time"
 
-	"github.com/go-logr/logr"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"sluice/telemetry/otlp"
 )
 
 // Config says what the process tells of itself. What is sent, and where to, is said by the OpenTelemetry SDK's own
@@ -72,21 +72,21 @@ type Telemetry struct {
 // something to send. Its errors are about the environment.
 func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	t := new(Telemetry)
-	gates := make(map[string]*gate)
-	otel.SetLogger(logr.New(quiet{config.Logger})) // before anything of the library can say something
-	about := describe(ctx, config)
+	gates := make(map[string]*otlp.Gate)
+	otlp.LogTo(config.Logger) // before anything of the library can say something
+	about := otlp.Resource(ctx, scope, config.Version)
 	var err error
 	client := config.Client
 	if client == nil {
-		client, err = spanClient(ctx)
+		client, err = otlp.SpanClient(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if client != nil {
-		gates[signalTraces] = newGate(variable(envSpanQueue, defaultQueue))
-		t.Traces = newTraces(config, about, client, gates[signalTraces])
-		t.sends(signalTraces, t.Traces.close)
+		t.Traces = newTraces(config, otlp.NewQueue(client, about, instrumentation.Scope{Name: scope, Version: config.Version}))
+		gates[otlp.Traces] = t.Traces.queue.Gate()
+		t.sends(otlp.Traces, t.Traces.queue.Close)
 	}
 	if t.Metrics, err = newMetrics(config); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
@@ -94,18 +94,18 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	if err := t.openMetrics(ctx, about); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
-	logs, err := logExporter(ctx)
+	logs, gate, err := otlp.NewLogs(ctx)
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
 	if logs != nil {
-		gates[signalLogs] = newGate(variable(envLogQueue, defaultQueue))
-		provider := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(newLogGate(gates[signalLogs], logs)))
+		gates[otlp.Logs] = gate
+		provider := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(logs))
 		t.Logs = otelslog.NewHandler(scope, otelslog.WithLoggerProvider(provider), otelslog.WithVersion(config.Version))
-		t.sends(signalLogs, provider.Shutdown)
+		t.sends(otlp.Logs, provider.Shutdown)
 	}
 	if len(t.Sent) > 0 {
-		otel.SetErrorHandler(newComplaints(config.Logger))
+		otlp.ComplainTo(config.Logger)
 	}
 	return t, t.Metrics.watchDropped(gates)
 }
@@ -113,13 +113,13 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 // openMetrics sends what the page shows, from time to time. The reader that sends has a provider of its own, without an
 // instrument: beside the page's reader in one provider it would have each measurement made twice.
 func (t *Telemetry) openMetrics(ctx context.Context, about *resource.Resource) error {
-	reader, err := metricReader(ctx, t.Metrics)
+	reader, err := otlp.MetricReader(ctx, t.Metrics)
 	if reader == nil {
 		t.closers = append(t.closers, t.Metrics.close)
 		return err
 	}
 	sender := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(reader))
-	t.sends(signalMetrics, func(ctx context.Context) error { return errors.Join(sender.Shutdown(ctx), t.Metrics.close(ctx)) })
+	t.sends(otlp.Metrics, func(ctx context.Context) error { return errors.Join(sender.Shutdown(ctx), t.Metrics.close(ctx)) })
 	return nil
 }
 
@@ -137,60 +137,4 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	}
 	closing.Wait()
 	return errors.Join(errs...)
-}
-
-// quiet takes what the library says of its own accord. Its values are left out: it quotes what it could not read, and that may
-// be a collector's credential.
-type quiet struct{ log *slog.Logger }
-
-// Init implements the library's interface, like the methods below.
-func (quiet) Init(logr.RuntimeInfo) {}
-
-// Enabled leaves out what is for the library's own developers.
-func (quiet) Enabled(level int) bool { return level <= 1 }
-
-// Info logs the text alone.
-func (q quiet) Info(_ int, text string, _ ...any) {
-	q.log.Debug("telemetry", slog.String("library", text))
-}
-
-// Error logs the text alone.
-func (q quiet) Error(_ error, text string, _ ...any) {
-	q.log.Warn("telemetry", slog.String("library", text))
-}
-
-// WithValues drops them.
-func (q quiet) WithValues(...any) logr.LogSink { return q }
-
-// WithName drops it.
-func (q quiet) WithName(string) logr.LogSink { return q }
-
-// complaintsEvery is how often exporters are heard.
-const complaintsEvery = time.Minute
-
-// complaints logs what exporters complain of, one line a minute: a collector that is away fails every batch.
-type complaints struct {
-	log  *slog.Logger
-	mu   sync.Mutex
-	last time.Time
-	more int
-}
-
-func newComplaints(log *slog.Logger) *complaints { return &complaints{log: log} }
-
-// Handle implements otel.ErrorHandler. What a collector answered is cut short: it may be anything.
-func (c *complaints) Handle(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if !c.last.IsZero() && now.Sub(c.last) < complaintsEvery {
-		c.more++
-		return
-	}
-	text := err.Error()
-	if len(text) > maxValue {
-		text = shorten(text, maxValue)
-	}
-	c.log.Warn("telemetry", slog.String("error", text), slog.Int("more", c.more))
-	c.last, c.more = now, 0
 }

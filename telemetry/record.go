@@ -3,6 +3,8 @@ package telemetry
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"sluice/telemetry/meter"
 )
 
@@ -39,8 +41,8 @@ type Record struct {
 
 	// What is for metrics and spans alone.
 
-	Scheme string // http or https
-	Label  string // the model, from a closed set
-	Span   Span   // the request's; the zero value is none
-	client link   // the span that the client said it belongs to
+	Scheme string            // http or https
+	Label  string            // the model, from a closed set
+	Span   Span              // the request's; the zero value is none
+	client trace.SpanContext // the span that the client said it belongs to
 }

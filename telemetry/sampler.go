@@ -8,11 +8,16 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // wishesPerSecond is how many traces a second clients may have recorded that ask for it, beyond those that are recorded
 // anyway.
 const wishesPerSecond = 10
+
+// envSampler is the SDK's own variable that says what is recorded.
+const envSampler = "OTEL_TRACES_SAMPLER"
 
 // sampler decides which requests are recorded, before a span of them is made. For one whose trace a client brought, the client's word counts so far: it may ask to be left
 // out, and it may ask to be recorded, but not without bound, or one client could fill the collector. Its trace id decides
@@ -32,14 +37,14 @@ func newSampler(log *slog.Logger, now func() time.Time) *sampler {
 }
 
 // records decides about a request. client is the trace that it joins; the zero value: none.
-func (s *sampler) records(client link) bool {
+func (s *sampler) records(client trace.SpanContext) bool {
 	switch {
-	case client.Recording() && !client.sampled:
+	case client.IsValid() && !client.IsSampled():
 		return false
 	case s.ratio == 1 || s.ratio > 0 && rand.Float64() < s.ratio:
 		return true
 	}
-	return client.Recording() && !s.deaf && s.grant()
+	return client.IsValid() && !s.deaf && s.grant()
 }
 
 // grant counts the wishes that a second has room for.

@@ -11,17 +11,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-func brought(sampled bool) link {
-	return link{Span: Span{trace.TraceID{1}, trace.SpanID{1}}, sampled: sampled, remote: true}
+func brought(sampled bool) trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true})
 }
 
 // sampling counts what is recorded of n requests.
-func sampling(t *testing.T, name, argument string, move time.Duration) func(client link, n int) int {
+func sampling(t *testing.T, name, argument string, move time.Duration) func(client trace.SpanContext, n int) int {
 	t.Setenv("OTEL_TRACES_SAMPLER", name)
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", argument)
 	now := time.Unix(1000, 0)
 	s := newSampler(slog.New(slog.DiscardHandler), func() time.Time { return now })
-	return func(client link, n int) (recorded int) {
+	return func(client trace.SpanContext, n int) (recorded int) {
 		for range n {
 			if s.records(client) {
 				recorded++
@@ -38,7 +38,7 @@ func TestFT7Sampler(t *testing.T) {
 	if n := within(brought(true), 1000); n != wishesPerSecond {
 		t.Errorf("%d wishes of a second were granted", n)
 	}
-	if n := within(link{}, 1000); n != 0 {
+	if n := within(trace.SpanContext{}, 1000); n != 0 {
 		t.Errorf("%d that nobody wished", n)
 	}
 	over := sampling(t, "traceidratio", "0", time.Second/5)
@@ -57,7 +57,7 @@ func TestFT7Sampler(t *testing.T) {
 
 // Where a part is recorded, it is that part, and what clients wish beside it.
 func TestPartsAreRecorded(t *testing.T) {
-	if n := sampling(t, "parentbased_always_on", "", 0)(link{}, 5000); n != 5000 {
+	if n := sampling(t, "parentbased_always_on", "", 0)(trace.SpanContext{}, 5000); n != 5000 {
 		t.Errorf("%d of 5000 recorded", n)
 	}
 	some := sampling(t, "traceidratio", "0.1", time.Second/1000)

@@ -3,6 +3,10 @@ package telemetry
 import (
 	"net/http"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"sluice/telemetry/otlp"
 )
 
 // Leave ends the span of a request, with what its Record has.
@@ -10,18 +14,18 @@ func (t *Traces) Leave(r *Record) {
 	if t == nil || !r.Span.Recording() {
 		return
 	}
-	h := head{
-		span: r.Span, kind: kindServer, name: serverName(r), begun: r.Time, ended: r.Time.Add(r.Duration),
-		fault: r.Status >= http.StatusInternalServerError, why: r.Refusal,
+	h := otlp.Head{
+		Span: r.Span.context(), Kind: trace.SpanKindServer, Name: serverName(r), Start: r.Time, End: r.Time.Add(r.Duration),
+		Failed: r.Status >= http.StatusInternalServerError, Message: r.Refusal,
 	}
-	if r.client.trace == r.Span.trace {
-		h.parent, h.remote = r.client.Span, true
+	if r.client.TraceID() == r.Span.trace {
+		h.Parent = r.client
 	} else {
-		h.link = r.client
+		h.Link = r.client
 	}
-	if w := t.end(&h); w != nil {
-		w.request(r)
-		t.send(w)
+	if s := t.end(&h); s != nil {
+		writeRequest(s, r)
+		t.queue.Put(s)
 	}
 }
 
@@ -32,34 +36,34 @@ func serverName(r *Record) string {
 	return methodLabel(r.Method) + " " + r.Route
 }
 
-func (w *spanWriter) request(r *Record) {
-	w.text(httpMethod, methodLabel(r.Method))
-	w.text(httpRoute, r.Route)
-	w.text(urlScheme, r.Scheme)
-	w.known(httpStatus, int64(r.Status))
+func writeRequest(s *otlp.Span, r *Record) {
+	s.Text(httpMethod, methodLabel(r.Method))
+	s.Text(httpRoute, r.Route)
+	s.Text(urlScheme, r.Scheme)
+	s.Known(httpStatus, int64(r.Status))
 	if r.Status >= http.StatusInternalServerError {
-		w.text(errorType, failure(r.Refusal, r.Status))
+		s.Text(errorType, failure(r.Refusal, r.Status))
 	}
-	w.text(ownRequest, r.ID)
-	w.text(ownUpstreamID, r.UpstreamID)
-	w.text(ownTeam, r.Team)
-	w.text(ownKey, r.Key)
-	w.text(ownEndpoint, r.Endpoint)
-	w.text(ownKind, r.Kind)
-	w.text(genModel, r.Model)
-	w.text(ownTask, r.Task)
-	w.text(ownCache, r.Cache)
+	s.Text(ownRequest, r.ID)
+	s.Text(ownUpstreamID, r.UpstreamID)
+	s.Text(ownTeam, r.Team)
+	s.Text(ownKey, r.Key)
+	s.Text(ownEndpoint, r.Endpoint)
+	s.Text(ownKind, r.Kind)
+	s.Text(genModel, r.Model)
+	s.Text(ownTask, r.Task)
+	s.Text(ownCache, r.Cache)
 	if stage, reason, refused := strings.Cut(r.Refusal, "/"); refused {
-		w.text(ownStage, stage)
-		w.text(ownReason, reason)
+		s.Text(ownStage, stage)
+		s.Text(ownReason, reason)
 	}
-	w.float(ownOverheadTime, r.Overhead.Seconds())
-	w.known(ownHeldImages, r.Held.Images)
+	s.Float(ownOverheadTime, r.Overhead.Seconds())
+	s.Known(ownHeldImages, r.Held.Images)
 	if c := &r.Cost; c.Known {
-		w.number(ownCostRequests, c.Requests)
-		w.number(ownCostTokens, c.Tokens)
-		w.number(ownCostImages, c.Images)
-		w.float(ownCostSpend, float64(c.Spend)/1e9)
-		w.text(ownCostFlag, c.Flag)
+		s.Int(ownCostRequests, c.Requests)
+		s.Int(ownCostTokens, c.Tokens)
+		s.Int(ownCostImages, c.Images)
+		s.Float(ownCostSpend, float64(c.Spend)/1e9)
+		s.Text(ownCostFlag, c.Flag)
 	}
 }

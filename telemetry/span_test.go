@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"sluice/telemetry/meter"
+	"sluice/telemetry/otlp"
 )
 
 // keeping keeps the spans that it is sent, as a collector reads them.
@@ -30,7 +32,28 @@ func (*keeping) Stop(context.Context) error  { return nil }
 func (k *keeping) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.spans = append(k.spans, written(sent)...)
+	k.spans = append(k.spans, otlp.Decode(sent)...)
+	return nil
+}
+
+// plain is an attribute's value as a Go value.
+func plain(v *common.AnyValue) any {
+	switch v := v.GetValue().(type) {
+	case *common.AnyValue_StringValue:
+		return v.StringValue
+	case *common.AnyValue_IntValue:
+		return v.IntValue
+	case *common.AnyValue_DoubleValue:
+		return v.DoubleValue
+	case *common.AnyValue_BoolValue:
+		return v.BoolValue
+	case *common.AnyValue_ArrayValue:
+		list := make([]any, 0, len(v.ArrayValue.GetValues()))
+		for _, item := range v.ArrayValue.GetValues() {
+			list = append(list, plain(item))
+		}
+		return list
+	}
 	return nil
 }
 
@@ -80,7 +103,7 @@ func TestFT5SpansAreSmall(t *testing.T) {
 			if list := a.GetValue().GetArrayValue().GetValues(); len(list) > 0 {
 				n = n/len(list) - len("[ ]")
 			}
-			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(a.GetKey(), "messages") || a.GetKey() == string(genInstructions)]; n > bound {
+			if bound := map[bool]int{true: maxContent, false: otlp.MaxValue}[strings.HasSuffix(a.GetKey(), "messages") || a.GetKey() == string(genInstructions)]; n > bound {
 				t.Errorf("%s of %.10s has %d bytes", a.GetKey(), s.GetName(), n)
 			}
 		}
@@ -178,5 +201,60 @@ func TestAbsentIsNotZero(t *testing.T) {
 	}
 	if len(spans[0].GetAttributes()) > 6 {
 		t.Errorf("%v", spans[0].GetAttributes())
+	}
+}
+
+// The SDK's variables bound what a span has.
+func TestSpanLimits(t *testing.T) {
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "3")
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "10")
+	t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", "0")
+	spans := spansOf(t, Config{}, func(tells *Telemetry) {
+		r := Record{Time: time.Now(), Method: "GET", Route: "/" + strings.Repeat("r", 100), Scheme: "http", Team: "t", Status: 200}
+		tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
+		tells.Traces.Leave(&r)
+		var x Exchange
+		x.Begin(tells.Traces, nil, About{Operation: OperationNone, Alone: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
+		x.End(Ended{}, time.Now())
+	})
+	s := spans[0]
+	if len(s.GetLinks()) != 0 || s.GetDroppedLinksCount() != 1 {
+		t.Errorf("%d links, %d are told to be left out", len(s.GetLinks()), s.GetDroppedLinksCount())
+	}
+	if list := fmt.Sprint(plain(spans[1].GetAttributes()[0].GetValue())); list != "[ssssssssss]" {
+		t.Errorf("a list is %s", list)
+	}
+	if n := len(s.GetAttributes()); n != 3 || s.GetDroppedAttributesCount() != 3 {
+		t.Errorf("%d attributes, %d are told to be left out", n, s.GetDroppedAttributesCount())
+	}
+	if route := s.GetAttributes()[1].GetValue().GetStringValue(); route != "/rrrrrrrrr" {
+		t.Errorf("the route is %q", route)
+	}
+}
+
+// covering covers a text with stars.
+type covering []byte
+
+func (c covering) Cover(text string) string {
+	if len(c) == 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, string(c), strings.Repeat("*", len(c)))
+}
+
+// What nobody may read is covered in the span, and nothing else of it.
+func TestSpansAreRedacted(t *testing.T) {
+	spans := spansOf(t, Config{}, func(tells *Telemetry) {
+		var x Exchange
+		x.Begin(tells.Traces, nil, About{Operation: OperationChat, Model: "CANARY", Alone: true, Secrets: covering("CANARY")}, time.Now())
+		x.End(Ended{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", otlp.MaxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
+	})
+	for _, a := range spans[0].GetAttributes() {
+		switch value := fmt.Sprint(plain(a.GetValue())); {
+		case a.GetKey() == string(genReasons) && value != "[a ******]":
+			t.Errorf("%s is %q", a.GetKey(), value)
+		case a.GetKey() == string(genResponseID) && value != strings.Repeat("i", otlp.MaxValue-3)+"***", a.GetKey() == string(errorType) && value != "******", a.GetKey() == string(genModel) && value != "CANARY":
+			t.Errorf("%s is %q", a.GetKey(), value)
+		}
 	}
 }

@@ -6,18 +6,24 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"sluice/telemetry/otlp"
 )
 
 // Log writes the line of a task that was settled at that moment. Its members are always all there, as those of a request's
 // line are, and unknown ones are written as they are there.
 func (t *Task) Log(logger *slog.Logger, at time.Time) {
 	creation, handler := readTraceparent(t.Creation), logger.Handler()
-	ctx := trace.ContextWithSpanContext(context.Background(), creation.context())
+	ctx := trace.ContextWithSpanContext(context.Background(), creation)
 	if !handler.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	record := slog.NewRecord(at.UTC(), slog.LevelInfo, "task", 0)
-	t.line(&record, creation.traceID())
+	traceID := ""
+	if creation.IsValid() {
+		traceID = creation.TraceID().String()
+	}
+	t.line(&record, traceID)
 	_ = handler.Handle(ctx, record) // as for any line
 }
 
@@ -28,8 +34,8 @@ func (t *Task) line(r *slog.Record, traceID string) {
 		slog.String("trace_id", traceID),
 		slog.String("team", t.Team),
 		slog.String("key", t.Key),
-		slog.String("model", shorten(t.Model, maxValue)),
-		slog.String("task", shorten(t.ID, maxValue)),
+		slog.String("model", otlp.Shorten(t.Model, otlp.MaxValue)),
+		slog.String("task", otlp.Shorten(t.ID, otlp.MaxValue)),
 		slog.String("outcome", t.Outcome),
 		l.usage(&t.Usage),
 		l.cost("cost", &t.Cost),

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"sluice/telemetry/meter"
+	"sluice/telemetry/otlp"
 )
 
 // Task is a task that has ended, as its span and its line of the log tell it.
@@ -50,38 +53,39 @@ func (t *Traces) Task(task *Task) {
 		return
 	}
 	creation := readTraceparent(task.Creation)
-	if !creation.Recording() || !creation.sampled {
+	if !creation.IsSampled() {
 		return
 	}
-	h := head{
-		span: t.begin(creation.trace), parent: creation.Span, kind: kindInternal, name: strings.TrimSpace("task " + shorten(task.Model, maxValue)),
-		begun: task.Submitted, ended: task.Ended, fault: task.Outcome == "failed", why: task.Outcome,
+	h := otlp.Head{
+		Span: t.begin(creation.TraceID()).context(), Parent: creation.WithRemote(false), Kind: trace.SpanKindInternal,
+		Name: strings.TrimSpace("task " + otlp.Shorten(task.Model, otlp.MaxValue)), Start: task.Submitted, End: task.Ended,
+		Failed: task.Outcome == "failed", Message: task.Outcome,
 	}
-	if h.ended.Before(h.begun) {
-		h.ended = h.begun
+	if h.End.Before(h.Start) {
+		h.End = h.Start
 	}
-	if w := t.end(&h); w != nil {
-		w.task(task)
-		t.send(w)
+	if s := t.end(&h); s != nil {
+		writeTask(s, task)
+		t.queue.Put(s)
 	}
 }
 
-func (w *spanWriter) task(task *Task) {
-	w.text(ownTask, task.ID)
-	w.text(genModel, task.Model)
-	w.text(ownTeam, task.Team)
-	w.text(ownTaskOutcome, task.Outcome)
-	w.number(ownPollsServed, task.Served)
-	w.number(ownPollsSent, task.Sent)
-	w.number(ownUsageImages, task.Images)
+func writeTask(s *otlp.Span, task *Task) {
+	s.Text(ownTask, task.ID)
+	s.Text(genModel, task.Model)
+	s.Text(ownTeam, task.Team)
+	s.Text(ownTaskOutcome, task.Outcome)
+	s.Int(ownPollsServed, task.Served)
+	s.Int(ownPollsSent, task.Sent)
+	s.Int(ownUsageImages, task.Images)
 	if task.Estimated {
-		w.yes(ownTaskEstimated)
+		s.True(ownTaskEstimated)
 	}
 	if task.Outcome == "failed" {
-		w.text(errorType, "task_failed")
+		s.Text(errorType, "task_failed")
 	}
 	if !task.Started.IsZero() {
-		w.float(ownQueueTime, task.waited().Seconds())
-		w.float(ownRunTime, task.ran().Seconds())
+		s.Float(ownQueueTime, task.waited().Seconds())
+		s.Float(ownRunTime, task.ran().Seconds())
 	}
 }

@@ -5,50 +5,49 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
-	"sync"
+	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	common "go.opentelemetry.io/proto/otlp/common/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"sluice/telemetry/otlp"
 )
+
+// latestGenAI chooses, among the conventions for generative models, the newest instead of version 1.41. Of what is told here
+// they differ in one point: fetch_response is theirs, and its span names what was fetched as gen_ai.response.id.
+const latestGenAI = "gen_ai_latest_experimental"
+
+// optsIn reads the standard's list of conventions that are preferred to the default ones.
+func optsIn(to string) bool {
+	for word := range strings.SplitSeq(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
+		if strings.TrimSpace(word) == to {
+			return true
+		}
+	}
+	return false
+}
 
 // Traces makes spans. It is made by [Open]. A nil Traces makes none. Its methods are called from any goroutine and wait
 // for nothing.
 type Traces struct {
 	config  Config
-	outbox  *outbox
+	queue   *otlp.Queue
 	sampler *sampler
-	limits  sdktrace.SpanLimits
-	writers sync.Pool
 	unended atomic.Int64
 	host    string // of the service
 	port    int64
 	latest  bool // the newest GenAI conventions, not those of 1.41
 }
 
-func newTraces(config Config, about *resource.Resource, client otlptrace.Client, g *gate) *Traces {
-	attributes := make([]*common.KeyValue, 0, about.Len())
-	for _, kv := range about.Attributes() {
-		attributes = append(attributes, &common.KeyValue{Key: string(kv.Key), Value: &common.AnyValue{
-			Value: &common.AnyValue_StringValue{StringValue: valid(kv.Value.String())},
-		}})
-	}
+func newTraces(config Config, queue *otlp.Queue) *Traces {
 	return &Traces{
-		config: config, host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI), sampler: newSampler(config.Logger, time.Now), limits: sdktrace.NewSpanLimits(),
-		writers: sync.Pool{New: func() any { return new(spanWriter) }},
-		outbox: newOutbox(g, client, &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: attributes}, SchemaUrl: about.SchemaURL()},
-			&common.InstrumentationScope{Name: scope, Version: config.Version}),
+		config: config, queue: queue, host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI),
+		sampler: newSampler(config.Logger, time.Now),
 	}
 }
-
-func (t *Traces) close(ctx context.Context) error { return t.outbox.shutdown(ctx) }
 
 // Unended counts the spans that were begun and have not ended. Tests ask.
 func (t *Traces) Unended() int64 { return t.unended.Load() }
@@ -80,23 +79,10 @@ func putRandom(b []byte) {
 	}
 }
 
-// end writes a span's head; nil: there is no room for it, which is counted. The caller writes its attributes and hands it
-// to send.
-func (t *Traces) end(h *head) *spanWriter {
+// end counts a span's end and begins to write it; nil: there is no room for it.
+func (t *Traces) end(h *otlp.Head) *otlp.Span {
 	t.unended.Add(-1)
-	if !t.outbox.gate.enter() {
-		return nil
-	}
-	w := t.writers.Get().(*spanWriter)
-	w.reset(&t.limits)
-	w.head(h)
-	return w
-}
-
-func (t *Traces) send(w *spanWriter) {
-	w.end()
-	t.outbox.put(w.wire)
-	t.writers.Put(w)
+	return t.queue.Write(h)
 }
 
 // Recording reports whether anybody will see the span, so that what it would tell is worth finding out.
@@ -120,23 +106,14 @@ func (s Span) Traceparent() string {
 	return string(text[:])
 }
 
-// traceID is the trace in hex; "" is none.
-func (s Span) traceID() string {
-	if !s.trace.IsValid() {
-		return ""
-	}
-	return s.trace.String()
-}
-
 // readTraceparent reads one traceparent; anything that is not one is none. State and baggage that come with it are left
 // alone: nothing here needs them, and nobody vouches for them.
-func readTraceparent(text string) link {
+func readTraceparent(text string) trace.SpanContext {
 	if text == "" {
-		return link{}
+		return trace.SpanContext{}
 	}
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": text})
-	read := trace.SpanContextFromContext(ctx)
-	return link{Span: Span{read.TraceID(), read.SpanID()}, sampled: read.IsSampled(), remote: true}
+	return trace.SpanContextFromContext(ctx)
 }
 
 // Arrive begins the span of a request whose Record has its time and method so far. Its trace is the client's where that is
@@ -145,16 +122,16 @@ func (t *Traces) Arrive(r *Record, header http.Header) {
 	if t == nil {
 		return
 	}
-	var joined link
+	var joined trace.SpanContext
 	if given := header["Traceparent"]; len(given) == 1 {
 		r.client = readTraceparent(given[0])
 	}
-	if t.config.Join && r.client.Recording() {
+	if t.config.Join && r.client.IsValid() {
 		joined = r.client
-		r.TraceID = joined.trace.String()
+		r.TraceID = joined.TraceID().String()
 	}
 	if t.sampler.records(joined) {
-		r.Span = t.begin(joined.trace)
+		r.Span = t.begin(joined.TraceID())
 		r.TraceID = r.Span.trace.String()
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/policy/teams"
-	"sluice/telemetry"
+	"sluice/telemetry/otlp"
 )
 
 // configuration is all that a start needs: the settings, and what stands in the files they name.
@@ -31,7 +31,7 @@ func loadConfiguration(environ []string) (configuration, error) {
 	c.teams = teams
 	fs = append(fs, bad...)
 	c.loadCertificate(&fs)
-	for _, f := range telemetry.EnvironmentFaults() {
+	for _, f := range otlp.Faults() {
 		fs.add(f.Name, f.Text)
 	}
 	c.warn()

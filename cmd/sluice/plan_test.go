@@ -63,13 +63,13 @@ var floorPlan = map[string]plan{
 		files:   map[string][]string{"redis.go": {goRedis}},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
-	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry": {
-		ours:    []string{"telemetry/meter"},
-		outside: []string{otelAPI, "github.com/go-logr/logr", prometheus},                                                                   // the SDK logs by logr
-		files:   map[string][]string{"otlp.go": {protobuf}, "spanwriter.go": {protobuf}, "outbox.go": {protobuf}, "console.go": {protobuf}}, // what exporters speak
+		ours:    []string{"telemetry/meter", "telemetry/otlp"},
+		outside: []string{otelAPI, prometheus},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
+	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/otlp":  {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
 	"gateway": {
 		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
@@ -79,7 +79,7 @@ var floorPlan = map[string]plan{
 	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator": {},
 	"cmd/sluice": {
-		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator"},
+		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp"},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},
 	},
 }

@@ -1,4 +1,4 @@
-package telemetry
+package otlp
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (console) Stop(context.Context) error { return nil }
 // UploadTraces writes a line for each span.
 func (c console) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
 	lines := json.NewEncoder(c.out)
-	for _, s := range written(sent) {
+	for _, s := range Decode(sent) {
 		attributes := make(map[string]any, len(s.GetAttributes()))
 		for _, a := range s.GetAttributes() {
 			attributes[a.GetKey()] = plain(a.GetValue())
@@ -66,8 +66,9 @@ func plain(v *common.AnyValue) any {
 	return nil
 }
 
-// written reads the spans of a batch as a collector would.
-func written(sent []*tracepb.ResourceSpans) (spans []*tracepb.Span) {
+// Decode returns the spans of a batch, as a collector reads them. A batch carries them as bytes: a client that is not one of
+// the library's has no other way to them.
+func Decode(sent []*tracepb.ResourceSpans) (spans []*tracepb.Span) {
 	for _, r := range sent {
 		read := new(tracepb.ResourceSpans)
 		wire, err := proto.Marshal(r)

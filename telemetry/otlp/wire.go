@@ -1,9 +1,7 @@
-package telemetry
+package otlp
 
 import (
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -35,13 +33,6 @@ const (
 	fieldStatusText = 2
 	fieldStatusCode = 3
 	statusError     = 2
-)
-
-// The kinds of a span, as OTLP numbers them.
-const (
-	kindInternal = 1
-	kindServer   = 2
-	kindClient   = 3
 )
 
 // What stands in the flags of a span or a link beside the bit that says it is sampled.
@@ -82,14 +73,6 @@ func numberField(b []byte, field byte, n uint64) []byte {
 
 func timeField(b []byte, field byte, at time.Time) []byte {
 	return protowire.AppendFixed64(append(b, field<<3|byte(protowire.Fixed64Type)), uint64(max(at.UnixNano(), 0)))
-}
-
-// valid is a text as protobuf takes it: one that is not UTF-8 would have a collector refuse its whole batch.
-func valid(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // flags are those of a span, about its parent, and of a link.

@@ -1,4 +1,4 @@
-package telemetry
+package otlp
 
 import (
 	"cmp"
@@ -22,9 +22,9 @@ import (
 
 // The signals, as the environment and the label of lost items have them.
 const (
-	signalTraces  = "traces"
-	signalMetrics = "metrics"
-	signalLogs    = "logs"
+	Traces  = "traces"
+	Metrics = "metrics"
+	Logs    = "logs"
 )
 
 // The SDK's own variables that are looked at here: the SDK and its exporters read all others.
@@ -33,7 +33,6 @@ const (
 	envEndpoint     = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	envProtocol     = "OTEL_EXPORTER_OTLP_PROTOCOL"
 	envSpanProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	envSampler      = "OTEL_TRACES_SAMPLER"
 	envSpanQueue    = "OTEL_BSP_MAX_QUEUE_SIZE"
 	envSpanBatch    = "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"
 	envSpanDelay    = "OTEL_BSP_SCHEDULE_DELAY" // ms
@@ -48,18 +47,18 @@ const (
 	protocols    = protocolHTTP + " or " + protocolGRPC
 )
 
-// EnvironmentFault is a variable whose value means nothing here.
-type EnvironmentFault struct{ Name, Text string }
+// Fault is a variable whose value means nothing here.
+type Fault struct{ Name, Text string }
 
 // Error says both.
-func (f EnvironmentFault) Error() string { return f.Name + ": " + f.Text }
+func (f Fault) Error() string { return f.Name + ": " + f.Text }
 
-// EnvironmentFaults lists the variables that [Open] would refuse, or that the SDK would pass over in silence and then send
+// Faults lists the variables that [Open] would refuse, or that the SDK would pass over in silence and then send
 // to another place or without a credential. Values are not shown: they may be secrets.
-func EnvironmentFaults() []EnvironmentFault {
-	var faults []EnvironmentFault
-	for _, signal := range []string{signalTraces, signalMetrics, signalLogs} {
-		var fault EnvironmentFault
+func Faults() []Fault {
+	var faults []Fault
+	for _, signal := range []string{Traces, Metrics, Logs} {
+		var fault Fault
 		if _, err := wants(signal); errors.As(err, &fault) {
 			faults = append(faults, fault)
 		}
@@ -75,15 +74,15 @@ func EnvironmentFaults() []EnvironmentFault {
 		} {
 			name := "OTEL_EXPORTER_OTLP_" + part + check.name
 			if value := os.Getenv(name); value != "" && !check.ok(value) {
-				faults = append(faults, EnvironmentFault{name, "allowed: " + check.allowed})
+				faults = append(faults, Fault{name, "allowed: " + check.allowed})
 			}
 		}
 	}
 	if value := os.Getenv("OTEL_RESOURCE_ATTRIBUTES"); value != "" && !isList(value) {
-		faults = append(faults, EnvironmentFault{"OTEL_RESOURCE_ATTRIBUTES", "allowed: name=value, several with commas between them"})
+		faults = append(faults, Fault{"OTEL_RESOURCE_ATTRIBUTES", "allowed: name=value, several with commas between them"})
 	}
 	if os.Getenv("OTEL_METRICS_PRODUCERS") != "" {
-		faults = append(faults, EnvironmentFault{"OTEL_METRICS_PRODUCERS", "is not supported: what is sent is what /metrics shows"})
+		faults = append(faults, Fault{"OTEL_METRICS_PRODUCERS", "is not supported: what is sent is what /metrics shows"})
 	}
 	return faults
 }
@@ -119,19 +118,19 @@ func wants(signal string) (bool, error) {
 	case "otlp", "console":
 		return true, nil
 	case "prometheus":
-		if signal == signalMetrics {
+		if signal == Metrics {
 			return false, nil // the page of the admin listener is always there
 		}
 	case "":
-		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != signalLogs && os.Getenv(envEndpoint) != "", nil
+		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != Logs && os.Getenv(envEndpoint) != "", nil
 	}
-	return false, EnvironmentFault{name, "allowed: otlp, console or none"}
+	return false, Fault{name, "allowed: otlp, console or none"}
 }
 
-// spanClient is what sends spans; nil: nobody wants them. The library's clients read all variables of a protocol but the one
+// SpanClient returns what sends spans; nil: nobody wants them. The library's clients read all variables of a protocol but the one
 // that chooses it.
-func spanClient(ctx context.Context) (otlptrace.Client, error) {
-	if wanted, err := wants(signalTraces); !wanted {
+func SpanClient(ctx context.Context) (otlptrace.Client, error) {
+	if wanted, err := wants(Traces); !wanted {
 		return nil, err
 	}
 	if os.Getenv("OTEL_TRACES_EXPORTER") == "console" {
@@ -144,50 +143,43 @@ func spanClient(ctx context.Context) (otlptrace.Client, error) {
 	case protocolGRPC:
 		client = otlptracegrpc.NewClient()
 	default:
-		return nil, EnvironmentFault{envSpanProtocol + " or " + envProtocol, "allowed: " + protocols}
+		return nil, Fault{envSpanProtocol + " or " + envProtocol, "allowed: " + protocols}
 	}
 	return client, client.Start(ctx)
 }
 
-func metricReader(ctx context.Context, producer sdkmetric.Producer) (sdkmetric.Reader, error) {
-	if wanted, err := wants(signalMetrics); !wanted {
+// MetricReader returns what sends the metrics of a producer from time to time; nil: nobody wants them.
+func MetricReader(ctx context.Context, producer sdkmetric.Producer) (sdkmetric.Reader, error) {
+	if wanted, err := wants(Metrics); !wanted {
 		return nil, err
 	}
 	autoexport.WithFallbackMetricProducer(func(context.Context) (sdkmetric.Producer, error) { return producer, nil })
 	return autoexport.NewMetricReader(ctx)
 }
 
-func logExporter(ctx context.Context) (sdklog.Exporter, error) {
-	if wanted, err := wants(signalLogs); !wanted {
-		return nil, err
+// NewLogs returns what takes log records for a collector, and the count of those that were lost; nil: nobody wants them.
+func NewLogs(ctx context.Context) (sdklog.Processor, *Gate, error) {
+	if wanted, err := wants(Logs); !wanted {
+		return nil, nil, err
 	}
-	return autoexport.NewLogExporter(ctx)
+	exporter, err := autoexport.NewLogExporter(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	gate := newGate(variable(envLogQueue, defaultQueue))
+	return newLogGate(gate, exporter), gate, nil
 }
 
-// describe says what the process is. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before it; what of them cannot be read
-// is left out.
-func describe(ctx context.Context, config Config) *resource.Resource {
+// Resource says what the process is. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before it; what of them cannot be
+// read is left out.
+func Resource(ctx context.Context, service, version string) *resource.Resource {
 	about, _ := resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(
-			attribute.String("service.name", scope), attribute.String("service.version", config.Version),
+			attribute.String("service.name", service), attribute.String("service.version", version),
 			attribute.String("service.instance.id", rand.Text())),
 		resource.WithFromEnv())
 	return about
-}
-
-// latestGenAI chooses, among the conventions for generative models, the newest instead of version 1.41. Of what is told here
-// they differ in one point: fetch_response is theirs, and its span names what was fetched as gen_ai.response.id.
-const latestGenAI = "gen_ai_latest_experimental"
-
-// optsIn reads the standard's list of conventions that are preferred to the default ones.
-func optsIn(to string) bool {
-	for word := range strings.SplitSeq(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
-		if strings.TrimSpace(word) == to {
-			return true
-		}
-	}
-	return false
 }
 
 // defaultQueue is how many spans, and how many log records, may wait to be sent.

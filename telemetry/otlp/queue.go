@@ -1,4 +1,4 @@
-package telemetry
+package otlp
 
 import (
 	"context"
@@ -9,7 +9,11 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -25,16 +29,19 @@ const (
 	fieldSpans = 2
 )
 
-// outbox keeps the spans that have ended until they are sent, in batches, by one goroutine. Its bounds are the SDK's, by the
+// Queue keeps the spans that have ended until they are sent, in batches, by one goroutine. Its bounds are the SDK's, by the
 // SDK's variables, and beside them one of bytes.
-type outbox struct {
-	gate   *gate
+type Queue struct {
+	gate   *Gate
 	client otlptrace.Client
 	about  *tracepb.ResourceSpans // who tells
 	scope  *common.InstrumentationScope
 	most   int           // spans of a batch
 	every  time.Duration // how often a batch that is not full is sent
 	bound  time.Duration // how long the sending of one takes at most
+
+	limits  sdktrace.SpanLimits
+	writers sync.Pool
 
 	mu      sync.Mutex
 	filling batch
@@ -55,11 +62,15 @@ type batch struct {
 	n     int
 }
 
-func newOutbox(g *gate, client otlptrace.Client, about *tracepb.ResourceSpans, scope *common.InstrumentationScope) *outbox {
+// NewQueue starts a queue whose spans the client sends. about says which process they are of, scope what made them. Its
+// bounds are those of the SDK, from the SDK's variables. [Queue.Close] ends it.
+func NewQueue(client otlptrace.Client, about *resource.Resource, scope instrumentation.Scope) *Queue {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &outbox{
-		gate: g, client: client, about: about, scope: scope,
-		most:  int(min(variable(envSpanBatch, 512), g.most)),
+	gate := newGate(variable(envSpanQueue, defaultQueue))
+	o := &Queue{
+		gate: gate, client: client, about: wireResource(about), scope: &common.InstrumentationScope{Name: scope.Name, Version: scope.Version},
+		limits: sdktrace.NewSpanLimits(), writers: sync.Pool{New: func() any { return new(Span) }},
+		most:  int(min(variable(envSpanBatch, 512), gate.most)),
 		every: time.Duration(variable(envSpanDelay, 5000)) * time.Millisecond,
 		bound: time.Duration(variable(envSpanTimeout, 30_000)) * time.Millisecond,
 		wake:  make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
@@ -68,8 +79,40 @@ func newOutbox(g *gate, client otlptrace.Client, about *tracepb.ResourceSpans, s
 	return o
 }
 
+func wireResource(about *resource.Resource) *tracepb.ResourceSpans {
+	attributes := make([]*common.KeyValue, 0, about.Len())
+	for _, kv := range about.Attributes() {
+		attributes = append(attributes, &common.KeyValue{Key: string(kv.Key), Value: &common.AnyValue{
+			Value: &common.AnyValue_StringValue{StringValue: Valid(kv.Value.String())},
+		}})
+	}
+	return &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: attributes}, SchemaUrl: about.SchemaURL()}
+}
+
+// Gate returns the count of the spans that were lost.
+func (o *Queue) Gate() *Gate { return o.gate }
+
+// Write begins to write a span that has ended. It returns nil where the queue is full, which is counted. The caller adds the
+// attributes and hands the span to [Queue.Put].
+func (o *Queue) Write(h *Head) *Span {
+	if !o.gate.enter() {
+		return nil
+	}
+	s := o.writers.Get().(*Span)
+	s.reset(&o.limits)
+	s.head(h)
+	return s
+}
+
+// Put queues a span, which belongs to the queue from then on.
+func (o *Queue) Put(s *Span) {
+	s.end()
+	o.put(s.wire)
+	o.writers.Put(s)
+}
+
 // put takes a span that has entered the gate. The bytes are the caller's again.
-func (o *outbox) put(span []byte) {
+func (o *Queue) put(span []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.shut || o.bytes+len(span) > waitingBytes {
@@ -87,7 +130,7 @@ func (o *outbox) put(span []byte) {
 }
 
 // close makes what is being filled a full batch; the caller holds the lock. The next one will be as large.
-func (o *outbox) close() {
+func (o *Queue) close() {
 	size := len(o.filling.spans)
 	o.full, o.filling = append(o.full, o.filling), batch{}
 	if last := len(o.spare) - 1; last >= 0 {
@@ -102,7 +145,7 @@ func (o *outbox) close() {
 }
 
 // closeAll has what there is sent, full or not.
-func (o *outbox) closeAll() {
+func (o *Queue) closeAll() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.filling.n > 0 {
@@ -111,7 +154,7 @@ func (o *outbox) closeAll() {
 }
 
 // next takes the oldest full batch.
-func (o *outbox) next() (batch, bool) {
+func (o *Queue) next() (batch, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.full) == 0 {
@@ -122,7 +165,7 @@ func (o *outbox) next() (batch, bool) {
 	return b, true
 }
 
-func (o *outbox) run(ctx context.Context) {
+func (o *Queue) run(ctx context.Context) {
 	defer close(o.stopped)
 	ticks := time.NewTicker(o.every)
 	defer ticks.Stop()
@@ -149,7 +192,7 @@ func (o *outbox) run(ctx context.Context) {
 
 // pause waits after a batch that nobody took: meanwhile the queue fills, and a span that finds no room costs next to
 // nothing, while one that is written and sent in vain costs as much as any.
-func (o *outbox) pause() {
+func (o *Queue) pause() {
 	timer := time.NewTimer(pauseTime)
 	defer timer.Stop()
 	select {
@@ -160,7 +203,7 @@ func (o *outbox) pause() {
 
 // send sends a batch, and reports whether any of it was taken. The bytes stand in for the objects that they would be written from: a field that a message does not
 // know is kept and written as it came.
-func (o *outbox) send(ctx context.Context, b batch) bool {
+func (o *Queue) send(ctx context.Context, b batch) bool {
 	ctx, cancel := context.WithTimeout(ctx, o.bound)
 	defer cancel()
 	spans := &tracepb.ScopeSpans{Scope: o.scope}
@@ -181,8 +224,8 @@ func (o *outbox) send(ctx context.Context, b batch) bool {
 	return lost < int64(b.n)
 }
 
-// shutdown sends what waits, for as long as the context lasts.
-func (o *outbox) shutdown(ctx context.Context) error {
+// Close sends what waits, for as long as the context lasts.
+func (o *Queue) Close(ctx context.Context) error {
 	o.mu.Lock()
 	first := !o.shut
 	o.shut = true

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,78 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"go.opentelemetry.io/contrib/bridges/otelslog"
-	sdklog "go.opentelemetry.io/otel/sdk/log"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"sluice/telemetry/otlp"
 )
+
+// What is sent hangs on what is set, and on nothing else.
+func TestWants(t *testing.T) {
+	for _, tt := range []struct {
+		variables string
+		want      string // the signals that are sent
+	}{
+		{"", ""},
+		{"OTEL_SERVICE_NAME=x OTEL_TRACES_SAMPLER=always_on", ""},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "traces metrics"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_METRICS_EXPORTER=none", "traces"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_METRICS_EXPORTER=prometheus", "traces"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_SDK_DISABLED=TRUE", ""},
+		{"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=http://127.0.0.1:1", "logs"},
+		{"OTEL_LOGS_EXPORTER=otlp OTEL_TRACES_EXPORTER=otlp OTEL_METRICS_EXPORTER=otlp", "traces metrics logs"},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://127.0.0.1:1", "traces"},
+	} {
+		t.Run(tt.variables, func(t *testing.T) {
+			for pair := range strings.FieldsSeq(tt.variables) {
+				name, value, _ := strings.Cut(pair, "=")
+				t.Setenv(name, value)
+			}
+			tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(tells.Sent, " "); got != tt.want {
+				t.Errorf("%q is sent, want %q", got, tt.want)
+			}
+			_ = tells.Close(t.Context()) // nobody takes it
+		})
+	}
+}
+
+// H08: what cannot be read is a fault, told without its value: by us, and by the library not at all.
+func TestH08EnvironmentFaults(t *testing.T) {
+	for variable, faulty := range map[string]bool{
+		"OTEL_TRACES_EXPORTER=CANARY":                              true,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=CANARY":                       true,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:CANARY@h:%zz":     true,
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json":             true,
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                         false,
+		"OTEL_EXPORTER_OTLP_HEADERS=api-key: CANARY":               true,
+		"OTEL_EXPORTER_OTLP_HEADERS=api-key=CANARY%zz":             true,
+		"OTEL_EXPORTER_OTLP_HEADERS=api-key=CANARY%20x,b=c":        false,
+		"OTEL_RESOURCE_ATTRIBUTES=CANARY":                          true,
+		"OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=dev": false,
+		"OTEL_METRICS_PRODUCERS=none":                              true,
+	} {
+		t.Run(variable, func(t *testing.T) {
+			name, value, _ := strings.Cut(variable, "=")
+			t.Setenv(name, value)
+			faults := otlp.Faults()
+			if (len(faults) > 0) != faulty || faulty && faults[0].Name != name || strings.Contains(fmt.Sprint(faults), "CANARY") {
+				t.Errorf("%v", faults)
+			}
+			t.Setenv("OTEL_TRACES_EXPORTER", "otlp")
+			var log bytes.Buffer
+			if tells, err := Open(t.Context(), Config{Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err == nil {
+				_ = tells.Close(t.Context()) // nobody takes it
+			}
+			if strings.Contains(log.String(), "CANARY") {
+				t.Errorf("the log says %s", log.String())
+			}
+		})
+	}
+}
 
 // stuck is a collector that waits, and may fail.
 type stuck struct {
@@ -65,15 +132,12 @@ func TestFT2Gate(t *testing.T) {
 		t.Errorf("of 35 spans 10 may wait, but the page says\n%s", got)
 	}
 	close(s.release)
-	_ = tells.Traces.close(t.Context())
+	_ = tells.Traces.queue.Close(t.Context())
 	if len(s.spans) != 10 {
 		t.Errorf("%d spans were sent", len(s.spans))
 	}
-	if n := tells.Traces.outbox.gate.refused.Load(); n != 10 {
+	if n := tells.Traces.queue.Gate().Refused(); n != 10 {
 		t.Errorf("%d are counted as refused, of 10 that were", n)
-	}
-	if n := tells.Traces.outbox.gate.waiting.Load(); n != 0 {
-		t.Errorf("%d still wait", n)
 	}
 	if err := tells.Metrics.close(t.Context()); err != nil {
 		t.Error(err)
@@ -93,35 +157,6 @@ func TestFT4CloseIsBounded(t *testing.T) {
 	close(s.release)
 }
 
-// What exporters complain of is a line a minute, cut short.
-func TestComplaints(t *testing.T) {
-	var log strings.Builder
-	c := newComplaints(slog.New(slog.NewTextHandler(&log, nil)))
-	for range 100 {
-		c.Handle(errors.New(strings.Repeat("x", 10_000)))
-	}
-	if n := strings.Count(log.String(), "\n"); n != 1 || log.Len() > 500 {
-		t.Errorf("%d lines, %d bytes", n, log.Len())
-	}
-}
-
-// A collector that takes a part of a batch loses the rest alone, and one that only warns loses nothing.
-func TestPartialSuccess(t *testing.T) {
-	for text, want := range map[string]int64{
-		"traces export: OTLP partial success: too old (1 spans rejected)":                  1,
-		"logs export: OTLP partial success: too (many (1 logs rejected) (7 logs rejected)": 7,
-		"OTLP partial success: two\nlines (3 spans rejected)":                              3,
-		"OTLP partial success: a warning (0 spans rejected)":                               0,
-		"OTLP partial success: more than there were (99 spans rejected)":                   10,
-		"OTLP partial success: (99999999999999999999 spans rejected)":                      10,
-		"context deadline exceeded":                                                        10,
-	} {
-		if got := rejected(errors.New(text), 10); got != want {
-			t.Errorf("%s: %d are lost, want %d", text, got, want)
-		}
-	}
-}
-
 // F-T2: what waits for a collector that hangs takes no more than 32 MiB, however large each span is.
 func TestFT2MemoryIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
@@ -136,7 +171,7 @@ func TestFT2MemoryIsBounded(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	for range 3 * defaultQueue {
+	for range 3 * 2048 {
 		text := strings.Repeat("a", 8<<10)
 		r := Record{Time: time.Now(), Method: "POST", Route: "/r", Model: text, Task: text}
 		tells.Traces.Arrive(&r, nil)
@@ -151,7 +186,7 @@ func TestFT2MemoryIsBounded(t *testing.T) {
 	if grew := int64(heap()) - int64(before); grew > 32<<20 {
 		t.Errorf("%d MiB wait to be sent", grew>>20)
 	}
-	if tells.Traces.outbox.gate.full.Load() == 0 {
+	if tells.Traces.queue.Gate().Full() == 0 {
 		t.Error("all that was sent found room")
 	}
 	close(s.release)
@@ -159,33 +194,3 @@ func TestFT2MemoryIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// What an event quotes may be anything, and wherever it stands in the event.
-func TestMend30AnEventIsMadeValid(t *testing.T) {
-	exporter := new(keptLogs)
-	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(newLogGate(newGate(10), exporter)))
-	log := slog.New(otelslog.NewHandler(scope, otelslog.WithLoggerProvider(provider)))
-	log.With("with\xff", 1).Info("said \xff", "error", errors.New("\xff"), "list", []string{"a\xff"}, slog.Group("g\xff", "k\xff", "v\xff"), "number", 7)
-	if err := provider.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if text := strings.Join(exporter.texts, " "); !utf8.ValidString(text) || strings.Count(text, "\ufffd") != 7 || !strings.Contains(text, "number 7") {
-		t.Errorf("sent is %q", text)
-	}
-}
-
-// keptLogs keeps what it is sent, as text.
-type keptLogs struct{ texts []string }
-
-func (k *keptLogs) Export(_ context.Context, records []sdklog.Record) error {
-	for i := range records {
-		k.texts = append(k.texts, records[i].Body().AsString())
-		for kv := range records[i].WalkAttributes {
-			k.texts = append(k.texts, string(kv.Key)+" "+fmt.Sprint(kv.Value.AsInterface()))
-		}
-	}
-	return nil
-}
-
-func (*keptLogs) Shutdown(context.Context) error   { return nil }
-func (*keptLogs) ForceFlush(context.Context) error { return nil }

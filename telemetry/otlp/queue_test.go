@@ -1,22 +1,56 @@
-package telemetry
+package otlp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/trace"
 	collecttrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// keeping keeps the spans that it is sent, as a collector reads them.
+type keeping struct {
+	mu    sync.Mutex
+	spans []*tracepb.Span
+}
+
+func (*keeping) Start(context.Context) error { return nil }
+func (*keeping) Stop(context.Context) error  { return nil }
+
+func (k *keeping) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spans = append(k.spans, Decode(sent)...)
+	return nil
+}
+
+// stuck is a collector that waits, and may fail.
+type stuck struct {
+	keeping
+	release chan struct{}
+	err     error
+}
+
+func (s *stuck) UploadTraces(ctx context.Context, sent []*tracepb.ResourceSpans) error {
+	<-s.release
+	_ = s.keeping.UploadTraces(ctx, sent)
+	return s.err
+}
 
 // batching keeps how many spans each batch had.
 type batching struct {
@@ -25,31 +59,40 @@ type batching struct {
 }
 
 func (b *batching) UploadTraces(ctx context.Context, sent []*tracepb.ResourceSpans) error {
-	b.sizes <- len(written(sent))
+	b.sizes <- len(Decode(sent))
 	return b.keeping.UploadTraces(ctx, sent)
 }
 
-func openBatching(t *testing.T, config Config, delay string) (*Telemetry, *batching) {
+func startBatching(t *testing.T, delay string) (*Queue, *batching) {
 	t.Helper()
 	t.Setenv(envSpanDelay, delay)
 	b := &batching{sizes: make(chan int, 100)}
-	config.Logger, config.Client = slog.New(slog.DiscardHandler), b
-	tells, err := Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tells, b
+	return NewQueue(b, resource.Empty(), instrumentation.Scope{}), b
 }
+
+// putSpans puts n spans into the queue, as far as there is room.
+func putSpans(q *Queue, n int) {
+	for range n {
+		id := trace.SpanID{}
+		binary.NativeEndian.PutUint64(id[:], lastID.Add(1))
+		now := time.Now()
+		if s := q.Write(&Head{Span: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: id}), Name: "GET /r", Start: now, End: now}); s != nil {
+			q.Put(s)
+		}
+	}
+}
+
+var lastID atomic.Uint64
 
 // A batch leaves when it is full, the rest at the end, in the order in which spans ended.
 func TestBatches(t *testing.T) {
 	t.Setenv(envSpanBatch, "4")
-	tells, b := openBatching(t, Config{}, "3600000")
-	spans(tells, 9)
+	q, b := startBatching(t, "3600000")
+	putSpans(q, 9)
 	if first, second := <-b.sizes, <-b.sizes; first != 4 || second != 4 {
 		t.Errorf("batches of %d and %d", first, second)
 	}
-	if err := tells.Close(t.Context()); err != nil {
+	if err := q.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if last := <-b.sizes; last != 1 || len(b.spans) != 9 {
@@ -60,27 +103,27 @@ func TestBatches(t *testing.T) {
 			t.Errorf("span %d ended after the next", i)
 		}
 	}
-	spans(tells, 1) // after the end
-	if n := tells.Traces.outbox.gate.full.Load(); n != 1 {
+	putSpans(q, 1) // after the end
+	if n := q.gate.full.Load(); n != 1 {
 		t.Errorf("%d are counted as lost, of one that came after the end", n)
 	}
 }
 
 // A batch that is not full leaves after the delay.
 func TestBatchesAfterTheDelay(t *testing.T) {
-	tells, b := openBatching(t, Config{}, "1")
-	spans(tells, 1)
+	q, b := startBatching(t, "1")
+	putSpans(q, 1)
 	if n := <-b.sizes; n != 1 {
 		t.Errorf("a batch of %d", n)
 	}
-	if err := tells.Close(t.Context()); err != nil {
+	if err := q.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 // A span that ends while a batch is sent waits for the delay all the same: it is not sent at once, alone.
 func TestBatchesWhileOneIsSent(t *testing.T) {
-	o := &outbox{gate: newGate(10), most: 4, wake: make(chan struct{}, 1)}
+	o := &Queue{gate: newGate(10), most: 4, wake: make(chan struct{}, 1)}
 	o.put([]byte("a"))
 	if _, ok := o.next(); ok {
 		t.Error("a batch that is not full was sent before its time")
@@ -102,21 +145,37 @@ func TestBatchesWhileOneIsSent(t *testing.T) {
 
 // A batch is full at a size that collectors take, however few spans it has.
 func TestBatchesAreSmall(t *testing.T) {
-	tells, b := openBatching(t, Config{Capture: true}, "3600000")
-	text := strings.Repeat("a", 8<<10)
+	q, b := startBatching(t, "3600000")
+	text := strings.Repeat("a", 4<<10)
 	for range 400 {
-		var x Exchange
-		x.Begin(tells.Traces, nil, About{Operation: OperationChat, Alone: true, Parameters: &Parameters{
-			Body: []byte(`{"input":{"messages":[{"role":"system","content":"` + text + `"},{"role":"user","content":"` + text + `"}]}}`),
-		}}, time.Now())
-		x.Arrived([]byte(`{"output":{"text":"`+text+`"}}`), time.Now())
-		x.End(Ended{Status: 200}, time.Now())
+		s := q.Write(new(Head))
+		s.Whole("a", text)
+		s.Whole("b", text)
+		s.Whole("c", text)
+		q.Put(s)
 	}
 	if n := <-b.sizes; n < 50 || n > 200 {
 		t.Errorf("a batch of %d", n)
 	}
-	if err := tells.Close(t.Context()); err != nil {
+	if err := q.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// F-T2: of what waits there is only so much, the newest are lost, and each that is lost is counted.
+func TestFT2QueueIsBounded(t *testing.T) {
+	t.Setenv(envSpanQueue, "10")
+	t.Setenv(envSpanBatch, "4")
+	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
+	q := NewQueue(s, resource.Empty(), instrumentation.Scope{})
+	putSpans(q, 35)
+	if full := q.Gate().Full(); full != 25 {
+		t.Errorf("%d are counted as lost, of 35 when 10 may wait", full)
+	}
+	close(s.release)
+	_ = q.Close(t.Context())
+	if len(s.spans) != 10 || q.Gate().Refused() != 10 || q.gate.waiting.Load() != 0 {
+		t.Errorf("%d were sent, %d are counted as refused, %d wait", len(s.spans), q.Gate().Refused(), q.gate.waiting.Load())
 	}
 }
 
@@ -125,23 +184,20 @@ func TestFT2EachIsSentOrCounted(t *testing.T) {
 	t.Setenv(envSpanBatch, "7")
 	t.Setenv(envSpanQueue, "50")
 	k := &stuck{release: make(chan struct{})}
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: k})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := NewQueue(k, resource.Empty(), instrumentation.Scope{})
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { spans(tells, 1000) })
+		all.Go(func() { putSpans(q, 1000) })
 	}
 	all.Wait()
-	g := tells.Traces.outbox.gate
+	g := q.gate
 	lost := g.full.Load()
 	close(k.release) // from here on the collector takes what comes
 	for range 8 {
-		all.Go(func() { spans(tells, 1000) })
+		all.Go(func() { putSpans(q, 1000) })
 	}
 	all.Wait()
-	if err := tells.Close(t.Context()); err != nil {
+	if err := q.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	ids := make(map[string]bool)
@@ -168,30 +224,25 @@ func (*hanging) UploadTraces(ctx context.Context, _ []*tracepb.ResourceSpans) er
 func TestFT4ACollectorThatHangs(t *testing.T) {
 	t.Setenv(envSpanBatch, "2")
 	t.Setenv(envSpanTimeout, "1")
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: new(hanging)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spans(tells, 5)
-	if err := tells.Close(t.Context()); err != nil { // all is given up
+	q := NewQueue(new(hanging), resource.Empty(), instrumentation.Scope{})
+	putSpans(q, 5)
+	if err := q.Close(t.Context()); err != nil { // all is given up
 		t.Error(err)
 	}
-	if n := tells.Traces.outbox.gate.refused.Load(); n != 5 {
+	if n := q.gate.refused.Load(); n != 5 {
 		t.Errorf("%d are counted as lost, of 5", n)
 	}
 
 	t.Setenv(envSpanTimeout, "3600000")
-	if tells, err = Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: new(hanging)}); err != nil {
-		t.Fatal(err)
-	}
-	spans(tells, 5)
+	q = NewQueue(new(hanging), resource.Empty(), instrumentation.Scope{})
+	putSpans(q, 5)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := tells.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := q.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it says %v", err)
 	}
-	<-tells.Traces.outbox.stopped
-	if n := tells.Traces.outbox.gate.refused.Load(); n != 5 {
+	<-q.stopped
+	if n := q.gate.refused.Load(); n != 5 {
 		t.Errorf("%d are counted as lost, of 5", n)
 	}
 }
@@ -222,17 +273,18 @@ func TestGRPC(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://"+listener.Addr().String())
 	t.Setenv(envProtocol, protocolGRPC)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=dev")
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Version: "v1"})
+	client, err := SpanClient(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	spans(tells, 3)
-	if err := tells.Close(t.Context()); err != nil {
+	q := NewQueue(client, Resource(t.Context(), "sluice", "v1"), instrumentation.Scope{Name: "sluice", Version: "v1"})
+	putSpans(q, 3)
+	if err := q.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := <-collector.got
 	of := got.GetScopeSpans()[0]
-	if len(of.GetSpans()) != 3 || of.GetSpans()[0].GetName() != "GET /r" || of.GetScope().GetName() != scope || of.GetScope().GetVersion() != "v1" {
+	if len(of.GetSpans()) != 3 || of.GetSpans()[0].GetName() != "GET /r" || of.GetScope().GetName() != "sluice" || of.GetScope().GetVersion() != "v1" {
 		t.Errorf("it was told %v", got)
 	}
 	about := fmt.Sprint(got.GetResource())
@@ -240,35 +292,5 @@ func TestGRPC(t *testing.T) {
 		if !strings.Contains(about, want) {
 			t.Errorf("it was not told %s, but %s", want, about)
 		}
-	}
-}
-
-// On a console a span is a line of JSON.
-func TestConsole(t *testing.T) {
-	var out bytes.Buffer
-	now := time.Unix(1_800_000_000, 0).UTC()
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: console{&out}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Record{Time: now, Method: "GET", Route: "/r", Status: 503, Refusal: "forward/unreachable", Duration: time.Second}
-	tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
-	tells.Traces.Leave(&r)
-	if err := tells.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var line struct {
-		Span, Error string
-		TraceID     string `json:"trace_id"`
-		Links       []string
-		Start, End  time.Time
-		Attributes  map[string]any
-	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
-		t.Fatalf("%v: %s", err, out.String())
-	}
-	if line.Span != "GET /r" || line.Error != r.Refusal || line.TraceID != r.TraceID || len(line.Links) != 1 ||
-		line.Links[0] != "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7" || !line.Start.Equal(now) || !line.End.Equal(now.Add(time.Second)) || line.Attributes["http.response.status_code"] != 503.0 {
-		t.Errorf("it says %s", out.String())
 	}
 }
