@@ -158,5 +158,4 @@ func (m *Meter) endFrame() {
 	m.data, m.isError = false, false
 	m.frame = frame{}
 	m.scanner = scanner{}
-	m.startTrail()
 }

@@ -30,10 +30,6 @@ type Meter struct {
 
 	token     []byte // the name or value being read
 	tokenRoom [64]byte
-
-	pace  pace
-	trail *trail // nil before the second frame
-	minds uint32 // how often something was set that a later frame may set differently
 }
 
 // answer is what has been read of it.

@@ -52,15 +52,8 @@ type scanner struct {
 
 // feed walks the next piece of the document.
 func (m *Meter) feed(p []byte) {
-	from := 0 // where the step of the trail that is being learnt begins
 	for i := 0; i < len(p); {
 		c := p[i]
-		if m.pace != offTrail {
-			if i, from = m.onTrail(p, i, from); i == len(p) {
-				break
-			}
-			c = p[i]
-		}
 		switch {
 		case m.state == atLoss:
 			return
@@ -82,7 +75,6 @@ func (m *Meter) feed(p []byte) {
 		}
 		i++
 	}
-	m.restPiece(p, from)
 }
 
 // resume goes on with what an earlier byte began, and returns how many bytes it took.
@@ -170,9 +162,6 @@ func (m *Meter) beginValue(c byte) {
 
 // open goes into an object or array, or begins to step over it.
 func (m *Meter) open(p place, array bool) {
-	if m.pace == atVariable { // no step begins inside a value
-		m.pace = offTrail
-	}
 	if p == nowhere || m.depth == maxDepth {
 		m.state, m.skipped = inSkipped, 1
 		return

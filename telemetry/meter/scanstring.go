@@ -115,12 +115,7 @@ func (m *Meter) endString() {
 }
 
 // valueDone is called after every string, number and literal.
-func (m *Meter) valueDone() {
-	m.state = atComma
-	if m.pace == atVariable {
-		m.pace = atStep
-	}
-}
+func (m *Meter) valueDone() { m.state = atComma }
 
 // scanWord takes the bytes of a number or literal. The byte that ends it belongs to what follows.
 func (m *Meter) scanWord(p []byte) int {

@@ -2,6 +2,9 @@ package meter
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,5 +132,58 @@ func TestA124_IncompleteUntilItsEnd(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// A stream whose frames keep changing their shape reads the same in one piece, line by line and byte by byte.
+func TestFramesOfAnyShape(t *testing.T) {
+	parts := []string{
+		`"output":{"text":"ab","finish_reason":"null"}`, `"output":{"text":"abc","finish_reason":null}`,
+		`"output":{"choices":[{"message":{"content":"x","reasoning_content":""},"finish_reason":"null"}]}`,
+		`"output":{"choices":[{"message":{"content":"xy"},"finish_reason":"stop"}]}`,
+		`"output":{"choices":[{"index":1,"message":{"content":[{"text":"y"},{"image":"https://r/1"}]}}]}`,
+		`"output":{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"{\"a\""}}]}},{"finish_reason":"length"}]}`,
+		`"output":{"task_id":"a","task_status":"RUNNING"}`, `"output":{"task_id":"b","task_status":"SUCCEEDED","finished":true}`,
+		`"request_id":"1"`, `"request_id":"2"`, `"code":"Bad","message":"no","status_code":400`, `"code":""`,
+		`"usage":{"input_tokens":5,"output_tokens":7}`, `"usage":{"input_tokens":5,"output_tokens":17}`,
+		`"usage":{"input_tokens":null,"output_tokens":-3,"other":1}`, `"usage":{"a":{"b":1,"c":{}},"b":[1],"total_tokens":{}}`,
+		`"usage":{"prompt_tokens_details":{"cached_tokens":3},"input_tokens":"4"}`, `"usage":null`, `"x":[{"usage":1}]`, `"x":7`,
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var kinds []string
+		for range rapid.IntRange(1, 4).Draw(t, "kinds") {
+			kinds = append(kinds, strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 4).Draw(t, "parts"), ","))
+		}
+		var documents []string
+		for _, kind := range rapid.SliceOfN(rapid.SampledFrom(kinds), 1, 12).Draw(t, "frames") {
+			documents = append(documents, "{"+kind+"}")
+		}
+		body := frames(documents...)
+		want := read("text/event-stream", eachByte(body)...)
+		if diff := cmp.Diff(want, read("text/event-stream", body), byUnexported); diff != "" {
+			t.Error(diff)
+		}
+		lines := slices.Collect(strings.Lines(string(body)))
+		var pieces [][]byte
+		for _, line := range lines {
+			pieces = append(pieces, []byte(line))
+		}
+		if diff := cmp.Diff(want, read("text/event-stream", pieces...), byUnexported); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Frames that repeat long or many values read the same in one piece and byte by byte.
+func TestLongAndVariedFrames(t *testing.T) {
+	long := `{"x":"` + strings.Repeat("y", 1024) + `","usage":{"input_tokens":1}}`
+	var members []string
+	for i := range 16 {
+		members = append(members, fmt.Sprintf(`"u%d":%d`, i, i))
+	}
+	varied := `{"usage":{` + strings.Join(members, ",") + `}}`
+	for _, document := range []string{long, varied, `{"output":{"text":"` + strings.Repeat("z", 1024) + `"}}`} {
+		body := frames(document, document, document, document)
+		same(t, document[:20], read("text/event-stream", eachByte(body)...), read("text/event-stream", body))
 	}
 }

@@ -50,12 +50,10 @@ func (m *Meter) takeName(name []byte) place {
 // takeString takes a whole string value.
 func (m *Meter) takeString(token []byte) {
 	if m.place == placeImage {
-		m.leaveTrail()
 		m.hasContent = m.pictures.endAddress() || m.hasContent
 		return
 	}
 	if m.place == placeErrorMessage {
-		m.leaveTrail()
 		if len(token) > 0 { // an empty one says that all is well there; the other place may know more
 			m.frame.message = strings.ToValidUTF8(string(token), "")
 		}
@@ -66,13 +64,12 @@ func (m *Meter) takeString(token []byte) {
 	}
 	switch m.place {
 	case placeRequestID:
-		m.keepString(&m.responseID, token)
+		keepString(&m.responseID, token)
 	case placeTaskID:
-		m.keepString(&m.taskID, token)
+		keepString(&m.taskID, token)
 	case placeTaskStatus:
-		m.keepString(&m.taskStatus, token)
+		keepString(&m.taskStatus, token)
 	case placeCode:
-		m.leaveTrail()
 		if len(token) > 0 {
 			m.frame.code = string(token)
 		}
@@ -92,7 +89,6 @@ func (m *Meter) takeWord(token []byte) {
 		m.finished = m.finished || string(token) == "true"
 	case placeStatusCode:
 		if n, ok := parseNumber(token); ok && n >= 100 && n < 1000 {
-			m.leaveTrail()
 			m.frame.status = int(n)
 		}
 	case placeIndex:
@@ -167,7 +163,6 @@ func (m *Meter) takeReason(reason string) {
 func (m *Meter) endChoice(reason string) {
 	m.seen |= 1 << m.slot
 	if reason != "" && m.reasons[m.slot] != reason {
-		m.minds++
 		m.reasons[m.slot] = reason
 	}
 }
@@ -188,9 +183,8 @@ func finishWord(token []byte) string {
 }
 
 // keepString sets s, allocating only when it changes: every frame of a stream repeats these values.
-func (m *Meter) keepString(s *string, token []byte) {
+func keepString(s *string, token []byte) {
 	if *s != string(token) {
-		m.minds++
 		*s = string(token)
 	}
 }
