@@ -14,55 +14,21 @@ const (
 	opaque               // not at all
 )
 
-// Meter reads along an answer: it sees the body's bytes in order, in pieces of any size, and changes, keeps and delays
-// none of them. Where the pieces are cut makes no difference to what it reads. It holds no more of the answer than one
-// short value, whatever the size of a body, frame or line, so there is no size at which it has to give up.
+// Meter reads an answer on its way to the client. It gets the body's bytes in order, in pieces of any size, and the cuts
+// between the pieces make no difference. It keeps one short value at a time, so an answer of any size can be read.
 //
-// The Content-Type decides whether an answer is a stream; anything else is tried as JSON, because a wrong type is no
-// reason to charge an estimate. The zero value is a Meter of a JSON answer. A Meter must not be copied, and serves one
-// goroutine at a time.
+// The Content-Type decides whether an answer is a stream of events. Everything else is tried as JSON, because an answer with
+// a wrong type still costs what it says. The zero value is a Meter of a JSON answer. A Meter must not be copied, and serves
+// one goroutine at a time.
 type Meter struct {
-	form form
-	mark uint8 // bytes of the byte order mark seen
-	framing
-	scanner
-	answer
-
-	token     []byte // the name or value being read
-	tokenRoom [64]byte
+	form    form
+	mark    uint8 // bytes of the byte order mark seen
+	events  events
+	scanner scanner
+	answer  answer
 }
 
-// answer is what has been read of it.
-type answer struct {
-	usage      Usage
-	odd        bool
-	strange    bool // it did not begin like a JSON object
-	gaveUp     bool
-	hasContent bool
-	finished   bool // output.finished was true
-	frames     int
-
-	frame   frame
-	seen    uint8 // slots that had a choice
-	reasons [proseSlots]string
-
-	texts    [proseSlots * proseKinds]prose
-	touched  uint16 // texts of this frame
-	pictures pictures
-
-	responseID, taskID, taskStatus string
-	failed                         bool // an error body or frame came
-	failure                        frame
-}
-
-// frame is what a document may say about a failure. It counts when the frame turns out to be one.
-type frame struct {
-	code, message string
-	status        int
-}
-
-// New returns a Meter for an answer with these headers. A Content-Encoding other than identity, which nobody
-// asked for, makes it opaque.
+// New returns a Meter for an answer with these headers. An answer with a Content-Encoding other than identity is opaque.
 func New(contentType, contentEncoding string) *Meter {
 	m := new(Meter)
 	m.Reset(contentType, contentEncoding)
@@ -85,8 +51,10 @@ func (m *Meter) Reset(contentType, contentEncoding string) {
 // Write reads the next piece of the body. It never fails and does not keep p.
 func (m *Meter) Write(p []byte) (int, error) {
 	n := len(p)
-	if m.token == nil {
-		m.token = m.tokenRoom[:0]
+	if m.scanner.answer == nil {
+		m.events.scanner = &m.scanner
+		m.scanner.answer = &m.answer
+		m.scanner.token = m.scanner.room[:0]
 	}
 	if m.form != opaque {
 		m.read(m.skipMark(p))
@@ -96,13 +64,13 @@ func (m *Meter) Write(p []byte) (int, error) {
 
 func (m *Meter) read(p []byte) {
 	if m.form == stream {
-		m.split(p)
+		m.events.read(p)
 	} else {
-		m.feed(p)
+		m.scanner.read(p)
 	}
 }
 
-// skipMark drops a byte order mark. What only began like one is read after all.
+// skipMark drops a byte order mark. Bytes that only began like one are read.
 func (m *Meter) skipMark(p []byte) []byte {
 	for m.mark < uint8(len(byteOrderMark)) && len(p) > 0 {
 		if p[0] != byteOrderMark[m.mark] {
@@ -117,29 +85,34 @@ func (m *Meter) skipMark(p []byte) []byte {
 	return p
 }
 
-// prose returns the text that a string at the current place belongs to, nil if it is none.
-func (m *Meter) prose() *prose {
-	kind, ok := m.place.prose()
-	if !ok {
-		return nil
+// End returns what the answer has said so far. It may be called at any time; reading can go on after it.
+//
+// A JSON answer is complete when its document was closed. A stream is complete when its last frame was closed and it has
+// said that it ends: every choice has a finish reason, the task's status is final, output.finished was true, or an error
+// frame came. Only the caller knows whether the bytes themselves ended in order; if they did, a closed stream is whole even
+// if it has not said that it ends.
+func (m *Meter) End() Reading {
+	if m.form == opaque || m.scanner.strange && m.form == document {
+		return Reading{Opaque: true}
 	}
-	i := int(m.slot)*proseKinds + kind
-	m.touched |= 1 << i
-	return &m.texts[i]
+	answer := m.answer // a copy: more of an open frame may follow
+	closed := m.close(&answer)
+	r := answer.reading()
+	r.Closed, r.Complete = closed, closed && (m.form == document || answer.saysEnd())
+	return r
 }
 
-// settle takes the document, which ends here, into account. One that is cut is not over: its bytes stopped coming.
-func (m *Meter) settle(cut bool) {
-	for i := range m.texts {
-		if m.touched&(1<<i) != 0 {
-			m.hasContent = m.hasContent || m.texts[i].length > 0
-			m.texts[i].endFrame(cut)
-		}
+// close ends the last document of the answer as it is now, and reports whether it was closed.
+func (m *Meter) close(a *answer) bool {
+	closed := m.scanner.state == atEnd
+	inFrame := m.events.data || m.events.isError // the last frame lacks its empty line
+	if m.form == stream && !inFrame {
+		return a.frames > 0
 	}
-	m.touched = 0
-	m.pictures.endFrame()
-	if m.isError || m.frame.code != "" {
-		m.failed, m.failure = true, m.frame
+	if m.form == stream && (closed || m.events.isError) {
+		a.frames++
 	}
-	m.gaveUp = m.gaveUp || m.data && m.state != atEnd && (!cut || m.state == atLoss)
+	a.gaveUp = a.gaveUp || (m.form == document || m.events.data) && m.scanner.state == atLoss
+	a.endDocument(m.events.isError, !closed)
+	return closed
 }

@@ -33,6 +33,7 @@ const (
 	placeTaskStatus
 	placeFinished
 	placeFinishReason
+	placeOutputReason // of an answer without choices
 	placeIndex
 	placeText
 	placeReasoning
@@ -61,7 +62,7 @@ var members = [placeCount][]member{
 	placeOutput: {
 		{"choices", placeChoices},
 		{"text", placeText},
-		{"finish_reason", placeFinishReason},
+		{"finish_reason", placeOutputReason},
 		{"task_id", placeTaskID},
 		{"task_status", placeTaskStatus},
 		{"results", placeResults},
@@ -103,6 +104,9 @@ func (p place) object() place {
 	}
 	return nowhere
 }
+
+// kept says whether a string at p is read, not only measured or stepped over.
+func (p place) kept() bool { return p >= placeRequestID && p <= placeOutputReason || p == placeNumber }
 
 // prose says whether a string at p is the model's output, of which only the length matters, and which kind it is.
 func (p place) prose() (kind int, ok bool) {

@@ -34,3 +34,40 @@ func (r *Reading) Images() (int64, bool) {
 	}
 	return int64(r.ImageCount), r.ImageCount > 0
 }
+
+// reading returns what the answer has said, but for Closed and Complete.
+func (a *answer) reading() Reading {
+	return Reading{
+		Usage:         a.usage,
+		Odd:           a.odd,
+		FinishReasons: a.finishReasons(),
+		ResponseID:    a.responseID,
+		TaskID:        a.taskID,
+		TaskStatus:    a.taskStatus,
+		ImageCount:    a.pictures.count(),
+		Failed:        a.failed,
+		ErrorCode:     a.failure.code,
+		ErrorMessage:  a.failure.message,
+		ErrorStatus:   a.failure.status,
+		Content:       a.hasContent,
+		TextBytes:     a.textBytes(),
+		Frames:        a.frames,
+		GaveUp:        a.gaveUp,
+	}
+}
+
+func (a *answer) finishReasons() (reasons []string) {
+	for _, reason := range a.reasons {
+		if reason != "" {
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons
+}
+
+func (a *answer) textBytes() (n int) {
+	for i := range a.texts {
+		n += a.texts[i].total()
+	}
+	return n
+}

@@ -30,10 +30,8 @@ type level struct {
 	prefix uint8 // inside usage: length of the path that names the object
 }
 
-// scanner walks one JSON document that comes in pieces. It is lenient where that cannot change what it reads, keeps
-// nothing but one short token, and tells its Meter about values at known places. Objects and arrays that are not read
-// are only counted through, so that documents of any size and depth cost no memory.
-type scanner struct {
+// cursor is where in a document the scanner stands.
+type cursor struct {
 	state   scanState
 	escape  uint8 // inside a string: 0, or 1 + bytes seen of an escape sequence
 	over    bool  // the token was longer than maxToken
@@ -43,150 +41,178 @@ type scanner struct {
 	skipped int   // open brackets inside a skipped value
 	levels  [maxDepth]level
 
-	slot    int8   // of the choice being read
-	choices int8   // seen in this frame
-	reason  string // the finish reason of the choice being read
 	pathLen uint8
 	path    [maxPath]byte // of the usage number being read, below usage
 }
 
-// feed walks the next piece of the document.
-func (m *Meter) feed(p []byte) {
+// scanner walks one JSON document that comes in pieces and tells the answer of values at known places. It keeps one short
+// token. It is lenient where that cannot change what it reads, and steps over values of no interest by counting brackets, so
+// that documents of any size and depth cost no memory.
+type scanner struct {
+	cursor
+	answer  *answer
+	strange bool   // the document did not begin like a JSON object
+	token   []byte // the name or value being read
+	room    [64]byte
+}
+
+// read walks the next piece of the document.
+func (s *scanner) read(p []byte) {
 	for i := 0; i < len(p); {
 		c := p[i]
 		switch {
-		case m.state == atLoss:
+		case s.state == atLoss:
 			return
-		case m.state >= inKey:
-			i += m.resume(p[i:])
+		case s.state >= inKey:
+			i += s.resume(p[i:])
 			continue
-		case c == '"' && m.state != atStart && m.state != atColon && m.state != atComma:
-			m.odd = m.odd || m.place == placeUsage && (m.state == atValue || m.state == atFirstElement)
-			i += m.begin(p[i:])
+		case c == '"' && s.state != atStart && s.state != atColon && s.state != atComma:
+			s.answer.odd = s.answer.odd || s.place == placeUsage && (s.state == atValue || s.state == atFirstElement)
+			i += s.begin(p[i:])
 			continue
-		case m.state == atValue && c >= '0' && c <= '9':
-			i += m.beginNumber(p[i:])
+		case s.state == atValue && c >= '0' && c <= '9':
+			i += s.beginNumber(p[i:])
 			continue
 		case c <= ' ':
-		case m.state == atComma:
-			m.afterValue(c)
+		case s.state == atComma:
+			s.afterValue(c)
 		default:
-			m.step(c)
+			s.step(c)
 		}
 		i++
 	}
 }
 
 // resume goes on with what an earlier byte began, and returns how many bytes it took.
-func (m *Meter) resume(p []byte) int {
-	switch m.state {
+func (s *scanner) resume(p []byte) int {
+	switch s.state {
 	case inKey, inString, inSkippedString:
-		return m.scanString(p)
+		return s.scanString(p)
 	case inWord:
-		return m.scanWord(p)
+		return s.scanWord(p)
 	case inSkipped:
-		return m.scanSkipped(p)
+		return s.scanSkipped(p)
 	}
 	if p[0] > ' ' { // after the document's end
-		m.state = atLoss
+		s.state = atLoss
 	}
 	return 1
 }
 
 // step takes one byte of the document's structure, other than a quote or what follows a value.
-func (m *Meter) step(c byte) {
-	switch m.state {
+func (s *scanner) step(c byte) {
+	switch s.state {
 	case atFirstKey, atKey:
-		if c != '}' || m.state != atFirstKey {
-			m.state = atLoss
+		if c != '}' || s.state != atFirstKey {
+			s.state = atLoss
 			return
 		}
-		m.leave()
+		s.leave()
 	case atColon:
-		m.state = atLoss
+		s.state = atLoss
 		if c == ':' {
-			m.state = atValue
+			s.state = atValue
 		}
 	case atFirstElement:
 		if c == ']' {
-			m.leave()
+			s.leave()
 			return
 		}
-		m.beginValue(c)
+		s.beginValue(c)
 	case atValue:
-		m.beginValue(c)
+		s.beginValue(c)
 	case atStart:
-		m.state = atLoss
+		s.state = atLoss
 		if c == '{' {
-			m.enter(placeRoot, false)
+			s.enter(placeRoot, false)
 		} else {
-			m.strange = true
+			s.strange = true
 		}
 	default:
-		m.state = atLoss
+		s.state = atLoss
 	}
 }
 
-func (m *Meter) afterValue(c byte) {
-	top := m.levels[m.depth-1]
+func (s *scanner) afterValue(c byte) {
+	top := s.levels[s.depth-1]
 	switch {
 	case c == ',' && top.array:
-		m.state, m.place = atValue, elements[top.place]
+		s.state, s.place = atValue, elements[top.place]
 	case c == ',':
-		m.state = atKey
+		s.state = atKey
 	case c == ']' && top.array, c == '}' && !top.array:
-		m.leave()
+		s.leave()
 	default:
-		m.state = atLoss
+		s.state = atLoss
 	}
 }
 
-func (m *Meter) beginValue(c byte) {
-	m.odd = m.odd || m.place == placeUsage && c != '{' && c != 'n'
+func (s *scanner) beginValue(c byte) {
+	s.answer.odd = s.answer.odd || s.place == placeUsage && c != '{' && c != 'n'
 	switch {
 	case c == '{':
-		m.open(m.place.object(), false)
+		s.open(s.place.object(), false)
 	case c == '[':
-		array := m.place
+		array := s.place
 		if elements[array] == nowhere {
 			array = nowhere
 		}
-		m.open(array, true)
+		s.open(array, true)
 	case c == '-', c >= '0' && c <= '9', c == 't', c == 'f', c == 'n':
-		m.beginToken(inWord)
-		m.token = append(m.token, c)
+		s.beginToken(inWord)
+		s.token = append(s.token, c)
 	default:
-		m.state = atLoss
+		s.state = atLoss
 	}
 }
 
 // open goes into an object or array, or begins to step over it.
-func (m *Meter) open(p place, array bool) {
-	if p == nowhere || m.depth == maxDepth {
-		m.state, m.skipped = inSkipped, 1
+func (s *scanner) open(p place, array bool) {
+	if p == nowhere || s.depth == maxDepth {
+		s.state, s.skipped = inSkipped, 1
 		return
 	}
-	m.enter(p, array)
+	s.enter(p, array)
 }
 
-func (m *Meter) enter(p place, array bool) {
-	m.levels[m.depth] = level{place: p, array: array}
-	m.depth++
+func (s *scanner) enter(p place, array bool) {
+	s.levels[s.depth] = level{place: p, array: array}
+	s.depth++
 	if array {
-		m.state, m.place = atFirstElement, elements[p]
+		s.state, s.place = atFirstElement, elements[p]
 		return
 	}
-	m.state = atFirstKey
-	m.entered(p)
+	s.state = atFirstKey
+	switch p {
+	case placeChoice:
+		s.answer.beginChoice()
+	case placeToolCall:
+		s.answer.hasContent = true
+	case placeUsage:
+		s.enterUsage()
+	}
 }
 
-func (m *Meter) leave() {
-	m.depth--
-	if top := m.levels[m.depth]; !top.array {
-		m.left(top.place)
+// enterUsage makes names in a nested object of the usage continue the path of that object.
+func (s *scanner) enterUsage() {
+	top := s.depth - 1
+	if s.levels[top-1].place != placeUsage {
+		return
 	}
-	m.state = atComma
-	if m.depth == 0 {
-		m.state = atEnd
+	if s.pathLen < maxPath {
+		s.path[s.pathLen] = '.'
+		s.pathLen++
+	}
+	s.levels[top].prefix = s.pathLen
+}
+
+func (s *scanner) leave() {
+	s.depth--
+	if s.levels[s.depth].place == placeChoice {
+		s.answer.endChoice()
+	}
+	s.state = atComma
+	if s.depth == 0 {
+		s.state = atEnd
 	}
 }

@@ -42,6 +42,34 @@ var fieldNames = [fieldCount]string{
 // String returns the field's name as the service and the log line write it.
 func (f Field) String() string { return fieldNames[f] }
 
+// fieldAt names the usage number at a path below usage, fieldCount if it is not a known one.
+func fieldAt(path []byte) Field {
+	switch string(path) {
+	case "input_tokens":
+		return InputTokens
+	case "output_tokens":
+		return OutputTokens
+	case "total_tokens":
+		return TotalTokens
+	case "image_count":
+		return ImageCount
+	case "image_tokens", "input_tokens_details.image_tokens":
+		return ImageTokens
+	case "video_tokens", "input_tokens_details.video_tokens":
+		return VideoTokens
+	case "audio_tokens", "input_tokens_details.audio_tokens":
+		return AudioTokens
+	case "cached_tokens", "prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens":
+		return CachedTokens
+	case "cache_creation_input_tokens", "prompt_tokens_details.cache_creation_input_tokens",
+		"input_tokens_details.cache_creation_input_tokens":
+		return CacheCreationTokens
+	case "reasoning_tokens", "output_tokens_details.reasoning_tokens":
+		return ReasoningTokens
+	}
+	return fieldCount
+}
+
 const (
 	// maxNumber bounds every usage number: above it a number is no longer exact in the accounts, which are kept by
 	// scripts that count in doubles.

@@ -1,0 +1,195 @@
+package meter
+
+import (
+	"math"
+	"strings"
+)
+
+// answer is what has been read of an answer. The scanner tells it of values at known places.
+type answer struct {
+	usage      Usage
+	odd        bool
+	gaveUp     bool
+	hasContent bool
+	finished   bool // output.finished was true
+	frames     int
+	failed     bool // an error body or frame came
+	failure    failure
+
+	responseID, taskID, taskStatus string
+
+	seen     uint8 // choices that were seen, a bit for each
+	reasons  [proseSlots]string
+	texts    [proseSlots * proseKinds]prose
+	pictures pictures
+
+	// Of the document that is being read.
+	failing failure
+	choices int8   // begun so far
+	slot    int8   // of the choice being read
+	reason  string // of that choice
+	touched uint16 // texts that it has
+}
+
+// failure is what a document says about an error. It counts if the document turns out to be one.
+type failure struct {
+	code, message string
+	status        int
+}
+
+// beginDocument makes ready for the next document of a stream.
+func (a *answer) beginDocument() {
+	a.failing, a.choices, a.slot, a.reason = failure{}, 0, 0, ""
+}
+
+// endDocument takes a document into account: one that ends here, or one that is cut here.
+func (a *answer) endDocument(isError, cut bool) {
+	for i := range a.texts {
+		if a.touched&(1<<i) != 0 {
+			a.hasContent = a.hasContent || a.texts[i].length > 0
+			a.texts[i].endFrame(cut)
+		}
+	}
+	a.touched = 0
+	a.pictures.endFrame()
+	if isError || a.failing.code != "" {
+		a.failed, a.failure = true, a.failing
+	}
+}
+
+func (a *answer) beginChoice() {
+	a.slot = a.choices
+	a.choices = min(a.choices+1, proseSlots-1)
+	a.reason = ""
+}
+
+// endChoice keeps the choice's finish reason. It is called when the choice is closed, because its index may come late.
+func (a *answer) endChoice() {
+	a.seen |= 1 << a.slot
+	if a.reason != "" {
+		a.reasons[a.slot] = a.reason
+	}
+}
+
+// text returns the text that a string at a place belongs to, nil if it is none of the model's.
+func (a *answer) text(p place) *prose {
+	kind, ok := p.prose()
+	if !ok {
+		return nil
+	}
+	i := int(a.slot)*proseKinds + kind
+	a.touched |= 1 << i
+	return &a.texts[i]
+}
+
+// takeString takes a whole string value. tooLong means that the token is only its beginning.
+func (a *answer) takeString(p place, token []byte, tooLong bool) {
+	switch {
+	case p == placeImage:
+		a.hasContent = a.pictures.endAddress() || a.hasContent
+	case p == placeErrorMessage:
+		if len(token) > 0 { // an empty one must not hide the message at another place
+			a.failing.message = strings.ToValidUTF8(string(token), "")
+		}
+	case tooLong:
+	case p == placeRequestID:
+		keepString(&a.responseID, token)
+	case p == placeTaskID:
+		keepString(&a.taskID, token)
+	case p == placeTaskStatus:
+		keepString(&a.taskStatus, token)
+	case p == placeCode:
+		if len(token) > 0 {
+			a.failing.code = string(token)
+		}
+	case p == placeFinishReason:
+		a.reason = finishWord(token)
+	case p == placeOutputReason:
+		a.slot, a.reason = 0, finishWord(token)
+		a.endChoice()
+	}
+}
+
+// takeWord takes a number or literal outside of the usage.
+func (a *answer) takeWord(p place, token []byte) {
+	switch p {
+	case placeFinished:
+		a.finished = a.finished || string(token) == "true"
+	case placeStatusCode:
+		a.takeStatus(token)
+	case placeIndex:
+		if n, ok := parseNumber(token); ok && n >= 0 {
+			a.slot = int8(min(n, proseSlots-1))
+		}
+	}
+}
+
+func (a *answer) takeStatus(digits []byte) {
+	if n, ok := parseNumber(digits); ok && n >= 100 && n < 1000 {
+		a.failing.status = int(n)
+	}
+}
+
+// takeNumber takes a number of the usage, whose path below usage is given. A value that cannot be an amount is ignored and
+// makes the answer odd.
+func (a *answer) takeNumber(path, token []byte, tooLong bool) {
+	f := fieldAt(path)
+	switch string(token) {
+	case "null": // the interface has it for the tokens of pictures, video and sound
+		a.odd = a.odd || f <= ImageCount
+		return
+	case "true", "false":
+		a.odd = a.odd || f < fieldCount
+		return
+	}
+	n, ok := parseNumber(token)
+	switch {
+	case !ok || tooLong || n < 0 || n > maxNumber:
+		a.odd = true
+	case f == fieldCount:
+		a.odd = !a.usage.raiseOther(path, n) || a.odd
+	case n != math.Trunc(n):
+		a.odd = true
+	default:
+		a.usage.Raise(f, int64(n))
+	}
+}
+
+// saysEnd reports whether a stream has said that it ends.
+func (a *answer) saysEnd() bool {
+	if a.finished || a.failed {
+		return true
+	}
+	switch a.taskStatus {
+	case "SUCCEEDED", "FAILED", "CANCELED", "CANCELLED":
+		return true
+	}
+	for i, reason := range a.reasons {
+		if a.seen&(1<<i) != 0 && reason == "" {
+			return false
+		}
+	}
+	return a.seen != 0
+}
+
+// finishWord returns the usual reasons without allocating, and "" for the string "null", which is no reason.
+func finishWord(token []byte) string {
+	switch string(token) {
+	case "stop":
+		return "stop"
+	case "length":
+		return "length"
+	case "tool_calls":
+		return "tool_calls"
+	case "null":
+		return ""
+	}
+	return string(token)
+}
+
+// keepString sets s, allocating only when it changes: every frame of a stream repeats these values.
+func keepString(s *string, token []byte) {
+	if *s != string(token) {
+		*s = string(token)
+	}
+}
