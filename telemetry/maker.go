@@ -21,6 +21,12 @@ func (b *maker) counter(m metric.Meter, name, unit, about string) metric.Int64Co
 	return c
 }
 
+func (b *maker) histogram(m metric.Meter, name, unit, about string, bounds []float64) metric.Float64Histogram {
+	h, err := m.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
+	b.note(err)
+	return h
+}
+
 func (b *maker) gauge(m metric.Meter, name, unit, about string, read func() float64) {
 	b.gaugeIf(m, name, unit, about, func() (float64, bool) { return read(), true })
 }

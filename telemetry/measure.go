@@ -26,7 +26,7 @@ type callPoints struct{ call, input, output, first, each *point }
 
 func (m *Metrics) makeSeries() {
 	m.servedSeries = newSeries(func(k servedKey) *point {
-		return m.httpDuration.point(httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
+		return newPoint(m.httpDuration, httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
 	})
 	m.refusedSeries = newSeries(func(k refusedKey) []metric.AddOption {
 		stage, reason, _ := strings.Cut(k.refusal, "/")
@@ -41,7 +41,7 @@ func (m *Metrics) makeSeries() {
 		if k.failure != "" {
 			of = append(of, errorType.String(k.failure))
 		}
-		return m.redis.point(of...)
+		return newPoint(m.redis, of...)
 	})
 	one := func(label attribute.Key) *series[string, []metric.AddOption] {
 		return newSeries(func(value string) []metric.AddOption { return labelled(label.String(value)) })
@@ -54,13 +54,13 @@ func (m *Metrics) pointsOfCall(k callKey) callPoints {
 	of := []attribute.KeyValue{genOperation.String(k.operation), genProvider.String(m.config.Provider), genModel.String(k.model), ownTeam.String(k.team)}
 	of = of[:len(of):len(of)]
 	points := callPoints{
-		input: m.tokens.point(append(of, genTokenType.String("input"))...), output: m.tokens.point(append(of, genTokenType.String("output"))...),
-		first: m.firstChunk.point(of...), each: m.eachChunk.point(of...),
+		input: newPoint(m.tokens, append(of, genTokenType.String("input"))...), output: newPoint(m.tokens, append(of, genTokenType.String("output"))...),
+		first: newPoint(m.firstChunk, of...), each: newPoint(m.eachChunk, of...),
 	}
 	if k.failure != "" {
 		of = append(of, errorType.String(k.failure))
 	}
-	points.call = m.duration.point(of...)
+	points.call = newPoint(m.duration, of...)
 	return points
 }
 
@@ -78,7 +78,7 @@ func (m *Metrics) Served(r *Record) {
 	}
 	m.active.Add(-1)
 	m.servedSeries.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record(r.Duration.Seconds())
-	m.ownTime.record(r.Overhead.Seconds())
+	m.overhead.record(r.Overhead.Seconds())
 	if r.Refusal != "" {
 		m.refusals.Add(context.Background(), 1, m.refusedSeries.get(refusedKey{r.Refusal, r.Team})...)
 	}

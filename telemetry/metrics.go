@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -37,11 +36,10 @@ type Metrics struct {
 	surplus  atomic.Int64 // connections to upstream
 	quotas   gauges
 
-	histograms                      histograms
-	httpDuration, overhead          *histogram
-	duration, firstChunk, eachChunk *histogram
-	tokens, redis                   *histogram
-	ownTime                         *point // of overhead
+	httpDuration, redis             metric.Float64Histogram
+	duration, firstChunk, eachChunk metric.Float64Histogram
+	tokens                          metric.Float64Histogram
+	overhead                        *point
 
 	images                     metric.Int64Counter
 	spend                      metric.Float64Counter
@@ -65,8 +63,7 @@ func newMetrics(config Config) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := &Metrics{config: config}
-	m.histograms = histograms{begun: time.Now(), scope: instrumentation.Scope{Name: scope, Version: config.Version}}
-	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo(), exporter.WithProducer(&m.histograms))
+	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +82,13 @@ const scope = "sluice"
 
 func (m *Metrics) makeInstruments() error {
 	var build maker
-	m.httpDuration = m.histograms.add(httpDuration, "s", "duration of requests, from arrival to the end of the answer", durationBounds)
-	m.overhead = m.histograms.add(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds)
-	m.duration = m.histograms.add(genDuration, "s", "duration of calls of the service", durationBounds)
-	m.firstChunk = m.histograms.add(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
-	m.eachChunk = m.histograms.add(genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
-	m.redis = m.histograms.add(redisDuration, "s", "duration of calls of Redis", overheadBounds)
-	m.tokens = m.histograms.add(genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
-	m.ownTime = m.overhead.point()
+	m.httpDuration = build.histogram(m.meter, httpDuration, "s", "duration of requests, from arrival to the end of the answer", durationBounds)
+	m.overhead = newPoint(build.histogram(m.meter, ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds))
+	m.duration = build.histogram(m.meter, genDuration, "s", "duration of calls of the service", durationBounds)
+	m.firstChunk = build.histogram(m.meter, genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
+	m.eachChunk = build.histogram(m.meter, genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
+	m.redis = build.histogram(m.meter, redisDuration, "s", "duration of calls of Redis", overheadBounds)
+	m.tokens = build.histogram(m.meter, genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
 	m.images = build.counter(m.meter, ownImages, "{image}", "images that were charged")
 	m.refusals = build.counter(m.meter, ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason")
 	build.note(m.polls.watch(m.meter, ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource))
