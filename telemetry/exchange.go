@@ -106,7 +106,7 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 	}
 	if x.first == 0 {
 		x.first, x.last = max(at.Sub(x.begun), 1), at
-		points := x.metrics.callSeries.get(callKey{x.about.Operation, x.about.Label, x.about.Team, ""})
+		points := x.metrics.labelled.calls.get(callKey{x.about.Operation, x.about.Label, x.about.Team, ""})
 		points.first.record(x.first.Seconds())
 		x.chunks = points.each
 		return
@@ -152,8 +152,8 @@ func (x *Exchange) measure(ended *Ended, at time.Time) {
 	if m == nil || about.Operation == OperationNone {
 		return
 	}
-	of := m.callSeries.get(callKey{about.Operation, about.Label, about.Team, ended.failure()})
-	of.call.record(at.Sub(x.begun).Seconds())
+	of := m.labelled.calls.get(callKey{about.Operation, about.Label, about.Team, ended.failure()})
+	of.duration.record(at.Sub(x.begun).Seconds())
 	if about.Operation == OperationFetch {
 		return
 	}

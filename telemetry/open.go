@@ -107,7 +107,7 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	if len(t.Sent) > 0 {
 		otlp.ComplainTo(config.Logger)
 	}
-	return t, t.Metrics.watchDropped(gates)
+	return t, t.Metrics.watchLost(gates)
 }
 
 // openMetrics sends what the page shows, from time to time. The reader that sends has a provider of its own, without an

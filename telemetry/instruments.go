@@ -1,0 +1,134 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// instruments are what requests are measured and counted with. What is read at a scrape has no field.
+type instruments struct {
+	httpDuration metric.Float64Histogram
+	overhead     *point
+
+	callDuration, firstChunk, eachChunk, tokens metric.Float64Histogram
+	redisDuration                               metric.Float64Histogram
+
+	refusals, images metric.Int64Counter
+	spend            metric.Float64Counter
+
+	active  atomic.Int64 // requests in flight
+	surplus atomic.Int64 // connections to upstream
+
+	polls, settlements, alarms, warnings, reloads labelCounter
+}
+
+func (i *instruments) register(meter metric.Meter) error {
+	b := builder{meter: meter}
+	i.httpDuration = b.histogram(httpDuration, "s", "duration of requests, from arrival to the end of the answer", durationBounds)
+	i.overhead = newPoint(b.histogram(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds))
+	i.callDuration = b.histogram(genDuration, "s", "duration of calls of the service", durationBounds)
+	i.firstChunk = b.histogram(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
+	i.eachChunk = b.histogram(genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
+	i.redisDuration = b.histogram(redisDuration, "s", "duration of calls of Redis", overheadBounds)
+	i.tokens = b.histogram(genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
+	i.images = b.counter(ownImages, "{image}", "images that were charged")
+	i.spend = b.floatCounter(ownSpend, "money that was charged, in the teams file's currency")
+	i.refusals = b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason")
+	b.counts(&i.polls, ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
+	b.counts(&i.settlements, ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
+	b.counts(&i.reloads, ownReloads, "{reload}", "readings of a changed teams file, by outcome", labelOutcome)
+	b.counts(&i.alarms, ownAlarms, "{alarm}", "what upstream or a client said that an operator has to look into, by code", labelCode)
+	b.counts(&i.warnings, ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
+	b.total(ownSurplus, "{connection}", "connections on which upstream said what it was not asked, and that were closed for it", i.surplus.Load)
+	b.gauge(httpActive, "{request}", "requests in flight", func() (float64, bool) { return float64(i.active.Load()), true })
+	return b.err
+}
+
+// labelCounter counts by the value of one label. The zero value counts; [builder.counts] shows it.
+type labelCounter struct{ counts sync.Map } // value of the label → *atomic.Int64
+
+func (c *labelCounter) add(value string) {
+	n, ok := c.counts.Load(value)
+	if !ok {
+		n, _ = c.counts.LoadOrStore(value, new(atomic.Int64))
+	}
+	n.(*atomic.Int64).Add(1)
+}
+
+// builder makes instruments and joins their errors, so that a list of them reads as one.
+type builder struct {
+	meter metric.Meter
+	err   error
+}
+
+func (b *builder) note(err error) { b.err = errors.Join(b.err, err) }
+
+func (b *builder) counter(name, unit, about string) metric.Int64Counter {
+	c, err := b.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(about))
+	b.note(err)
+	return c
+}
+
+func (b *builder) floatCounter(name, about string) metric.Float64Counter {
+	c, err := b.meter.Float64Counter(name, metric.WithDescription(about))
+	b.note(err)
+	return c
+}
+
+func (b *builder) histogram(name, unit, about string, bounds []float64) metric.Float64Histogram {
+	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
+	b.note(err)
+	return h
+}
+
+// gauge shows what read returns at a scrape; false leaves it out.
+func (b *builder) gauge(name, unit, about string, read func() (value float64, known bool)) {
+	b.gauges(name, unit, about, func(_ context.Context, o metric.Float64Observer) error {
+		if value, known := read(); known {
+			o.Observe(value)
+		}
+		return nil
+	})
+}
+
+// gauges shows what observe tells at a scrape.
+func (b *builder) gauges(name, unit, about string, observe metric.Float64Callback) {
+	_, err := b.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithFloat64Callback(observe))
+	b.note(err)
+}
+
+// intGauges is gauges for whole numbers.
+func (b *builder) intGauges(name, unit, about string, observe metric.Int64Callback) {
+	_, err := b.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithInt64Callback(observe))
+	b.note(err)
+}
+
+// total shows a count that read returns at a scrape.
+func (b *builder) total(name, unit, about string, read func() int64) {
+	b.totals(name, unit, about, func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(read())
+		return nil
+	})
+}
+
+// totals shows the counts that observe tells at a scrape.
+func (b *builder) totals(name, unit, about string, observe metric.Int64Callback) {
+	_, err := b.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithInt64Callback(observe))
+	b.note(err)
+}
+
+// counts shows a labelCounter.
+func (b *builder) counts(c *labelCounter, name, unit, about string, label attribute.Key) {
+	b.totals(name, unit, about, func(_ context.Context, o metric.Int64Observer) error {
+		c.counts.Range(func(value, n any) bool {
+			o.Observe(n.(*atomic.Int64).Load(), metric.WithAttributes(label.String(value.(string))))
+			return true
+		})
+		return nil
+	})
+}

@@ -1,0 +1,139 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"sluice/telemetry/otlp"
+)
+
+// Watched are what a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
+type Watched struct {
+	Degraded    func() bool                       // some team is limited by this process alone
+	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 if that is not known, and are set
+	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
+	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
+	LogDropped  func() uint64                     // lines that were lost
+}
+
+// Watch adds metrics that show the rest of the process.
+func (m *Metrics) Watch(w Watched) error {
+	b := builder{meter: m.meter}
+	if w.Degraded != nil {
+		b.gauge(ownDegraded, "", "1 while some team is limited by this process alone, because Redis is away", yesNo(w.Degraded))
+	}
+	if w.Replicas != nil {
+		b.replicas(w.Replicas)
+	}
+	if w.Holds != nil {
+		b.gauge(ownHoldsOpen, "{hold}", "holds that are not settled", func() (float64, bool) {
+			open, _, known := w.Holds()
+			return float64(open), known
+		})
+		b.gauge(ownHoldsOldest, "s", "age of the oldest hold that is not settled", func() (float64, bool) {
+			_, age, known := w.Holds()
+			return age.Seconds(), known
+		})
+	}
+	if w.TeamsFaulty != nil {
+		b.gauge(ownTeamsFaulty, "", "1 while the newest teams file is faulty and the one before is in force", yesNo(w.TeamsFaulty))
+	}
+	if w.LogDropped != nil {
+		b.total(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func() int64 { return int64(w.LogDropped()) })
+	}
+	return b.err
+}
+
+func (b *builder) replicas(read func() (alive, set int64)) {
+	b.intGauges(ownReplicas, "", "replicas: alive, of which Redis heard in the last 30 seconds, and set by SLUICE_REPLICAS", func(_ context.Context, o metric.Int64Observer) error {
+		alive, set := read()
+		o.Observe(alive, metric.WithAttributes(labelSource.String("alive")))
+		o.Observe(set, metric.WithAttributes(labelSource.String("set")))
+		return nil
+	})
+}
+
+func yesNo(ask func() bool) func() (float64, bool) {
+	return func() (float64, bool) {
+		if ask() {
+			return 1, true
+		}
+		return 0, true
+	}
+}
+
+// watchOwn adds the metrics that show what this package knows.
+func (m *Metrics) watchOwn(config Config) error {
+	b := builder{meter: m.meter}
+	build := metric.WithAttributeSet(attribute.NewSet(
+		attribute.String("version", config.Version), attribute.String("revision", config.Revision), attribute.String("go_version", config.GoVersion)))
+	b.intGauges(ownBuild, "", "what this binary was built from; always 1", func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(1, build)
+		return nil
+	})
+	b.gauges(ownQuotaUsed, "", "the part of a team's quota that is used or held", m.quotas.observe)
+	return b.err
+}
+
+// watchLost adds the count of what exporters lost.
+func (m *Metrics) watchLost(gates map[string]*otlp.Gate) error {
+	if len(gates) == 0 {
+		return nil
+	}
+	b := builder{meter: m.meter}
+	b.totals(ownOtherDropped, "{item}", "spans or log records that were not sent, by why: no room in the queue, or the collector refused them or was not there",
+		func(_ context.Context, o metric.Int64Observer) error {
+			for signal, gate := range gates {
+				o.Observe(gate.Full(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("queue")))
+				o.Observe(gate.Refused(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("collector")))
+			}
+			return nil
+		})
+	return b.err
+}
+
+// QuotaUse is how far one quota of a team is used.
+type QuotaUse struct {
+	Unit   string
+	Period string  // day or month
+	Ratio  float64 // used and held over the limit; above 1 in debt
+}
+
+// quotas are what teams' quotas stood at when they were last looked at.
+type quotas struct {
+	mu    sync.Mutex
+	teams map[string][]QuotaUse
+}
+
+// Quotas replaces what is shown of a team's quotas; none takes the team off the page.
+func (m *Metrics) Quotas(team string, uses []QuotaUse) {
+	if m == nil {
+		return
+	}
+	m.quotas.mu.Lock()
+	defer m.quotas.mu.Unlock()
+	if m.quotas.teams == nil {
+		m.quotas.teams = make(map[string][]QuotaUse)
+	}
+	if len(uses) == 0 {
+		delete(m.quotas.teams, team)
+		return
+	}
+	m.quotas.teams[team] = uses
+}
+
+func (q *quotas) observe(_ context.Context, o metric.Float64Observer) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for team, uses := range q.teams {
+		for _, use := range uses {
+			o.Observe(use.Ratio, metric.WithAttributeSet(attribute.NewSet(
+				labelTeam.String(team), labelUnit.String(use.Unit), labelPeriod.String(use.Period))))
+		}
+	}
+	return nil
+}
