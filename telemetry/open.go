@@ -94,7 +94,7 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	if err := t.openMetrics(ctx, about); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
-	logs, gate, err := otlp.NewLogs(ctx)
+	logs, gate, err := otlp.LogProcessor(ctx)
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}

@@ -9,20 +9,20 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// LogTo has the library log there what it says of its own accord. It has to be called before anything else of the library.
+// LogTo makes the library log to a logger. It must be called before anything else of the library.
 func LogTo(log *slog.Logger) { otel.SetLogger(logr.New(quiet{log})) }
 
-// ComplainTo has exporters log there what they complain of.
+// ComplainTo makes exporters log their errors to a logger, at most one line a minute.
 func ComplainTo(log *slog.Logger) { otel.SetErrorHandler(newComplaints(log)) }
 
-// quiet takes what the library says of its own accord. Its values are left out: it quotes what it could not read, and that may
-// be a collector's credential.
+// quiet logs the library's messages without their values: the library quotes what it cannot read, and that may be a
+// collector's credential.
 type quiet struct{ log *slog.Logger }
 
 // Init implements the library's interface, like the methods below.
 func (quiet) Init(logr.RuntimeInfo) {}
 
-// Enabled leaves out what is for the library's own developers.
+// Enabled leaves out messages for the library's developers.
 func (quiet) Enabled(level int) bool { return level <= 1 }
 
 // Info logs the text alone.
@@ -41,20 +41,20 @@ func (q quiet) WithValues(...any) logr.LogSink { return q }
 // WithName drops it.
 func (q quiet) WithName(string) logr.LogSink { return q }
 
-// complaintsEvery is how often exporters are heard.
+// complaintsEvery is the least time between two lines.
 const complaintsEvery = time.Minute
 
-// complaints logs what exporters complain of, one line a minute: a collector that is away fails every batch.
+// complaints logs errors of exporters, one line a minute: a collector that is away fails every batch.
 type complaints struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	last time.Time
-	more int
+	more int // errors since the last line
 }
 
 func newComplaints(log *slog.Logger) *complaints { return &complaints{log: log} }
 
-// Handle implements otel.ErrorHandler. What a collector answered is cut short: it may be anything.
+// Handle implements otel.ErrorHandler. The text is cut: it may quote a collector's answer of any length.
 func (c *complaints) Handle(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// console writes spans for a person to read, one line of JSON each, where OTEL_TRACES_EXPORTER says so.
+// console writes spans for people, one line of JSON each. It is what OTEL_TRACES_EXPORTER=console asks for.
 type console struct{ out io.Writer }
 
 // Start implements otlptrace.Client, like the methods below.
 func (console) Start(context.Context) error { return nil }
 
-// Stop has nothing to end.
+// Stop has nothing to do.
 func (console) Stop(context.Context) error { return nil }
 
 // UploadTraces writes a line for each span.
@@ -73,7 +73,7 @@ func Decode(sent []*tracepb.ResourceSpans) (spans []*tracepb.Span) {
 		read := new(tracepb.ResourceSpans)
 		wire, err := proto.Marshal(r)
 		if err != nil || proto.Unmarshal(wire, read) != nil {
-			continue // it was written a moment ago
+			continue // it never fails: this process wrote it
 		}
 		for _, s := range read.GetScopeSpans() {
 			spans = append(spans, s.GetSpans()...)

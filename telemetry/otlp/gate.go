@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// Gate bounds what waits to be sent, and counts what is lost, by why. The SDK's own queue of log records drops as well, but
-// does not tell how much; nothing gets to it that it would have to drop.
+// Gate bounds the number of items that wait to be sent, and counts those that are lost, by reason. The SDK's queue of log
+// records has the same bound but does not count what it drops: behind a Gate it never has to.
 type Gate struct {
 	most    int64
 	waiting atomic.Int64
-	full    atomic.Int64 // found no room
-	refused atomic.Int64 // the collector did not take them, or was not there
+	full    atomic.Int64 // lost: no room
+	refused atomic.Int64 // lost: the collector refused them or was away
 }
 
-// Full returns how many items found no room.
+// Full returns how many items were lost because there was no room.
 func (g *Gate) Full() int64 { return g.full.Load() }
 
-// Refused returns how many items a collector refused, or did not take because it was away.
+// Refused returns how many items were lost because the collector refused them or was away.
 func (g *Gate) Refused() int64 { return g.refused.Load() }
 
 func newGate(most int64) *Gate { return &Gate{most: most} }
 
-// enter reports whether there is room for one more; what finds none is lost.
+// enter takes room for one item. It returns false if there is none, and counts the item as lost.
 func (g *Gate) enter() bool {
 	if g.waiting.Add(1) <= g.most {
 		return true
@@ -32,13 +32,13 @@ func (g *Gate) enter() bool {
 	return false
 }
 
-// turnAway takes back an enter: there was no room after all.
+// turnAway takes back an enter and counts the item as lost.
 func (g *Gate) turnAway() {
 	g.waiting.Add(-1)
 	g.full.Add(1)
 }
 
-// leave tells that n are out, sent or lost, and returns how many are lost.
+// leave frees the room of n items that were sent, or lost with err, and returns how many of them are lost.
 func (g *Gate) leave(n int, err error) (lost int64) {
 	g.waiting.Add(int64(-n))
 	if err != nil {
@@ -48,13 +48,13 @@ func (g *Gate) leave(n int, err error) (lost int64) {
 	return lost
 }
 
-// rejections is how exporters say that a collector took a part of a batch. They have no type for it.
+// rejections is the text of an exporter's error when a collector took a part of a batch. The library has no type for it.
 var rejections = regexp.MustCompile(`(?s)partial success: .*\((\d+) [a-z ]+ rejected\)`)
 
-// rejected is how many of a batch of n are lost.
+// rejected returns how many of a batch of n items were lost with an error.
 func rejected(err error, n int64) int64 {
 	if said := rejections.FindStringSubmatch(err.Error()); said != nil {
-		if some, bad := strconv.ParseInt(said[1], 10, 64); bad == nil {
+		if some, err := strconv.ParseInt(said[1], 10, 64); err == nil {
 			return min(some, n)
 		}
 	}

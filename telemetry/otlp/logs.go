@@ -7,7 +7,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 )
 
-// logGate stands before the SDK's batches of log records.
+// logGate counts log records into the SDK's batches.
 type logGate struct {
 	*Gate
 	sdklog.Processor
@@ -24,8 +24,8 @@ func (g *logGate) OnEmit(ctx context.Context, r *sdklog.Record) error {
 	return g.Processor.OnEmit(ctx, r)
 }
 
-// leavingLogs counts log records out, and makes their texts valid UTF-8: a batch in which one is not is lost as a whole. Those
-// of a Record are valid already; an event may quote anything.
+// leavingLogs counts log records out and makes their texts valid UTF-8: events may quote anything, and one invalid text would
+// lose its whole batch.
 type leavingLogs struct {
 	sdklog.Exporter
 	gate *Gate

@@ -3,7 +3,6 @@ package otlp
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,68 +14,46 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
-const (
-	// fullBatch is where a batch is full whatever it counts: collectors take 4 MiB at once.
-	fullBatch = 1 << 20
-	// waitingBytes is how many bytes of spans wait to be sent at most.
-	waitingBytes = 16 << 20
-	// pauseTime is how long after a batch that was lost the next is sent.
-	pauseTime = time.Second
-	// fieldSpans is where a ScopeSpans has its spans.
-	fieldSpans = 2
-)
+// pauseTime is the pause after a batch that the collector took nothing of.
+const pauseTime = time.Second
 
-// Queue keeps the spans that have ended until they are sent, in batches, by one goroutine. Its bounds are the SDK's, by the
-// SDK's variables, and beside them one of bytes.
+// Queue keeps ended spans until they are sent, in batches, by one goroutine. Its bounds are the SDK's, from the SDK's
+// variables, and one of bytes. A span that finds no room is dropped and counted.
 type Queue struct {
-	gate   *Gate
-	client otlptrace.Client
-	about  *tracepb.ResourceSpans // who tells
-	scope  *common.InstrumentationScope
-	most   int           // spans of a batch
-	every  time.Duration // how often a batch that is not full is sent
-	bound  time.Duration // how long the sending of one takes at most
-
+	gate    *Gate
+	client  otlptrace.Client
+	about   *tracepb.ResourceSpans // the process, without spans
+	scope   *common.InstrumentationScope
 	limits  sdktrace.SpanLimits
-	writers sync.Pool
+	writers sync.Pool // of *Span
+	batches *batches
+	every   time.Duration // after this time a batch is sent although it is not full
+	timeout time.Duration // of the sending of one batch
 
-	mu      sync.Mutex
-	filling batch
-	full    []batch
-	spare   [][]byte // of batches that were sent
-	bytes   int      // of all that wait
-	shut    bool
-
-	wake    chan struct{} // there is a full batch
 	closing chan struct{}
 	stopped chan struct{}
 	cancel  context.CancelFunc // ends the sending that is under way
 }
 
-// batch is the wire form of the spans of a ScopeSpans.
-type batch struct {
-	spans []byte
-	n     int
-}
-
-// NewQueue starts a queue whose spans the client sends. about says which process they are of, scope what made them. Its
-// bounds are those of the SDK, from the SDK's variables. [Queue.Close] ends it.
+// NewQueue starts a queue whose batches the client sends. about describes the process, scope what makes the spans.
+// [Queue.Close] ends it.
 func NewQueue(client otlptrace.Client, about *resource.Resource, scope instrumentation.Scope) *Queue {
 	ctx, cancel := context.WithCancel(context.Background())
 	gate := newGate(variable(envSpanQueue, defaultQueue))
-	o := &Queue{
-		gate: gate, client: client, about: wireResource(about), scope: &common.InstrumentationScope{Name: scope.Name, Version: scope.Version},
-		limits: sdktrace.NewSpanLimits(), writers: sync.Pool{New: func() any { return new(Span) }},
-		most:  int(min(variable(envSpanBatch, 512), gate.most)),
-		every: time.Duration(variable(envSpanDelay, 5000)) * time.Millisecond,
-		bound: time.Duration(variable(envSpanTimeout, 30_000)) * time.Millisecond,
-		wake:  make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
+	q := &Queue{
+		gate: gate, client: client, about: wireResource(about),
+		scope:   &common.InstrumentationScope{Name: scope.Name, Version: scope.Version},
+		limits:  sdktrace.NewSpanLimits(),
+		writers: sync.Pool{New: func() any { return new(Span) }},
+		batches: newBatches(int(min(variable(envSpanBatch, 512), gate.most))),
+		every:   time.Duration(variable(envSpanDelay, 5000)) * time.Millisecond,
+		timeout: time.Duration(variable(envSpanTimeout, 30_000)) * time.Millisecond,
+		closing: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
 	}
-	go o.run(ctx)
-	return o
+	go q.run(ctx)
+	return q
 }
 
 func wireResource(about *resource.Resource) *tracepb.ResourceSpans {
@@ -90,98 +67,46 @@ func wireResource(about *resource.Resource) *tracepb.ResourceSpans {
 }
 
 // Gate returns the count of the spans that were lost.
-func (o *Queue) Gate() *Gate { return o.gate }
+func (q *Queue) Gate() *Gate { return q.gate }
 
-// Write begins to write a span that has ended. It returns nil where the queue is full, which is counted. The caller adds the
+// Write begins to write a span that has ended. It returns nil if the queue is full, and counts that. The caller adds the
 // attributes and hands the span to [Queue.Put].
-func (o *Queue) Write(h *Head) *Span {
-	if !o.gate.enter() {
+func (q *Queue) Write(h *Head) *Span {
+	if !q.gate.enter() {
 		return nil
 	}
-	s := o.writers.Get().(*Span)
-	s.reset(&o.limits)
+	s := q.writers.Get().(*Span)
+	s.reset(&q.limits)
 	s.head(h)
 	return s
 }
 
-// Put queues a span, which belongs to the queue from then on.
-func (o *Queue) Put(s *Span) {
+// Put queues a span. The caller must not use it afterwards.
+func (q *Queue) Put(s *Span) {
 	s.end()
-	o.put(s.wire)
-	o.writers.Put(s)
+	if !q.batches.add(s.wire) {
+		q.gate.turnAway()
+	}
+	q.writers.Put(s)
 }
 
-// put takes a span that has entered the gate. The bytes are the caller's again.
-func (o *Queue) put(span []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.shut || o.bytes+len(span) > waitingBytes {
-		o.gate.turnAway()
-		return
-	}
-	b := &o.filling
-	before := len(b.spans)
-	b.spans = protowire.AppendBytes(protowire.AppendTag(b.spans, fieldSpans, protowire.BytesType), span)
-	b.n++
-	o.bytes += len(b.spans) - before
-	if b.n >= o.most || len(b.spans) >= fullBatch {
-		o.close()
-	}
-}
-
-// close makes what is being filled a full batch; the caller holds the lock. The next one will be as large.
-func (o *Queue) close() {
-	size := len(o.filling.spans)
-	o.full, o.filling = append(o.full, o.filling), batch{}
-	if last := len(o.spare) - 1; last >= 0 {
-		o.filling.spans, o.spare = o.spare[last], o.spare[:last]
-	} else {
-		o.filling.spans = make([]byte, 0, size)
-	}
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-}
-
-// closeAll has what there is sent, full or not.
-func (o *Queue) closeAll() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.filling.n > 0 {
-		o.close()
-	}
-}
-
-// next takes the oldest full batch.
-func (o *Queue) next() (batch, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.full) == 0 {
-		return batch{}, false
-	}
-	b := o.full[0]
-	o.full = slices.Delete(o.full, 0, 1)
-	return b, true
-}
-
-func (o *Queue) run(ctx context.Context) {
-	defer close(o.stopped)
-	ticks := time.NewTicker(o.every)
+func (q *Queue) run(ctx context.Context) {
+	defer close(q.stopped)
+	ticks := time.NewTicker(q.every)
 	defer ticks.Stop()
 	for {
 		last := false
 		select {
-		case <-o.wake:
+		case <-q.batches.wake:
 		case <-ticks.C:
-			o.closeAll()
-		case <-o.closing: // nothing is put any more
-			o.closeAll()
+			q.batches.flush()
+		case <-q.closing: // nothing is added any more
+			q.batches.flush()
 			last = true
 		}
-		for b, ok := o.next(); ok; b, ok = o.next() {
-			if !o.send(ctx, b) && !last {
-				o.pause()
+		for b, ok := q.batches.next(); ok; b, ok = q.batches.next() {
+			if !q.send(ctx, b) && !last {
+				q.pause()
 			}
 		}
 		if last {
@@ -190,55 +115,46 @@ func (o *Queue) run(ctx context.Context) {
 	}
 }
 
-// pause waits after a batch that nobody took: meanwhile the queue fills, and a span that finds no room costs next to
-// nothing, while one that is written and sent in vain costs as much as any.
-func (o *Queue) pause() {
+// pause waits after a batch that was lost. Meanwhile the queue fills up, and a span that finds no room costs next to nothing,
+// while one that is written and sent in vain costs as much as any.
+func (q *Queue) pause() {
 	timer := time.NewTimer(pauseTime)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-o.closing:
+	case <-q.closing:
 	}
 }
 
-// send sends a batch, and reports whether any of it was taken. The bytes stand in for the objects that they would be written from: a field that a message does not
-// know is kept and written as it came.
-func (o *Queue) send(ctx context.Context, b batch) bool {
-	ctx, cancel := context.WithTimeout(ctx, o.bound)
+// send sends a batch, and reports whether the collector took any of it. The bytes go in as a field that the message does not
+// know: protobuf writes unknown fields as they came.
+func (q *Queue) send(ctx context.Context, b batch) bool {
+	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
-	spans := &tracepb.ScopeSpans{Scope: o.scope}
+	defer q.batches.done(b)
+	spans := &tracepb.ScopeSpans{Scope: q.scope}
 	spans.ProtoReflect().SetUnknown(b.spans)
-	err := o.client.UploadTraces(ctx, []*tracepb.ResourceSpans{{
-		Resource: o.about.GetResource(), SchemaUrl: o.about.GetSchemaUrl(), ScopeSpans: []*tracepb.ScopeSpans{spans},
+	err := q.client.UploadTraces(ctx, []*tracepb.ResourceSpans{{
+		Resource: q.about.GetResource(), SchemaUrl: q.about.GetSchemaUrl(), ScopeSpans: []*tracepb.ScopeSpans{spans},
 	}})
-	lost := o.gate.leave(b.n, err)
+	lost := q.gate.leave(b.n, err)
 	if err != nil {
 		otel.Handle(fmt.Errorf("traces export: %w", err))
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.bytes -= len(b.spans)
-	if cap(b.spans) <= 2*fullBatch && len(o.spare) < 2 {
-		o.spare = append(o.spare, b.spans[:0])
 	}
 	return lost < int64(b.n)
 }
 
 // Close sends what waits, for as long as the context lasts.
-func (o *Queue) Close(ctx context.Context) error {
-	o.mu.Lock()
-	first := !o.shut
-	o.shut = true
-	o.mu.Unlock()
-	if first {
-		close(o.closing)
+func (q *Queue) Close(ctx context.Context) error {
+	if q.batches.close() {
+		close(q.closing)
 	}
-	defer o.cancel()
+	defer q.cancel()
 	select {
-	case <-o.stopped:
-		return o.client.Stop(ctx)
+	case <-q.stopped:
+		return q.client.Stop(ctx)
 	case <-ctx.Done():
-		_ = o.client.Stop(ctx) // it interrupts what is under way
+		_ = q.client.Stop(ctx) // it interrupts the sending that is under way
 		return fmt.Errorf("send the spans that wait: %w", ctx.Err())
 	}
 }

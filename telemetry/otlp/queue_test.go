@@ -121,28 +121,6 @@ func TestBatchesAfterTheDelay(t *testing.T) {
 	}
 }
 
-// A span that ends while a batch is sent waits for the delay all the same: it is not sent at once, alone.
-func TestBatchesWhileOneIsSent(t *testing.T) {
-	o := &Queue{gate: newGate(10), most: 4, wake: make(chan struct{}, 1)}
-	o.put([]byte("a"))
-	if _, ok := o.next(); ok {
-		t.Error("a batch that is not full was sent before its time")
-	}
-	o.closeAll() // its time has come
-	if b, ok := o.next(); !ok || b.n != 1 {
-		t.Errorf("%d spans are sent", b.n)
-	}
-	o.put([]byte("b"))
-	if _, ok := o.next(); ok {
-		t.Error("what came while a batch was sent follows at once")
-	}
-	o.closeAll()
-	o.closeAll()
-	if len(o.full) != 1 {
-		t.Errorf("%d batches wait, of one", len(o.full))
-	}
-}
-
 // A batch is full at a size that collectors take, however few spans it has.
 func TestBatchesAreSmall(t *testing.T) {
 	q, b := startBatching(t, "3600000")

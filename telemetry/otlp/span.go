@@ -10,36 +10,35 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxList is how many texts of a list stand in a span.
+// maxList is how many texts a list in a span has.
 const maxList = 16
 
-// Span writes one span, as OTLP has it in protobuf. The SDK keeps a span as objects until a batch of them is turned
-// into the protocol's objects and those into bytes, which costs more than all else that a request costs; here nothing of
-// a span is known before its end, so it is written once, then, and kept as bytes.
+// Span is a span in the bytes of OTLP. It is written once, at its end, because all that it tells is known then. The reason
+// for an encoder of our own is in docs/decisions/otlp-encoder.md.
 type Span struct {
 	wire    []byte
-	most    int // attributes; negative: any number
-	longest int // bytes of a value; negative: any number
-	links   int // negative: any number
-	count   int
-	cut     int // attributes for which there was no room
+	most    int // attributes; negative: no bound
+	longest int // bytes of a text; negative: no bound
+	links   int // negative: no bound
+	count   int // attributes so far
+	dropped int // attributes that there was no room for
 }
 
 func (s *Span) reset(limits *sdktrace.SpanLimits) {
 	*s = Span{wire: s.wire[:0], most: limits.AttributeCountLimit, longest: limits.AttributeValueLengthLimit, links: limits.LinkCountLimit}
 }
 
-// Head is what a span has beside attributes.
+// Head is everything of a span but its attributes.
 type Head struct {
-	Span    trace.SpanContext
-	Parent  trace.SpanContext // invalid: the span begins its trace
+	Span    trace.SpanContext // its own id and its trace's; required
+	Parent  trace.SpanContext // invalid: the span is the first of its trace
 	Link    trace.SpanContext // a span of another trace; invalid: none
 	Kind    trace.SpanKind
 	Name    string
 	Start   time.Time
 	End     time.Time
-	Failed  bool   // the span's status is error
-	Message string // with that status; may be empty
+	Failed  bool   // sets the status to error
+	Message string // of that status; may be empty
 }
 
 func (s *Span) head(h *Head) {
@@ -54,12 +53,12 @@ func (s *Span) head(h *Head) {
 	b = protowire.AppendFixed32(b, flags(true, h.Parent.IsRemote()))
 	b = stringField(b, fieldName, Valid(h.Name))
 	b = numberField(b, fieldKind, uint64(h.Kind))
-	b = timeField(b, fieldBegun, h.Start)
-	b = timeField(b, fieldEnded, h.End)
+	b = timeField(b, fieldStart, h.Start)
+	b = timeField(b, fieldEnd, h.End)
 	switch l := h.Link; {
 	case !l.IsValid():
 	case s.links == 0:
-		b = numberField(b, fieldLinksCut, 1)
+		b = numberField(b, fieldLinksDropped, 1)
 	default:
 		traceID, id := l.TraceID(), l.SpanID()
 		b = open(b, fieldLink, 2+len(traceID)+2+len(id)+1+4)
@@ -76,21 +75,21 @@ func (s *Span) head(h *Head) {
 	s.wire = b
 }
 
-// end completes the span.
+// end finishes the writing.
 func (s *Span) end() {
-	if s.cut > 0 {
-		s.wire = numberField(s.wire, fieldCut, uint64(s.cut))
+	if s.dropped > 0 {
+		s.wire = numberField(s.wire, fieldAttributesDropped, uint64(s.dropped))
 	}
 }
 
-// Text adds an attribute, cut short where it is long. An empty one is not known.
+// Text adds a text of at most MaxValue bytes, longer ones cut. An empty text means "not known" and is left out.
 func (s *Span) Text(key attribute.Key, value string) {
 	if value != "" {
 		s.Whole(key, Shorten(value, MaxValue))
 	}
 }
 
-// Whole adds a text that was cut to its measure before.
+// Whole adds a text of any length. The caller bounds it.
 func (s *Span) Whole(key attribute.Key, value string) {
 	if s.longest >= 0 {
 		value = Shorten(value, s.longest)
@@ -101,7 +100,7 @@ func (s *Span) Whole(key attribute.Key, value string) {
 	}
 }
 
-// Texts adds a list of at most maxList texts, cut short like others.
+// Texts adds a list of at most 16 texts of at most MaxValue bytes, longer ones cut.
 func (s *Span) Texts(key attribute.Key, values []string) {
 	var kept [maxList]string
 	n, size := 0, 0
@@ -124,7 +123,7 @@ func (s *Span) Texts(key attribute.Key, values []string) {
 	s.wire = b
 }
 
-// Known adds a number unless it is 0, which stands for not known.
+// Known adds a number unless it is 0, which means "not known".
 func (s *Span) Known(key attribute.Key, value int64) {
 	if value != 0 {
 		s.Int(key, value)
@@ -145,17 +144,17 @@ func (s *Span) Float(key attribute.Key, value float64) {
 	}
 }
 
-// True adds an attribute that is true.
+// True adds the value true.
 func (s *Span) True(key attribute.Key) {
 	if s.open(key, 2) {
 		s.wire = numberField(s.wire, fieldBool, 1)
 	}
 }
 
-// open begins an attribute whose value has that many bytes, and reports whether there is room for one more.
+// open begins an attribute whose value has size bytes. It returns false if the span has no room for one more.
 func (s *Span) open(key attribute.Key, size int) bool {
 	if s.most >= 0 && s.count >= s.most {
-		s.cut++
+		s.dropped++
 		return false
 	}
 	s.count++

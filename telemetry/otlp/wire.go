@@ -8,58 +8,48 @@ import (
 
 // The fields of OTLP's Span, KeyValue, AnyValue, Link and Status, as opentelemetry-proto numbers them.
 const (
-	fieldTrace      = 1
-	fieldID         = 2
-	fieldParent     = 4
-	fieldName       = 5
-	fieldKind       = 6
-	fieldBegun      = 7
-	fieldEnded      = 8
-	fieldAttribute  = 9
-	fieldCut        = 10
-	fieldLink       = 13
-	fieldLinksCut   = 14
-	fieldStatus     = 15
-	fieldFlags      = 16
-	fieldLinkFlags  = 6
-	fieldKey        = 1
-	fieldValue      = 2
-	fieldText       = 1
-	fieldBool       = 2
-	fieldNumber     = 3
-	fieldFloat      = 4
-	fieldArray      = 5
-	fieldItem       = 1
-	fieldStatusText = 2
-	fieldStatusCode = 3
-	statusError     = 2
+	fieldTrace             = 1
+	fieldID                = 2
+	fieldParent            = 4
+	fieldName              = 5
+	fieldKind              = 6
+	fieldStart             = 7
+	fieldEnd               = 8
+	fieldAttribute         = 9
+	fieldAttributesDropped = 10
+	fieldLink              = 13
+	fieldLinksDropped      = 14
+	fieldStatus            = 15
+	fieldFlags             = 16
+	fieldLinkFlags         = 6
+	fieldKey               = 1
+	fieldValue             = 2
+	fieldText              = 1
+	fieldBool              = 2
+	fieldNumber            = 3
+	fieldFloat             = 4
+	fieldArray             = 5
+	fieldItem              = 1
+	fieldStatusText        = 2
+	fieldStatusCode        = 3
+	statusError            = 2
 )
 
-// What stands in the flags of a span or a link beside the bit that says it is sampled.
+// The bits of a span's and a link's flags.
 const (
 	flagSampled  = 0x001
-	flagKnown    = 0x100 // whether the parent is another process's is known
-	flagIsRemote = 0x200 // it is
+	flagKnown    = 0x100 // the next bit means something
+	flagIsRemote = 0x200 // the parent, or the linked span, is of another process
 )
 
-// The fields that are written are below 16, so that number and type are one byte.
+// Number and type of a field are one byte, since all numbers but fieldFlags are below 16.
 
 func bytesField(b []byte, field byte, value []byte) []byte {
 	return append(open(b, field, len(value)), value...)
 }
 
-// open begins a field of so many bytes; below 128, as nearly all are, without a call.
+// open begins a field of size bytes.
 func open(b []byte, field byte, size int) []byte {
-	if size < 0x80 {
-		return append(b, field<<3|byte(protowire.BytesType), byte(size))
-	}
-	return openLong(b, field, size)
-}
-
-// openLong is apart, so that open itself is no call either.
-//
-//go:noinline
-func openLong(b []byte, field byte, size int) []byte {
 	return protowire.AppendVarint(append(b, field<<3|byte(protowire.BytesType)), uint64(size))
 }
 
@@ -75,7 +65,7 @@ func timeField(b []byte, field byte, at time.Time) []byte {
 	return protowire.AppendFixed64(append(b, field<<3|byte(protowire.Fixed64Type)), uint64(max(at.UnixNano(), 0)))
 }
 
-// flags are those of a span, about its parent, and of a link.
+// flags returns those of a span, which are about its parent, and of a link.
 func flags(sampled, remote bool) uint32 {
 	flags := uint32(flagKnown)
 	if sampled {
