@@ -6,8 +6,8 @@ import (
 )
 
 // about says what an exchange with the service is for, in the words of spans and metrics.
-func (g *Gateway) about(c *call) telemetry.About {
-	about := telemetry.About{
+func (g *Gateway) about(c *call) telemetry.SpanInfo {
+	about := telemetry.SpanInfo{
 		Operation: c.operation(), Model: c.Model, Label: c.Label, Team: c.Team, Task: c.Task, Stream: c.stream,
 		Parent: c.Span, Alone: c.alone, Creation: c.creation, Parameters: c.parameters,
 	}
@@ -38,8 +38,8 @@ func (c *call) operation() string {
 // parametersOf is what the span of an exchange tells of its request.
 func parametersOf(r *policy.Request, body []byte) *telemetry.Parameters {
 	p := &telemetry.Parameters{
-		MaxTokens: telemetry.Said[int64](r.MaxTokens), TopK: telemetry.Said[int64](r.TopK), Seed: telemetry.Said[int64](r.Seed),
-		Temperature: telemetry.Said[float64](r.Temperature), TopP: telemetry.Said[float64](r.TopP), Presence: telemetry.Said[float64](r.PresencePenalty),
+		MaxTokens: telemetry.Optional[int64](r.MaxTokens), TopK: telemetry.Optional[int64](r.TopK), Seed: telemetry.Optional[int64](r.Seed),
+		Temperature: telemetry.Optional[float64](r.Temperature), TopP: telemetry.Optional[float64](r.TopP), Presence: telemetry.Optional[float64](r.PresencePenalty),
 		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
 	}
 	switch {

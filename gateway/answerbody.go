@@ -93,7 +93,7 @@ func (b *answerBody) measure(h http.Header) {
 
 // measured hands the usage to the Record, and ends the exchange.
 func (b *answerBody) measured() {
-	ended := telemetry.Ended{Status: b.call.UpstreamStatus, Fault: b.fault}
+	ended := telemetry.Result{Status: b.call.UpstreamStatus, Fault: b.fault}
 	b.call.whole, b.call.clean = b.whole, b.whole && b.framed
 	if b.meter != nil {
 		reading := b.meter.End()

@@ -113,7 +113,7 @@ func (g *Gateway) claimUnseen(c *call) {
 // tell of images; until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
 // It reports whether the task is no other team's.
 func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) bool {
-	trace := c.exchange.Recorded()
+	trace := c.exchange.OwnTraceparent()
 	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: trace}
 	if c.held != nil {
 		claim.Hold = cache.Hold{ID: c.held.ID, Endpoint: string(c.route.endpoint), Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}

@@ -34,7 +34,7 @@ func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 		c.match, c.Endpoint, c.Route = m, string(m.route.endpoint), m.route.name
 		c.creates = g.creates(m.route, r)
 	}
-	g.Traces.Arrive(&c.Record, r.Header)
+	g.Traces.Begin(&c.Record, r.Header)
 	switch {
 	case g.stopping.Load():
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
@@ -82,9 +82,9 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	if c.heard.IsZero() {
 		c.heard = c.Time.Add(c.Duration)
 	}
-	c.exchange.End(telemetry.Ended{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
+	c.exchange.End(telemetry.Result{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
 	g.Metrics.Served(&c.Record)
-	g.Traces.Leave(&c.Record)
+	g.Traces.End(&c.Record)
 	g.Deps.Record(c.Record)
 	if p != nil {
 		panic(p)

@@ -34,14 +34,14 @@ func (u *upstream) RoundTrip(out *http.Request) (*http.Response, error) {
 	c := callOf(out.Context())
 	sent := u.gateway.Now()
 	c.exchange.Begin(u.gateway.Traces, u.gateway.Metrics, u.gateway.about(c), sent)
-	if parent := c.exchange.Traceparent(); parent != "" {
+	if parent := c.exchange.SentTraceparent(); parent != "" {
 		out.Header["Traceparent"] = []string{parent}
 	}
 	answer, err := u.exchange(out, c, sent)
 	arrived := u.gateway.Now()
 	c.waited += arrived.Sub(sent)
 	if err != nil {
-		c.exchange.End(telemetry.Ended{Fault: asRefusal(err).name}, arrived)
+		c.exchange.End(telemetry.Result{Fault: asRefusal(err).name}, arrived)
 		return nil, err
 	}
 	answer.Body.(*answerBody).arrived = arrived

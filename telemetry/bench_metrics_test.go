@@ -36,12 +36,12 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				r := Record{Time: now, Method: "POST", Route: "/api/v1/x", Team: "bench", Status: 200, Model: "llm-max", Duration: time.Second}
 				tells.Metrics.Arrived()
-				tells.Traces.Arrive(&r, header)
+				tells.Traces.Begin(&r, header)
 				var x Exchange
-				x.Begin(tells.Traces, tells.Metrics, About{Operation: OperationChat, Model: "llm-max", Label: "other", Team: "bench", Parent: r.Span}, now)
-				x.End(Ended{Status: 200, Reading: &reading}, now)
+				x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationChat, Model: "llm-max", Label: "other", Team: "bench", Parent: r.Span}, now)
+				x.End(Result{Status: 200, Reading: &reading}, now)
 				tells.Metrics.Served(&r)
-				tells.Traces.Leave(&r)
+				tells.Traces.End(&r)
 			}
 			if tells.Traces != nil {
 				b.ReportMetric(float64(tells.Traces.queue.Gate().Full())/float64(b.N), "lost/op")

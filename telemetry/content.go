@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// maxContent is how many bytes each of the content attributes has at most. Three of them, and what else stands in a
-	// span, stay below 16 KiB.
+	// maxContent bounds each of the three content attributes, in bytes, so that a span stays below 16 KiB.
 	maxContent = 4 << 10
-	// keptAnswer is how much of an answer is kept to be read at its end, and longestCaptured how long a request may be to
-	// be read at all: beyond it are pictures.
+	// keptAnswer is how much of an answer is kept until its end, and longestCaptured the length of the longest request that
+	// is read: longer ones contain pictures.
 	keptAnswer      = 64 << 10
 	longestCaptured = 1 << 20
 )
 
-// content captures what was asked and answered, where the operator has switched that on.
+// content is the text of a request and its answer, which the operator may have switched on.
 type content struct {
 	on     bool
 	answer []byte
 }
 
-func (c *content) write(p []byte) {
+func (c *content) keep(p []byte) {
 	c.answer = append(c.answer, p[:min(len(p), keptAnswer-len(c.answer))]...)
 }
 
-// message is one in the form of the conventions.
+// message is a message as the conventions have it.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
@@ -45,15 +44,15 @@ type part struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-func writeContent(s *otlp.Span, c *content, about *About) {
-	if p := about.Parameters; p != nil && len(p.Body) <= longestCaptured {
+func writeContent(s *otlp.Span, c *content, info *SpanInfo) {
+	if p := info.Parameters; p != nil && len(p.Body) <= longestCaptured {
 		instructions, messages := readAsked(p.Body)
 		writeMessages(s, genInstructions, instructions)
 		writeMessages(s, genInputMessages, messages)
 	}
 	answered := readAnswered(c.answer)
-	for i := range answered { // now, and not before: what is read may be written with escapes, or in pieces
-		answered[i].cover(about.Secrets)
+	for i := range answered { // only now: in the bytes, a secret may be escaped or in pieces
+		answered[i].cover(info.Secrets)
 	}
 	writeMessages(s, genOutputMessages, answered)
 }
@@ -92,7 +91,7 @@ func (m *message) cut(budget int) {
 	}
 }
 
-// wireMessage is one as the service writes it. Its content is a text, or a list of texts and pictures.
+// wireMessage is a message as the service has it. Its content is a text, or a list of texts and pictures.
 type wireMessage struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -104,12 +103,12 @@ func (w wireMessage) parts() []part {
 		return []part{{Type: "text", Content: text}}
 	}
 	var items []struct{ Text, Image string }
-	_ = json.Unmarshal(w.Content, &items) // what is neither has no parts
+	_ = json.Unmarshal(w.Content, &items) // any other content has no parts
 	var parts []part
 	for _, item := range items {
 		switch {
 		case len(item.Image) >= len("data:") && strings.EqualFold(item.Image[:len("data:")], "data:"):
-			parts = append(parts, part{Type: "blob"}) // its bytes are no text
+			parts = append(parts, part{Type: "blob"}) // not its bytes
 		case item.Image != "":
 			parts = append(parts, part{Type: "uri", URI: item.Image})
 		default:
@@ -119,7 +118,7 @@ func (w wireMessage) parts() []part {
 	return parts
 }
 
-// readAsked reads a request's body: what the system is told, and the rest.
+// readAsked reads a request's body: the system's instructions and the other messages.
 func readAsked(body []byte) (instructions, messages []message) {
 	var wire struct {
 		Input struct {
@@ -127,7 +126,7 @@ func readAsked(body []byte) (instructions, messages []message) {
 			Messages []wireMessage `json:"messages"`
 		} `json:"input"`
 	}
-	_ = json.Unmarshal(body, &wire) // it was read strictly before; a prompt of another type is no prompt
+	_ = json.Unmarshal(body, &wire) // it was checked before; a prompt of another type is ignored
 	if wire.Input.Prompt != "" {
 		messages = append(messages, message{Role: "user", Parts: []part{{Type: "text", Content: wire.Input.Prompt}}})
 	}
@@ -142,7 +141,7 @@ func readAsked(body []byte) (instructions, messages []message) {
 	return instructions, messages
 }
 
-// readAnswered reads an answer, one document or a stream of them.
+// readAnswered reads an answer, which is a document or a stream of them.
 func readAnswered(answer []byte) []message {
 	var all []message
 	if !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")) {
@@ -156,7 +155,7 @@ func readAnswered(answer []byte) []message {
 	return appendAnswer(all, answer)
 }
 
-// appendAnswer adds what a document says. Frames bring the text so far or only what is new of it.
+// appendAnswer adds the messages of a document. Those of a stream have the whole text so far, or only what is new.
 func appendAnswer(all []message, document []byte) []message {
 	var wire struct {
 		Output struct {
@@ -171,25 +170,25 @@ func appendAnswer(all []message, document []byte) []message {
 	if json.Unmarshal(document, &wire) != nil {
 		return all
 	}
-	add := func(i int, parts []part, reason string) {
+	extend := func(i int, parts []part, reason string) {
 		for len(all) <= i {
 			all = append(all, message{Role: "assistant"})
 		}
-		all[i].grow(parts)
+		all[i].extend(parts)
 		if reason != "" && reason != "null" {
 			all[i].Finish = reason
 		}
 	}
 	if wire.Output.Text != "" {
-		add(0, []part{{Type: "text", Content: wire.Output.Text}}, wire.Output.Reason)
+		extend(0, []part{{Type: "text", Content: wire.Output.Text}}, wire.Output.Reason)
 	}
 	for i, choice := range wire.Output.Choices {
-		add(i, choice.Message.parts(), choice.Reason)
+		extend(i, choice.Message.parts(), choice.Reason)
 	}
 	return all
 }
 
-func (m *message) grow(parts []part) {
+func (m *message) extend(parts []part) {
 	for _, p := range parts {
 		last := len(m.Parts) - 1
 		switch {

@@ -19,9 +19,9 @@ func captured(t *testing.T, asked, answered string) map[attribute.Key]string {
 	s := queue.Write(new(otlp.Head))
 	c := content{on: true}
 	for piece := range strings.SplitAfterSeq(answered, "e") { // in pieces, as it comes
-		c.write([]byte(piece))
+		c.keep([]byte(piece))
 	}
-	writeContent(s, &c, &About{Parameters: &Parameters{Body: []byte(asked)}, Secrets: covering("CANARY-S")})
+	writeContent(s, &c, &SpanInfo{Parameters: &Parameters{Body: []byte(asked)}, Secrets: covering("CANARY-S")})
 	queue.Put(s)
 	if err := queue.Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// queueLength is how many lines may wait. At 10,000 requests a second it rides out 0.4 s of a stalled output, in
-	// under 4 MiB.
+	// queueLength is how many lines may wait. At 10,000 requests a second it bridges 0.4 s of a stalled output, in less than
+	// 4 MiB.
 	queueLength = 4096
-	// linger is how long the writing goroutine lets lines gather after the first one. A goroutine that waited at the
-	// queue for every line would have to be woken by every request, which costs the request more than the line does.
+	// linger is how long the writing goroutine lets lines gather after the first one. Without it every request would have to
+	// wake the goroutine, which costs the request more than its line.
 	linger = 5 * time.Millisecond
-	// batchBytes is how much is encoded before it is written.
+	// batchBytes is how many bytes are encoded before they are written.
 	batchBytes = 64 << 10
 )
 
-// LogConfig says where a Log writes and what. Writer and Now are required.
+// LogConfig says where and what a Log writes. Writer and Now are required.
 type LogConfig struct {
 	Writer io.Writer        // each write is one or more whole lines
 	Level  slog.Leveler     // lines below it are not written; nil is INFO
@@ -31,10 +31,9 @@ type LogConfig struct {
 	Now    func() time.Time // the clock, for Records without a time and for the Log's own lines
 }
 
-// Log is the one stream of lines of the process: a line per Record, and whatever is logged through [Log.Logger], in
-// the order of the calls. Nothing that uses it ever waits for the output: lines go through a bounded queue to one
-// goroutine, and a line that finds the queue full is dropped and counted. Its methods may be called from anywhere at
-// any time.
+// Log is the process's log: a line per Record, and the lines of [Log.Logger], in the order of the calls. No caller waits for
+// the output: lines go through a bounded queue to one goroutine, and a line that finds the queue full is dropped and counted.
+// Its methods may be called from any goroutine, also after Close.
 type Log struct {
 	config  LogConfig
 	queue   chan entry
@@ -43,10 +42,10 @@ type Log struct {
 	closing chan struct{}
 	done    chan struct{}
 	logger  *slog.Logger
-	also    atomic.Pointer[slog.Handler] // of a collector; nil: none
+	tee     atomic.Pointer[slog.Handler] // gets every line, too; nil: none
 }
 
-// entry is a waiting line: an event that its caller has encoded, or else a Record.
+// entry is a waiting line: an encoded event, or else a Record.
 type entry struct {
 	event  []byte
 	record Record
@@ -63,50 +62,50 @@ func NewLog(config LogConfig) *Log {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
-	l.logger = slog.New(&doubled{log: l, own: config.handler(eventWriter{l}, inUTC)})
+	l.logger = slog.New(&teeHandler{log: l, own: config.handler(eventWriter{l}, inUTC)})
 	go newLineWriter(l).run()
 	return l
 }
 
-// Also hands every line to another handler, too, from now on. It must not wait.
-func (l *Log) Also(handler slog.Handler) {
+// Tee also hands every line to a handler, from now on. The handler must not wait.
+func (l *Log) Tee(handler slog.Handler) {
 	if handler != nil {
-		l.also.Store(&handler)
+		l.tee.Store(&handler)
 	}
 }
 
 // Write queues the line of one Record. It does not wait and does not allocate, except to shorten an overlong value.
-// The Record's strings must not be parts of a request's body, which they would keep in memory.
+// The Record's strings must not be parts of a request's body, or they would keep the body in memory.
 func (l *Log) Write(record Record) {
 	if record.level() < l.config.Level.Level() {
 		return
 	}
-	record.tidy()
-	if other := l.also.Load(); other != nil {
+	record.clean()
+	if other := l.tee.Load(); other != nil {
 		l.handOver(*other, record)
 	}
 	l.put(&entry{record: record})
 }
 
-// handOver hands a Record to the collector's handler, here and not where lines are written: an output that blocks must not
-// hold up the collector, too.
+// handOver hands a Record to the Tee's handler. It is called by Write and not by the writing goroutine, so that a blocked
+// output does not hold up the collector.
 func (l *Log) handOver(other slog.Handler, record Record) {
 	if record.Time.IsZero() {
 		record.Time = l.config.Now()
 	}
 	ctx := trace.ContextWithSpanContext(context.Background(), record.Span.context())
-	_ = other.Handle(ctx, new(recordLine).of(&record)) // what a collector misses it counts itself
+	_ = other.Handle(ctx, new(recordLine).record(&record)) // the handler counts its own losses
 }
 
-// Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that nothing they
-// mention is read later, and then queued like those of Records.
+// Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that values are not read
+// later, and queued like those of Records.
 func (l *Log) Logger() *slog.Logger { return l.logger }
 
-// Dropped returns how many lines were lost: they found the queue full, the output failed, or the Log was closed.
+// Dropped returns how many lines were lost: the queue was full, the output failed, or the Log was closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// Close writes what waits and ends the goroutine, for as long as the context lasts: an output that nobody reads must
-// not keep the process from stopping. Lines that come later are dropped. Calling it again waits again.
+// Close writes what waits and ends the goroutine. It waits for at most as long as the context lasts: a blocked output must
+// not keep the process from stopping. Later lines are dropped. Calling it again waits again.
 func (l *Log) Close(ctx context.Context) error {
 	if !l.closed.Swap(true) {
 		close(l.closing)
@@ -131,7 +130,7 @@ func (l *Log) put(e *entry) {
 	}
 }
 
-// eventWriter queues what a slog handler writes, one line per call.
+// eventWriter queues the lines of a slog handler, one per call.
 type eventWriter struct{ log *Log }
 
 func (w eventWriter) Write(line []byte) (int, error) {
@@ -139,38 +138,38 @@ func (w eventWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// doubled writes an event to the log and hands it to the other handler. What is bound to a logger is bound to both.
-type doubled struct {
+// teeHandler writes an event to the log and hands it to the Tee's handler. What is bound to a logger is bound to both.
+type teeHandler struct {
 	log  *Log
 	own  slog.Handler
-	bind []func(slog.Handler) slog.Handler // what was bound, for the other handler, which may come later
+	bind []func(slog.Handler) slog.Handler // what was bound, for the Tee's handler, which may be set later
 }
 
-func (d *doubled) Enabled(ctx context.Context, level slog.Level) bool {
+func (d *teeHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return d.own.Enabled(ctx, level)
 }
 
-func (d *doubled) Handle(ctx context.Context, r slog.Record) error {
-	if other := d.log.also.Load(); other != nil {
+func (d *teeHandler) Handle(ctx context.Context, r slog.Record) error {
+	if other := d.log.tee.Load(); other != nil {
 		h := *other
 		for _, bind := range d.bind {
 			h = bind(h)
 		}
-		_ = h.Handle(ctx, r) // what a collector misses it counts itself
+		_ = h.Handle(ctx, r) // the handler counts its own losses
 	}
 	return d.own.Handle(ctx, r)
 }
 
-func (d *doubled) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (d *teeHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return d.bound(d.own.WithAttrs(attrs), func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
 }
 
-func (d *doubled) WithGroup(name string) slog.Handler {
+func (d *teeHandler) WithGroup(name string) slog.Handler {
 	return d.bound(d.own.WithGroup(name), func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
 }
 
-func (d *doubled) bound(own slog.Handler, bind func(slog.Handler) slog.Handler) slog.Handler {
-	return &doubled{log: d.log, own: own, bind: append(d.bind[:len(d.bind):len(d.bind)], bind)}
+func (d *teeHandler) bound(own slog.Handler, bind func(slog.Handler) slog.Handler) slog.Handler {
+	return &teeHandler{log: d.log, own: own, bind: append(d.bind[:len(d.bind):len(d.bind)], bind)}
 }
 
 func (c LogConfig) handler(w io.Writer, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
@@ -181,7 +180,7 @@ func (c LogConfig) handler(w io.Writer, replace func([]string, slog.Attr) slog.A
 	return slog.NewJSONHandler(w, options)
 }
 
-// inUTC writes the time of events like that of Records.
+// inUTC writes the time of events as that of Records is written.
 func inUTC(groups []string, attr slog.Attr) slog.Attr {
 	if attr.Key == slog.TimeKey && len(groups) == 0 {
 		attr.Value = slog.TimeValue(attr.Value.Time().UTC())

@@ -185,7 +185,7 @@ func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
 		text.SetString("\xff" + strings.Repeat("x", 300))
 	}
 	record.Usage = usageOf("{\"odd\xff\":1,\"odd\xff\":2}")
-	record.tidy()
+	record.clean()
 	for i, text := range texts {
 		if got := text.String(); got != "\ufffd"+strings.Repeat("x", otlp.MaxValue-1) {
 			t.Errorf("text %d of %d is %q", i, len(texts), got)

@@ -10,9 +10,8 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// appendLine writes a Record's line as slog's JSONHandler would, letter for letter (a test holds the two together). It
-// exists for its cost: slog hands every float and every null to encoding/json, which made the line the most expensive
-// single step of a request.
+// appendLine writes a Record's line exactly as slog's JSONHandler does, which a test checks. It exists for its cost: slog hands
+// every float and every null to encoding/json, which made the line the most expensive step of a request.
 func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
@@ -49,7 +48,7 @@ func appendLine(b []byte, r *Record) []byte {
 	return append(b, '}', '\n')
 }
 
-// appendName writes the comma before a member, which only the first of an object lacks, and its name.
+// appendName writes the comma before a member, unless it is the first, and its name.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -57,7 +56,7 @@ func appendName(b []byte, name string) []byte {
 	return append(appendQuoted(b, name), ':')
 }
 
-// appendText writes a member. name is written as it is, with the comma before it and the colon behind.
+// appendText writes a member. name is written as it is, with its quotes, comma and colon.
 func appendText(b []byte, name, value string) []byte {
 	return appendQuoted(append(b, name...), value)
 }
@@ -73,8 +72,8 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendEscaped is for the few values that need it. What is no UTF-8 becomes U+FFFD, and line ends of every kind,
-// JavaScript's too, become escapes.
+// appendEscaped writes the few values that need escapes. Invalid UTF-8 becomes U+FFFD; line ends of every kind, JavaScript's
+// too, become escapes.
 func appendEscaped(b []byte, s string) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -87,7 +86,7 @@ func appendNumber(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(append(b, name...), value, 10)
 }
 
-// appendMilliseconds writes a duration to the microsecond, without the zeros at its end.
+// appendMilliseconds writes a duration in milliseconds, to the microsecond and without trailing zeros.
 func appendMilliseconds(b []byte, name string, d time.Duration) []byte {
 	micros := d.Microseconds()
 	b = append(b, name...)
@@ -110,7 +109,7 @@ func appendFloat(b []byte, name string, value float64) []byte {
 		return strconv.AppendInt(b, whole, 10)
 	}
 	if size := math.Abs(value); size < 1e-6 || size >= 1e21 {
-		text, _ := json.Marshal(value) // JSON's own form of an exponent; NaN and infinities never get here
+		text, _ := json.Marshal(value) // JSON's form of an exponent; NaN and infinities do not occur
 		return append(b, text...)
 	}
 	return strconv.AppendFloat(b, value, 'f', -1, 64)

@@ -35,7 +35,7 @@ func TestLineIsSlogs(t *testing.T) {
 			r.Cost = Cost{Known: true, Tokens: rapid.Int64Min(0).Draw(t, "tokens"), Spend: rapid.Int64Range(0, 1e15).Draw(t, "spend"), Flag: text.Draw(t, "flag")}
 		}
 		var want bytes.Buffer
-		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), new(recordLine).of(&r)); err != nil {
+		if err := slog.NewJSONHandler(&want, nil).Handle(context.Background(), new(recordLine).record(&r)); err != nil {
 			t.Fatal(err)
 		}
 		if got := appendLine(nil, &r); !bytes.Equal(got, want.Bytes()) {

@@ -8,8 +8,8 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// level is WARN for failures of Sluice's own making, which are for the operator to look into, and INFO for all else:
-// a 5xx that upstream answered is upstream's, and a refused team is Sluice at work.
+// level is WARN for failures that Sluice caused, which the operator should look into. Upstream's own 5xx and refusals of a
+// team's requests are INFO.
 func (r *Record) level() slog.Level {
 	if r.Status >= 500 && (r.Refusal != "" || r.UpstreamStatus != r.Status) {
 		return slog.LevelWarn
@@ -17,9 +17,9 @@ func (r *Record) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// tidy shortens what is long and makes every text valid UTF-8: a client or upstream chose some of them, and a collector is
-// not sent a batch in which one is invalid.
-func (r *Record) tidy() {
+// clean shortens every text and makes it valid UTF-8. Clients and upstream choose some of them, and a collector refuses a whole
+// batch for one invalid text.
+func (r *Record) clean() {
 	for _, value := range [...]*string{
 		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Client, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint,
 		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Cost.Flag, &r.Held.Flag,
@@ -28,16 +28,16 @@ func (r *Record) tidy() {
 	}
 }
 
-// recordLine turns Records into slog's form for LOG_FORMAT=text, reusing its memory: a result is valid until the next
-// call. The JSON form is appendLine's.
+// recordLine turns Records into slog's form, for LOG_FORMAT=text and for collectors; appendLine writes the JSON form. It reuses
+// its memory: a result is valid until the next call.
 type recordLine struct {
 	attrs  []slog.Attr
 	groups []slog.Attr
 }
 
-// of lists the members of a line. A member never changes its type: an unknown string is "", an unknown number 0;
-// only usage, cost and held are null instead of an object. All are always there but for task_status, which few lines have.
-func (l *recordLine) of(r *Record) slog.Record {
+// record lists the members of a line. All are always there except task_status. A member never changes its type: an unknown
+// string is "", an unknown number 0; only usage, cost and held are null if unknown.
+func (l *recordLine) record(r *Record) slog.Record {
 	l.groups = l.groups[:0]
 	l.attrs = append(l.attrs[:0],
 		slog.String("id", r.ID),
@@ -101,7 +101,7 @@ func (l *recordLine) cost(name string, c *Cost) slog.Attr {
 	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
 }
 
-// milliseconds are written to the microsecond.
+// milliseconds is a duration in milliseconds, to the microsecond.
 func milliseconds(name string, d time.Duration) slog.Attr {
 	return slog.Float64(name, inMilliseconds(d))
 }

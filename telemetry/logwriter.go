@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// lineWriter is the goroutine behind a Log: it alone encodes Records and touches the output.
+// lineWriter is the goroutine of a Log. Only it encodes Records and writes to the output.
 type lineWriter struct {
 	log      *Log
 	line     *recordLine
 	handler  slog.Handler // writes into buffer
 	buffer   bytes.Buffer
 	lines    uint64 // of Records and events in buffer
-	reported uint64 // lost lines that the stream already tells of
+	reported uint64 // lost lines that the log already mentions
 	torn     bool   // the output ends in the middle of a line
 }
 
@@ -24,7 +24,7 @@ func newLineWriter(l *Log) *lineWriter {
 	return w
 }
 
-// run takes lines until the Log closes and nothing waits any more.
+// run writes lines until the Log is closed and none waits.
 func (w *lineWriter) run() {
 	defer close(w.log.done)
 	timer := time.NewTimer(0)
@@ -71,16 +71,16 @@ func (w *lineWriter) encode(e *entry) {
 		return
 	}
 	if e.record.Time.IsZero() {
-		e.record.Time = w.log.config.Now() // slog leaves a zero time out, and every member is always there
+		e.record.Time = w.log.config.Now() // slog would leave a zero time out
 	}
 	if w.log.config.Text {
-		w.handle(w.line.of(&e.record))
+		w.handle(w.line.record(&e.record))
 		return
 	}
 	w.buffer.Write(appendLine(w.buffer.AvailableBuffer(), &e.record))
 }
 
-// admitLosses says in the stream itself that lines are missing before it.
+// admitLosses writes a line that says how many lines are missing before it.
 func (w *lineWriter) admitLosses() {
 	dropped := w.log.Dropped()
 	if dropped == w.reported {
@@ -92,11 +92,10 @@ func (w *lineWriter) admitLosses() {
 	w.handle(record)
 }
 
-// handle cannot fail: the handler writes to memory.
+// handle cannot fail, since the handler writes to memory.
 func (w *lineWriter) handle(record slog.Record) { _ = w.handler.Handle(context.Background(), record) }
 
-// flush writes the buffer. What the output does not take is lost and counted: to try again would hold up all that
-// comes after it.
+// flush writes the buffer. What the output does not take is lost and counted: another attempt would delay the lines after it.
 func (w *lineWriter) flush() {
 	if w.torn && w.buffer.Len() > 0 {
 		_, err := w.log.config.Writer.Write([]byte{'\n'})

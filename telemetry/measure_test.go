@@ -26,18 +26,18 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	reading := meter.Reading{}
 	reading.Usage.Raise(meter.InputTokens, 20)
 	reading.Usage.Raise(meter.OutputTokens, 140)
-	about := About{Operation: OperationChat, Model: "m", Label: "m*", Team: "a", Stream: true}
+	about := SpanInfo{Operation: OperationChat, Model: "m", Label: "m*", Team: "a", Stream: true}
 	var x Exchange
 	x.Begin(nil, m, about, at)
 	x.Arrived([]byte("a"), at.Add(time.Second))
 	x.Arrived([]byte("b"), at.Add(3*time.Second))
 	x.Arrived([]byte("c"), at.Add(3500*time.Millisecond))
-	x.End(Ended{Status: 200, Reading: &reading}, at.Add(4*time.Second))
-	x.End(Ended{Status: 200, Reading: &reading}, at.Add(9*time.Second))
+	x.End(Result{Status: 200, Reading: &reading}, at.Add(4*time.Second))
+	x.End(Result{Status: 200, Reading: &reading}, at.Add(9*time.Second))
 	about.Operation = OperationFetch
 	about.Stream = false
 	x.Begin(nil, m, about, at)
-	x.End(Ended{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // what it tells of usage is its creation's
+	x.End(Result{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // what it tells of usage is its creation's
 	m.Used("a", "m*", 3, 2_500_000_000)
 	m.Used("a", "m*", 0, 0)
 	m.Poll("stale")
@@ -119,8 +119,8 @@ func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
 	var call Exchange
 	for status := 200; status < 1000; status++ {
 		tells.Metrics.Served(&Record{Method: "POST", Route: "/r", Status: status})
-		call.Begin(nil, tells.Metrics, About{Operation: OperationChat}, noon)
-		call.End(Ended{Status: status}, noon)
+		call.Begin(nil, tells.Metrics, SpanInfo{Operation: OperationChat}, noon)
+		call.End(Result{Status: status}, noon)
 	}
 	for series, label := range map[string]string{
 		"http_server_request_duration_seconds_count": "http_response_status_code", "gen_ai_client_operation_duration_seconds_count": "error_type",

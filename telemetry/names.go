@@ -2,9 +2,9 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// Every name that leaves the process stands here, and a golden file pins them: dashboards and alerts hang on them.
+// Every name that leaves the process is in this file. A golden file pins them: dashboards and alerts depend on them.
 
-// The instruments. Those that begin with sluice. are our own, because no convention has any for what they tell.
+// The instruments. Names that begin with sluice. are our own, for what no convention covers.
 const (
 	httpDuration = "http.server.request.duration"
 	httpActive   = "http.server.active_requests"
@@ -52,8 +52,8 @@ const (
 	labelSignal  = attribute.Key("signal")
 )
 
-// The attributes of spans and of the instruments that a convention has names for: HTTP and databases by version 1.43 of
-// the conventions, generative models by version 1.41, the last that had them before they moved out.
+// The attributes of spans and instruments that a convention names: HTTP and databases by version 1.43 of the conventions,
+// generative models by version 1.41, the last that has them.
 const (
 	httpMethod   = attribute.Key("http.request.method")
 	httpRoute    = attribute.Key("http.route")
@@ -123,7 +123,7 @@ const (
 	ownTaskEstimated = attribute.Key("sluice.task.estimated")
 )
 
-// The operations of the service, as gen_ai.operation.name has them. An exchange of no operation is no call of a model.
+// The operations of the service, as in gen_ai.operation.name. An exchange without an operation is no call of a model.
 const (
 	OperationNone     = ""                 // a forwarded path, a cancellation
 	OperationChat     = "chat"             // text
@@ -131,8 +131,8 @@ const (
 	OperationFetch    = "fetch_response"   // a task query
 )
 
-// The bounds of the histograms, in seconds and tokens. Durations are those of the conventions, and two more for images,
-// which take minutes; what is Sluice's own doing is told by the tenth of a millisecond.
+// The bounds of the histograms, in seconds and tokens. Durations are those of the conventions and two more for images, which
+// take minutes; Sluice's own part begins at a tenth of a millisecond.
 var (
 	durationBounds = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68}
 	tokenBounds    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}

@@ -18,22 +18,22 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// Config says what the process tells of itself. What is sent, and where to, is said by the OpenTelemetry SDK's own
-// environment variables.
+// Config is what telemetry is told about the process. What is sent, and where to, is in the OpenTelemetry SDK's own environment
+// variables.
 type Config struct {
-	Logger    *slog.Logger // for what exporters complain of; required
+	Logger    *slog.Logger // for errors of exporters; required
 	Version   string       // of this binary
 	Revision  string
 	GoVersion string
 
 	Provider string   // gen_ai.provider.name
-	Upstream *url.URL // the service's base address; nil: not told
+	Upstream *url.URL // the service's base address; nil: not in spans
 
-	Join         bool // a client's trace is joined; else it is linked
-	SendUpstream bool // the trace context is sent to the service
-	Capture      bool // prompts and answers stand in spans
+	Join         bool // join a client's trace; else link to it
+	SendUpstream bool // send the trace context to the service
+	Capture      bool // put prompts and answers into spans
 
-	// Client takes the spans. Nil: what OTEL_* says, and where that says nothing no span is made.
+	// Client sends the spans. Nil: as OTEL_* says, and if that says nothing, no span is made.
 	Client otlptrace.Client
 }
 
@@ -57,23 +57,22 @@ func (c *Config) upstreamPort() int64 {
 	return 80
 }
 
-// Telemetry is what the process tells of itself beside its log: metrics always, spans and log records where OTEL_* says
-// where to. Create it with [Open].
+// Telemetry is the process's metrics, and its spans and log records if OTEL_* asks for them. Create it with [Open].
 type Telemetry struct {
 	Metrics *Metrics
 	Traces  *Traces      // nil: no span is made
-	Logs    slog.Handler // takes the lines of the log, for a collector; nil: nobody does
-	Sent    []string     // signals that are sent, for the log
+	Logs    slog.Handler // sends the lines of the log; nil: they are not sent
+	Sent    []string     // the signals that are sent
 
 	closers []func(context.Context) error
 }
 
-// Open builds what the environment asks for. It connects to nothing: exporters do, in the background, when there is
-// something to send. Its errors are about the environment.
+// Open builds what the environment asks for. It does not connect: exporters do, in the background, when they have something to
+// send. Its errors are about the environment.
 func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	t := new(Telemetry)
 	gates := make(map[string]*otlp.Gate)
-	otlp.LogTo(config.Logger) // before anything of the library can say something
+	otlp.LogTo(config.Logger)
 	about := otlp.Resource(ctx, scope, config.Version)
 	var err error
 	client := config.Client
@@ -110,8 +109,8 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	return t, t.Metrics.watchLost(gates)
 }
 
-// openMetrics sends what the page shows, from time to time. The reader that sends has a provider of its own, without an
-// instrument: beside the page's reader in one provider it would have each measurement made twice.
+// openMetrics sends what the page shows, at intervals. The reader that sends has its own provider, without instruments: in the
+// provider of the page's reader it would double the cost of each measurement.
 func (t *Telemetry) openMetrics(ctx context.Context, about *resource.Resource) error {
 	reader, err := otlp.MetricReader(ctx, t.Metrics)
 	if reader == nil {
@@ -128,7 +127,7 @@ func (t *Telemetry) sends(signal string, closer func(context.Context) error) {
 	t.closers = append(t.closers, closer)
 }
 
-// Close sends what waits, all signals at once, for as long as the context lasts.
+// Close sends what waits, all signals at the same time, for as long as the context lasts.
 func (t *Telemetry) Close(ctx context.Context) error {
 	errs := make([]error, len(t.closers))
 	var closing sync.WaitGroup

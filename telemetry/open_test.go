@@ -117,8 +117,8 @@ func pageOf(m *Metrics) string {
 func spans(tells *Telemetry, n int) {
 	for range n {
 		r := Record{Time: time.Now(), Method: "GET", Route: "/r"}
-		tells.Traces.Arrive(&r, nil)
-		tells.Traces.Leave(&r)
+		tells.Traces.Begin(&r, nil)
+		tells.Traces.End(&r)
 	}
 }
 
@@ -174,14 +174,14 @@ func TestFT2MemoryIsBounded(t *testing.T) {
 	for range 3 * 2048 {
 		text := strings.Repeat("a", 8<<10)
 		r := Record{Time: time.Now(), Method: "POST", Route: "/r", Model: text, Task: text}
-		tells.Traces.Arrive(&r, nil)
+		tells.Traces.Begin(&r, nil)
 		var x Exchange
-		x.Begin(tells.Traces, nil, About{Operation: OperationChat, Model: text, Parent: r.Span, Parameters: &Parameters{
+		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat, Model: text, Parent: r.Span, Parameters: &Parameters{
 			Body: []byte(`{"input":{"messages":[{"role":"system","content":"` + text + `"},{"role":"user","content":"` + text + `"}]}}`),
 		}}, r.Time)
 		x.Arrived([]byte(`{"output":{"text":"`+text+`"}}`), r.Time)
-		x.End(Ended{Status: 200}, r.Time)
-		tells.Traces.Leave(&r)
+		x.End(Result{Status: 200}, r.Time)
+		tells.Traces.End(&r)
 	}
 	if grew := int64(heap()) - int64(before); grew > 32<<20 {
 		t.Errorf("%d MiB wait to be sent", grew>>20)

@@ -8,19 +8,18 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Record is what one request leaves behind: the members of its log line, one field each. The gateway fills it while
-// the request runs and hands it over once, at the end. The zero value of a field means "not known" and is written as
-// such.
+// Record is what is known of one request: the members of its log line, one field each. The gateway fills it while the request
+// runs and hands it over once, at the end. The zero value of a field means "not known".
 type Record struct {
 	Time           time.Time     // when the request arrived
 	ID             string        // Sluice's request id, a lower-case UUID
 	UpstreamID     string        // upstream's X-Request-Id
-	TraceID        string        // 32 hex digits; empty where no span is recorded
+	TraceID        string        // 32 hex digits; empty if no span is recorded
 	Team           string        // id of the team whose key was presented
 	Key            string        // public id of that key
-	Client         string        // address of who asked, without a port; as far as proxies in between are trusted
+	Client         string        // address of the client without a port; behind trusted proxies, what they say
 	Method         string        // of the request
-	Route          string        // the path's template; empty: there is no such path
+	Route          string        // the path's template; empty: unknown path
 	Endpoint       string        // text, multimodal, image, tasks, other
 	Kind           string        // what the request asked for; see package policy
 	Model          string        // as the request named it
@@ -36,13 +35,13 @@ type Record struct {
 	FirstByte      time.Duration // from arrival to the first byte handed to the client
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
-	UpstreamStatus int           // HTTP status that upstream answered; 0 when it was not asked or did not answer
-	TaskStatus     string        // the state in which a task ended, for the poll that heard of it; "" is left out of the line
+	UpstreamStatus int           // HTTP status of upstream's answer; 0 if it was not asked or did not answer
+	TaskStatus     string        // the final state of a task, for the poll that saw it; empty is left out of the line
 
-	// What is for metrics and spans alone.
+	// For metrics and spans alone.
 
 	Scheme string            // http or https
 	Label  string            // the model, from a closed set
 	Span   Span              // the request's; the zero value is none
-	client trace.SpanContext // the span that the client said it belongs to
+	client trace.SpanContext // the span that the client names as the parent
 }

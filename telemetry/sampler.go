@@ -12,31 +12,30 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// wishesPerSecond is how many traces a second clients may have recorded that ask for it, beyond those that are recorded
-// anyway.
-const wishesPerSecond = 10
+// flaggedPerSecond bounds the traces a second that are recorded only because clients set the sampled flag.
+const flaggedPerSecond = 10
 
-// envSampler is the SDK's own variable that says what is recorded.
+// envSampler is the SDK's variable that selects what is recorded.
 const envSampler = "OTEL_TRACES_SAMPLER"
 
-// sampler decides which requests are recorded, before a span of them is made. For one whose trace a client brought, the client's word counts so far: it may ask to be left
-// out, and it may ask to be recorded, but not without bound, or one client could fill the collector. Its trace id decides
-// nothing, because the client chose it.
+// sampler decides which requests are recorded, before a span is made. A client's sampled flag is advisory: off, the request is
+// not recorded; on, it is recorded within a bound, or one client could fill the collector. The trace id decides nothing,
+// because the client chose it.
 type sampler struct {
-	ratio float64 // of the traces that begin here
-	deaf  bool    // nothing is recorded, whoever wishes it
+	ratio float64 // of all requests, 0 to 1
+	off   bool    // nothing is recorded, whatever clients ask for
 	now   func() time.Time
 
-	mu     sync.Mutex
-	second int64
-	wishes int // of this second
+	mu      sync.Mutex
+	second  int64
+	granted int // in this second
 }
 
 func newSampler(log *slog.Logger, now func() time.Time) *sampler {
-	return &sampler{ratio: readRatio(log), deaf: os.Getenv(envSampler) == "always_off", now: now}
+	return &sampler{ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now}
 }
 
-// records decides about a request. client is the trace that it joins; the zero value: none.
+// records decides about a request. client is the span that it joins; invalid: none.
 func (s *sampler) records(client trace.SpanContext) bool {
 	switch {
 	case client.IsValid() && !client.IsSampled():
@@ -44,22 +43,22 @@ func (s *sampler) records(client trace.SpanContext) bool {
 	case s.ratio == 1 || s.ratio > 0 && rand.Float64() < s.ratio:
 		return true
 	}
-	return client.IsValid() && !s.deaf && s.grant()
+	return client.IsValid() && !s.off && s.grant()
 }
 
-// grant counts the wishes that a second has room for.
+// grant takes one of the second's places.
 func (s *sampler) grant() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if second := s.now().Unix(); second != s.second {
-		s.second, s.wishes = second, 0
+		s.second, s.granted = second, 0
 	}
-	s.wishes++
-	return s.wishes <= wishesPerSecond
+	s.granted++
+	return s.granted <= flaggedPerSecond
 }
 
-// readRatio reads OTEL_TRACES_SAMPLER. The parent-based ones differ from the others in what a parent decides, which is
-// the sampler's own here. A faulty value is told of and is the default, as the specification has it.
+// readRatio reads OTEL_TRACES_SAMPLER. The parent-based samplers equal the others here, because sampler has its own rule for
+// parents. An invalid value is logged and the default used, as the specification says.
 func readRatio(log *slog.Logger) float64 {
 	name, argument := os.Getenv(envSampler), os.Getenv("OTEL_TRACES_SAMPLER_ARG")
 	switch strings.TrimPrefix(name, "parentbased_") {

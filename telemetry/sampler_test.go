@@ -35,18 +35,18 @@ func sampling(t *testing.T, name, argument string, move time.Duration) func(clie
 // F-T7: a client may have its trace left out; it may have it recorded a few times a second, whatever id it gives it.
 func TestFT7Sampler(t *testing.T) {
 	within := sampling(t, "traceidratio", "0", 0)
-	if n := within(brought(true), 1000); n != wishesPerSecond {
-		t.Errorf("%d wishes of a second were granted", n)
+	if n := within(brought(true), 1000); n != flaggedPerSecond {
+		t.Errorf("%d of a second were granted", n)
 	}
 	if n := within(trace.SpanContext{}, 1000); n != 0 {
-		t.Errorf("%d that nobody wished", n)
+		t.Errorf("%d of requests without a client's trace", n)
 	}
 	over := sampling(t, "traceidratio", "0", time.Second/5)
 	if n := over(brought(true), 100); n != 100 {
-		t.Errorf("%d of 100 wishes, five a second", n)
+		t.Errorf("%d of 100 that asked, five a second", n)
 	}
-	deaf := sampling(t, "always_off", "", 0)
-	if n := deaf(brought(true), 100); n != 0 {
+	off := sampling(t, "always_off", "", 0)
+	if n := off(brought(true), 100); n != 0 {
 		t.Errorf("%d are recorded where nothing is to be", n)
 	}
 	all := sampling(t, "", "", 0)
@@ -55,13 +55,13 @@ func TestFT7Sampler(t *testing.T) {
 	}
 }
 
-// Where a part is recorded, it is that part, and what clients wish beside it.
+// Where a part is recorded, it is that part, and what clients ask for beside it.
 func TestPartsAreRecorded(t *testing.T) {
 	if n := sampling(t, "parentbased_always_on", "", 0)(trace.SpanContext{}, 5000); n != 5000 {
 		t.Errorf("%d of 5000 recorded", n)
 	}
 	some := sampling(t, "traceidratio", "0.1", time.Second/1000)
-	if n := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten wishes a second
+	if n := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten a second that ask
 		t.Errorf("%d of 20,000 recorded, want about 2,200", n)
 	}
 }

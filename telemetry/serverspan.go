@@ -9,8 +9,28 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// Leave ends the span of a request, with what its Record has.
-func (t *Traces) Leave(r *Record) {
+// Begin begins the span of a request whose Record has its time and method. If a client's trace is to be joined, the span is of
+// that trace.
+func (t *Traces) Begin(r *Record, header http.Header) {
+	if t == nil {
+		return
+	}
+	var joined trace.SpanContext
+	if given := header["Traceparent"]; len(given) == 1 {
+		r.client = readTraceparent(given[0])
+	}
+	if t.config.Join && r.client.IsValid() {
+		joined = r.client
+		r.TraceID = joined.TraceID().String()
+	}
+	if t.sampler.records(joined) {
+		r.Span = t.newSpan(joined.TraceID())
+		r.TraceID = r.Span.trace.String()
+	}
+}
+
+// End ends the span of a request and writes into it what the Record has.
+func (t *Traces) End(r *Record) {
 	if t == nil || !r.Span.Recording() {
 		return
 	}
@@ -23,7 +43,7 @@ func (t *Traces) Leave(r *Record) {
 	} else {
 		h.Link = r.client
 	}
-	if s := t.end(&h); s != nil {
+	if s := t.write(&h); s != nil {
 		writeRequest(s, r)
 		t.queue.Put(s)
 	}

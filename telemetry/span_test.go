@@ -83,15 +83,15 @@ func TestFT5SpansAreSmall(t *testing.T) {
 	spans := spansOf(t, Config{Capture: true, Provider: "service", Upstream: &url.URL{Scheme: "https", Host: "service.example"}}, func(tells *Telemetry) {
 		now := time.Now()
 		r := Record{Time: now, Method: huge, Route: "/r", Team: "t", Model: huge, Task: huge, UpstreamID: huge, Refusal: "inspect/rules", Status: 500}
-		tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {huge}})
+		tells.Traces.Begin(&r, map[string][]string{"Traceparent": {huge}})
 		var x Exchange
-		x.Begin(tells.Traces, tells.Metrics, About{Operation: OperationChat, Model: huge, Parent: r.Span, Parameters: &Parameters{Body: body, Stop: slices.Repeat([]string{huge}, 100)}}, now)
+		x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationChat, Model: huge, Parent: r.Span, Parameters: &Parameters{Body: body, Stop: slices.Repeat([]string{huge}, 100)}}, now)
 		for range 100 {
 			x.Arrived([]byte(`data:{"output":{"text":"`+huge[:1<<12]+`"}}`+"\n"), now)
 		}
-		x.End(Ended{Status: 500, Reading: &meter.Reading{ResponseID: huge, Failed: true, ErrorCode: huge, FinishReasons: slices.Repeat([]string{huge}, 100)}}, now)
-		x.End(Ended{}, now) // only the first counts
-		tells.Traces.Leave(&r)
+		x.End(Result{Status: 500, Reading: &meter.Reading{ResponseID: huge, Failed: true, ErrorCode: huge, FinishReasons: slices.Repeat([]string{huge}, 100)}}, now)
+		x.End(Result{}, now) // only the first counts
+		tells.Traces.End(&r)
 		tells.Traces.Task(&Task{Creation: r.Span.Traceparent(), ID: huge, Model: huge, Team: "t", Outcome: "failed", Submitted: now, Ended: now})
 	})
 	if len(spans) != 3 {
@@ -120,16 +120,16 @@ func TestNoSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Record{Time: time.Now(), Method: "GET"}
-	tells.Traces.Arrive(&r, nil)
+	tells.Traces.Begin(&r, nil)
 	var x Exchange
-	x.Begin(tells.Traces, nil, About{Operation: OperationChat}, r.Time)
+	x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat}, r.Time)
 	x.Arrived([]byte("a"), r.Time)
-	x.End(Ended{}, r.Time)
-	tells.Traces.Leave(&r)
+	x.End(Result{}, r.Time)
+	tells.Traces.End(&r)
 	tells.Traces.Task(&Task{Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})
 	(*Metrics)(nil).Served(&r)
 	(*Metrics)(nil).Arrived()
-	if tells.Traces != nil || r.TraceID != "" || x.Recorded() != "" || x.Traceparent() != "" || r.Span.Recording() {
+	if tells.Traces != nil || r.TraceID != "" || x.OwnTraceparent() != "" || x.SentTraceparent() != "" || r.Span.Recording() {
 		t.Error("a span was made that nobody sees")
 	}
 	if err := tells.Close(t.Context()); err != nil {
@@ -144,17 +144,17 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 		now := time.Now()
 		for _, traceparent := range []string{"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"} {
 			r := Record{Time: now, Method: "POST", Route: "/" + traceparent}
-			tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {traceparent}})
+			tells.Traces.Begin(&r, map[string][]string{"Traceparent": {traceparent}})
 			var x Exchange
-			x.Begin(tells.Traces, nil, About{Operation: OperationGenerate, Model: "m", Parent: r.Span}, now)
-			creation := x.Recorded()
-			x.End(Ended{Status: 200}, now)
-			tells.Traces.Leave(&r)
+			x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationGenerate, Model: "m", Parent: r.Span}, now)
+			creation := x.OwnTraceparent()
+			x.End(Result{Status: 200}, now)
+			tells.Traces.End(&r)
 			tells.Traces.Task(&Task{Creation: creation, ID: "t", Model: "m", Submitted: now, Ended: now})
 		}
 		var alone Exchange
-		alone.Begin(tells.Traces, nil, About{Operation: OperationFetch, Alone: true}, now)
-		alone.End(Ended{}, now)
+		alone.Begin(tells.Traces, nil, SpanInfo{Operation: OperationFetch, Alone: true}, now)
+		alone.End(Result{}, now)
 	})
 	if len(spans) != 3 {
 		t.Errorf("%d spans, want the three of the client that asked for it", len(spans))
@@ -172,8 +172,8 @@ func TestNewestConventions(t *testing.T) {
 		t.Setenv("OTEL_SEMCONV_STABILITY_OPT_IN", opted)
 		spans := spansOf(t, Config{}, func(tells *Telemetry) {
 			var x Exchange
-			x.Begin(tells.Traces, tells.Metrics, About{Operation: OperationFetch, Model: "m", Task: "task-1", Alone: true}, time.Now())
-			x.End(Ended{Status: 200}, time.Now())
+			x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationFetch, Model: "m", Task: "task-1", Alone: true}, time.Now())
+			x.End(Result{Status: 200}, time.Now())
 		})
 		got := ""
 		for _, a := range spans[0].GetAttributes() {
@@ -191,8 +191,8 @@ func TestNewestConventions(t *testing.T) {
 func TestAbsentIsNotZero(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		r := Record{Time: time.Now(), Method: "GET", Status: 200}
-		tells.Traces.Arrive(&r, nil)
-		tells.Traces.Leave(&r)
+		tells.Traces.Begin(&r, nil)
+		tells.Traces.End(&r)
 	})
 	for _, a := range spans[0].GetAttributes() {
 		if value := fmt.Sprint(plain(a.GetValue())); value == "" || strings.HasPrefix(a.GetKey(), "sluice.cost") || a.GetKey() == string(genModel) {
@@ -211,11 +211,11 @@ func TestSpanLimits(t *testing.T) {
 	t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", "0")
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		r := Record{Time: time.Now(), Method: "GET", Route: "/" + strings.Repeat("r", 100), Scheme: "http", Team: "t", Status: 200}
-		tells.Traces.Arrive(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
-		tells.Traces.Leave(&r)
+		tells.Traces.Begin(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
+		tells.Traces.End(&r)
 		var x Exchange
-		x.Begin(tells.Traces, nil, About{Operation: OperationNone, Alone: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
-		x.End(Ended{}, time.Now())
+		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationNone, Alone: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
+		x.End(Result{}, time.Now())
 	})
 	s := spans[0]
 	if len(s.GetLinks()) != 0 || s.GetDroppedLinksCount() != 1 {
@@ -246,8 +246,8 @@ func (c covering) Cover(text string) string {
 func TestSpansAreRedacted(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		var x Exchange
-		x.Begin(tells.Traces, nil, About{Operation: OperationChat, Model: "CANARY", Alone: true, Secrets: covering("CANARY")}, time.Now())
-		x.End(Ended{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", otlp.MaxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
+		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat, Model: "CANARY", Alone: true, Secrets: covering("CANARY")}, time.Now())
+		x.End(Result{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", otlp.MaxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
 	})
 	for _, a := range spans[0].GetAttributes() {
 		switch value := fmt.Sprint(plain(a.GetValue())); {

@@ -10,8 +10,7 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// Log writes the line of a task that was settled at that moment. Its members are always all there, as those of a request's
-// line are, and unknown ones are written as they are there.
+// Log writes the line of a task that was settled at that moment. Like the line of a request it always has all members.
 func (t *Task) Log(logger *slog.Logger, at time.Time) {
 	creation, handler := readTraceparent(t.Creation), logger.Handler()
 	ctx := trace.ContextWithSpanContext(context.Background(), creation)

@@ -10,29 +10,29 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// Task is a task that has ended, as its span and its line of the log tell it.
+// Task is a task that has ended, for its span and its line in the log.
 type Task struct {
 	Request   string // the request id of its creation
-	Creation  string // traceparent of the span that created it; "" is none, and then there is no span of the task
+	Creation  string // traceparent of the span that created it; empty: none, and then the task has no span
 	Key       string // public id of the key that created it
 	ID        string
 	Model     string
 	Team      string
 	Outcome   string    // succeeded, failed, cancelled, unheard
-	Submitted time.Time // by the service's word, or else when it was claimed
-	Started   time.Time // when it left the queue; zero: not said
+	Submitted time.Time // as the service says, or else when it was claimed
+	Started   time.Time // when it left the queue; zero: the service does not say
 	Ended     time.Time
 	Served    int64       // polls that clients were answered
 	Sent      int64       // queries that upstream was sent
-	Images    int64       // that it made, and was charged for unless its path is charged by the request
-	Usage     meter.Usage // what the answer said that told the end
+	Images    int64       // that it made; charged unless its path is charged by the request
+	Usage     meter.Usage // in the answer that showed the end
 	Cost      Cost        // what was charged
 	Held      Cost        // what was held since its creation
 	Estimated bool        // the images were not counted by the service
 	SettledBy string      // poll, finisher, stream, lease
 }
 
-// waited is how long it stood in the queue, and ran how long it took from there; 0 where it is not known when it began.
+// waited is its time in the queue; 0 if that is not known.
 func (t *Task) waited() time.Duration {
 	if t.Started.IsZero() {
 		return 0
@@ -40,6 +40,7 @@ func (t *Task) waited() time.Duration {
 	return max(t.Started.Sub(t.Submitted), 0)
 }
 
+// ran is the time from there to its end; 0 if that is not known.
 func (t *Task) ran() time.Duration {
 	if t.Started.IsZero() {
 		return 0
@@ -47,7 +48,7 @@ func (t *Task) ran() time.Duration {
 	return max(t.Ended.Sub(t.Started), 0)
 }
 
-// Task tells of a task that has ended. It belongs to the trace of its creation and is told where that is.
+// Task sends the span of a task that has ended. The span is part of its creation's trace, and is sent if that is recorded.
 func (t *Traces) Task(task *Task) {
 	if t == nil || task.Creation == "" {
 		return
@@ -57,14 +58,14 @@ func (t *Traces) Task(task *Task) {
 		return
 	}
 	h := otlp.Head{
-		Span: t.begin(creation.TraceID()).context(), Parent: creation.WithRemote(false), Kind: trace.SpanKindInternal,
+		Span: t.newSpan(creation.TraceID()).context(), Parent: creation.WithRemote(false), Kind: trace.SpanKindInternal,
 		Name: strings.TrimSpace("task " + otlp.Shorten(task.Model, otlp.MaxValue)), Start: task.Submitted, End: task.Ended,
 		Failed: task.Outcome == "failed", Message: task.Outcome,
 	}
 	if h.End.Before(h.Start) {
 		h.End = h.Start
 	}
-	if s := t.end(&h); s != nil {
+	if s := t.write(&h); s != nil {
 		writeTask(s, task)
 		t.queue.Put(s)
 	}

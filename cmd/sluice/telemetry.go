@@ -23,7 +23,7 @@ func (p *process) openTelemetry(ctx context.Context) error {
 		return err
 	}
 	p.tells = tells
-	p.log.Also(tells.Logs)
+	p.log.Tee(tells.Logs)
 	if len(tells.Sent) > 0 {
 		p.log.Logger().Info("telemetry", "sent", strings.Join(tells.Sent, ","))
 	}

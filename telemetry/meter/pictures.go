@@ -2,12 +2,12 @@ package meter
 
 import "hash/crc32"
 
-// maxAddresses is how many addresses are told apart: several times what one request can make.
+// maxAddresses is how many addresses are distinguished: several times the pictures of one request.
 const maxAddresses = 16
 
-// pictures counts the pictures of an answer by their addresses. A stream may repeat in every frame what it has made so
-// far, or name each picture once; so the count is the most that one frame named, or the number of different addresses
-// over all frames, whichever is more.
+// pictures counts the pictures of an answer by their addresses. A stream may name all pictures so far in every frame, or each
+// picture once. So the count is the number in the frame with most of them, or the number of different addresses over all
+// frames, whichever is larger.
 type pictures struct {
 	crc     uint32 // of the address being read
 	started bool   // it has a first byte
@@ -17,13 +17,13 @@ type pictures struct {
 	seenN   int
 }
 
-// add takes the next bytes of an address.
-func (p *pictures) add(b []byte) {
+// addBytes takes the next bytes of an address.
+func (p *pictures) addBytes(b []byte) {
 	p.crc = crc32.Update(p.crc, castagnoli, b)
 	p.started = p.started || len(b) > 0
 }
 
-// endAddress closes the address and says whether there was one.
+// endAddress closes the address and reports whether there was one.
 func (p *pictures) endAddress() bool {
 	crc, ok := p.crc, p.started
 	p.crc, p.started = 0, false

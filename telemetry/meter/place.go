@@ -1,7 +1,7 @@
 package meter
 
-// place is where in an answer a value stands. The Meter knows the few places it reads; everything else is nowhere and
-// is stepped over, so that text which merely looks like usage can never be taken for it.
+// place is the position of a value in an answer. The scanner knows the few places it reads; everything else is nowhere and is
+// stepped over, so that text that looks like usage is never taken for it.
 type place uint8
 
 const (
@@ -43,13 +43,13 @@ const (
 	placeCount
 )
 
-// member is a name at a place and where it leads.
+// member is a name in an object and the place of its value.
 type member struct {
 	name string
 	to   place
 }
 
-// members lists what the Meter reads of each object. Inside usage every name is read.
+// members lists the names that are read in each object. In usage every name is read.
 var members = [placeCount][]member{
 	placeRoot: {
 		{"output", placeOutput},
@@ -78,10 +78,10 @@ var members = [placeCount][]member{
 	placeResult:   {{"url", placeImage}},
 }
 
-// elements says what the elements of an array are.
+// elements is the place of an array's elements.
 var elements = [placeCount]place{placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult}
 
-// into returns the place of a member of an object at p.
+// into returns the place of the named member of an object at p.
 func (p place) into(name []byte) place {
 	if p == placeUsage {
 		return placeNumber
@@ -94,7 +94,7 @@ func (p place) into(name []byte) place {
 	return nowhere
 }
 
-// object says what an object at p is, nowhere if none is expected there.
+// object returns the place of an object that stands at p, nowhere if none is expected.
 func (p place) object() place {
 	switch {
 	case p == placeNumber:
@@ -105,10 +105,10 @@ func (p place) object() place {
 	return nowhere
 }
 
-// kept says whether a string at p is read, not only measured or stepped over.
+// kept reports whether the text of a string at p matters, beyond its length.
 func (p place) kept() bool { return p >= placeRequestID && p <= placeOutputReason || p == placeNumber }
 
-// prose says whether a string at p is the model's output, of which only the length matters, and which kind it is.
+// prose reports whether a string at p is the model's output, of which only the length matters, and its kind.
 func (p place) prose() (kind int, ok bool) {
 	switch p {
 	case placeText, placeContent:

@@ -4,16 +4,16 @@ import "hash/crc32"
 
 const (
 	proseKinds = 3 // content, thinking, tool arguments
-	proseSlots = 4 // choices that are told apart; a request asks for at most four
+	proseSlots = 4 // choices that are distinguished; a request asks for at most four
 )
 
-// prose measures one text of an answer over all frames. Frames either repeat the text so far or carry what is new, and
-// no answer says which: a stream repeats if every frame begins with all of the frame before. That is decided by length
-// and checksum, because to keep the text would take as much memory as the answer.
+// prose measures the length of one text of an answer over all frames. Frames have the whole text so far, or only what is new,
+// and no answer says which. It is the whole text if every frame begins with all of the frame before. Length and checksum
+// decide that, because to keep the text would take as much memory as the answer.
 type prose struct {
-	raw     int    // bytes so far in this frame, as escaped in JSON
+	raw     int    // bytes so far in this frame, with the escapes of JSON
 	crc     uint32 // of them
-	length  int    // the same unescaped
+	length  int    // the same without escapes
 	follows bool   // they begin with the whole text of the frame before
 
 	beforeRaw int // the frame before
@@ -25,8 +25,8 @@ type prose struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// add takes the next bytes as they stand in the JSON.
-func (t *prose) add(p []byte) {
+// addBytes takes the next bytes, with the escapes of JSON.
+func (t *prose) addBytes(p []byte) {
 	t.length += len(p)
 	if missing := t.beforeRaw - t.raw; missing > 0 && missing <= len(p) {
 		t.crc = crc32.Update(t.crc, castagnoli, p[:missing])
@@ -38,7 +38,7 @@ func (t *prose) add(p []byte) {
 	t.raw += len(p)
 }
 
-// endFrame closes the frame. One that was cut short has not shown whether it would have begun like the one before.
+// endFrame closes the frame. A cut frame may be too short to show whether it begins with the frame before.
 func (t *prose) endFrame(cut bool) {
 	if t.raw == 0 {
 		return

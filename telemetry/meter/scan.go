@@ -17,17 +17,17 @@ const (
 	inSkipped // inside an object or array that is not read
 	inSkippedString
 	atEnd  // the document is closed; only white space may follow
-	atLoss // the document is not JSON
+	atLoss // the document is not JSON; nothing more is read
 )
 
-// maxDepth is how deep the scanner looks; what lies deeper is stepped over. The deepest known place is at six.
+// maxDepth is how deep the scanner reads; deeper values are stepped over. The deepest known place is at six.
 const maxDepth = 12
 
 // level is an open object or array.
 type level struct {
 	place  place
 	array  bool
-	prefix uint8 // inside usage: length of the path that names the object
+	prefix uint8 // in usage: length of the path that names the object
 }
 
 // cursor is where in a document the scanner stands.
@@ -83,7 +83,7 @@ func (s *scanner) read(p []byte) {
 	}
 }
 
-// resume goes on with what an earlier byte began, and returns how many bytes it took.
+// resume continues a name, string, word or skipped value, and returns how many bytes it took.
 func (s *scanner) resume(p []byte) int {
 	switch s.state {
 	case inKey, inString, inSkippedString:
@@ -99,7 +99,7 @@ func (s *scanner) resume(p []byte) int {
 	return 1
 }
 
-// step takes one byte of the document's structure, other than a quote or what follows a value.
+// step takes one byte of the document's structure, except quotes and the byte after a value.
 func (s *scanner) step(c byte) {
 	switch s.state {
 	case atFirstKey, atKey:
@@ -166,7 +166,7 @@ func (s *scanner) beginValue(c byte) {
 	}
 }
 
-// open goes into an object or array, or begins to step over it.
+// open enters an object or array, or begins to step over it.
 func (s *scanner) open(p place, array bool) {
 	if p == nowhere || s.depth == maxDepth {
 		s.state, s.skipped = inSkipped, 1

@@ -2,12 +2,12 @@ package meter
 
 import "bytes"
 
-// nearby is how far begin looks for the end of a name or string.
+// nearby is how many bytes begin looks ahead for the end of a name or string.
 const nearby = 48
 
-// begin takes the quote that opens a name or string value. If its end is near and it has no escapes, as with nearly all
-// but the model's texts, it is taken whole: looking at few bytes one by one costs less than two vector searches and a
-// copy. It returns how many bytes it took.
+// begin takes the quote that opens a name or string. If its end is near and it has no escapes, like nearly all but the model's
+// texts, it is taken whole: a loop over a few bytes costs less than two vector searches and a copy. It returns how many bytes
+// it took.
 func (s *scanner) begin(p []byte) int {
 	next := inString
 	if s.state == atFirstKey || s.state == atKey {
@@ -27,7 +27,7 @@ func (s *scanner) begin(p []byte) int {
 	return 1
 }
 
-// beginNumber takes a number, whole if it is a plain one whose end is at hand. It returns how many bytes it took.
+// beginNumber takes a number, whole if it is a plain one that ends in this piece. It returns how many bytes it took.
 func (s *scanner) beginNumber(p []byte) int {
 	s.answer.odd = s.answer.odd || s.place == placeUsage
 	s.beginToken(inWord)
@@ -43,8 +43,8 @@ func (s *scanner) beginNumber(p []byte) int {
 	return s.scanWord(p)
 }
 
-// takeWhole takes a whole name or string, and the colon after a name if it is the next byte; it returns the bytes taken
-// of the rest.
+// takeWhole takes a whole name or string. It returns how many bytes of the rest it took: the colon after a name, if that is
+// next.
 func (s *scanner) takeWhole(as scanState, token, rest []byte) int {
 	if as == inKey {
 		s.place = s.takeName(token)
@@ -61,8 +61,8 @@ func (s *scanner) takeWhole(as scanState, token, rest []byte) int {
 	return 0
 }
 
-// scanString takes the bytes of a string up to its end. The search for the quote is not repeated at every backslash,
-// or a long text of many escapes would take quadratic time.
+// scanString takes the bytes of a string up to its end. It does not search for the quote again at every backslash, or a long
+// text with many escapes would take quadratic time.
 func (s *scanner) scanString(p []byte) int {
 	quote := indexFrom(p, 0, '"')
 	for i := 0; i < len(p); {
@@ -111,7 +111,7 @@ func (s *scanner) endString() {
 	}
 }
 
-// scanWord takes the bytes of a number or literal. The byte that ends it belongs to what follows.
+// scanWord takes the bytes of a number or literal, without the byte that ends it.
 func (s *scanner) scanWord(p []byte) int {
 	for i, c := range p {
 		if c == ',' || c == '}' || c == ']' || c <= ' ' {
@@ -124,8 +124,8 @@ func (s *scanner) scanWord(p []byte) int {
 	return len(p)
 }
 
-// scanSkipped counts brackets until the skipped value is closed. It does not tell braces from brackets: a document
-// that mixes them up is upstream's affair, and nothing in there is read.
+// scanSkipped counts brackets until the skipped value is closed. It does not distinguish braces from brackets, because nothing
+// in the value is read.
 func (s *scanner) scanSkipped(p []byte) int {
 	for i, c := range p {
 		switch c {

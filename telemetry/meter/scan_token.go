@@ -2,8 +2,8 @@ package meter
 
 import "unicode/utf8"
 
-// maxToken is how many bytes of one name or value are kept. Only an error's message is ever that long; anything else
-// that is longer is nothing the Meter knows.
+// maxToken is how many bytes of a name or value are kept. Only the message of an error may be longer; other values that long
+// are ignored.
 const maxToken = 1024
 
 // beginToken starts a name, string or word.
@@ -11,7 +11,7 @@ func (s *scanner) beginToken(next scanState) {
 	s.state, s.token, s.over = next, s.token[:0], false
 }
 
-// keep adds to the token, if the value is one whose bytes matter.
+// keep adds to the token if the bytes of the value matter.
 func (s *scanner) keep(p []byte) {
 	if s.state == inSkippedString || s.state == inString && !s.place.kept() {
 		return
@@ -58,20 +58,20 @@ func (s *scanner) takeWord(token []byte) {
 	s.answer.takeNumber(s.path[:s.pathLen], token, s.over)
 }
 
-// measure takes the bytes of a string as they stand in the JSON.
+// measure takes the bytes of a string, with the escapes of JSON.
 func (s *scanner) measure(p []byte) {
 	if s.state != inString {
 		return
 	}
 	if t := s.answer.text(s.place); t != nil {
-		t.add(p)
+		t.addBytes(p)
 	} else if s.place == placeImage {
-		s.answer.pictures.add(p)
+		s.answer.pictures.addBytes(p)
 	}
 }
 
-// unescape takes the next byte of an escape sequence. A wrong one is taken as if it were right: it cannot move the
-// string's end, and the text itself is not kept.
+// unescape takes the next byte of an escape sequence. An invalid sequence is taken as if it were valid: it cannot move the
+// string's end, and the text is not kept.
 func (s *scanner) unescape(c byte) {
 	if s.escape == 1 && c == 'u' {
 		s.escape, s.unit = 2, 0
@@ -89,8 +89,8 @@ func (s *scanner) unescape(c byte) {
 	}
 }
 
-// unescaped keeps a code point that took that many bytes as an escape sequence. Half of a surrogate pair counts as
-// half of the four bytes that the pair is in UTF-8, and is kept as U+FFFD: only error messages could show it.
+// unescaped keeps a code point whose escape sequence has that many bytes. Half of a surrogate pair counts as half of the
+// pair's four bytes in UTF-8, and is kept as U+FFFD; only error messages can contain it.
 func (s *scanner) unescaped(r rune, bytes int) {
 	length := utf8.RuneLen(r)
 	if length < 0 {
@@ -105,7 +105,7 @@ func (s *scanner) unescaped(r rune, bytes int) {
 	s.keep(utf8.AppendRune(encoded[:0], r))
 }
 
-// escaped is what a backslash and c stand for.
+// escaped is the meaning of a backslash and c.
 func escaped(c byte) rune {
 	switch c {
 	case 'n':

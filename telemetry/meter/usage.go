@@ -16,7 +16,7 @@ const (
 	InputTokens         Field = iota // input_tokens
 	OutputTokens                     // output_tokens
 	TotalTokens                      // total_tokens; absent on some models
-	ImageCount                       // image_count: pictures made, successes only
+	ImageCount                       // image_count: pictures made, without those that failed
 	ImageTokens                      // image_tokens, or the same in input_tokens_details
 	VideoTokens                      // video_tokens, or the same in input_tokens_details
 	AudioTokens                      // audio_tokens, or the same in input_tokens_details
@@ -71,35 +71,34 @@ func fieldAt(path []byte) Field {
 }
 
 const (
-	// maxNumber bounds every usage number: above it a number is no longer exact in the accounts, which are kept by
-	// scripts that count in doubles.
+	// maxNumber bounds every usage number. Above it numbers are not exact in the accounts, whose scripts count in doubles.
 	maxNumber = 1<<53 - 1
-	// maxOthers bounds the unknown fields kept of one answer, and maxPath the length of their names, so that an
+	// maxOthers bounds the number of unknown fields of an answer, and maxPath the length of their names in bytes, so that an
 	// answer cannot make a Usage grow.
 	maxOthers = 16
 	maxPath   = 96
 )
 
-// Usage is what an answer says it used: an open set of numbers in which zero and absent differ. The zero value has no
-// number at all. It is an array and a bit set instead of a map, because one is filled per frame of every stream.
-// A copy shares the unknown fields with the original; only the Meter adds to them.
+// Usage is what an answer says it used: an open set of numbers. Zero and absent differ; the zero value has no number. It is an
+// array and a bit set instead of a map, because every frame of a stream fills one. A copy shares the unknown fields with the
+// original; only the Meter adds to them.
 type Usage struct {
 	present uint16 // bit f: values[f] was reported
 	values  [fieldCount]int64
 	others  []other
 }
 
-// other is a number under a name that Sluice does not know.
+// other is a number under an unknown name.
 type other struct {
 	name  string // its path below usage, joined by dots
 	value float64
 }
 
-// Get returns the field's number, and false when the answer did not report it.
+// Get returns the field's number; false if the answer does not report it.
 func (u *Usage) Get(f Field) (int64, bool) { return u.values[f], u.present&(1<<f) != 0 }
 
-// Raise sets the field to n unless it already has a greater number: usage is cumulative, so of two reports the larger
-// one counts and never their sum.
+// Raise sets the field to n unless it has a greater number already. Usage is cumulative, so the larger of two reports counts,
+// not their sum.
 func (u *Usage) Raise(f Field, n int64) {
 	if u.present&(1<<f) == 0 || n > u.values[f] {
 		u.values[f] = n
@@ -107,11 +106,11 @@ func (u *Usage) Raise(f Field, n int64) {
 	u.present |= 1 << f
 }
 
-// Known says whether the answer reported any number.
+// Known reports whether the answer reports any number.
 func (u *Usage) Known() bool { return u.present != 0 || len(u.others) > 0 }
 
-// Tokens returns the tokens to charge, the larger of the total and of input plus output, each absent number counting
-// as nothing. It returns false when all three are absent.
+// Tokens returns the tokens to charge: the larger of the total and of input plus output. Absent numbers count as 0; false if
+// all three are absent.
 func (u *Usage) Tokens() (int64, bool) {
 	const any = 1<<InputTokens | 1<<OutputTokens | 1<<TotalTokens
 	return max(u.values[TotalTokens], u.values[InputTokens]+u.values[OutputTokens]), u.present&any != 0
@@ -134,7 +133,7 @@ func (u *Usage) All() iter.Seq2[string, float64] {
 	}
 }
 
-// Cover covers what nobody may read in the names that the answer chose. What shares them is left alone.
+// Cover covers secrets in the names of unknown fields, which the answer chose. Copies keep the names that they have.
 func (u *Usage) Cover(cover func(text string) string) {
 	u.others = slices.Clone(u.others)
 	for i := range u.others {
@@ -142,7 +141,7 @@ func (u *Usage) Cover(cover func(text string) string) {
 	}
 }
 
-// raiseOther is Raise for an unknown field. It returns false when there is no room for another name.
+// raiseOther is Raise for an unknown field. It returns false if there is no room for another name.
 func (u *Usage) raiseOther(name []byte, value float64) bool {
 	if !utf8.Valid(name) {
 		name = bytes.ToValidUTF8(name, []byte("\uFFFD"))
