@@ -48,7 +48,7 @@ func TestSpoil(t *testing.T) {
 		{"padding", Fault{PadBytes: 3}, 0, `{"usage":{"n":1},"request_id":"id","padding":"xxx"}`},
 	} {
 		r := reply{Usage: map[string]int{"n": 1}, RequestID: "id"}
-		tt.fault.spoil(&r, tt.frame)
+		spoil(&tt.fault, &r, tt.frame)
 		var buf bytes.Buffer
 		encode(&buf, r)
 		if got := strings.TrimSpace(buf.String()); got != tt.want {

@@ -33,11 +33,6 @@ type Tally struct {
 	Tokens, Images int64
 }
 
-// cost is what one piece of work takes.
-type cost struct {
-	input, output, images int64
-}
-
 // bill sums costs. It is filled when the work is done, whether or not
 // anybody is left to hear the answer.
 type bill struct {

@@ -87,31 +87,25 @@ func (d *drawer) Write(p []byte) (int, error) { return d.body.Write(p) }
 // WriteHeader keeps the status.
 func (d *drawer) WriteHeader(status int) { d.status = status }
 
-// crawl sends the answer with a pause before every header line. It has to
-// write HTTP by hand, since the server sends a header in one piece.
-func (s *Simulator) crawl(w http.ResponseWriter, c *call, a answer) {
-	whole := &drawer{header: w.Header().Clone()}
-	ctx, delay := c.r.Context(), c.fault.HeaderDelay
-	if a.frames != nil {
-		s.sendStream(whole, c, a)
-	} else {
-		s.sendPlain(whole, c, a)
-	}
+// crawl sends the answer with a pause before every header line. It writes
+// HTTP by hand, since the server sends a header in one piece.
+func (x *exchange) crawl(a answer) {
+	whole := &drawer{header: x.w.Header().Clone()}
+	inner := *x
+	inner.w = whole
+	inner.sendWhole(a)
 	whole.header.Set("Content-Length", strconv.Itoa(whole.body.Len()))
 	whole.header.Set("Connection", "close")
-	lines := []string{fmt.Sprintf("HTTP/1.1 %d %s\r\n", whole.status, http.StatusText(whole.status))}
-	for name, values := range whole.header {
-		for _, v := range values {
-			lines = append(lines, name+": "+v+"\r\n")
-		}
-	}
-	conn := seize(w)
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", whole.status, http.StatusText(whole.status))
+	_ = whole.header.Write(&head) // into memory
+	conn := seize(x.w)
 	defer conn.Close()
-	for _, line := range append(lines, "\r\n") {
-		if !pause(ctx, delay) {
+	for line := range bytes.Lines(append(head.Bytes(), "\r\n"...)) {
+		if !pause(x.ctx, x.fault.HeaderDelay) {
 			return
 		}
-		if _, err := conn.Write([]byte(line)); err != nil {
+		if _, err := conn.Write(line); err != nil {
 			return
 		}
 	}

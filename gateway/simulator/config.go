@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"cmp"
-	"path"
 	"strings"
 	"time"
 )
@@ -142,15 +141,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// matches reports whether one of the patterns stands for the model.
-func matches(patterns []string, model string) bool {
-	for _, p := range patterns {
-		// path.Match stops * at a slash, which model names do not hold by
-		// custom; replacing it keeps one that does from slipping through.
-		ok, err := path.Match(strings.ReplaceAll(p, "/", "|"), strings.ReplaceAll(model, "/", "|"))
-		if err == nil && ok {
-			return true
-		}
+// rules are the settings of the rules.
+func (c *Config) rules() book {
+	return book{
+		headerPrefix: c.HeaderPrefix, looseInterleave: c.LooseInterleave,
+		models: c.Models, editModels: c.EditImageModels, messageModels: c.MessageModels,
+		thinkingModels: c.ThinkingModels, visionModels: c.VisionModels,
 	}
-	return false
+}
+
+// tasks are the settings of tasks.
+func (c *Config) tasks() taskSettings {
+	return taskSettings{
+		pending: c.Pending, running: c.Running, ttl: c.TaskTTL, slots: c.TaskSlots, max: c.MaxTasks,
+		zone: c.Zone, timeLayout: c.TimeLayout, canceled: c.Canceled,
+	}
 }

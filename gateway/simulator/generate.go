@@ -2,8 +2,6 @@ package simulator
 
 import (
 	"encoding/json"
-	"fmt"
-	"hash/fnv"
 	"math"
 	"strings"
 )
@@ -23,59 +21,40 @@ type step struct {
 	thought           int // of thinking alone
 }
 
-// limits are the bounds of one answer in tokens.
-type limits struct {
-	thinking, content int
-	step              int // per frame
-}
-
-// limitsOf reads the bounds of a request. max_completion_tokens includes the
-// chain of thought, max_tokens does not.
-func (s *Simulator) limitsOf(parameters object) limits {
-	l := limits{thinking: math.MaxInt, content: s.cfg.MaxOutput, step: s.cfg.FrameTokens}
-	l.content = min(l.content, parameters.integer("max_tokens", l.content))
-	l.thinking = parameters.integer("thinking_budget", l.thinking)
-	if both := parameters.integer("max_completion_tokens", math.MaxInt); both != math.MaxInt {
-		l.thinking = min(l.thinking, both)
-		l.content = min(l.content, both)
+// generate writes the alternatives of the answer.
+func (ch *chat) generate(maxOutput int) {
+	for i := range ch.parameters.integer("n", 1) {
+		ch.scripts = append(ch.scripts, ch.write(ch.prompt.hash+uint64(i), maxOutput))
 	}
-	return l
 }
 
-// generate writes the alternatives of an answer.
-func (s *Simulator) generate(p *prompt, parameters object) []script {
-	var out []script
-	for i := range parameters.integer("n", 1) {
-		out = append(out, s.write(p, parameters, p.hash+uint64(i)))
-	}
-	return out
-}
-
-func (s *Simulator) write(p *prompt, parameters object, hash uint64) script {
+// write writes one alternative. max_completion_tokens includes the chain of
+// thought, max_tokens does not.
+func (ch *chat) write(hash uint64, maxOutput int) script {
 	var sc script
-	l := s.limitsOf(parameters)
-	if parameters.flag("enable_thinking") {
-		text, n := firstTokens(voiceFor(p.question).thoughts(p.question), l.thinking)
-		sc.say(text, l.step, func(st *step, part string) { st.thinking, st.thought = part, st.tokens })
-		if _, ok := parameters["max_completion_tokens"]; ok {
-			l.content = min(l.content, max(0, parameters.integer("max_completion_tokens", 0)-n))
-		}
+	p, size := ch.prompt, ch.frameTokens
+	both := ch.parameters.integer("max_completion_tokens", math.MaxInt)
+	content := min(maxOutput, ch.parameters.integer("max_tokens", maxOutput), both)
+	if ch.parameters.flag("enable_thinking") {
+		most := min(both, ch.parameters.integer("thinking_budget", math.MaxInt))
+		text, n := firstTokens(voiceFor(p.question).thoughts(p.question), most)
+		sc.say(text, size, func(st *step, part string) { st.thinking, st.thought = part, st.tokens })
+		content = min(content, both-n)
 	}
-	if calls := toolCalls(p, parameters); len(calls) > 0 {
+	if calls := toolCalls(p, ch.parameters); len(calls) > 0 {
 		for _, call := range calls {
-			sc.call(call, l.step)
+			sc.call(call, size)
 		}
 		sc.finish = "tool_calls"
 		return sc
 	}
-	text := stopped(compose(p, parameters, hash), parameters["stop"])
-	text, n := firstTokens(text, l.content+1)
+	text := stopped(compose(p, ch.parameters, hash), ch.parameters["stop"])
+	cut, _ := firstTokens(text, content)
 	sc.finish = "stop"
-	if n > l.content {
-		text, _ = firstTokens(text, l.content)
+	if len(cut) < len(text) {
 		sc.finish = "length"
 	}
-	sc.say(text, l.step, func(st *step, part string) { st.content = part })
+	sc.say(cut, size, func(st *step, part string) { st.content = part })
 	return sc
 }
 
@@ -118,20 +97,6 @@ func (sc *script) say(text string, n int, put func(*step, string)) {
 	}
 }
 
-// toolCall is one function call on the wire. In an incremental stream only
-// the first part of a call carries its name.
-type toolCall struct {
-	Index    int          `json:"index"`
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function"`
-}
-
-type functionCall struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
-}
-
 // call appends a tool call, its arguments in steps.
 func (sc *script) call(tc toolCall, n int) {
 	arguments := tc.Function.Arguments
@@ -140,55 +105,4 @@ func (sc *script) call(tc toolCall, n int) {
 	sc.say(arguments, n, func(st *step, part string) {
 		st.calls = []toolCall{{Index: tc.Index, Type: "function", Function: functionCall{Arguments: part}}}
 	})
-}
-
-// toolCalls decides which functions to call: the one the request forces, else
-// those whose names the user mentions, else the first; none after a tool's
-// result, or when the request forbids it. More than one is called only if
-// parallel_tool_calls allows.
-func toolCalls(p *prompt, parameters object) []toolCall {
-	tools := parameters.list("tools")
-	if len(tools) == 0 || p.afterTool || parameters.text("tool_choice") == "none" {
-		return nil
-	}
-	chosen := mentioned(p.question, tools)
-	if name := parameters.child("tool_choice").child("function").text("name"); name != "" {
-		chosen = mentioned(name, tools)
-	}
-	if len(chosen) == 0 {
-		chosen = []object{asObject(tools[0]).child("function")}
-	}
-	if !parameters.flag("parallel_tool_calls") {
-		chosen = chosen[:1]
-	}
-	var calls []toolCall
-	for i, f := range chosen {
-		arguments, _ := json.Marshal(sampleArguments(f)) // came from JSON
-		h := fnv.New32a()
-		fmt.Fprint(h, p.hash, i)
-		calls = append(calls, toolCall{
-			Index: i, ID: fmt.Sprintf("call_%08x%016x", h.Sum32(), p.hash), Type: "function",
-			Function: functionCall{Name: f.text("name"), Arguments: string(arguments)},
-		})
-	}
-	return calls
-}
-
-func mentioned(text string, tools []any) []object {
-	var out []object
-	for _, t := range tools {
-		if f := asObject(t).child("function"); f.text("name") != "" && strings.Contains(text, f.text("name")) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// sampleArguments makes arguments that fit the function's schema, which is
-// an object's even if it does not say so.
-func sampleArguments(function object) any {
-	if schema := function.child("parameters"); schemaType(schema) == "object" {
-		return sample(schema, "arguments", 0)
-	}
-	return map[string]any{}
 }

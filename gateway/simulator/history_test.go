@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -67,7 +68,7 @@ func (h *history) step() {
 
 func (h *history) create() {
 	outcomes := []string{"", "fail", "fail_pending", "partial", "suspend", "cancel"}
-	t := &task{id: formatUUID([16]byte{byte(len(h.order))}), model: "m", count: 1 + h.r.IntN(4)}
+	t := &task{id: fmt.Sprintf("task-%d", len(h.order)), model: "m", count: 1 + h.r.IntN(4)}
 	t.fate.Outcome = outcomes[h.r.IntN(len(outcomes))]
 	h.s.tasks.add(t, h.clock.Now())
 	h.order = append(h.order, t.id)
@@ -102,11 +103,11 @@ func TestSlotsHoldInRandomHistories(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		slots := 1 + r.IntN(3)
-		ts, _ := newStore(Config{TaskSlots: slots, Pending: time.Second})
+		ts, _ := newStore(taskSettings{slots: slots, pending: time.Second})
 		now, all := start, []*task{}
 		for i := range 40 {
 			running := time.Duration(1+r.IntN(5000)) * time.Millisecond
-			tk := &task{id: formatUUID([16]byte{byte(i)}), model: "m", fate: FaultTask{Running: &running}}
+			tk := &task{id: fmt.Sprintf("task-%d", i), model: "m", fate: FaultTask{Running: &running}}
 			ts.add(tk, now)
 			all = append(all, tk)
 			now = now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)

@@ -43,33 +43,33 @@ const (
 	maxPage     = 100
 )
 
-// serveList answers a page of the whole account's tasks, newest first.
-func (s *Simulator) serveList(c *call) (answer, error) {
-	q := c.r.URL.Query()
+// list answers a page of the whole account's tasks that the query asks for,
+// newest first.
+func (ts *tasks) list(q url.Values, requestID string, now time.Time) (taskList, error) {
 	no, err := natural(q, "page_no", 1, 1<<30)
 	if err != nil {
-		return answer{}, err
+		return taskList{}, err
 	}
 	size, err := natural(q, "page_size", defaultPage, maxPage)
 	if err != nil {
-		return answer{}, err
+		return taskList{}, err
 	}
-	wanted, err := s.filter(q)
+	wanted, err := ts.filter(q)
 	if err != nil {
-		return answer{}, err
+		return taskList{}, err
 	}
-	list := taskList{Data: []taskLine{}, PageNo: no, PageSize: size, RequestID: c.id}
-	for _, t := range s.tasks.newest(c.now) {
+	list := taskList{Data: []taskLine{}, PageNo: no, PageSize: size, RequestID: requestID}
+	for _, t := range ts.newest(now) {
 		if !wanted(t) {
 			continue
 		}
 		if page := list.Total / size; page == no-1 {
-			list.Data = append(list.Data, t.line(c.now))
+			list.Data = append(list.Data, t.line(now))
 		}
 		list.Total++
 	}
 	list.TotalPage = (list.Total + size - 1) / size
-	return answer{doc: list}, nil
+	return list, nil
 }
 
 // natural reads a positive number of the query.
@@ -86,12 +86,12 @@ func natural(q url.Values, name string, absent, most int) (int, error) {
 }
 
 // filter reads which tasks the query wants.
-func (s *Simulator) filter(q url.Values) (func(listed) bool, error) {
+func (ts *tasks) filter(q url.Values) (func(listed) bool, error) {
 	var from, to time.Time
 	for name, t := range map[string]*time.Time{"start_time": &from, "end_time": &to} {
 		if text := q.Get(name); text != "" {
 			var err error
-			if *t, err = time.ParseInLocation("20060102150405", text, s.cfg.Zone); err != nil {
+			if *t, err = time.ParseInLocation("20060102150405", text, ts.set.zone); err != nil {
 				return nil, invalid("%s must have the form YYYYMMDDhhmmss", name)
 			}
 		}
@@ -116,15 +116,10 @@ func (t listed) line(now time.Time) taskLine {
 		return l
 	case stateRunning:
 	default:
-		l.End = ms(earlier(t.ended(), now))
+		l.End = new(earlier(t.ended(), now).UnixMilli())
 	}
 	if t.canceled.IsZero() {
-		l.Start = ms(earlier(t.start, now))
+		l.Start = new(earlier(t.start, now).UnixMilli())
 	}
 	return l
-}
-
-func ms(t time.Time) *int64 {
-	n := t.UnixMilli()
-	return &n
 }

@@ -48,12 +48,11 @@ func TestPicture(t *testing.T) {
 }
 
 func TestPictureIsBounded(t *testing.T) {
-	e := easel{size: size{99999, 99999}}
-	if b := e.draw().Bounds(); b.Dx() > maxDrawnSide || b.Dx()*b.Dy() > maxDrawnPixels {
+	if b := paint(0, size{99999, 99999}, "").Bounds(); b.Dx() > maxDrawnSide || b.Dx()*b.Dy() > maxDrawnPixels {
 		t.Errorf("drawn as %v", b)
 	}
 	for _, sz := range []size{{99999, 1}, {1, 99999}, {1, 1}} {
-		if b := (easel{size: sz}).draw().Bounds(); b.Empty() {
+		if b := paint(0, sz, "").Bounds(); b.Empty() {
 			t.Errorf("%v is drawn as %v", sz, b)
 		}
 	}
@@ -83,7 +82,7 @@ func TestPicturesDifferBySeedAndPrompt(t *testing.T) {
 
 func TestPictureIsWorthLookingAt(t *testing.T) {
 	colours := map[color.Color]bool{}
-	img := easel{seed: 7, size: size{200, 200}}.draw()
+	img := paint(7, size{200, 200}, "")
 	for y := range 200 {
 		for x := range 200 {
 			colours[img.At(x, y)] = true
@@ -175,7 +174,7 @@ func BenchmarkPicture(b *testing.B) {
 	for _, sz := range []size{{1024, 1024}, {2048, 2048}} {
 		b.Run(sz.String(), func(b *testing.B) {
 			for b.Loop() {
-				easel{seed: 1, size: sz}.draw()
+				paint(1, sz, "")
 			}
 		})
 	}

@@ -3,6 +3,8 @@ package simulator
 import (
 	"fmt"
 	"math"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 )
@@ -100,16 +102,44 @@ func words(list ...string) check {
 // seed is the range of random seeds on every endpoint.
 var seed = integers(0, math.MaxInt32)
 
+// Refusals of requests whose header asks for the wrong kind of answer.
+var (
+	errNeedAsync = &refusal{status: http.StatusForbidden, code: "AccessDenied", message: "current user api does not support synchronous calls."}
+	errNoAsync   = &refusal{status: http.StatusForbidden, code: "AccessDenied", message: "current user api does not support asynchronous calls."}
+)
+
+// book is the settings of the rules. The zero value knows every model and no
+// family of models.
+type book struct {
+	headerPrefix    string // of the service's own headers, for messages
+	looseInterleave bool   // interleaved output needs no stream
+	// Patterns of models, see Config.
+	models, editModels, messageModels, thinkingModels, visionModels []string
+}
+
 // checkModel requires a model the service has.
-func (s *Simulator) checkModel(c *call) error {
-	if c.model == "" {
+func (b *book) checkModel(q *request) error {
+	if q.model == "" {
 		return invalid("model is required and must be a string")
 	}
-	if s.cfg.Models != nil && !matches(s.cfg.Models, c.model) {
+	if b.models != nil && !matches(b.models, q.model) {
 		return &refusal{status: 404, code: "ModelNotFound", message: "Model can not be found."}
 	}
-	if v, ok := c.body["parameters"]; ok && v != nil && asObject(v) == nil {
+	if v, ok := q.body["parameters"]; ok && v != nil && asObject(v) == nil {
 		return invalid("parameters must be an object")
 	}
 	return nil
+}
+
+// matches reports whether one of the patterns stands for the model.
+func matches(patterns []string, model string) bool {
+	for _, p := range patterns {
+		// path.Match stops * at a slash, which model names do not hold by
+		// custom; replacing it keeps one that does from slipping through.
+		ok, err := path.Match(strings.ReplaceAll(p, "/", "|"), strings.ReplaceAll(model, "/", "|"))
+		if err == nil && ok {
+			return true
+		}
+	}
+	return false
 }

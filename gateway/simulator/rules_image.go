@@ -8,9 +8,6 @@ const (
 	maxImageBytes = 10 << 20
 	minSide       = 240
 	maxSide       = 8000
-	leastArea     = 768 * 768
-	mediumArea    = 1280 * 1280
-	largeArea     = 2048 * 2048
 )
 
 // imageRules are the bounds of image parameters in every mode.
@@ -28,23 +25,45 @@ var imageRules = []rule{
 // open.
 const maxSyncImages = 100
 
-// checkSyncImage judges a synchronous image request.
-func (s *Simulator) checkSyncImage(c *call) error {
-	if c.async {
-		return errNoAsync
+// maxTaskImages bounds the images of a task.
+const maxTaskImages = 4
+
+// checkSyncImage judges a synchronous image request, and returns what to draw.
+func (b *book) checkSyncImage(q *request) (ask, error) {
+	if q.async {
+		return ask{}, errNoAsync
 	}
-	if err := s.checkModel(c); err != nil {
-		return err
+	if err := b.checkModel(q); err != nil {
+		return ask{}, err
 	}
-	ask, err := readAsk(c.body.child("input"))
+	a, err := readAsk(q.input())
 	if err != nil {
+		return ask{}, err
+	}
+	if a.texts == 0 || a.prompt == "" {
+		return ask{}, invalid("input.messages[0].content must hold a text item with the prompt")
+	}
+	return a, checkPlainImage(q.parameters(), maxSyncImages)
+}
+
+// checkSynthesis judges a request to the older image paths, of which only the
+// form is specified.
+func (b *book) checkSynthesis(q *request) error {
+	if !q.async {
+		return errNeedAsync
+	}
+	if err := b.checkModel(q); err != nil {
 		return err
 	}
-	if ask.texts == 0 || ask.prompt == "" {
-		return invalid("input.messages[0].content must hold a text item with the prompt")
+	if q.input().text("prompt") == "" {
+		return invalid("input.prompt is required and must be a string")
 	}
-	parameters := c.body.child("parameters")
-	if err := checkAll(parameters, append([]rule{{"n", integers(1, maxSyncImages)}}, imageRules...)); err != nil {
+	return checkPlainImage(q.parameters(), maxTaskImages)
+}
+
+// checkPlainImage judges the parameters of images that edit no other.
+func checkPlainImage(parameters object, images int) error {
+	if err := checkAll(parameters, append([]rule{{"n", integers(1, float64(images))}}, imageRules...)); err != nil {
 		return err
 	}
 	if text := parameters.text("size"); text != "" {
@@ -55,72 +74,88 @@ func (s *Simulator) checkSyncImage(c *call) error {
 	return nil
 }
 
-// checkImage judges a request to the asynchronous image path.
-func (s *Simulator) checkImage(c *call) error {
-	if !c.async {
-		return errNeedAsync
+// checkImage judges a request to the asynchronous image path, and returns what
+// to draw.
+func (b *book) checkImage(q *request) (ask, error) {
+	if !q.async {
+		return ask{}, errNeedAsync
 	}
-	if err := s.checkModel(c); err != nil {
-		return err
+	if err := b.checkModel(q); err != nil {
+		return ask{}, err
 	}
-	if !matches(s.cfg.EditImageModels, c.model) {
-		_, err := readAsk(c.body.child("input"))
-		return err
+	if !matches(b.editModels, q.model) {
+		return readAsk(q.input())
 	}
-	parameters := c.body.child("parameters")
-	interleaved := parameters.flag("enable_interleave")
+	interleaved := q.parameters().flag("enable_interleave")
 	if interleaved {
-		if err := s.checkStreams(c, parameters); err != nil {
-			return err
+		if err := b.checkStreams(q); err != nil {
+			return ask{}, err
 		}
 	}
-	return checkEdit(c.body.child("input"), parameters, interleaved)
+	return checkEdit(q, interleaved)
+}
+
+// checkInterleaved judges an interleaved request to the multimodal path, and
+// returns what to draw.
+func (b *book) checkInterleaved(q *request) (ask, error) {
+	if q.async {
+		return ask{}, errNoAsync
+	}
+	if err := b.checkModel(q); err != nil {
+		return ask{}, err
+	}
+	a, err := checkEdit(q, true)
+	if err != nil {
+		return ask{}, err
+	}
+	return a, b.checkStreams(q)
 }
 
 // checkStreams judges whether interleaved output is asked for as a stream. The
 // header is what streams; a client that says so may leave the parameter out,
 // as the service's own libraries do.
-func (s *Simulator) checkStreams(c *call, parameters object) error {
+func (b *book) checkStreams(q *request) error {
 	switch {
-	case s.cfg.LooseInterleave:
+	case b.looseInterleave:
 		return nil
-	case !parameters.flagOr("stream", true):
+	case !q.parameters().flagOr("stream", true):
 		return invalid("parameters.stream must be true when enable_interleave is true")
-	case !c.sse:
-		return invalid("header %sSse must be enable for interleaved output", s.cfg.HeaderPrefix)
+	case !q.sse:
+		return invalid("header %sSse must be enable for interleaved output", b.headerPrefix)
 	}
 	return nil
 }
 
 // checkEdit judges what the image editing family is asked for, in editing or
-// in interleaved mode.
-func checkEdit(in, parameters object, interleaved bool) error {
-	ask, err := readAsk(in)
+// in interleaved mode, and returns what to draw.
+func checkEdit(q *request, interleaved bool) (ask, error) {
+	a, err := readAsk(q.input())
 	if err != nil {
-		return err
+		return ask{}, err
 	}
-	if ask.texts != 1 || ask.prompt == "" {
-		return invalid("input.messages[0].content must hold exactly one text item")
+	if a.texts != 1 || a.prompt == "" {
+		return ask{}, invalid("input.messages[0].content must hold exactly one text item")
 	}
+	parameters := q.parameters()
 	if err := checkAll(parameters, imageRules); err != nil {
-		return err
+		return ask{}, err
 	}
-	least, most, bounds := 1, 4, []rule{{"n", integers(1, 4)}}
+	least, most, bounds := 1, 4, []rule{{"n", integers(1, maxTaskImages)}}
 	if interleaved {
 		least, most, bounds = 0, 1, []rule{{"n", integers(1, 1)}, {"max_images", integers(1, 5)}}
 	}
-	if n := len(ask.images); n < least || n > most {
-		return invalid("input.messages[0].content must hold %d to %d images", least, most)
+	if n := len(a.images); n < least || n > most {
+		return ask{}, invalid("input.messages[0].content must hold %d to %d images", least, most)
 	}
 	if err := checkAll(parameters, bounds); err != nil {
-		return err
+		return ask{}, err
 	}
-	for i, image := range ask.images {
+	for i, image := range a.images {
 		if complaint := checkInputImage(image); complaint != "" {
-			return invalid("input image %d %s", i, complaint)
+			return ask{}, invalid("input image %d %s", i, complaint)
 		}
 	}
-	return checkSize(parameters.text("size"), interleaved)
+	return a, checkSize(parameters.text("size"), interleaved)
 }
 
 // checkSize judges the size of an edited or interleaved image. Sides that are
@@ -205,28 +240,4 @@ func readAsk(in object) (ask, error) {
 		}
 	}
 	return a, nil
-}
-
-// checkSynthesis judges a request to the older image paths, of which only the
-// form is specified.
-func (s *Simulator) checkSynthesis(c *call) error {
-	if !c.async {
-		return errNeedAsync
-	}
-	if err := s.checkModel(c); err != nil {
-		return err
-	}
-	if c.body.child("input").text("prompt") == "" {
-		return invalid("input.prompt is required and must be a string")
-	}
-	parameters := c.body.child("parameters")
-	if err := checkAll(parameters, append([]rule{{"n", integers(1, 4)}}, imageRules...)); err != nil {
-		return err
-	}
-	if text := parameters.text("size"); text != "" {
-		if _, ok := parseSize(text); !ok {
-			return invalid("parameters.size must have the form width*height")
-		}
-	}
-	return nil
 }

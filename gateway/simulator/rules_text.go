@@ -36,18 +36,18 @@ var textRules = []rule{
 }
 
 // checkText judges a request to the text path.
-func (s *Simulator) checkText(c *call) error {
-	if err := s.checkChat(c); err != nil {
+func (b *book) checkText(q *request) error {
+	if err := b.checkChat(q); err != nil {
 		return err
 	}
-	parameters := c.body.child("parameters")
-	if len(parameters.list("tools")) > 0 && s.resultFormat(c.model, parameters) == "text" {
+	parameters := q.parameters()
+	if len(parameters.list("tools")) > 0 && b.resultFormat(q) == "text" {
 		return invalid("parameters.result_format must be message when tools is used")
 	}
-	if parameters.flag("enable_thinking") && matches(s.cfg.ThinkingModels, c.model) && parameters.text("result_format") == "text" {
+	if parameters.flag("enable_thinking") && matches(b.thinkingModels, q.model) && parameters.text("result_format") == "text" {
 		return invalid("parameters.result_format can only be message in thinking mode")
 	}
-	for _, m := range c.body.child("input").list("messages") {
+	for _, m := range q.input().list("messages") {
 		for _, item := range asObject(m).list("content") {
 			if _, ok := asObject(item)["text"]; !ok {
 				return invalid("input.messages.content of a text model holds text only")
@@ -57,26 +57,38 @@ func (s *Simulator) checkText(c *call) error {
 	return nil
 }
 
+// resultFormat is the format a request gets.
+func (b *book) resultFormat(q *request) string {
+	parameters := q.parameters()
+	if f := parameters.text("result_format"); f != "" {
+		return f
+	}
+	if matches(b.messageModels, q.model) || parameters.flag("enable_thinking") && matches(b.thinkingModels, q.model) {
+		return "message"
+	}
+	return "text"
+}
+
 // checkChat judges what both chat paths have in common.
-func (s *Simulator) checkChat(c *call) error {
-	if c.async {
+func (b *book) checkChat(q *request) error {
+	if q.async {
 		return errNoAsync
 	}
-	if err := s.checkModel(c); err != nil {
+	if err := b.checkModel(q); err != nil {
 		return err
 	}
-	if err := checkConversation(c.body.child("input")); err != nil {
+	if err := checkConversation(q.input()); err != nil {
 		return err
 	}
-	parameters := c.body.child("parameters")
+	parameters := q.parameters()
 	if err := checkAll(parameters, textRules); err != nil {
 		return err
 	}
-	return s.checkTogether(c, parameters)
+	return b.checkTogether(q, parameters)
 }
 
 // checkTogether judges parameters that depend on each other.
-func (s *Simulator) checkTogether(c *call, parameters object) error {
+func (b *book) checkTogether(q *request, parameters object) error {
 	n, thinking := parameters.integer("n", 1), parameters.flag("enable_thinking")
 	switch {
 	case n > 1 && len(parameters.list("tools")) > 0:
@@ -85,9 +97,9 @@ func (s *Simulator) checkTogether(c *call, parameters object) error {
 		return invalid("parameters.n must be 1 in thinking mode")
 	case thinking && parameters.child("tool_choice") != nil:
 		return invalid("parameters.tool_choice cannot force a tool in thinking mode")
-	case len(parameters.list("tools")) > 0 && matches(s.cfg.VisionModels, c.model):
+	case len(parameters.list("tools")) > 0 && matches(b.visionModels, q.model):
 		return invalid("parameters.tools is not supported by this model")
-	case parameters.child("response_format").text("type") == "json_object" && !asksForJSON(c.body.child("input")):
+	case parameters.child("response_format").text("type") == "json_object" && !asksForJSON(q.input()):
 		return invalid("input.messages must contain the word json to use response_format json_object")
 	}
 	return nil

@@ -2,48 +2,101 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// send acts out an answer with the call's fault.
-func (s *Simulator) send(w http.ResponseWriter, c *call, a answer) {
-	ctx, f := c.r.Context(), c.fault
-	// What is certain to be spent is billed before the first byte: whether
-	// the client hears of it makes no difference.
+// sender puts answers on connections, with the faults of their requests.
+type sender struct {
+	headerPrefix string        // of the service's own headers
+	frameDelay   time.Duration // before every stream frame
+	stalls       stalls
+}
+
+// exchange is one answer on its way to the client.
+type exchange struct {
+	*sender
+	ctx       context.Context // ends when the client leaves
+	w         http.ResponseWriter
+	fault     *Fault
+	requestID string
+	streams   bool // the client asked for a stream
+	// status is called with the answer's status before its first byte.
+	status func(int)
+	// bill is called with what the answer cost.
+	bill func(model string, c cost)
+}
+
+// send acts out an answer with the exchange's fault.
+func (x *exchange) send(a answer) {
+	f := x.fault
+	// What is certain to be spent is billed before the first byte: whether the
+	// client receives it makes no difference.
 	if !a.partial(f) {
-		s.bill.add(a.model, a.cost)
+		x.bill(a.model, a.cost)
 	}
 	if a.ended != nil {
 		defer a.ended() // a second time does no harm
 	}
-	if !pause(ctx, f.Delay) || f.Stall == "before" && s.stalls.wait(ctx) != nil {
+	if !x.wait() {
 		return
 	}
 	switch {
 	case f.Drop != "":
-		hangUp(w, f.Drop == "reset")
+		hangUp(x.w, f.Drop == "reset")
 		return
 	case f.Upgrade:
-		s.records.setStatus(c.rec, http.StatusSwitchingProtocols)
-		upgrade(w)
+		x.status(http.StatusSwitchingProtocols)
+		upgrade(x.w)
 		return
 	}
-	inform(w, f.Informational)
-	s.setHeader(w, c)
+	x.setHeader()
 	switch {
 	case f.Redirect != "":
-		w.Header().Set("Location", f.Redirect)
-		s.start(w, c, http.StatusTemporaryRedirect)
+		x.w.Header().Set("Location", f.Redirect)
+		x.start(http.StatusTemporaryRedirect)
 	case f.HeaderDelay > 0:
-		s.crawl(w, c, a)
-	case a.frames != nil && f.Body == nil:
-		s.sendStream(w, c, a)
+		x.crawl(a)
 	default:
-		s.sendPlain(w, c, a)
+		x.sendWhole(a)
+	}
+}
+
+func (x *exchange) sendWhole(a answer) {
+	if a.frames != nil && x.fault.Body == nil {
+		x.sendStream(a)
+	} else {
+		x.sendPlain(a)
+	}
+}
+
+// refuse answers an error: as a stream frame with status 200 if a stream was
+// asked for, else with its own status.
+func (x *exchange) refuse(r *refusal) {
+	if !x.wait() {
+		return
+	}
+	x.setHeader()
+	if r.allow != "" {
+		x.w.Header().Set("Allow", r.allow)
+	}
+	if x.streams && !r.plain {
+		x.w.Header().Set("Content-Type", streamType)
+		if x.start(http.StatusOK) {
+			(&frameWriter{w: x.w}).error(r, x.requestID)
+		}
+		return
+	}
+	body := marshal(r.body(x.requestID))
+	x.w.Header().Set("Content-Type", "application/json")
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if x.start(r.status) {
+		x.w.Write(body)
 	}
 }
 
@@ -53,45 +106,53 @@ func (a answer) partial(f *Fault) bool {
 	return a.frames != nil && (f.Cut != "" || f.Error != nil)
 }
 
-// setHeader sets what every answer carries, and what no gateway may pass on.
-func (s *Simulator) setHeader(w http.ResponseWriter, c *call) {
-	h := w.Header()
-	h.Set("X-Request-Id", c.id)
+// wait passes the time before the answer and reports whether the client is
+// still there.
+func (x *exchange) wait() bool {
+	return pause(x.ctx, x.fault.Delay) && (x.fault.Stall != "before" || x.stalls.wait(x.ctx) == nil)
+}
+
+// setHeader sends the 103 answers that are asked for, and sets the header of
+// every answer, with what no gateway may pass on.
+func (x *exchange) setHeader() {
+	inform(x.w, x.fault.Informational)
+	h := x.w.Header()
+	h.Set("X-Request-Id", x.requestID)
 	h.Set("Server", "model-service "+LeakMark)
 	h.Set("Set-Cookie", "acw_tc="+LeakMark+";path=/;HttpOnly;Max-Age=1800")
-	h.Set(s.cfg.HeaderPrefix+"Uid", LeakMark)
-	h.Set(s.cfg.HeaderPrefix+"ApiKey-Id", LeakMark)
-	h.Set(s.cfg.HeaderPrefix+"Inner-Trace", LeakMark)
-	for name, value := range c.fault.Header {
+	for _, name := range []string{"Uid", "ApiKey-Id", "Inner-Trace"} {
+		h.Set(x.headerPrefix+name, LeakMark)
+	}
+	for name, value := range x.fault.Header {
 		h.Set(name, value)
 	}
-	if c.fault.RetryAfter != "" {
-		h.Set("Retry-After", c.fault.RetryAfter)
+	if x.fault.RetryAfter != "" {
+		h.Set("Retry-After", x.fault.RetryAfter)
 	}
 }
 
 // start sends the header, and stalls behind it if the fault says so. It
 // reports whether to go on.
-func (s *Simulator) start(w http.ResponseWriter, c *call, status int) bool {
-	s.records.setStatus(c.rec, status)
-	if t := c.fault.ContentType; t != "" {
-		w.Header().Set("Content-Type", t)
+func (x *exchange) start(status int) bool {
+	x.status(status)
+	if t := x.fault.ContentType; t != "" {
+		x.w.Header().Set("Content-Type", t)
 	}
-	w.WriteHeader(status)
-	if c.fault.Stall != "headers" {
+	x.w.WriteHeader(status)
+	if x.fault.Stall != "headers" {
 		return true
 	}
-	flush(w)
-	return s.stalls.wait(c.r.Context()) == nil
+	flush(x.w)
+	return x.stalls.wait(x.ctx) == nil
 }
 
 // sendPlain sends an answer that is one document.
-func (s *Simulator) sendPlain(w http.ResponseWriter, c *call, a answer) {
-	f, body := c.fault, c.render(w, a)
+func (x *exchange) sendPlain(a answer) {
+	f, body := x.fault, x.render(a)
 	if f.Cut != "end" && !f.Endless {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	if !s.start(w, c, http.StatusOK) {
+	if !x.start(http.StatusOK) {
 		return
 	}
 	if f.Cut != "" || f.Stall == "body" {
@@ -99,85 +160,62 @@ func (s *Simulator) sendPlain(w http.ResponseWriter, c *call, a answer) {
 		if f.After > 0 {
 			half = len(body) / 2
 		}
-		w.Write(body[:half])
-		flush(w)
+		x.w.Write(body[:half])
+		flush(x.w)
 		body = body[half:]
-		if f.Stall == "body" && s.stalls.wait(c.r.Context()) != nil {
+		if f.Stall == "body" && x.stalls.wait(x.ctx) != nil {
 			return
 		}
 		if f.Cut != "" {
-			cutOff(w, f.Cut)
+			cutOff(x.w, f.Cut)
 			return
 		}
 	}
-	w.Write(body)
+	x.w.Write(body)
 	if f.Endless {
-		blanks(c.r.Context(), w)
+		blanks(x.ctx, x.w)
 	}
 }
 
 // render makes the bytes of a plain answer.
-func (c *call) render(w http.ResponseWriter, a answer) []byte {
-	body := a.raw
-	w.Header().Set("Content-Type", "application/json")
-	if a.contentType != "" {
-		w.Header().Set("Content-Type", a.contentType)
-	}
+func (x *exchange) render(a answer) []byte {
+	body, h := a.raw, x.w.Header()
+	h.Set("Content-Type", cmp.Or(a.contentType, "application/json"))
 	switch {
-	case c.fault.Body != nil:
-		body = []byte(*c.fault.Body)
+	case x.fault.Body != nil:
+		body = []byte(*x.fault.Body)
 	case a.doc != nil:
 		if r, ok := a.doc.(*reply); ok {
-			c.fault.spoil(r, 0)
+			spoil(x.fault, r, 0)
 		}
-		var buf bytes.Buffer
-		encode(&buf, a.doc)
-		body = bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+		body = marshal(a.doc)
 	}
-	if c.fault.Gzip {
-		w.Header().Set("Content-Encoding", "gzip")
+	if x.fault.Gzip {
+		h.Set("Content-Encoding", "gzip")
 		body = zip(body)
 	}
 	return body
 }
 
-// refuse answers an error: as a stream frame with status 200 where a stream
-// was asked for, else with its own status.
-func (s *Simulator) refuse(w http.ResponseWriter, c *call, r *refusal) {
-	f := c.fault
-	if !pause(c.r.Context(), f.Delay) || f.Stall == "before" && s.stalls.wait(c.r.Context()) != nil {
-		return
+// spoil applies the faults that change what a reply says; i is the number of
+// the frame.
+func spoil(f *Fault, r *reply, i int) {
+	if f.PadBytes > 0 {
+		r.Padding = strings.Repeat("x", f.PadBytes)
 	}
-	inform(w, f.Informational)
-	s.setHeader(w, c)
-	if r.allow != "" {
-		w.Header().Set("Allow", r.allow)
-	}
-	if c.streams() && !r.plain {
-		out := frameWriter{w: w}
-		w.Header().Set("Content-Type", streamType)
-		if s.start(w, c, http.StatusOK) {
-			out.error(r, c.id)
-		}
-		return
-	}
-	var buf bytes.Buffer
-	encode(&buf, r.body(c.id))
-	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	if s.start(w, c, r.status) {
-		w.Write(body)
+	switch {
+	case f.NoUsage:
+		r.Usage = nil
+	case len(f.Usage) > 0:
+		r.Usage = f.Usage[min(i, len(f.Usage)-1)]
 	}
 }
 
-// streams reports whether the call asks for a stream where there can be one.
-func (c *call) streams() bool {
-	switch c.rec.Endpoint {
-	case EndpointText, EndpointMultimodal, EndpointImage:
-		return c.sse
-	}
-	return false
+// marshal is encode without the newline.
+func marshal(v any) []byte {
+	var buf bytes.Buffer
+	encode(&buf, v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
 func zip(body []byte) []byte {
@@ -188,7 +226,7 @@ func zip(body []byte) []byte {
 	return buf.Bytes()
 }
 
-// pause waits for d and reports whether the context still lives.
+// pause waits for d and reports whether the context is still valid.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

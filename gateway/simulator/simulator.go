@@ -18,7 +18,6 @@ package simulator
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"slices"
 	"sync"
@@ -45,17 +44,17 @@ const LeakMark = "account-secret-4711"
 // Simulator is the service. It is an http.Handler, safe for concurrent use.
 type Simulator struct {
 	cfg     Config
+	rules   book
 	records *recorder
 	bill    bill
-	stalls  stalls
+	sender  sender
 	tasks   *tasks
+	gallery *gallery
+	faults  faults
 	routes  map[string]handler
-	drawing chan struct{} // a slot per picture drawn at once
-	secret  []byte        // signs image addresses
 
-	mu     sync.Mutex
-	keys   []string
-	faults []*armed
+	mu   sync.Mutex
+	keys []string
 }
 
 // New returns a running service.
@@ -63,13 +62,15 @@ func New(cfg Config) *Simulator {
 	cfg = cfg.withDefaults()
 	s := &Simulator{
 		cfg:     cfg,
+		rules:   cfg.rules(),
 		records: newRecorder(cfg.KeepRequests),
-		drawing: make(chan struct{}, maxDrawing),
-		secret:  make([]byte, 32),
+		sender:  sender{headerPrefix: cfg.HeaderPrefix, frameDelay: cfg.FrameDelay},
+		gallery: newGallery(cfg.TaskTTL),
 		keys:    slices.Clone(cfg.Keys),
 	}
-	rand.Read(s.secret) // never fails, see its documentation
-	s.tasks = newTasks(&s.cfg, &s.bill)
+	s.tasks = newTasks(cfg.tasks(), func(model string, images int) {
+		s.bill.add(model, cost{images: int64(images)})
+	})
 	s.routes = s.handlers()
 	return s
 }
@@ -83,40 +84,27 @@ func (s *Simulator) SetKeys(keys ...string) {
 
 // SetFault replaces the faults in force. The first one whose On, Skip and
 // Times allow it applies to a request; none makes the service healthy.
-func (s *Simulator) SetFault(faults ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
-	for _, f := range faults {
-		s.faults = append(s.faults, &armed{fault: f})
-	}
-}
+func (s *Simulator) SetFault(faults ...Fault) { s.faults.set(faults...) }
 
-// Release lets every request that is stalled now go on. One that has not come
-// so far yet will stall: await it first.
-func (s *Simulator) Release() {
-	s.stalls.release()
-}
+// Release lets every request go on that is stalled now. A request that has
+// not come so far will stall: call AwaitStalled first.
+func (s *Simulator) Release() { s.sender.stalls.release() }
 
 // AwaitStalled returns when n requests are stalled at the same time, or with
 // the context's error.
 func (s *Simulator) AwaitStalled(ctx context.Context, n int) error {
-	return s.stalls.await(ctx, n)
+	return s.sender.stalls.await(ctx, n)
 }
 
 // Requests returns the last requests received, oldest first. They are
 // recorded once their body has been read.
-func (s *Simulator) Requests() []Received {
-	return s.records.list()
-}
+func (s *Simulator) Requests() []Received { return s.records.list() }
 
 // Count returns how many requests an endpoint has had.
-func (s *Simulator) Count(endpoint string) int {
-	return s.Tally().Requests[endpoint]
-}
+func (s *Simulator) Count(endpoint string) int { return s.Tally().Requests[endpoint] }
 
 // Tally returns the sums since the start or the last Reset. Tasks that have
-// ended by the clock are billed by then, even if nobody ever looked.
+// ended by the clock are billed, queried or not.
 func (s *Simulator) Tally() Tally {
 	var t Tally
 	s.tasks.settle(s.cfg.Now())
@@ -125,8 +113,8 @@ func (s *Simulator) Tally() Tally {
 	return t
 }
 
-// Violations returns what no request may look like, one line each: the first
-// hundred. A test expects none.
+// Violations returns the first hundred faults that no request may have, one
+// line each. A test expects none.
 func (s *Simulator) Violations() []string {
 	s.records.mu.Lock()
 	defer s.records.mu.Unlock()
@@ -142,15 +130,17 @@ func (s *Simulator) Reset() {
 
 // ServeHTTP answers as the service would.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	to := find(r.URL.EscapedPath())
 	c, err := s.receive(r)
-	c.taskID = to.taskID
-	s.record(c, to.endpoint)
+	s.record(c)
 	defer func() { s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.id) }()
-	a, err := s.decide(c, to, err)
+	a, err := s.decide(c, err)
+	x := exchange{
+		sender: &s.sender, ctx: r.Context(), w: w, fault: c.fault, requestID: c.id, streams: c.streams(),
+		status: func(status int) { s.records.setStatus(c.rec, status) }, bill: s.bill.add,
+	}
 	if err != nil {
-		s.refuse(w, c, asRefusal(err))
+		x.refuse(asRefusal(err))
 		return
 	}
-	s.send(w, c, a)
+	x.send(a)
 }

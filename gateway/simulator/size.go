@@ -12,6 +12,13 @@ type size struct{ w, h int }
 // unknownSize stands for a picture that the simulator does not fetch.
 var unknownSize = size{1024, 1024}
 
+// Pixels of an image by the rules of sizes.
+const (
+	leastArea  = 768 * 768
+	mediumArea = 1280 * 1280
+	largeArea  = 2048 * 2048
+)
+
 // String is the form of the wire, width*height.
 func (s size) String() string {
 	return strconv.Itoa(s.w) + "*" + strconv.Itoa(s.h)
@@ -66,4 +73,34 @@ func (s size) steps(step int) size {
 
 func roundTo(x float64, step int) int {
 	return max(step, int(math.Round(x/float64(step)))*step)
+}
+
+// defaultSize is the size of images whose request does not say how large.
+var defaultSize = size{1024, 1024}
+
+// sizeOr is the size that text asks for, or absent.
+func sizeOr(text string, absent size) size {
+	if sz, ok := parseSize(text); ok {
+		return sz
+	}
+	return absent
+}
+
+// editSize is the size of an edited or interleaved image: as asked for, or in
+// the proportions of the last input image.
+func editSize(text string, images []string, interleaved bool) size {
+	if sz, ok := parseSize(text); ok {
+		return sz.steps(16)
+	}
+	model := size{1280, 1280}
+	if len(images) > 0 {
+		model = dataSize(images[len(images)-1])
+	}
+	switch {
+	case interleaved && model.pixels() <= mediumArea:
+		return model
+	case text == "2K":
+		return model.area(largeArea, 16)
+	}
+	return model.area(mediumArea, 16)
 }

@@ -5,22 +5,6 @@ import (
 	"sync"
 )
 
-// armed is a fault of SetFault with the number of requests it has met.
-type armed struct {
-	fault Fault
-	seen  int
-}
-
-// take reports whether the fault applies to the next request of endpoint.
-func (a *armed) take(endpoint string) bool {
-	if a.fault.On != "" && a.fault.On != endpoint {
-		return false
-	}
-	n := a.seen - a.fault.Skip
-	a.seen++
-	return n >= 0 && (a.fault.Times == 0 || n < a.fault.Times)
-}
-
 // stalls is the place where stalled requests wait. Its zero value is empty.
 type stalls struct {
 	mu      sync.Mutex
@@ -53,7 +37,7 @@ func (s *stalls) wait(ctx context.Context) error {
 	}
 }
 
-// leave counts out one that waits at the gate no more.
+// leave counts out a request that no longer waits at the gate.
 func (s *stalls) leave(gate chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +46,7 @@ func (s *stalls) leave(gate chan struct{}) {
 	}
 }
 
-// release lets everybody go who waits now.
+// release lets all requests go on that wait now.
 func (s *stalls) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,8 +3,8 @@ package simulator
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -24,11 +24,7 @@ type frameWriter struct {
 func (o *frameWriter) event(name string, status int, data any) error {
 	o.sent++
 	o.buf.Reset()
-	o.buf.WriteString("id:")
-	o.buf.WriteString(strconv.Itoa(o.sent))
-	o.buf.WriteString("\nevent:" + name + "\n:HTTP_STATUS/")
-	o.buf.WriteString(strconv.Itoa(status))
-	o.buf.WriteString("\ndata:")
+	fmt.Fprintf(&o.buf, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:", o.sent, name, status)
 	encode(&o.buf, data) // ends in a newline
 	o.buf.WriteByte('\n')
 	for o.buf.Len() > 0 {
@@ -44,18 +40,13 @@ func (o *frameWriter) event(name string, status int, data any) error {
 	return nil
 }
 
-func (o *frameWriter) result(r *reply) error {
-	return o.event("result", http.StatusOK, r)
-}
-
 func (o *frameWriter) error(r *refusal, requestID string) {
 	_ = o.event("error", r.status, r.body(requestID)) // a client gone needs no error
 }
 
 // streaming is one stream while it is sent.
 type streaming struct {
-	s     *Simulator
-	c     *call
+	*exchange
 	out   frameWriter
 	delay time.Duration
 	spent cost   // by the last frame that went out
@@ -63,29 +54,31 @@ type streaming struct {
 }
 
 // sendStream sends an answer frame by frame.
-func (s *Simulator) sendStream(w http.ResponseWriter, c *call, a answer) {
-	f := c.fault
-	st := &streaming{s: s, c: c, out: frameWriter{w: w, piece: f.WriteBytes}, delay: cmp.Or(f.FrameDelay, s.cfg.FrameDelay)}
+func (x *exchange) sendStream(a answer) {
+	f := x.fault
+	st := &streaming{
+		exchange: x, out: frameWriter{w: x.w, piece: f.WriteBytes}, delay: cmp.Or(f.FrameDelay, x.frameDelay),
+	}
 	st.over = sync.OnceFunc(func() {
 		if a.partial(f) {
-			s.bill.add(a.model, st.spent)
+			x.bill(a.model, st.spent)
 		}
 		if a.ended != nil {
 			a.ended()
 		}
 	})
 	defer st.over()
-	w.Header().Set("Content-Type", streamType)
+	x.w.Header().Set("Content-Type", streamType)
 	if f.Gzip {
-		z := newZipWriter(w)
+		z := newZipWriter(x.w)
 		defer z.close()
 		st.out.w = z
 	}
-	if !s.start(w, c, http.StatusOK) {
+	if !x.start(http.StatusOK) {
 		return
 	}
 	if st.delay > 0 {
-		flush(w) // a client sees the header before the first drop
+		flush(x.w) // a client sees the header before the first frame
 	}
 	for st.round(a) && f.Endless {
 	}
@@ -93,7 +86,7 @@ func (s *Simulator) sendStream(w http.ResponseWriter, c *call, a answer) {
 
 // round sends every frame once and reports whether the stream is intact.
 func (st *streaming) round(a answer) bool {
-	f := st.c.fault
+	f := st.fault
 	for fr := range a.frames {
 		if f.Endless && fr.last {
 			continue
@@ -101,11 +94,11 @@ func (st *streaming) round(a answer) bool {
 		if st.out.sent == f.After && !st.strike() {
 			return false
 		}
-		if !pause(st.c.r.Context(), st.delay) {
+		if !pause(st.ctx, st.delay) {
 			return false
 		}
-		f.spoil(&fr.reply, st.out.sent)
-		if st.out.result(&fr.reply) != nil {
+		spoil(f, &fr.reply, st.out.sent)
+		if st.out.event("result", http.StatusOK, &fr.reply) != nil {
 			return false
 		}
 		st.spent = fr.spent
@@ -117,24 +110,22 @@ func (st *streaming) round(a answer) bool {
 // strike does what the fault has for this place and reports whether the
 // stream goes on.
 func (st *streaming) strike() bool {
-	f := st.c.fault
+	f := st.fault
 	if f.Stall == "body" {
 		flush(st.out.w)
-		if st.s.stalls.wait(st.c.r.Context()) != nil {
+		if st.stalls.wait(st.ctx) != nil {
 			return false
 		}
 	}
-	if f.Error != nil || f.Cut != "" {
-		st.over() // before the client can notice
+	if f.Error == nil && f.Cut == "" {
+		return true
 	}
+	st.over() // before the client can notice
 	if f.Error != nil {
-		st.out.error(f.Error.refusal(), st.c.id)
-		return false
-	}
-	if f.Cut != "" {
+		st.out.error(f.Error.refusal(), st.requestID)
+	} else {
 		flush(st.out.w)
 		cutOff(st.out.w, f.Cut)
-		return false
 	}
-	return true
+	return false
 }

@@ -40,12 +40,12 @@ type task struct {
 }
 
 // state is what the task is in at now.
-func (t *task) state(now time.Time, cfg *Config) string {
+func (t *task) state(now time.Time, set *taskSettings) string {
 	switch {
-	case now.Sub(t.created) >= cfg.TaskTTL:
+	case now.Sub(t.created) >= set.ttl:
 		return stateUnknown
 	case !t.canceled.IsZero():
-		return cfg.Canceled
+		return set.canceled
 	case t.live:
 		return stateRunning
 	case now.Before(t.start) && t.fate.Outcome == "suspend":
@@ -59,7 +59,7 @@ func (t *task) state(now time.Time, cfg *Config) string {
 	case t.fate.Outcome == "fail":
 		return stateFailed
 	case t.fate.Outcome == "cancel":
-		return cfg.Canceled
+		return set.canceled
 	}
 	return stateSucceeded
 }

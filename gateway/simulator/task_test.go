@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"testing"
 	"time"
 )
@@ -13,8 +14,16 @@ func aged(outcome string) *task {
 	}
 }
 
+// settings fills in what is not set.
+func settings(set taskSettings) taskSettings {
+	set.ttl = cmp.Or(set.ttl, 24*time.Hour)
+	set.max = cmp.Or(set.max, 10_000)
+	set.canceled = cmp.Or(set.canceled, "CANCELED")
+	return set
+}
+
 func TestTaskStates(t *testing.T) {
-	cfg := Config{}.withDefaults()
+	set := settings(taskSettings{})
 	for _, tt := range []struct {
 		outcome string
 		after   time.Duration
@@ -45,25 +54,25 @@ func TestTaskStates(t *testing.T) {
 		{"never", 24*time.Hour - 1, "RUNNING"},
 		{"never", 24 * time.Hour, "UNKNOWN"},
 	} {
-		if got := aged(tt.outcome).state(start.Add(tt.after), &cfg); got != tt.want {
+		if got := aged(tt.outcome).state(start.Add(tt.after), &set); got != tt.want {
 			t.Errorf("outcome %q after %v is %s, want %s", tt.outcome, tt.after, got, tt.want)
 		}
 	}
 }
 
 func TestCanceledAndLiveStates(t *testing.T) {
-	cfg := Config{Canceled: "CANCELLED"}.withDefaults()
+	set := settings(taskSettings{canceled: "CANCELLED"})
 	canceled, live := aged(""), aged("")
 	canceled.canceled = start.Add(time.Second)
 	live.live = true
 	late := start.Add(time.Hour)
-	if got := canceled.state(late, &cfg); got != "CANCELLED" {
+	if got := canceled.state(late, &set); got != "CANCELLED" {
 		t.Errorf("cancelled is %s", got)
 	}
-	if got := canceled.state(start.Add(24*time.Hour), &cfg); got != "UNKNOWN" {
+	if got := canceled.state(start.Add(24*time.Hour), &set); got != "UNKNOWN" {
 		t.Errorf("cancelled a day ago is %s", got)
 	}
-	if got := live.state(late, &cfg); got != "RUNNING" {
+	if got := live.state(late, &set); got != "RUNNING" {
 		t.Errorf("a task that still streams is %s", got)
 	}
 }

@@ -9,23 +9,33 @@ import (
 
 // tasks are all tasks of the account, oldest first. Any key may see them all.
 type tasks struct {
-	cfg  *Config
-	bill *bill
+	set  taskSettings
+	bill func(model string, images int)
 
 	mu    sync.Mutex
 	byID  map[string]*task
 	order []*task
 }
 
-func newTasks(cfg *Config, b *bill) *tasks {
-	return &tasks{cfg: cfg, bill: b, byID: map[string]*task{}}
+// newTasks keeps tasks, and calls bill once per task that has succeeded or
+// failed, with the images that it costs. bill must not call back.
+func newTasks(set taskSettings, bill func(model string, images int)) *tasks {
+	return &tasks{set: set, bill: bill, byID: map[string]*task{}}
+}
+
+// taskSettings are those of Config that concern tasks.
+type taskSettings struct {
+	pending, running, ttl time.Duration
+	slots, max            int
+	zone                  *time.Location
+	timeLayout, canceled  string
 }
 
 // add schedules and keeps a task.
 func (ts *tasks) add(t *task, now time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	pending, running := ts.cfg.Pending, ts.cfg.Running
+	pending, running := ts.set.pending, ts.set.running
 	if t.fate.Pending != nil {
 		pending = *t.fate.Pending
 	}
@@ -49,7 +59,7 @@ func (ts *tasks) add(t *task, now time.Time) {
 // freeSlot is when the model has room for one more task. A slot that a
 // cancelled task gives back helps the tasks created after the cancel.
 func (ts *tasks) freeSlot(model string, now time.Time) time.Time {
-	if ts.cfg.TaskSlots <= 0 {
+	if ts.set.slots <= 0 {
 		return now
 	}
 	var ends []time.Time
@@ -58,18 +68,18 @@ func (ts *tasks) freeSlot(model string, now time.Time) time.Time {
 			ends = append(ends, t.end)
 		}
 	}
-	if len(ends) < ts.cfg.TaskSlots {
+	if len(ends) < ts.set.slots {
 		return now
 	}
 	slices.SortFunc(ends, time.Time.Compare)
-	return ends[len(ends)-ts.cfg.TaskSlots]
+	return ends[len(ends)-ts.set.slots]
 }
 
 // forget drops tasks that are past their time or too many, after billing
 // them.
 func (ts *tasks) forget(now time.Time) {
 	n := 0
-	for n < len(ts.order) && (len(ts.order)-n >= ts.cfg.MaxTasks || now.Sub(ts.order[n].created) >= ts.cfg.TaskTTL) {
+	for n < len(ts.order) && (len(ts.order)-n >= ts.set.max || now.Sub(ts.order[n].created) >= ts.set.ttl) {
 		ts.settleTask(ts.order[n], now)
 		delete(ts.byID, ts.order[n].id)
 		n++
@@ -92,10 +102,10 @@ func (ts *tasks) settleTask(t *task, now time.Time) {
 	if len(t.fate.States) > 0 {
 		return
 	}
-	if end := t.ended(); now.Sub(t.created) >= ts.cfg.TaskTTL && end.Sub(t.created) < ts.cfg.TaskTTL {
+	if end := t.ended(); now.Sub(t.created) >= ts.set.ttl && end.Sub(t.created) < ts.set.ttl {
 		now = end
 	}
-	ts.charge(t, t.state(now, ts.cfg))
+	ts.charge(t, t.state(now, &ts.set))
 }
 
 func (ts *tasks) charge(t *task, state string) {
@@ -103,7 +113,7 @@ func (ts *tasks) charge(t *task, state string) {
 		return
 	}
 	t.billed = true
-	ts.bill.add(t.model, cost{images: int64(t.owed(state))})
+	ts.bill(t.model, t.owed(state))
 }
 
 // look returns the task and the state this query sees; a task that is unknown
@@ -115,7 +125,7 @@ func (ts *tasks) look(id string, now time.Time) (*task, string) {
 	if t == nil {
 		return nil, stateUnknown
 	}
-	state := t.state(now, ts.cfg)
+	state := t.state(now, &ts.set)
 	if n := len(t.fate.States); n > 0 {
 		state = t.fate.States[min(t.looks, n-1)]
 	}
@@ -130,7 +140,7 @@ func (ts *tasks) cancel(id string, now time.Time) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t := ts.byID[id]
-	if t == nil || t.state(now, ts.cfg) != statePending {
+	if t == nil || t.state(now, &ts.set) != statePending {
 		return false
 	}
 	t.canceled = now
@@ -163,7 +173,7 @@ func (ts *tasks) newest(now time.Time) []listed {
 	defer ts.mu.Unlock()
 	var out []listed
 	for _, t := range ts.order {
-		if state := t.state(now, ts.cfg); state != stateUnknown {
+		if state := t.state(now, &ts.set); state != stateUnknown {
 			out = append(out, listed{*t, state})
 		}
 	}

@@ -15,32 +15,27 @@ func addTasks(ts *tasks, now time.Time, n int) time.Time {
 	return now
 }
 
-func newStore(cfg Config) (*tasks, *bill) {
-	cfg = cfg.withDefaults()
-	b := new(bill)
-	return newTasks(&cfg, b), b
-}
+// images counts the images that are billed.
+type images int64
 
-// images is what the bill says.
-func (b *bill) images() int64 {
-	var t Tally
-	b.tally(&t)
-	return t.Images
+func newStore(set taskSettings) (*tasks, *images) {
+	billed := new(images)
+	return newTasks(settings(set), func(_ string, n int) { *billed += images(n) }), billed
 }
 
 func TestTasksAreBounded(t *testing.T) {
-	ts, b := newStore(Config{MaxTasks: 10})
+	ts, b := newStore(taskSettings{max: 10})
 	now := addTasks(ts, start, 25)
 	if len(ts.order) != 10 || len(ts.byID) != 10 {
 		t.Errorf("%d tasks are kept, %d by id", len(ts.order), len(ts.byID))
 	}
-	if ts.settle(now); b.images() != 25 {
-		t.Errorf("%d of 25 images are billed: forgotten tasks must not be free", b.images())
+	if ts.settle(now); int64(*b) != 25 {
+		t.Errorf("%d of 25 images are billed: forgotten tasks must not be free", int64(*b))
 	}
 }
 
 func TestTasksExpire(t *testing.T) {
-	ts, b := newStore(Config{Running: time.Minute})
+	ts, b := newStore(taskSettings{running: time.Minute})
 	addTasks(ts, start, 3)
 	later := start.Add(25 * time.Hour)
 	if _, state := ts.look(ts.order[0].id, later); state != stateUnknown {
@@ -50,23 +45,23 @@ func TestTasksExpire(t *testing.T) {
 	if len(ts.order) != 1 {
 		t.Errorf("%d tasks are kept", len(ts.order))
 	}
-	if ts.settle(later); b.images() != 3 {
-		t.Errorf("%d images are billed, want 3", b.images())
+	if ts.settle(later); int64(*b) != 3 {
+		t.Errorf("%d images are billed, want 3", int64(*b))
 	}
 }
 
 // What ended after the task's life is nobody's.
 func TestTaskThatOutlivesItself(t *testing.T) {
-	ts, b := newStore(Config{Running: 24 * time.Hour})
+	ts, b := newStore(taskSettings{running: 24 * time.Hour})
 	addTasks(ts, start, 1)
 	ts.settle(start.Add(48 * time.Hour))
-	if b.images() != 0 {
-		t.Errorf("billed %d images", b.images())
+	if int64(*b) != 0 {
+		t.Errorf("billed %d images", int64(*b))
 	}
 }
 
 func TestTasksAreBilledOnce(t *testing.T) {
-	ts, b := newStore(Config{Pending: time.Second, Running: time.Second})
+	ts, b := newStore(taskSettings{pending: time.Second, running: time.Second})
 	addTasks(ts, start, 1)
 	id := ts.order[0].id
 	for i, tt := range []struct {
@@ -77,14 +72,14 @@ func TestTasksAreBilledOnce(t *testing.T) {
 	} {
 		ts.look(id, start.Add(tt.after))
 		ts.settle(start.Add(tt.after))
-		if got := b.images(); got != tt.want {
+		if got := int64(*b); got != tt.want {
 			t.Errorf("look %d after %v: billed %d, want %d", i, tt.after, got, tt.want)
 		}
 	}
 }
 
 func TestPaceOfOneTask(t *testing.T) {
-	ts, _ := newStore(Config{Pending: time.Hour, Running: time.Hour})
+	ts, _ := newStore(taskSettings{pending: time.Hour, running: time.Hour})
 	second, none := time.Second, time.Duration(0)
 	quick := &task{id: "quick", fate: FaultTask{Pending: &second, Running: &none}}
 	ts.add(quick, start)
@@ -95,7 +90,7 @@ func TestPaceOfOneTask(t *testing.T) {
 
 // More tasks than slots wait in PENDING, each until a slot is free.
 func TestTaskSlots(t *testing.T) {
-	ts, _ := newStore(Config{TaskSlots: 2, Pending: time.Second, Running: 10 * time.Second})
+	ts, _ := newStore(taskSettings{slots: 2, pending: time.Second, running: 10 * time.Second})
 	var got []time.Duration
 	for range 5 {
 		tk := &task{id: fmt.Sprint(len(ts.order)), model: "m"}
@@ -128,43 +123,43 @@ func TestCancelOnlyWhilePending(t *testing.T) {
 		{"", 0, true}, {"", 2*time.Second - 1, true}, {"", 2 * time.Second, false}, {"", time.Hour, false},
 		{"", 25 * time.Hour, false}, {"suspend", 0, false},
 	} {
-		ts, b := newStore(Config{Pending: 2 * time.Second, Running: time.Second})
+		ts, b := newStore(taskSettings{pending: 2 * time.Second, running: time.Second})
 		ts.add(&task{id: "a", count: 4, fate: FaultTask{Outcome: tt.outcome}}, start)
 		if got := ts.cancel("a", start.Add(tt.after)); got != tt.want {
 			t.Errorf("%q after %v: cancelled %v, want %v", tt.outcome, tt.after, got, tt.want)
 		}
-		if ts.settle(start.Add(time.Hour)); tt.want && b.images() != 0 {
-			t.Errorf("a cancelled task costs %d images", b.images())
+		if ts.settle(start.Add(time.Hour)); tt.want && int64(*b) != 0 {
+			t.Errorf("a cancelled task costs %d images", int64(*b))
 		}
 		if ts.cancel("a", start.Add(tt.after)) {
 			t.Error("a second cancel succeeds")
 		}
 	}
-	ts, _ := newStore(Config{})
+	ts, _ := newStore(taskSettings{})
 	if ts.cancel("nobody", start) {
 		t.Error("an unknown task was cancelled")
 	}
 }
 
 func TestDictatedStates(t *testing.T) {
-	ts, b := newStore(Config{})
+	ts, b := newStore(taskSettings{})
 	ts.add(&task{id: "a", count: 2, fate: FaultTask{States: []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING"}}}, start)
 	ts.settle(start)
 	for i, want := range []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING", "DREAMING"} {
 		if _, state := ts.look("a", start); state != want {
 			t.Errorf("look %d sees %s, want %s", i, state, want)
 		}
-		if billed := b.images() > 0; billed != (i > 0) {
+		if billed := int64(*b) > 0; billed != (i > 0) {
 			t.Errorf("after look %d: billed %v", i, billed)
 		}
 	}
-	if b.images() != 2 {
-		t.Errorf("billed %d images", b.images())
+	if int64(*b) != 2 {
+		t.Errorf("billed %d images", int64(*b))
 	}
 }
 
 func TestNewestFirst(t *testing.T) {
-	ts, _ := newStore(Config{})
+	ts, _ := newStore(taskSettings{})
 	now := addTasks(ts, start, 3)
 	list := ts.newest(now)
 	if len(list) != 3 || !list[0].created.After(list[1].created) || !list[1].created.After(list[2].created) {

@@ -5,87 +5,39 @@ import (
 	"strconv"
 )
 
-// message is an assistant's words on the wire. The content of a multimodal
-// model is a list of parts.
-type message struct {
-	Content   any        `json:"content"`
-	Reasoning *string    `json:"reasoning_content,omitempty"`
-	Role      string     `json:"role"`
-	ToolCalls []toolCall `json:"tool_calls,omitempty"`
-}
-
-// part is one item of a multimodal message.
-type part struct {
-	Type    string     `json:"type,omitempty"`
-	Text    *string    `json:"text,omitempty"`
-	Image   string     `json:"image,omitempty"`
-	ImageHW [][]string `json:"image_hw,omitempty"`
-}
-
-// choice is one alternative. Index is there when there are several.
-type choice struct {
-	Message  any       `json:"message"`
-	Finish   *string   `json:"finish_reason"`
-	Index    *int      `json:"index,omitempty"`
-	Logprobs *logprobs `json:"logprobs,omitempty"`
-}
-
-// messageOutput is the output of result_format message.
-type messageOutput struct {
-	Choices []choice `json:"choices"`
-}
-
-// textOutput is the output of result_format text.
-type textOutput struct {
-	Finish *string `json:"finish_reason"`
-	Text   string  `json:"text"`
-}
-
 // chat is one chat answer in the making.
 type chat struct {
-	s          *Simulator
-	c          *call
+	style
 	parameters object
 	prompt     *prompt
 	scripts    []script
-	parts      bool // content is a list
+	multimodal bool // content is a list
 	textFormat bool // result_format text
 }
 
-// serveText answers the text path.
-func (s *Simulator) serveText(c *call) (answer, error) {
-	if err := s.checkText(c); err != nil {
-		return answer{}, err
-	}
-	return s.chat(c, false), nil
+// chatSettings is what the request does not say.
+type chatSettings struct {
+	style
+	maxOutput  int  // longest answer in tokens
+	multimodal bool // content is a list of parts
+	textFormat bool // result_format is text
 }
 
-// chat answers a valid chat request.
-func (s *Simulator) chat(c *call, multimodal bool) answer {
-	parameters := c.body.child("parameters")
-	ch := &chat{s: s, c: c, parameters: parameters, prompt: readPrompt(c.body), parts: multimodal}
-	ch.textFormat = !multimodal && s.resultFormat(c.model, parameters) == "text"
-	ch.scripts = s.generate(ch.prompt, parameters)
+// answerChat answers a valid chat request.
+func answerChat(q *request, set chatSettings) answer {
+	ch := &chat{
+		style: set.style, parameters: q.parameters(), prompt: readPrompt(q.body),
+		multimodal: set.multimodal, textFormat: set.textFormat,
+	}
+	ch.generate(set.maxOutput)
 	steps := ch.length()
-	a := answer{work: true, model: c.model, cost: ch.cost(steps)}
-	if c.sse {
+	a := answer{work: true, model: q.model, cost: ch.cost(steps)}
+	if q.sse {
 		a.frames = ch.frames(steps)
 	} else {
-		r := ch.reply(0, steps, true)
-		a.doc = &r
+		a.doc = new(ch.reply(0, steps, true))
 	}
 	return a
-}
-
-// resultFormat is the format a request gets.
-func (s *Simulator) resultFormat(model string, parameters object) string {
-	if f := parameters.text("result_format"); f != "" {
-		return f
-	}
-	if matches(s.cfg.MessageModels, model) || parameters.flag("enable_thinking") && matches(s.cfg.ThinkingModels, model) {
-		return "message"
-	}
-	return "text"
 }
 
 // length is the number of steps of the longest alternative.
@@ -117,7 +69,7 @@ func (ch *chat) frames(steps int) iter.Seq[frame] {
 // reply is the answer's steps from..to-1 on the wire, with the usage up to
 // there.
 func (ch *chat) reply(from, to int, last bool) reply {
-	r := reply{Usage: ch.usage(to), RequestID: ch.c.id}
+	r := reply{Usage: ch.usage(to), RequestID: ch.requestID}
 	if ch.textFormat { // tells the first alternative only
 		_, said := fold(ch.scripts[0].window(from, to))
 		r.Output = textOutput{Finish: ch.finish(ch.scripts[0], to), Text: said.content}
@@ -137,7 +89,7 @@ func (ch *chat) choice(i int, sc script, from, to int, last bool) choice {
 		m.Reasoning = &said.thinking
 	}
 	m.Content = said.content
-	if ch.parts {
+	if ch.multimodal {
 		m.Content = ch.content(said.content, last)
 	}
 	out := choice{Message: m, Finish: ch.finish(sc, to)}
@@ -171,16 +123,7 @@ func (ch *chat) finish(sc script, to int) *string {
 	if to >= len(sc.steps) {
 		return &sc.finish
 	}
-	return ch.s.unfinished()
-}
-
-// unfinished is the finish_reason of a stream that goes on.
-func (s *Simulator) unfinished() *string {
-	if s.cfg.NullFinish {
-		return nil
-	}
-	null := "null"
-	return &null
+	return ch.unfinished()
 }
 
 // window is the part of the steps from..to-1 that there are.

@@ -1,11 +1,5 @@
 package simulator
 
-import (
-	"fmt"
-	"hash/fnv"
-	"math"
-)
-
 // textUsage is the usage of a chat answer. Zero and absent are different, so
 // what may be absent is a pointer.
 type textUsage struct {
@@ -66,12 +60,10 @@ func (ch *chat) usage(n int) textUsage {
 		Prompt: &promptDetails{},
 	}
 	if p.marked {
-		created := int64(p.cached)
-		u.Prompt.Creation, u.Prompt.Type = &created, "ephemeral"
+		u.Prompt.Creation, u.Prompt.Type = new(int64(p.cached)), "ephemeral"
 	}
 	if !p.media { // total_tokens is only for plain text
-		total := u.Input + u.Output
-		u.Total = &total
+		u.Total = new(u.Input + u.Output)
 	} else {
 		u.Inputs = &inputDetails{Text: int64(p.text), Image: u.Image, Video: u.Video, Audio: u.Audio}
 	}
@@ -86,48 +78,5 @@ func some(n int) *int64 {
 	if n == 0 {
 		return nil
 	}
-	v := int64(n)
-	return &v
-}
-
-// logprobs are the probabilities of the tokens of one message.
-type logprobs struct {
-	Content []logprob `json:"content"`
-}
-
-type logprob struct {
-	Token   string    `json:"token"`
-	Bytes   []int     `json:"bytes"`
-	Logprob float64   `json:"logprob"`
-	Top     []logprob `json:"top_logprobs,omitempty"`
-}
-
-// probabilities invents a plausible probability for every token of text, and
-// for top less likely ones.
-func probabilities(text string, top int) *logprobs {
-	out := &logprobs{Content: []logprob{}}
-	for len(text) > 0 {
-		n := piece(text)
-		lp := invent(text[:n], 0)
-		for i := range top {
-			alternative := text[:n]
-			if i > 0 {
-				alternative = fmt.Sprintf("%s~%d", text[:n], i)
-			}
-			lp.Top = append(lp.Top, invent(alternative, i))
-		}
-		out.Content = append(out.Content, lp)
-		text = text[n:]
-	}
-	return out
-}
-
-func invent(token string, rank int) logprob {
-	h := fnv.New32a()
-	h.Write([]byte(token))
-	lp := logprob{Token: token, Logprob: -math.Round(float64(h.Sum32()%400))/1000 - float64(rank)}
-	for _, b := range []byte(token) {
-		lp.Bytes = append(lp.Bytes, int(b))
-	}
-	return lp
+	return new(int64(n))
 }

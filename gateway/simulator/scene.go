@@ -1,15 +1,10 @@
 package simulator
 
 import (
-	"bytes"
 	"image"
 	"image/color"
-	"image/png"
 	"math"
 )
-
-// maxDrawing is how many pictures are drawn at once: each takes up to 64 MiB.
-const maxDrawing = 4
 
 // Bounds of a picture that is really drawn, whatever size was asked for.
 const (
@@ -17,41 +12,19 @@ const (
 	maxDrawnPixels = 16 << 20
 )
 
-// servePicture draws the image of an address.
-func (s *Simulator) servePicture(c *call) (answer, error) {
-	e, err := s.readAddress(c.r.URL.Path, c.r.URL.Query(), c.now)
-	if err != nil {
-		return answer{}, err
-	}
-	select {
-	case s.drawing <- struct{}{}:
-		defer func() { <-s.drawing }()
-	case <-c.r.Context().Done():
-		return answer{}, errPicture
-	}
-	var buf bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&buf, e.draw()); err != nil {
-		return answer{}, err
-	}
-	return answer{raw: buf.Bytes(), contentType: "image/png"}, nil
-}
-
-// draw paints a shore: a sky with a sun or moon over waves that get darker
-// towards the beholder.
-func (e easel) draw() image.Image {
-	w, h := min(e.size.w, maxDrawnSide), min(e.size.h, maxDrawnSide)
+// paint draws a shore: a sky with a sun or moon over waves that get darker
+// towards the viewer. mark is written into the bottom right corner.
+func paint(seed uint64, s size, mark string) image.Image {
+	w, h := min(s.w, maxDrawnSide), min(s.h, maxDrawnSide)
 	h = max(1, min(h, maxDrawnPixels/w))
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
-	sc := newScene(e.seed, w, h)
+	sc := newScene(seed, w, h)
 	for y := range h {
 		for x := range w {
 			img.SetRGBA(x, y, sc.at(x, y))
 		}
 	}
-	if e.watermark {
-		stamp(img, "AI Generated")
-	}
+	stamp(img, mark)
 	return img
 }
 
