@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,7 +26,7 @@ func TestErrorFrame(t *testing.T) {
 		g := r.post(path, `{"model":"llm-plus"}`, sse...)
 		want := fmt.Sprintf("id:1\nevent:error\n:HTTP_STATUS/400\n"+
 			"data:{\"code\":\"InvalidParameter\",\"message\":\"input must hold messages or prompt\",\"request_id\":%q}\n\n", g.header.Get("X-Request-Id"))
-		if g.status != 200 || g.body != want || g.header.Get("Content-Type") != streamType {
+		if g.status != 200 || g.body != want || g.header.Get("Content-Type") != "text/event-stream;charset=UTF-8" {
 			t.Errorf("got %d %s\n%s\nwant\n%s", g.status, g.header.Get("Content-Type"), g.body, want)
 		}
 	}
@@ -42,37 +41,4 @@ func TestRefusalsOfOtherPathsAreNeverFrames(t *testing.T) {
 	r.post(tasksPath+"/abc/cancel", "", sse...).want(t, 400, "UnsupportedOperation")
 	r.post(olderPath, older(""), sse...).want(t, 403, "AccessDenied")
 	r.get("/nowhere", sse...).want(t, 404, "NotFound")
-}
-
-func TestAsRefusal(t *testing.T) {
-	if got := asRefusal(fmt.Errorf("more: %w", errRate)); got != errRate {
-		t.Errorf("a wrapped refusal became %v", got)
-	}
-	got := asRefusal(errors.New("secret detail"))
-	if got.status != 500 || got.code != "InternalError" || strings.Contains(got.Error(), "secret") {
-		t.Errorf("another error became %v", got)
-	}
-}
-
-func TestFaultErrorDefaults(t *testing.T) {
-	for _, tt := range []struct {
-		in     FaultError
-		status int
-		code   string
-	}{
-		{FaultError{}, 500, "InternalError"},
-		{FaultError{Status: 400}, 400, "InvalidParameter"},
-		{FaultError{Status: 401}, 401, "InvalidApiKey"},
-		{FaultError{Status: 403}, 403, "AccessDenied"},
-		{FaultError{Status: 404}, 404, "ModelNotFound"},
-		{FaultError{Status: 429}, 429, "Throttling.RateQuota"},
-		{FaultError{Status: 503}, 503, "ModelUnavailable"},
-		{FaultError{Status: 504}, 504, "InternalError"},
-		{FaultError{Status: 429, Code: "Throttling.AllocationQuota"}, 429, "Throttling.AllocationQuota"},
-		{FaultError{Code: "SystemError"}, 500, "SystemError"},
-	} {
-		if r := tt.in.refusal(); r.status != tt.status || r.code != tt.code || r.message == "" {
-			t.Errorf("%+v answers %v, want %d %s", tt.in, r, tt.status, tt.code)
-		}
-	}
 }

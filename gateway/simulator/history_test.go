@@ -18,8 +18,8 @@ var rank = map[string]int{
 type history struct {
 	t     *testing.T
 	r     *rand.Rand
-	s     *Simulator
-	clock *Clock
+	s     *tasks
+	now   time.Time
 	seen  map[string]string // task to last state seen
 	order []string
 	owed  int64
@@ -29,21 +29,18 @@ type history struct {
 // PENDING, and the bill is what the final states say, no more and no less.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(200) {
-		clock := NewClock(start)
-		h := &history{
-			t: t, r: rand.New(rand.NewPCG(seed, 1)), clock: clock, seen: map[string]string{},
-			s: New(Config{Now: clock.Now, Pending: 2 * time.Second, Running: 3 * time.Second, TaskSlots: int(seed % 4)}),
-		}
+		store, billed := newStore(taskSettings{pending: 2 * time.Second, running: 3 * time.Second, slots: int(seed % 4)})
+		h := &history{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: begin, seen: map[string]string{}, s: store}
 		for range 60 {
 			h.step()
 		}
 		// Everything ends, and with it the bill.
-		clock.Advance(23 * time.Hour)
+		h.now = h.now.Add(23 * time.Hour)
 		for _, id := range h.order {
 			h.look(id)
 		}
-		if got := h.s.Tally().Images; got != h.owed {
-			t.Fatalf("history %d: billed %d images, the tasks owe %d", seed, got, h.owed)
+		if store.settle(h.now); int64(*billed) != h.owed {
+			t.Fatalf("history %d: billed %d images, the tasks owe %d", seed, *billed, h.owed)
 		}
 	}
 }
@@ -52,7 +49,7 @@ func TestRandomHistories(t *testing.T) {
 func (h *history) step() {
 	switch h.r.IntN(5) {
 	case 0, 1:
-		h.clock.Advance(time.Duration(h.r.IntN(2500)) * time.Millisecond)
+		h.now = h.now.Add(time.Duration(h.r.IntN(2500)) * time.Millisecond)
 	case 2:
 		h.create()
 	case 3:
@@ -70,13 +67,13 @@ func (h *history) create() {
 	outcomes := []string{"", "fail", "fail_pending", "partial", "suspend", "cancel"}
 	t := &task{id: fmt.Sprintf("task-%d", len(h.order)), model: "m", count: 1 + h.r.IntN(4)}
 	t.fate.Outcome = outcomes[h.r.IntN(len(outcomes))]
-	h.s.tasks.add(t, h.clock.Now())
+	h.s.add(t, h.now)
 	h.order = append(h.order, t.id)
 	h.seen[t.id] = "PENDING"
 }
 
 func (h *history) look(id string) {
-	t, state := h.s.tasks.look(id, h.clock.Now())
+	t, state := h.s.look(id, h.now)
 	was := h.seen[id]
 	if rank[state] < rank[was] || rank[was] == 2 && state != was {
 		h.t.Fatalf("task went from %s to %s", was, state)
@@ -87,9 +84,9 @@ func (h *history) look(id string) {
 }
 
 func (h *history) cancel(id string) {
-	_, before := h.s.tasks.look(id, h.clock.Now())
+	_, before := h.s.look(id, h.now)
 	h.look(id)
-	ok := h.s.tasks.cancel(id, h.clock.Now())
+	ok := h.s.cancel(id, h.now)
 	if ok != (before == "PENDING") {
 		h.t.Fatalf("cancel of a task that was %s: %v", before, ok)
 	}
@@ -104,7 +101,7 @@ func TestSlotsHoldInRandomHistories(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		slots := 1 + r.IntN(3)
 		ts, _ := newStore(taskSettings{slots: slots, pending: time.Second})
-		now, all := start, []*task{}
+		now, all := begin, []*task{}
 		for i := range 40 {
 			running := time.Duration(1+r.IntN(5000)) * time.Millisecond
 			tk := &task{id: fmt.Sprintf("task-%d", i), model: "m", fate: FaultTask{Running: &running}}

@@ -69,32 +69,3 @@ func TestWhichKindTheMultimodalPathAnswers(t *testing.T) {
 		}
 	}
 }
-
-func TestEditSize(t *testing.T) {
-	wide := dataURI("image/png", pngOf(1000, 500, true))
-	huge := dataURI("image/bmp", bmpOf(4000, 1000))
-	const far = "https://a.example/b.png"
-	for _, tt := range []struct {
-		name        string
-		text        string
-		images      []string
-		interleaved bool
-		want        size
-	}{
-		{"explicit", "1280*720", nil, false, size{1280, 720}},
-		{"explicit in steps of 16", "1001*1003", nil, false, size{1008, 1008}},
-		{"default is 1K", "", []string{far}, false, size{1280, 1280}},
-		{"1K", "1K", []string{far}, false, size{1280, 1280}},
-		{"2K", "2K", []string{far}, false, size{2048, 2048}},
-		{"like the input", "1K", []string{wide}, false, size{1808, 912}},
-		{"like the last input", "1K", []string{wide, far}, false, size{1280, 1280}},
-		{"2K like the input", "2K", []string{wide}, false, size{2896, 1456}},
-		{"interleaved without input", "", nil, true, size{1280, 1280}},
-		{"interleaved as the input is", "", []string{wide}, true, size{1000, 500}},
-		{"interleaved shrunk", "", []string{huge}, true, size{2560, 640}},
-	} {
-		if got := editSize(tt.text, tt.images, tt.interleaved); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}

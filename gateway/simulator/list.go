@@ -108,7 +108,7 @@ func (ts *tasks) filter(q url.Values) (func(listed) bool, error) {
 
 func (t listed) line(now time.Time) taskLine {
 	l := taskLine{
-		APIKeyID: LeakMark, CallerUID: LeakMark, Created: t.created.UnixMilli(),
+		APIKeyID: leakMark, CallerUID: leakMark, Created: t.created.UnixMilli(),
 		Model: t.model, RequestID: t.request, Status: t.state, TaskID: t.id,
 	}
 	switch t.state {

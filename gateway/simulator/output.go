@@ -38,3 +38,13 @@ type imageUsage struct {
 	Count  *int   `json:"image_count,omitempty"`
 	Size   string `json:"size,omitempty"`
 }
+
+// Task states whose spelling is not a setting.
+const (
+	statePending   = "PENDING"
+	stateRunning   = "RUNNING"
+	stateSuspended = "SUSPENDED"
+	stateSucceeded = "SUCCEEDED"
+	stateFailed    = "FAILED"
+	stateUnknown   = "UNKNOWN"
+)

@@ -118,10 +118,10 @@ func (x *exchange) setHeader() {
 	inform(x.w, x.fault.Informational)
 	h := x.w.Header()
 	h.Set("X-Request-Id", x.requestID)
-	h.Set("Server", "model-service "+LeakMark)
-	h.Set("Set-Cookie", "acw_tc="+LeakMark+";path=/;HttpOnly;Max-Age=1800")
+	h.Set("Server", "model-service "+leakMark)
+	h.Set("Set-Cookie", "acw_tc="+leakMark+";path=/;HttpOnly;Max-Age=1800")
 	for _, name := range []string{"Uid", "ApiKey-Id", "Inner-Trace"} {
-		h.Set(x.headerPrefix+name, LeakMark)
+		h.Set(x.headerPrefix+name, leakMark)
 	}
 	for name, value := range x.fault.Header {
 		h.Set(name, value)

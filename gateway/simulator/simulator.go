@@ -39,7 +39,7 @@ const (
 
 // LeakMark is part of the value of every response header that tells about
 // the account. A gateway must let none of them through.
-const LeakMark = "account-secret-4711"
+const LeakMark = leakMark
 
 // Simulator is the service. It is an http.Handler, safe for concurrent use.
 type Simulator struct {

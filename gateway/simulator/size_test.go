@@ -54,16 +54,17 @@ func TestSizeArea(t *testing.T) {
 }
 
 func TestSizeFit(t *testing.T) {
+	const least, most = 4 * 28 * 28, 1280 * 28 * 28
 	for _, tt := range []struct {
 		name              string
 		from              size
 		least, most, step int
 		want              size
 	}{
-		{"within", size{560, 280}, minPixels, maxPixels, 28, size{560, 280}},
-		{"rounded", size{570, 290}, minPixels, maxPixels, 28, size{560, 280}},
-		{"too small", size{10, 10}, minPixels, maxPixels, 28, size{56, 56}},
-		{"too large", size{4000, 4000}, minPixels, maxPixels, 28, size{1008, 1008}},
+		{"within", size{560, 280}, least, most, 28, size{560, 280}},
+		{"rounded", size{570, 290}, least, most, 28, size{560, 280}},
+		{"too small", size{10, 10}, least, most, 28, size{56, 56}},
+		{"too large", size{4000, 4000}, least, most, 28, size{1008, 1008}},
 		{"never nothing", size{4000, 1}, 1, 8000, 28, size{4004, 28}},
 	} {
 		if got := tt.from.fit(tt.least, tt.most, tt.step); got != tt.want {

@@ -1,18 +1,6 @@
 package simulator
 
-import (
-	"time"
-)
-
-// Task states whose spelling is not a setting.
-const (
-	statePending   = "PENDING"
-	stateRunning   = "RUNNING"
-	stateSuspended = "SUSPENDED"
-	stateSucceeded = "SUCCEEDED"
-	stateFailed    = "FAILED"
-	stateUnknown   = "UNKNOWN"
-)
+import "time"
 
 // task is one asynchronous image task. Its state is worked out from the clock
 // at each look; only a cancel, a look and the end of its stream change it,

@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// aged is a task made at the start with a pace of two and three seconds.
+// aged is a task made at the begin with a pace of two and three seconds.
 func aged(outcome string) *task {
 	return &task{
-		created: start, start: start.Add(2 * time.Second), end: start.Add(5 * time.Second),
+		created: begin, start: begin.Add(2 * time.Second), end: begin.Add(5 * time.Second),
 		count: 4, fate: FaultTask{Outcome: outcome},
 	}
 }
+
+// begin is when the clock of every test begins.
+var begin = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 
 // settings fills in what is not set.
 func settings(set taskSettings) taskSettings {
@@ -54,7 +57,7 @@ func TestTaskStates(t *testing.T) {
 		{"never", 24*time.Hour - 1, "RUNNING"},
 		{"never", 24 * time.Hour, "UNKNOWN"},
 	} {
-		if got := aged(tt.outcome).state(start.Add(tt.after), &set); got != tt.want {
+		if got := aged(tt.outcome).state(begin.Add(tt.after), &set); got != tt.want {
 			t.Errorf("outcome %q after %v is %s, want %s", tt.outcome, tt.after, got, tt.want)
 		}
 	}
@@ -63,13 +66,13 @@ func TestTaskStates(t *testing.T) {
 func TestCanceledAndLiveStates(t *testing.T) {
 	set := settings(taskSettings{canceled: "CANCELLED"})
 	canceled, live := aged(""), aged("")
-	canceled.canceled = start.Add(time.Second)
+	canceled.canceled = begin.Add(time.Second)
 	live.live = true
-	late := start.Add(time.Hour)
+	late := begin.Add(time.Hour)
 	if got := canceled.state(late, &set); got != "CANCELLED" {
 		t.Errorf("cancelled is %s", got)
 	}
-	if got := canceled.state(start.Add(24*time.Hour), &set); got != "UNKNOWN" {
+	if got := canceled.state(begin.Add(24*time.Hour), &set); got != "UNKNOWN" {
 		t.Errorf("cancelled a day ago is %s", got)
 	}
 	if got := live.state(late, &set); got != "RUNNING" {
@@ -79,7 +82,7 @@ func TestCanceledAndLiveStates(t *testing.T) {
 
 func TestTaskEnded(t *testing.T) {
 	canceled := aged("")
-	canceled.canceled = start.Add(time.Second)
+	canceled.canceled = begin.Add(time.Second)
 	for name, tt := range map[string]struct {
 		task *task
 		want time.Duration
@@ -89,7 +92,7 @@ func TestTaskEnded(t *testing.T) {
 		"failure from PENDING": {aged("fail_pending"), 2 * time.Second},
 		"cancelled":            {canceled, time.Second},
 	} {
-		if got := tt.task.ended().Sub(start); got != tt.want {
+		if got := tt.task.ended().Sub(begin); got != tt.want {
 			t.Errorf("%s: ended after %v, want %v", name, got, tt.want)
 		}
 	}

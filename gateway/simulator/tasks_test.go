@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func newStore(set taskSettings) (*tasks, *images) {
 
 func TestTasksAreBounded(t *testing.T) {
 	ts, b := newStore(taskSettings{max: 10})
-	now := addTasks(ts, start, 25)
+	now := addTasks(ts, begin, 25)
 	if len(ts.order) != 10 || len(ts.byID) != 10 {
 		t.Errorf("%d tasks are kept, %d by id", len(ts.order), len(ts.byID))
 	}
@@ -36,8 +37,8 @@ func TestTasksAreBounded(t *testing.T) {
 
 func TestTasksExpire(t *testing.T) {
 	ts, b := newStore(taskSettings{running: time.Minute})
-	addTasks(ts, start, 3)
-	later := start.Add(25 * time.Hour)
+	addTasks(ts, begin, 3)
+	later := begin.Add(25 * time.Hour)
 	if _, state := ts.look(ts.order[0].id, later); state != stateUnknown {
 		t.Errorf("after a day a task is %s", state)
 	}
@@ -53,8 +54,8 @@ func TestTasksExpire(t *testing.T) {
 // What ended after the task's life is nobody's.
 func TestTaskThatOutlivesItself(t *testing.T) {
 	ts, b := newStore(taskSettings{running: 24 * time.Hour})
-	addTasks(ts, start, 1)
-	ts.settle(start.Add(48 * time.Hour))
+	addTasks(ts, begin, 1)
+	ts.settle(begin.Add(48 * time.Hour))
 	if int64(*b) != 0 {
 		t.Errorf("billed %d images", int64(*b))
 	}
@@ -62,7 +63,7 @@ func TestTaskThatOutlivesItself(t *testing.T) {
 
 func TestTasksAreBilledOnce(t *testing.T) {
 	ts, b := newStore(taskSettings{pending: time.Second, running: time.Second})
-	addTasks(ts, start, 1)
+	addTasks(ts, begin, 1)
 	id := ts.order[0].id
 	for i, tt := range []struct {
 		after time.Duration
@@ -70,8 +71,8 @@ func TestTasksAreBilledOnce(t *testing.T) {
 	}{
 		{0, 0}, {time.Second, 0}, {2*time.Second - 1, 0}, {2 * time.Second, 1}, {time.Hour, 1}, {23 * time.Hour, 1},
 	} {
-		ts.look(id, start.Add(tt.after))
-		ts.settle(start.Add(tt.after))
+		ts.look(id, begin.Add(tt.after))
+		ts.settle(begin.Add(tt.after))
 		if got := int64(*b); got != tt.want {
 			t.Errorf("look %d after %v: billed %d, want %d", i, tt.after, got, tt.want)
 		}
@@ -82,9 +83,9 @@ func TestPaceOfOneTask(t *testing.T) {
 	ts, _ := newStore(taskSettings{pending: time.Hour, running: time.Hour})
 	second, none := time.Second, time.Duration(0)
 	quick := &task{id: "quick", fate: FaultTask{Pending: &second, Running: &none}}
-	ts.add(quick, start)
-	if quick.start != start.Add(time.Second) || quick.end != quick.start {
-		t.Errorf("starts %v and ends %v", quick.start, quick.end)
+	ts.add(quick, begin)
+	if quick.start != begin.Add(time.Second) || quick.end != quick.start {
+		t.Errorf("begins %v and ends %v", quick.start, quick.end)
 	}
 }
 
@@ -94,23 +95,23 @@ func TestTaskSlots(t *testing.T) {
 	var got []time.Duration
 	for range 5 {
 		tk := &task{id: fmt.Sprint(len(ts.order)), model: "m"}
-		ts.add(tk, start)
-		got = append(got, tk.start.Sub(start))
+		ts.add(tk, begin)
+		got = append(got, tk.start.Sub(begin))
 	}
 	want := []time.Duration{1 * time.Second, 1 * time.Second, 11 * time.Second, 11 * time.Second, 21 * time.Second}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("tasks start after %v, want %v", got, want)
+		t.Errorf("tasks begin after %v, want %v", got, want)
 	}
 	other := &task{id: "other", model: "o"}
-	if ts.add(other, start); other.start != start.Add(time.Second) {
+	if ts.add(other, begin); other.start != begin.Add(time.Second) {
 		t.Errorf("another model's task waits until %v", other.start)
 	}
-	ts.cancel("2", start)
-	ts.cancel("3", start)
-	ts.cancel("4", start)
+	ts.cancel("2", begin)
+	ts.cancel("3", begin)
+	ts.cancel("4", begin)
 	late := &task{id: "late", model: "m"}
-	if ts.add(late, start); late.start != start.Add(11*time.Second) {
-		t.Errorf("after the cancels a task waits until %v", late.start.Sub(start))
+	if ts.add(late, begin); late.start != begin.Add(11*time.Second) {
+		t.Errorf("after the cancels a task waits until %v", late.start.Sub(begin))
 	}
 }
 
@@ -124,29 +125,29 @@ func TestCancelOnlyWhilePending(t *testing.T) {
 		{"", 25 * time.Hour, false}, {"suspend", 0, false},
 	} {
 		ts, b := newStore(taskSettings{pending: 2 * time.Second, running: time.Second})
-		ts.add(&task{id: "a", count: 4, fate: FaultTask{Outcome: tt.outcome}}, start)
-		if got := ts.cancel("a", start.Add(tt.after)); got != tt.want {
+		ts.add(&task{id: "a", count: 4, fate: FaultTask{Outcome: tt.outcome}}, begin)
+		if got := ts.cancel("a", begin.Add(tt.after)); got != tt.want {
 			t.Errorf("%q after %v: cancelled %v, want %v", tt.outcome, tt.after, got, tt.want)
 		}
-		if ts.settle(start.Add(time.Hour)); tt.want && int64(*b) != 0 {
+		if ts.settle(begin.Add(time.Hour)); tt.want && int64(*b) != 0 {
 			t.Errorf("a cancelled task costs %d images", int64(*b))
 		}
-		if ts.cancel("a", start.Add(tt.after)) {
+		if ts.cancel("a", begin.Add(tt.after)) {
 			t.Error("a second cancel succeeds")
 		}
 	}
 	ts, _ := newStore(taskSettings{})
-	if ts.cancel("nobody", start) {
+	if ts.cancel("nobody", begin) {
 		t.Error("an unknown task was cancelled")
 	}
 }
 
 func TestDictatedStates(t *testing.T) {
 	ts, b := newStore(taskSettings{})
-	ts.add(&task{id: "a", count: 2, fate: FaultTask{States: []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING"}}}, start)
-	ts.settle(start)
+	ts.add(&task{id: "a", count: 2, fate: FaultTask{States: []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING"}}}, begin)
+	ts.settle(begin)
 	for i, want := range []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING", "DREAMING"} {
-		if _, state := ts.look("a", start); state != want {
+		if _, state := ts.look("a", begin); state != want {
 			t.Errorf("look %d sees %s, want %s", i, state, want)
 		}
 		if billed := int64(*b) > 0; billed != (i > 0) {
@@ -160,9 +161,17 @@ func TestDictatedStates(t *testing.T) {
 
 func TestNewestFirst(t *testing.T) {
 	ts, _ := newStore(taskSettings{})
-	now := addTasks(ts, start, 3)
+	now := addTasks(ts, begin, 3)
 	list := ts.newest(now)
 	if len(list) != 3 || !list[0].created.After(list[1].created) || !list[1].created.After(list[2].created) {
 		t.Errorf("listed %d tasks out of order", len(list))
+	}
+}
+
+// A list without tasks is an empty array, not null.
+func TestEmptyListOnTheWire(t *testing.T) {
+	got, err := json.Marshal(taskList{Data: []taskLine{}})
+	if want := `{"total":0,"data":[],"total_page":0,"page_no":0,"page_size":0,"request_id":""}`; err != nil || string(got) != want {
+		t.Errorf("%s %v, want %s", got, err, want)
 	}
 }
