@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"sluice/gateway/simulator/answer"
 )
 
 // Units of a Spend.
@@ -43,7 +45,7 @@ type bill struct {
 // maxBilled bounds the lines of a bill; models beyond share the line "other".
 const maxBilled = 3000
 
-func (b *bill) add(model string, c cost) {
+func (b *bill) add(model string, c answer.Cost) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.spent == nil {
@@ -52,7 +54,7 @@ func (b *bill) add(model string, c cost) {
 	if len(b.spent) >= maxBilled {
 		model = "other"
 	}
-	for unit, n := range map[string]int64{UnitInputTokens: c.input, UnitOutputTokens: c.output, UnitImages: c.images} {
+	for unit, n := range map[string]int64{UnitInputTokens: c.Input, UnitOutputTokens: c.Output, UnitImages: c.Images} {
 		if n != 0 {
 			b.spent[Spend{Model: model, Unit: unit}] += n
 		}

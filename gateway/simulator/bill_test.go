@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/answer"
 )
 
 func TestBill(t *testing.T) {
 	var b bill
-	b.add("llm-b", cost{input: 3, output: 4})
-	b.add("llm-a", cost{images: 2})
-	b.add("llm-b", cost{output: 1})
-	b.add("llm-c", cost{})
+	b.add("llm-b", answer.Cost{Input: 3, Output: 4})
+	b.add("llm-a", answer.Cost{Images: 2})
+	b.add("llm-b", answer.Cost{Output: 1})
+	b.add("llm-c", answer.Cost{})
 	var got Tally
 	b.tally(&got)
 	want := Tally{Tokens: 8, Images: 2, Spent: []Spend{
@@ -32,7 +34,7 @@ func TestBillIsBounded(t *testing.T) {
 	var b bill
 	const models = 10_000
 	for i := range models {
-		b.add(fmt.Sprint("llm-", i), cost{input: 1, output: 1})
+		b.add(fmt.Sprint("llm-", i), answer.Cost{Input: 1, Output: 1})
 	}
 	var got Tally
 	b.tally(&got)

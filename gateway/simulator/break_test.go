@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sluice/gateway/simulator/fault"
 )
 
 func TestCutStream(t *testing.T) {
@@ -25,7 +27,7 @@ func TestCutStream(t *testing.T) {
 		{"close", 0, true}, {"close", 3, true}, {"end", 0, false}, {"end", 3, false}, {"end", 9999, false}, {"close", 9999, true},
 	} {
 		r.Reset()
-		r.SetFault(Fault{Cut: tt.way, After: tt.after})
+		r.SetFault(fault.Fault{Cut: tt.way, After: tt.after})
 		g := r.post(textPath, say("hi", ""), sse...)
 		if (g.err != nil) != tt.fails {
 			t.Errorf("%s after %d: reading ends with %v", tt.way, tt.after, g.err)
@@ -42,7 +44,7 @@ func TestCutStream(t *testing.T) {
 
 func TestResetStream(t *testing.T) {
 	r := newRig(t, Config{})
-	r.SetFault(Fault{Cut: "reset", After: 1})
+	r.SetFault(fault.Fault{Cut: "reset", After: 1})
 	g := r.post(textPath, say("hi", ""), sse...)
 	if !errors.Is(g.err, syscall.ECONNRESET) {
 		t.Errorf("reading ends with %v, want a reset", g.err)
@@ -59,7 +61,7 @@ func TestCutPlainAnswer(t *testing.T) {
 	}{
 		{"close", 0, 0, true}, {"close", 1, whole / 2, true}, {"reset", 0, 0, true}, {"end", 1, whole / 2, false},
 	} {
-		r.SetFault(Fault{Cut: tt.way, After: tt.after})
+		r.SetFault(fault.Fault{Cut: tt.way, After: tt.after})
 		g := r.post(textPath, say("hi", ""))
 		if g.status != 200 && tt.way != "reset" || len(g.body) != tt.want || (g.err != nil) != tt.fails {
 			t.Errorf("%s: status %d, %d bytes of %d, error %v", tt.way, g.status, len(g.body), whole, g.err)
@@ -71,7 +73,7 @@ func TestDrop(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, way := range []string{"close", "reset"} {
 		r.Reset()
-		r.SetFault(Fault{Drop: way})
+		r.SetFault(fault.Fault{Drop: way})
 		g := r.post(imagePath, edit(`"n":2`), async...)
 		if g.err == nil {
 			t.Errorf("%s: answered %d", way, g.status)
@@ -92,7 +94,7 @@ func TestInformational(t *testing.T) {
 	ctx := httptrace.WithClientTrace(within(t), &httptrace.ClientTrace{
 		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error { seen += code / 103; return nil },
 	})
-	r.SetFault(Fault{Informational: 4})
+	r.SetFault(fault.Fault{Informational: 4})
 	resp, err := r.client.Do(r.request("POST", textPath, say("hi", "")).WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +223,7 @@ func TestDelay(t *testing.T) {
 // A delay ends when the client leaves, and the work is billed all the same.
 func TestDelayEndsWithTheClient(t *testing.T) {
 	r := newRig(t, Config{})
-	r.SetFault(Fault{Delay: time.Hour})
+	r.SetFault(fault.Fault{Delay: time.Hour})
 	ctx, cancel := context.WithCancel(within(t))
 	done := make(chan error)
 	go func() {

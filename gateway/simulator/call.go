@@ -11,6 +11,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/gateway/simulator/answer"
+	"sluice/gateway/simulator/fault"
+	"sluice/gateway/simulator/request"
 )
 
 // call is one request on its way through the service.
@@ -20,9 +24,9 @@ type call struct {
 	rec   *Received
 	id    string // request id
 	now   time.Time
-	raw   []byte  // the whole body
-	req   request // filled by parse
-	fault *Fault  // never nil
+	raw   []byte          // the whole body
+	req   request.Request // filled by parse
+	fault *fault.Fault    // never nil
 }
 
 // receive reads a request. The error is the body's: too large, or broken off.
@@ -36,7 +40,7 @@ func (s *Simulator) receive(r *http.Request) (*call, error) {
 	}
 	return &call{
 		r: r, to: find(r.URL.EscapedPath()), id: newUUID(), now: s.cfg.Now(), raw: raw,
-		req: readSwitches(r.Header, s.cfg.HeaderPrefix), fault: new(Fault),
+		req: request.ReadSwitches(r.Header, s.cfg.HeaderPrefix), fault: new(fault.Fault),
 	}, err
 }
 
@@ -66,7 +70,7 @@ func (c *call) parse() error {
 			return errMedia
 		}
 	}
-	if c.req.parse(c.raw) != nil {
+	if c.req.Parse(c.raw) != nil {
 		return errBody
 	}
 	return nil
@@ -76,7 +80,7 @@ func (c *call) parse() error {
 func (c *call) streams() bool {
 	switch c.to.endpoint {
 	case EndpointText, EndpointMultimodal, EndpointImage:
-		return c.req.sse
+		return c.req.SSE
 	}
 	return false
 }
@@ -101,24 +105,24 @@ func (s *Simulator) knowsKey(r *http.Request) bool {
 // task's or the one in force, in this order.
 func (s *Simulator) chooseFault(c *call) error {
 	text := []byte(c.r.Header.Get("X-Simulate"))
-	if member, ok := c.req.parameters()["simulate"]; ok && len(text) == 0 {
+	if member, ok := c.req.Parameters()["simulate"]; ok && len(text) == 0 {
 		text, _ = json.Marshal(member) // came from JSON
 	}
 	if len(text) > 0 {
-		f, err := parseFault(text)
+		f, err := fault.Parse(text)
 		if err != nil {
-			return invalid("%v", err)
+			return answer.Invalid("%v", err)
 		}
 		c.fault = f
 		return nil
 	}
 	if c.to.endpoint == EndpointTask {
-		if f := s.tasks.pollFault(c.to.taskID); f != nil {
+		if f := s.tasks.PollFault(c.to.taskID); f != nil {
 			c.fault = f
 			return nil
 		}
 	}
-	if f := s.faults.take(c.to.endpoint); f != nil {
+	if f := s.faults.Take(c.to.endpoint); f != nil {
 		c.fault = f
 	}
 	return nil

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"sluice/gateway/simulator/rules"
+	"sluice/gateway/simulator/task"
 )
 
 // Config is everything a Simulator can be told. The zero value is a usable
@@ -142,18 +145,18 @@ func (c Config) withDefaults() Config {
 }
 
 // rules are the settings of the rules.
-func (c *Config) rules() book {
-	return book{
-		headerPrefix: c.HeaderPrefix, looseInterleave: c.LooseInterleave,
-		models: c.Models, editModels: c.EditImageModels, messageModels: c.MessageModels,
-		thinkingModels: c.ThinkingModels, visionModels: c.VisionModels,
+func (c *Config) rules() rules.Book {
+	return rules.Book{
+		HeaderPrefix: c.HeaderPrefix, LooseInterleave: c.LooseInterleave,
+		Models: c.Models, EditModels: c.EditImageModels, MessageModels: c.MessageModels,
+		ThinkingModels: c.ThinkingModels, VisionModels: c.VisionModels,
 	}
 }
 
 // tasks are the settings of tasks.
-func (c *Config) tasks() taskSettings {
-	return taskSettings{
-		pending: c.Pending, running: c.Running, ttl: c.TaskTTL, slots: c.TaskSlots, max: c.MaxTasks,
-		zone: c.Zone, timeLayout: c.TimeLayout, canceled: c.Canceled,
+func (c *Config) tasks() task.Settings {
+	return task.Settings{
+		Pending: c.Pending, Running: c.Running, TTL: c.TaskTTL, Slots: c.TaskSlots, Max: c.MaxTasks,
+		Zone: c.Zone, TimeLayout: c.TimeLayout, Canceled: c.Canceled,
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/gateway/simulator/fault"
 )
 
 func TestTaskPaceFault(t *testing.T) {
@@ -22,7 +24,7 @@ func TestTaskPaceFault(t *testing.T) {
 
 func TestTaskOutcomeFromEverySource(t *testing.T) {
 	r := newRig(t, Config{})
-	r.SetFault(Fault{On: EndpointImage, Task: &FaultTask{Outcome: "fail"}})
+	r.SetFault(fault.Fault{On: EndpointImage, Task: &fault.Task{Outcome: "fail"}})
 	if got := at(r.poll(r.createTask(imagePath, edit(""))), "output", "task_status"); got != "FAILED" {
 		t.Errorf("by setting: %v", got)
 	}

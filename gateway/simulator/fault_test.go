@@ -3,6 +3,8 @@ package simulator
 import (
 	"strings"
 	"testing"
+
+	"sluice/gateway/simulator/fault"
 )
 
 // simulate adds the body's own fault to a chat request.
@@ -14,7 +16,7 @@ func TestWaysToAskForAFault(t *testing.T) {
 	r := newRig(t, Config{})
 	r.post(textPath, simulate(`{"error":{"status":503}}`)).want(t, 503, "ModelUnavailable")
 	r.post(textPath, say("hi", ""), "X-Simulate", `{"error":{"status":429}}`).want(t, 429, "Throttling.RateQuota")
-	r.SetFault(Fault{Error: &FaultError{Status: 500}})
+	r.SetFault(fault.Fault{Error: &fault.Error{Status: 500}})
 	r.post(textPath, say("hi", "")).want(t, 500, "InternalError")
 	// The nearer one wins, and stands alone.
 	r.post(textPath, simulate(`{"error":{"status":503}}`)).want(t, 503, "ModelUnavailable")
@@ -36,24 +38,24 @@ func TestBrokenFaultIsRefused(t *testing.T) {
 
 func TestFaultNeedsAKey(t *testing.T) {
 	r := newRig(t, Config{})
-	r.SetFault(Fault{Error: &FaultError{Status: 503}})
+	r.SetFault(fault.Fault{Error: &fault.Error{Status: 503}})
 	r.post(textPath, say("hi", ""), "Authorization", "Bearer x").want(t, 401, "InvalidApiKey")
 }
 
 func TestFaultOnSkipTimes(t *testing.T) {
-	refuse := &FaultError{Status: 503}
+	refuse := &fault.Error{Status: 503}
 	for _, tt := range []struct {
 		name   string
-		faults []Fault
+		faults []fault.Fault
 		want   string // by request: the text path, x is a refusal
 	}{
-		{"always", []Fault{{Error: refuse}}, "xxxx"},
-		{"elsewhere", []Fault{{On: EndpointTask, Error: refuse}}, "...."},
-		{"here", []Fault{{On: EndpointText, Error: refuse}}, "xxxx"},
-		{"twice", []Fault{{Times: 2, Error: refuse}}, "xx.."},
-		{"after one", []Fault{{Skip: 1, Error: refuse}}, ".xxx"},
-		{"once after two", []Fault{{Skip: 2, Times: 1, Error: refuse}}, "..x."},
-		{"the first that applies", []Fault{{Times: 1}, {Times: 2, Error: refuse}}, ".xx."},
+		{"always", []fault.Fault{{Error: refuse}}, "xxxx"},
+		{"elsewhere", []fault.Fault{{On: EndpointTask, Error: refuse}}, "...."},
+		{"here", []fault.Fault{{On: EndpointText, Error: refuse}}, "xxxx"},
+		{"twice", []fault.Fault{{Times: 2, Error: refuse}}, "xx.."},
+		{"after one", []fault.Fault{{Skip: 1, Error: refuse}}, ".xxx"},
+		{"once after two", []fault.Fault{{Skip: 2, Times: 1, Error: refuse}}, "..x."},
+		{"the first that applies", []fault.Fault{{Times: 1}, {Times: 2, Error: refuse}}, ".xx."},
 	} {
 		r := newRig(t, Config{})
 		r.SetFault(tt.faults...)
@@ -73,7 +75,7 @@ func TestFaultOnSkipTimes(t *testing.T) {
 
 func TestResetForgetsFaults(t *testing.T) {
 	r := newRig(t, Config{})
-	r.SetFault(Fault{Error: &FaultError{}})
+	r.SetFault(fault.Fault{Error: &fault.Error{}})
 	r.Reset()
 	if g := r.post(textPath, say("hi", "")); g.status != 200 {
 		t.Errorf("after Reset: %d", g.status)

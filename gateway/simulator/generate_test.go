@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/prose"
 )
 
 func TestMaxTokens(t *testing.T) {
@@ -26,7 +28,7 @@ func TestMaxTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := r.post(textPath, say("hi", tt.parameters)).object(t)
 			text, _ := at(o, "output", "text").(string)
-			if n := at(o, "usage", "output_tokens"); n != float64(tokens(text)) || tt.output > 0 && n != float64(tt.output) {
+			if n := at(o, "usage", "output_tokens"); n != float64(prose.Tokens(text)) || tt.output > 0 && n != float64(tt.output) {
 				t.Errorf("%v tokens for %q, want %d", n, text, tt.output)
 			}
 			if got := at(o, "output", "finish_reason"); got != tt.finish {
@@ -71,7 +73,7 @@ func TestThinkingLimits(t *testing.T) {
 			m := at(o, "output", "choices", 0, "message")
 			for name, want := range map[string]int{"reasoning_content": tt.thinking, "content": tt.content} {
 				text, _ := at(m, name).(string)
-				if got := tokens(text); want >= 0 && got != want || want < 0 && got <= 10 {
+				if got := prose.Tokens(text); want >= 0 && got != want || want < 0 && got <= 10 {
 					t.Errorf("%s has %d tokens, want %d", name, got, want)
 				}
 			}

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/fault"
+	"sluice/gateway/simulator/request"
 )
 
 // tale asks for an interleaved answer.
@@ -24,7 +27,7 @@ type plot struct {
 	kinds  string
 	images []float64
 	sizes  []string
-	last   object
+	last   request.Object
 }
 
 // read follows a stream of an interleaved answer.
@@ -104,7 +107,7 @@ func TestInterleavedIsBilledByImage(t *testing.T) {
 		t.Errorf("spent (-want +got):\n%s", diff)
 	}
 	r.Reset()
-	r.SetFault(Fault{Error: &FaultError{}, After: len(p.images) - 1})
+	r.SetFault(fault.Fault{Error: &fault.Error{}, After: len(p.images) - 1})
 	r.post(multimodalPath, tale(``), sse...)
 	if got := r.Tally().Images; got != want[0].Amount-1 {
 		t.Errorf("a stream that fails before its last frame costs %d images, want %d", got, want[0].Amount-1)

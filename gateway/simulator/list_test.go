@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/gateway/simulator/request"
 )
 
 // list asks for a page of tasks.
-func (r *rig) list(query string) object {
+func (r *rig) list(query string) request.Object {
 	r.t.Helper()
 	g := r.get(tasksPath + "?" + query)
 	if g.status != 200 {
@@ -19,9 +21,9 @@ func (r *rig) list(query string) object {
 }
 
 // ids are the tasks of a page in order.
-func ids(page object) []string {
+func ids(page request.Object) []string {
 	var out []string
-	for _, line := range page.list("data") {
+	for _, line := range page.List("data") {
 		out = append(out, at(line, "task_id").(string))
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/gateway/simulator/picture"
 )
 
 // addressOf draws synchronously and returns the image's address.
@@ -30,7 +32,7 @@ func (r *rig) fetch(address string) got {
 func TestPicture(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, text := range []string{"640*480", "16*16", "1*1", "1024*768"} {
-		want, _ := parseSize(text)
+		want, _ := picture.ParseSize(text)
 		g := r.fetch(r.addressOf(`"size":"` + text + `"`))
 		if g.status != 200 || g.header.Get("Content-Type") != "image/png" {
 			t.Fatalf("%s: %d %s", text, g.status, g.header.Get("Content-Type"))
@@ -39,7 +41,7 @@ func TestPicture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := img.Bounds(); (size{b.Dx(), b.Dy()}) != want {
+		if b := img.Bounds(); (picture.Size{W: b.Dx(), H: b.Dy()}) != want {
 			t.Errorf("%s: drawn as %v", text, b)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/request"
 )
 
 // paced is the pace of most tests.
@@ -15,10 +17,10 @@ var paced = Config{Pending: 2 * time.Second, Running: 3 * time.Second}
 
 // wantOutput compares an answer's output, whose image addresses are checked
 // and then shortened to IMAGE.
-func wantOutput(t *testing.T, got object, want string) {
+func wantOutput(t *testing.T, got request.Object, want string) {
 	t.Helper()
 	shorten(t, got)
-	var w object
+	var w request.Object
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func wantOutput(t *testing.T, got object, want string) {
 func shorten(t *testing.T, v any) {
 	t.Helper()
 	switch v := v.(type) {
-	case object:
+	case request.Object:
 		shorten(t, map[string]any(v))
 	case map[string]any:
 		for name, member := range v {
@@ -141,9 +143,9 @@ func TestStyleFollowsGeneration(t *testing.T) {
 		if tt.path != imagePath {
 			body = strings.Replace(older(""), "gen2.2-t2i", tt.model, 1)
 		}
-		out := asObject(r.poll(r.createTask(tt.path, body))["output"])
+		out := request.AsObject(r.poll(r.createTask(tt.path, body))["output"])
 		for _, style := range []string{"choices", "results"} {
-			if n := len(out.list(style)); (n == 4) != (style == tt.style) || (n == 0) != (style != tt.style) {
+			if n := len(out.List(style)); (n == 4) != (style == tt.style) || (n == 0) != (style != tt.style) {
 				t.Errorf("%s by %s has %d %s", tt.model, tt.path, n, style)
 			}
 		}
@@ -180,9 +182,9 @@ func TestPartialSuccess(t *testing.T) {
 		{olderPath, older(fate), 1, 3, 3},
 	} {
 		o := r.poll(r.createTask(tt.path, tt.body))
-		out := asObject(o["output"])
+		out := request.AsObject(o["output"])
 		var bad, good int
-		for _, e := range out.list("results") {
+		for _, e := range out.List("results") {
 			switch {
 			case at(e, "code") == "DataInspectionFailed" && at(e, "message") == "no" && at(e, "url") == nil:
 				bad++
@@ -190,7 +192,7 @@ func TestPartialSuccess(t *testing.T) {
 				good++
 			}
 		}
-		good += len(out.list("choices"))
+		good += len(out.List("choices"))
 		if good != tt.good || bad != tt.bad || out["task_status"] != "SUCCEEDED" || at(o, "usage", "image_count") != 1. {
 			t.Errorf("%s: %d good, %d bad in %v", tt.path, good, bad, o)
 		}
@@ -211,7 +213,7 @@ func TestImageCountFaults(t *testing.T) {
 	}
 	r.Reset()
 	o = r.poll(r.createTask(imagePath, edit(`"n":3,"simulate":{"task":{"no_image_count":true}}`)))
-	if _, ok := asObject(o["usage"])["image_count"]; ok || r.Tally().Images != 3 {
+	if _, ok := request.AsObject(o["usage"])["image_count"]; ok || r.Tally().Images != 3 {
 		t.Errorf("usage %v, billed %d", o["usage"], r.Tally().Images)
 	}
 }

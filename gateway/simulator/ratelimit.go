@@ -3,6 +3,8 @@ package simulator
 import (
 	"sync"
 	"time"
+
+	"sluice/gateway/simulator/answer"
 )
 
 // limiter lets rate calls pass in any one second, wherever the second begins:
@@ -36,9 +38,9 @@ func (s *Simulator) limited(next handler) handler {
 		return next
 	}
 	limit := newLimiter(s.cfg.TaskRate)
-	return func(c *call) (answer, error) {
+	return func(c *call) (answer.Answer, error) {
 		if !limit.allow(c.now) {
-			return answer{}, errRate
+			return answer.Answer{}, errRate
 		}
 		return next(c)
 	}

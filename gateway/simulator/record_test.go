@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"sluice/gateway/simulator/fault"
 )
 
 func TestRecorderKeepsTheLast(t *testing.T) {
@@ -82,7 +84,7 @@ func TestConcurrentRequests(t *testing.T) {
 				case 4:
 					r.Requests()
 					r.Tally()
-					r.SetFault(Fault{Times: 1})
+					r.SetFault(fault.Fault{Times: 1})
 					r.post(textPath, say("hi", ""))
 				}
 			}

@@ -1,15 +1,19 @@
 package simulator
 
-import "net/http"
+import (
+	"net/http"
+
+	"sluice/gateway/simulator/answer"
+)
 
 // The service's refusals of what it does not come to judge.
 var (
-	errKey       = &refusal{status: http.StatusUnauthorized, code: "InvalidApiKey", message: "Invalid API-key provided.", plain: true}
-	errNotFound  = &refusal{status: http.StatusNotFound, code: "NotFound", message: "The requested path does not exist.", plain: true}
-	errTooLarge  = &refusal{status: http.StatusRequestEntityTooLarge, code: "BadRequest.TooLarge", message: "The request body is too large.", plain: true}
-	errMedia     = &refusal{status: http.StatusUnsupportedMediaType, code: "InvalidParameter", message: "Content-Type must be application/json."}
-	errBody      = &refusal{status: http.StatusBadRequest, code: "InvalidParameter", message: "Required body invalid, please check the request body format."}
-	errRate      = &refusal{status: http.StatusTooManyRequests, code: "Throttling.RateQuota", message: "Requests rate limit exceeded, please try again later."}
-	errNotQueued = &refusal{status: http.StatusBadRequest, code: "UnsupportedOperation", message: "Failed to cancel the task, please confirm if the task is in PENDING status."}
-	errPicture   = &refusal{status: http.StatusForbidden, code: "AccessDenied", message: "Request has expired or its signature does not match.", plain: true}
+	errKey       = &answer.Refusal{Status: http.StatusUnauthorized, Code: "InvalidApiKey", Message: "Invalid API-key provided.", Plain: true}
+	errNotFound  = &answer.Refusal{Status: http.StatusNotFound, Code: "NotFound", Message: "The requested path does not exist.", Plain: true}
+	errTooLarge  = &answer.Refusal{Status: http.StatusRequestEntityTooLarge, Code: "BadRequest.TooLarge", Message: "The request body is too large.", Plain: true}
+	errMedia     = &answer.Refusal{Status: http.StatusUnsupportedMediaType, Code: "InvalidParameter", Message: "Content-Type must be application/json."}
+	errBody      = &answer.Refusal{Status: http.StatusBadRequest, Code: "InvalidParameter", Message: "Required body invalid, please check the request body format."}
+	errRate      = &answer.Refusal{Status: http.StatusTooManyRequests, Code: "Throttling.RateQuota", Message: "Requests rate limit exceeded, please try again later."}
+	errNotQueued = &answer.Refusal{Status: http.StatusBadRequest, Code: "UnsupportedOperation", Message: "Failed to cancel the task, please confirm if the task is in PENDING status."}
+	errPicture   = &answer.Refusal{Status: http.StatusForbidden, Code: "AccessDenied", Message: "Request has expired or its signature does not match.", Plain: true}
 )

@@ -3,10 +3,13 @@ package simulator
 import (
 	"net/http"
 	"strings"
+
+	"sluice/gateway/simulator/answer"
+	"sluice/gateway/simulator/gallery"
 )
 
 // handler answers one call with a result or a refusal.
-type handler func(*call) (answer, error)
+type handler func(*call) (answer.Answer, error)
 
 // route is what a path leads to.
 type route struct {
@@ -30,7 +33,7 @@ var generations = map[string]string{
 // find says what an escaped path leads to. Only task paths tolerate a slash
 // at the end.
 func find(path string) route {
-	if strings.HasPrefix(path, picturePath) {
+	if strings.HasPrefix(path, gallery.Path) {
 		return route{endpoint: EndpointPicture, method: http.MethodGet}
 	}
 	rest, ok := strings.CutPrefix(path, prefix)

@@ -3,149 +3,157 @@ package simulator
 import (
 	"cmp"
 	"strings"
+
+	"sluice/gateway/simulator/answer"
+	"sluice/gateway/simulator/chat"
+	"sluice/gateway/simulator/gallery"
+	"sluice/gateway/simulator/picture"
+	"sluice/gateway/simulator/prose"
+	"sluice/gateway/simulator/rules"
+	"sluice/gateway/simulator/task"
 )
 
 // serveText answers the text path.
-func (s *Simulator) serveText(c *call) (answer, error) {
-	if err := s.rules.checkText(&c.req); err != nil {
-		return answer{}, err
+func (s *Simulator) serveText(c *call) (answer.Answer, error) {
+	if err := s.rules.Text(&c.req); err != nil {
+		return answer.Answer{}, err
 	}
 	return s.chat(c, false), nil
 }
 
 // serveMultimodal answers the path that chat, synchronous images and
 // interleaved streams share.
-func (s *Simulator) serveMultimodal(c *call) (answer, error) {
-	parameters := c.req.parameters()
+func (s *Simulator) serveMultimodal(c *call) (answer.Answer, error) {
+	parameters := c.req.Parameters()
 	switch {
-	case matches(s.cfg.SyncImageModels, c.req.model):
+	case rules.Matches(s.cfg.SyncImageModels, c.req.Model):
 		return s.serveSyncImage(c)
-	case matches(s.cfg.EditImageModels, c.req.model) &&
-		(c.req.sse || parameters.flag("stream") || parameters.flag("enable_interleave")):
+	case rules.Matches(s.cfg.EditImageModels, c.req.Model) &&
+		(c.req.SSE || parameters.Flag("stream") || parameters.Flag("enable_interleave")):
 		return s.serveInterleaved(c)
 	}
-	if err := s.rules.checkChat(&c.req); err != nil {
-		return answer{}, err
+	if err := s.rules.Chat(&c.req); err != nil {
+		return answer.Answer{}, err
 	}
 	return s.chat(c, true), nil
 }
 
-func (s *Simulator) chat(c *call, multimodal bool) answer {
-	return answerChat(&c.req, chatSettings{
-		style: s.style(c), maxOutput: s.cfg.MaxOutput, multimodal: multimodal,
-		textFormat: !multimodal && s.rules.resultFormat(&c.req) == "text",
+func (s *Simulator) chat(c *call, multimodal bool) answer.Answer {
+	return chat.Answer(&c.req, chat.Settings{
+		Style: s.style(c), MaxOutput: s.cfg.MaxOutput, Multimodal: multimodal,
+		TextFormat: !multimodal && s.rules.ResultFormat(&c.req) == "text",
 	})
 }
 
 // style is how the call's answer is told.
-func (s *Simulator) style(c *call) style {
-	return style{requestID: c.id, frameTokens: s.cfg.FrameTokens, nullFinish: s.cfg.NullFinish}
+func (s *Simulator) style(c *call) answer.Style {
+	return answer.Style{RequestID: c.id, FrameTokens: s.cfg.FrameTokens, NullFinish: s.cfg.NullFinish}
 }
 
 // serveSyncImage answers with images in the same response.
-func (s *Simulator) serveSyncImage(c *call) (answer, error) {
-	ask, err := s.rules.checkSyncImage(&c.req)
+func (s *Simulator) serveSyncImage(c *call) (answer.Answer, error) {
+	ask, err := s.rules.SyncImage(&c.req)
 	if err != nil {
-		return answer{}, err
+		return answer.Answer{}, err
 	}
-	n := c.req.parameters().integer("n", 1)
-	e := s.easel(c, ask.prompt, sizeOr(c.req.parameters().text("size"), defaultSize))
-	return answer{
-		doc: e.answer(n, c.id, c.now), work: true, model: c.req.model, cost: cost{images: int64(n)},
+	n := c.req.Parameters().Integer("n", 1)
+	e := s.easel(c, ask.Prompt, picture.SizeOr(c.req.Parameters().Text("size"), picture.DefaultSize))
+	return answer.Answer{
+		Doc: e.Answer(n, c.id, c.now), Work: true, Model: c.req.Model, Cost: answer.Cost{Images: int64(n)},
 	}, nil
 }
 
 // serveInterleaved answers an interleaved request on the multimodal path.
-func (s *Simulator) serveInterleaved(c *call) (answer, error) {
-	ask, err := s.rules.checkInterleaved(&c.req)
+func (s *Simulator) serveInterleaved(c *call) (answer.Answer, error) {
+	ask, err := s.rules.Interleaved(&c.req)
 	if err != nil {
-		return answer{}, err
+		return answer.Answer{}, err
 	}
 	st := s.story(c, ask)
-	a := answer{work: true, model: c.req.model, cost: cost{images: int64(st.images())}}
-	if c.req.sse {
-		a.frames = st.frames(s.style(c), "")
+	a := answer.Answer{Work: true, Model: c.req.Model, Cost: answer.Cost{Images: int64(st.Images())}}
+	if c.req.SSE {
+		a.Frames = st.Frames(s.style(c), "")
 	} else {
-		a.doc = st.answer(c.id)
+		a.Doc = st.Answer(c.id)
 	}
 	return a, nil
 }
 
 // serveImage creates a task on the asynchronous image path, and streams it if
 // it is interleaved and a stream is asked for.
-func (s *Simulator) serveImage(c *call) (answer, error) {
-	ask, err := s.rules.checkImage(&c.req)
+func (s *Simulator) serveImage(c *call) (answer.Answer, error) {
+	ask, err := s.rules.AsyncImage(&c.req)
 	if err != nil {
-		return answer{}, err
+		return answer.Answer{}, err
 	}
-	parameters := c.req.parameters()
-	interleaved := parameters.flag("enable_interleave") && matches(s.cfg.EditImageModels, c.req.model)
-	t := s.newTask(c, ask.prompt, editSize(parameters.text("size"), ask.images, interleaved))
-	t.choices, t.modern = true, true
+	parameters := c.req.Parameters()
+	interleaved := parameters.Flag("enable_interleave") && rules.Matches(s.cfg.EditImageModels, c.req.Model)
+	t := s.newTask(c, ask.Prompt, picture.EditSize(parameters.Text("size"), ask.Images, interleaved))
+	t.Choices, t.Modern = true, true
 	if !interleaved {
 		return s.created(c, t), nil
 	}
-	t.story = s.story(c, ask)
-	t.easel, t.count, t.live = t.story.easel, t.story.images(), c.req.sse
+	t.Story = s.story(c, ask)
+	t.Easel, t.Count, t.Live = t.Story.Easel, t.Story.Images(), c.req.SSE
 	a := s.created(c, t)
-	if c.req.sse {
-		a.doc, a.frames = nil, t.story.frames(s.style(c), c.told(t.id))
-		a.ended = func() { s.tasks.finish(t, s.cfg.Now()) }
+	if c.req.SSE {
+		a.Doc, a.Frames = nil, t.Story.Frames(s.style(c), c.told(t.ID))
+		a.Ended = func() { s.tasks.Finish(t, s.cfg.Now()) }
 	}
 	return a, nil
 }
 
 // serveSynthesis creates a task on one of the older image paths.
-func (s *Simulator) serveSynthesis(c *call) (answer, error) {
-	if err := s.rules.checkSynthesis(&c.req); err != nil {
-		return answer{}, err
+func (s *Simulator) serveSynthesis(c *call) (answer.Answer, error) {
+	if err := s.rules.Synthesis(&c.req); err != nil {
+		return answer.Answer{}, err
 	}
-	prompt := cutRunes(c.req.input().text("prompt"), maxPrompt)
-	t := s.newTask(c, prompt, sizeOr(c.req.parameters().text("size"), defaultSize))
-	t.modern = strings.HasPrefix(c.req.model, "gen2.6")
-	t.choices = t.modern
+	prompt := prose.CutRunes(c.req.Input().Text("prompt"), rules.MaxPrompt)
+	t := s.newTask(c, prompt, picture.SizeOr(c.req.Parameters().Text("size"), picture.DefaultSize))
+	t.Modern = strings.HasPrefix(c.req.Model, "gen2.6")
+	t.Choices = t.Modern
 	return s.created(c, t), nil
 }
 
 // newTask prepares the task of a valid creation.
-func (s *Simulator) newTask(c *call, prompt string, sz size) *task {
-	parameters := c.req.parameters()
-	t := &task{
-		id: newUUID(), request: c.id, model: c.req.model, easel: s.easel(c, prompt, sz),
-		count: parameters.integer("n", 4), prompt: prompt, actual: prompt, poll: c.fault.Poll,
+func (s *Simulator) newTask(c *call, prompt string, sz picture.Size) *task.Task {
+	parameters := c.req.Parameters()
+	t := &task.Task{
+		ID: newUUID(), Request: c.id, Model: c.req.Model, Easel: s.easel(c, prompt, sz),
+		Count: parameters.Integer("n", 4), Prompt: prompt, Actual: prompt, Poll: c.fault.Poll,
 	}
-	t.easel.name = t.id
-	if parameters.flagOr("prompt_extend", true) {
-		t.actual = prompt + ", in soft morning light over still water, finely detailed"
+	t.Easel.Name = t.ID
+	if parameters.FlagOr("prompt_extend", true) {
+		t.Actual = prompt + ", in soft morning light over still water, finely detailed"
 	}
 	if c.fault.Task != nil {
-		t.fate = *c.fault.Task
+		t.Fate = *c.fault.Task
 	}
 	return t
 }
 
 // created keeps a task and answers its creation. What the task costs is
 // billed when it ends.
-func (s *Simulator) created(c *call, t *task) answer {
-	s.tasks.add(t, c.now)
-	out := taskOutput{TaskID: c.told(t.id), Status: statePending}
-	return answer{doc: &reply{Output: out, RequestID: c.id}, work: true, model: c.req.model}
+func (s *Simulator) created(c *call, t *task.Task) answer.Answer {
+	s.tasks.Add(t, c.now)
+	out := answer.TaskOutput{TaskID: c.told(t.ID), Status: answer.StatePending}
+	return answer.Answer{Doc: &answer.Reply{Output: out, RequestID: c.id}, Work: true, Model: c.req.Model}
 }
 
 // told is the task id that the answer tells, which a fault may replace.
 func (c *call) told(id string) string { return cmp.Or(c.fault.TaskID, id) }
 
 // story tells the story of a valid interleaved request.
-func (s *Simulator) story(c *call, a ask) *story {
-	parameters := c.req.parameters()
-	e := s.easel(c, a.prompt, editSize(parameters.text("size"), a.images, true))
-	st := newStory(e, a.prompt, parameters.integer("max_images", 5))
-	st.made = c.now
+func (s *Simulator) story(c *call, a rules.Ask) *gallery.Story {
+	parameters := c.req.Parameters()
+	e := s.easel(c, a.Prompt, picture.EditSize(parameters.Text("size"), a.Images, true))
+	st := gallery.NewStory(e, a.Prompt, parameters.Integer("max_images", 5))
+	st.Made = c.now
 	return st
 }
 
 // easel prepares the images of a call.
-func (s *Simulator) easel(c *call, prompt string, sz size) easel {
+func (s *Simulator) easel(c *call, prompt string, sz picture.Size) gallery.Easel {
 	base := s.cfg.BaseURL
 	if base == "" {
 		scheme := "http"
@@ -154,33 +162,33 @@ func (s *Simulator) easel(c *call, prompt string, sz size) easel {
 		}
 		base = scheme + "://" + c.r.Host
 	}
-	return s.gallery.easel(order{base: base, name: c.id, prompt: prompt, size: sz, parameters: c.req.parameters()})
+	return s.gallery.Easel(gallery.Order{Base: base, Name: c.id, Prompt: prompt, Size: sz, Parameters: c.req.Parameters()})
 }
 
 // serveTask answers a query.
-func (s *Simulator) serveTask(c *call) (answer, error) {
-	return answer{doc: s.tasks.answer(c.to.taskID, c.told(c.to.taskID), c.id, c.now)}, nil
+func (s *Simulator) serveTask(c *call) (answer.Answer, error) {
+	return answer.Answer{Doc: s.tasks.Answer(c.to.taskID, c.told(c.to.taskID), c.id, c.now)}, nil
 }
 
 // serveCancel cancels a task that is still PENDING.
-func (s *Simulator) serveCancel(c *call) (answer, error) {
-	if !s.tasks.cancel(c.to.taskID, c.now) {
-		return answer{}, errNotQueued
+func (s *Simulator) serveCancel(c *call) (answer.Answer, error) {
+	if !s.tasks.Cancel(c.to.taskID, c.now) {
+		return answer.Answer{}, errNotQueued
 	}
-	return answer{doc: &reply{RequestID: c.id}}, nil
+	return answer.Answer{Doc: &answer.Reply{RequestID: c.id}}, nil
 }
 
 // serveList answers a page of the account's tasks.
-func (s *Simulator) serveList(c *call) (answer, error) {
-	list, err := s.tasks.list(c.r.URL.Query(), c.id, c.now)
-	return answer{doc: list}, err
+func (s *Simulator) serveList(c *call) (answer.Answer, error) {
+	list, err := s.tasks.List(c.r.URL.Query(), c.id, c.now)
+	return answer.Answer{Doc: list}, err
 }
 
 // servePicture draws the image of an address.
-func (s *Simulator) servePicture(c *call) (answer, error) {
-	png, err := s.gallery.draw(c.r.Context(), c.r.URL, c.now)
+func (s *Simulator) servePicture(c *call) (answer.Answer, error) {
+	png, err := s.gallery.Draw(c.r.Context(), c.r.URL, c.now)
 	if err != nil {
-		return answer{}, errPicture
+		return answer.Answer{}, errPicture
 	}
-	return answer{raw: png, contentType: "image/png"}, nil
+	return answer.Answer{Raw: png, ContentType: "image/png"}, nil
 }

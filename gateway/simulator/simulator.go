@@ -21,6 +21,13 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"sluice/gateway/simulator/answer"
+	"sluice/gateway/simulator/fault"
+	"sluice/gateway/simulator/gallery"
+	"sluice/gateway/simulator/rules"
+	"sluice/gateway/simulator/task"
+	"sluice/gateway/simulator/wire"
 )
 
 // Endpoint words, as in Received.Endpoint, Fault.On and Tally.
@@ -39,18 +46,25 @@ const (
 
 // LeakMark is part of the value of every response header that tells about
 // the account. A gateway must let none of them through.
-const LeakMark = leakMark
+const LeakMark = answer.LeakMark
+
+// Faults of the service, see package fault.
+type (
+	Fault      = fault.Fault
+	FaultError = fault.Error
+	FaultTask  = fault.Task
+)
 
 // Simulator is the service. It is an http.Handler, safe for concurrent use.
 type Simulator struct {
 	cfg     Config
-	rules   book
+	rules   rules.Book
 	records *recorder
 	bill    bill
-	sender  sender
-	tasks   *tasks
-	gallery *gallery
-	faults  faults
+	sender  wire.Sender
+	tasks   *task.Store
+	gallery *gallery.Gallery
+	faults  fault.Set
 	routes  map[string]handler
 
 	mu   sync.Mutex
@@ -64,12 +78,12 @@ func New(cfg Config) *Simulator {
 		cfg:     cfg,
 		rules:   cfg.rules(),
 		records: newRecorder(cfg.KeepRequests),
-		sender:  sender{headerPrefix: cfg.HeaderPrefix, frameDelay: cfg.FrameDelay},
-		gallery: newGallery(cfg.TaskTTL),
+		sender:  wire.Sender{HeaderPrefix: cfg.HeaderPrefix, FrameDelay: cfg.FrameDelay},
+		gallery: gallery.New(cfg.TaskTTL),
 		keys:    slices.Clone(cfg.Keys),
 	}
-	s.tasks = newTasks(cfg.tasks(), func(model string, images int) {
-		s.bill.add(model, cost{images: int64(images)})
+	s.tasks = task.New(cfg.tasks(), func(model string, images int) {
+		s.bill.add(model, answer.Cost{Images: int64(images)})
 	})
 	s.routes = s.handlers()
 	return s
@@ -84,16 +98,16 @@ func (s *Simulator) SetKeys(keys ...string) {
 
 // SetFault replaces the faults in force. The first one whose On, Skip and
 // Times allow it applies to a request; none makes the service healthy.
-func (s *Simulator) SetFault(faults ...Fault) { s.faults.set(faults...) }
+func (s *Simulator) SetFault(faults ...Fault) { s.faults.Replace(faults...) }
 
 // Release lets every request go on that is stalled now. A request that has
 // not come so far will stall: call AwaitStalled first.
-func (s *Simulator) Release() { s.sender.stalls.release() }
+func (s *Simulator) Release() { s.sender.Stalls.Release() }
 
 // AwaitStalled returns when n requests are stalled at the same time, or with
 // the context's error.
 func (s *Simulator) AwaitStalled(ctx context.Context, n int) error {
-	return s.sender.stalls.await(ctx, n)
+	return s.sender.Stalls.Await(ctx, n)
 }
 
 // Requests returns the last requests received, oldest first. They are
@@ -107,7 +121,7 @@ func (s *Simulator) Count(endpoint string) int { return s.Tally().Requests[endpo
 // ended by the clock are billed, queried or not.
 func (s *Simulator) Tally() Tally {
 	var t Tally
-	s.tasks.settle(s.cfg.Now())
+	s.tasks.Settle(s.cfg.Now())
 	s.records.tally(&t)
 	s.bill.tally(&t)
 	return t
@@ -134,13 +148,13 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.record(c)
 	defer func() { s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.id) }()
 	a, err := s.decide(c, err)
-	x := exchange{
-		sender: &s.sender, ctx: r.Context(), w: w, fault: c.fault, requestID: c.id, streams: c.streams(),
-		status: func(status int) { s.records.setStatus(c.rec, status) }, bill: s.bill.add,
+	x := wire.Exchange{
+		Sender: &s.sender, Ctx: r.Context(), W: w, Fault: c.fault, RequestID: c.id, Streams: c.streams(),
+		Status: func(status int) { s.records.setStatus(c.rec, status) }, Bill: s.bill.add,
 	}
 	if err != nil {
-		x.refuse(asRefusal(err))
+		x.Refuse(answer.AsRefusal(err))
 		return
 	}
-	x.send(a)
+	x.Send(a)
 }

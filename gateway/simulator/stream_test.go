@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/gateway/simulator/fault"
+	"sluice/gateway/simulator/request"
 )
 
 func TestFrameFormat(t *testing.T) {
@@ -167,7 +170,7 @@ func TestStreamFinishReason(t *testing.T) {
 				if i == len(events)-1 {
 					want = tt.last
 				}
-				holder := asObject(at(e.object(t), tt.path[:len(tt.path)-1]...))
+				holder := request.AsObject(at(e.object(t), tt.path[:len(tt.path)-1]...))
 				if got, ok := holder["finish_reason"]; !ok || got != want {
 					t.Errorf("frame %d of %d has finish_reason %v (there: %v), want %v", i, len(events), got, ok, want)
 				}
@@ -205,7 +208,7 @@ func TestIncrementalToolCallNamesItsFunctionOnce(t *testing.T) {
 // A stream drips: the reader sees each frame before the next one is made.
 func TestStreamDrips(t *testing.T) {
 	r := newRig(t, Config{})
-	r.SetFault(Fault{Stall: "body", After: 1})
+	r.SetFault(fault.Fault{Stall: "body", After: 1})
 	resp, err := r.client.Do(r.request("POST", textPath, say("hi", ""), sse...))
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/prose"
+	"sluice/gateway/simulator/request"
 )
 
 func TestTextFormat(t *testing.T) {
@@ -147,12 +150,12 @@ func TestThinking(t *testing.T) {
 	if !strings.Contains(thoughts, "“a gate”") || content == "" {
 		t.Errorf("message is %v", message)
 	}
-	want := map[string]any{"reasoning_tokens": float64(tokens(thoughts)), "text_tokens": float64(tokens(content))}
+	want := map[string]any{"reasoning_tokens": float64(prose.Tokens(thoughts)), "text_tokens": float64(prose.Tokens(content))}
 	if diff := cmp.Diff(want, at(o, "usage", "output_tokens_details")); diff != "" {
 		t.Errorf("details (-want +got):\n%s", diff)
 	}
 	o = r.post(textPath, say("a gate", `"result_format":"message"`)).object(t)
-	if _, ok := asObject(at(o, "output", "choices", 0, "message"))["reasoning_content"]; ok {
+	if _, ok := request.AsObject(at(o, "output", "choices", 0, "message"))["reasoning_content"]; ok {
 		t.Error("an answer without thinking has reasoning_content")
 	}
 }
@@ -170,7 +173,7 @@ func TestMultimodalChat(t *testing.T) {
 	if diff := cmp.Diff([]any{[]any{"280", "560"}}, at(part, "image_hw")); diff != "" {
 		t.Errorf("image_hw (-want +got):\n%s", diff)
 	}
-	if _, ok := asObject(o["usage"])["total_tokens"]; ok {
+	if _, ok := request.AsObject(o["usage"])["total_tokens"]; ok {
 		t.Error("total_tokens is there although the input is not plain text")
 	}
 	if at(o, "usage", "image_tokens") != 200. { // 20 by 10 patches of 28 pixels

@@ -1,5 +1,7 @@
 package simulator
 
+import "sluice/gateway/simulator/answer"
+
 // uploadPolicy is what uploads?action=getPolicy answers.
 type uploadPolicy struct {
 	Data      uploadData `json:"data"`
@@ -18,17 +20,17 @@ type uploadData struct {
 
 // serveUploads answers the one action that clients use. Nothing can be
 // uploaded really.
-func (s *Simulator) serveUploads(c *call) (answer, error) {
+func (s *Simulator) serveUploads(c *call) (answer.Answer, error) {
 	q := c.r.URL.Query()
 	if q.Get("action") != "getPolicy" {
-		return answer{}, invalid("action must be getPolicy")
+		return answer.Answer{}, answer.Invalid("action must be getPolicy")
 	}
 	if q.Get("model") == "" {
-		return answer{}, invalid("model is required")
+		return answer.Answer{}, answer.Invalid("model is required")
 	}
 	data := uploadData{
 		Policy: "eyJjb25kaXRpb25zIjpbXX0=", Signature: "c2ltdWxhdGVk", Dir: "instant/" + c.id,
 		Host: "https://uploads.invalid", Expires: 300, MaxMB: "100", ACL: "private",
 	}
-	return answer{doc: uploadPolicy{Data: data, RequestID: c.id}}, nil
+	return answer.Answer{Doc: uploadPolicy{Data: data, RequestID: c.id}}, nil
 }

@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/request"
 )
 
 // usageOf is the usage of a chat with these content items.
-func usageOf(t *testing.T, r *rig, path, items, parameters string) object {
+func usageOf(t *testing.T, r *rig, path, items, parameters string) request.Object {
 	t.Helper()
 	o := r.post(path, `{"model":"llm-vision","input":{"messages":[{"role":"user","content":[`+items+`]}]},"parameters":{"max_tokens":2`+parameters+`}}`).object(t)
-	return asObject(o["usage"])
+	return request.AsObject(o["usage"])
 }
 
 func TestUsage(t *testing.T) {
@@ -40,7 +42,7 @@ func TestUsage(t *testing.T) {
 			`{"input_tokens":68,"output_tokens":2,"audio_tokens":64,"prompt_tokens_details":{"cached_tokens":0},"input_tokens_details":{"text_tokens":4,"audio_tokens":64}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var want object
+			var want request.Object
 			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +57,7 @@ func TestUsageIsBilled(t *testing.T) {
 	r := newRig(t, Config{})
 	var sum float64
 	for _, parameters := range []string{``, `"max_tokens":7`, `"n":2`, `"enable_thinking":true`} {
-		u := asObject(r.post(textPath, say("hi there", parameters)).object(t)["usage"])
+		u := request.AsObject(r.post(textPath, say("hi there", parameters)).object(t)["usage"])
 		sum += u["total_tokens"].(float64)
 	}
 	if got := r.Tally().Tokens; got != int64(sum) {

@@ -1,0 +1,62 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"sluice/gateway/simulator/answer"
+	"sluice/gateway/simulator/request"
+)
+
+// toolCalls decides which functions to call: the one the request forces, else
+// those whose names the user mentions, else the first; none after a tool's
+// result, or when the request forbids it. More than one is called only if
+// parallel_tool_calls allows.
+func toolCalls(p *prompt, parameters request.Object) []answer.ToolCall {
+	tools := parameters.List("tools")
+	if len(tools) == 0 || p.afterTool || parameters.Text("tool_choice") == "none" {
+		return nil
+	}
+	chosen := mentioned(p.question, tools)
+	if name := parameters.Child("tool_choice").Child("function").Text("name"); name != "" {
+		chosen = mentioned(name, tools)
+	}
+	if len(chosen) == 0 {
+		chosen = []request.Object{request.AsObject(tools[0]).Child("function")}
+	}
+	if !parameters.Flag("parallel_tool_calls") {
+		chosen = chosen[:1]
+	}
+	var calls []answer.ToolCall
+	for i, f := range chosen {
+		arguments, _ := json.Marshal(sampleArguments(f)) // came from JSON
+		h := fnv.New32a()
+		fmt.Fprint(h, p.hash, i)
+		calls = append(calls, answer.ToolCall{
+			Index: i, ID: fmt.Sprintf("call_%08x%016x", h.Sum32(), p.hash), Type: "function",
+			Function: answer.FunctionCall{Name: f.Text("name"), Arguments: string(arguments)},
+		})
+	}
+	return calls
+}
+
+func mentioned(text string, tools []any) []request.Object {
+	var out []request.Object
+	for _, t := range tools {
+		if f := request.AsObject(t).Child("function"); f.Text("name") != "" && strings.Contains(text, f.Text("name")) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// sampleArguments makes arguments that fit the function's schema, which is
+// an object's even if it does not say so.
+func sampleArguments(function request.Object) any {
+	if schema := function.Child("parameters"); schemaType(schema) == "object" {
+		return sample(schema, "arguments", 0)
+	}
+	return map[string]any{}
+}

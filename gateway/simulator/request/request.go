@@ -1,0 +1,50 @@
+// Package request reads what a request to a model says. It does not judge it:
+// package rules does.
+package request
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// request is what a request to a model says.
+type Request struct {
+	Model string
+	Body  Object // nil before the body is parsed
+	SSE   bool   // asks for a stream
+	Async bool   // asks for a task
+}
+
+// readSwitches reads the headers that ask for a stream or a task. prefix is
+// that of the service's own headers.
+func ReadSwitches(h http.Header, prefix string) Request {
+	// Any word but enable means absent, disable among them.
+	asks := func(name string) bool {
+		return strings.EqualFold(strings.TrimSpace(h.Get(prefix+name)), "enable")
+	}
+	return Request{
+		SSE:   asks("SSE") || strings.Contains(strings.ToLower(h.Get("Accept")), "text/event-stream"),
+		Async: asks("Async"),
+	}
+}
+
+// errNoObject is a body that is no JSON object.
+var errNoObject = errors.New("body is not a JSON object")
+
+// parse reads the body. Of a member named twice the last one counts, which is
+// why a gateway must not let such a body through.
+func (q *Request) Parse(raw []byte) error {
+	if err := json.Unmarshal(raw, &q.Body); err != nil || q.Body == nil {
+		return errNoObject
+	}
+	q.Model = q.Body.Text("model")
+	return nil
+}
+
+// input is the body's member of that name.
+func (q *Request) Input() Object { return q.Body.Child("input") }
+
+// parameters is the body's member of that name.
+func (q *Request) Parameters() Object { return q.Body.Child("parameters") }

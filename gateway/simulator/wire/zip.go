@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"compress/gzip"
+	"net/http"
+)
+
+// zipWriter compresses a stream, each flush complete to the byte.
+type zipWriter struct {
+	http.ResponseWriter
+	z *gzip.Writer
+}
+
+func newZipWriter(w http.ResponseWriter) *zipWriter {
+	w.Header().Set("Content-Encoding", "gzip")
+	return &zipWriter{w, gzip.NewWriter(w)}
+}
+
+// Write compresses p.
+func (w *zipWriter) Write(p []byte) (int, error) {
+	return w.z.Write(p)
+}
+
+// FlushError sends everything written so far.
+func (w *zipWriter) FlushError() error {
+	if err := w.z.Flush(); err != nil {
+		return err
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap gives access to the connection below.
+func (w *zipWriter) Unwrap() http.ResponseWriter {
+	return w.ResponseWriter
+}
+
+func (w *zipWriter) close() {
+	_ = w.z.Close() // after a cut there is nothing left to write to
+}
