@@ -16,8 +16,7 @@ const (
 	UnitImages       = "images"
 )
 
-// Spend is what one model has cost in one unit: the service's own truth, to
-// which a gateway's ledger is compared.
+// Spend is what one model has cost in one unit: the service's own truth, to which a gateway's ledger is compared.
 type Spend struct {
 	Model  string
 	Unit   string
@@ -35,8 +34,7 @@ type Tally struct {
 	Tokens, Images int64
 }
 
-// bill sums costs. It is filled when the work is done, whether or not
-// anybody is left to hear the answer.
+// bill sums costs. It is filled when the work is done, whether or not anybody is left to hear the answer.
 type bill struct {
 	mu    sync.Mutex
 	spent map[Spend]int64 // by Spend with Amount zero

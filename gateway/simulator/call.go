@@ -101,8 +101,7 @@ func (s *Simulator) knowsKey(r *http.Request) bool {
 	return len(s.keys) == 0 || slices.Contains(s.keys, key)
 }
 
-// chooseFault sets the fault of the call: the header's, the body's, the
-// task's or the one in force, in this order.
+// chooseFault sets the fault of the call: the header's, the body's, the task's or the one in force, in this order.
 func (s *Simulator) chooseFault(c *call) error {
 	text := []byte(c.r.Header.Get("X-Simulate"))
 	if member, ok := c.req.Parameters()["simulate"]; ok && len(text) == 0 {

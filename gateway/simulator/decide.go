@@ -6,8 +6,8 @@ import (
 	"sluice/gateway/simulator/answer"
 )
 
-// decide works out the answer to a call: the door first (path, method, key),
-// then the fault, then the rules and the work.
+// decide works out the answer to a call: the door first (path, method, key), then the fault, then the rules and the
+// work.
 func (s *Simulator) decide(c *call, received error) (answer.Answer, error) {
 	to := c.to
 	if to.endpoint == EndpointOther {

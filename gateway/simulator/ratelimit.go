@@ -7,8 +7,7 @@ import (
 	"sluice/gateway/simulator/answer"
 )
 
-// limiter lets rate calls pass in any one second, wherever the second begins:
-// the strictest reading of "20 per second".
+// limiter lets rate calls pass in any one second, wherever the second begins: the strictest reading of "20 per second".
 type limiter struct {
 	mu     sync.Mutex
 	passed []time.Time // a ring of the last rate passes

@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// Received is what one request looked like when it arrived, and what became
-// of it.
+// Received is what one request looked like when it arrived, and what became of it.
 type Received struct {
 	// ID is the request id that was answered, in body and header.
 	ID string
 	// At is the time by Config.Now.
 	At time.Time
-	// Method, Path (as on the wire, still escaped), Query and Host are the
-	// request line's.
+	// Method, Path (as on the wire, still escaped), Query and Host are the request line's.
 	Method, Path, Query, Host string
 	// Endpoint is one of the Endpoint words.
 	Endpoint string
@@ -27,19 +25,15 @@ type Received struct {
 	// BodySize is the whole body's length and BodySHA256 its hash in hex.
 	BodySize   int64
 	BodySHA256 string
-	// Status is the HTTP status answered; zero until then, and for good if
-	// the connection ended without one.
+	// Status is the HTTP status answered; zero until then, and for good if the connection ended without one.
 	Status int
-	// Executed reports that the work was done: text or images were made or a
-	// task was created.
+	// Executed reports that the work was done: text or images were made or a task was created.
 	Executed bool
-	// Violation tells what no request may look like, such as two
-	// Authorization headers; empty is right.
+	// Violation tells what no request may look like, such as two Authorization headers; empty is right.
 	Violation string
 }
 
-// recorder keeps the last requests in a ring, so that memory stays bounded
-// however long a demo runs.
+// recorder keeps the last requests in a ring, so that memory stays bounded however long a demo runs.
 type recorder struct {
 	mu         sync.Mutex
 	ring       []*Received

@@ -30,8 +30,7 @@ var generations = map[string]string{
 	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
 }
 
-// find says what an escaped path leads to. Only task paths tolerate a slash
-// at the end.
+// find says what an escaped path leads to. Only task paths tolerate a slash at the end.
 func find(path string) route {
 	if strings.HasPrefix(path, gallery.Path) {
 		return route{endpoint: EndpointPicture, method: http.MethodGet}

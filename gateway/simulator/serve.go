@@ -21,8 +21,7 @@ func (s *Simulator) serveText(c *call) (answer.Answer, error) {
 	return s.chat(c, false), nil
 }
 
-// serveMultimodal answers the path that chat, synchronous images and
-// interleaved streams share.
+// serveMultimodal answers the path that chat, synchronous images and interleaved streams share.
 func (s *Simulator) serveMultimodal(c *call) (answer.Answer, error) {
 	parameters := c.req.Parameters()
 	switch {
@@ -79,8 +78,8 @@ func (s *Simulator) serveInterleaved(c *call) (answer.Answer, error) {
 	return a, nil
 }
 
-// serveImage creates a task on the asynchronous image path, and streams it if
-// it is interleaved and a stream is asked for.
+// serveImage creates a task on the asynchronous image path, and streams it if it is interleaved and a stream is asked
+// for.
 func (s *Simulator) serveImage(c *call) (answer.Answer, error) {
 	ask, err := s.rules.AsyncImage(&c.req)
 	if err != nil {
@@ -132,8 +131,7 @@ func (s *Simulator) newTask(c *call, prompt string, sz picture.Size) *task.Task 
 	return t
 }
 
-// created keeps a task and answers its creation. What the task costs is
-// billed when it ends.
+// created keeps a task and answers its creation. What the task costs is billed when it ends.
 func (s *Simulator) created(c *call, t *task.Task) answer.Answer {
 	s.tasks.Add(t, c.now)
 	out := answer.TaskOutput{TaskID: c.told(t.ID), Status: answer.StatePending}

@@ -1,19 +1,14 @@
-// Package simulator is the upstream model service without the models: it
-// answers text, multimodal chat, synchronous images, asynchronous image tasks
-// and their streams in the service's own wire format, enforces the service's
-// rules, and misbehaves on demand.
+// Package simulator is the upstream model service without the models: it answers text, multimodal chat, synchronous
+// images, asynchronous image tasks and their streams in the service's own wire format, enforces the service's rules,
+// and misbehaves on demand.
 //
-// It is for tests of the gateway over real sockets, for the demo, and for
-// anybody who wants to write a client without an account. It is no mock: a
-// test does not tell it what to answer, only which fault to have. It imports
-// nothing of this module, so it cannot share the gateway's reading of the
-// specification.
+// It is for tests of the gateway over real sockets, for the demo, and for anybody who wants to write a client without
+// an account. It is no mock: a test does not tell it what to answer, only which fault to have. It imports nothing of
+// this module, so it cannot share the gateway's reading of the specification.
 //
-// It promises that the same request gets the same text, that a token is
-// counted the same way everywhere (see piece), that what it did is recorded
-// and billed whether or not the client waited for it, that its memory is
-// bounded, and that it starts no goroutine and no timer of its own: a task's
-// state is worked out from the clock when somebody looks.
+// It promises that the same request gets the same text, that a token is counted the same way everywhere (see piece),
+// that what it did is recorded and billed whether or not the client waited for it, that its memory is bounded, and that
+// it starts no goroutine and no timer of its own: a task's state is worked out from the clock when somebody looks.
 package simulator
 
 import (
@@ -44,8 +39,8 @@ const (
 	EndpointOther      = "other" // no such path
 )
 
-// LeakMark is part of the value of every response header that tells about
-// the account. A gateway must let none of them through.
+// LeakMark is part of the value of every response header that tells about the account. A gateway must let none of them
+// through.
 const LeakMark = answer.LeakMark
 
 // Faults of the service, see package fault.
@@ -96,29 +91,27 @@ func (s *Simulator) SetKeys(keys ...string) {
 	s.keys = slices.Clone(keys)
 }
 
-// SetFault replaces the faults in force. The first one whose On, Skip and
-// Times allow it applies to a request; none makes the service healthy.
+// SetFault replaces the faults in force. The first one whose On, Skip and Times allow it applies to a request; none
+// makes the service healthy.
 func (s *Simulator) SetFault(faults ...Fault) { s.faults.Replace(faults...) }
 
-// Release lets every request go on that is stalled now. A request that has
-// not come so far will stall: call AwaitStalled first.
+// Release lets every request go on that is stalled now. A request that has not come so far will stall: call
+// AwaitStalled first.
 func (s *Simulator) Release() { s.sender.Stalls.Release() }
 
-// AwaitStalled returns when n requests are stalled at the same time, or with
-// the context's error.
+// AwaitStalled returns when n requests are stalled at the same time, or with the context's error.
 func (s *Simulator) AwaitStalled(ctx context.Context, n int) error {
 	return s.sender.Stalls.Await(ctx, n)
 }
 
-// Requests returns the last requests received, oldest first. They are
-// recorded once their body has been read.
+// Requests returns the last requests received, oldest first. They are recorded once their body has been read.
 func (s *Simulator) Requests() []Received { return s.records.list() }
 
 // Count returns how many requests an endpoint has had.
 func (s *Simulator) Count(endpoint string) int { return s.Tally().Requests[endpoint] }
 
-// Tally returns the sums since the start or the last Reset. Tasks that have
-// ended by the clock are billed, queried or not.
+// Tally returns the sums since the start or the last Reset. Tasks that have ended by the clock are billed, queried or
+// not.
 func (s *Simulator) Tally() Tally {
 	var t Tally
 	s.tasks.Settle(s.cfg.Now())
@@ -127,8 +120,7 @@ func (s *Simulator) Tally() Tally {
 	return t
 }
 
-// Violations returns the first hundred faults that no request may have, one
-// line each. A test expects none.
+// Violations returns the first hundred faults that no request may have, one line each. A test expects none.
 func (s *Simulator) Violations() []string {
 	s.records.mu.Lock()
 	defer s.records.mu.Unlock()

@@ -18,8 +18,7 @@ type uploadData struct {
 	ACL       string `json:"x_oss_object_acl"`
 }
 
-// serveUploads answers the one action that clients use. Nothing can be
-// uploaded really.
+// serveUploads answers the one action that clients use. Nothing can be uploaded really.
 func (s *Simulator) serveUploads(c *call) (answer.Answer, error) {
 	q := c.r.URL.Query()
 	if q.Get("action") != "getPolicy" {

@@ -1,12 +1,11 @@
-// Package answer holds the service's answers: what has been decided, what it
-// costs, and its JSON forms.
+// Package answer holds the service's answers: what has been decided, what it costs, and its JSON forms.
 //
 // It is not the connection: package wire sends answers.
 package answer
 
 import "iter"
 
-// answer is what the service has decided to say: one of doc, frames and raw.
+// Answer is what the service has decided to say: one of doc, frames and raw.
 type Answer struct {
 	Doc         any             // a JSON body: *reply, or another type that faults leave alone
 	Frames      iter.Seq[Frame] // a stream
@@ -19,26 +18,26 @@ type Answer struct {
 	Ended func() // called when a stream is over, however it ended
 }
 
-// frame is one event of a stream with what has been spent up to it.
+// Frame is one event of a stream with what has been spent up to it.
 type Frame struct {
 	Reply Reply
 	Spent Cost
 	Last  bool
 }
 
-// cost is what one piece of work takes.
+// Cost is what one piece of work takes.
 type Cost struct {
 	Input, Output, Images int64
 }
 
-// style is how answers are told.
+// Style is how answers are told.
 type Style struct {
 	RequestID   string
 	FrameTokens int  // tokens that a stream's frame adds
 	NullFinish  bool // see Config
 }
 
-// unfinished is the finish_reason of a stream that goes on.
+// Unfinished is the finish_reason of a stream that goes on.
 func (st Style) Unfinished() *string {
 	if st.NullFinish {
 		return nil
@@ -46,6 +45,6 @@ func (st Style) Unfinished() *string {
 	return new("null")
 }
 
-// leakMark is part of the value of every response header that tells about
-// the account. A gateway must let none of them through.
+// LeakMark is part of the value of every response header that tells about the account. A gateway must let none of them
+// through.
 const LeakMark = "account-secret-4711"

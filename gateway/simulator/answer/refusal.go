@@ -7,8 +7,7 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that is no result. Handlers return it as an error; one
-// place writes it.
+// Refusal is an answer that is no result. Handlers return it as an error; one place writes it.
 type Refusal struct {
 	Status  int
 	Code    string
@@ -23,8 +22,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%d %s: %s", r.Status, r.Code, r.Message)
 }
 
-// errorBody is a refusal on the wire. Clients match `{"code":` literally, so
-// code is the first member.
+// errorBody is a refusal on the wire. Clients match `{"code":` literally, so code is the first member.
 type errorBody struct {
 	Code      string          `json:"code"`
 	Message   string          `json:"message"`
@@ -36,7 +34,7 @@ func (r *Refusal) Body(requestID string) errorBody {
 	return errorBody{Code: r.Code, Message: r.Message, RequestID: requestID, Usage: r.Usage}
 }
 
-// asRefusal turns any error into something a client may read.
+// AsRefusal turns any error into something a client may read.
 func AsRefusal(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -45,7 +43,7 @@ func AsRefusal(err error) *Refusal {
 	return &Refusal{Status: http.StatusInternalServerError, Code: "InternalError", Message: "An internal error has occurred."}
 }
 
-// invalid is the refusal of a request that breaks a rule.
+// Invalid is the refusal of a request that breaks a rule.
 func Invalid(format string, args ...any) error {
 	return &Refusal{Status: http.StatusBadRequest, Code: "InvalidParameter", Message: fmt.Sprintf(format, args...)}
 }

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 )
 
-// reply is a result on the wire. Code and Message are those of a failed task;
-// a success has none.
+// Reply is a result on the wire. Code and Message are those of a failed task; a success has none.
 type Reply struct {
 	Code      string `json:"code,omitempty"`
 	Message   string `json:"message,omitempty"`
@@ -16,18 +15,18 @@ type Reply struct {
 	Padding   string `json:"padding,omitempty"`
 }
 
-// messageOutput is the output of result_format message.
+// MessageOutput is the output of result_format message.
 type MessageOutput struct {
 	Choices []Choice `json:"choices"`
 }
 
-// textOutput is the output of result_format text.
+// TextOutput is the output of result_format text.
 type TextOutput struct {
 	Finish *string `json:"finish_reason"`
 	Text   string  `json:"text"`
 }
 
-// choice is one alternative. Index is there when there are several.
+// Choice is one alternative. Index is there when there are several.
 type Choice struct {
 	Message  Message   `json:"message"`
 	Finish   *string   `json:"finish_reason"`
@@ -35,13 +34,12 @@ type Choice struct {
 	Logprobs *Logprobs `json:"logprobs,omitempty"`
 }
 
-// imageChoice is a finished choice of text and image parts.
+// ImageChoice is a finished choice of text and image parts.
 func ImageChoice(parts ...Part) Choice {
 	return Choice{Message: Message{Content: parts, Role: "assistant"}, Finish: new("stop")}
 }
 
-// message is an assistant's words. The content of a multimodal model is a
-// list of parts.
+// Message is an assistant's words. The content of a multimodal model is a list of parts.
 type Message struct {
 	Content   any        `json:"content"`
 	Reasoning *string    `json:"reasoning_content,omitempty"`
@@ -49,7 +47,7 @@ type Message struct {
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 }
 
-// part is one item of a multimodal message.
+// Part is one item of a multimodal message.
 type Part struct {
 	Type    string     `json:"type,omitempty"`
 	Text    *string    `json:"text,omitempty"`
@@ -57,8 +55,7 @@ type Part struct {
 	ImageHW [][]string `json:"image_hw,omitempty"`
 }
 
-// toolCall is one function call. In an incremental stream only the first part
-// of a call carries its name.
+// ToolCall is one function call. In an incremental stream only the first part of a call carries its name.
 type ToolCall struct {
 	Index    int          `json:"index"`
 	ID       string       `json:"id"`
@@ -71,7 +68,7 @@ type FunctionCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// logprobs are the probabilities of the tokens of one message.
+// Logprobs are the probabilities of the tokens of one message.
 type Logprobs struct {
 	Content []Logprob `json:"content"`
 }
@@ -83,8 +80,7 @@ type Logprob struct {
 	Top     []Logprob `json:"top_logprobs,omitempty"`
 }
 
-// encode writes v as compact JSON without the escapes for HTML, as the
-// service does, and with a newline at the end.
+// Encode writes v as compact JSON without the escapes for HTML, as the service does, and with a newline at the end.
 func Encode(buf *bytes.Buffer, v any) {
 	e := json.NewEncoder(buf)
 	e.SetEscapeHTML(false)

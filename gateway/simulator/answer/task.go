@@ -1,6 +1,6 @@
 package answer
 
-// taskOutput is a task on the wire.
+// TaskOutput is a task on the wire.
 type TaskOutput struct {
 	TaskID    string       `json:"task_id,omitempty"`
 	Status    string       `json:"task_status,omitempty"`
@@ -15,7 +15,7 @@ type TaskOutput struct {
 	Message   string       `json:"message,omitempty"`
 }
 
-// taskResult is one image of the older form, or why there is none.
+// TaskResult is one image of the older form, or why there is none.
 type TaskResult struct {
 	OrigPrompt   string `json:"orig_prompt,omitempty"`
 	ActualPrompt string `json:"actual_prompt,omitempty"`
@@ -30,7 +30,7 @@ type TaskMetrics struct {
 	Failed    int `json:"FAILED"`
 }
 
-// imageUsage is the usage of an asynchronous or interleaved image answer.
+// ImageUsage is the usage of an asynchronous or interleaved image answer.
 type ImageUsage struct {
 	Total  *int64 `json:"total_tokens,omitempty"`
 	Input  *int64 `json:"input_tokens,omitempty"`

@@ -1,5 +1,5 @@
-// Package chat writes the answers of chat models: text, chains of thought, tool
-// calls, JSON by a schema, and their usage, whole or frame by frame.
+// Package chat writes the answers of chat models: text, chains of thought, tool calls, JSON by a schema, and their
+// usage, whole or frame by frame.
 //
 // It has no model. The same request gets the same text.
 package chat
@@ -22,7 +22,7 @@ type chat struct {
 	textFormat bool // result_format text
 }
 
-// chatSettings is what the request does not say.
+// Settings is what the request does not say.
 type Settings struct {
 	answer.Style
 	MaxOutput  int  // longest answer in tokens
@@ -30,7 +30,7 @@ type Settings struct {
 	TextFormat bool // result_format is text
 }
 
-// answerChat answers a valid chat request.
+// Answer answers a valid chat request.
 func Answer(q *request.Request, set Settings) answer.Answer {
 	ch := &chat{
 		Style: set.Style, parameters: q.Parameters(), prompt: readPrompt(q.Body),
@@ -56,8 +56,7 @@ func (ch *chat) length() int {
 	return n
 }
 
-// frames streams the answer step by step, repeating what went before unless
-// increments are asked for.
+// frames streams the answer step by step, repeating what went before unless increments are asked for.
 func (ch *chat) frames(steps int) iter.Seq[answer.Frame] {
 	incremental := ch.parameters.Flag("incremental_output")
 	return func(yield func(answer.Frame) bool) {
@@ -73,8 +72,7 @@ func (ch *chat) frames(steps int) iter.Seq[answer.Frame] {
 	}
 }
 
-// reply is the answer's steps from..to-1 on the wire, with the usage up to
-// there.
+// reply is the answer's steps from..to-1 on the wire, with the usage up to there.
 func (ch *chat) reply(from, to int, last bool) answer.Reply {
 	r := answer.Reply{Usage: ch.usage(to), RequestID: ch.RequestID}
 	if ch.textFormat { // tells the first alternative only
@@ -109,8 +107,7 @@ func (ch *chat) choice(i int, sc script, from, to int, last bool) answer.Choice 
 	return out
 }
 
-// content is a multimodal model's text as a list, with the images' scaled
-// sizes at the very end.
+// content is a multimodal model's text as a list, with the images' scaled sizes at the very end.
 func (ch *chat) content(text string, last bool) []answer.Part {
 	if text == "" && !last {
 		return []answer.Part{}
@@ -124,8 +121,7 @@ func (ch *chat) content(text string, last bool) []answer.Part {
 	return []answer.Part{p}
 }
 
-// finish is the reason an alternative ended, or the service's word for "not
-// yet" after to steps.
+// finish is the reason an alternative ended, or the service's word for "not yet" after to steps.
 func (ch *chat) finish(sc script, to int) *string {
 	if to >= len(sc.steps) {
 		return &sc.finish

@@ -9,8 +9,7 @@ import (
 	"sluice/gateway/simulator/prose"
 )
 
-// probabilities invents a plausible probability for every token of text, and
-// for top less likely ones.
+// probabilities invents a plausible probability for every token of text, and for top less likely ones.
 func probabilities(text string, top int) *answer.Logprobs {
 	out := &answer.Logprobs{Content: []answer.Logprob{}}
 	for len(text) > 0 {

@@ -113,8 +113,7 @@ func (p *prompt) readMedia(item, parameters request.Object) {
 // A token of an image is a square of this many pixels a side.
 const patch = 28
 
-// Bounds of an image's pixels as a chat model sees it: by default, and at
-// high resolution.
+// Bounds of an image's pixels as a chat model sees it: by default, and at high resolution.
 const (
 	minPixels  = 4 * patch * patch
 	maxPixels  = 1280 * patch * patch

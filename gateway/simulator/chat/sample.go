@@ -10,9 +10,8 @@ import (
 // maxSample bounds the depth of a sample: schemas may refer to themselves.
 const maxSample = 8
 
-// sample makes a value that fits the common parts of a JSON Schema: type,
-// properties, items, enum, const, default, minimum, minItems and the first
-// branch of anyOf or oneOf. name hints at what a string should say.
+// sample makes a value that fits the common parts of a JSON Schema: type, properties, items, enum, const, default,
+// minimum, minItems and the first branch of anyOf or oneOf. name hints at what a string should say.
 func sample(schema request.Object, name string, depth int) any {
 	for _, key := range []string{"const", "default"} {
 		if v, ok := schema[key]; ok {
@@ -77,8 +76,7 @@ func sampleObject(schema request.Object, depth int) any {
 }
 
 func sampleArray(schema request.Object, name string, depth int) any {
-	// More elements than this would let a request of a few bytes ask for a
-	// huge answer.
+	// More elements than this would let a request of a few bytes ask for a huge answer.
 	const most = 4
 	out := []any{}
 	if depth < maxSample {

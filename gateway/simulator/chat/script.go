@@ -10,8 +10,8 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// script is one alternative of a chat answer, cut into the steps in which a
-// stream tells it. A whole answer is all its steps at once.
+// script is one alternative of a chat answer, cut into the steps in which a stream tells it. A whole answer is all its
+// steps at once.
 type script struct {
 	steps  []step
 	finish string
@@ -32,8 +32,7 @@ func (ch *chat) generate(maxOutput int) {
 	}
 }
 
-// write writes one alternative. max_completion_tokens includes the chain of
-// thought, max_tokens does not.
+// write writes one alternative. max_completion_tokens includes the chain of thought, max_tokens does not.
 func (ch *chat) write(hash uint64, maxOutput int) script {
 	var sc script
 	p, size := ch.prompt, ch.FrameTokens
@@ -75,8 +74,7 @@ func compose(p *prompt, parameters request.Object, hash uint64) string {
 	return prose.VoiceFor(p.question).Answer(p.question, hash)
 }
 
-// stopped cuts text before the first stop string. Token ids stop nothing:
-// this model has no vocabulary to number.
+// stopped cuts text before the first stop string. Token ids stop nothing: this model has no vocabulary to number.
 func stopped(text string, stop any) string {
 	list, _ := stop.([]any)
 	if one, ok := stop.(string); ok {

@@ -10,9 +10,8 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// toolCalls decides which functions to call: the one the request forces, else
-// those whose names the user mentions, else the first; none after a tool's
-// result, or when the request forbids it. More than one is called only if
+// toolCalls decides which functions to call: the one the request forces, else those whose names the user mentions, else
+// the first; none after a tool's result, or when the request forbids it. More than one is called only if
 // parallel_tool_calls allows.
 func toolCalls(p *prompt, parameters request.Object) []answer.ToolCall {
 	tools := parameters.List("tools")
@@ -52,8 +51,7 @@ func mentioned(text string, tools []any) []request.Object {
 	return out
 }
 
-// sampleArguments makes arguments that fit the function's schema, which is
-// an object's even if it does not say so.
+// sampleArguments makes arguments that fit the function's schema, which is an object's even if it does not say so.
 func sampleArguments(function request.Object) any {
 	if schema := function.Child("parameters"); schemaType(schema) == "object" {
 		return sample(schema, "arguments", 0)

@@ -2,8 +2,7 @@ package chat
 
 import "sluice/gateway/simulator/answer"
 
-// textUsage is the usage of a chat answer. Zero and absent are different, so
-// what may be absent is a pointer.
+// textUsage is the usage of a chat answer. Zero and absent are different, so what may be absent is a pointer.
 type textUsage struct {
 	Total   *int64         `json:"total_tokens,omitempty"`
 	Input   int64          `json:"input_tokens"`
@@ -34,8 +33,7 @@ type outputDetails struct {
 	Text      int64  `json:"text_tokens"`
 }
 
-// output sums the first n steps of all alternatives: all tokens, and those of
-// the chain of thought.
+// output sums the first n steps of all alternatives: all tokens, and those of the chain of thought.
 func (ch *chat) output(n int) (all, thought int64) {
 	for _, sc := range ch.scripts {
 		for _, st := range sc.steps[:min(n, len(sc.steps))] {

@@ -1,9 +1,8 @@
 // Package dice makes deterministic choices.
 package dice
 
-// dice is a tiny deterministic source of choices (splitmix64): the same hash
-// must give the same text in every Go version, which math/rand only promises
-// for some of its sources.
+// Dice is a tiny deterministic source of choices (splitmix64): the same hash must give the same text in every Go
+// version, which math/rand only promises for some of its sources.
 type Dice uint64
 
 func (d *Dice) Roll(n int) int {

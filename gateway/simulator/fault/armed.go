@@ -2,8 +2,7 @@ package fault
 
 import "sync"
 
-// faults are the faults in force, safe for concurrent use. The zero value has
-// none.
+// Set are the faults in force, safe for concurrent use. The zero value has none.
 type Set struct {
 	mu    sync.Mutex
 	armed []*armed
@@ -15,7 +14,7 @@ type armed struct {
 	seen  int
 }
 
-// set replaces the faults.
+// Replace replaces the faults.
 func (fs *Set) Replace(list ...Fault) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -25,8 +24,7 @@ func (fs *Set) Replace(list ...Fault) {
 	}
 }
 
-// take returns the fault of the next request to endpoint, or nil: the first
-// one whose On, Skip and Times allow it.
+// Take returns the fault of the next request to endpoint, or nil: the first one whose On, Skip and Times allow it.
 func (fs *Set) Take(endpoint string) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -19,7 +19,7 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "ModelUnavailable",
 }
 
-// refusal is the fault's error as it is answered.
+// Refusal is the fault's error as it is answered.
 func (e *Error) Refusal() *answer.Refusal {
 	r := &answer.Refusal{Status: e.Status, Code: e.Code, Message: e.Message, Usage: e.Usage, Plain: e.Plain}
 	if r.Status == 0 {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// stalls is the place where stalled requests wait. Its zero value is empty.
+// Stalls is the place where stalled requests wait. Its zero value is empty.
 type Stalls struct {
 	mu      sync.Mutex
 	waiting int
@@ -13,8 +13,7 @@ type Stalls struct {
 	changed chan struct{} // closed whenever waiting grows, then replaced
 }
 
-// wait blocks until release or until the context ends, whose error it
-// returns.
+// Wait blocks until release or until the context ends, whose error it returns.
 func (s *Stalls) Wait(ctx context.Context) error {
 	s.mu.Lock()
 	if s.gate == nil {
@@ -46,7 +45,7 @@ func (s *Stalls) leave(gate chan struct{}) {
 	}
 }
 
-// release lets all requests go on that wait now.
+// Release lets all requests go on that wait now.
 func (s *Stalls) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +56,7 @@ func (s *Stalls) Release() {
 	}
 }
 
-// await blocks until n wait at once, or until the context ends.
+// Await blocks until n wait at once, or until the context ends.
 func (s *Stalls) Await(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()

@@ -23,14 +23,13 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// picturePath is where images are served from, beside the versioned API as
-// the real ones are on another host.
+// Path is where images are served from, beside the versioned API as the real ones are on another host.
 const Path = "/pictures/"
 
 // maxDrawing is how many pictures are drawn at once: each takes up to 64 MiB.
 const maxDrawing = 4
 
-// gallery signs the addresses of images and draws what stands in them.
+// Gallery signs the addresses of images and draws what stands in them.
 type Gallery struct {
 	ttl     time.Duration // an address expires after this
 	secret  [32]byte
@@ -43,7 +42,7 @@ func New(ttl time.Duration) *Gallery {
 	return g
 }
 
-// order is what images are made of.
+// Order is what images are made of.
 type Order struct {
 	Base   string // root of their addresses
 	Name   string // distinct per request
@@ -53,7 +52,7 @@ type Order struct {
 	Parameters request.Object
 }
 
-// easel makes the addresses of the images of one request.
+// Easel makes the addresses of the images of one request.
 type Easel struct {
 	gallery   *Gallery
 	base      string
@@ -63,8 +62,7 @@ type Easel struct {
 	watermark bool
 }
 
-// easel prepares the images of a request. The same prompt and seed give the
-// same images; the names differ.
+// Easel prepares the images of a request. The same prompt and seed give the same images; the names differ.
 func (g *Gallery) Easel(o Order) Easel {
 	h := fnv.New64a()
 	io.WriteString(h, o.Prompt)
@@ -75,9 +73,8 @@ func (g *Gallery) Easel(o Order) Easel {
 	}
 }
 
-// address returns the signed address of the i-th image, valid for the
-// gallery's TTL from made on. It holds all that drawing the image takes, so no
-// image is stored.
+// Address returns the signed address of the i-th image, valid for the gallery's TTL from made on. It holds all that
+// drawing the image takes, so no image is stored.
 func (e Easel) Address(i int, made time.Time) string {
 	path := fmt.Sprintf("%s%s-%d.png", Path, e.Name, i)
 	q := url.Values{
@@ -93,8 +90,8 @@ func (e Easel) Address(i int, made time.Time) string {
 	return e.base + path + "?" + q.Encode()
 }
 
-// sign makes the signature of a path and its query. Standard Base64 is chosen
-// for its + and /, which a gateway that rewrites addresses spoils.
+// sign makes the signature of a path and its query. Standard Base64 is chosen for its + and /, which a gateway that
+// rewrites addresses spoils.
 func (g *Gallery) sign(path string, q url.Values) string {
 	mac := hmac.New(sha256.New, g.secret[:])
 	for _, name := range []string{"w", "h", "seed", "mark", "Expires"} {
@@ -107,8 +104,7 @@ func (g *Gallery) sign(path string, q url.Values) string {
 // errAddress is an address that is expired or not signed by this gallery.
 var errAddress = errors.New("address has expired or its signature does not match")
 
-// draw returns the PNG image at an address. It waits for a free slot until
-// ctx ends.
+// Draw returns the PNG image at an address. It waits for a free slot until ctx ends.
 func (g *Gallery) Draw(ctx context.Context, at *url.URL, now time.Time) ([]byte, error) {
 	q := at.Query()
 	expires, _ := strconv.ParseInt(q.Get("Expires"), 10, 64)

@@ -13,7 +13,7 @@ type syncUsage struct {
 	Count  int `json:"image_count"`
 }
 
-// answer is a synchronous answer with n images.
+// Answer is a synchronous answer with n images.
 func (e Easel) Answer(n int, requestID string, now time.Time) *answer.Reply {
 	var out answer.MessageOutput
 	for i := range n {

@@ -10,8 +10,8 @@ import (
 	"sluice/gateway/simulator/prose"
 )
 
-// story is an interleaved answer: a paragraph before every image. Like the
-// real models it may hold fewer images than allowed.
+// Story is an interleaved answer: a paragraph before every image. Like the real models it may hold fewer images than
+// allowed.
 type Story struct {
 	Easel      Easel
 	paragraphs []string
@@ -19,7 +19,7 @@ type Story struct {
 	Made       time.Time
 }
 
-// newStory tells a story about the prompt with at most so many images.
+// NewStory tells a story about the prompt with at most so many images.
 func NewStory(e Easel, prompt string, most int) *Story {
 	st := &Story{Easel: e, input: int64(prose.Tokens(prompt))}
 	d := dice.Dice(e.seed)
@@ -36,10 +36,10 @@ func NewStory(e Easel, prompt string, most int) *Story {
 	return st
 }
 
-// images is how many images the story holds.
+// Images is how many images the story holds.
 func (st *Story) Images() int { return len(st.paragraphs) }
 
-// choice holds all paragraphs and images in order.
+// Choice holds all paragraphs and images in order.
 func (st *Story) Choice() answer.Choice {
 	var out []answer.Part
 	for i, text := range st.paragraphs {
@@ -52,8 +52,8 @@ func (st *Story) image(i int) answer.Part {
 	return answer.Part{Type: "image", Image: st.Easel.Address(i, st.Made)}
 }
 
-// usage is the usage once so many output tokens and images are told. Only
-// images are billed; the size is unknown before the first.
+// usage is the usage once so many output tokens and images are told. Only images are billed; the size is unknown before
+// the first.
 func (st *Story) usage(output, images int) answer.ImageUsage {
 	u := answer.ImageUsage{
 		Total: new(st.input + int64(output)), Input: &st.input, Output: new(int64(output)),
@@ -65,7 +65,7 @@ func (st *Story) usage(output, images int) answer.ImageUsage {
 	return u
 }
 
-// total is the usage of the whole story.
+// Total is the usage of the whole story.
 func (st *Story) Total() answer.ImageUsage {
 	n := 0
 	for _, text := range st.paragraphs {
@@ -74,13 +74,13 @@ func (st *Story) Total() answer.ImageUsage {
 	return st.usage(n, st.Images())
 }
 
-// answer tells the story in one document.
+// Answer tells the story in one document.
 func (st *Story) Answer(requestID string) *answer.Reply {
 	return &answer.Reply{Output: answer.MessageOutput{Choices: []answer.Choice{st.Choice()}}, Usage: st.Total(), RequestID: requestID}
 }
 
-// frames streams the story, a few words or an image at a time. taskID is its
-// task's on the asynchronous path, else empty.
+// Frames streams the story, a few words or an image at a time. taskID is its task's on the asynchronous path, else
+// empty.
 func (st *Story) Frames(s answer.Style, taskID string) iter.Seq[answer.Frame] {
 	return func(yield func(answer.Frame) bool) {
 		said := 0

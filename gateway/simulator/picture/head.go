@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// photo is what the head of an encoded image tells.
+// Photo is what the head of an encoded image tells.
 type Photo struct {
 	media string
 	Size  Size
@@ -20,10 +20,10 @@ type Photo struct {
 	Bytes int
 }
 
-// errData is a data URI nobody can read.
+// ErrURI is a data URI nobody can read.
 var ErrURI = errors.New("is not a Base64 data URI of the form data:{mime_type};base64,{data}")
 
-// dataSize is the size of an image in a data URI, or unknownSize.
+// DataSize is the size of an image in a data URI, or unknownSize.
 func DataSize(uri string) Size {
 	if p, err := ReadData(uri); err == nil && p.Size.W > 0 && p.Size.H > 0 {
 		return p.Size
@@ -31,7 +31,7 @@ func DataSize(uri string) Size {
 	return unknownSize
 }
 
-// readData reads the head of the image in a data URI.
+// ReadData reads the head of the image in a data URI.
 func ReadData(uri string) (Photo, error) {
 	head, data, ok := strings.Cut(uri, ",")
 	media, found := strings.CutPrefix(strings.TrimSuffix(head, ";base64"), "data:")

@@ -14,8 +14,8 @@ const (
 	maxDrawnPixels = 16 << 20
 )
 
-// paint draws a shore: a sky with a sun or moon over waves that get darker
-// towards the viewer. mark is written into the bottom right corner.
+// Paint draws a shore: a sky with a sun or moon over waves that get darker towards the viewer. mark is written into the
+// bottom right corner.
 func Paint(seed uint64, s Size, mark string) image.Image {
 	w, h := min(s.W, maxDrawnSide), min(s.H, maxDrawnSide)
 	h = max(1, min(h, maxDrawnPixels/w))

@@ -1,5 +1,4 @@
-// Package picture draws pictures, and reads the sizes of pictures from requests
-// and from the heads of image files.
+// Package picture draws pictures, and reads the sizes of pictures from requests and from the heads of image files.
 package picture
 
 import (
@@ -8,7 +7,7 @@ import (
 	"strings"
 )
 
-// size is a picture's width and height in pixels.
+// Size is a picture's width and height in pixels.
 type Size struct{ W, H int }
 
 // unknownSize stands for a picture that the simulator does not fetch.
@@ -30,7 +29,7 @@ func (s Size) Pixels() int {
 	return s.W * s.H
 }
 
-// parseSize reads width*height in plain positive decimals.
+// ParseSize reads width*height in plain positive decimals.
 func ParseSize(text string) (Size, bool) {
 	ws, hs, _ := strings.Cut(text, "*")
 	w, ok1 := parseSide(ws)
@@ -56,8 +55,7 @@ func (s Size) area(pixels, step int) Size {
 	}
 }
 
-// fit returns s in whole steps, scaled where it has too few or too many
-// pixels.
+// Fit returns s in whole steps, scaled where it has too few or too many pixels.
 func (s Size) Fit(least, most, step int) Size {
 	switch p := s.Pixels(); {
 	case p < least:
@@ -77,10 +75,10 @@ func roundTo(x float64, step int) int {
 	return max(step, int(math.Round(x/float64(step)))*step)
 }
 
-// defaultSize is the size of images whose request does not say how large.
+// DefaultSize is the size of images whose request does not say how large.
 var DefaultSize = Size{1024, 1024}
 
-// sizeOr is the size that text asks for, or absent.
+// SizeOr is the size that text asks for, or absent.
 func SizeOr(text string, absent Size) Size {
 	if sz, ok := ParseSize(text); ok {
 		return sz
@@ -88,8 +86,7 @@ func SizeOr(text string, absent Size) Size {
 	return absent
 }
 
-// editSize is the size of an edited or interleaved image: as asked for, or in
-// the proportions of the last input image.
+// EditSize is the size of an edited or interleaved image: as asked for, or in the proportions of the last input image.
 func EditSize(text string, images []string, interleaved bool) Size {
 	if sz, ok := ParseSize(text); ok {
 		return sz.steps(16)

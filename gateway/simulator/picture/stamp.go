@@ -5,8 +5,7 @@ import (
 	"image/color"
 )
 
-// glyphs are the letters of the watermark, seven rows of five pixels each,
-// the leftmost pixel in the highest bit.
+// glyphs are the letters of the watermark, seven rows of five pixels each, the leftmost pixel in the highest bit.
 var glyphs = map[rune][7]uint8{
 	'A': {0x0e, 0x11, 0x11, 0x1f, 0x11, 0x11, 0x11},
 	'I': {0x0e, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0e},

@@ -5,10 +5,9 @@ import "unicode/utf8"
 // maxWord is the longest run of letters and digits that is one token.
 const maxWord = 8
 
-// piece returns the length in bytes of the first token of s. A token is up to
-// eight ASCII letters or digits together with one space before them, or any
-// other single character. Input and output are counted by this one rule, so
-// an answer cut at max_tokens has exactly that many.
+// Piece returns the length in bytes of the first token of s. A token is up to eight ASCII letters or digits together
+// with one space before them, or any other single character. Input and output are counted by this one rule, so an
+// answer cut at max_tokens has exactly that many.
 func Piece(s string) int {
 	start := 0
 	if len(s) > 1 && s[0] == ' ' && isWord(s[1]) {
@@ -29,7 +28,7 @@ func isWord(b byte) bool {
 	return '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
 
-// tokens counts the tokens of s.
+// Tokens counts the tokens of s.
 func Tokens(s string) int {
 	n := 0
 	for ; len(s) > 0; n++ {
@@ -38,7 +37,7 @@ func Tokens(s string) int {
 	return n
 }
 
-// firstTokens returns the first n tokens of s and how many they are.
+// FirstTokens returns the first n tokens of s and how many they are.
 func FirstTokens(s string, n int) (string, int) {
 	end, count := 0, 0
 	for count < n && end < len(s) {

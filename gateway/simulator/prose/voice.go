@@ -1,5 +1,4 @@
-// Package prose holds the sentences of which answers are made, and counts their
-// tokens.
+// Package prose holds the sentences of which answers are made, and counts their tokens.
 package prose
 
 import (
@@ -56,7 +55,7 @@ var chinese = voice{
 // maxQuote is how many characters of the question an answer repeats.
 const maxQuote = 60
 
-// voiceFor picks the language of the question.
+// VoiceFor picks the language of the question.
 func VoiceFor(question string) voice {
 	for _, r := range question {
 		if unicode.Is(unicode.Han, r) {
@@ -66,7 +65,7 @@ func VoiceFor(question string) voice {
 	return english
 }
 
-// quoted is the question's beginning as part of a sentence.
+// Quoted is the question's beginning as part of a sentence.
 func (v voice) Quoted(question string) string {
 	question = strings.Join(strings.Fields(CutRunes(question, 4*maxQuote)), " ")
 	short := strings.TrimRight(CutRunes(question, maxQuote), " .?!。？！")
@@ -79,7 +78,7 @@ func (v voice) Quoted(question string) string {
 	return v.quote[0] + short + v.quote[1]
 }
 
-// answer composes the text for a question; hash picks the sentences.
+// Answer composes the text for a question; hash picks the sentences.
 func (v voice) Answer(question string, hash uint64) string {
 	d := dice.Dice(hash)
 	parts := []string{strings.ReplaceAll(d.Pick(v.Opening), "%s", v.Quoted(question))}
@@ -90,12 +89,12 @@ func (v voice) Answer(question string, hash uint64) string {
 	return strings.Join(append(parts, d.Pick(v.closing)), v.Space)
 }
 
-// thoughts composes the chain of thought before an answer.
+// Thoughts composes the chain of thought before an answer.
 func (v voice) Thoughts(question string) string {
 	return strings.ReplaceAll(strings.Join(v.thinking, ""), "%s", v.Quoted(question))
 }
 
-// jsonAnswer is an answer for response_format json_object.
+// JSONAnswer is an answer for response_format json_object.
 func JSONAnswer(question string, hash uint64) string {
 	v := VoiceFor(question)
 	text, _ := json.Marshal(map[string]any{ // strings always encode
@@ -104,7 +103,7 @@ func JSONAnswer(question string, hash uint64) string {
 	return string(text)
 }
 
-// cutRunes returns the first n characters of s, each code point one.
+// CutRunes returns the first n characters of s, each code point one.
 func CutRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {

@@ -2,9 +2,8 @@ package request
 
 import "math"
 
-// object is a JSON object of a request. Its accessors read a member of the
-// wrong kind as absent: whether it may have that kind is the rules' question.
-// A nil object is empty.
+// Object is a JSON object of a request. Its accessors read a member of the wrong kind as absent: whether it may have
+// that kind is the rules' question. A nil object is empty.
 type Object map[string]any
 
 func (o Object) Child(name string) Object {
@@ -31,7 +30,7 @@ func (o Object) Flag(name string) bool {
 	return b
 }
 
-// flagOr is flag with a default for an absent member.
+// FlagOr is flag with a default for an absent member.
 func (o Object) FlagOr(name string, absent bool) bool {
 	if b, ok := o[name].(bool); ok {
 		return b
@@ -39,7 +38,7 @@ func (o Object) FlagOr(name string, absent bool) bool {
 	return absent
 }
 
-// integer is the member's value, or absent if there is none.
+// Integer is the member's value, or absent if there is none.
 func (o Object) Integer(name string, absent int) int {
 	if f, ok := o[name].(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f)

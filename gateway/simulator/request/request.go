@@ -1,5 +1,4 @@
-// Package request reads what a request to a model says. It does not judge it:
-// package rules does.
+// Package request reads what a request to a model says. It does not judge it: package rules does.
 package request
 
 import (
@@ -9,7 +8,7 @@ import (
 	"strings"
 )
 
-// request is what a request to a model says.
+// Request is what a request to a model says.
 type Request struct {
 	Model string
 	Body  Object // nil before the body is parsed
@@ -17,8 +16,7 @@ type Request struct {
 	Async bool   // asks for a task
 }
 
-// readSwitches reads the headers that ask for a stream or a task. prefix is
-// that of the service's own headers.
+// ReadSwitches reads the headers that ask for a stream or a task. prefix is that of the service's own headers.
 func ReadSwitches(h http.Header, prefix string) Request {
 	// Any word but enable means absent, disable among them.
 	asks := func(name string) bool {
@@ -33,8 +31,8 @@ func ReadSwitches(h http.Header, prefix string) Request {
 // errNoObject is a body that is no JSON object.
 var errNoObject = errors.New("body is not a JSON object")
 
-// parse reads the body. Of a member named twice the last one counts, which is
-// why a gateway must not let such a body through.
+// Parse reads the body. Of a member named twice the last one counts, which is why a gateway must not let such a body
+// through.
 func (q *Request) Parse(raw []byte) error {
 	if err := json.Unmarshal(raw, &q.Body); err != nil || q.Body == nil {
 		return errNoObject
@@ -43,8 +41,8 @@ func (q *Request) Parse(raw []byte) error {
 	return nil
 }
 
-// input is the body's member of that name.
+// Input is the body's member of that name.
 func (q *Request) Input() Object { return q.Body.Child("input") }
 
-// parameters is the body's member of that name.
+// Parameters is the body's member of that name.
 func (q *Request) Parameters() Object { return q.Body.Child("parameters") }

@@ -28,14 +28,13 @@ var imageRules = []rule{
 	{"size", str},
 }
 
-// maxSyncImages is where this service draws the line that interface.md leaves
-// open.
+// maxSyncImages is where this service draws the line that interface.md leaves open.
 const maxSyncImages = 100
 
 // maxTaskImages bounds the images of a task.
 const maxTaskImages = 4
 
-// checkSyncImage judges a synchronous image request, and returns what to draw.
+// SyncImage judges a synchronous image request, and returns what to draw.
 func (b *Book) SyncImage(q *request.Request) (Ask, error) {
 	if q.Async {
 		return Ask{}, errNoAsync
@@ -53,8 +52,7 @@ func (b *Book) SyncImage(q *request.Request) (Ask, error) {
 	return a, checkPlainImage(q.Parameters(), maxSyncImages)
 }
 
-// checkSynthesis judges a request to the older image paths, of which only the
-// form is specified.
+// Synthesis judges a request to the older image paths, of which only the form is specified.
 func (b *Book) Synthesis(q *request.Request) error {
 	if !q.Async {
 		return errNeedAsync
@@ -81,8 +79,7 @@ func checkPlainImage(parameters request.Object, images int) error {
 	return nil
 }
 
-// checkImage judges a request to the asynchronous image path, and returns what
-// to draw.
+// AsyncImage judges a request to the asynchronous image path, and returns what to draw.
 func (b *Book) AsyncImage(q *request.Request) (Ask, error) {
 	if !q.Async {
 		return Ask{}, errNeedAsync
@@ -102,8 +99,7 @@ func (b *Book) AsyncImage(q *request.Request) (Ask, error) {
 	return checkEdit(q, interleaved)
 }
 
-// checkInterleaved judges an interleaved request to the multimodal path, and
-// returns what to draw.
+// Interleaved judges an interleaved request to the multimodal path, and returns what to draw.
 func (b *Book) Interleaved(q *request.Request) (Ask, error) {
 	if q.Async {
 		return Ask{}, errNoAsync
@@ -118,9 +114,8 @@ func (b *Book) Interleaved(q *request.Request) (Ask, error) {
 	return a, b.checkStreams(q)
 }
 
-// checkStreams judges whether interleaved output is asked for as a stream. The
-// header is what streams; a client that says so may leave the parameter out,
-// as the service's own libraries do.
+// checkStreams judges whether interleaved output is asked for as a stream. The header is what streams; a client that
+// says so may leave the parameter out, as the service's own libraries do.
 func (b *Book) checkStreams(q *request.Request) error {
 	switch {
 	case b.LooseInterleave:
@@ -133,8 +128,8 @@ func (b *Book) checkStreams(q *request.Request) error {
 	return nil
 }
 
-// checkEdit judges what the image editing family is asked for, in editing or
-// in interleaved mode, and returns what to draw.
+// checkEdit judges what the image editing family is asked for, in editing or in interleaved mode, and returns what to
+// draw.
 func checkEdit(q *request.Request, interleaved bool) (Ask, error) {
 	a, err := readAsk(q.Input())
 	if err != nil {
@@ -165,8 +160,8 @@ func checkEdit(q *request.Request, interleaved bool) (Ask, error) {
 	return a, checkSize(parameters.Text("size"), interleaved)
 }
 
-// checkSize judges the size of an edited or interleaved image. Sides that are
-// no multiples of 16 are rounded, not refused.
+// checkSize judges the size of an edited or interleaved image. Sides that are no multiples of 16 are rounded, not
+// refused.
 func checkSize(text string, interleaved bool) error {
 	if text == "" || !interleaved && slices.Contains([]string{"1K", "2K"}, text) {
 		return nil
@@ -209,15 +204,14 @@ func checkInputImage(address string) string {
 	return ""
 }
 
-// ask is what an image request wants drawn.
+// Ask is what an image request wants drawn.
 type Ask struct {
 	Prompt string
 	texts  int // text items
 	Images []string
 }
 
-// readAsk reads and judges the form of the single message of an image
-// request.
+// readAsk reads and judges the form of the single message of an image request.
 func readAsk(in request.Object) (Ask, error) {
 	var a Ask
 	messages := in.List("messages")

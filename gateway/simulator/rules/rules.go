@@ -1,7 +1,7 @@
 // Package rules judges requests by the service's rules.
 //
-// It is written from the interface's specification alone and shares no code
-// with the gateway's rules, so that each can be tested by the other.
+// It is written from the interface's specification alone and shares no code with the gateway's rules, so that each can
+// be tested by the other.
 package rules
 
 import (
@@ -16,8 +16,7 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// check judges one value and returns what is wrong with it, or nothing. The
-// text follows the parameter's name.
+// check judges one value and returns what is wrong with it, or nothing. The text follows the parameter's name.
 type check func(v any) string
 
 // rule is one parameter's check. An absent or null parameter passes.
@@ -115,8 +114,7 @@ var (
 	errNoAsync   = &answer.Refusal{Status: http.StatusForbidden, Code: "AccessDenied", Message: "current user api does not support asynchronous calls."}
 )
 
-// book is the settings of the rules. The zero value knows every model and no
-// family of models.
+// Book is the settings of the rules. The zero value knows every model and no family of models.
 type Book struct {
 	HeaderPrefix    string // of the service's own headers, for messages
 	LooseInterleave bool   // interleaved output needs no stream
@@ -138,11 +136,11 @@ func (b *Book) checkModel(q *request.Request) error {
 	return nil
 }
 
-// matches reports whether one of the patterns stands for the model.
+// Matches reports whether one of the patterns stands for the model.
 func Matches(patterns []string, model string) bool {
 	for _, p := range patterns {
-		// path.Match stops * at a slash, which model names do not hold by
-		// custom; replacing it keeps one that does from slipping through.
+		// path.Match stops * at a slash, which model names do not hold by custom; replacing it keeps one that does from
+		// slipping through.
 		ok, err := path.Match(strings.ReplaceAll(p, "/", "|"), strings.ReplaceAll(model, "/", "|"))
 		if err == nil && ok {
 			return true

@@ -38,7 +38,7 @@ var textRules = []rule{
 	{"response_format", responseFormat},
 }
 
-// checkText judges a request to the text path.
+// Text judges a request to the text path.
 func (b *Book) Text(q *request.Request) error {
 	if err := b.Chat(q); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (b *Book) Text(q *request.Request) error {
 	return nil
 }
 
-// resultFormat is the format a request gets.
+// ResultFormat is the format a request gets.
 func (b *Book) ResultFormat(q *request.Request) string {
 	parameters := q.Parameters()
 	if f := parameters.Text("result_format"); f != "" {
@@ -72,7 +72,7 @@ func (b *Book) ResultFormat(q *request.Request) string {
 	return "text"
 }
 
-// checkChat judges what both chat paths have in common.
+// Chat judges what both chat paths have in common.
 func (b *Book) Chat(q *request.Request) error {
 	if q.Async {
 		return errNoAsync

@@ -6,9 +6,8 @@ import (
 	"sluice/gateway/simulator/answer"
 )
 
-// answer tells the state of a task that this query sees. A task that is
-// unknown, foreign or expired is answered like any other. told is the id to
-// answer with.
+// Answer tells the state of a task that this query sees. A task that is unknown, foreign or expired is answered like
+// any other. told is the id to answer with.
 func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply {
 	t, state := ts.look(id, now)
 	out := answer.TaskOutput{TaskID: told, Status: state}

@@ -25,8 +25,7 @@ type taskList struct {
 	RequestID string     `json:"request_id"`
 }
 
-// taskLine is one task of it. Times are in milliseconds; the key and the
-// account leak.
+// taskLine is one task of it. Times are in milliseconds; the key and the account leak.
 type taskLine struct {
 	APIKeyID  string `json:"api_key_id"`
 	CallerUID string `json:"caller_uid"`
@@ -45,8 +44,7 @@ const (
 	maxPage     = 100
 )
 
-// list answers a page of the whole account's tasks that the query asks for,
-// newest first.
+// List answers a page of the whole account's tasks that the query asks for, newest first.
 func (ts *Store) List(q url.Values, requestID string, now time.Time) (taskList, error) {
 	no, err := natural(q, "page_no", 1, 1<<30)
 	if err != nil {

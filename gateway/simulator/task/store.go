@@ -1,7 +1,6 @@
 // Package task keeps asynchronous image tasks and tells their states.
 //
-// It runs nothing: a task's state follows from the clock, from its fate and from
-// what was done to it.
+// It runs nothing: a task's state follows from the clock, from its fate and from what was done to it.
 package task
 
 import (
@@ -14,7 +13,7 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// tasks are all tasks of the account, oldest first. Any key may see them all.
+// Store are all tasks of the account, oldest first. Any key may see them all.
 type Store struct {
 	set  Settings
 	bill func(model string, images int)
@@ -24,13 +23,13 @@ type Store struct {
 	order []*Task
 }
 
-// newTasks keeps tasks, and calls bill once per task that has succeeded or
-// failed, with the images that it costs. bill must not call back.
+// New keeps tasks, and calls bill once per task that has succeeded or failed, with the images that it costs. bill
+// must not call back.
 func New(set Settings, bill func(model string, images int)) *Store {
 	return &Store{set: set, bill: bill, byID: map[string]*Task{}}
 }
 
-// taskSettings are those of Config that concern tasks.
+// Settings are those of Config that concern tasks.
 type Settings struct {
 	Pending, Running, TTL time.Duration
 	Slots, Max            int
@@ -38,7 +37,7 @@ type Settings struct {
 	TimeLayout, Canceled  string
 }
 
-// add schedules and keeps a task.
+// Add schedules and keeps a task.
 func (ts *Store) Add(t *Task, now time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -63,8 +62,8 @@ func (ts *Store) Add(t *Task, now time.Time) {
 	ts.order = append(ts.order, t)
 }
 
-// freeSlot is when the model has room for one more task. A slot that a
-// cancelled task gives back helps the tasks created after the cancel.
+// freeSlot is when the model has room for one more task. A slot that a cancelled task gives back helps the tasks
+// created after the cancel.
 func (ts *Store) freeSlot(model string, now time.Time) time.Time {
 	if ts.set.Slots <= 0 {
 		return now
@@ -82,8 +81,7 @@ func (ts *Store) freeSlot(model string, now time.Time) time.Time {
 	return ends[len(ends)-ts.set.Slots]
 }
 
-// forget drops tasks that are past their time or too many, after billing
-// them.
+// forget drops tasks that are past their time or too many, after billing them.
 func (ts *Store) forget(now time.Time) {
 	n := 0
 	for n < len(ts.order) && (len(ts.order)-n >= ts.set.Max || now.Sub(ts.order[n].created) >= ts.set.TTL) {
@@ -94,7 +92,7 @@ func (ts *Store) forget(now time.Time) {
 	ts.order = slices.Delete(ts.order, 0, n)
 }
 
-// settle bills every task that has ended by now.
+// Settle bills every task that has ended by now.
 func (ts *Store) Settle(now time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -103,8 +101,8 @@ func (ts *Store) Settle(now time.Time) {
 	}
 }
 
-// settleTask bills a task that has ended in time, whether or not anybody has
-// looked since. A task whose states are dictated is billed when it is seen.
+// settleTask bills a task that has ended in time, whether or not anybody has looked since. A task whose states are
+// dictated is billed when it is seen.
 func (ts *Store) settleTask(t *Task, now time.Time) {
 	if len(t.Fate.States) > 0 {
 		return
@@ -123,8 +121,7 @@ func (ts *Store) charge(t *Task, state string) {
 	ts.bill(t.Model, t.owed(state))
 }
 
-// look returns the task and the state this query sees; a task that is unknown
-// is nil.
+// look returns the task and the state this query sees; a task that is unknown is nil.
 func (ts *Store) look(id string, now time.Time) (*Task, string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -142,7 +139,7 @@ func (ts *Store) look(id string, now time.Time) (*Task, string) {
 	return &copied, state
 }
 
-// cancel ends a task that is still PENDING and reports whether it was.
+// Cancel ends a task that is still PENDING and reports whether it was.
 func (ts *Store) Cancel(id string, now time.Time) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -154,7 +151,7 @@ func (ts *Store) Cancel(id string, now time.Time) bool {
 	return true
 }
 
-// finish ends a task whose stream is over; later calls change nothing.
+// Finish ends a task whose stream is over; later calls change nothing.
 func (ts *Store) Finish(t *Task, now time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -164,7 +161,7 @@ func (ts *Store) Finish(t *Task, now time.Time) {
 	}
 }
 
-// pollFault is the fault of a task's queries, or nil.
+// PollFault is the fault of a task's queries, or nil.
 func (ts *Store) PollFault(id string) *fault.Fault {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -8,9 +8,8 @@ import (
 	"sluice/gateway/simulator/gallery"
 )
 
-// task is one asynchronous image task. Its state is worked out from the clock
-// at each look; only a cancel, a look and the end of its stream change it,
-// under the lock of tasks.
+// Task is one asynchronous image task. Its state is worked out from the clock at each look; only a cancel, a look and
+// the end of its stream change it, under the lock of tasks.
 type Task struct {
 	ID      string
 	Request string // id of the creation

@@ -25,8 +25,8 @@ func inform(w http.ResponseWriter, n int) {
 	w.Header().Del("Link")
 }
 
-// seize takes the connection away from the server. Where that is impossible
-// (HTTP/2, a recorder) it aborts the handler, which breaks the answer too.
+// seize takes the connection away from the server. Where that is impossible (HTTP/2, a recorder) it aborts the handler,
+// which breaks the answer too.
 func seize(w http.ResponseWriter) net.Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -89,8 +89,8 @@ func (d *drawer) Write(p []byte) (int, error) { return d.body.Write(p) }
 // WriteHeader keeps the status.
 func (d *drawer) WriteHeader(status int) { d.status = status }
 
-// crawl sends the answer with a pause before every header line. It writes
-// HTTP by hand, since the server sends a header in one piece.
+// crawl sends the answer with a pause before every header line. It writes HTTP by hand, since the server sends a header
+// in one piece.
 func (x *Exchange) crawl(a answer.Answer) {
 	whole := &drawer{header: x.W.Header().Clone()}
 	inner := *x

@@ -1,5 +1,4 @@
-// Package wire sends answers to clients, and acts out the faults that concern
-// the connection.
+// Package wire sends answers to clients, and acts out the faults that concern the connection.
 package wire
 
 import (
@@ -16,14 +15,14 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// sender puts answers on connections, with the faults of their requests.
+// Sender puts answers on connections, with the faults of their requests.
 type Sender struct {
 	HeaderPrefix string        // of the service's own headers
 	FrameDelay   time.Duration // before every stream frame
 	Stalls       fault.Stalls
 }
 
-// exchange is one answer on its way to the client.
+// Exchange is one answer on its way to the client.
 type Exchange struct {
 	*Sender
 	Ctx       context.Context // ends when the client leaves
@@ -37,11 +36,10 @@ type Exchange struct {
 	Bill func(model string, c answer.Cost)
 }
 
-// send acts out an answer with the exchange's fault.
+// Send acts out an answer with the exchange's fault.
 func (x *Exchange) Send(a answer.Answer) {
 	f := x.Fault
-	// What is certain to be spent is billed before the first byte: whether the
-	// client receives it makes no difference.
+	// What is certain to be spent is billed before the first byte: whether the client receives it makes no difference.
 	if !partial(a, f) {
 		x.Bill(a.Model, a.Cost)
 	}
@@ -80,8 +78,7 @@ func (x *Exchange) sendWhole(a answer.Answer) {
 	}
 }
 
-// refuse answers an error: as a stream frame with status 200 if a stream was
-// asked for, else with its own status.
+// Refuse answers an error: as a stream frame with status 200 if a stream was asked for, else with its own status.
 func (x *Exchange) Refuse(r *answer.Refusal) {
 	if !x.wait() {
 		return
@@ -105,20 +102,18 @@ func (x *Exchange) Refuse(r *answer.Refusal) {
 	}
 }
 
-// partial reports whether the fault ends a stream early, so that only the
-// part that went out is spent.
+// partial reports whether the fault ends a stream early, so that only the part that went out is spent.
 func partial(a answer.Answer, f *fault.Fault) bool {
 	return a.Frames != nil && (f.Cut != "" || f.Error != nil)
 }
 
-// wait passes the time before the answer and reports whether the client is
-// still there.
+// wait passes the time before the answer and reports whether the client is still there.
 func (x *Exchange) wait() bool {
 	return pause(x.Ctx, x.Fault.Delay) && (x.Fault.Stall != "before" || x.Stalls.Wait(x.Ctx) == nil)
 }
 
-// setHeader sends the 103 answers that are asked for, and sets the header of
-// every answer, with what no gateway may pass on.
+// setHeader sends the 103 answers that are asked for, and sets the header of every answer, with what no gateway may
+// pass on.
 func (x *Exchange) setHeader() {
 	inform(x.W, x.Fault.Informational)
 	h := x.W.Header()
@@ -136,8 +131,7 @@ func (x *Exchange) setHeader() {
 	}
 }
 
-// start sends the header, and stalls behind it if the fault says so. It
-// reports whether to go on.
+// start sends the header, and stalls behind it if the fault says so. It reports whether to go on.
 func (x *Exchange) start(status int) bool {
 	x.Status(status)
 	if t := x.Fault.ContentType; t != "" {
@@ -202,8 +196,7 @@ func (x *Exchange) render(a answer.Answer) []byte {
 	return body
 }
 
-// spoil applies the faults that change what a reply says; i is the number of
-// the frame.
+// spoil applies the faults that change what a reply says; i is the number of the frame.
 func spoil(f *fault.Fault, r *answer.Reply, i int) {
 	if f.PadBytes > 0 {
 		r.Padding = strings.Repeat("x", f.PadBytes)

@@ -14,8 +14,7 @@ import (
 // streamType is the media type of every stream.
 const streamType = "text/event-stream;charset=UTF-8"
 
-// frameWriter writes events in the service's form: LF endings, no space after
-// a colon, ids from 1.
+// frameWriter writes events in the service's form: LF endings, no space after a colon, ids from 1.
 type frameWriter struct {
 	w     http.ResponseWriter
 	sent  int
@@ -109,8 +108,7 @@ func (st *streaming) round(a answer.Answer) bool {
 	return st.out.sent > f.After || st.strike()
 }
 
-// strike does what the fault has for this place and reports whether the
-// stream goes on.
+// strike does what the fault has for this place and reports whether the stream goes on.
 func (st *streaming) strike() bool {
 	f := st.Fault
 	if f.Stall == "body" {
