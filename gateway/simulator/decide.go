@@ -6,6 +6,38 @@ import (
 	"sluice/gateway/simulator/answer"
 )
 
+// handler answers one call with a result or a refusal.
+type handler func(*call) (answer.Answer, error)
+
+// handlers pairs every endpoint with its handler.
+func (s *Simulator) handlers() map[string]handler {
+	return map[string]handler{
+		EndpointText:       s.serveText,
+		EndpointMultimodal: s.serveMultimodal,
+		EndpointImage:      s.serveImage,
+		EndpointSynthesis:  s.serveSynthesis,
+		EndpointTask:       limited(s.cfg.TaskRate, s.serveTask),
+		EndpointCancel:     limited(s.cfg.TaskRate, s.serveCancel),
+		EndpointList:       limited(s.cfg.TaskRate, s.serveList),
+		EndpointUploads:    serveUploads,
+		EndpointPicture:    s.servePicture,
+	}
+}
+
+// limited puts the account's limit for one task operation before its handler.
+func limited(rate int, next handler) handler {
+	if rate < 0 {
+		return next
+	}
+	limit := newLimiter(rate)
+	return func(c *call) (answer.Answer, error) {
+		if !limit.allow(c.received.At) {
+			return answer.Answer{}, errRate
+		}
+		return next(c)
+	}
+}
+
 // decide works out the answer to a call: the door first (path, method, key), then the fault, then the rules and the
 // work.
 func (s *Simulator) decide(c *call, received error) (answer.Answer, error) {
@@ -19,7 +51,7 @@ func (s *Simulator) decide(c *call, received error) (answer.Answer, error) {
 			Message: "Request method is not supported.", Plain: true, Allow: to.method,
 		}
 	}
-	if to.endpoint != EndpointPicture && !s.knowsKey(c.r) {
+	if to.endpoint != EndpointPicture && !s.keys.accept(c.r) {
 		return answer.Answer{}, errKey
 	}
 	if received != nil {
@@ -51,10 +83,10 @@ func (s *Simulator) work(c *call) (answer.Answer, error) {
 		return answer.Answer{}, err
 	}
 	if a.Work {
-		s.records.setExecuted(c.rec)
+		s.ledger.setExecuted(c.received)
 	}
 	if refused || f.Error != nil && a.Frames == nil {
-		s.bill.add(a.Model, a.Cost)
+		s.ledger.bill(a.Model, a.Cost)
 		if a.Ended != nil {
 			a.Ended()
 		}

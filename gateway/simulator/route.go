@@ -4,12 +4,22 @@ import (
 	"net/http"
 	"strings"
 
-	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/gallery"
 )
 
-// handler answers one call with a result or a refusal.
-type handler func(*call) (answer.Answer, error)
+// Endpoint words, as in Received.Endpoint, Fault.On and Tally.
+const (
+	EndpointText       = "text"
+	EndpointMultimodal = "multimodal"
+	EndpointImage      = "image"
+	EndpointSynthesis  = "synthesis" // the older image paths
+	EndpointTask       = "task"
+	EndpointCancel     = "cancel"
+	EndpointList       = "list"
+	EndpointUploads    = "uploads"
+	EndpointPicture    = "picture"
+	EndpointOther      = "other" // no such path
+)
 
 // route is what a path leads to.
 type route struct {
@@ -59,19 +69,4 @@ func findTask(parts []string) route {
 		return route{endpoint: EndpointCancel, method: http.MethodPost, taskID: parts[1]}
 	}
 	return route{endpoint: EndpointOther}
-}
-
-// handlers pairs every endpoint with what answers it.
-func (s *Simulator) handlers() map[string]handler {
-	return map[string]handler{
-		EndpointText:       s.serveText,
-		EndpointMultimodal: s.serveMultimodal,
-		EndpointImage:      s.serveImage,
-		EndpointSynthesis:  s.serveSynthesis,
-		EndpointTask:       s.limited(s.serveTask),
-		EndpointCancel:     s.limited(s.serveCancel),
-		EndpointList:       s.limited(s.serveList),
-		EndpointUploads:    s.serveUploads,
-		EndpointPicture:    s.servePicture,
-	}
 }

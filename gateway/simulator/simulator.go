@@ -2,20 +2,18 @@
 // images, asynchronous image tasks and their streams in the service's own wire format, enforces the service's rules,
 // and misbehaves on demand.
 //
-// It is for tests of the gateway over real sockets, for the demo, and for anybody who wants to write a client without
-// an account. It is no mock: a test does not tell it what to answer, only which fault to have. It imports nothing of
-// this module, so it cannot share the gateway's reading of the specification.
+// It is for tests of the gateway over real sockets, for the demo, and for writing a client without an account. It is
+// no mock: a test does not tell it what to answer, only which fault to have. It imports nothing of the gateway, so it
+// cannot share the gateway's reading of the specification.
 //
-// It promises that the same request gets the same text, that a token is counted the same way everywhere (see piece),
-// that what it did is recorded and billed whether or not the client waited for it, that its memory is bounded, and that
-// it starts no goroutine and no timer of its own: a task's state is worked out from the clock when somebody looks.
+// It promises that the same request gets the same text, that tokens are counted by one rule everywhere, that all work
+// is recorded and billed whether or not the client waited for it, that its memory is bounded, and that it runs nothing
+// in the background: a task's state follows from the clock when it is queried.
 package simulator
 
 import (
 	"context"
 	"net/http"
-	"slices"
-	"sync"
 
 	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/fault"
@@ -23,20 +21,6 @@ import (
 	"sluice/gateway/simulator/rules"
 	"sluice/gateway/simulator/task"
 	"sluice/gateway/simulator/wire"
-)
-
-// Endpoint words, as in Received.Endpoint, Fault.On and Tally.
-const (
-	EndpointText       = "text"
-	EndpointMultimodal = "multimodal"
-	EndpointImage      = "image"
-	EndpointSynthesis  = "synthesis" // the older image paths
-	EndpointTask       = "task"
-	EndpointCancel     = "cancel"
-	EndpointList       = "list"
-	EndpointUploads    = "uploads"
-	EndpointPicture    = "picture"
-	EndpointOther      = "other" // no such path
 )
 
 // LeakMark is part of the value of every response header that tells about the account. A gateway must let none of them
@@ -53,17 +37,14 @@ type (
 // Simulator is the service. It is an http.Handler, safe for concurrent use.
 type Simulator struct {
 	cfg     Config
+	keys    keys
 	rules   rules.Book
-	records *recorder
-	bill    bill
+	ledger  *ledger
 	sender  wire.Sender
 	tasks   *task.Store
 	gallery *gallery.Gallery
 	faults  fault.Set
 	routes  map[string]handler
-
-	mu   sync.Mutex
-	keys []string
 }
 
 // New returns a running service.
@@ -72,24 +53,20 @@ func New(cfg Config) *Simulator {
 	s := &Simulator{
 		cfg:     cfg,
 		rules:   cfg.rules(),
-		records: newRecorder(cfg.KeepRequests),
+		ledger:  newLedger(cfg.KeepRequests),
 		sender:  wire.Sender{HeaderPrefix: cfg.HeaderPrefix, FrameDelay: cfg.FrameDelay},
 		gallery: gallery.New(cfg.TaskTTL),
-		keys:    slices.Clone(cfg.Keys),
 	}
+	s.keys.set(cfg.Keys)
 	s.tasks = task.New(cfg.tasks(), func(model string, images int) {
-		s.bill.add(model, answer.Cost{Images: int64(images)})
+		s.ledger.bill(model, answer.Cost{Images: int64(images)})
 	})
 	s.routes = s.handlers()
 	return s
 }
 
-// SetKeys replaces the keys the service knows; none accepts every key.
-func (s *Simulator) SetKeys(keys ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys = slices.Clone(keys)
-}
+// SetKeys replaces the keys that the service knows; none accepts every key.
+func (s *Simulator) SetKeys(keys ...string) { s.keys.set(keys) }
 
 // SetFault replaces the faults in force. The first one whose On, Skip and Times allow it applies to a request; none
 // makes the service healthy.
@@ -105,7 +82,7 @@ func (s *Simulator) AwaitStalled(ctx context.Context, n int) error {
 }
 
 // Requests returns the last requests received, oldest first. They are recorded once their body has been read.
-func (s *Simulator) Requests() []Received { return s.records.list() }
+func (s *Simulator) Requests() []Received { return s.ledger.list() }
 
 // Count returns how many requests an endpoint has had.
 func (s *Simulator) Count(endpoint string) int { return s.Tally().Requests[endpoint] }
@@ -113,36 +90,28 @@ func (s *Simulator) Count(endpoint string) int { return s.Tally().Requests[endpo
 // Tally returns the sums since the start or the last Reset. Tasks that have ended by the clock are billed, queried or
 // not.
 func (s *Simulator) Tally() Tally {
-	var t Tally
 	s.tasks.Settle(s.cfg.Now())
-	s.records.tally(&t)
-	s.bill.tally(&t)
-	return t
+	return s.ledger.tally()
 }
 
 // Violations returns the first hundred faults that no request may have, one line each. A test expects none.
-func (s *Simulator) Violations() []string {
-	s.records.mu.Lock()
-	defer s.records.mu.Unlock()
-	return slices.Clone(s.records.violations)
-}
+func (s *Simulator) Violations() []string { return s.ledger.listViolations() }
 
 // Reset forgets requests, sums and faults. Tasks stay.
 func (s *Simulator) Reset() {
-	s.records.reset()
-	s.bill.reset()
+	s.ledger.reset()
 	s.SetFault()
 }
 
 // ServeHTTP answers as the service would.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := s.receive(r)
-	s.record(c)
-	defer func() { s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.id) }()
+	s.ledger.add(c.received)
+	defer func() { s.cfg.Log("%s %s %s", r.Method, r.URL.Path, c.received.ID) }()
 	a, err := s.decide(c, err)
 	x := wire.Exchange{
-		Sender: &s.sender, Ctx: r.Context(), W: w, Fault: c.fault, RequestID: c.id, Streams: c.streams(),
-		Status: func(status int) { s.records.setStatus(c.rec, status) }, Bill: s.bill.add,
+		Sender: &s.sender, Ctx: r.Context(), W: w, Fault: c.fault, RequestID: c.received.ID, Streams: c.streams(),
+		Status: func(status int) { s.ledger.setStatus(c.received, status) }, Bill: s.ledger.bill,
 	}
 	if err != nil {
 		x.Refuse(answer.AsRefusal(err))

@@ -20,7 +20,7 @@ func TestZeroConfig(t *testing.T) {
 	w := serveOnce(s, imagePath, edit(""), async...)
 	_, id, _ := strings.Cut(w.Body.String(), `"task_id":"`)
 	id, _, _ = strings.Cut(id, `"`)
-	if out := s.tasks.Answer(id, id, "", s.cfg.Now()).Output.(answer.TaskOutput); out.Status != answer.StateSucceeded {
+	if out := s.tasks.Answer(id, id, "", s.cfg.Now()).Output.(answer.Output); out.Status != answer.StateSucceeded {
 		t.Errorf("at the first look a task is %s", out.Status)
 	}
 }

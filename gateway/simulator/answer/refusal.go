@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// Refusal is an answer that is no result. Handlers return it as an error; one place writes it.
+// Refusal is an answer without a result. It is an error, so that any stage can return it.
 type Refusal struct {
 	Status  int
 	Code    string
@@ -22,22 +22,22 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%d %s: %s", r.Status, r.Code, r.Message)
 }
 
-// errorBody is a refusal on the wire. Clients match `{"code":` literally, so code is the first member.
-type errorBody struct {
-	Code      string          `json:"code"`
+// Body is a refusal on the wire.
+type Body struct {
+	Code      string          `json:"code"` // first: clients match `{"code":` literally
 	Message   string          `json:"message"`
 	RequestID string          `json:"request_id"`
 	Usage     json.RawMessage `json:"usage,omitempty"`
 }
 
-func (r *Refusal) Body(requestID string) errorBody {
-	return errorBody{Code: r.Code, Message: r.Message, RequestID: requestID, Usage: r.Usage}
+// Body returns the refusal of the request with that id as it is sent.
+func (r *Refusal) Body(requestID string) Body {
+	return Body{Code: r.Code, Message: r.Message, RequestID: requestID, Usage: r.Usage}
 }
 
-// AsRefusal turns any error into something a client may read.
+// AsRefusal turns any error into one that a client may read.
 func AsRefusal(err error) *Refusal {
-	var r *Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
 	}
 	return &Refusal{Status: http.StatusInternalServerError, Code: "InternalError", Message: "An internal error has occurred."}

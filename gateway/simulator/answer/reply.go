@@ -9,15 +9,10 @@ import (
 type Reply struct {
 	Code      string `json:"code,omitempty"`
 	Message   string `json:"message,omitempty"`
-	Output    any    `json:"output,omitempty"`
+	Output    any    `json:"output,omitempty"` // an Output or a TextOutput
 	Usage     any    `json:"usage,omitempty"`
 	RequestID string `json:"request_id"`
-	Padding   string `json:"padding,omitempty"`
-}
-
-// MessageOutput is the output of result_format message.
-type MessageOutput struct {
-	Choices []Choice `json:"choices"`
+	Padding   string `json:"padding,omitempty"` // only by a fault
 }
 
 // TextOutput is the output of result_format text.
@@ -26,61 +21,57 @@ type TextOutput struct {
 	Text   string  `json:"text"`
 }
 
-// Choice is one alternative. Index is there when there are several.
-type Choice struct {
-	Message  Message   `json:"message"`
-	Finish   *string   `json:"finish_reason"`
-	Index    *int      `json:"index,omitempty"`
-	Logprobs *Logprobs `json:"logprobs,omitempty"`
+// Output is the output of result_format message, of images and of tasks.
+type Output struct {
+	TaskID    string   `json:"task_id,omitempty"`
+	Status    string   `json:"task_status,omitempty"`
+	Submit    string   `json:"submit_time,omitempty"`
+	Scheduled string   `json:"scheduled_time,omitempty"`
+	End       string   `json:"end_time,omitempty"`
+	Finished  *bool    `json:"finished,omitempty"`
+	Choices   []Choice `json:"choices,omitempty"`
+	Results   []Result `json:"results,omitempty"`
+	Metrics   *Metrics `json:"task_metrics,omitempty"`
+	Code      string   `json:"code,omitempty"`
+	Message   string   `json:"message,omitempty"`
 }
 
-// ImageChoice is a finished choice of text and image parts.
-func ImageChoice(parts ...Part) Choice {
-	return Choice{Message: Message{Content: parts, Role: "assistant"}, Finish: new("stop")}
+// States of a task, but for CANCELED, whose spelling is a setting.
+const (
+	StatePending   = "PENDING"
+	StateRunning   = "RUNNING"
+	StateSuspended = "SUSPENDED"
+	StateSucceeded = "SUCCEEDED"
+	StateFailed    = "FAILED"
+	StateUnknown   = "UNKNOWN"
+)
+
+// Result is one image of a task of the older form, or why there is none.
+type Result struct {
+	OrigPrompt   string `json:"orig_prompt,omitempty"`
+	ActualPrompt string `json:"actual_prompt,omitempty"`
+	URL          string `json:"url,omitempty"`
+	Code         string `json:"code,omitempty"`
+	Message      string `json:"message,omitempty"`
 }
 
-// Message is an assistant's words. The content of a multimodal model is a list of parts.
-type Message struct {
-	Content   any        `json:"content"`
-	Reasoning *string    `json:"reasoning_content,omitempty"`
-	Role      string     `json:"role"`
-	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+// Metrics count a task's images.
+type Metrics struct {
+	Total     int `json:"TOTAL"`
+	Succeeded int `json:"SUCCEEDED"`
+	Failed    int `json:"FAILED"`
 }
 
-// Part is one item of a multimodal message.
-type Part struct {
-	Type    string     `json:"type,omitempty"`
-	Text    *string    `json:"text,omitempty"`
-	Image   string     `json:"image,omitempty"`
-	ImageHW [][]string `json:"image_hw,omitempty"`
+// ImageUsage is the usage of an asynchronous or interleaved image answer. Nil members are absent.
+type ImageUsage struct {
+	Total  *int64 `json:"total_tokens,omitempty"`
+	Input  *int64 `json:"input_tokens,omitempty"`
+	Output *int64 `json:"output_tokens,omitempty"`
+	Count  *int   `json:"image_count,omitempty"`
+	Size   string `json:"size,omitempty"`
 }
 
-// ToolCall is one function call. In an incremental stream only the first part of a call carries its name.
-type ToolCall struct {
-	Index    int          `json:"index"`
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function FunctionCall `json:"function"`
-}
-
-type FunctionCall struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
-}
-
-// Logprobs are the probabilities of the tokens of one message.
-type Logprobs struct {
-	Content []Logprob `json:"content"`
-}
-
-type Logprob struct {
-	Token   string    `json:"token"`
-	Bytes   []int     `json:"bytes"`
-	Logprob float64   `json:"logprob"`
-	Top     []Logprob `json:"top_logprobs,omitempty"`
-}
-
-// Encode writes v as compact JSON without the escapes for HTML, as the service does, and with a newline at the end.
+// Encode writes v as compact JSON without escapes for HTML, as the service does, and a newline.
 func Encode(buf *bytes.Buffer, v any) {
 	e := json.NewEncoder(buf)
 	e.SetEscapeHTML(false)

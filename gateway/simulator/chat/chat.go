@@ -80,7 +80,7 @@ func (ch *chat) reply(from, to int, last bool) answer.Reply {
 		r.Output = answer.TextOutput{Finish: ch.finish(ch.scripts[0], to), Text: said.content}
 		return r
 	}
-	var out answer.MessageOutput
+	var out answer.Output
 	for i, sc := range ch.scripts {
 		out.Choices = append(out.Choices, ch.choice(i, sc, from, to, last))
 	}

@@ -105,6 +105,6 @@ func (sc *script) call(tc answer.ToolCall, n int) {
 	tc.Function.Arguments = ""
 	sc.steps = append(sc.steps, step{calls: []answer.ToolCall{tc}, tokens: prose.Tokens(tc.Function.Name)})
 	sc.say(arguments, n, func(st *step, part string) {
-		st.calls = []answer.ToolCall{{Index: tc.Index, Type: "function", Function: answer.FunctionCall{Arguments: part}}}
+		st.calls = []answer.ToolCall{{Index: tc.Index, Type: "function", Function: answer.Function{Arguments: part}}}
 	})
 }

@@ -35,7 +35,7 @@ func toolCalls(p *prompt, parameters request.Object) []answer.ToolCall {
 		fmt.Fprint(h, p.hash, i)
 		calls = append(calls, answer.ToolCall{
 			Index: i, ID: fmt.Sprintf("call_%08x%016x", h.Sum32(), p.hash), Type: "function",
-			Function: answer.FunctionCall{Name: f.Text("name"), Arguments: string(arguments)},
+			Function: answer.Function{Name: f.Text("name"), Arguments: string(arguments)},
 		})
 	}
 	return calls

@@ -15,7 +15,7 @@ type syncUsage struct {
 
 // Answer is a synchronous answer with n images.
 func (e Easel) Answer(n int, requestID string, now time.Time) *answer.Reply {
-	var out answer.MessageOutput
+	var out answer.Output
 	for i := range n {
 		out.Choices = append(out.Choices, answer.ImageChoice(answer.Part{Image: e.Address(i, now)}))
 	}

@@ -76,7 +76,7 @@ func (st *Story) Total() answer.ImageUsage {
 
 // Answer tells the story in one document.
 func (st *Story) Answer(requestID string) *answer.Reply {
-	return &answer.Reply{Output: answer.MessageOutput{Choices: []answer.Choice{st.Choice()}}, Usage: st.Total(), RequestID: requestID}
+	return &answer.Reply{Output: answer.Output{Choices: []answer.Choice{st.Choice()}}, Usage: st.Total(), RequestID: requestID}
 }
 
 // Frames streams the story, a few words or an image at a time. taskID is its task's on the asynchronous path, else
@@ -103,7 +103,7 @@ func (st *Story) Frames(s answer.Style, taskID string) iter.Seq[answer.Frame] {
 // frame tells one part, after which so many tokens and images are told.
 func (st *Story) frame(s answer.Style, taskID string, p answer.Part, said, images int) answer.Frame {
 	told, last := answer.ImageChoice(p), images == st.Images()
-	out := answer.TaskOutput{TaskID: taskID, Finished: &last}
+	out := answer.Output{TaskID: taskID, Finished: &last}
 	fr := answer.Frame{Last: last}
 	if taskID == "" {
 		fr.Spent = answer.Cost{Images: int64(images)} // a task is billed by itself

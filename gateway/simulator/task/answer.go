@@ -10,7 +10,7 @@ import (
 // any other. told is the id to answer with.
 func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply {
 	t, state := ts.look(id, now)
-	out := answer.TaskOutput{TaskID: told, Status: state}
+	out := answer.Output{TaskID: told, Status: state}
 	r := &answer.Reply{RequestID: requestID}
 	if t != nil && state != answer.StateUnknown {
 		ts.describe(t, now, &out)
@@ -24,7 +24,7 @@ func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply
 }
 
 // describe fills in what the task tells in the state that stands in out.
-func (ts *Store) describe(t *Task, now time.Time, out *answer.TaskOutput) {
+func (ts *Store) describe(t *Task, now time.Time, out *answer.Output) {
 	out.Submit = ts.stamp(t.created)
 	waits, runs := out.Status == answer.StatePending || out.Status == answer.StateSuspended, out.Status == answer.StateRunning
 	out.Finished = new(!waits && !runs)
@@ -39,7 +39,7 @@ func (ts *Store) describe(t *Task, now time.Time, out *answer.TaskOutput) {
 	case answer.StateFailed:
 		out.Code, out.Message = t.complaint()
 		if !t.Choices {
-			out.Metrics = &answer.TaskMetrics{Total: t.Count, Failed: t.Count}
+			out.Metrics = &answer.Metrics{Total: t.Count, Failed: t.Count}
 		}
 	case answer.StateSucceeded:
 		t.results(out)
@@ -60,11 +60,11 @@ func earlier(t, now time.Time) time.Time {
 }
 
 // results fills in the images of a successful task in its form.
-func (t *Task) results(out *answer.TaskOutput) {
+func (t *Task) results(out *answer.Output) {
 	code, message := t.complaint()
 	failed := t.failed()
 	if failed > 0 || !t.Choices {
-		out.Metrics = &answer.TaskMetrics{Total: t.Count, Succeeded: t.Count - failed, Failed: failed}
+		out.Metrics = &answer.Metrics{Total: t.Count, Succeeded: t.Count - failed, Failed: failed}
 	}
 	if t.Story != nil {
 		t.Story.Made = t.ended()
@@ -75,11 +75,11 @@ func (t *Task) results(out *answer.TaskOutput) {
 		address := t.Easel.Address(i, t.ended())
 		switch {
 		case i >= t.Count-failed:
-			out.Results = append(out.Results, answer.TaskResult{Code: code, Message: message})
+			out.Results = append(out.Results, answer.Result{Code: code, Message: message})
 		case t.Choices:
 			out.Choices = append(out.Choices, answer.ImageChoice(answer.Part{Type: "image", Image: address}))
 		default:
-			out.Results = append(out.Results, answer.TaskResult{OrigPrompt: t.Prompt, ActualPrompt: t.Actual, URL: address})
+			out.Results = append(out.Results, answer.Result{OrigPrompt: t.Prompt, ActualPrompt: t.Actual, URL: address})
 		}
 	}
 }

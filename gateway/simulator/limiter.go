@@ -3,8 +3,6 @@ package simulator
 import (
 	"sync"
 	"time"
-
-	"sluice/gateway/simulator/answer"
 )
 
 // limiter lets rate calls pass in any one second, wherever the second begins: the strictest reading of "20 per second".
@@ -29,18 +27,4 @@ func (l *limiter) allow(now time.Time) bool {
 	l.passed[l.next] = now
 	l.next = (l.next + 1) % len(l.passed)
 	return true
-}
-
-// limited puts the account's limit for one task operation before a handler.
-func (s *Simulator) limited(next handler) handler {
-	if s.cfg.TaskRate < 0 {
-		return next
-	}
-	limit := newLimiter(s.cfg.TaskRate)
-	return func(c *call) (answer.Answer, error) {
-		if !limit.allow(c.now) {
-			return answer.Answer{}, errRate
-		}
-		return next(c)
-	}
 }
