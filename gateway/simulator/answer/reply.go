@@ -64,9 +64,9 @@ type Metrics struct {
 
 // ImageUsage is the usage of an asynchronous or interleaved image answer. Nil members are absent.
 type ImageUsage struct {
-	Total  *int64 `json:"total_tokens,omitempty"`
-	Input  *int64 `json:"input_tokens,omitempty"`
-	Output *int64 `json:"output_tokens,omitempty"`
+	Total  *int   `json:"total_tokens,omitempty"`
+	Input  *int   `json:"input_tokens,omitempty"`
+	Output *int   `json:"output_tokens,omitempty"`
 	Count  *int   `json:"image_count,omitempty"`
 	Size   string `json:"size,omitempty"`
 }

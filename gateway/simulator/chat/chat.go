@@ -1,7 +1,7 @@
 // Package chat writes the answers of chat models: text, chains of thought, tool calls, JSON by a schema, and their
 // usage, whole or frame by frame.
 //
-// It has no model. The same request gets the same text.
+// It has no model: sentences are picked by a hash, so the same request gets the same text.
 package chat
 
 import (
@@ -12,31 +12,20 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// chat is one chat answer in the making.
-type chat struct {
-	answer.Style
-	parameters request.Object
-	prompt     *prompt
-	scripts    []script
-	multimodal bool // content is a list
-	textFormat bool // result_format text
-}
-
 // Settings is what the request does not say.
 type Settings struct {
 	answer.Style
-	MaxOutput  int  // longest answer in tokens
+	MaxOutput  int  // longest answer in tokens, without its chain of thought
 	Multimodal bool // content is a list of parts
 	TextFormat bool // result_format is text
 }
 
 // Answer answers a valid chat request.
 func Answer(q *request.Request, set Settings) answer.Answer {
-	ch := &chat{
-		Style: set.Style, parameters: q.Parameters(), prompt: readPrompt(q.Body),
-		multimodal: set.Multimodal, textFormat: set.TextFormat,
+	ch := &chat{Settings: set, parameters: q.Parameters(), prompt: readPrompt(q.Body)}
+	for i := range ch.parameters.Integer("n", 1) {
+		ch.scripts = append(ch.scripts, ch.write(ch.prompt.hash+uint64(i)))
 	}
-	ch.generate(set.MaxOutput)
 	steps := ch.length()
 	a := answer.Answer{Work: true, Model: q.Model, Cost: ch.cost(steps)}
 	if q.SSE {
@@ -45,6 +34,14 @@ func Answer(q *request.Request, set Settings) answer.Answer {
 		a.Doc = new(ch.reply(0, steps, true))
 	}
 	return a
+}
+
+// chat is one answer in the making.
+type chat struct {
+	Settings
+	parameters request.Object
+	prompt     *prompt
+	scripts    []script // an alternative each
 }
 
 // length is the number of steps of the longest alternative.
@@ -56,7 +53,7 @@ func (ch *chat) length() int {
 	return n
 }
 
-// frames streams the answer step by step, repeating what went before unless increments are asked for.
+// frames streams the answer step by step. Each frame repeats what went before it unless increments are asked for.
 func (ch *chat) frames(steps int) iter.Seq[answer.Frame] {
 	incremental := ch.parameters.Flag("incremental_output")
 	return func(yield func(answer.Frame) bool) {
@@ -72,83 +69,60 @@ func (ch *chat) frames(steps int) iter.Seq[answer.Frame] {
 	}
 }
 
-// reply is the answer's steps from..to-1 on the wire, with the usage up to there.
+// reply tells the steps from..to-1, with the usage of all steps before to.
 func (ch *chat) reply(from, to int, last bool) answer.Reply {
 	r := answer.Reply{Usage: ch.usage(to), RequestID: ch.RequestID}
-	if ch.textFormat { // tells the first alternative only
-		_, said := fold(ch.scripts[0].window(from, to))
-		r.Output = answer.TextOutput{Finish: ch.finish(ch.scripts[0], to), Text: said.content}
+	if ch.TextFormat { // tells the first alternative only
+		sc := ch.scripts[0]
+		r.Output = answer.TextOutput{Finish: ch.finish(sc, to), Text: sc.join(from, to).content}
 		return r
 	}
 	var out answer.Output
 	for i, sc := range ch.scripts {
-		out.Choices = append(out.Choices, ch.choice(i, sc, from, to, last))
+		c := ch.choice(sc.join(from, to), last)
+		c.Finish = ch.finish(sc, to)
+		if len(ch.scripts) > 1 {
+			c.Index = &i
+		}
+		out.Choices = append(out.Choices, c)
 	}
 	r.Output = out
 	return r
 }
 
-func (ch *chat) choice(i int, sc script, from, to int, last bool) answer.Choice {
-	m, said := fold(sc.window(from, to))
+// choice is one alternative's steps, joined, as a choice.
+func (ch *chat) choice(said step, last bool) answer.Choice {
+	c := answer.Choice{Message: answer.Message{Role: "assistant", Content: said.content, ToolCalls: said.calls}}
+	if ch.Multimodal {
+		c.Message.Content = ch.parts(said.content, last)
+	}
 	if ch.parameters.Flag("enable_thinking") {
-		m.Reasoning = &said.thinking
-	}
-	m.Content = said.content
-	if ch.multimodal {
-		m.Content = ch.content(said.content, last)
-	}
-	out := answer.Choice{Message: m, Finish: ch.finish(sc, to)}
-	if len(ch.scripts) > 1 {
-		out.Index = &i
+		c.Message.Reasoning = &said.thinking
 	}
 	if ch.parameters.Flag("logprobs") {
-		out.Logprobs = probabilities(said.content, ch.parameters.Integer("top_logprobs", 0))
+		c.Logprobs = probabilities(said.content, ch.parameters.Integer("top_logprobs", 0))
 	}
-	return out
+	return c
 }
 
-// content is a multimodal model's text as a list, with the images' scaled sizes at the very end.
-func (ch *chat) content(text string, last bool) []answer.Part {
+// parts is a multimodal model's text as a list, with the images' scaled sizes in the last frame.
+func (ch *chat) parts(text string, last bool) []answer.Part {
 	if text == "" && !last {
 		return []answer.Part{}
 	}
 	p := answer.Part{Text: &text}
 	if last && ch.parameters.Flag("vl_enable_image_hw_output") {
-		for _, sz := range ch.prompt.sizes {
-			p.ImageHW = append(p.ImageHW, []string{strconv.Itoa(sz.H), strconv.Itoa(sz.W)})
+		for _, size := range ch.prompt.sizes {
+			p.ImageHW = append(p.ImageHW, []string{strconv.Itoa(size.H), strconv.Itoa(size.W)})
 		}
 	}
 	return []answer.Part{p}
 }
 
-// finish is the reason an alternative ended, or the service's word for "not yet" after to steps.
-func (ch *chat) finish(sc script, to int) *string {
-	if to >= len(sc.steps) {
+// finish is an alternative's finish_reason after so many steps.
+func (ch *chat) finish(sc script, steps int) *string {
+	if steps >= len(sc.steps) {
 		return &sc.finish
 	}
 	return ch.Unfinished()
-}
-
-// window is the part of the steps from..to-1 that there are.
-func (sc script) window(from, to int) []step {
-	n := len(sc.steps)
-	return sc.steps[min(from, n):min(to, n)]
-}
-
-// fold joins steps to one message.
-func fold(steps []step) (answer.Message, step) {
-	m := answer.Message{Role: "assistant"}
-	var all step
-	for _, st := range steps {
-		all.thinking += st.thinking
-		all.content += st.content
-		for _, tc := range st.calls {
-			if n := len(m.ToolCalls); n > 0 && m.ToolCalls[n-1].Index == tc.Index {
-				m.ToolCalls[n-1].Function.Arguments += tc.Function.Arguments
-			} else {
-				m.ToolCalls = append(m.ToolCalls, tc)
-			}
-		}
-	}
-	return m, all
 }

@@ -10,103 +10,101 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// messageTokens is what every message costs beyond its text.
-const messageTokens = 4
-
-// Tokens of media whose size in pixels the service cannot see.
+// Tokens that a message costs beyond its text, and those of media whose length the service cannot see.
 const (
-	videoTokens = 512
-	audioTokens = 64
+	messageTokens = 4
+	videoTokens   = 512
+	audioTokens   = 64
 )
 
-// prompt is what a chat request asks, and what it takes to read it.
+// prompt is the question of a chat request, and what reading it costs.
 type prompt struct {
-	question                  string // the last thing the user said
-	afterTool                 bool   // the last message is a tool's result
-	hash                      uint64 // of all the words and the seed
-	text, image, video, audio int    // tokens
-	media                     bool
-	cached                    int // tokens marked for an explicit cache
-	marked                    bool
+	question                  string         // the user's last message
+	afterTool                 bool           // the last message is a tool's result
+	hash                      uint64         // of model, texts and seed
+	text, image, video, audio int            // tokens
+	cached                    int            // tokens of text marked for an explicit cache
 	sizes                     []picture.Size // of the images, scaled
 }
 
 // input is the sum of the input tokens.
-func (p *prompt) input() int {
-	return p.text + p.image + p.video + p.audio
-}
+func (p *prompt) input() int { return p.text + p.media() }
 
-// readPrompt reads the messages, or the older prompt and history.
+// media is the sum of the tokens of all but text.
+func (p *prompt) media() int { return p.image + p.video + p.audio }
+
+// readPrompt reads a chat request's body.
 func readPrompt(body request.Object) *prompt {
 	p := &prompt{}
 	h := fnv.New64a()
-	in, parameters := body.Child("input"), body.Child("parameters")
+	parameters := body.Child("parameters")
 	io.WriteString(h, body.Text("model"))
 	if seed := parameters.Integer("seed", -1); seed >= 0 {
 		h.Write([]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
 	}
-	say := func(role, text string) {
+	for _, m := range conversation(body.Child("input")) {
+		text := p.readContent(m, parameters)
 		io.WriteString(h, "\x00"+text)
-		p.text += prose.Tokens(text)
-		if role == "user" {
+		p.text += prose.Tokens(text) + messageTokens
+		p.afterTool = m.Text("role") == "tool"
+		if m.Text("role") == "user" {
 			p.question = text
 		}
-	}
-	for _, m := range in.List("messages") {
-		p.readMessage(request.AsObject(m), parameters, say)
-	}
-	if len(in.List("messages")) == 0 {
-		for _, turn := range in.List("history") {
-			say("user", request.AsObject(turn).Text("user"))
-			say("assistant", request.AsObject(turn).Text("bot"))
-			p.text += 2 * messageTokens
-		}
-		say("user", in.Text("prompt"))
-		p.text += messageTokens
 	}
 	p.hash = h.Sum64()
 	return p
 }
 
-func (p *prompt) readMessage(m, parameters request.Object, say func(role, text string)) {
-	role := m.Text("role")
-	p.text += messageTokens
-	p.afterTool = role == "tool"
-	say2 := func(text string) { say(role, text) }
-	if text, ok := m["content"].(string); ok {
-		say2(text)
-		return
+// conversation returns the messages, or what the older prompt and history would be as messages.
+func conversation(in request.Object) []request.Object {
+	var out []request.Object
+	for _, m := range in.List("messages") {
+		out = append(out, request.AsObject(m))
 	}
-	var words []string
+	if len(out) > 0 {
+		return out
+	}
+	for _, v := range in.List("history") {
+		turn := request.AsObject(v)
+		out = append(out, message("user", turn.Text("user")), message("assistant", turn.Text("bot")))
+	}
+	return append(out, message("user", in.Text("prompt")))
+}
+
+func message(role, content string) request.Object {
+	return request.Object{"role": role, "content": content}
+}
+
+// readContent counts the media of a message, and returns its text.
+func (p *prompt) readContent(m, parameters request.Object) string {
+	if text, ok := m["content"].(string); ok {
+		return text
+	}
+	var texts []string
 	for _, v := range m.List("content") {
 		item := request.AsObject(v)
 		p.readMedia(item, parameters)
 		if text := item.Text("text"); text != "" {
-			words = append(words, text)
+			texts = append(texts, text)
 			if _, ok := item["cache_control"]; ok {
-				p.marked = true
 				p.cached += prose.Tokens(text)
 			}
 		}
 	}
-	say2(strings.Join(words, " "))
+	return strings.Join(texts, " ")
 }
 
-// readMedia counts what an item shows or plays.
 func (p *prompt) readMedia(item, parameters request.Object) {
 	if image := item.Text("image"); image != "" {
-		sz := scaled(picture.DataSize(image), parameters, item)
-		p.sizes = append(p.sizes, sz)
-		p.image += imageTokens(sz)
-		p.media = true
+		size := scaled(picture.DataSize(image), parameters, item)
+		p.sizes = append(p.sizes, size)
+		p.image += imageTokens(size)
 	}
 	if _, ok := item["video"]; ok {
 		p.video += videoTokens
-		p.media = true
 	}
 	if _, ok := item["audio"]; ok {
 		p.audio += audioTokens
-		p.media = true
 	}
 }
 
@@ -121,16 +119,15 @@ const (
 )
 
 // scaled returns the size at which a chat model sees an image.
-func scaled(sz picture.Size, parameters, item request.Object) picture.Size {
-	limit := parameters.Integer("max_pixels", maxPixels)
-	limit = item.Integer("max_pixels", limit)
+func scaled(size picture.Size, parameters, item request.Object) picture.Size {
+	limit := item.Integer("max_pixels", parameters.Integer("max_pixels", maxPixels))
 	if parameters.Flag("vl_high_resolution_images") {
 		limit = highPixels
 	}
-	return sz.Fit(minPixels, max(limit, minPixels), patch)
+	return size.Fit(minPixels, max(limit, minPixels), patch)
 }
 
 // imageTokens counts an image: one token per patch.
-func imageTokens(sz picture.Size) int {
-	return max(1, (sz.W/patch)*(sz.H/patch))
+func imageTokens(size picture.Size) int {
+	return max(1, (size.W/patch)*(size.H/patch))
 }

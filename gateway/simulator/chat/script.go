@@ -7,14 +7,12 @@ import (
 
 	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/prose"
-	"sluice/gateway/simulator/request"
 )
 
-// script is one alternative of a chat answer, cut into the steps in which a stream tells it. A whole answer is all its
-// steps at once.
+// script is one alternative of an answer, cut into the steps in which a stream tells it.
 type script struct {
 	steps  []step
-	finish string
+	finish string // finish_reason
 }
 
 // step is what one frame adds.
@@ -25,56 +23,48 @@ type step struct {
 	thought           int // of thinking alone
 }
 
-// generate writes the alternatives of the answer.
-func (ch *chat) generate(maxOutput int) {
-	for i := range ch.parameters.Integer("n", 1) {
-		ch.scripts = append(ch.scripts, ch.write(ch.prompt.hash+uint64(i), maxOutput))
-	}
-}
-
 // write writes one alternative. max_completion_tokens includes the chain of thought, max_tokens does not.
-func (ch *chat) write(hash uint64, maxOutput int) script {
+func (ch *chat) write(hash uint64) script {
 	var sc script
-	p, size := ch.prompt, ch.FrameTokens
-	both := ch.parameters.Integer("max_completion_tokens", math.MaxInt)
-	content := min(maxOutput, ch.parameters.Integer("max_tokens", maxOutput), both)
+	all := ch.parameters.Integer("max_completion_tokens", math.MaxInt)
+	limit := min(ch.MaxOutput, ch.parameters.Integer("max_tokens", ch.MaxOutput), all)
 	if ch.parameters.Flag("enable_thinking") {
-		most := min(both, ch.parameters.Integer("thinking_budget", math.MaxInt))
-		text, n := prose.FirstTokens(prose.VoiceFor(p.question).Thoughts(p.question), most)
-		sc.say(text, size, func(st *step, part string) { st.thinking, st.thought = part, st.tokens })
-		content = min(content, both-n)
+		budget := min(all, ch.parameters.Integer("thinking_budget", math.MaxInt))
+		text, n := prose.FirstTokens(prose.Thoughts(ch.prompt.question), budget)
+		sc.say(text, ch.FrameTokens, func(st *step, part string) { st.thinking, st.thought = part, st.tokens })
+		limit = min(limit, all-n)
 	}
-	if calls := toolCalls(p, ch.parameters); len(calls) > 0 {
+	if calls := toolCalls(ch.prompt, ch.parameters); len(calls) > 0 {
 		for _, call := range calls {
-			sc.call(call, size)
+			sc.call(call, ch.FrameTokens)
 		}
 		sc.finish = "tool_calls"
 		return sc
 	}
-	text := stopped(compose(p, ch.parameters, hash), ch.parameters["stop"])
-	cut, _ := prose.FirstTokens(text, content)
+	whole := stopped(ch.compose(hash), ch.parameters["stop"])
+	text, _ := prose.FirstTokens(whole, limit)
 	sc.finish = "stop"
-	if len(cut) < len(text) {
+	if len(text) < len(whole) {
 		sc.finish = "length"
 	}
-	sc.say(cut, size, func(st *step, part string) { st.content = part })
+	sc.say(text, ch.FrameTokens, func(st *step, part string) { st.content = part })
 	return sc
 }
 
-// compose writes the text in the form the request wants.
-func compose(p *prompt, parameters request.Object, hash uint64) string {
-	format := parameters.Child("response_format")
+// compose writes the text in the form that the request asks for.
+func (ch *chat) compose(hash uint64) string {
+	format := ch.parameters.Child("response_format")
 	switch format.Text("type") {
 	case "json_object":
-		return prose.JSONAnswer(p.question, hash)
+		return prose.JSONAnswer(ch.prompt.question, hash)
 	case "json_schema":
 		value, _ := json.Marshal(sample(format.Child("json_schema").Child("schema"), "answer", 0)) // came from JSON
 		return string(value)
 	}
-	return prose.VoiceFor(p.question).Answer(p.question, hash)
+	return prose.Answer(ch.prompt.question, hash)
 }
 
-// stopped cuts text before the first stop string. Token ids stop nothing: this model has no vocabulary to number.
+// stopped cuts text before the first stop string. Token ids stop nothing: the simulator has no vocabulary.
 func stopped(text string, stop any) string {
 	list, _ := stop.([]any)
 	if one, ok := stop.(string); ok {
@@ -99,7 +89,7 @@ func (sc *script) say(text string, n int, put func(*step, string)) {
 	}
 }
 
-// call appends a tool call, its arguments in steps.
+// call appends a tool call, its arguments in steps of n tokens.
 func (sc *script) call(tc answer.ToolCall, n int) {
 	arguments := tc.Function.Arguments
 	tc.Function.Arguments = ""
@@ -107,4 +97,22 @@ func (sc *script) call(tc answer.ToolCall, n int) {
 	sc.say(arguments, n, func(st *step, part string) {
 		st.calls = []answer.ToolCall{{Index: tc.Index, Type: "function", Function: answer.Function{Arguments: part}}}
 	})
+}
+
+// join joins the steps from..to-1, as many as there are.
+func (sc script) join(from, to int) step {
+	var all step
+	n := len(sc.steps)
+	for _, st := range sc.steps[min(from, n):min(to, n)] {
+		all.thinking += st.thinking
+		all.content += st.content
+		for _, call := range st.calls {
+			if n := len(all.calls); n > 0 && all.calls[n-1].Index == call.Index {
+				all.calls[n-1].Function.Arguments += call.Function.Arguments
+			} else {
+				all.calls = append(all.calls, call)
+			}
+		}
+	}
+	return all
 }

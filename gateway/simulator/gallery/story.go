@@ -1,12 +1,10 @@
 package gallery
 
 import (
-	"fmt"
 	"iter"
 	"time"
 
 	"sluice/gateway/simulator/answer"
-	"sluice/gateway/simulator/dice"
 	"sluice/gateway/simulator/prose"
 )
 
@@ -14,26 +12,16 @@ import (
 // allowed.
 type Story struct {
 	Easel      Easel
+	Made       time.Time // from when on the addresses of its images are valid
 	paragraphs []string
-	input      int64 // tokens of the prompt
-	Made       time.Time
+	input      int // tokens of the prompt
 }
 
 // NewStory tells a story about the prompt with at most so many images.
 func NewStory(e Easel, prompt string, most int) *Story {
-	st := &Story{Easel: e, input: int64(prose.Tokens(prompt))}
-	d := dice.Dice(e.seed)
+	d := prose.Dice(e.seed)
 	count := max(1, most-d.Roll(2))
-	v := prose.VoiceFor(prompt)
-	first := d.Roll(len(v.Body))
-	for i := range count {
-		text := v.Body[(first+i)%len(v.Body)]
-		if i == 0 {
-			text = fmt.Sprintf(v.Opening[0], v.Quoted(prompt)) + v.Space + text
-		}
-		st.paragraphs = append(st.paragraphs, text)
-	}
-	return st
+	return &Story{Easel: e, paragraphs: prose.Paragraphs(prompt, count, &d), input: prose.Tokens(prompt)}
 }
 
 // Images is how many images the story holds.
@@ -52,12 +40,11 @@ func (st *Story) image(i int) answer.Part {
 	return answer.Part{Type: "image", Image: st.Easel.Address(i, st.Made)}
 }
 
-// usage is the usage once so many output tokens and images are told. Only images are billed; the size is unknown before
-// the first.
+// usage is the usage once so many output tokens and images are told. Only images are billed; the size is unknown
+// before the first.
 func (st *Story) usage(output, images int) answer.ImageUsage {
 	u := answer.ImageUsage{
-		Total: new(st.input + int64(output)), Input: &st.input, Output: new(int64(output)),
-		Count: &images, Size: "0*0",
+		Total: new(st.input + output), Input: &st.input, Output: &output, Count: &images, Size: "0*0",
 	}
 	if images > 0 {
 		u.Size = st.Easel.Size.String()
@@ -89,34 +76,33 @@ func (st *Story) Frames(s answer.Style, taskID string) iter.Seq[answer.Frame] {
 				words, count := prose.FirstTokens(text, s.FrameTokens)
 				text = text[len(words):]
 				said += count
-				if !yield(st.frame(s, taskID, answer.Part{Type: "text", Text: &words}, said, i)) {
+				if !yield(st.frame(s, taskID, answer.Part{Type: "text", Text: &words}, st.usage(said, i))) {
 					return
 				}
 			}
-			if !yield(st.frame(s, taskID, st.image(i), said, i+1)) {
+			if !yield(st.frame(s, taskID, st.image(i), st.usage(said, i+1))) {
 				return
 			}
 		}
 	}
 }
 
-// frame tells one part, after which so many tokens and images are told.
-func (st *Story) frame(s answer.Style, taskID string, p answer.Part, said, images int) answer.Frame {
-	told, last := answer.ImageChoice(p), images == st.Images()
-	out := answer.Output{TaskID: taskID, Finished: &last}
-	fr := answer.Frame{Last: last}
-	if taskID == "" {
-		fr.Spent = answer.Cost{Images: int64(images)} // a task is billed by itself
-	} else {
-		out.Status = answer.StateSucceeded
-	}
+// frame tells one part, after which that usage is reached.
+func (st *Story) frame(s answer.Style, taskID string, part answer.Part, usage answer.ImageUsage) answer.Frame {
+	choice, last := answer.ImageChoice(part), *usage.Count == st.Images()
 	if !last {
-		told.Finish = s.Unfinished()
-		if taskID != "" {
-			out.Status = answer.StateRunning
-		}
+		choice.Finish = s.Unfinished()
 	}
-	out.Choices = []answer.Choice{told}
-	fr.Reply = answer.Reply{Output: out, Usage: st.usage(said, images), RequestID: s.RequestID}
+	out := answer.Output{TaskID: taskID, Choices: []answer.Choice{choice}, Finished: &last}
+	fr := answer.Frame{Last: last}
+	switch {
+	case taskID == "":
+		fr.Spent = answer.Cost{Images: int64(*usage.Count)} // a task is billed by itself
+	case last:
+		out.Status = answer.StateSucceeded
+	default:
+		out.Status = answer.StateRunning
+	}
+	fr.Reply = answer.Reply{Output: out, Usage: usage, RequestID: s.RequestID}
 	return fr
 }

@@ -4,8 +4,7 @@ import (
 	"image"
 	"image/color"
 	"math"
-
-	"sluice/gateway/simulator/dice"
+	"math/rand/v2"
 )
 
 // Bounds of a picture that is really drawn, whatever size was asked for.
@@ -46,20 +45,20 @@ type wave struct {
 }
 
 func newScene(seed uint64, w, h int) scene {
-	d := dice.Dice(seed)
-	hue := float64(d.Roll(360))
+	d := rand.New(rand.NewPCG(seed, 0))
+	hue := float64(d.IntN(360))
 	sc := scene{
-		high: hsl(hue, .55, .35), low: hsl(hue+35+float64(d.Roll(40)), .75, .78), sun: hsl(hue+50, .9, .93),
-		sunX: float64(w) * (.2 + .6*float64(d.Roll(100))/100), sunY: float64(h) * (.15 + .25*float64(d.Roll(100))/100),
-		radius: float64(min(w, h)) * (.06 + .06*float64(d.Roll(100))/100), height: float64(h),
+		high: hsl(hue, .55, .35), low: hsl(hue+35+float64(d.IntN(40)), .75, .78), sun: hsl(hue+50, .9, .93),
+		sunX: float64(w) * (.2 + .6*float64(d.IntN(100))/100), sunY: float64(h) * (.15 + .25*float64(d.IntN(100))/100),
+		radius: float64(min(w, h)) * (.06 + .06*float64(d.IntN(100))/100), height: float64(h),
 	}
-	count := 4 + d.Roll(4)
+	count := 4 + d.IntN(4)
 	for i := range count {
 		depth := float64(i) / float64(count)
 		level := float64(h) * (.52 + .48*depth)
 		swell := float64(h) * (.008 + .03*depth)
-		length := float64(w) * (.15 + .4*depth + .1*float64(d.Roll(100))/100)
-		phase := float64(d.Roll(628)) / 100
+		length := float64(w) * (.15 + .4*depth + .1*float64(d.IntN(100))/100)
+		phase := float64(d.IntN(628)) / 100
 		line := make([]float64, w)
 		for x := range line {
 			t := 2*math.Pi*float64(x)/length + phase

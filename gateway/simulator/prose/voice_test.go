@@ -9,11 +9,10 @@ import (
 
 func TestAnswerIsDeterministic(t *testing.T) {
 	for _, question := range []string{"What is a sluice?", "水闸是什么？", ""} {
-		v := VoiceFor(question)
-		if a, b := v.Answer(question, 7), v.Answer(question, 7); a != b {
+		if a, b := Answer(question, 7), Answer(question, 7); a != b {
 			t.Errorf("the same question got\n%q and\n%q", a, b)
 		}
-		if a, b := v.Answer(question, 7), v.Answer(question, 8); a == b {
+		if a, b := Answer(question, 7), Answer(question, 8); a == b {
 			t.Errorf("two hashes got the same answer %q", a)
 		}
 	}
@@ -22,7 +21,7 @@ func TestAnswerIsDeterministic(t *testing.T) {
 func TestAnswerNeverRepeatsItself(t *testing.T) {
 	for hash := range uint64(200) {
 		seen := map[string]bool{}
-		for _, sentence := range strings.SplitAfter(english.Answer("water", hash), ". ") {
+		for _, sentence := range strings.SplitAfter(Answer("water", hash), ". ") {
 			if seen[sentence] {
 				t.Fatalf("hash %d says twice %q", hash, sentence)
 			}
@@ -32,10 +31,10 @@ func TestAnswerNeverRepeatsItself(t *testing.T) {
 }
 
 func TestAnswerSpeaksTheLanguageOfTheQuestion(t *testing.T) {
-	if got := VoiceFor("水闸 please").Answer("水闸", 1); !strings.Contains(got, "水") || strings.Contains(got, "river") {
+	if got := Answer("水闸 please", 1); !strings.Contains(got, "水") || strings.Contains(got, "river") {
 		t.Errorf("a Chinese question got %q", got)
 	}
-	if got := VoiceFor("sluice").Answer("sluice", 1); strings.Contains(got, "水") {
+	if got := Answer("sluice", 1); strings.Contains(got, "水") {
 		t.Errorf("an English question got %q", got)
 	}
 }
@@ -52,7 +51,7 @@ func TestQuoted(t *testing.T) {
 		{"too long", strings.Repeat("a", 61), "“" + strings.Repeat("a", 60) + "…”"},
 		{"too long in Chinese", strings.Repeat("闸", 61), "“" + strings.Repeat("闸", 60) + "…”"},
 	} {
-		if got := english.Quoted(tt.question); got != tt.want {
+		if got := english.about(tt.question, "%s"); got != tt.want {
 			t.Errorf("%s: %q is quoted as %q, want %q", tt.name, tt.question, got, tt.want)
 		}
 	}
@@ -61,14 +60,14 @@ func TestQuoted(t *testing.T) {
 // A per cent sign in a question must not be taken for a verb.
 func TestAnswerQuotesPerCent(t *testing.T) {
 	for hash := range uint64(20) {
-		if got := english.Answer("100%d of %s", hash); !strings.Contains(got, "“100%d of %s”") {
+		if got := Answer("100%d of %s", hash); !strings.Contains(got, "“100%d of %s”") {
 			t.Errorf("hash %d answers %q", hash, got)
 		}
 	}
 }
 
 func TestThoughts(t *testing.T) {
-	if got := english.Thoughts("a gate"); !strings.Contains(got, "“a gate”") {
+	if got := Thoughts("a gate"); !strings.Contains(got, "“a gate”") {
 		t.Errorf("thoughts do not name the question: %q", got)
 	}
 }
@@ -100,7 +99,7 @@ func TestCutRunes(t *testing.T) {
 func FuzzAnswer(f *testing.F) {
 	f.Add("What is a sluice?", uint64(1))
 	f.Fuzz(func(t *testing.T, question string, hash uint64) {
-		text := VoiceFor(question).Answer(question, hash)
+		text := Answer(question, hash)
 		if utf8.ValidString(question) && !utf8.ValidString(text) {
 			t.Errorf("answer to %q is no UTF-8: %q", question, text)
 		}

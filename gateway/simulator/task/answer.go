@@ -97,6 +97,6 @@ func (t *Task) usage(state string) any {
 		u.Count = count
 		return u
 	}
-	var zero int64
+	var zero int
 	return answer.ImageUsage{Total: &zero, Input: &zero, Output: &zero, Count: count, Size: t.Easel.Size.String()}
 }

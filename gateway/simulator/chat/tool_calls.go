@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -10,18 +11,15 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// toolCalls decides which functions to call: the one the request forces, else those whose names the user mentions, else
-// the first; none after a tool's result, or when the request forbids it. More than one is called only if
-// parallel_tool_calls allows.
+// toolCalls decides which functions to call: the one that the request forces, else those that the user mentions, else
+// the first. After a tool's result, or if the request forbids it, it calls none. It calls several only if
+// parallel_tool_calls allows it.
 func toolCalls(p *prompt, parameters request.Object) []answer.ToolCall {
-	tools := parameters.List("tools")
+	tools, choice := parameters.List("tools"), parameters.Child("tool_choice")
 	if len(tools) == 0 || p.afterTool || parameters.Text("tool_choice") == "none" {
 		return nil
 	}
-	chosen := mentioned(p.question, tools)
-	if name := parameters.Child("tool_choice").Child("function").Text("name"); name != "" {
-		chosen = mentioned(name, tools)
-	}
+	chosen := mentioned(cmp.Or(choice.Child("function").Text("name"), p.question), tools)
 	if len(chosen) == 0 {
 		chosen = []request.Object{request.AsObject(tools[0]).Child("function")}
 	}
@@ -41,6 +39,7 @@ func toolCalls(p *prompt, parameters request.Object) []answer.ToolCall {
 	return calls
 }
 
+// mentioned returns the functions whose names stand in text.
 func mentioned(text string, tools []any) []request.Object {
 	var out []request.Object
 	for _, t := range tools {
