@@ -5,16 +5,13 @@ import (
 
 	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/picture"
-	"sluice/gateway/simulator/prose"
 	"sluice/gateway/simulator/request"
 )
 
-// Bounds of the asynchronous image endpoint.
+// Bounds of the images that a request makes.
 const (
-	MaxPrompt     = 2000 // characters; more is cut off, not refused
-	maxImageBytes = 10 << 20
-	minSide       = 240
-	maxSide       = 8000
+	maxTaskImages = 4
+	maxSyncImages = 100 // interface.md leaves it open
 )
 
 // imageRules are the bounds of image parameters in every mode.
@@ -28,18 +25,9 @@ var imageRules = []rule{
 	{"size", str},
 }
 
-// maxSyncImages is where this service draws the line that interface.md leaves open.
-const maxSyncImages = 100
-
-// maxTaskImages bounds the images of a task.
-const maxTaskImages = 4
-
 // SyncImage judges a synchronous image request, and returns what to draw.
 func (b *Book) SyncImage(q *request.Request) (Ask, error) {
-	if q.Async {
-		return Ask{}, errNoAsync
-	}
-	if err := b.checkModel(q); err != nil {
+	if err := b.checkFrame(q, false); err != nil {
 		return Ask{}, err
 	}
 	a, err := readAsk(q.Input())
@@ -54,10 +42,7 @@ func (b *Book) SyncImage(q *request.Request) (Ask, error) {
 
 // Synthesis judges a request to the older image paths, of which only the form is specified.
 func (b *Book) Synthesis(q *request.Request) error {
-	if !q.Async {
-		return errNeedAsync
-	}
-	if err := b.checkModel(q); err != nil {
+	if err := b.checkFrame(q, true); err != nil {
 		return err
 	}
 	if q.Input().Text("prompt") == "" {
@@ -81,10 +66,7 @@ func checkPlainImage(parameters request.Object, images int) error {
 
 // AsyncImage judges a request to the asynchronous image path, and returns what to draw.
 func (b *Book) AsyncImage(q *request.Request) (Ask, error) {
-	if !q.Async {
-		return Ask{}, errNeedAsync
-	}
-	if err := b.checkModel(q); err != nil {
+	if err := b.checkFrame(q, true); err != nil {
 		return Ask{}, err
 	}
 	if !Matches(b.EditModels, q.Model) {
@@ -101,10 +83,7 @@ func (b *Book) AsyncImage(q *request.Request) (Ask, error) {
 
 // Interleaved judges an interleaved request to the multimodal path, and returns what to draw.
 func (b *Book) Interleaved(q *request.Request) (Ask, error) {
-	if q.Async {
-		return Ask{}, errNoAsync
-	}
-	if err := b.checkModel(q); err != nil {
+	if err := b.checkFrame(q, false); err != nil {
 		return Ask{}, err
 	}
 	a, err := checkEdit(q, true)
@@ -180,65 +159,4 @@ func checkSize(text string, interleaved bool) error {
 		return answer.Invalid("parameters.size must have an aspect ratio within [1:4, 4:1]")
 	}
 	return nil
-}
-
-// checkInputImage judges an image to edit. One behind a URL is not fetched.
-func checkInputImage(address string) string {
-	if complaint := checkAddress(address); complaint != "" {
-		return complaint
-	}
-	if len(address) < 5 || address[:5] != "data:" {
-		return ""
-	}
-	p, err := picture.ReadData(address)
-	switch {
-	case err != nil:
-		return err.Error()
-	case p.Bytes > maxImageBytes:
-		return "is larger than 10 MB"
-	case min(p.Size.W, p.Size.H) < minSide, max(p.Size.W, p.Size.H) > maxSide:
-		return "must have a width and a height of 240 to 8000 pixels"
-	case p.Alpha:
-		return "must have no alpha channel"
-	}
-	return ""
-}
-
-// Ask is what an image request wants drawn.
-type Ask struct {
-	Prompt string
-	texts  int // text items
-	Images []string
-}
-
-// readAsk reads and judges the form of the single message of an image request.
-func readAsk(in request.Object) (Ask, error) {
-	var a Ask
-	messages := in.List("messages")
-	if len(messages) != 1 {
-		return a, answer.Invalid("input.messages must hold exactly one message")
-	}
-	m := request.AsObject(messages[0])
-	content, ok := m["content"].([]any)
-	switch {
-	case m.Text("role") != "user":
-		return a, answer.Invalid("input.messages[0].role must be user")
-	case !ok || len(content) == 0:
-		return a, answer.Invalid("input.messages[0].content must be a non-empty array")
-	}
-	for i, v := range content {
-		item := request.AsObject(v)
-		_, hasText := item["text"].(string)
-		_, hasImage := item["image"].(string)
-		if hasText == hasImage {
-			return a, answer.Invalid("input.messages[0].content[%d] must be a text or an image item", i)
-		}
-		if hasText {
-			a.texts++
-			a.Prompt = prose.CutRunes(item.Text("text"), MaxPrompt)
-		} else {
-			a.Images = append(a.Images, item.Text("image"))
-		}
-	}
-	return a, nil
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/picture"
@@ -14,7 +15,7 @@ var roles = []string{"system", "user", "assistant", "tool"}
 
 // checkConversation judges input: messages, or the older prompt with history.
 func checkConversation(in request.Object) error {
-	if v, ok := in["messages"]; ok && v != nil {
+	if in["messages"] != nil {
 		list := in.List("messages")
 		if len(list) == 0 {
 			return answer.Invalid("input.messages must be a non-empty array")
@@ -78,22 +79,20 @@ func checkMessage(i int, m request.Object) error {
 func checkItem(item request.Object) string {
 	found := false
 	for _, kind := range []string{"text", "image", "video", "audio"} {
-		v, ok := item[kind]
-		if !ok || v == nil {
+		v := item[kind]
+		if v == nil {
 			continue
 		}
 		found = true
-		frames, isList := v.([]any)
-		if kind == "video" && isList && len(frames) > 0 {
+		if frames, _ := v.([]any); kind == "video" && len(frames) > 0 {
 			continue
 		}
-		if complaint := str(v); complaint != "" {
-			return kind + " " + complaint
+		complaint := str(v)
+		if complaint == "" && kind == "image" {
+			complaint = checkAddress(item.Text(kind))
 		}
-		if kind == "image" {
-			if complaint := checkAddress(item.Text(kind)); complaint != "" {
-				return kind + " " + complaint
-			}
+		if complaint != "" {
+			return kind + " " + complaint
 		}
 	}
 	if !found {
@@ -104,7 +103,7 @@ func checkItem(item request.Object) string {
 
 // checkAddress judges the form of an image's address.
 func checkAddress(address string) string {
-	if len(address) >= 5 && address[:5] == "data:" {
+	if strings.HasPrefix(address, "data:") {
 		if _, err := picture.ReadData(address); err == picture.ErrURI {
 			return err.Error()
 		}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"math"
-	"regexp"
 	"strings"
 
 	"sluice/gateway/simulator/answer"
@@ -43,11 +42,11 @@ func (b *Book) Text(q *request.Request) error {
 	if err := b.Chat(q); err != nil {
 		return err
 	}
-	parameters := q.Parameters()
-	if len(parameters.List("tools")) > 0 && b.ResultFormat(q) == "text" {
+	p := q.Parameters()
+	if len(p.List("tools")) > 0 && b.ResultFormat(q) == "text" {
 		return answer.Invalid("parameters.result_format must be message when tools is used")
 	}
-	if parameters.Flag("enable_thinking") && Matches(b.ThinkingModels, q.Model) && parameters.Text("result_format") == "text" {
+	if p.Flag("enable_thinking") && Matches(b.ThinkingModels, q.Model) && p.Text("result_format") == "text" {
 		return answer.Invalid("parameters.result_format can only be message in thinking mode")
 	}
 	for _, m := range q.Input().List("messages") {
@@ -74,10 +73,7 @@ func (b *Book) ResultFormat(q *request.Request) string {
 
 // Chat judges what both chat paths have in common.
 func (b *Book) Chat(q *request.Request) error {
-	if q.Async {
-		return errNoAsync
-	}
-	if err := b.checkModel(q); err != nil {
+	if err := b.checkFrame(q, false); err != nil {
 		return err
 	}
 	if err := checkConversation(q.Input()); err != nil {
@@ -91,18 +87,18 @@ func (b *Book) Chat(q *request.Request) error {
 }
 
 // checkTogether judges parameters that depend on each other.
-func (b *Book) checkTogether(q *request.Request, parameters request.Object) error {
-	n, thinking := parameters.Integer("n", 1), parameters.Flag("enable_thinking")
+func (b *Book) checkTogether(q *request.Request, p request.Object) error {
+	several, thinking, tools := p.Integer("n", 1) > 1, p.Flag("enable_thinking"), len(p.List("tools")) > 0
 	switch {
-	case n > 1 && len(parameters.List("tools")) > 0:
+	case several && tools:
 		return answer.Invalid("parameters.n must be 1 when tools is used")
-	case n > 1 && thinking:
+	case several && thinking:
 		return answer.Invalid("parameters.n must be 1 in thinking mode")
-	case thinking && parameters.Child("tool_choice") != nil:
+	case thinking && p.Child("tool_choice") != nil:
 		return answer.Invalid("parameters.tool_choice cannot force a tool in thinking mode")
-	case len(parameters.List("tools")) > 0 && Matches(b.VisionModels, q.Model):
+	case tools && Matches(b.VisionModels, q.Model):
 		return answer.Invalid("parameters.tools is not supported by this model")
-	case parameters.Child("response_format").Text("type") == "json_object" && !asksForJSON(q.Input()):
+	case p.Child("response_format").Text("type") == "json_object" && !asksForJSON(q.Input()):
 		return answer.Invalid("input.messages must contain the word json to use response_format json_object")
 	}
 	return nil
@@ -110,113 +106,13 @@ func (b *Book) checkTogether(q *request.Request, parameters request.Object) erro
 
 // asksForJSON reports whether any text of the conversation says json.
 func asksForJSON(in request.Object) bool {
-	said := func(s string) bool { return strings.Contains(strings.ToLower(s), "json") }
+	texts := in.Text("prompt")
 	for _, v := range in.List("messages") {
 		m := request.AsObject(v)
-		if said(m.Text("content")) {
-			return true
-		}
+		texts += "\n" + m.Text("content")
 		for _, item := range m.List("content") {
-			if said(request.AsObject(item).Text("text")) {
-				return true
-			}
+			texts += "\n" + request.AsObject(item).Text("text")
 		}
 	}
-	return said(in.Text("prompt"))
-}
-
-func stop(v any) string {
-	const complaint = "must be a string, an array of strings or an array of token ids"
-	if _, ok := v.(string); ok {
-		return ""
-	}
-	list, ok := v.([]any)
-	if !ok {
-		return complaint
-	}
-	kinds := map[string]bool{}
-	for _, e := range list {
-		kind := stopKind(e)
-		if kind == "" {
-			return complaint
-		}
-		kinds[kind] = true
-	}
-	if len(kinds) > 1 {
-		return "must not mix strings and token ids"
-	}
-	return ""
-}
-
-// stopKind names the kind of one stop sequence; empty is none at all.
-func stopKind(v any) string {
-	switch e := v.(type) {
-	case string:
-		return "string"
-	case float64:
-		if atLeast(0)(e) == "" {
-			return "id"
-		}
-	case []any:
-		for _, id := range e {
-			if atLeast(0)(id) != "" {
-				return ""
-			}
-		}
-		return "ids"
-	}
-	return ""
-}
-
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-func tools(v any) string {
-	list, ok := v.([]any)
-	if !ok {
-		return "must be an array"
-	}
-	for _, e := range list {
-		t := request.AsObject(e)
-		f := t.Child("function")
-		schema, given := f["parameters"]
-		description, described := f["description"]
-		switch {
-		case t.Text("type") != "function":
-			return "must hold tools of type function"
-		case f == nil:
-			return "must hold a function object in each tool"
-		case !toolName.MatchString(f.Text("name")):
-			return "must name each function with 1 to 64 letters, digits, underscores or hyphens"
-		case described && description != nil && str(description) != "":
-			return "must describe each function with a string"
-		case given && schema != nil && request.AsObject(schema) == nil:
-			return "must give each function's parameters as a JSON Schema object"
-		}
-	}
-	return ""
-}
-
-func toolChoice(v any) string {
-	if words("auto", "none")(v) == "" {
-		return ""
-	}
-	o := request.AsObject(v)
-	if o.Text("type") == "function" && o.Child("function").Text("name") != "" {
-		return ""
-	}
-	return "must be auto, none or an object that names a function"
-}
-
-func responseFormat(v any) string {
-	o := request.AsObject(v)
-	if o == nil {
-		return "must be an object"
-	}
-	if complaint := words("text", "json_object", "json_schema")(o["type"]); complaint != "" {
-		return "type " + complaint
-	}
-	if o.Text("type") == "json_schema" && o.Child("json_schema").Child("schema") == nil {
-		return "must hold json_schema.schema when its type is json_schema"
-	}
-	return ""
+	return strings.Contains(strings.ToLower(texts), "json")
 }
