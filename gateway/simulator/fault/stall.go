@@ -5,62 +5,55 @@ import (
 	"sync"
 )
 
-// Stalls is the place where stalled requests wait. Its zero value is empty.
+// Stalls is where stalled requests wait. It is safe for concurrent use; its zero value is empty.
 type Stalls struct {
 	mu      sync.Mutex
 	waiting int
-	gate    chan struct{} // closed by release, then replaced
-	changed chan struct{} // closed whenever waiting grows, then replaced
+	round   int           // grows with every release
+	changed chan struct{} // closed at every change, then replaced
 }
 
-// Wait blocks until release or until the context ends, whose error it returns.
+// Wait blocks until Release, or until the context ends, whose error it returns.
 func (s *Stalls) Wait(ctx context.Context) error {
-	s.mu.Lock()
-	if s.gate == nil {
-		s.gate = make(chan struct{})
+	var round int
+	s.change(func() { round = s.round; s.waiting++ })
+	err := s.until(ctx, func() bool { return s.round > round })
+	if err != nil {
+		s.change(func() {
+			if s.round == round { // else Release has counted it out
+				s.waiting--
+			}
+		})
 	}
-	gate := s.gate
-	s.waiting++
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-	s.mu.Unlock()
-
-	select {
-	case <-gate:
-		return nil // release has counted us out
-	case <-ctx.Done():
-		s.leave(gate)
-		return ctx.Err()
-	}
-}
-
-// leave counts out a request that no longer waits at the gate.
-func (s *Stalls) leave(gate chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gate == gate {
-		s.waiting--
-	}
+	return err
 }
 
 // Release lets all requests go on that wait now.
 func (s *Stalls) Release() {
+	s.change(func() { s.round++; s.waiting = 0 })
+}
+
+// Await blocks until n requests wait at once, or until the context ends, whose error it returns.
+func (s *Stalls) Await(ctx context.Context, n int) error {
+	return s.until(ctx, func() bool { return s.waiting >= n })
+}
+
+// change makes a change and wakes those who wait for one.
+func (s *Stalls) change(by func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gate != nil {
-		close(s.gate)
-		s.gate = nil
-		s.waiting = 0
+	by()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }
 
-// Await blocks until n wait at once, or until the context ends.
-func (s *Stalls) Await(ctx context.Context, n int) error {
+// until blocks until ok, or until the context ends.
+func (s *Stalls) until(ctx context.Context, ok func() bool) error {
 	for {
 		s.mu.Lock()
-		if s.waiting >= n {
+		if ok() {
 			s.mu.Unlock()
 			return nil
 		}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// zipWriter compresses a stream, each flush complete to the byte.
+// zipWriter compresses an answer. What it has flushed can be unpacked without the rest.
 type zipWriter struct {
 	http.ResponseWriter
 	z *gzip.Writer
@@ -17,9 +17,7 @@ func newZipWriter(w http.ResponseWriter) *zipWriter {
 }
 
 // Write compresses p.
-func (w *zipWriter) Write(p []byte) (int, error) {
-	return w.z.Write(p)
-}
+func (w *zipWriter) Write(p []byte) (int, error) { return w.z.Write(p) }
 
 // FlushError sends everything written so far.
 func (w *zipWriter) FlushError() error {
@@ -30,9 +28,7 @@ func (w *zipWriter) FlushError() error {
 }
 
 // Unwrap gives access to the connection below.
-func (w *zipWriter) Unwrap() http.ResponseWriter {
-	return w.ResponseWriter
-}
+func (w *zipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *zipWriter) close() {
 	_ = w.z.Close() // after a cut there is nothing left to write to

@@ -2,27 +2,23 @@
 package wire
 
 import (
-	"bytes"
-	"cmp"
-	"compress/gzip"
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/fault"
 )
 
-// Sender puts answers on connections, with the faults of their requests.
+// Sender is what all exchanges share.
 type Sender struct {
 	HeaderPrefix string        // of the service's own headers
 	FrameDelay   time.Duration // before every stream frame
 	Stalls       fault.Stalls
 }
 
-// Exchange is one answer on its way to the client.
+// Exchange is one answer on its way to the client. All fields are required.
 type Exchange struct {
 	*Sender
 	Ctx       context.Context // ends when the client leaves
@@ -30,13 +26,13 @@ type Exchange struct {
 	Fault     *fault.Fault
 	RequestID string
 	Streams   bool // the client asked for a stream
-	// status is called with the answer's status before its first byte.
+	// Status is called with the answer's status before its first byte.
 	Status func(int)
-	// bill is called with what the answer cost.
+	// Bill is called with what the answer cost.
 	Bill func(model string, c answer.Cost)
 }
 
-// Send acts out an answer with the exchange's fault.
+// Send sends an answer, with the exchange's fault.
 func (x *Exchange) Send(a answer.Answer) {
 	f := x.Fault
 	// What is certain to be spent is billed before the first byte: whether the client receives it makes no difference.
@@ -44,7 +40,7 @@ func (x *Exchange) Send(a answer.Answer) {
 		x.Bill(a.Model, a.Cost)
 	}
 	if a.Ended != nil {
-		defer a.Ended() // a second time does no harm
+		defer a.Ended() // a second call does no harm
 	}
 	if !x.wait() {
 		return
@@ -66,15 +62,7 @@ func (x *Exchange) Send(a answer.Answer) {
 	case f.HeaderDelay > 0:
 		x.crawl(a)
 	default:
-		x.sendWhole(a)
-	}
-}
-
-func (x *Exchange) sendWhole(a answer.Answer) {
-	if a.Frames != nil && x.Fault.Body == nil {
-		x.sendStream(a)
-	} else {
-		x.sendPlain(a)
+		x.sendBody(a)
 	}
 }
 
@@ -90,7 +78,7 @@ func (x *Exchange) Refuse(r *answer.Refusal) {
 	if x.Streams && !r.Plain {
 		x.W.Header().Set("Content-Type", streamType)
 		if x.start(http.StatusOK) {
-			(&frameWriter{w: x.W}).error(r, x.RequestID)
+			(&stream{Exchange: x}).error(r)
 		}
 		return
 	}
@@ -107,13 +95,13 @@ func partial(a answer.Answer, f *fault.Fault) bool {
 	return a.Frames != nil && (f.Cut != "" || f.Error != nil)
 }
 
-// wait passes the time before the answer and reports whether the client is still there.
+// wait lets the time before the answer pass, and reports whether the client is still there.
 func (x *Exchange) wait() bool {
 	return pause(x.Ctx, x.Fault.Delay) && (x.Fault.Stall != "before" || x.Stalls.Wait(x.Ctx) == nil)
 }
 
-// setHeader sends the 103 answers that are asked for, and sets the header of every answer, with what no gateway may
-// pass on.
+// setHeader sends the 103 answers that are asked for, and sets the header of every answer, with fields that no gateway
+// may pass on.
 func (x *Exchange) setHeader() {
 	inform(x.W, x.Fault.Informational)
 	h := x.W.Header()
@@ -145,86 +133,21 @@ func (x *Exchange) start(status int) bool {
 	return x.Stalls.Wait(x.Ctx) == nil
 }
 
-// sendPlain sends an answer that is one document.
-func (x *Exchange) sendPlain(a answer.Answer) {
-	f, body := x.Fault, x.render(a)
-	if f.Cut != "end" && !f.Endless {
-		x.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	if !x.start(http.StatusOK) {
-		return
-	}
-	if f.Cut != "" || f.Stall == "body" {
-		half := 0
-		if f.After > 0 {
-			half = len(body) / 2
-		}
-		x.W.Write(body[:half])
-		flush(x.W)
-		body = body[half:]
-		if f.Stall == "body" && x.Stalls.Wait(x.Ctx) != nil {
-			return
-		}
-		if f.Cut != "" {
-			cutOff(x.W, f.Cut)
-			return
-		}
-	}
-	x.W.Write(body)
-	if f.Endless {
-		blanks(x.Ctx, x.W)
-	}
-}
-
-// render makes the bytes of a plain answer.
-func (x *Exchange) render(a answer.Answer) []byte {
-	body, h := a.Raw, x.W.Header()
-	h.Set("Content-Type", cmp.Or(a.ContentType, "application/json"))
-	switch {
-	case x.Fault.Body != nil:
-		body = []byte(*x.Fault.Body)
-	case a.Doc != nil:
-		if r, ok := a.Doc.(*answer.Reply); ok {
-			spoil(x.Fault, r, 0)
-		}
-		body = marshal(a.Doc)
-	}
+// sendBody sends the answer's header and body.
+func (x *Exchange) sendBody(a answer.Answer) {
 	if x.Fault.Gzip {
-		h.Set("Content-Encoding", "gzip")
-		body = zip(body)
+		z := newZipWriter(x.W)
+		defer z.close()
+		x.W = z
 	}
-	return body
-}
-
-// spoil applies the faults that change what a reply says; i is the number of the frame.
-func spoil(f *fault.Fault, r *answer.Reply, i int) {
-	if f.PadBytes > 0 {
-		r.Padding = strings.Repeat("x", f.PadBytes)
-	}
-	switch {
-	case f.NoUsage:
-		r.Usage = nil
-	case len(f.Usage) > 0:
-		r.Usage = f.Usage[min(i, len(f.Usage)-1)]
+	if a.Frames != nil && x.Fault.Body == nil {
+		x.sendStream(a)
+	} else {
+		x.sendDocument(a)
 	}
 }
 
-// marshal is encode without the newline.
-func marshal(v any) []byte {
-	var buf bytes.Buffer
-	answer.Encode(&buf, v)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-}
-
-func zip(body []byte) []byte {
-	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
-	z.Write(body)
-	z.Close()
-	return buf.Bytes()
-}
-
-// pause waits for d and reports whether the context is still valid.
+// pause waits for d, and reports whether the context is still valid.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -50,20 +50,19 @@ func cutOff(w http.ResponseWriter, way string) {
 	case "reset":
 		hangUp(w, true)
 	case "close":
-		// What was written must arrive before the break.
-		flush(w)
+		flush(w) // what was written must arrive before the break
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// upgrade answers 101 and opens what looks like a raw tunnel.
+// upgrade answers 101 and opens a raw tunnel.
 func upgrade(w http.ResponseWriter) {
 	conn := seize(w)
 	defer conn.Close()
 	fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nraw tunnel\n")
 }
 
-// blanks writes white space until the client is gone.
+// blanks writes white space until the client has left.
 func blanks(ctx context.Context, w http.ResponseWriter) {
 	chunk := bytes.Repeat([]byte(" "), 32<<10)
 	for ctx.Err() == nil {
@@ -73,35 +72,31 @@ func blanks(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// drawer is a ResponseWriter that keeps everything.
-type drawer struct {
+// kept is a ResponseWriter that keeps everything.
+type kept struct {
+	bytes.Buffer
 	header http.Header
 	status int
-	body   bytes.Buffer
 }
 
 // Header returns the header kept.
-func (d *drawer) Header() http.Header { return d.header }
-
-// Write keeps p.
-func (d *drawer) Write(p []byte) (int, error) { return d.body.Write(p) }
+func (k *kept) Header() http.Header { return k.header }
 
 // WriteHeader keeps the status.
-func (d *drawer) WriteHeader(status int) { d.status = status }
+func (k *kept) WriteHeader(status int) { k.status = status }
 
-// crawl sends the answer with a pause before every header line. It writes HTTP by hand, since the server sends a header
+// crawl sends the answer with a pause before every header line. It writes HTTP itself, since the server sends a header
 // in one piece.
 func (x *Exchange) crawl(a answer.Answer) {
-	whole := &drawer{header: x.W.Header().Clone()}
-	inner := *x
-	inner.W = whole
-	inner.sendWhole(a)
-	whole.header.Set("Content-Length", strconv.Itoa(whole.body.Len()))
+	whole, w := &kept{header: x.W.Header().Clone()}, x.W
+	x.W = whole
+	x.sendBody(a)
+	whole.header.Set("Content-Length", strconv.Itoa(whole.Len()))
 	whole.header.Set("Connection", "close")
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", whole.status, http.StatusText(whole.status))
 	_ = whole.header.Write(&head) // into memory
-	conn := seize(x.W)
+	conn := seize(w)
 	defer conn.Close()
 	for line := range bytes.Lines(append(head.Bytes(), "\r\n"...)) {
 		if !pause(x.Ctx, x.Fault.HeaderDelay) {
@@ -111,5 +106,5 @@ func (x *Exchange) crawl(a answer.Answer) {
 			return
 		}
 	}
-	_, _ = conn.Write(whole.body.Bytes())
+	_, _ = conn.Write(whole.Bytes())
 }
