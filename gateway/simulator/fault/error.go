@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"net/http"
 
 	"sluice/gateway/simulator/answer"
@@ -19,20 +20,11 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "ModelUnavailable",
 }
 
-// Refusal is the fault's error as it is answered.
+// Refusal is the error as it is answered.
 func (e *Error) Refusal() *answer.Refusal {
-	r := &answer.Refusal{Status: e.Status, Code: e.Code, Message: e.Message, Usage: e.Usage, Plain: e.Plain}
-	if r.Status == 0 {
-		r.Status = http.StatusInternalServerError
+	status := cmp.Or(e.Status, http.StatusInternalServerError)
+	return &answer.Refusal{
+		Status: status, Code: cmp.Or(e.Code, codes[status], "InternalError"),
+		Message: cmp.Or(e.Message, "This failure was asked for."), Usage: e.Usage, Plain: e.Plain,
 	}
-	if r.Code == "" {
-		r.Code = codes[r.Status]
-	}
-	if r.Code == "" {
-		r.Code = "InternalError"
-	}
-	if r.Message == "" {
-		r.Message = "This failure was asked for."
-	}
-	return r
 }

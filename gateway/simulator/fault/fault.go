@@ -4,9 +4,7 @@
 package fault
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -81,7 +79,7 @@ type Fault struct {
 	Poll *Fault `json:"poll,omitempty"`
 }
 
-// FaultError is a refusal. In a stream it is an event:error frame unless Plain is set.
+// Error is a refusal. In a stream it is an event:error frame unless Plain is set.
 type Error struct {
 	// Status is the HTTP status; zero is 500.
 	Status int `json:"status,omitempty"`
@@ -96,7 +94,7 @@ type Error struct {
 	Plain bool `json:"plain,omitempty"`
 }
 
-// FaultTask is the fate of one task.
+// Task is the fate of one task.
 type Task struct {
 	// Pending and Running replace the pace of Config if not nil. In JSON: pending_ms, running_ms.
 	Pending *time.Duration `json:"-"`
@@ -115,86 +113,4 @@ type Task struct {
 	// ImageCount replaces usage.image_count, and is billed. NoImageCount leaves it out and bills the truth.
 	ImageCount   *int `json:"image_count,omitempty"`
 	NoImageCount bool `json:"no_image_count,omitempty"`
-}
-
-// UnmarshalJSON reads the fault's JSON form.
-func (f *Fault) UnmarshalJSON(data []byte) error {
-	type plain Fault
-	wire := struct {
-		*plain
-		DelayMS       int64 `json:"delay_ms"`
-		HeaderDelayMS int64 `json:"header_delay_ms"`
-		FrameDelayMS  int64 `json:"frame_delay_ms"`
-	}{plain: (*plain)(f)}
-	if err := strict(data, &wire); err != nil {
-		return err
-	}
-	f.Delay = millis(wire.DelayMS)
-	f.HeaderDelay = millis(wire.HeaderDelayMS)
-	f.FrameDelay = millis(wire.FrameDelayMS)
-	return f.check()
-}
-
-// UnmarshalJSON reads the task's JSON form.
-func (t *Task) UnmarshalJSON(data []byte) error {
-	type plain Task
-	wire := struct {
-		*plain
-		PendingMS *int64 `json:"pending_ms"`
-		RunningMS *int64 `json:"running_ms"`
-	}{plain: (*plain)(t)}
-	if err := strict(data, &wire); err != nil {
-		return err
-	}
-	for from, to := range map[*int64]**time.Duration{wire.PendingMS: &t.Pending, wire.RunningMS: &t.Running} {
-		if from != nil {
-			d := millis(*from)
-			*to = &d
-		}
-	}
-	return oneOf("outcome", t.Outcome, "succeed", "fail", "fail_pending", "partial", "suspend", "cancel", "never")
-}
-
-// check reports a word the fault does not know.
-func (f *Fault) check() error {
-	if err := oneOf("cut", f.Cut, "close", "reset", "end"); err != nil {
-		return err
-	}
-	if err := oneOf("stall", f.Stall, "before", "headers", "body"); err != nil {
-		return err
-	}
-	return oneOf("drop", f.Drop, "close", "reset")
-}
-
-// Parse reads a fault from JSON.
-func Parse(data []byte) (*Fault, error) {
-	f := new(Fault)
-	if err := json.Unmarshal(data, f); err != nil {
-		return nil, fmt.Errorf("simulate: %w", err)
-	}
-	return f, nil
-}
-
-// strict decodes data into v and refuses names v does not have.
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
-
-// oneOf reports a value that is neither empty nor among the words.
-func oneOf(name, value string, words ...string) error {
-	if value == "" {
-		return nil
-	}
-	for _, w := range words {
-		if value == w {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is %q and must be one of %q", name, value, words)
-}
-
-func millis(n int64) time.Duration {
-	return time.Duration(n) * time.Millisecond
 }

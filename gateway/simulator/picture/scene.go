@@ -7,87 +7,63 @@ import (
 	"math/rand/v2"
 )
 
-// Bounds of a picture that is really drawn, whatever size was asked for.
+// Bounds of a picture as it is drawn, whatever size was asked for.
 const (
 	maxDrawnSide   = 4096
 	maxDrawnPixels = 16 << 20
 )
 
-// Paint draws a shore: a sky with a sun or moon over waves that get darker towards the viewer. mark is written into the
-// bottom right corner.
+// Paint draws a shore: a sky with a sun over waves that get darker towards the viewer. mark is written into the bottom
+// right corner.
 func Paint(seed uint64, s Size, mark string) image.Image {
-	w, h := min(s.W, maxDrawnSide), min(s.H, maxDrawnSide)
-	h = max(1, min(h, maxDrawnPixels/w))
+	w := min(s.W, maxDrawnSide)
+	h := max(1, min(s.H, maxDrawnSide, maxDrawnPixels/w))
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
-	sc := newScene(seed, w, h)
-	for y := range h {
-		for x := range w {
-			img.SetRGBA(x, y, sc.at(x, y))
-		}
+	d := rand.New(rand.NewPCG(seed, 0))
+	hue := 360 * d.Float64()
+	paintSky(img, hue, d)
+	const waves = 6
+	for i := range waves {
+		paintWave(img, hue, float64(i)/waves, d)
 	}
 	stamp(img, mark)
 	return img
 }
 
-// scene is what a seed looks like.
-type scene struct {
-	high, low      color.RGBA // of the sky
-	sun            color.RGBA
-	sunX, sunY     float64
-	radius, height float64
-	waves          []wave
-}
-
-// wave is one band of water: everything below its line.
-type wave struct {
-	line   []float64 // by column
-	colour color.RGBA
-}
-
-func newScene(seed uint64, w, h int) scene {
-	d := rand.New(rand.NewPCG(seed, 0))
-	hue := float64(d.IntN(360))
-	sc := scene{
-		high: hsl(hue, .55, .35), low: hsl(hue+35+float64(d.IntN(40)), .75, .78), sun: hsl(hue+50, .9, .93),
-		sunX: float64(w) * (.2 + .6*float64(d.IntN(100))/100), sunY: float64(h) * (.15 + .25*float64(d.IntN(100))/100),
-		radius: float64(min(w, h)) * (.06 + .06*float64(d.IntN(100))/100), height: float64(h),
-	}
-	count := 4 + d.IntN(4)
-	for i := range count {
-		depth := float64(i) / float64(count)
-		level := float64(h) * (.52 + .48*depth)
-		swell := float64(h) * (.008 + .03*depth)
-		length := float64(w) * (.15 + .4*depth + .1*float64(d.IntN(100))/100)
-		phase := float64(d.IntN(628)) / 100
-		line := make([]float64, w)
-		for x := range line {
-			t := 2*math.Pi*float64(x)/length + phase
-			line[x] = level + swell*(math.Sin(t)+.4*math.Sin(2.3*t+phase))
+func paintSky(img *image.RGBA, hue float64, d *rand.Rand) {
+	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
+	sunX, sunY, radius := w*(.2+.6*d.Float64()), h*(.15+.25*d.Float64()), min(w, h)*(.06+.06*d.Float64())
+	high, low, sun := hsl(hue, .55, .35), hsl(hue+50, .75, .78), hsl(hue+50, .9, .93)
+	for y := range img.Rect.Dy() {
+		row := blend(high, low, float64(y)/(h*.55))
+		for x := range img.Rect.Dx() {
+			far := math.Hypot(float64(x)-sunX, float64(y)-sunY) / radius
+			glow := .6 / (far * far)
+			if far <= 1 {
+				glow = 1
+			}
+			img.SetRGBA(x, y, blend(row, sun, glow))
 		}
-		sc.waves = append(sc.waves, wave{line, hsl(hue+170-30*depth, .5, .55-.38*depth)})
 	}
-	return sc
 }
 
-// at is the colour of one pixel.
-func (sc *scene) at(x, y int) color.RGBA {
-	fy := float64(y)
-	for i := len(sc.waves) - 1; i >= 0; i-- {
-		if fy >= sc.waves[i].line[x] {
+// paintWave paints the water below one line; depth is 0 for the furthest wave and 1 for the viewer.
+func paintWave(img *image.RGBA, hue, depth float64, d *rand.Rand) {
+	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
+	level, swell := h*(.52+.48*depth), h*(.008+.03*depth)
+	length, phase := w*(.15+.4*depth+.1*d.Float64()), 2*math.Pi*d.Float64()
+	water, crest := hsl(hue+170-30*depth, .5, .55-.38*depth), hsl(hue+50, .9, .93)
+	for x := range img.Rect.Dx() {
+		t := 2*math.Pi*float64(x)/length + phase
+		line := level + swell*(math.Sin(t)+.4*math.Sin(2.3*t+phase))
+		for y := max(0, int(line)); y < img.Rect.Dy(); y++ {
 			// A pale crest sets each wave off from the one behind.
-			crest := 1 - (fy-sc.waves[i].line[x])/(sc.height*.02)
-			return blend(sc.waves[i].colour, sc.sun, .35*max(0, crest))
+			img.SetRGBA(x, y, blend(water, crest, .35*(1-(float64(y)-line)/(h*.02))))
 		}
 	}
-	sky := blend(sc.high, sc.low, fy/(sc.height*.55))
-	far := math.Hypot(float64(x)-sc.sunX, fy-sc.sunY) / sc.radius
-	if far <= 1 {
-		return sc.sun
-	}
-	return blend(sky, sc.sun, .6/(far*far))
 }
 
-// blend mixes t parts of b into a.
+// blend mixes t parts of b into a; t is cut to the range from 0 to 1.
 func blend(a, b color.RGBA, t float64) color.RGBA {
 	t = min(max(t, 0), 1)
 	mix := func(p, q uint8) uint8 { return uint8(float64(p) + t*(float64(q)-float64(p)) + .5) }

@@ -26,7 +26,8 @@ func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply
 // describe fills in what the task tells in the state that stands in out.
 func (ts *Store) describe(t *Task, now time.Time, out *answer.Output) {
 	out.Submit = ts.stamp(t.created)
-	waits, runs := out.Status == answer.StatePending || out.Status == answer.StateSuspended, out.Status == answer.StateRunning
+	waits := out.Status == answer.StatePending || out.Status == answer.StateSuspended
+	runs := out.Status == answer.StateRunning
 	out.Finished = new(!waits && !runs)
 	if runs || !waits && t.canceled.IsZero() {
 		out.Scheduled = ts.stamp(earlier(t.start, now))
@@ -67,8 +68,9 @@ func (t *Task) results(out *answer.Output) {
 		out.Metrics = &answer.Metrics{Total: t.Count, Succeeded: t.Count - failed, Failed: failed}
 	}
 	if t.Story != nil {
-		t.Story.Made = t.ended()
-		out.Choices = []answer.Choice{t.Story.Choice()}
+		story := *t.Story // other queries read it too
+		story.Made = t.ended()
+		out.Choices = []answer.Choice{story.Choice()}
 		return
 	}
 	for i := range t.Count {
@@ -97,6 +99,5 @@ func (t *Task) usage(state string) any {
 		u.Count = count
 		return u
 	}
-	var zero int
-	return answer.ImageUsage{Total: &zero, Input: &zero, Output: &zero, Count: count, Size: t.Easel.Size.String()}
+	return answer.ImageUsage{Total: new(0), Input: new(0), Output: new(0), Count: count, Size: t.Easel.Size.String()}
 }

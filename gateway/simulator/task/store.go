@@ -13,7 +13,18 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// Store are all tasks of the account, oldest first. Any key may see them all.
+// Settings are those of simulator.Config that concern tasks. All but Slots are required.
+type Settings struct {
+	Pending, Running time.Duration  // how long a task waits and works
+	TTL              time.Duration  // how long it is known
+	Slots            int            // tasks of one model that run at once; zero is no bound
+	Max              int            // tasks remembered
+	Zone             *time.Location // of the times in answers
+	TimeLayout       string         // of the times in answers
+	Canceled         string         // how that state is spelled
+}
+
+// Store holds all tasks of the account, oldest first. Any key may see them all. It is safe for concurrent use.
 type Store struct {
 	set  Settings
 	bill func(model string, images int)
@@ -23,18 +34,10 @@ type Store struct {
 	order []*Task
 }
 
-// New keeps tasks, and calls bill once per task that has succeeded or failed, with the images that it costs. bill
-// must not call back.
+// New returns an empty store. It calls bill once per task that has succeeded or failed, with the images that the task
+// costs. bill must not call the store.
 func New(set Settings, bill func(model string, images int)) *Store {
 	return &Store{set: set, bill: bill, byID: map[string]*Task{}}
-}
-
-// Settings are those of Config that concern tasks.
-type Settings struct {
-	Pending, Running, TTL time.Duration
-	Slots, Max            int
-	Zone                  *time.Location
-	TimeLayout, Canceled  string
 }
 
 // Add schedules and keeps a task.
@@ -101,8 +104,8 @@ func (ts *Store) Settle(now time.Time) {
 	}
 }
 
-// settleTask bills a task that has ended in time, whether or not anybody has looked since. A task whose states are
-// dictated is billed when it is seen.
+// settleTask bills a task that has ended within its TTL, queried or not. A task with Fate.States is billed by the
+// states that its queries see.
 func (ts *Store) settleTask(t *Task, now time.Time) {
 	if len(t.Fate.States) > 0 {
 		return
@@ -121,7 +124,7 @@ func (ts *Store) charge(t *Task, state string) {
 	ts.bill(t.Model, t.owed(state))
 }
 
-// look returns the task and the state this query sees; a task that is unknown is nil.
+// look returns a copy of the task and the state that this query sees; an unknown task is nil.
 func (ts *Store) look(id string, now time.Time) (*Task, string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"time"
 
 	"sluice/gateway/simulator/answer"
@@ -8,31 +9,29 @@ import (
 	"sluice/gateway/simulator/gallery"
 )
 
-// Task is one asynchronous image task. Its state is worked out from the clock at each look; only a cancel, a look and
-// the end of its stream change it, under the lock of tasks.
+// Task is one asynchronous image task. After Store.Add only the store changes it.
 type Task struct {
 	ID      string
 	Request string // id of the creation
 	Model   string
-	Choices bool // result style: choices, else results
-	Modern  bool // FAILED puts code and message at top level
-	Easel   gallery.Easel
-	Count   int            // images asked for
-	Story   *gallery.Story // interleaved, else nil
 	Prompt  string
 	Actual  string // the prompt as rewritten
-
-	Fate fault.Task
-	Poll *fault.Fault
+	Count   int    // images asked for
+	Easel   gallery.Easel
+	Story   *gallery.Story // of an interleaved task, else nil
+	Choices bool           // results are told as choices, not in the older form
+	Modern  bool           // FAILED puts code and message at top level
+	Live    bool           // its stream is still being sent
+	Fate    fault.Task
+	Poll    *fault.Fault // of its queries, or nil
 
 	created, start, end time.Time
 	canceled            time.Time // zero: not
-	Live                bool      // its stream is still being sent
-	looks               int
+	looks               int       // queries answered
 	billed              bool
 }
 
-// state is what the task is in at now.
+// state is the task's state at now.
 func (t *Task) state(now time.Time, set *Settings) string {
 	switch {
 	case now.Sub(t.created) >= set.TTL:
@@ -78,16 +77,13 @@ func (t *Task) failed() int {
 
 // imageCount is what usage tells in a final state, or nil.
 func (t *Task) imageCount(state string) *int {
-	n := t.Count - t.failed()
 	switch {
 	case t.Fate.NoImageCount:
 		return nil
-	case t.Fate.ImageCount != nil:
-		return t.Fate.ImageCount
-	case state != answer.StateSucceeded:
-		return nil
+	case t.Fate.ImageCount == nil && state == answer.StateSucceeded:
+		return new(t.Count - t.failed())
 	}
-	return &n
+	return t.Fate.ImageCount
 }
 
 // owed is how many images a task in this state costs.
@@ -103,12 +99,5 @@ func (t *Task) owed(state string) int {
 
 // complaint is why the task, or an image of it, failed.
 func (t *Task) complaint() (code, message string) {
-	code, message = t.Fate.Code, t.Fate.Message
-	if code == "" {
-		code = "InternalError"
-	}
-	if message == "" {
-		message = "The image could not be made."
-	}
-	return code, message
+	return cmp.Or(t.Fate.Code, "InternalError"), cmp.Or(t.Fate.Message, "The image could not be made.")
 }
