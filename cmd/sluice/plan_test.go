@@ -92,7 +92,7 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/answer":  {never: offline, timeless: true},
 	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
 	"gateway/simulator/fault":   {ours: rooms("answer"), never: offline, timeless: true},
-	"gateway/simulator/gallery": {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
+	"gateway/simulator/gallery": {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
 	"gateway/simulator/picture": {never: silent, timeless: true},
 	"gateway/simulator/prose":   {never: silent, timeless: true},
 	"gateway/simulator/request": {never: offline, timeless: true},

@@ -75,12 +75,12 @@ func (s *Simulator) serveSynthesis(c *call) (answer.Answer, error) {
 
 // plainSize is the size of images that edit no other.
 func (c *call) plainSize() picture.Size {
-	return picture.SizeOr(c.req.Parameters().Text("size"), picture.DefaultSize)
+	return picture.SizeOfText(c.req.Parameters().Text("size"))
 }
 
 // editSize is the size of edited or interleaved images.
 func (c *call) editSize(ask rules.Ask, interleaved bool) picture.Size {
-	return picture.EditSize(c.req.Parameters().Text("size"), ask.Images, interleaved)
+	return picture.SizeOfEdit(c.req.Parameters().Text("size"), ask.Images, interleaved)
 }
 
 // story tells the story of a valid interleaved request.
@@ -101,9 +101,11 @@ func (s *Simulator) easel(c *call, prompt string, size picture.Size) gallery.Eas
 		}
 		base = scheme + "://" + c.r.Host
 	}
-	return s.gallery.Easel(gallery.Order{
-		Base: base, Name: c.received.ID, Prompt: prompt, Size: size, Parameters: c.req.Parameters(),
-	})
+	p := c.req.Parameters()
+	return gallery.Easel{
+		Gallery: s.gallery, Base: base, Name: c.received.ID, Seed: gallery.Seed(prompt, p.Integer("seed", -1)),
+		Size: size, Watermark: p.Flag("watermark"),
+	}
 }
 
 // servePicture draws the image of an address.

@@ -27,11 +27,13 @@ import (
 // through.
 const LeakMark = answer.LeakMark
 
-// Faults of the service, see package fault.
 type (
-	Fault      = fault.Fault
+	// Fault is one way for the service to misbehave.
+	Fault = fault.Fault
+	// FaultError is a refusal that a fault asks for.
 	FaultError = fault.Error
-	FaultTask  = fault.Task
+	// FaultTask is the fate of a task that a fault asks for.
+	FaultTask = fault.Task
 )
 
 // Simulator is the service. It is an http.Handler, safe for concurrent use.

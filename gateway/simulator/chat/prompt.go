@@ -96,7 +96,7 @@ func (p *prompt) readContent(m, parameters request.Object) string {
 
 func (p *prompt) readMedia(item, parameters request.Object) {
 	if image := item.Text("image"); image != "" {
-		size := scaled(picture.DataSize(image), parameters, item)
+		size := scaled(picture.SizeOfData(image), parameters, item)
 		p.sizes = append(p.sizes, size)
 		p.image += imageTokens(size)
 	}

@@ -19,7 +19,7 @@ type Story struct {
 
 // NewStory tells a story about the prompt with at most so many images.
 func NewStory(e Easel, prompt string, most int) *Story {
-	d := prose.Dice(e.seed)
+	d := prose.Dice(e.Seed)
 	count := max(1, most-d.Roll(2))
 	return &Story{Easel: e, paragraphs: prose.Paragraphs(prompt, count, &d), input: prose.Tokens(prompt)}
 }

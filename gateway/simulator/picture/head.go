@@ -12,26 +12,25 @@ import (
 	"strings"
 )
 
-// Photo is what the head of an encoded image tells.
+// Photo is what the head of an image file tells.
 type Photo struct {
-	media string
 	Size  Size
-	Alpha bool
-	Bytes int
+	Alpha bool // has an alpha channel
+	Bytes int  // of the file
 }
 
-// ErrURI is a data URI nobody can read.
+// ErrURI is a text that is not a Base64 data URI.
 var ErrURI = errors.New("is not a Base64 data URI of the form data:{mime_type};base64,{data}")
 
-// DataSize is the size of an image in a data URI, or unknownSize.
-func DataSize(uri string) Size {
+// SizeOfData is the size of the image in a data URI, or DefaultSize.
+func SizeOfData(uri string) Size {
 	if p, err := ReadData(uri); err == nil && p.Size.W > 0 && p.Size.H > 0 {
 		return p.Size
 	}
-	return unknownSize
+	return DefaultSize
 }
 
-// ReadData reads the head of the image in a data URI.
+// ReadData reads the head of the image in a data URI. The error is ErrURI, or tells what is wrong with the image.
 func ReadData(uri string) (Photo, error) {
 	head, data, ok := strings.Cut(uri, ",")
 	media, found := strings.CutPrefix(strings.TrimSuffix(head, ";base64"), "data:")
@@ -46,7 +45,7 @@ func ReadData(uri string) (Photo, error) {
 	if err != nil {
 		return Photo{}, ErrURI
 	}
-	p := Photo{media: media, Bytes: len(raw)}
+	p := Photo{Bytes: len(raw)}
 	p.Size, p.Alpha, err = readHead(media, raw)
 	return p, err
 }

@@ -96,12 +96,12 @@ func TestReadData(t *testing.T) {
 	}
 }
 
-func TestDataSize(t *testing.T) {
-	if got := DataSize(dataURI("image/png", pngOf(300, 240, true))); got != (Size{300, 240}) {
+func TestSizeOfData(t *testing.T) {
+	if got := SizeOfData(dataURI("image/png", pngOf(300, 240, true))); got != (Size{300, 240}) {
 		t.Errorf("a picture at hand has size %v", got)
 	}
 	for _, address := range []string{"https://images.example/a.png", "data:image/png;base64,abcd", ""} {
-		if got := DataSize(address); got != unknownSize {
+		if got := SizeOfData(address); got != DefaultSize {
 			t.Errorf("%q has size %v, want the stand-in", address, got)
 		}
 	}
@@ -117,7 +117,7 @@ func FuzzReadData(f *testing.F) {
 	})
 }
 
-func TestEditSize(t *testing.T) {
+func TestSizeOfEdit(t *testing.T) {
 	wide := dataURI("image/png", pngOf(1000, 500, true))
 	huge := dataURI("image/bmp", bmpOf(4000, 1000))
 	const far = "https://a.example/b.png"
@@ -140,7 +140,7 @@ func TestEditSize(t *testing.T) {
 		{"interleaved as the input is", "", []string{wide}, true, Size{1000, 500}},
 		{"interleaved shrunk", "", []string{huge}, true, Size{2560, 640}},
 	} {
-		if got := EditSize(tt.text, tt.images, tt.interleaved); got != tt.want {
+		if got := SizeOfEdit(tt.text, tt.images, tt.interleaved); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -2,6 +2,7 @@
 package picture
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -10,8 +11,8 @@ import (
 // Size is a picture's width and height in pixels.
 type Size struct{ W, H int }
 
-// unknownSize stands for a picture that the simulator does not fetch.
-var unknownSize = Size{1024, 1024}
+// DefaultSize is the size of a picture if nothing tells it: no size in the request, or an input that is not fetched.
+var DefaultSize = Size{1024, 1024}
 
 // Pixels of an image by the rules of sizes.
 const (
@@ -20,14 +21,11 @@ const (
 	LargeArea  = 2048 * 2048
 )
 
-// String is the form of the wire, width*height.
-func (s Size) String() string {
-	return strconv.Itoa(s.W) + "*" + strconv.Itoa(s.H)
-}
+// String is the form on the wire, width*height.
+func (s Size) String() string { return fmt.Sprintf("%d*%d", s.W, s.H) }
 
-func (s Size) Pixels() int {
-	return s.W * s.H
-}
+// Pixels is the size's area.
+func (s Size) Pixels() int { return s.W * s.H }
 
 // ParseSize reads width*height in plain positive decimals.
 func ParseSize(text string) (Size, bool) {
@@ -55,7 +53,7 @@ func (s Size) area(pixels, step int) Size {
 	}
 }
 
-// Fit returns s in whole steps, scaled where it has too few or too many pixels.
+// Fit returns s in whole steps, scaled if it has too few or too many pixels.
 func (s Size) Fit(least, most, step int) Size {
 	switch p := s.Pixels(); {
 	case p < least:
@@ -75,31 +73,29 @@ func roundTo(x float64, step int) int {
 	return max(step, int(math.Round(x/float64(step)))*step)
 }
 
-// DefaultSize is the size of images whose request does not say how large.
-var DefaultSize = Size{1024, 1024}
-
-// SizeOr is the size that text asks for, or absent.
-func SizeOr(text string, absent Size) Size {
-	if sz, ok := ParseSize(text); ok {
-		return sz
+// SizeOfText is the size that text asks for, or DefaultSize.
+func SizeOfText(text string) Size {
+	if size, ok := ParseSize(text); ok {
+		return size
 	}
-	return absent
+	return DefaultSize
 }
 
-// EditSize is the size of an edited or interleaved image: as asked for, or in the proportions of the last input image.
-func EditSize(text string, images []string, interleaved bool) Size {
-	if sz, ok := ParseSize(text); ok {
-		return sz.steps(16)
+// SizeOfEdit is the size of an edited or interleaved image: as text asks for, or in the proportions of the last input
+// image.
+func SizeOfEdit(text string, images []string, interleaved bool) Size {
+	if size, ok := ParseSize(text); ok {
+		return size.steps(16)
 	}
-	model := Size{1280, 1280}
+	like := Size{1280, 1280}
 	if len(images) > 0 {
-		model = DataSize(images[len(images)-1])
+		like = SizeOfData(images[len(images)-1])
 	}
 	switch {
-	case interleaved && model.Pixels() <= MediumArea:
-		return model
+	case interleaved && like.Pixels() <= MediumArea:
+		return like
 	case text == "2K":
-		return model.area(LargeArea, 16)
+		return like.area(LargeArea, 16)
 	}
-	return model.area(MediumArea, 16)
+	return like.area(MediumArea, 16)
 }

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Request is what a request to a model says.
+// Request is a request to a model.
 type Request struct {
 	Model string
-	Body  Object // nil before the body is parsed
+	Body  Object // nil until Parse
 	SSE   bool   // asks for a stream
 	Async bool   // asks for a task
 }
 
 // ReadSwitches reads the headers that ask for a stream or a task. prefix is that of the service's own headers.
 func ReadSwitches(h http.Header, prefix string) Request {
-	// Any word but enable means absent, disable among them.
+	// Any word but enable, such as disable, means absent.
 	asks := func(name string) bool {
 		return strings.EqualFold(strings.TrimSpace(h.Get(prefix+name)), "enable")
 	}
@@ -28,13 +28,12 @@ func ReadSwitches(h http.Header, prefix string) Request {
 	}
 }
 
-// errNoObject is a body that is no JSON object.
 var errNoObject = errors.New("body is not a JSON object")
 
-// Parse reads the body. Of a member named twice the last one counts, which is why a gateway must not let such a body
-// through.
-func (q *Request) Parse(raw []byte) error {
-	if err := json.Unmarshal(raw, &q.Body); err != nil || q.Body == nil {
+// Parse reads the body, which must be a JSON object. Of a member named twice the last one counts, which is why a
+// gateway must not let such a body through.
+func (q *Request) Parse(body []byte) error {
+	if err := json.Unmarshal(body, &q.Body); err != nil || q.Body == nil {
 		return errNoObject
 	}
 	q.Model = q.Body.Text("model")
