@@ -22,12 +22,12 @@ type call struct {
 	fault    *fault.Fault    // never nil
 }
 
-// receive reads a request. The error is the body's: too large, or broken off.
+// receive reads a request. The error is errTooLarge or errBody.
 func (s *Simulator) receive(r *http.Request) (*call, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, s.cfg.MaxBody+1))
 	switch {
 	case err != nil:
-		err = errBody // broken off or badly framed: the client may have left
+		err = errBody // incomplete or badly framed; the client may have left
 	case int64(len(body)) > s.cfg.MaxBody:
 		err = errTooLarge
 	}

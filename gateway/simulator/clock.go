@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is advanced. Its zero value starts at the zero time; NewClock is the
-// usual way to one. It is safe for concurrent use.
+// Clock is a clock that stands still until it is advanced. Its zero value shows the zero time. It is safe for
+// concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -9,14 +9,14 @@ import (
 	"sluice/gateway/simulator/task"
 )
 
-// Config is everything a Simulator can be told. The zero value is a usable service: it accepts every Bearer key and
-// every model, finishes tasks at the first look and streams without pauses.
+// Config is the settings of a Simulator. The zero value accepts every Bearer key and every model, finishes tasks before
+// their first query and streams without pauses.
 type Config struct {
-	// Keys are the API keys the service knows. Empty accepts every non-empty key. See also Simulator.SetKeys.
+	// Keys are the API keys that are accepted. Empty accepts every key. See also Simulator.SetKeys.
 	Keys []string
 
-	// Now is the clock of tasks, rate limits and address expiry; nil is time.Now. Delays asked for by faults and
-	// FrameDelay use real timers.
+	// Now is the clock of tasks, rate limits and address expiry; nil is time.Now. The delays of faults and FrameDelay
+	// use real timers.
 	Now func() time.Time
 
 	// BaseURL is the root of image addresses, such as "http://127.0.0.1:9000", without a path. Empty derives it from
@@ -28,17 +28,17 @@ type Config struct {
 	HeaderPrefix string
 
 	// Pending and Running are how long a task waits and works. Zero means no time at all: with both zero a task has
-	// ended at its first look. A creation always answers PENDING.
+	// ended at its first query. A creation always answers PENDING.
 	Pending, Running time.Duration
 
-	// TaskSlots is how many tasks of one model run at once; more wait in PENDING, which is no error. Zero is no bound.
+	// TaskSlots is how many tasks of one model run at once; more wait in PENDING. Zero means no bound.
 	TaskSlots int
 
 	// TaskTTL is how long tasks and image addresses stay valid. Zero is 24 h.
 	TaskTTL time.Duration
 
 	// TaskRate is how many queries, lists and cancels (each counted on its own, all keys together) pass in any second
-	// of Now. Zero is 20, negative is no limit.
+	// of Now. Zero is 20, negative means no limit.
 	TaskRate int
 
 	// MaxTasks bounds the tasks remembered; the oldest is forgotten, and so UNKNOWN. Zero is 10,000.
@@ -61,7 +61,7 @@ type Config struct {
 	// stream frame.
 	NullFinish bool
 
-	// FrameDelay is the pause before every stream frame. Zero is none.
+	// FrameDelay is the pause before every stream frame. Zero means no pause.
 	FrameDelay time.Duration
 
 	// FrameTokens is how many tokens a stream frame adds. Zero is 4.
@@ -78,18 +78,18 @@ type Config struct {
 	SyncImageModels []string
 	// EditImageModels obey the rules of asynchronous image editing; nil is "gen2.6-image*".
 	EditImageModels []string
-	// MessageModels default to result_format message; nil is none.
+	// MessageModels default to result_format message. Nil means no model.
 	MessageModels []string
-	// ThinkingModels are those for which thinking allows no result_format text; nil is none.
+	// ThinkingModels do not allow result_format text in thinking mode. Nil means no model.
 	ThinkingModels []string
-	// VisionModels refuse tools; nil is none.
+	// VisionModels refuse tools. Nil means no model.
 	VisionModels []string
 
-	// KeepRequests is how many requests Requests remembers. Zero is 256, negative is none.
+	// KeepRequests is how many requests Requests remembers. Zero is 256, negative keeps none.
 	KeepRequests int
 
 	// KeepBody is how many bytes of each body are remembered; the hash always covers all of it. Zero is 64 KiB,
-	// negative is none.
+	// negative keeps none.
 	KeepBody int
 
 	// MaxBody is the longest request body in bytes; a longer one is answered 413. Zero is 128 MiB.

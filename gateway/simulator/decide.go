@@ -38,8 +38,8 @@ func limited(rate int, next handler) handler {
 	}
 }
 
-// decide works out the answer to a call: the door first (path, method, key), then the fault, then the rules and the
-// work.
+// decide works out the answer to a call. It looks at path, method, key and body first, then at the fault, then at the
+// rules.
 func (s *Simulator) decide(c *call, received error) (answer.Answer, error) {
 	to := c.to
 	if to.endpoint == EndpointOther {
@@ -68,7 +68,7 @@ func (s *Simulator) decide(c *call, received error) (answer.Answer, error) {
 	return s.work(c)
 }
 
-// work answers a call that got in, unless its fault is to refuse it.
+// work answers a valid call, unless its fault refuses it.
 func (s *Simulator) work(c *call) (answer.Answer, error) {
 	f := c.fault
 	if f.Redirect != "" || f.Upgrade {

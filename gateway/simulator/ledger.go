@@ -16,7 +16,7 @@ const (
 	UnitImages       = "images"
 )
 
-// Spend is what one model has cost in one unit: the service's own truth, to which a gateway's ledger is compared.
+// Spend is what one model has cost in one unit: the figure to which a gateway's ledger is compared.
 type Spend struct {
 	Model  string
 	Unit   string

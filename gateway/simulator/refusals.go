@@ -6,7 +6,7 @@ import (
 	"sluice/gateway/simulator/answer"
 )
 
-// The service's refusals of what it does not come to judge.
+// Refusals of the service that do not depend on the request.
 var (
 	errKey       = &answer.Refusal{Status: http.StatusUnauthorized, Code: "InvalidApiKey", Message: "Invalid API-key provided.", Plain: true}
 	errNotFound  = &answer.Refusal{Status: http.StatusNotFound, Code: "NotFound", Message: "The requested path does not exist.", Plain: true}

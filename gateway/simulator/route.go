@@ -21,7 +21,7 @@ const (
 	EndpointOther      = "other" // no such path
 )
 
-// route is what a path leads to.
+// route is the endpoint of a path.
 type route struct {
 	endpoint string
 	method   string
@@ -40,7 +40,7 @@ var generations = map[string]string{
 	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
 }
 
-// find says what an escaped path leads to. Only task paths tolerate a slash at the end.
+// find returns the route of an escaped path. Only task paths may end in a slash.
 func find(path string) route {
 	if strings.HasPrefix(path, gallery.Path) {
 		return route{endpoint: EndpointPicture, method: http.MethodGet}

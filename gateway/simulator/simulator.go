@@ -2,9 +2,9 @@
 // images, asynchronous image tasks and their streams in the service's own wire format, enforces the service's rules,
 // and misbehaves on demand.
 //
-// It is for tests of the gateway over real sockets, for the demo, and for writing a client without an account. It is
-// no mock: a test does not tell it what to answer, only which fault to have. It imports nothing of the gateway, so it
-// cannot share the gateway's reading of the specification.
+// It is for tests of the gateway over real sockets, for the demo, and for writing a client without an account. A test
+// does not tell it what to answer, only which fault to have. It imports nothing of the gateway, so it cannot share the
+// gateway's reading of the specification.
 //
 // It promises that the same request gets the same text, that tokens are counted by one rule everywhere, that all work
 // is recorded and billed whether or not the client waited for it, that its memory is bounded, and that it runs nothing
@@ -96,7 +96,8 @@ func (s *Simulator) Tally() Tally {
 	return s.ledger.tally()
 }
 
-// Violations returns the first hundred faults that no request may have, one line each. A test expects none.
+// Violations returns the first hundred faults of requests, such as two Authorization headers, one line each. A test
+// expects none.
 func (s *Simulator) Violations() []string { return s.ledger.listViolations() }
 
 // Reset forgets requests, sums and faults. Tasks stay.

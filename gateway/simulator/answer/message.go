@@ -48,7 +48,7 @@ type Logprobs struct {
 	Content []Logprob `json:"content"`
 }
 
-// Logprob is the probability of one token, with the tokens that might have stood in its place.
+// Logprob is the probability of one token, with its most likely alternatives.
 type Logprob struct {
 	Token   string    `json:"token"`
 	Bytes   []int     `json:"bytes"`

@@ -46,7 +46,7 @@ const (
 	StateUnknown   = "UNKNOWN"
 )
 
-// Result is one image of a task of the older form, or why there is none.
+// Result is one image of a task of the older form, or the reason why it failed.
 type Result struct {
 	OrigPrompt   string `json:"orig_prompt,omitempty"`
 	ActualPrompt string `json:"actual_prompt,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// voice is the stock of sentences in one language.
+// voice is the sentences of one language. A %s stands for the question.
 type voice struct {
 	space    string // between sentences
 	opening  []string

@@ -9,7 +9,7 @@ import (
 // Answer tells the state of a task that this query sees. A task that is unknown, foreign or expired is answered like
 // any other. told is the id to answer with.
 func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply {
-	t, state := ts.look(id, now)
+	t, state := ts.query(id, now)
 	out := answer.Output{TaskID: told, Status: state}
 	r := &answer.Reply{RequestID: requestID}
 	if t != nil && state != answer.StateUnknown {

@@ -75,7 +75,7 @@ func (h *history) create() {
 }
 
 func (h *history) look(id string) {
-	t, state := h.s.look(id, h.now)
+	t, state := h.s.query(id, h.now)
 	was := h.seen[id]
 	if rank[state] < rank[was] || rank[was] == 2 && state != was {
 		h.t.Fatalf("task went from %s to %s", was, state)
@@ -86,7 +86,7 @@ func (h *history) look(id string) {
 }
 
 func (h *history) cancel(id string) {
-	_, before := h.s.look(id, h.now)
+	_, before := h.s.query(id, h.now)
 	h.look(id)
 	ok := h.s.Cancel(id, h.now)
 	if ok != (before == "PENDING") {

@@ -17,7 +17,7 @@ import (
 type Settings struct {
 	Pending, Running time.Duration  // how long a task waits and works
 	TTL              time.Duration  // how long it is known
-	Slots            int            // tasks of one model that run at once; zero is no bound
+	Slots            int            // tasks of one model that run at once; zero means no bound
 	Max              int            // tasks remembered
 	Zone             *time.Location // of the times in answers
 	TimeLayout       string         // of the times in answers
@@ -124,8 +124,8 @@ func (ts *Store) charge(t *Task, state string) {
 	ts.bill(t.Model, t.owed(state))
 }
 
-// look returns a copy of the task and the state that this query sees; an unknown task is nil.
-func (ts *Store) look(id string, now time.Time) (*Task, string) {
+// query returns a copy of the task and the state that this query sees; an unknown task is nil.
+func (ts *Store) query(id string, now time.Time) (*Task, string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t := ts.byID[id]
@@ -134,9 +134,9 @@ func (ts *Store) look(id string, now time.Time) (*Task, string) {
 	}
 	state := t.state(now, &ts.set)
 	if n := len(t.Fate.States); n > 0 {
-		state = t.Fate.States[min(t.looks, n-1)]
+		state = t.Fate.States[min(t.queries, n-1)]
 	}
-	t.looks++
+	t.queries++
 	ts.charge(t, state)
 	copied := *t
 	return &copied, state

@@ -42,7 +42,7 @@ func TestTasksExpire(t *testing.T) {
 	ts, b := newStore(Settings{Running: time.Minute})
 	addTasks(ts, begin, 3)
 	later := begin.Add(25 * time.Hour)
-	if _, state := ts.look(ts.order[0].ID, later); state != answer.StateUnknown {
+	if _, state := ts.query(ts.order[0].ID, later); state != answer.StateUnknown {
 		t.Errorf("after a day a task is %s", state)
 	}
 	addTasks(ts, later, 1)
@@ -74,7 +74,7 @@ func TestTasksAreBilledOnce(t *testing.T) {
 	}{
 		{0, 0}, {time.Second, 0}, {2*time.Second - 1, 0}, {2 * time.Second, 1}, {time.Hour, 1}, {23 * time.Hour, 1},
 	} {
-		ts.look(id, begin.Add(tt.after))
+		ts.query(id, begin.Add(tt.after))
 		ts.Settle(begin.Add(tt.after))
 		if got := int64(*b); got != tt.want {
 			t.Errorf("look %d after %v: billed %d, want %d", i, tt.after, got, tt.want)
@@ -150,7 +150,7 @@ func TestDictatedStates(t *testing.T) {
 	ts.Add(&Task{ID: "a", Count: 2, Fate: fault.Task{States: []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING"}}}, begin)
 	ts.Settle(begin)
 	for i, want := range []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING", "DREAMING"} {
-		if _, state := ts.look("a", begin); state != want {
+		if _, state := ts.query("a", begin); state != want {
 			t.Errorf("look %d sees %s, want %s", i, state, want)
 		}
 		if billed := int64(*b) > 0; billed != (i > 0) {

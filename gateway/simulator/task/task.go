@@ -27,7 +27,7 @@ type Task struct {
 
 	created, start, end time.Time
 	canceled            time.Time // zero: not
-	looks               int       // queries answered
+	queries             int
 	billed              bool
 }
 

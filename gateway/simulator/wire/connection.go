@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/simulator/answer"
 )
 
-// This file holds what a well-behaved handler never does to a connection.
+// This file holds what a correct handler never does to a connection.
 
 // inform sends n answers of status 103.
 func inform(w http.ResponseWriter, n int) {
@@ -25,7 +25,7 @@ func inform(w http.ResponseWriter, n int) {
 	w.Header().Del("Link")
 }
 
-// seize takes the connection away from the server. Where that is impossible (HTTP/2, a recorder) it aborts the handler,
+// seize takes the connection away from the server. If that is impossible (HTTP/2, a recorder) it aborts the handler,
 // which breaks the answer too.
 func seize(w http.ResponseWriter) net.Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()

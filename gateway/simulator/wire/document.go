@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// sendDocument sends an answer that is no stream.
+// sendDocument sends an answer that is not a stream.
 func (x *Exchange) sendDocument(a answer.Answer) {
 	f, body := x.Fault, x.render(a)
 	x.W.Header().Set("Content-Type", cmp.Or(a.ContentType, "application/json"))

@@ -90,7 +90,7 @@ func (x *Exchange) Refuse(r *answer.Refusal) {
 	}
 }
 
-// partial reports whether the fault ends a stream early, so that only the part that went out is spent.
+// partial reports whether the fault ends a stream early, so that only the part that was sent is spent.
 func partial(a answer.Answer, f *fault.Fault) bool {
 	return a.Frames != nil && (f.Cut != "" || f.Error != nil)
 }
@@ -100,8 +100,8 @@ func (x *Exchange) wait() bool {
 	return pause(x.Ctx, x.Fault.Delay) && (x.Fault.Stall != "before" || x.Stalls.Wait(x.Ctx) == nil)
 }
 
-// setHeader sends the 103 answers that are asked for, and sets the header of every answer, with fields that no gateway
-// may pass on.
+// setHeader sends the 103 answers that are asked for, and sets the header of every answer, some of which no gateway may
+// pass on.
 func (x *Exchange) setHeader() {
 	inform(x.W, x.Fault.Informational)
 	h := x.W.Header()

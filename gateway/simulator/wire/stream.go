@@ -19,7 +19,7 @@ type stream struct {
 	*Exchange
 	sent  int           // events
 	delay time.Duration // before each frame
-	spent answer.Cost   // by the last frame that went out
+	spent answer.Cost   // by the frames sent
 	over  func()        // bills and ends the stream, once
 }
 

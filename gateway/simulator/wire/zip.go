@@ -31,5 +31,5 @@ func (w *zipWriter) FlushError() error {
 func (w *zipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *zipWriter) close() {
-	_ = w.z.Close() // after a cut there is nothing left to write to
+	_ = w.z.Close() // after a cut the connection is gone
 }
