@@ -37,6 +37,17 @@ const (
 // silent is what a package that only computes never imports.
 var silent = []string{httpPkg, "os", slogPkg, otelAPI, goRedis}
 
+// offline is the same for a package that knows HTTP's words.
+var offline = slices.DeleteFunc(slices.Clone(silent), func(pkg string) bool { return pkg == httpPkg })
+
+// rooms are packages of the simulator.
+func rooms(names ...string) []string {
+	for i, name := range names {
+		names[i] = "gateway/simulator/" + name
+	}
+	return names
+}
+
 // plan has a row for each package, named without the module's name.
 type plan struct {
 	ours      []string            // what of ours its code may import
@@ -76,8 +87,18 @@ var floorPlan = map[string]plan{
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/simulator": {},
+	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
+	"gateway/simulator/answer":  {never: offline, timeless: true},
+	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
+	"gateway/simulator/fault":   {ours: rooms("answer"), never: offline, timeless: true},
+	"gateway/simulator/gallery": {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
+	"gateway/simulator/picture": {never: silent, timeless: true},
+	"gateway/simulator/prose":   {never: silent, timeless: true},
+	"gateway/simulator/request": {never: offline, timeless: true},
+	"gateway/simulator/rules":   {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
+	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
+	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
 	"cmd/sluice": {
 		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp"},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},

@@ -8,50 +8,49 @@ import (
 	"strings"
 )
 
-// Deps are what the listener tells of. Its functions are called for every request, from any goroutine, and must not
-// wait for anything.
+// Deps is what the listener reports. Its functions are called for every request, from any goroutine, and must not block.
 type Deps struct {
-	Ready  func() error // nil while requests should be sent to this process; else why not, in words without secrets
-	Checks []Check      // what ?verbose lists, in this order; may be empty
-	Ledger Ledger       // what /usage answers with; nil: there is no /usage
-	// Metrics is the page for Prometheus; nil: there is no /metrics.
+	Ready  func() error // nil while this process should get requests; else the reason, without secrets
+	Checks []Check      // listed by ?verbose in this order; may be empty
+	Ledger Ledger       // for /usage; nil switches /usage off
+	// Metrics answers /metrics; nil switches it off.
 	Metrics http.Handler
-	// Currency is the teams file's word for money; called for each /usage.
+	// Currency returns the teams file's currency. It is called for each /usage.
 	Currency func() string
-	// Hosts are the names by which the listener is asked, in lower case, without port, beside localhost and addresses, which
-	// are always answered; may be empty.
+	// Hosts are the allowed names in a request's Host, in lower case, without port. Localhost and addresses are always
+	// allowed. It may be empty.
 	Hosts []string
-	Pprof bool // whether /debug/pprof/ is there; a heap profile can contain prompts and keys
+	Pprof bool // switches /debug/pprof/ on; a heap profile can contain prompts and keys
 }
 
-// Check is one part of the process that may be unwell while it still serves.
+// Check is one part of the process that can fail while the process still serves.
 type Check struct {
 	Name  string       // one word
-	State func() error // nil when all is well; else what is wrong, in words without secrets
+	State func() error // nil if the part works; else the fault, without secrets
 }
 
 // New returns the handler of the admin listener:
 //
-//	/healthz        200 for as long as the process answers at all
+//	/healthz        200 as long as the process answers
 //	/readyz         200, or 503 with the reason: not serving yet, or stopping
-//	/metrics        the process's instruments, for Prometheus
-//	/usage          what teams used, as JSON: see [UsageReport]
+//	/metrics        metrics for Prometheus
+//	/usage          the teams' usage as JSON, see [UsageReport]
 //	/debug/pprof/   only with Deps.Pprof
 //
-// The first two answer one line of text. With ?verbose there follows one line for each check, "name: ok" or "name: "
-// and what is wrong; a check does not change the status, because a process that limps still serves better than none.
-// Methods other than GET and HEAD are answered 405, other paths 404, and a Host that is no name of the listener 421.
+// The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault. A
+// check does not change the status: a process with a fault still serves better than none. Methods other than GET and
+// HEAD are answered 405, other paths 404, and other names in Host 421.
 func New(deps Deps) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if r.ContentLength != 0 { // a body, which is not read; net/http would wait for it before it answers
+		if r.ContentLength != 0 { // a body is not read, and net/http would wait for it before it answers
 			w.Header().Set("Connection", "close")
 		}
 		handler := deps.route(r.URL.Path)
 		switch {
 		case !deps.knows(r.Host):
-			http.Error(w, "this listener has no such name; SLUICE_ADMIN_HOSTS lists its names beside localhost and addresses", http.StatusMisdirectedRequest)
+			http.Error(w, "unknown host name; allowed: localhost, addresses, and the names in SLUICE_ADMIN_HOSTS", http.StatusMisdirectedRequest)
 		case handler == nil:
 			http.Error(w, "not found", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -63,7 +62,7 @@ func New(deps Deps) http.Handler {
 	})
 }
 
-// route finds the handler of a path. A ServeMux would redirect paths that are nearly right, which probes take for well.
+// route returns the handler of a path, or nil. A ServeMux would redirect similar paths, which probes take for success.
 func (d Deps) route(path string) http.HandlerFunc {
 	switch name, isProfile := strings.CutPrefix(path, "/debug/pprof/"); {
 	case path == "/healthz":
@@ -108,7 +107,7 @@ func (d Deps) answer(w http.ResponseWriter, r *http.Request, status int, line st
 	}
 }
 
-// profile finds a page of the standard library's profiler, which knows those that are no plain profile by name.
+// profile returns the handler of a page of the standard library's profiler. Index serves all but these four.
 func profile(name string) http.HandlerFunc {
 	switch name {
 	case "cmdline":

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// knows reports whether a request's Host is a name of this listener. A page in an operator's browser can point a name of
-// its own at the listener's address and would read the answers as its own; it can do so neither with an address, nor
-// with localhost, nor without a Host, which every browser sends.
+// knows reports whether a request's Host is allowed. A web page could point its domain at the listener's address, and
+// the operator's browser would let it read the answers (DNS rebinding). It cannot do that with an address, with
+// localhost or without a Host, which every browser sends.
 func (d Deps) knows(host string) bool {
 	name := host
 	if alone, port, err := net.SplitHostPort(host); err == nil {

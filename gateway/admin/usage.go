@@ -10,21 +10,21 @@ import (
 	"sluice/policy/limit"
 )
 
-// UsageReport is what teams used, as /usage and sluice usage write it.
+// UsageReport is the teams' usage, as /usage and sluice usage write it.
 type UsageReport struct {
-	Currency string     `json:"currency"` // the teams file's word for money; may be empty
-	From     string     `json:"from"`     // the first day, 2026-11-21, in UTC
-	To       string     `json:"to"`       // the last day
-	Rows     []UsageRow `json:"rows"`     // by team, day, model, endpoint and unit; [] where nothing was used
+	Currency string     `json:"currency"` // of the teams file; may be empty
+	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
+	To       string     `json:"to"`       // last day
+	Rows     []UsageRow `json:"rows"`     // by team, day, model, endpoint and unit; [] if nothing was used
 }
 
-// UsageRow is one unit of one row of the ledger.
+// UsageRow is a team's usage in one unit.
 type UsageRow struct {
 	Team string `json:"team"`
 	limit.Entry
 }
 
-// NewUsageReport turns rows of the ledger into a report.
+// NewUsageReport makes a report of rows of the ledger.
 func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 	report := UsageReport{Currency: currency, From: from, To: to, Rows: []UsageRow{}}
 	for i := range rows {
@@ -35,10 +35,10 @@ func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 	return report
 }
 
-// Ledger returns what a team used, of all teams where it is empty, on each of the days.
+// Ledger returns the usage of a team on each of the days. An empty team means all teams.
 type Ledger func(ctx context.Context, team string, days []int) ([]limit.Row, error)
 
-// usage answers with the ledger of ?from= to ?to=, today where they are absent, of one ?team= or all.
+// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)
@@ -56,9 +56,9 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	}
 	rows, err := d.Ledger(r.Context(), q.Get("team"), days)
 	if err != nil {
-		http.Error(w, "what was used is not known at the moment", http.StatusServiceUnavailable)
+		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(NewUsageReport(d.Currency(), from, to, rows)) // who asked may be gone
+	_ = json.NewEncoder(w).Encode(NewUsageReport(d.Currency(), from, to, rows)) // the client may have left
 }

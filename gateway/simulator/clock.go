@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is advanced. Its zero value
-// starts at the zero time; NewClock is the usual way to one. It is safe for
+// Clock is a clock that stands still until it is advanced. Its zero value shows the zero time. It is safe for
 // concurrent use.
 type Clock struct {
 	mu  sync.Mutex
@@ -25,8 +24,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock on by d, or back if d is negative, and returns the
-// new time.
+// Advance moves the clock on by d, or back if d is negative, and returns the new time.
 func (c *Clock) Advance(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

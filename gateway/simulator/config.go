@@ -2,108 +2,97 @@ package simulator
 
 import (
 	"cmp"
-	"path"
 	"strings"
 	"time"
+
+	"sluice/gateway/simulator/rules"
+	"sluice/gateway/simulator/task"
 )
 
-// Config is everything a Simulator can be told. The zero value is a usable
-// service: it accepts every Bearer key and every model, finishes tasks at the
-// first look and streams without pauses.
+// Config is the settings of a Simulator. The zero value accepts every Bearer key and every model, finishes tasks before
+// their first query and streams without pauses.
 type Config struct {
-	// Keys are the API keys the service knows. Empty accepts every
-	// non-empty key. See also Simulator.SetKeys.
+	// Keys are the API keys that are accepted. Empty accepts every key. See also Simulator.SetKeys.
 	Keys []string
 
-	// Now is the clock of tasks, rate limits and address expiry; nil is
-	// time.Now. Delays asked for by faults and FrameDelay use real timers.
+	// Now is the clock of tasks, rate limits and address expiry; nil is time.Now. The delays of faults and FrameDelay
+	// use real timers.
 	Now func() time.Time
 
-	// BaseURL is the root of image addresses, such as
-	// "http://127.0.0.1:9000", without a path. Empty derives it from the
-	// Host header of the request that made the image.
+	// BaseURL is the root of image addresses, such as "http://127.0.0.1:9000", without a path. Empty derives it from
+	// the Host header of the request that made the image.
 	BaseURL string
 
-	// HeaderPrefix is the word in front of the service's own header names,
-	// matched without regard to case. Empty is "X-Service-".
+	// HeaderPrefix is the word in front of the service's own header names, matched without regard to case. Empty is
+	// "X-Service-".
 	HeaderPrefix string
 
-	// Pending and Running are how long a task waits and works. Zero means no
-	// time at all: with both zero a task has ended at its first look. A
-	// creation always answers PENDING.
+	// Pending and Running are how long a task waits and works. Zero means no time at all: with both zero a task has
+	// ended at its first query. A creation always answers PENDING.
 	Pending, Running time.Duration
 
-	// TaskSlots is how many tasks of one model run at once; more wait in
-	// PENDING, which is no error. Zero is no bound.
+	// TaskSlots is how many tasks of one model run at once; more wait in PENDING. Zero means no bound.
 	TaskSlots int
 
 	// TaskTTL is how long tasks and image addresses stay valid. Zero is 24 h.
 	TaskTTL time.Duration
 
-	// TaskRate is how many queries, lists and cancels (each counted on its
-	// own, all keys together) pass in any second of Now. Zero is 20,
-	// negative is no limit.
+	// TaskRate is how many queries, lists and cancels (each counted on its own, all keys together) pass in any second
+	// of Now. Zero is 20, negative means no limit.
 	TaskRate int
 
-	// MaxTasks bounds the tasks remembered; the oldest is forgotten, and so
-	// UNKNOWN. Zero is 10,000.
+	// MaxTasks bounds the tasks remembered; the oldest is forgotten, and so UNKNOWN. Zero is 10,000.
 	MaxTasks int
 
 	// Zone is the zone of the times inside task answers. Nil is UTC+8.
 	Zone *time.Location
 
-	// TimeLayout is the form of those times. Empty is
-	// "2006-01-02 15:04:05.000".
+	// TimeLayout is the form of those times. Empty is "2006-01-02 15:04:05.000".
 	TimeLayout string
 
 	// Canceled is how the service spells that state. Empty is "CANCELED".
 	Canceled string
 
-	// LooseInterleave lets enable_interleave on the asynchronous path do
-	// without parameters.stream and the SSE header, as real services do.
+	// LooseInterleave lets enable_interleave on the asynchronous path do without parameters.stream and the SSE header,
+	// as real services do.
 	LooseInterleave bool
 
-	// NullFinish sends a JSON null where the service sends the string "null"
-	// as the finish_reason of an unfinished stream frame.
+	// NullFinish sends a JSON null where the service sends the string "null" as the finish_reason of an unfinished
+	// stream frame.
 	NullFinish bool
 
-	// FrameDelay is the pause before every stream frame. Zero is none.
+	// FrameDelay is the pause before every stream frame. Zero means no pause.
 	FrameDelay time.Duration
 
 	// FrameTokens is how many tokens a stream frame adds. Zero is 4.
 	FrameTokens int
 
-	// MaxOutput is the longest answer of a chat model in tokens, thinking not
-	// counted. Zero is 2,048.
+	// MaxOutput is the longest answer of a chat model in tokens, thinking not counted. Zero is 2,048.
 	MaxOutput int
 
-	// The lists below hold model patterns, in which * stands for any run of
-	// characters. Models nil is every model; another model is ModelNotFound.
+	// The lists below hold model patterns, in which * stands for any run of characters. Models nil is every model;
+	// another model is ModelNotFound.
 	Models []string
-	// SyncImageModels answer on the multimodal path with an image; nil is
-	// "llm-image*" and the text-to-image model "gen2.6-t2i*".
+	// SyncImageModels answer on the multimodal path with an image; nil is "llm-image*" and the text-to-image model
+	// "gen2.6-t2i*".
 	SyncImageModels []string
-	// EditImageModels obey the rules of asynchronous image editing; nil is
-	// "gen2.6-image*".
+	// EditImageModels obey the rules of asynchronous image editing; nil is "gen2.6-image*".
 	EditImageModels []string
-	// MessageModels default to result_format message; nil is none.
+	// MessageModels default to result_format message. Nil means no model.
 	MessageModels []string
-	// ThinkingModels are those for which thinking allows no result_format
-	// text; nil is none.
+	// ThinkingModels do not allow result_format text in thinking mode. Nil means no model.
 	ThinkingModels []string
-	// VisionModels refuse tools; nil is none.
+	// VisionModels refuse tools. Nil means no model.
 	VisionModels []string
 
-	// KeepRequests is how many requests Requests remembers. Zero is 256,
-	// negative is none.
+	// KeepRequests is how many requests Requests remembers. Zero is 256, negative keeps none.
 	KeepRequests int
 
-	// KeepBody is how many bytes of each body are remembered; the hash always
-	// covers all of it. Zero is 64 KiB, negative is none.
+	// KeepBody is how many bytes of each body are remembered; the hash always covers all of it. Zero is 64 KiB,
+	// negative keeps none.
 	KeepBody int
 
-	// MaxBody is the longest request body in bytes; a longer one is answered
-	// 413. Zero is 128 MiB.
+	// MaxBody is the longest request body in bytes; a longer one is answered 413. Zero is 128 MiB.
 	MaxBody int64
 
 	// Log receives one line per request; nil logs nothing.
@@ -142,15 +131,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// matches reports whether one of the patterns stands for the model.
-func matches(patterns []string, model string) bool {
-	for _, p := range patterns {
-		// path.Match stops * at a slash, which model names do not hold by
-		// custom; replacing it keeps one that does from slipping through.
-		ok, err := path.Match(strings.ReplaceAll(p, "/", "|"), strings.ReplaceAll(model, "/", "|"))
-		if err == nil && ok {
-			return true
-		}
+// rules are the settings of the rules.
+func (c *Config) rules() rules.Book {
+	return rules.Book{
+		HeaderPrefix: c.HeaderPrefix, LooseInterleave: c.LooseInterleave,
+		Models: c.Models, EditModels: c.EditImageModels, MessageModels: c.MessageModels,
+		ThinkingModels: c.ThinkingModels, VisionModels: c.VisionModels,
 	}
-	return false
+}
+
+// tasks are the settings of tasks.
+func (c *Config) tasks() task.Settings {
+	return task.Settings{
+		Pending: c.Pending, Running: c.Running, TTL: c.TaskTTL, Slots: c.TaskSlots, Max: c.MaxTasks,
+		Zone: c.Zone, TimeLayout: c.TimeLayout, Canceled: c.Canceled,
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"sluice/gateway/simulator/request"
 )
 
 // event is one parsed frame.
@@ -14,7 +16,7 @@ type event struct {
 	id, name, status, data string
 }
 
-func (e event) object(t *testing.T) object {
+func (e event) object(t *testing.T) request.Object {
 	t.Helper()
 	return got{body: e.data}.object(t)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"sluice/gateway/simulator/request"
 )
 
 func TestMain(m *testing.M) {
@@ -112,12 +114,12 @@ func (r *rig) get(path string, header ...string) got {
 }
 
 // object parses the body.
-func (g got) object(t *testing.T) object {
+func (g got) object(t *testing.T) request.Object {
 	t.Helper()
 	if g.err != nil {
 		t.Fatal(g.err)
 	}
-	var o object
+	var o request.Object
 	if err := json.Unmarshal([]byte(g.body), &o); err != nil {
 		t.Fatalf("answer %d is no JSON object: %v\n%s", g.status, err, g.body)
 	}
@@ -137,13 +139,13 @@ func (g got) want(t *testing.T, status int, code string) {
 
 // at walks into parsed JSON by member names and indexes; nil is nothing there.
 func at(v any, path ...any) any {
-	if o, ok := v.(object); ok {
+	if o, ok := v.(request.Object); ok {
 		v = map[string]any(o)
 	}
 	for _, p := range path {
 		switch step := p.(type) {
 		case string:
-			v = asObject(v)[step]
+			v = request.AsObject(v)[step]
 		case int:
 			list, _ := v.([]any)
 			if step >= len(list) {
@@ -197,7 +199,7 @@ func (r *rig) createTask(path, body string) string {
 }
 
 // poll queries a task.
-func (r *rig) poll(id string) object {
+func (r *rig) poll(id string) request.Object {
 	r.t.Helper()
 	g := r.get(tasksPath + "/" + id)
 	if g.status != 200 {

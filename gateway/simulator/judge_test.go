@@ -18,7 +18,7 @@ func refusalOf(t *testing.T, s *Simulator, path, body string, header ...string) 
 	} else if w.Code == 200 {
 		return ""
 	}
-	var e errorBody
+	var e struct{ Code, Message string }
 	if err := json.Unmarshal(data, &e); err != nil || e.Message == "" {
 		t.Fatalf("refusal is no error: %s", w.Body)
 	}

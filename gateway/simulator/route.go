@@ -3,12 +3,25 @@ package simulator
 import (
 	"net/http"
 	"strings"
+
+	"sluice/gateway/simulator/gallery"
 )
 
-// handler answers one call with a result or a refusal.
-type handler func(*call) (answer, error)
+// Endpoint words, as in Received.Endpoint, Fault.On and Tally.
+const (
+	EndpointText       = "text"
+	EndpointMultimodal = "multimodal"
+	EndpointImage      = "image"
+	EndpointSynthesis  = "synthesis" // the older image paths
+	EndpointTask       = "task"
+	EndpointCancel     = "cancel"
+	EndpointList       = "list"
+	EndpointUploads    = "uploads"
+	EndpointPicture    = "picture"
+	EndpointOther      = "other" // no such path
+)
 
-// route is what a path leads to.
+// route is the endpoint of a path.
 type route struct {
 	endpoint string
 	method   string
@@ -27,10 +40,9 @@ var generations = map[string]string{
 	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
 }
 
-// find says what an escaped path leads to. Only task paths tolerate a slash
-// at the end.
+// find returns the route of an escaped path. Only task paths may end in a slash.
 func find(path string) route {
-	if strings.HasPrefix(path, picturePath) {
+	if strings.HasPrefix(path, gallery.Path) {
 		return route{endpoint: EndpointPicture, method: http.MethodGet}
 	}
 	rest, ok := strings.CutPrefix(path, prefix)
@@ -57,75 +69,4 @@ func findTask(parts []string) route {
 		return route{endpoint: EndpointCancel, method: http.MethodPost, taskID: parts[1]}
 	}
 	return route{endpoint: EndpointOther}
-}
-
-// handlers pairs every endpoint with what answers it.
-func (s *Simulator) handlers() map[string]handler {
-	return map[string]handler{
-		EndpointText:       s.serveText,
-		EndpointMultimodal: s.serveMultimodal,
-		EndpointImage:      s.serveImage,
-		EndpointSynthesis:  s.serveSynthesis,
-		EndpointTask:       s.limited(s.serveTask),
-		EndpointCancel:     s.limited(s.serveCancel),
-		EndpointList:       s.limited(s.serveList),
-		EndpointUploads:    s.serveUploads,
-		EndpointPicture:    s.servePicture,
-	}
-}
-
-// decide works out the answer to a call: the door first (path, method, key),
-// then the fault, then the rules and the work.
-func (s *Simulator) decide(c *call, to route, received error) (answer, error) {
-	if to.endpoint == EndpointOther {
-		return answer{}, errNotFound
-	}
-	if c.r.Method != to.method && !(to.endpoint == EndpointPicture && c.r.Method == http.MethodHead) {
-		return answer{}, &refusal{
-			status: http.StatusMethodNotAllowed, code: "InvalidParameter",
-			message: "Request method is not supported.", plain: true, allow: to.method,
-		}
-	}
-	if to.endpoint != EndpointPicture && !s.knowsKey(c.r) {
-		return answer{}, errKey
-	}
-	if received != nil {
-		return answer{}, received
-	}
-	if to.method == http.MethodPost && to.endpoint != EndpointCancel {
-		if err := c.parse(); err != nil {
-			return answer{}, err
-		}
-	}
-	if err := s.chooseFault(c); err != nil {
-		return answer{}, err
-	}
-	return s.work(c)
-}
-
-// work answers a call that got in, unless its fault is to refuse it.
-func (s *Simulator) work(c *call) (answer, error) {
-	f := c.fault
-	if f.Redirect != "" || f.Upgrade {
-		return answer{}, nil
-	}
-	refused := f.Error != nil && (f.After == 0 || !c.streams())
-	if refused && !f.Error.Executed {
-		return answer{}, f.Error.refusal()
-	}
-	a, err := s.routes[c.rec.Endpoint](c)
-	if err != nil {
-		return answer{}, err
-	}
-	if a.work {
-		s.records.setExecuted(c.rec)
-	}
-	if refused || f.Error != nil && a.frames == nil {
-		s.bill.add(a.model, a.cost)
-		if a.ended != nil {
-			a.ended()
-		}
-		return answer{}, f.Error.refusal()
-	}
-	return a, nil
 }

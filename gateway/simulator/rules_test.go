@@ -1,58 +1,6 @@
 package simulator
 
-import (
-	"math"
-	"testing"
-)
-
-func TestSpan(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		span span
-		v    any
-		want string
-	}{
-		{"inside", span{from: 0, to: 1}, .5, ""},
-		{"lower end", span{from: 0, to: 1}, 0., ""},
-		{"upper end", span{from: 0, to: 1}, 1., ""},
-		{"below", span{from: 0, to: 1}, -.1, "must be in [0, 1]"},
-		{"above", span{from: 0, to: 1}, 1.1, "must be in [0, 1]"},
-		{"open lower end", span{from: 0, to: 1, openFrom: true}, 0., "must be in (0, 1]"},
-		{"open upper end", span{from: 0, to: 2, openTo: true}, 2., "must be in [0, 2)"},
-		{"no bound", span{from: 0, to: math.Inf(1), openFrom: true}, 1e300, ""},
-		{"no number", span{from: 0, to: 1}, "1", "must be a number"},
-		{"whole", span{from: 0, to: 4, whole: true}, 4., ""},
-		{"not whole", span{from: 0, to: 4, whole: true}, 1.5, "must be an integer"},
-	} {
-		if got := tt.span.check(tt.v); got != tt.want {
-			t.Errorf("%s: %v in %v says %q, want %q", tt.name, tt.v, tt.span, got, tt.want)
-		}
-	}
-}
-
-func TestCheckAll(t *testing.T) {
-	rules := []rule{{"a", boolean}, {"b", str}, {"c", words("x", "y")}}
-	for _, tt := range []struct {
-		name       string
-		parameters object
-		want       string
-	}{
-		{"nothing", nil, ""},
-		{"null is absent", object{"a": nil}, ""},
-		{"all right", object{"a": true, "b": "", "c": "y"}, ""},
-		{"no boolean", object{"a": "true"}, "parameters.a must be a boolean"},
-		{"no string", object{"b": 1.}, "parameters.b must be a string"},
-		{"no such word", object{"c": "z"}, "parameters.c must be one of x, y"},
-		{"word of another kind", object{"c": 1.}, "parameters.c must be one of x, y"},
-		{"the first one speaks", object{"b": 1., "c": 1.}, "parameters.b must be a string"},
-		{"unknown names are legal", object{"d": object{}}, ""},
-	} {
-		err := checkAll(tt.parameters, rules)
-		if (err == nil) != (tt.want == "") || err != nil && asRefusal(err).message != tt.want {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
-	}
-}
+import "testing"
 
 func TestModelRules(t *testing.T) {
 	s := New(Config{Models: []string{"llm-*", "gen2.6-*"}})

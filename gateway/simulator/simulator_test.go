@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"sluice/gateway/simulator/answer"
 )
 
 func TestZeroConfig(t *testing.T) {
@@ -18,8 +20,8 @@ func TestZeroConfig(t *testing.T) {
 	w := serveOnce(s, imagePath, edit(""), async...)
 	_, id, _ := strings.Cut(w.Body.String(), `"task_id":"`)
 	id, _, _ = strings.Cut(id, `"`)
-	if t2, state := s.tasks.look(id, s.cfg.Now()); t2 == nil || state != stateSucceeded {
-		t.Errorf("at the first look a task is %s", state)
+	if out := s.tasks.Answer(id, id, "", s.cfg.Now()).Output.(answer.Output); out.Status != answer.StateSucceeded {
+		t.Errorf("at the first look a task is %s", out.Status)
 	}
 }
 

@@ -1,34 +1,33 @@
 package simulator
 
-// uploadPolicy is what uploads?action=getPolicy answers.
+import "sluice/gateway/simulator/answer"
+
+// uploadPolicy is the answer of uploads?action=getPolicy.
 type uploadPolicy struct {
-	Data      uploadData `json:"data"`
-	RequestID string     `json:"request_id"`
+	Data struct {
+		Policy    string `json:"policy"`
+		Signature string `json:"signature"`
+		Dir       string `json:"upload_dir"`
+		Host      string `json:"upload_host"`
+		Expires   int    `json:"expire_in_seconds"`
+		MaxMB     string `json:"max_file_size_mb"`
+		ACL       string `json:"x_oss_object_acl"`
+	} `json:"data"`
+	RequestID string `json:"request_id"`
 }
 
-type uploadData struct {
-	Policy    string `json:"policy"`
-	Signature string `json:"signature"`
-	Dir       string `json:"upload_dir"`
-	Host      string `json:"upload_host"`
-	Expires   int    `json:"expire_in_seconds"`
-	MaxMB     string `json:"max_file_size_mb"`
-	ACL       string `json:"x_oss_object_acl"`
-}
-
-// serveUploads answers the one action that clients use. Nothing can be
-// uploaded really.
-func (s *Simulator) serveUploads(c *call) (answer, error) {
+// serveUploads answers the one action that clients use. The host that it names takes no uploads.
+func serveUploads(c *call) (answer.Answer, error) {
 	q := c.r.URL.Query()
 	if q.Get("action") != "getPolicy" {
-		return answer{}, invalid("action must be getPolicy")
+		return answer.Answer{}, answer.Invalid("action must be getPolicy")
 	}
 	if q.Get("model") == "" {
-		return answer{}, invalid("model is required")
+		return answer.Answer{}, answer.Invalid("model is required")
 	}
-	data := uploadData{
-		Policy: "eyJjb25kaXRpb25zIjpbXX0=", Signature: "c2ltdWxhdGVk", Dir: "instant/" + c.id,
-		Host: "https://uploads.invalid", Expires: 300, MaxMB: "100", ACL: "private",
-	}
-	return answer{doc: uploadPolicy{Data: data, RequestID: c.id}}, nil
+	p := uploadPolicy{RequestID: c.received.ID}
+	d := &p.Data
+	d.Policy, d.Signature, d.Dir = "eyJjb25kaXRpb25zIjpbXX0=", "c2ltdWxhdGVk", "instant/"+c.received.ID
+	d.Host, d.Expires, d.MaxMB, d.ACL = "https://uploads.invalid", 300, "100", "private"
+	return answer.Answer{Doc: p}, nil
 }

@@ -1,0 +1,81 @@
+package picture
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"math/rand/v2"
+)
+
+// Bounds of a picture as it is drawn, whatever size was asked for.
+const (
+	maxDrawnSide   = 4096
+	maxDrawnPixels = 16 << 20
+)
+
+// Paint draws a shore: a sky with a sun over waves that get darker towards the viewer. mark is written into the bottom
+// right corner.
+func Paint(seed uint64, s Size, mark string) image.Image {
+	w := min(s.W, maxDrawnSide)
+	h := max(1, min(s.H, maxDrawnSide, maxDrawnPixels/w))
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	d := rand.New(rand.NewPCG(seed, 0))
+	hue := 360 * d.Float64()
+	paintSky(img, hue, d)
+	const waves = 6
+	for i := range waves {
+		paintWave(img, hue, float64(i)/waves, d)
+	}
+	stamp(img, mark)
+	return img
+}
+
+func paintSky(img *image.RGBA, hue float64, d *rand.Rand) {
+	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
+	sunX, sunY, radius := w*(.2+.6*d.Float64()), h*(.15+.25*d.Float64()), min(w, h)*(.06+.06*d.Float64())
+	high, low, sun := hsl(hue, .55, .35), hsl(hue+50, .75, .78), hsl(hue+50, .9, .93)
+	for y := range img.Rect.Dy() {
+		row := blend(high, low, float64(y)/(h*.55))
+		for x := range img.Rect.Dx() {
+			far := math.Hypot(float64(x)-sunX, float64(y)-sunY) / radius
+			glow := .6 / (far * far)
+			if far <= 1 {
+				glow = 1
+			}
+			img.SetRGBA(x, y, blend(row, sun, glow))
+		}
+	}
+}
+
+// paintWave paints the water below one line; depth is 0 for the furthest wave and 1 for the viewer.
+func paintWave(img *image.RGBA, hue, depth float64, d *rand.Rand) {
+	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
+	level, swell := h*(.52+.48*depth), h*(.008+.03*depth)
+	length, phase := w*(.15+.4*depth+.1*d.Float64()), 2*math.Pi*d.Float64()
+	water, crest := hsl(hue+170-30*depth, .5, .55-.38*depth), hsl(hue+50, .9, .93)
+	for x := range img.Rect.Dx() {
+		t := 2*math.Pi*float64(x)/length + phase
+		line := level + swell*(math.Sin(t)+.4*math.Sin(2.3*t+phase))
+		for y := max(0, int(line)); y < img.Rect.Dy(); y++ {
+			// A pale crest sets each wave off from the one behind.
+			img.SetRGBA(x, y, blend(water, crest, .35*(1-(float64(y)-line)/(h*.02))))
+		}
+	}
+}
+
+// blend mixes t parts of b into a; t is cut to the range from 0 to 1.
+func blend(a, b color.RGBA, t float64) color.RGBA {
+	t = min(max(t, 0), 1)
+	mix := func(p, q uint8) uint8 { return uint8(float64(p) + t*(float64(q)-float64(p)) + .5) }
+	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 255}
+}
+
+// hsl converts a hue in degrees, saturation and lightness.
+func hsl(h, s, l float64) color.RGBA {
+	amplitude := s * min(l, 1-l)
+	channel := func(n float64) uint8 {
+		k := math.Mod(n+h/30, 12)
+		return uint8(255*(l-amplitude*max(-1, min(k-3, 9-k, 1))) + .5)
+	}
+	return color.RGBA{channel(0), channel(8), channel(4), 255}
+}

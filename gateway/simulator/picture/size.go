@@ -1,0 +1,101 @@
+// Package picture draws pictures, and reads the sizes of pictures from requests and from the heads of image files.
+package picture
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Size is a picture's width and height in pixels.
+type Size struct{ W, H int }
+
+// DefaultSize is the size of a picture if nothing tells it: no size in the request, or an input that is not fetched.
+var DefaultSize = Size{1024, 1024}
+
+// Pixels of an image by the rules of sizes.
+const (
+	LeastArea  = 768 * 768
+	MediumArea = 1280 * 1280
+	LargeArea  = 2048 * 2048
+)
+
+// String is the form on the wire, width*height.
+func (s Size) String() string { return fmt.Sprintf("%d*%d", s.W, s.H) }
+
+// Pixels is the size's area.
+func (s Size) Pixels() int { return s.W * s.H }
+
+// ParseSize reads width*height in plain positive decimals.
+func ParseSize(text string) (Size, bool) {
+	ws, hs, _ := strings.Cut(text, "*")
+	w, ok1 := parseSide(ws)
+	h, ok2 := parseSide(hs)
+	return Size{w, h}, ok1 && ok2
+}
+
+// parseSide reads 1 to 99999 without a sign or a leading zero.
+func parseSide(text string) (int, bool) {
+	if len(text) == 0 || len(text) > 5 || text[0] < '1' || text[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+// area returns about so many pixels in the proportions of s, in whole steps.
+func (s Size) area(pixels, step int) Size {
+	ratio := float64(s.W) / float64(s.H)
+	return Size{
+		roundTo(math.Sqrt(float64(pixels)*ratio), step),
+		roundTo(math.Sqrt(float64(pixels)/ratio), step),
+	}
+}
+
+// Fit returns s in whole steps, scaled if it has too few or too many pixels.
+func (s Size) Fit(least, most, step int) Size {
+	switch p := s.Pixels(); {
+	case p < least:
+		return s.area(least, step)
+	case p > most:
+		return s.area(most, step)
+	}
+	return s.steps(step)
+}
+
+// steps rounds both sides to whole steps.
+func (s Size) steps(step int) Size {
+	return Size{roundTo(float64(s.W), step), roundTo(float64(s.H), step)}
+}
+
+func roundTo(x float64, step int) int {
+	return max(step, int(math.Round(x/float64(step)))*step)
+}
+
+// SizeOfText is the size that text asks for, or DefaultSize.
+func SizeOfText(text string) Size {
+	if size, ok := ParseSize(text); ok {
+		return size
+	}
+	return DefaultSize
+}
+
+// SizeOfEdit is the size of an edited or interleaved image: as text asks for, or in the proportions of the last input
+// image.
+func SizeOfEdit(text string, images []string, interleaved bool) Size {
+	if size, ok := ParseSize(text); ok {
+		return size.steps(16)
+	}
+	like := Size{1280, 1280}
+	if len(images) > 0 {
+		like = SizeOfData(images[len(images)-1])
+	}
+	switch {
+	case interleaved && like.Pixels() <= MediumArea:
+		return like
+	case text == "2K":
+		return like.area(LargeArea, 16)
+	}
+	return like.area(MediumArea, 16)
+}

@@ -1,0 +1,275 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/simulator/request"
+)
+
+// paced is the pace of most tests.
+var paced = Config{Pending: 2 * time.Second, Running: 3 * time.Second}
+
+// wantOutput compares an answer's output, whose image addresses are checked
+// and then shortened to IMAGE.
+func wantOutput(t *testing.T, got request.Object, want string) {
+	t.Helper()
+	shorten(t, got)
+	var w request.Object
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "request_id")
+	if diff := cmp.Diff(w, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+// shorten replaces every address in a parsed answer.
+func shorten(t *testing.T, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case request.Object:
+		shorten(t, map[string]any(v))
+	case map[string]any:
+		for name, member := range v {
+			if s, ok := member.(string); ok && (name == "image" || name == "url") {
+				if !strings.Contains(s, "/pictures/") || !strings.Contains(s, "Signature=") {
+					t.Errorf("%s is %q", name, s)
+				}
+				v[name] = "IMAGE"
+			}
+			shorten(t, member)
+		}
+	case []any:
+		for _, e := range v {
+			shorten(t, e)
+		}
+	}
+}
+
+func TestLifeOfATask(t *testing.T) {
+	r := newRig(t, paced)
+	id := r.createTask(imagePath, edit(`"n":2`))
+	// The times are UTC+8.
+	pending := `"task_id":"` + id + `","submit_time":"2026-03-04 13:06:07.089","finished":false`
+	wantOutput(t, r.poll(id), `{"output":{"task_status":"PENDING",`+pending+`}}`)
+	r.clock.Advance(2 * time.Second)
+	wantOutput(t, r.poll(id), `{"output":{"task_status":"RUNNING","scheduled_time":"2026-03-04 13:06:09.089",`+pending+`}}`)
+	r.clock.Advance(3 * time.Second)
+	done := `{"output":{"task_status":"SUCCEEDED","task_id":"` + id + `","submit_time":"2026-03-04 13:06:07.089",
+		"scheduled_time":"2026-03-04 13:06:09.089","end_time":"2026-03-04 13:06:12.089","finished":true,"choices":[
+		{"finish_reason":"stop","message":{"role":"assistant","content":[{"type":"image","image":"IMAGE"}]}},
+		{"finish_reason":"stop","message":{"role":"assistant","content":[{"type":"image","image":"IMAGE"}]}}]},
+		"usage":{"image_count":2,"size":"1280*1280","input_tokens":0,"output_tokens":0,"total_tokens":0}}`
+	wantOutput(t, r.poll(id), done)
+	r.clock.Advance(23 * time.Hour)
+	wantOutput(t, r.poll(id), done)
+	r.clock.Advance(time.Hour)
+	wantOutput(t, r.poll(id), `{"output":{"task_id":"`+id+`","task_status":"UNKNOWN"}}`)
+}
+
+func TestCreationAnswer(t *testing.T) {
+	r := newRig(t, Config{}) // even a task that is done at the first look starts PENDING
+	g := r.post(imagePath, edit(""), async...)
+	o := g.object(t)
+	wantOutput(t, o, fmt.Sprintf(`{"output":{"task_id":%q,"task_status":"PENDING"}}`, at(o, "output", "task_id")))
+	if g.header.Get("Content-Type") != "application/json" {
+		t.Errorf("content type is %s", g.header.Get("Content-Type"))
+	}
+	if o := r.post(imagePath, edit(""), append(sse, async...)...).object(t); at(o, "output", "task_status") != "PENDING" {
+		t.Errorf("editing with the SSE header is answered %v", o)
+	}
+}
+
+func TestAddressesStayTheSame(t *testing.T) {
+	r := newRig(t, Config{})
+	id := r.createTask(imagePath, edit(""))
+	image := func() any {
+		return at(r.poll(id), "output", "choices", 3, "message", "content", 0, "image")
+	}
+	first := image()
+	r.clock.Advance(23*time.Hour + 59*time.Minute)
+	if again := image(); first == nil || again != first {
+		t.Errorf("the address was %v and is %v", first, again)
+	}
+	if g := r.fetch(first.(string)); g.status != 200 {
+		t.Errorf("the address is answered %d", g.status)
+	}
+	r.clock.Advance(time.Minute)
+	r.fetch(first.(string)).want(t, 403, "AccessDenied")
+}
+
+func TestOlderTask(t *testing.T) {
+	r := newRig(t, Config{})
+	id := r.createTask(olderPath, older(`"n":2,"prompt_extend":false`))
+	wantOutput(t, r.poll(id), `{"output":{"task_status":"SUCCEEDED","task_id":"`+id+`","submit_time":"2026-03-04 13:06:07.089",
+		"scheduled_time":"2026-03-04 13:06:07.089","end_time":"2026-03-04 13:06:07.089","finished":true,
+		"results":[{"orig_prompt":"A quiet lake","actual_prompt":"A quiet lake","url":"IMAGE"},
+			{"orig_prompt":"A quiet lake","actual_prompt":"A quiet lake","url":"IMAGE"}],
+		"task_metrics":{"TOTAL":2,"SUCCEEDED":2,"FAILED":0}},"usage":{"image_count":2}}`)
+}
+
+func TestPromptIsExtendedByDefault(t *testing.T) {
+	r := newRig(t, Config{})
+	result := at(r.poll(r.createTask(olderEditPath, older(``))), "output", "results", 0)
+	orig, actual := at(result, "orig_prompt"), at(result, "actual_prompt").(string)
+	if orig != "A quiet lake" || !strings.HasPrefix(actual, "A quiet lake, ") {
+		t.Errorf("result is %v", result)
+	}
+}
+
+func TestLongPromptIsCut(t *testing.T) {
+	r := newRig(t, Config{})
+	long := strings.Repeat("湖", 2317)
+	id := r.createTask(olderPath, strings.Replace(older(``), "A quiet lake", long, 1))
+	if got, _ := at(r.poll(id), "output", "results", 0, "orig_prompt").(string); got != strings.Repeat("湖", 2000) {
+		t.Errorf("the prompt was cut to %d bytes", len(got))
+	}
+}
+
+func TestStyleFollowsGeneration(t *testing.T) {
+	r := newRig(t, Config{})
+	for _, tt := range []struct{ path, model, style string }{
+		{imagePath, "gen2.6-image", "choices"}, {imagePath, "gen2.6-t2i", "choices"},
+		{olderPath, "gen2.6-t2i", "choices"}, {olderPath, "gen2.5-t2i", "results"}, {olderEditPath, "gen2.2-edit", "results"},
+	} {
+		body := strings.Replace(edit(""), "gen2.6-image", tt.model, 1)
+		if tt.path != imagePath {
+			body = strings.Replace(older(""), "gen2.2-t2i", tt.model, 1)
+		}
+		out := request.AsObject(r.poll(r.createTask(tt.path, body))["output"])
+		for _, style := range []string{"choices", "results"} {
+			if n := len(out.List(style)); (n == 4) != (style == tt.style) || (n == 0) != (style != tt.style) {
+				t.Errorf("%s by %s has %d %s", tt.model, tt.path, n, style)
+			}
+		}
+	}
+}
+
+func TestFailedTask(t *testing.T) {
+	const fate = `"simulate":{"task":{"outcome":"fail","code":"DataInspectionFailed","message":"no"}}`
+	r := newRig(t, Config{})
+	o := r.poll(r.createTask(imagePath, edit(fate)))
+	if o["code"] != "DataInspectionFailed" || o["message"] != "no" || at(o, "output", "code") != nil || at(o, "output", "task_status") != "FAILED" || o["usage"] != nil {
+		t.Errorf("the new generation fails with %v", o)
+	}
+	o = r.poll(r.createTask(olderPath, older(fate)))
+	if o["code"] != nil || at(o, "output", "code") != "DataInspectionFailed" || at(o, "output", "message") != "no" || o["usage"] != nil {
+		t.Errorf("the older generation fails with %v", o)
+	}
+	if diff := cmp.Diff(map[string]any{"TOTAL": 4., "SUCCEEDED": 0., "FAILED": 4.}, at(o, "output", "task_metrics")); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if got := r.Tally().Images; got != 0 {
+		t.Errorf("failures cost %d images", got)
+	}
+}
+
+func TestPartialSuccess(t *testing.T) {
+	const fate = `"simulate":{"task":{"outcome":"partial","failed":3,"code":"DataInspectionFailed","message":"no"}}`
+	r := newRig(t, Config{})
+	for _, tt := range []struct {
+		path, body              string
+		good, bad, failedImages int
+	}{
+		{imagePath, edit(fate), 1, 3, 3},
+		{olderPath, older(fate), 1, 3, 3},
+	} {
+		o := r.poll(r.createTask(tt.path, tt.body))
+		out := request.AsObject(o["output"])
+		var bad, good int
+		for _, e := range out.List("results") {
+			switch {
+			case at(e, "code") == "DataInspectionFailed" && at(e, "message") == "no" && at(e, "url") == nil:
+				bad++
+			case at(e, "url") != nil && at(e, "code") == nil:
+				good++
+			}
+		}
+		good += len(out.List("choices"))
+		if good != tt.good || bad != tt.bad || out["task_status"] != "SUCCEEDED" || at(o, "usage", "image_count") != 1. {
+			t.Errorf("%s: %d good, %d bad in %v", tt.path, good, bad, o)
+		}
+		if diff := cmp.Diff(map[string]any{"TOTAL": 4., "SUCCEEDED": 1., "FAILED": 3.}, out["task_metrics"]); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	}
+	if got := r.Tally().Images; got != 2 {
+		t.Errorf("billed %d images, want 2", got)
+	}
+}
+
+func TestImageCountFaults(t *testing.T) {
+	r := newRig(t, Config{})
+	o := r.poll(r.createTask(imagePath, edit(`"n":1,"simulate":{"task":{"image_count":7}}`)))
+	if at(o, "usage", "image_count") != 7. || r.Tally().Images != 7 {
+		t.Errorf("usage %v, billed %d", o["usage"], r.Tally().Images)
+	}
+	r.Reset()
+	o = r.poll(r.createTask(imagePath, edit(`"n":3,"simulate":{"task":{"no_image_count":true}}`)))
+	if _, ok := request.AsObject(o["usage"])["image_count"]; ok || r.Tally().Images != 3 {
+		t.Errorf("usage %v, billed %d", o["usage"], r.Tally().Images)
+	}
+}
+
+func TestUnknownTask(t *testing.T) {
+	r := newRig(t, Config{})
+	wantOutput(t, r.poll("nobody"), `{"output":{"task_id":"nobody","task_status":"UNKNOWN"}}`)
+}
+
+// Any key of the account reads and cancels every task.
+func TestTasksBelongToTheAccount(t *testing.T) {
+	cfg := paced
+	cfg.Keys = []string{"k", "other"}
+	r := newRig(t, cfg)
+	id := r.createTask(imagePath, edit(""))
+	other := []string{"Authorization", "Bearer other"}
+	if o := r.get(tasksPath+"/"+id, other...).object(t); at(o, "output", "task_status") != "PENDING" {
+		t.Errorf("another key sees %v", o)
+	}
+	if g := r.do("POST", tasksPath+"/"+id+"/cancel", "", other...); g.status != 200 {
+		t.Errorf("another key cancels with %d", g.status)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	for _, spelled := range []string{"", "CANCELLED"} {
+		cfg := paced
+		cfg.Canceled = spelled
+		r := newRig(t, cfg)
+		id := r.createTask(imagePath, edit(""))
+		r.clock.Advance(time.Second)
+		wantOutput(t, r.post(tasksPath+"/"+id+"/cancel", "").object(t), `{}`)
+		want := "CANCELED"
+		if spelled != "" {
+			want = spelled
+		}
+		wantOutput(t, r.poll(id), `{"output":{"task_id":"`+id+`","task_status":"`+want+`","submit_time":"2026-03-04 13:06:07.089",
+			"end_time":"2026-03-04 13:06:08.089","finished":true}}`)
+		r.post(tasksPath+"/"+id+"/cancel", "").want(t, 400, "UnsupportedOperation")
+	}
+}
+
+func TestCancelTooLate(t *testing.T) {
+	r := newRig(t, paced)
+	id := r.createTask(imagePath, edit(""))
+	r.clock.Advance(2 * time.Second)
+	r.post(tasksPath+"/"+id+"/cancel", "").want(t, 400, "UnsupportedOperation")
+	r.post(tasksPath+"/nobody/cancel", "").want(t, 400, "UnsupportedOperation")
+	if got := at(r.poll(id), "output", "task_status"); got != "RUNNING" {
+		t.Errorf("the task is %v", got)
+	}
+}
+
+func TestTimeSettings(t *testing.T) {
+	r := newRig(t, Config{Zone: time.UTC, TimeLayout: "2006-01-02 15:04:05"})
+	if got := at(r.poll(r.createTask(imagePath, edit(""))), "output", "submit_time"); got != "2026-03-04 05:06:07" {
+		t.Errorf("submit time is %v", got)
+	}
+}

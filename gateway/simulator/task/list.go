@@ -1,0 +1,125 @@
+package task
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/gateway/simulator/answer"
+)
+
+// listed is a task in a list.
+type listed struct {
+	Task
+	state string
+}
+
+// taskList is a page of tasks on the wire.
+type taskList struct {
+	Total     int        `json:"total"`
+	Data      []taskLine `json:"data"`
+	TotalPage int        `json:"total_page"`
+	PageNo    int        `json:"page_no"`
+	PageSize  int        `json:"page_size"`
+	RequestID string     `json:"request_id"`
+}
+
+// taskLine is one task of it. Times are in milliseconds; the key and the account leak.
+type taskLine struct {
+	APIKeyID  string `json:"api_key_id"`
+	CallerUID string `json:"caller_uid"`
+	Created   int64  `json:"gmt_create"`
+	Start     *int64 `json:"start_time,omitempty"`
+	End       *int64 `json:"end_time,omitempty"`
+	Model     string `json:"model_name"`
+	RequestID string `json:"request_id"`
+	Status    string `json:"status"`
+	TaskID    string `json:"task_id"`
+}
+
+// Bounds of a page.
+const (
+	defaultPage = 10
+	maxPage     = 100
+)
+
+// List answers a page of the whole account's tasks that the query asks for, newest first.
+func (ts *Store) List(q url.Values, requestID string, now time.Time) (taskList, error) {
+	no, err := natural(q, "page_no", 1, 1<<30)
+	if err != nil {
+		return taskList{}, err
+	}
+	size, err := natural(q, "page_size", defaultPage, maxPage)
+	if err != nil {
+		return taskList{}, err
+	}
+	wanted, err := ts.filter(q)
+	if err != nil {
+		return taskList{}, err
+	}
+	list := taskList{Data: []taskLine{}, PageNo: no, PageSize: size, RequestID: requestID}
+	for _, t := range ts.newest(now) {
+		if !wanted(t) {
+			continue
+		}
+		if page := list.Total / size; page == no-1 {
+			list.Data = append(list.Data, t.line(now))
+		}
+		list.Total++
+	}
+	list.TotalPage = (list.Total + size - 1) / size
+	return list, nil
+}
+
+// natural reads a positive number of the query.
+func natural(q url.Values, name string, absent, most int) (int, error) {
+	text := q.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, answer.Invalid("%s must be in [1, %d]", name, most)
+	}
+	return n, nil
+}
+
+// filter reads which tasks the query wants.
+func (ts *Store) filter(q url.Values) (func(listed) bool, error) {
+	var from, to time.Time
+	for name, t := range map[string]*time.Time{"start_time": &from, "end_time": &to} {
+		if text := q.Get(name); text != "" {
+			var err error
+			if *t, err = time.ParseInLocation("20060102150405", text, ts.set.Zone); err != nil {
+				return nil, answer.Invalid("%s must have the form YYYYMMDDhhmmss", name)
+			}
+		}
+	}
+	same := func(name, value string) bool { return q.Get(name) == "" || q.Get(name) == value }
+	// Both spellings of the word ask for the same tasks.
+	one := func(state string) string { return strings.Replace(state, "CANCELLED", "CANCELED", 1) }
+	return func(t listed) bool {
+		return same("task_id", t.ID) && same("model_name", t.Model) &&
+			(q.Get("status") == "" || one(q.Get("status")) == one(t.state)) &&
+			(from.IsZero() || !t.created.Before(from)) && (to.IsZero() || !t.created.After(to))
+	}, nil
+}
+
+func (t listed) line(now time.Time) taskLine {
+	l := taskLine{
+		APIKeyID: answer.LeakMark, CallerUID: answer.LeakMark, Created: t.created.UnixMilli(),
+		Model: t.Model, RequestID: t.Request, Status: t.state, TaskID: t.ID,
+	}
+	switch t.state {
+	case answer.StatePending, answer.StateSuspended:
+		return l
+	case answer.StateRunning:
+	default:
+		l.End = new(earlier(t.ended(), now).UnixMilli())
+	}
+	if t.canceled.IsZero() {
+		l.Start = new(earlier(t.start, now).UnixMilli())
+	}
+	return l
+}
