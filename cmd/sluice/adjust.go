@@ -36,9 +36,9 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	state := openState(patient(s), slog.New(slog.DiscardHandler), nil, 0)
-	defer state.close()
-	accounts := limit.NewRedis(state)
+	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	defer func() { _ = client.Close() }()
+	accounts := limit.NewRedis(client)
 	if err := a.find(ctx, s, accounts); err != nil {
 		return err
 	}

@@ -76,11 +76,12 @@ var floorPlan = map[string]plan{
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/simulator": {},
+	"gateway/admin":          {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/simulator":      {},
+	"cmd/sluice/redisclient": {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice": {
-		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp"},
-		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},
+		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient"},
+		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
@@ -61,7 +62,7 @@ type process struct {
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
-	state    *state // nil: the accounts are in memory
+	redis    *redisclient.Client // nil: the accounts are in memory
 	checks   []admin.Check
 	phase    atomic.Pointer[string] // why requests should not be sent here; nil while they should
 }
@@ -118,22 +119,22 @@ func (p *process) openAccounts(ctx context.Context) error {
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}
-	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics, redisNeed(p.teams))
-	if err := p.state.requirePolicy(ctx); err != nil {
-		p.state.close()
-		return err
+	p.redis = openRedis(p.settings, p.log.Logger(), p.tells.Metrics, redisNeed(p.teams))
+	if err := p.redis.RequireNoEviction(ctx); err != nil {
+		_ = p.redis.Close()
+		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
-	shared := p.state.accounts(p.settings, time.Now)
+	shared := sharedAccounts(p.redis, p.settings, p.log.Logger(), time.Now)
 	p.accounts = shared
 	inRedis := cache.NewRedis(cache.RedisConfig{
-		Client: p.state, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
+		Client: p.redis, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
 	})
 	p.tasks = tasks{inRedis, inRedis, cache.NewCancels(inRedis), inRedis}
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
 		if err := shared.State(); err != nil {
 			return err
 		}
-		return p.state.wellKept()
+		return p.redis.EvictionFault()
 	}})
 	return p.tells.Metrics.Watch(telemetry.Watched{
 		Degraded: shared.Degraded, Holds: p.openHolds, Replicas: func() (int64, int64) { return shared.Alive(), int64(p.Replicas) },
@@ -153,8 +154,8 @@ func (p *process) closeAccounts() {
 	if err := p.accounts.Close(ctx); err != nil {
 		p.log.Logger().Error("accounts", "error", err.Error())
 	}
-	if p.state != nil {
-		p.state.close()
+	if p.redis != nil {
+		_ = p.redis.Close()
 	}
 }
 

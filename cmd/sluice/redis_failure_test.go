@@ -364,8 +364,8 @@ func TestACLOfTheREADME(t *testing.T) {
 	server.do(append(args, "on", ">secret")...)
 	k := openReplica(t, "redis://sluice:secret@"+server.address(), nil, generous, "open_tasks: 5")
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
-	if facts, known := k.state.askFacts(t.Context()); !known || facts.policy != noEviction || !facts.forgets() {
-		t.Errorf("how Redis keeps what it is told could not be read: %+v", facts)
+	if err := k.redis.RequireNoEviction(t.Context()); err != nil || k.log.count("appends to no file") != 1 {
+		t.Errorf("how Redis keeps its data could not be read: %v\n%s", err, k.log.text())
 	}
 	v, err := k.admit(10)
 	if err != nil {
@@ -378,7 +378,7 @@ func TestACLOfTheREADME(t *testing.T) {
 	if _, err := k.Ledger(t.Context(), "search", []int{20261121}); err != nil {
 		t.Error(err)
 	}
-	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.state, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))
+	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.redis, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))
 	k.eventually(patience, "the team is listed", func() bool { return server.do("SISMEMBER", "sl1:teams", "search") == int64(1) })
 	for _, args := range [][]string{{"usage"}, {"adjust", "--team", "search", "--unit", "tokens", "--delta=5", "--reason", "a test"}} {
 		if got := command(t.Context(), []string{"SLUICE_REDIS_URL=redis://sluice:secret@" + server.address()}, args...); got.code != exitClean {

@@ -66,7 +66,7 @@ func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (ad
 		}
 		one := time.Now()
 		waiting.Go(func() {
-			time.Sleep(k.state.timeout)
+			time.Sleep(k.timeout)
 			mu.Lock()
 			defer mu.Unlock()
 			waited = append(waited, time.Since(one))

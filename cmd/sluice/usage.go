@@ -102,9 +102,9 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 
 func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
 	days, _ := limit.Days(from, to) // span has read them
-	state := openState(patient(s), slog.New(slog.DiscardHandler), nil, 0)
-	defer state.close()
-	rows, err := limit.NewRedis(state).Ledger(ctx, team, days)
+	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	defer func() { _ = client.Close() }()
+	rows, err := limit.NewRedis(client).Ledger(ctx, team, days)
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 )
 
@@ -110,7 +111,7 @@ func isServiceURL(u *url.URL) bool {
 }
 
 func isRedisURL(secret gateway.Secret) bool {
-	_, ok := readRedisAddress(secret)
+	_, ok := redisclient.ParseAddress(secret.Reveal())
 	return secret == "" || ok
 }
 

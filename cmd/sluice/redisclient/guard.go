@@ -1,18 +1,16 @@
-package main
+package redisclient
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
-
-	"sluice/policy/limit"
 )
 
 // The breaker of one Redis node: it stops asking after so many failures in a row, or where half of the calls of a
@@ -25,7 +23,7 @@ const (
 
 // guard is the breaker of one node, as a hook on its client. While it is open no request asks: only the probe does.
 type guard struct {
-	state   *state
+	client  *Client
 	node    *redis.Client // nil: all there is
 	address string        // of the node; empty: all there is
 	breaker *gobreaker.CircuitBreaker[struct{}]
@@ -37,8 +35,8 @@ type guard struct {
 	answers atomic.Bool            // the node answered it
 }
 
-func (c *state) newGuard(node *redis.Client) *guard {
-	g := &guard{state: c, node: node}
+func (c *Client) newGuard(node *redis.Client) *guard {
+	g := &guard{client: c, node: node}
 	if node != nil {
 		g.address = node.Options().Addr
 	}
@@ -65,7 +63,7 @@ func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if g.node == nil {
 		return
 	}
-	log := g.state.log.With(slog.String("node", g.address))
+	log := g.client.config.Log.With(slog.String("node", g.address))
 	switch {
 	case from == gobreaker.StateClosed:
 		g.since.Store(time.Now().UnixNano())
@@ -115,7 +113,7 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 		begun := time.Now()
 		err = next()
 		judged := g.judge(err)
-		g.state.metrics.Redis(operation(cmd), callFailure(judged), time.Since(begun))
+		g.client.measure(operation(cmd), callFailure(judged), time.Since(begun))
 		return struct{}{}, judged
 	}
 	if ctx.Value(probing{}) != nil { // no breaker stands in its way
@@ -125,11 +123,11 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	}
 	if g.breaker.State() != gobreaker.StateClosed {
 		g.remember(cmd)
-		return limit.ErrAway, false
+		return g.client.config.Away, false
 	}
 	_, failed := g.breaker.Execute(call)
 	if !asked {
-		return limit.ErrAway, false
+		return g.client.config.Away, false
 	}
 	if failed != nil {
 		g.remember(cmd)
@@ -154,10 +152,15 @@ func callFailure(err error) string {
 		return ""
 	case errors.As(err, &said):
 		return "refused"
-	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		return "timeout"
 	}
 	return "lost"
+}
+
+func isTimeout(err error) bool {
+	failed, ok := errors.AsType[net.Error](err)
+	return ok && failed.Timeout()
 }
 
 // remember keeps a key of this node: whether the node is back is seen by a write beside it.
@@ -169,12 +172,10 @@ func (g *guard) remember(cmd redis.Cmder) {
 	if len(args) <= at {
 		return
 	}
-	if key, ok := args[at].(string); ok && strings.HasPrefix(key, keyPrefix) {
+	if key, ok := args[at].(string); ok && strings.HasPrefix(key, g.client.config.KeyPrefix) {
 		g.key.Store(&key)
 	}
 }
-
-const keyPrefix = "sl1:"
 
 // judge tells failures of the node from answers of it. A script's error is an answer, and so is the way to another node.
 func (g *guard) judge(err error) error {
@@ -187,7 +188,7 @@ func (g *guard) judge(err error) error {
 	}
 	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before what Redis says
 	if strings.HasPrefix(text, "READONLY") {
-		g.state.conns.drop(g.address) // it was the master once; the next connection finds the new one
+		g.client.conns.drop(g.address) // it was the master once; the next connection finds the new one
 		return err
 	}
 	for _, word := range []string{"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS", "NOPERM", "max number of clients"} {

@@ -1,9 +1,8 @@
-package main
+package redisclient
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -25,7 +24,7 @@ type probing struct{}
 
 // probe looks whether nodes that are away are back, until ctx ends. Each is looked at for itself: one that hangs keeps no
 // other away.
-func (c *state) probe(ctx context.Context) {
+func (c *Client) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
 	for {
@@ -38,8 +37,9 @@ func (c *state) probe(ctx context.Context) {
 		guards, known := c.guards, c.policy != ""
 		c.mu.Unlock()
 		if !known {
-			if policy := c.learnPolicy(ctx); policy != "" && policy != noEviction {
-				c.log.Error("redis", slog.String("error", fmt.Sprintf(evictsText, policy)))
+			c.learn(ctx)
+			if err := c.EvictionFault(); err != nil {
+				c.config.Log.Error("redis", slog.String("error", err.Error()))
 			}
 		}
 		for _, g := range guards {
@@ -57,7 +57,7 @@ func (c *state) probe(ctx context.Context) {
 }
 
 func (g *guard) timed(ctx context.Context, do func(context.Context)) {
-	ctx, cancel := context.WithTimeout(ctx, max(g.state.timeout, probeTime))
+	ctx, cancel := context.WithTimeout(ctx, max(g.client.config.Timeout, probeTime))
 	defer cancel()
 	do(ctx)
 }
@@ -69,7 +69,7 @@ func (g *guard) timed(ctx context.Context, do func(context.Context)) {
 func (g *guard) look(ctx context.Context) {
 	ctx = context.WithValue(ctx, probing{}, true)
 	if g.stale.CompareAndSwap(true, false) {
-		g.state.conns.drop(g.address)
+		g.client.conns.drop(g.address)
 	}
 	g.answers.Store(false)
 	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds out one by one that they are
@@ -90,20 +90,20 @@ func (g *guard) ask(ctx context.Context) error {
 	if g.node != nil {
 		err := g.node.Ping(ctx).Err()
 		if errors.Is(err, redis.ErrClosed) { // the client, by the library: the cluster has the node no more
-			g.state.forget(g)
+			g.client.forget(g)
 		}
 		if err != nil || key == nil { // nil: it was asked for nothing but the cluster's slots
 			return err
 		}
 	}
 	if key != nil {
-		return g.state.Set(ctx, beside(*key), "", time.Minute).Err()
+		return g.client.Set(ctx, g.client.beside(*key), "", time.Minute).Err()
 	}
-	return g.state.Ping(ctx).Err()
+	return g.client.Ping(ctx).Err()
 }
 
 // forget drops the guard of a node that has left.
-func (c *state) forget(gone *guard) {
+func (c *Client) forget(gone *guard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // probe may be reading the list
@@ -114,12 +114,12 @@ func (c *state) forget(gone *guard) {
 func (g *guard) warmUp(ctx context.Context) {
 	client := g.node
 	if client == nil {
-		client, _ = g.state.UniversalClient.(*redis.Client)
+		client, _ = g.client.UniversalClient.(*redis.Client)
 	}
 	if client == nil { // all of a cluster's nodes have guards of their own
 		return
 	}
-	var spare [redisSpare]*redis.Conn // each is held until all are there, so that none is the same
+	var spare [SpareConnections]*redis.Conn // each is held until all are there, so that none is the same
 	var making sync.WaitGroup
 	for i := range spare {
 		spare[i] = client.Conn()
@@ -132,9 +132,9 @@ func (g *guard) warmUp(ctx context.Context) {
 }
 
 // beside is a key in the slot of another, for the probe alone.
-func beside(key string) string {
+func (c *Client) beside(key string) string {
 	if end := strings.IndexByte(key, '}'); end >= 0 {
 		return key[:end+1] + ":probe"
 	}
-	return keyPrefix + "{" + key + "}:probe"
+	return c.config.KeyPrefix + "{" + key + "}:probe"
 }

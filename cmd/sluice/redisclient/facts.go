@@ -1,0 +1,89 @@
+package redisclient
+
+import (
+	"bufio"
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Facts is what Redis says of how it keeps its data. It is read from INFO, because CONFIG is often forbidden.
+type Facts struct {
+	EvictionPolicy string
+	MaxMemory      int64         // in bytes; 0: unbounded
+	Uptime         time.Duration // zero: it does not say
+	appends        bool          // to a file
+	snapshots      bool          // it took one since its start, takes one, or began with one; whether it is to is not in INFO
+	hidden         bool          // it says nothing of its persistence
+}
+
+func readFacts(info string) (f Facts) {
+	said := map[string]string{}
+	for lines := bufio.NewScanner(strings.NewReader(info)); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		said[name] = value
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(said[name], 10, 64)
+		return n
+	}
+	f.EvictionPolicy, f.MaxMemory, f.appends = said["maxmemory_policy"], number("maxmemory"), number("aof_enabled") == 1
+	f.hidden = said["aof_enabled"] == ""
+	lasted, told := said["rdb_last_bgsave_time_sec"]
+	f.snapshots = told && lasted != "-1" || number("rdb_saves") > 0 || number("rdb_bgsave_in_progress") > 0 || number("rdb_last_load_keys_loaded") > 0
+	f.Uptime = time.Duration(number("uptime_in_seconds")) * time.Second
+	return f
+}
+
+// with is what two nodes of a cluster say together: what is worse of either, and their memory.
+func (f Facts) with(other Facts) Facts {
+	if f.EvictionPolicy == noEviction {
+		f.EvictionPolicy = other.EvictionPolicy
+	}
+	if f.MaxMemory > 0 && other.MaxMemory > 0 {
+		f.MaxMemory += other.MaxMemory
+	} else {
+		f.MaxMemory = 0
+	}
+	if other.Forgets() {
+		f.appends, f.snapshots, f.hidden, f.Uptime = false, false, false, other.Uptime
+	}
+	return f
+}
+
+// Forgets reports whether nothing shows that the data outlives the server.
+func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
+
+// askFacts asks Redis, each master of a cluster. known is false where it could not be asked, or does not say how it evicts.
+func (c *Client) askFacts(ctx context.Context) (facts Facts, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, time.Second))
+	defer cancel()
+	var mu sync.Mutex
+	ask := func(ctx context.Context, node redis.Cmdable) error {
+		text, err := node.Info(ctx).Result()
+		if err != nil {
+			return err
+		}
+		said := readFacts(text)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case said.EvictionPolicy == "":
+		case known:
+			facts = facts.with(said)
+		default:
+			facts, known = said, true
+		}
+		return nil
+	}
+	if cluster, ok := c.UniversalClient.(*redis.ClusterClient); ok {
+		_ = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return ask(ctx, node) })
+	} else {
+		_ = ask(ctx, c.UniversalClient)
+	}
+	return facts, known
+}
