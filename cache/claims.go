@@ -118,8 +118,8 @@ const (
 	Resting             // nobody's: somebody asked a moment ago and was not answered
 )
 
-// asking is how long one caller may take to ask upstream before another does.
-const asking = 12 * time.Second
+// turnTime is how long one caller may take to query the service before another does.
+const turnTime = 12 * time.Second
 
 // turn is when a task may be asked for again.
 type turn struct {
@@ -138,7 +138,7 @@ func (c *Claims) Take(_ context.Context, team, task string) (Turn, error) {
 	if t, taken := c.turns[claim]; taken && c.now().Before(t.until) {
 		return t.is, nil
 	}
-	c.turns[claim] = turn{c.now().Add(asking), Busy}
+	c.turns[claim] = turn{c.now().Add(turnTime), Busy}
 	return Mine, nil
 }
 

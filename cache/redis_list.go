@@ -6,15 +6,18 @@ import (
 	"time"
 )
 
+// redisReader reads tasks of a team from Redis.
+type redisReader struct{ *store }
+
 // glanced is how many tasks are looked at in one round trip.
 const glanced = 500
 
 // List returns one page of a team's tasks, newest first, and how many there are on all pages. It reads the tasks of the page
 // alone, and of the others what the filter needs, if there is one.
-func (r *Redis) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
+func (r *redisReader) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.Timeout, time.Second))
 	defer cancel()
-	ids, err := r.runMany(call, knownScript, []string{tasksKey(team)}, r.TTL.Microseconds()).StringSlice()
+	ids, err := r.runLong(call, knownScript, []string{tasksKey(team)}, r.TTL.Microseconds()).StringSlice()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -34,7 +37,7 @@ func (r *Redis) List(ctx context.Context, team string, f Filter) (page []Claim, 
 }
 
 // choose returns those of the tasks that the filter admits.
-func (r *Redis) choose(ctx context.Context, team string, ids []string, f *Filter) ([]string, error) {
+func (r *redisReader) choose(ctx context.Context, team string, ids []string, f *Filter) ([]string, error) {
 	if f.admitsAll() {
 		return ids, nil
 	}
@@ -54,8 +57,8 @@ func (r *Redis) choose(ctx context.Context, team string, ids []string, f *Filter
 }
 
 // glance reads of tasks what a filter needs, in one round trip.
-func (r *Redis) glance(ctx context.Context, team string, ids []string) ([]*Claim, error) {
-	list, err := r.runMany(ctx, listScript, taskKeys(team, ids)).Slice()
+func (r *redisReader) glance(ctx context.Context, team string, ids []string) ([]*Claim, error) {
+	list, err := r.runLong(ctx, listScript, taskKeys(team, ids)).Slice()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func (r *Redis) glance(ctx context.Context, team string, ids []string) ([]*Claim
 }
 
 // readAll reads tasks of a team in one round trip.
-func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
+func (r *redisReader) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
 	replies, err := r.runEach(ctx, readScript, taskKeys(team, ids), memoryKey(team))
 	if err != nil {
 		return nil, err
@@ -76,23 +79,15 @@ func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Clai
 }
 
 // readEach reads tasks from a reply for each.
-func (r *Redis) readEach(team string, ids []string, replies [][]any) (claims []*Claim, err error) {
+func (r *redisReader) readEach(team string, ids []string, replies [][]any) (claims []*Claim, err error) {
 	if len(replies) != len(ids) {
 		return nil, errMixed
 	}
 	claims = make([]*Claim, len(ids))
 	for i, id := range ids {
-		if claims[i], err = r.read(team, id, replies[i]); err != nil {
+		if claims[i], err = readClaim(team, id, replies[i], r.Now()); err != nil {
 			return nil, err
 		}
 	}
 	return claims, nil
-}
-
-func taskKeys(team string, ids []string) []string {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = taskKey(team, id)
-	}
-	return keys
 }

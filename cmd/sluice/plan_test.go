@@ -60,7 +60,7 @@ var floorPlan = map[string]plan{
 	},
 	"cache": {
 		outside: []string{otter, xSync},
-		files:   map[string][]string{"redis.go": {goRedis}},
+		files:   map[string][]string{"redis_store.go": {goRedis}},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
@@ -245,7 +245,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"policy/limit", "admit.go", "github.com/redis/go-redis/v9", false},
 		{"policy/limit", "admit_redis.go", "github.com/redis/go-redis/v9", true},
 		{"cache", "claims.go", "github.com/redis/go-redis/v9", false},
-		{"cache", "redis.go", "github.com/redis/go-redis/v9", true},
+		{"cache", "redis_store.go", "github.com/redis/go-redis/v9", true},
 		{"cache", "claims.go", "github.com/maypok86/otter/v2", true},
 		{"gateway", "forward.go", "sluice/gateway/simulator", false},
 		{"gateway", "forward_test.go", "sluice/gateway/simulator", true},

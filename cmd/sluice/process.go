@@ -129,7 +129,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 	inRedis := cache.NewRedis(cache.RedisConfig{
 		Client: p.redis, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
 	})
-	p.tasks = tasks{inRedis, inRedis, cache.NewCancels(inRedis), inRedis}
+	p.tasks = tasks{inRedis, inRedis, inRedis.Cancels, inRedis}
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
 		if err := shared.State(); err != nil {
 			return err

@@ -5,21 +5,19 @@ import (
 	"log/slog"
 	"time"
 
+	"sluice/cache"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
-// redisKeys begins every key of Sluice's in Redis.
-const redisKeys = "sl1:"
-
 // openRedis opens the client of Redis that the settings name, which validate has read. need is how many bytes of Redis's
 // memory the teams may take; 0: not known.
 func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
-		Address: address, Reread: s.rereadRedis, Timeout: s.RedisTimeout, KeyPrefix: redisKeys, Away: limit.ErrAway, Log: log,
+		Address: address, Reread: s.rereadRedis, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Away: limit.ErrAway, Log: log,
 		Measure: metrics.Redis,
 		Learned: func(f redisclient.Facts) {
 			for _, warning := range redisWarnings(f, need) {

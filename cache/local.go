@@ -2,32 +2,32 @@ package cache
 
 import "github.com/maypok86/otter/v2"
 
-// nearBytes bounds the answers that are kept in this process beside Redis.
-const nearBytes = 64 << 20
+// localBytes bounds the answers that are kept in this process beside Redis.
+const localBytes = 64 << 20
 
-// near keeps what this process knows of tasks, the lately used, weighed by the bytes of their answers.
-type near struct {
+// localCache keeps what this process knows of tasks, the lately used, weighed by the bytes of their answers.
+type localCache struct {
 	claims *otter.Cache[owned, *Claim]
 }
 
-func newNear() *near {
-	return &near{otter.Must(&otter.Options[owned, *Claim]{
-		MaximumWeight: nearBytes,
+func newLocalCache() *localCache {
+	return &localCache{otter.Must(&otter.Options[owned, *Claim]{
+		MaximumWeight: localBytes,
 		Weigher:       func(_ owned, c *Claim) uint32 { return uint32(min(len(c.Body)+512, 1<<30)) },
 	})}
 }
 
 // get returns what is known of a task, or nil. It is not to be changed.
-func (n *near) get(team, task string) *Claim {
-	claim, _ := n.claims.GetIfPresent(owned{team, task})
+func (l *localCache) get(team, task string) *Claim {
+	claim, _ := l.claims.GetIfPresent(owned{team, task})
 	return claim
 }
 
 // keep remembers a claim, unless a later state of it is known, and returns what is known then. It is not to be changed.
-func (n *near) keep(claim *Claim) *Claim {
+func (l *localCache) keep(claim *Claim) *Claim {
 	kept := *claim
 	known := &kept
-	_, _ = n.claims.Compute(owned{claim.Team, claim.Task}, func(was *Claim, found bool) (*Claim, otter.ComputeOp) {
+	_, _ = l.claims.Compute(owned{claim.Team, claim.Task}, func(was *Claim, found bool) (*Claim, otter.ComputeOp) {
 		if found && was.overtook(&kept) {
 			known = was
 			return was, otter.CancelOp
@@ -41,7 +41,7 @@ func (n *near) keep(claim *Claim) *Claim {
 }
 
 // forget drops what is known of a task.
-func (n *near) forget(team, task string) { n.claims.Invalidate(owned{team, task}) }
+func (l *localCache) forget(team, task string) { l.claims.Invalidate(owned{team, task}) }
 
 // overtook reports whether a claim is of a later state than another of the same task, or was heard after it.
 func (c *Claim) overtook(other *Claim) bool {
@@ -51,9 +51,9 @@ func (c *Claim) overtook(other *Claim) bool {
 	return c.HeardAfter(other)
 }
 
-// of lists what is known of the tasks of teams.
-func (n *near) of(teams map[string]bool) (list []*Claim) {
-	for claim := range n.claims.Values() {
+// ofTeams lists what is known of the tasks of teams.
+func (l *localCache) ofTeams(teams map[string]bool) (list []*Claim) {
+	for claim := range l.claims.Values() {
 		if teams[claim.Team] {
 			list = append(list, claim)
 		}
