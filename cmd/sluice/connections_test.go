@@ -193,6 +193,7 @@ func TestMend25TheBoundIsThePublicListeners(t *testing.T) {
 
 // A stop waits for nobody who announced a body and sends none.
 func TestMend25AStopWithConnectionsThatSendNothing(t *testing.T) {
+	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_GRACE=15s")
 	for _, start := range []string{

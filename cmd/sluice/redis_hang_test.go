@@ -13,16 +13,18 @@ import (
 	"sluice/policy/limit"
 )
 
-// load is how a replica fared under requests, and what a wait for the timeout took beside each of them: on this machine,
-// at that moment.
+// load is how a replica fared under requests.
 type load struct {
-	took   []time.Duration
-	waited []time.Duration
+	took   []time.Duration // each request
+	waited []time.Duration // the control: a wait for the timeout that began with each, on this machine at that moment
 	passed int
 }
 
 // loaded asks at 500 requests a second for a while.
-func (k *ledgerkeeper) loaded(ctx context.Context) (l load) {
+func (k *ledgerkeeper) loaded(ctx context.Context) load { return k.loadedBeside(ctx, 0) }
+
+// loadedBeside is loaded, with a control that waits so long beside each request; 0: none.
+func (k *ledgerkeeper) loadedBeside(ctx context.Context, control time.Duration) (l load) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -38,12 +40,14 @@ func (k *ledgerkeeper) loaded(ctx context.Context) (l load) {
 				l.passed++
 			}
 		})
-		asking.Go(func() {
-			time.Sleep(k.timeout)
-			mu.Lock()
-			defer mu.Unlock()
-			l.waited = append(l.waited, time.Since(begun))
-		})
+		if control > 0 {
+			asking.Go(func() {
+				time.Sleep(control)
+				mu.Lock()
+				defer mu.Unlock()
+				l.waited = append(l.waited, time.Since(begun))
+			})
+		}
 		<-tick.C
 	}
 	asking.Wait()
@@ -75,12 +79,12 @@ func (k *ledgerkeeper) outlasts() (admitted int) {
 	k.Helper()
 	calls := &callCount{}
 	k.redis.AddHook(calls)
-	first := k.loaded(during(time.Second))
+	first := k.loadedBeside(during(time.Second), k.timeout)
 	k.eventually(patience, "the breaker is open", func() bool {
 		return k.Degraded() && k.breakerOpen()
 	})
 	asked := calls.asked.Load()
-	later := k.loaded(during(time.Second))
+	later := k.loadedBeside(during(time.Second), k.timeout)
 	if asked == 0 || calls.asked.Load() != asked {
 		k.Errorf("Redis was asked %d times before the breaker opened, and %d times more", asked, calls.asked.Load()-asked)
 	}

@@ -193,7 +193,7 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	t.Cleanup(func() {
 		stop()
 		working.Wait()
-		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		closing, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		_ = k.Close(closing)
 		_ = k.redis.Close()
