@@ -12,7 +12,7 @@ import (
 	"sluice/telemetry"
 )
 
-// openRedis opens the client of Redis that the settings name, which validate has read. need is how many bytes of Redis's
+// openRedis opens the client of the settings' Redis, whose address validate has checked. need is how many bytes of Redis's
 // memory the teams may take; 0: not known.
 func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
@@ -39,7 +39,7 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 	return redisclient.ParseAddress(secret.Reveal())
 }
 
-// sharedAccounts are the accounts in Redis over the client.
+// sharedAccounts are the accounts in Redis.
 func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *limit.Shared {
 	inRedis := limit.NewRedis(c)
 	inRedis.Mixed = c.DropConnections
@@ -62,15 +62,15 @@ func logRedisState(log *slog.Logger, away bool, lasted time.Duration) {
 	log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 }
 
-// redisWarnings lists what an operator should know of a Redis that the teams may need so many bytes of.
+// redisWarnings lists what is wrong with how Redis keeps its data, when the teams may need so many bytes of its memory.
 func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 	if f.Forgets() {
-		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: what teams used, hold and own is gone when it ends; "+
+		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: usage, holds and tasks are lost when it ends; "+
 			"set appendonly yes with appendfsync everysec", f.Uptime))
 	}
 	if f.MaxMemory > 0 && f.MaxMemory < need {
-		list = append(list, fmt.Sprintf("maxmemory of Redis is %s, and the teams of the teams file may need %s: a Redis that is full is as good as away; "+
-			"set maxmemory to more", byteSize(f.MaxMemory), byteSize(need)))
+		list = append(list, fmt.Sprintf("maxmemory of Redis is %s, and the teams of the teams file may need %s: when its memory is full, Redis counts as away; "+
+			"raise maxmemory", byteSize(f.MaxMemory), byteSize(need)))
 	}
 	return list
 }

@@ -228,7 +228,7 @@ func TestFR11RepliesShift(t *testing.T) {
 			admitted++
 		}
 	}
-	if k.log.count("answered another question") == 0 {
+	if k.log.count("belongs to another command") == 0 {
 		t.Errorf("nobody noticed:\n%s", k.log.text())
 	}
 	k.eventually(patience, "back", k.well)

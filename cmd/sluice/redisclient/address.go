@@ -28,8 +28,7 @@ type Address struct {
 	db       int
 }
 
-// addressForm is one or more hosts behind a scheme of ours, with a master's name where sentinels are asked for it. Several
-// hosts with ports are no URL to net/url, so the form is read here; whether anybody answers is found out in use.
+// addressForm is the forms of ParseAddress. net/url does not parse several hosts with ports.
 var addressForm = regexp.MustCompile(`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
 
 // ParseAddress reads an address of one of these forms, and reports whether it is one:

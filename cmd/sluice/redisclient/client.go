@@ -112,7 +112,7 @@ func (c *Client) IsCluster() bool { return c.config.Address.topology == cluster 
 
 // DropConnections closes every connection: one of them answered somebody else's question. The next calls make new ones.
 func (c *Client) DropConnections() {
-	c.config.Log.Error("Redis answered another question than was asked; its connections are dropped")
+	c.config.Log.Error("a reply of Redis belongs to another command; all connections to it are dropped")
 	c.conns.drop("")
 }
 
@@ -127,14 +127,14 @@ const noEviction = "noeviction"
 
 // evicts tells of a Redis that may throw limits away to make room.
 func evicts(policy string) error {
-	return fmt.Errorf("the eviction policy of Redis is %s: it may throw limits away when its memory is full; it has to be noeviction", policy)
+	return fmt.Errorf("the eviction policy of Redis is %s, so it deletes limits when its memory is full; set maxmemory-policy to noeviction", policy)
 }
 
 // RequireNoEviction fails where Redis says that it evicts keys when its memory is full. Where Redis is away it logs that,
 // and the probe asks again.
 func (c *Client) RequireNoEviction(ctx context.Context) error {
 	if c.learn(ctx) == "" {
-		c.config.Log.Warn("redis", "warning", "its eviction policy could not be read at the start; it has to be "+noEviction)
+		c.config.Log.Warn("redis", "warning", "its eviction policy could not be read at the start; maxmemory-policy must be "+noEviction)
 	}
 	return c.EvictionFault()
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// conns are the open connections, so that those to a server that is not the right one any more can be dropped.
+// conns are the open connections, so that those to a server that is no longer the master can be dropped.
 type conns struct {
 	mu   sync.Mutex
-	open map[*tracked]string // and the address each was dialled to
+	open map[*tracked]string // with the address that each was dialled to
 }
 
 type tracked struct {
@@ -49,8 +49,7 @@ func (c *conns) dialer(secure bool) func(ctx context.Context, network, address s
 	}
 }
 
-// drop closes the connections to an address, to all where it is empty. Whoever uses one sees an error, and the next call
-// finds the server that is right now.
+// drop closes the connections to an address, or all if it is empty. Calls under way on them fail; the next call dials anew.
 func (c *conns) drop(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,8 +17,8 @@ type Facts struct {
 	MaxMemory      int64         // in bytes; 0: unbounded
 	Uptime         time.Duration // zero: it does not say
 	appends        bool          // to a file
-	snapshots      bool          // it took one since its start, takes one, or began with one; whether it is to is not in INFO
-	hidden         bool          // it says nothing of its persistence
+	snapshots      bool          // it took one since its start, takes one, or began with one; INFO does not tell whether it will
+	hidden         bool          // it says nothing about its persistence
 }
 
 func readFacts(info string) (f Facts) {
@@ -39,7 +39,7 @@ func readFacts(info string) (f Facts) {
 	return f
 }
 
-// with is what two nodes of a cluster say together: what is worse of either, and their memory.
+// with combines the facts of two nodes of a cluster: the worse of each, and the sum of their memory.
 func (f Facts) with(other Facts) Facts {
 	if f.EvictionPolicy == noEviction {
 		f.EvictionPolicy = other.EvictionPolicy
@@ -58,7 +58,7 @@ func (f Facts) with(other Facts) Facts {
 // Forgets reports whether nothing shows that the data outlives the server.
 func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
 
-// askFacts asks Redis, each master of a cluster. known is false where it could not be asked, or does not say how it evicts.
+// askFacts asks Redis, or each master of a cluster. known is false if the call failed or Redis hides its eviction policy.
 func (c *Client) askFacts(ctx context.Context) (facts Facts, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, time.Second))
 	defer cancel()

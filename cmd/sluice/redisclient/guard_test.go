@@ -50,7 +50,7 @@ func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 	}
 	eventually(t, "the breaker closes", func() bool { return last.breaker.State() == gobreaker.StateClosed })
 	for n, g := range hang[1:] {
-		if !g.looking.Load() || g.breaker.State() == gobreaker.StateClosed {
+		if !g.probed.Load() || g.breaker.State() == gobreaker.StateClosed {
 			t.Errorf("node %d is not being looked at, or does not hang", n)
 		}
 	}

@@ -6,22 +6,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// noRetry is a command that a cluster's client sends once: not again when its reply is lost, which MaxRetries alone does not
-// say to it. It may have taken effect by then, and a guard that has opened meanwhile would say that it was not sent. The
-// way to another node is still taken. MaxRedirects would end that too.
+// noRetry is a command that a cluster's client does not send again when the reply is lost. MaxRetries does not forbid that.
+// The command may have taken effect, and a guard that opened meanwhile would report that it was not sent. Redirects to
+// another node are still followed, which MaxRedirects would end too.
 type noRetry struct{ redis.Cmder }
 
-// NoRetry is asked by the library.
+// NoRetry implements the library's interface.
 func (noRetry) NoRetry() bool { return true }
 
-// noRetryHook is the hook that makes every command of a cluster's client one that is sent once.
+// noRetryHook makes every command of a cluster's client a noRetry.
 type noRetryHook struct{}
 
 // DialHook leaves dialling alone.
 func (noRetryHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook has a call sent once. DEL is the one that the library may split over nodes, by types that it knows; it does
-// no harm twice.
+// ProcessHook wraps a call. DEL is left alone: the library splits it over nodes if it knows the type, and to send it twice
+// does no harm.
 func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "del" {
@@ -31,7 +31,7 @@ func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook has each of several calls sent once.
+// ProcessPipelineHook wraps several calls.
 func (noRetryHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		each := make([]redis.Cmder, len(cmds))

@@ -16,14 +16,14 @@ import (
 
 const (
 	probeEvery = 250 * time.Millisecond
-	probeTime  = time.Second // a probe's least: it may have to dial first, over a slow network
+	probeTime  = time.Second // the least time that a probe has: it may have to dial first, over a slow network
 )
 
-// probing marks the calls that may pass an open breaker.
+// probing marks in a context the calls that pass an open breaker.
 type probing struct{}
 
-// probe looks whether nodes that are away are back, until ctx ends. Each is looked at for itself: one that hangs keeps no
-// other away.
+// probe tries nodes that are away until ctx ends. Each node is tried by a goroutine of its own: one that hangs delays no
+// other.
 func (c *Client) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -46,10 +46,10 @@ func (c *Client) probe(ctx context.Context) {
 			switch closed := g.breaker.State() == gobreaker.StateClosed; {
 			case closed && known && g.warm.CompareAndSwap(false, true):
 				c.ended.Go(func() { g.timed(ctx, g.warmUp) })
-			case !closed && g.looking.CompareAndSwap(false, true):
+			case !closed && g.probed.CompareAndSwap(false, true):
 				c.ended.Go(func() {
-					g.timed(ctx, g.look)
-					g.looking.Store(false)
+					g.timed(ctx, g.tryNode)
+					g.probed.Store(false)
 				})
 			}
 		}
@@ -62,17 +62,17 @@ func (g *guard) timed(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// look asks a node that is away, and closes its breaker where it answers. It writes, because a node that only reads is no
-// use. Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
-// ones are made before requests need them, because one that has to dial over a slow network fails, and a few of those
+// tryNode asks a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use.
+// Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
+// connections are made before requests need them: a request that dials over a slow network fails, and a few such failures
 // open the breaker again.
-func (g *guard) look(ctx context.Context) {
+func (g *guard) tryNode(ctx context.Context) {
 	ctx = context.WithValue(ctx, probing{}, true)
 	if g.stale.CompareAndSwap(true, false) {
 		g.client.conns.drop(g.address)
 	}
 	g.answers.Store(false)
-	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds out one by one that they are
+	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds the dropped connections one by one
 		err = g.ask(ctx)
 	}
 	if !g.answers.Load() {
@@ -83,16 +83,16 @@ func (g *guard) look(ctx context.Context) {
 	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
 }
 
-// ask asks the node itself first, where there are several: its key may be another's by now, whose guard hears the answer
-// to the write.
+// ask asks the node itself first, if there are several: by now the key may belong to another node, whose guard sees the
+// answer to the write.
 func (g *guard) ask(ctx context.Context) error {
 	key := g.key.Load()
 	if g.node != nil {
 		err := g.node.Ping(ctx).Err()
-		if errors.Is(err, redis.ErrClosed) { // the client, by the library: the cluster has the node no more
+		if errors.Is(err, redis.ErrClosed) { // the library closed the node's client: the cluster has the node no more
 			g.client.forget(g)
 		}
-		if err != nil || key == nil { // nil: it was asked for nothing but the cluster's slots
+		if err != nil || key == nil { // nil: only the cluster's slots were asked of it
 			return err
 		}
 	}
@@ -106,20 +106,20 @@ func (g *guard) ask(ctx context.Context) error {
 func (c *Client) forget(gone *guard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // probe may be reading the list
+	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // cloned, because probe may be reading the list
 }
 
-// warmUp makes spare connections: who has to make one waits for its first words too, which over a slow network is more
-// than a call's time. The library's own spare ones are only dialled.
+// warmUp makes spare connections. A call that has to make one also waits for the connection's first commands, which takes
+// longer over a slow network than the call may. The library's own spare connections are only dialled.
 func (g *guard) warmUp(ctx context.Context) {
 	client := g.node
 	if client == nil {
 		client, _ = g.client.UniversalClient.(*redis.Client)
 	}
-	if client == nil { // all of a cluster's nodes have guards of their own
+	if client == nil { // the cluster as a whole: each node has its own guard
 		return
 	}
-	var spare [SpareConnections]*redis.Conn // each is held until all are there, so that none is the same
+	var spare [SpareConnections]*redis.Conn // each is held until all are there, so that all differ
 	var making sync.WaitGroup
 	for i := range spare {
 		spare[i] = client.Conn()
@@ -131,7 +131,7 @@ func (g *guard) warmUp(ctx context.Context) {
 	}
 }
 
-// beside is a key in the slot of another, for the probe alone.
+// beside is a key in the slot of another key, for the probe alone.
 func (c *Client) beside(key string) string {
 	if end := strings.IndexByte(key, '}'); end >= 0 {
 		return key[:end+1] + ":probe"

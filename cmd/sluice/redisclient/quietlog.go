@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// quietLog takes what the client library says of its own accord, at most one line a second: it says something for each
-// connection that fails. The words of servers are left out, which may quote what was sent.
+// quietLog logs the client library's own messages, at most one line a second: there is one for each connection that fails.
+// Their arguments are left out, because a server's error may quote what was sent.
 type quietLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex
