@@ -2,10 +2,10 @@ package cache
 
 import "github.com/maypok86/otter/v2"
 
-// localBytes bounds the answers that are kept in this process beside Redis.
+// localBytes bounds the claims that this process keeps beside Redis.
 const localBytes = 64 << 20
 
-// localCache keeps what this process knows of tasks, the lately used, weighed by the bytes of their answers.
+// localCache keeps the claims that this process used last, weighed by the bytes of their answers.
 type localCache struct {
 	claims *otter.Cache[owned, *Claim]
 }
@@ -17,13 +17,13 @@ func newLocalCache() *localCache {
 	})}
 }
 
-// get returns what is known of a task, or nil. It is not to be changed.
+// get returns the claim of a task, or nil. It MUST NOT be changed.
 func (l *localCache) get(team, task string) *Claim {
 	claim, _ := l.claims.GetIfPresent(owned{team, task})
 	return claim
 }
 
-// keep remembers a claim, unless a later state of it is known, and returns what is known then. It is not to be changed.
+// keep keeps a claim unless a later state is known, and returns what is known then. It MUST NOT be changed.
 func (l *localCache) keep(claim *Claim) *Claim {
 	kept := *claim
 	known := &kept
@@ -40,10 +40,10 @@ func (l *localCache) keep(claim *Claim) *Claim {
 	return known
 }
 
-// forget drops what is known of a task.
+// forget drops the claim of a task.
 func (l *localCache) forget(team, task string) { l.claims.Invalidate(owned{team, task}) }
 
-// overtook reports whether a claim is of a later state than another of the same task, or was heard after it.
+// overtook reports whether a claim has a later state than another of the same task, or was heard after it.
 func (c *Claim) overtook(other *Claim) bool {
 	if here, there := c.Answer.Status.rank(), other.Answer.Status.rank(); here != there {
 		return here > there
@@ -51,7 +51,7 @@ func (c *Claim) overtook(other *Claim) bool {
 	return c.HeardAfter(other)
 }
 
-// ofTeams lists what is known of the tasks of teams.
+// ofTeams lists the claims of teams.
 func (l *localCache) ofTeams(teams map[string]bool) (list []*Claim) {
 	for claim := range l.claims.Values() {
 		if teams[claim.Team] {

@@ -15,14 +15,14 @@ type redisClaims struct {
 	losses  *losses
 	teams   *openTeams
 	turns   *redisTurns
-	restore []*Claim // that Redis lost; Tend's alone
+	restore []*Claim // that Redis lost; used by Tend alone
 }
 
 // errUntold is why an unknown task is not denied yet.
-var errUntold = errors.New("Redis was away or lost tasks a moment ago, and another replica may not have told it of the task yet")
+var errUntold = errors.New("Redis was away or lost tasks in the last 10 s, and another replica may not have written the task yet")
 
-// Put claims a task for a team from this moment on, here at once and in Redis now or later, and reports whether it is the
-// team's. While Redis is away it is, until Redis tells that another team had claimed it before.
+// Put claims a task for a team, here at once and in Redis now or later, and reports whether it is the team's. While Redis
+// is away it is the team's, until Redis says that another team claimed it before.
 func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = c.Now()
 	claim.Fetched, claim.Tally = claim.Created, new(Tally)
@@ -33,7 +33,7 @@ func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	return ours
 }
 
-// put tells Redis of a claim, unless the task is another team's, which it reports; then nothing is known of it here either.
+// put writes a claim to Redis. It reports whether the task is the team's; another team's is forgotten here too.
 func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err error) {
 	owner, err := c.owner(ctx, claim)
 	if err == nil && owner != claim.Team {
@@ -47,7 +47,7 @@ func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err err
 	return true, err
 }
 
-// owner makes a task the team's, if it is no other's, and returns the team whose it is.
+// owner makes the team the task's owner unless it has one, and returns the owner.
 func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err error) {
 	key := ownerKey(claim.Task)
 	first, err := c.setFirst(ctx, key, claim.Team, max(c.kept(claim)-c.Now().Sub(claim.Created), time.Millisecond))
@@ -55,13 +55,13 @@ func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err
 		return claim.Team, err
 	}
 	team, found, err := c.get(ctx, key)
-	if err == nil && !found { // it ended in between, and the next claim is another life's
+	if err == nil && !found { // the owner's key has just expired
 		team = claim.Team
 	}
 	return team, err
 }
 
-// latest is a claim as it is known here by now. Who is told that a task runs which has ended would ask for it again.
+// latest is a claim as it is known here by now. A replica that read an ended task as running would ask for it again.
 func (c *redisClaims) latest(claim *Claim) *Claim {
 	if later := c.local.get(claim.Team, claim.Task); later != nil {
 		return later
@@ -69,10 +69,10 @@ func (c *redisClaims) latest(claim *Claim) *Claim {
 	return claim
 }
 
-// write tells Redis of a claim, and reports whether it knew none of that task. It is due so long from now and nobody asks for
-// it before; at once, where that is nothing. back says that others of the team's are put back, too: until they are, no replica
-// may deny one.
-func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, back bool) (first bool, err error) {
+// write writes a claim to Redis, unless Redis has it, and reports whether it did so. The task is due after that long, and no
+// caller asks for it before; 0: at once. restoring says that other claims of the team are restored too, and that no replica
+// may deny an unknown task meanwhile.
+func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first bool, err error) {
 	static, err := json.Marshal(fixedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
 	if err != nil {
 		return false, err
@@ -83,10 +83,10 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	}
 	c.teams.add(claim.Team)
 	before := c.losses.seen(claim.Team)
-	age, heard := max(c.Now().Sub(claim.Created), 0), max(c.Now().Sub(claim.Fetched), 0) // it may have waited for Redis
+	age, heard := max(c.Now().Sub(claim.Created), 0), max(c.Now().Sub(claim.Fetched), 0) // it may have been pending
 	reply, err := c.run(ctx, putScript, []string{taskKey(claim.Team, claim.Task), tasksKey(claim.Team), dueKey(claim.Team), turnKey(claim.Team, claim.Task), memoryKey(claim.Team)},
 		claim.Task, max((c.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
-		c.TTL.Microseconds(), (c.TTL + unheardFor).Milliseconds(), flag(claim.Final()), flag(back), before.epoch,
+		c.TTL.Microseconds(), (c.TTL + unheardFor).Milliseconds(), flag(claim.Final()), flag(restoring), before.epoch,
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
 		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final()), "asks", claim.Asks, "served", claim.Served, "sent", claim.Sent).Slice()
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	return reply[0] == int64(1), nil
 }
 
-// kept is how long after its creation a claim is kept.
+// kept is how long a claim is kept after its creation.
 func (c *redisClaims) kept(claim *Claim) time.Duration {
 	if claim.Final() {
 		return c.TTL
@@ -112,21 +112,21 @@ func (c *redisClaims) kept(claim *Claim) time.Duration {
 	return c.TTL + unheardFor
 }
 
-// Get returns a team's claim. What is known here to be final or fresh is not looked up; what is known here serves while
-// Redis is away. Where nothing is known an error is returned while Redis is away, and until others have told it what they
-// kept meanwhile.
+// Get returns a team's claim. One that is final or fresh here is not looked up in Redis, and one that is known here serves
+// while Redis is away. Of an unknown task an error is returned while Redis is away, and until other replicas have written
+// their pending claims.
 func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, error) {
 	here := c.local.get(team, task)
 	if here != nil && (here.Final() || c.Now().Sub(here.Fetched) < c.Fresh) {
-		return c.alive(here)
+		return c.unexpired(here)
 	}
 	claim, told, err := c.find(ctx, team, task)
 	switch {
-	case here != nil && (err != nil || claim == nil): // not told yet, or lost with Redis's memory
+	case here != nil && (err != nil || claim == nil): // not written yet, or lost with Redis's memory
 		if err == nil && here.written != "" {
 			c.turns.rest(ctx, here.Team, here.Task)
 		}
-		return c.alive(here)
+		return c.unexpired(here)
 	case err != nil:
 		return Claim{}, false, err
 	case claim == nil && !told:
@@ -134,10 +134,10 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 	case claim == nil:
 		return Claim{}, false, nil
 	}
-	return c.alive(c.local.keep(claim))
+	return c.unexpired(c.local.keep(claim))
 }
 
-// find asks Redis for a task. Where it knows none, told says that no other replica may have it to tell.
+// find reads a task from Redis. If there is none, told says that no replica has such a claim pending.
 func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim, told bool, err error) {
 	before := c.losses.seen(team)
 	reply, err := c.run(ctx, readScript, []string{taskKey(team, task), memoryKey(team)}).Slice()
@@ -154,8 +154,8 @@ func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim
 	return claim, (back < 0 || back >= tellTime) && !c.losses.untold(team), err
 }
 
-// alive hides a task that the service has forgotten.
-func (c *redisClaims) alive(claim *Claim) (Claim, bool, error) {
+// unexpired hides a task that the service has forgotten.
+func (c *redisClaims) unexpired(claim *Claim) (Claim, bool, error) {
 	if c.Now().Sub(claim.Created) > c.TTL {
 		return Claim{}, false, nil
 	}

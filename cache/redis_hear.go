@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here,
-// and told later.
+// Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here, and
+// an end is written later.
 func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
 	tell := func(ctx context.Context) (*Claim, error) { return c.tell(ctx, heard, answer, body, asks) }
 	claim, err := tell(ctx)
@@ -17,13 +17,13 @@ func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, bod
 	if here.Answer.passes(answer) {
 		here.Answer, here.Body, here.Fetched, here.Asks, here.fetched = answer, body, c.Now(), asks, 0
 	}
-	if here.Final() { // Redis is away, or was not told of the claim yet
+	if here.Final() { // Redis is away, or does not have the claim yet
 		c.pending.add(heard.Team, func(ctx context.Context) error { _, err := tell(ctx); return err })
 	}
 	return *c.local.keep(&here), nil
 }
 
-// tell tells Redis of an answer and returns the claim as it stands there; nil where Redis knows none.
+// tell writes an answer to Redis and returns the claim as it stands there; nil if Redis has none.
 func (c *redisClaims) tell(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (*Claim, error) {
 	text, err := json.Marshal(answer)
 	if err != nil {

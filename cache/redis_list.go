@@ -9,11 +9,11 @@ import (
 // redisReader reads tasks of a team from Redis.
 type redisReader struct{ *store }
 
-// glanced is how many tasks are looked at in one round trip.
-const glanced = 500
+// filtered is how many tasks are filtered in one round trip.
+const filtered = 500
 
-// List returns one page of a team's tasks, newest first, and how many there are on all pages. It reads the tasks of the page
-// alone, and of the others what the filter needs, if there is one.
+// List returns one page of a team's tasks, newest first, and how many there are on all pages. It reads the page's tasks in
+// full; of the others it reads what the filter needs, if there is a filter.
 func (r *redisReader) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.Timeout, time.Second))
 	defer cancel()
@@ -29,21 +29,21 @@ func (r *redisReader) List(ctx context.Context, team string, f Filter) (page []C
 	from := min((max(f.Page, 1)-1)*size, len(ids))
 	claims, err := r.readAll(call, team, ids[from:min(from+size, len(ids))])
 	for _, claim := range claims {
-		if claim != nil { // it may be gone by now
+		if claim != nil { // it may have expired since
 			page = append(page, *claim)
 		}
 	}
 	return page, len(ids), err
 }
 
-// choose returns those of the tasks that the filter admits.
+// choose returns the tasks that the filter admits.
 func (r *redisReader) choose(ctx context.Context, team string, ids []string, f *Filter) ([]string, error) {
 	if f.admitsAll() {
 		return ids, nil
 	}
 	var chosen []string
-	for chunk := range slices.Chunk(ids, glanced) {
-		claims, err := r.glance(ctx, team, chunk)
+	for chunk := range slices.Chunk(ids, filtered) {
+		claims, err := r.readForFilter(ctx, team, chunk)
 		if err != nil {
 			return nil, err
 		}
@@ -56,15 +56,15 @@ func (r *redisReader) choose(ctx context.Context, team string, ids []string, f *
 	return chosen, nil
 }
 
-// glance reads of tasks what a filter needs, in one round trip.
-func (r *redisReader) glance(ctx context.Context, team string, ids []string) ([]*Claim, error) {
+// readForFilter reads what a filter needs of tasks, in one round trip.
+func (r *redisReader) readForFilter(ctx context.Context, team string, ids []string) ([]*Claim, error) {
 	list, err := r.runLong(ctx, listScript, taskKeys(team, ids)).Slice()
 	if err != nil {
 		return nil, err
 	}
 	replies := make([][]any, len(list))
 	for i := range list {
-		replies[i], _ = list[i].([]any) // one that is no list is another question's
+		replies[i], _ = list[i].([]any) // readClaim refuses one that is not a list
 	}
 	return r.readEach(team, ids, replies)
 }
@@ -78,7 +78,7 @@ func (r *redisReader) readAll(ctx context.Context, team string, ids []string) ([
 	return r.readEach(team, ids, replies)
 }
 
-// readEach reads tasks from a reply for each.
+// readEach reads one task from each reply.
 func (r *redisReader) readEach(team string, ids []string, replies [][]any) (claims []*Claim, err error) {
 	if len(replies) != len(ids) {
 		return nil, errMixed

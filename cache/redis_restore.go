@@ -51,7 +51,7 @@ func (c *redisClaims) look(ctx context.Context) error {
 	c.restore = append(c.restore, claims...)
 	// Tasks that have ended go first: a replica that finds such a task open asks for it, and charges it again.
 	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
-	return fmt.Errorf("Redis lost tasks of %d teams; the %d that are known here are put back", len(lost), len(claims))
+	return fmt.Errorf("Redis lost tasks of %d teams; the %d that are known here are restored", len(lost), len(claims))
 }
 
 // restoreSome restores as many claims as one turn may. The first failure ends the turn.

@@ -11,13 +11,12 @@ type redisSchedule struct {
 	reader *redisReader
 	losses *losses
 	teams  *openTeams
-	round  int // how often the finisher came; Due's alone
+	round  int // how often the finisher came; used by Due alone
 }
 
-// Due hands out tasks that have not ended and are due to be asked for, each to one replica for a while, also those of
-// teams that are in no file any more, and those whose life is over without that anybody has heard of their end. Teams have
-// equal parts of so many, and their turns in the list; two of those that go first stand before each of the others. One
-// goroutine calls it.
+// Due hands out up to most tasks that are due, each to one replica for a while, including those of teams that left the teams
+// file and expired ones whose end was never seen. Teams get equal parts and alternate in the list; two tasks of teams that go
+// first come before each task of others. One goroutine calls it.
 func (s *redisSchedule) Due(ctx context.Context, most int, first map[string]bool) ([]Claim, error) {
 	if err := s.findTeams(ctx); err != nil {
 		return nil, err
@@ -28,10 +27,10 @@ func (s *redisSchedule) Due(ctx context.Context, most int, first map[string]bool
 	return inTurn(order, first, taken), nil
 }
 
-// takeDue hands out tasks of a team, and reports whether it may have more. One whose shard is away has none: the others'
-// are finished.
+// takeDue hands out tasks of a team, and reports whether it may have more. A team whose shard is away has none, and delays
+// no other.
 func (s *redisSchedule) takeDue(ctx context.Context, team string, most int) (list []Claim, more bool) {
-	ids, err := s.run(ctx, dueScript, []string{dueKey(team)}, most, handed.Microseconds()).StringSlice()
+	ids, err := s.run(ctx, dueScript, []string{dueKey(team)}, most, handedFor.Microseconds()).StringSlice()
 	if err != nil || len(ids) == 0 {
 		return nil, false
 	}
@@ -49,7 +48,7 @@ func (s *redisSchedule) takeDue(ctx context.Context, team string, most int) (lis
 	return list, len(ids) == most
 }
 
-// findTeams looks for teams that have tasks, now and then.
+// findTeams looks for teams whose tasks other replicas made, every teamsEvery.
 func (s *redisSchedule) findTeams(ctx context.Context) error {
 	if !s.teams.old(s.Now()) {
 		return nil

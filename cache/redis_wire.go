@@ -16,7 +16,8 @@ type fixedClaim struct {
 	Trace string `json:",omitempty"`
 }
 
-// read reads a task as read.lua returns it. It is nil where there is none. Moments are turned into this process's.
+// readClaim reads a task as read.lua returns it; nil: there is none. Times are converted to this process's clock, which
+// shows here now.
 func readClaim(team, task string, reply []any, here time.Time) (*Claim, error) {
 	if len(reply) < 2 {
 		return nil, errMixed
@@ -35,7 +36,7 @@ func readClaim(team, task string, reply []any, here time.Time) (*Claim, error) {
 		}
 		fields[i] = text
 	}
-	if fields[1] != team || fields[2] != task { // another team's, or another question's: never shown
+	if fields[1] != team || fields[2] != task { // another team's task, or the reply to another command
 		return nil, errMixed
 	}
 	claim := &Claim{Team: team, Task: task, Body: []byte(fields[5]), Tally: new(Tally)}

@@ -2,25 +2,25 @@ package cache
 
 import "sync/atomic"
 
-// Tally counts what this process did for a task since it last told the others. All copies of a claim share one. A nil
-// Tally counts nothing.
+// Tally counts the polls and queries of a task in this process since it last wrote them to Redis. All copies of a claim
+// share one. A nil Tally counts nothing.
 type Tally struct{ served, sent, private atomic.Int64 }
 
-// Serve counts a poll that a client was answered.
+// Serve counts an answered poll.
 func (t *Tally) Serve() {
 	if t != nil {
 		t.served.Add(1)
 	}
 }
 
-// Send counts a query that upstream was sent.
+// Send counts a query that was sent to the service.
 func (t *Tally) Send() {
 	if t != nil {
 		t.sent.Add(1)
 	}
 }
 
-// SendPrivately counts a query whose answer only the client can read for whom it was sent.
+// SendPrivately counts a query with an encrypted answer, which only one client can read.
 func (t *Tally) SendPrivately() {
 	t.Send()
 	if t != nil {
@@ -28,7 +28,7 @@ func (t *Tally) SendPrivately() {
 	}
 }
 
-// Private tells how many such queries were sent since an answer was heard.
+// Private is how many such queries were sent since an answer was last heard.
 func (t *Tally) Private() int64 {
 	if t == nil {
 		return 0
@@ -36,7 +36,7 @@ func (t *Tally) Private() int64 {
 	return t.private.Load()
 }
 
-// take returns what was counted and begins anew; give takes it back where it could not be told.
+// take returns the counts and resets them; give adds them again if they could not be written.
 func (t *Tally) take() (served, sent int64) {
 	if t == nil {
 		return 0, 0
@@ -52,8 +52,8 @@ func (t *Tally) give(served, sent int64) {
 	}
 }
 
-// Polls tells how many polls of the task clients were answered, and how many queries upstream was sent: what all
-// processes have told, and what this one has not told yet.
+// Polls returns how many polls of the task were answered, and how many queries were sent to the service: those of all
+// processes as far as written, and those of this one.
 func (c *Claim) Polls() (served, sent int64) {
 	served, sent = c.Served, c.Sent
 	if c.Tally != nil {
