@@ -23,7 +23,7 @@ type Claim struct {
 	Trace  string // traceparent of the creation's span; empty: none was recorded
 	Served int64  // polls answered, as far as Redis was told; see [Claim.Polls]
 	Sent   int64  // queries sent, as far as Redis was told
-	Tally  *Tally // what this process has not told yet; the store makes it
+	Tally  *PollCounts // what this process has not told yet; the store makes it
 
 	Asks int // how often the finisher asked since a client's poll last did
 
@@ -87,7 +87,7 @@ func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	}
 	c.owners[claim.Task] = claim.Team
 	claim.Created = c.now()
-	claim.Fetched, claim.Tally = claim.Created, new(Tally)
+	claim.Fetched, claim.Tally = claim.Created, new(PollCounts)
 	c.byTask[name] = &claim
 	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
 	c.oldest = append(c.oldest, &claim)

@@ -25,7 +25,7 @@ var errUntold = errors.New("Redis was away or lost tasks in the last 10 s, and a
 // is away it is the team's, until Redis says that another team claimed it before.
 func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = c.Now()
-	claim.Fetched, claim.Tally = claim.Created, new(Tally)
+	claim.Fetched, claim.Tally = claim.Created, new(PollCounts)
 	ours, err := c.put(ctx, &claim)
 	if err != nil {
 		c.pending.add(claim.Team, func(ctx context.Context) error { _, err := c.put(ctx, &claim); return err })

@@ -6,7 +6,6 @@ package redisclient
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,10 +14,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-const (
-	dialTimeout = 100 * time.Millisecond // one attempt to connect; the caller's time may end before
-	callTimeout = 3 * time.Second        // no call lasts longer; each has a deadline of its own that is much shorter
-)
+// callTimeout bounds every call. Each has its own deadline too, which is much shorter.
+const callTimeout = 3 * time.Second
 
 const (
 	// PoolSize is how many connections are open to one Redis node at most.
@@ -121,53 +118,4 @@ func (c *Client) Close() error {
 	c.stop()
 	c.ended.Wait()
 	return c.UniversalClient.Close()
-}
-
-const noEviction = "noeviction"
-
-// evicts tells of a Redis that may throw limits away to make room.
-func evicts(policy string) error {
-	return fmt.Errorf("the eviction policy of Redis is %s, so it deletes limits when its memory is full; set maxmemory-policy to noeviction", policy)
-}
-
-// RequireNoEviction fails where Redis says that it evicts keys when its memory is full. Where Redis is away it logs that,
-// and the probe asks again.
-func (c *Client) RequireNoEviction(ctx context.Context) error {
-	if c.learn(ctx) == "" {
-		c.config.Log.Warn("redis", "warning", "its eviction policy could not be read at the start; maxmemory-policy must be "+noEviction)
-	}
-	return c.EvictionFault()
-}
-
-// EvictionFault is an error where Redis is known to evict keys when its memory is full.
-func (c *Client) EvictionFault() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.policy != "" && c.policy != noEviction {
-		return evicts(c.policy)
-	}
-	return nil
-}
-
-// learn asks Redis how it keeps its data until Redis has said so, and returns its eviction policy; empty: not known yet.
-func (c *Client) learn(ctx context.Context) string {
-	c.mu.Lock()
-	policy := c.policy
-	c.mu.Unlock()
-	if policy != "" {
-		return policy
-	}
-	facts, known := c.askFacts(ctx)
-	if !known {
-		return ""
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.policy == "" {
-		c.policy = facts.EvictionPolicy
-		if c.config.Learned != nil {
-			c.config.Learned(facts)
-		}
-	}
-	return c.policy
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// dialTimeout bounds one attempt to connect. The caller's deadline may end it before.
+const dialTimeout = 100 * time.Millisecond
+
 // conns are the open connections, so that those to a server that is no longer the master can be dropped.
 type conns struct {
 	mu   sync.Mutex

@@ -2,14 +2,12 @@ package redisclient
 
 import (
 	"bufio"
-	"context"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
+
+const noEviction = "noeviction"
 
 // Facts is what Redis says of how it keeps its data. It is read from INFO, because CONFIG is often forbidden.
 type Facts struct {
@@ -57,33 +55,3 @@ func (f Facts) with(other Facts) Facts {
 
 // Forgets reports whether nothing shows that the data outlives the server.
 func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
-
-// askFacts asks Redis, or each master of a cluster. known is false if the call failed or Redis hides its eviction policy.
-func (c *Client) askFacts(ctx context.Context) (facts Facts, known bool) {
-	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, time.Second))
-	defer cancel()
-	var mu sync.Mutex
-	ask := func(ctx context.Context, node redis.Cmdable) error {
-		text, err := node.Info(ctx).Result()
-		if err != nil {
-			return err
-		}
-		said := readFacts(text)
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case said.EvictionPolicy == "":
-		case known:
-			facts = facts.with(said)
-		default:
-			facts, known = said, true
-		}
-		return nil
-	}
-	if cluster, ok := c.UniversalClient.(*redis.ClusterClient); ok {
-		_ = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return ask(ctx, node) })
-	} else {
-		_ = ask(ctx, c.UniversalClient)
-	}
-	return facts, known
-}

@@ -2,26 +2,26 @@ package cache
 
 import "sync/atomic"
 
-// Tally counts the polls and queries of a task in this process since it last wrote them to Redis. All copies of a claim
-// share one. A nil Tally counts nothing.
-type Tally struct{ served, sent, private atomic.Int64 }
+// PollCounts counts the polls and queries of a task in this process since it last wrote them to Redis. All copies of a claim
+// share one. A nil PollCounts counts nothing.
+type PollCounts struct{ served, sent, private atomic.Int64 }
 
 // Serve counts an answered poll.
-func (t *Tally) Serve() {
+func (t *PollCounts) Serve() {
 	if t != nil {
 		t.served.Add(1)
 	}
 }
 
 // Send counts a query that was sent to the service.
-func (t *Tally) Send() {
+func (t *PollCounts) Send() {
 	if t != nil {
 		t.sent.Add(1)
 	}
 }
 
 // SendPrivately counts a query with an encrypted answer, which only one client can read.
-func (t *Tally) SendPrivately() {
+func (t *PollCounts) SendPrivately() {
 	t.Send()
 	if t != nil {
 		t.private.Add(1)
@@ -29,7 +29,7 @@ func (t *Tally) SendPrivately() {
 }
 
 // Private is how many such queries were sent since an answer was last heard.
-func (t *Tally) Private() int64 {
+func (t *PollCounts) Private() int64 {
 	if t == nil {
 		return 0
 	}
@@ -37,7 +37,7 @@ func (t *Tally) Private() int64 {
 }
 
 // take returns the counts and resets them; give adds them again if they could not be written.
-func (t *Tally) take() (served, sent int64) {
+func (t *PollCounts) take() (served, sent int64) {
 	if t == nil {
 		return 0, 0
 	}
@@ -45,7 +45,7 @@ func (t *Tally) take() (served, sent int64) {
 	return t.served.Swap(0), t.sent.Swap(0)
 }
 
-func (t *Tally) give(served, sent int64) {
+func (t *PollCounts) give(served, sent int64) {
 	if t != nil {
 		t.served.Add(served)
 		t.sent.Add(sent)
