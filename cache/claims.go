@@ -20,9 +20,9 @@ type Claim struct {
 	Body    []byte    // the last one as it came; at first that to the creation. MUST NOT be changed
 	Fetched time.Time // when Body was received
 
-	Trace  string // traceparent of the creation's span; empty: none was recorded
-	Served int64  // polls answered, as far as Redis was told; see [Claim.Polls]
-	Sent   int64  // queries sent, as far as Redis was told
+	Trace  string      // traceparent of the creation's span; empty: none was recorded
+	Served int64       // polls answered, as far as Redis was told; see [Claim.Polls]
+	Sent   int64       // queries sent, as far as Redis was told
 	Tally  *PollCounts // what this process has not told yet; the store makes it
 
 	Asks int // how often the finisher asked since a client's poll last did

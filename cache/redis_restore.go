@@ -37,10 +37,10 @@ func (c *redisClaims) look(ctx context.Context) error {
 	}
 	for i, got := range c.fieldsOf(ctx, keys, "epoch", "count") {
 		switch {
-		case got.err != nil || len(got.values) != 2:
+		case got == nil:
 			c.losses.missed(teams[i])
 		case teams[i] != "":
-			c.losses.saw(teams[i], last[i], readMemory(got.values[0], got.values[1]))
+			c.losses.saw(teams[i], last[i], readMemory(got[0], got[1]))
 		}
 	}
 	lost := c.losses.takeLost()

@@ -70,20 +70,35 @@ func (s *store) run(ctx context.Context, script *redis.Script, keys []string, ar
 	return script.Run(call, s.Client, keys, args...)
 }
 
-// runEach runs a script on each of the keys and one that they share, in one round trip.
+// runLong is run for a script that reads much.
+func (s *store) runLong(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
+	call, cancel := s.long(ctx)
+	defer cancel()
+	return script.Run(call, s.Client, keys, args...)
+}
+
+// inOneTrip queues a command for each key and sends them together. Each command has its own error, so that a shard that is
+// away hides its own keys only.
+func inOneTrip[C redis.Cmder](ctx context.Context, s *store, keys []string, queue func(pipe redis.Pipeliner, key string) C) []C {
+	cmds := make([]C, len(keys))
+	pipe := s.Client.Pipeline()
+	for i, key := range keys {
+		cmds[i] = queue(pipe, key)
+	}
+	if len(keys) > 0 {
+		_, _ = pipe.Exec(ctx)
+	}
+	return cmds
+}
+
+// runEach runs a script on each of the keys and one that they share.
 func (s *store) runEach(ctx context.Context, script *redis.Script, keys []string, shared string) ([][]any, error) {
 	call, cancel := s.long(ctx)
 	defer cancel()
-	pipe := s.Client.Pipeline()
-	cmds := make([]*redis.Cmd, len(keys))
-	for i, key := range keys {
-		cmds[i] = script.Eval(call, pipe, []string{key, shared}) // a pipeline does not fall back from EVALSHA
-	}
-	if _, err := pipe.Exec(call); err != nil {
-		return nil, err
-	}
 	replies := make([][]any, len(keys))
-	for i, cmd := range cmds {
+	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.Cmd {
+		return script.Eval(call, pipe, []string{key, shared}) // a pipeline does not fall back from EVALSHA
+	}) {
 		reply, err := cmd.Slice()
 		if err != nil {
 			return nil, err
@@ -93,55 +108,29 @@ func (s *store) runEach(ctx context.Context, script *redis.Script, keys []string
 	return replies, nil
 }
 
-// runLong is run for a script that reads much.
-func (s *store) runLong(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
-	call, cancel := s.long(ctx)
-	defer cancel()
-	return script.Run(call, s.Client, keys, args...)
-}
-
-// fields are the values of fields of a hash; nil where a field is absent.
-type fields struct {
-	values []any
-	err    error // the hash could not be read
-}
-
-// fieldsOf reads the same fields of each of the hashes, in one round trip. A shard that is away hides its own keys alone.
-func (s *store) fieldsOf(ctx context.Context, keys []string, names ...string) []fields {
+// fieldsOf reads the same fields of each of the hashes. Those of a hash that could not be read are nil.
+func (s *store) fieldsOf(ctx context.Context, keys []string, names ...string) [][]any {
 	call, cancel := s.short(ctx)
 	defer cancel()
-	pipe := s.Client.Pipeline()
-	cmds := make([]*redis.SliceCmd, len(keys))
-	for i, key := range keys {
-		cmds[i] = pipe.HMGet(call, key, names...)
-	}
-	_, _ = pipe.Exec(call) // each command has its own error
-	list := make([]fields, len(keys))
-	for i, cmd := range cmds {
-		list[i].values, list[i].err = cmd.Result()
+	list := make([][]any, len(keys))
+	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.SliceCmd { return pipe.HMGet(call, key, names...) }) {
+		if values, err := cmd.Result(); err == nil && len(values) == len(names) {
+			list[i] = values
+		}
 	}
 	return list
 }
 
-// sizes tells how many members each of the sorted sets has, in one round trip; -1 where it could not be read.
+// sizes tells how many members each of the sorted sets has; -1 if it could not be read.
 func (s *store) sizes(ctx context.Context, keys []string) []int64 {
 	call, cancel := s.long(ctx)
 	defer cancel()
-	pipe := s.Client.Pipeline()
-	cmds := make([]*redis.IntCmd, len(keys))
-	for i, key := range keys {
-		cmds[i] = pipe.ZCard(call, key)
-	}
-	if len(keys) > 0 {
-		_, _ = pipe.Exec(call) // each command has its own error
-	}
 	list := make([]int64, len(keys))
-	for i, cmd := range cmds {
-		n, err := cmd.Result()
-		if err != nil {
-			n = -1
+	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.IntCmd { return pipe.ZCard(call, key) }) {
+		list[i] = cmd.Val()
+		if cmd.Err() != nil {
+			list[i] = -1
 		}
-		list[i] = n
 	}
 	return list
 }

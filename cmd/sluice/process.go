@@ -92,10 +92,18 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		_ = p.doors.admin.Close()
 		return nil, err
 	}
-	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
+	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
+	p.public = gateway.NewServer(p.gateway, logger)
+	p.public.TLSConfig = c.tlsConfig()
+	p.bounds.watch(p.public)
+	return p, nil
+}
+
+func (p *process) gatewayDeps() gateway.Deps {
+	return gateway.Deps{
 		Now:         time.Now,
-		Teams:       c.teams,
-		UpstreamKey: c.UpstreamKey,
+		Teams:       p.teams,
+		UpstreamKey: p.UpstreamKey,
 		Claims:      p.tasks.claims,
 		Queries:     p.tasks.queries,
 		Cancels:     p.tasks.cancels,
@@ -103,13 +111,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Accounts:    p.accounts,
 		Metrics:     p.tells.Metrics,
 		Traces:      p.tells.Traces,
-		Record:      log.Write,
-		Logger:      logger,
-	})
-	p.public = gateway.NewServer(p.gateway, logger)
-	p.public.TLSConfig = c.tlsConfig()
-	p.bounds.watch(p.public)
-	return p, nil
+		Record:      p.log.Write,
+		Logger:      p.log.Logger(),
+	}
 }
 
 // openAccounts opens accounts and tasks: in Redis if its address is set, else in memory.
