@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Status is a task's state in the service's words. Unknown words are kept and count as running, so that a state the
-// service adds tomorrow does not end a task today.
+// Status is a task's state in the service's words. Unknown words are kept and count as running, so that a state that the
+// service adds later ends no task.
 type Status string
 
 // The states of a task. "CANCELED" is what services send; interface.md writes "CANCELLED"; both are read.
@@ -19,7 +19,7 @@ const (
 	Failed    Status = "FAILED"
 	Canceled  Status = "CANCELED"
 	Cancelled Status = "CANCELLED"
-	Unknown   Status = "UNKNOWN" // the service does not know the task: no state of it
+	Unknown   Status = "UNKNOWN" // the service does not know the task; not a state
 )
 
 // Final reports whether the task has ended. The status decides; output.finished never does.
@@ -31,10 +31,10 @@ func (s Status) Final() bool {
 	return false
 }
 
-// Runs reports whether the service says that the task has not ended. A word of tomorrow says so, too.
+// Runs reports whether the service says that the task has not ended. An unknown word says so, too.
 func (s Status) Runs() bool { return s.rank() > 0 && !s.Final() }
 
-// rank orders states by how far a task has come, so that an answer that was overtaken on its way is recognised.
+// rank orders states by how far the task has come, to recognise an answer that is older than another.
 func (s Status) rank() int {
 	switch {
 	case s.Final():
@@ -49,16 +49,16 @@ func (s Status) rank() int {
 
 // Answer is what one answer of the service says of a task.
 type Answer struct {
-	Task      string // the id; where that is no string, the JSON that stands there
-	Odd       bool   `json:"-"` // the id is no string
+	Task      string // the id; its JSON if it is not a string
+	Odd       bool   `json:"-"` // the id is not a string
 	Status    Status
-	Submitted time.Time // zero: not said
+	Submitted time.Time // zero: unknown
 	Scheduled time.Time
 	Ended     time.Time
 }
 
-// ReadAnswer reads a task's answer, of the creation, of a query, or of one frame of a stream. It is lenient: what it
-// cannot read is left zero. Times carry no zone in the answer and are read in the one given.
+// ReadAnswer reads the service's answer about a task: to a creation, to a query, or one frame of a stream. It is lenient:
+// fields that it cannot read are zero. Times in answers have no zone; they are read in the one given.
 func ReadAnswer(body []byte, zone *time.Location) Answer {
 	var wire struct {
 		Output struct {
@@ -79,7 +79,7 @@ func ReadAnswer(body []byte, zone *time.Location) Answer {
 	}
 }
 
-// taskID is a task's id of whatever type: one that is no string is an id all the same, of a task that was made.
+// taskID is a task's id of any JSON type: the task was made, even if its id is not a string.
 type taskID struct {
 	text string
 	odd  bool
@@ -98,7 +98,7 @@ func (t *taskID) UnmarshalJSON(b []byte) error {
 
 // readTime reads YYYY-MM-DD HH:MM:SS.mmm; the milliseconds may be missing.
 func readTime(s string, zone *time.Location) time.Time {
-	t, err := time.ParseInLocation(time.DateTime, strings.TrimSpace(s), zone) // a fraction is accepted unasked
+	t, err := time.ParseInLocation(time.DateTime, strings.TrimSpace(s), zone) // it accepts a fraction, too
 	if err != nil {
 		return time.Time{}
 	}

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Claim says whose task is whose, and what was last heard of the task.
+// Claim is a team's task and the last answer about it.
 type Claim struct {
 	Team    string
-	Key     string // public id of the key that made the task; any key of the team may read it
+	Key     string // public id of the key that made the task; every key of the team may read the task
 	Task    string
 	Model   string
-	Created time.Time // when the claim was made, by this process's clock
+	Created time.Time // by this process's clock
 
-	Hold Hold // what the task's creation holds; zero where nothing is
+	Hold Hold // what the creation holds; zero: nothing
 
-	Answer  Answer    // what the last answer said
-	Body    []byte    // the last answer as it came; the creation's own is the first. Not to be changed
+	Answer  Answer    // the last one, read
+	Body    []byte    // the last one as it came; at first that to the creation. MUST NOT be changed
 	Fetched time.Time // when Body was received
 
-	Trace  string // traceparent of the creation's span; empty: none was recorded
-	Served int64  // polls that were answered, as far as processes have told; see [Claim.Polls]
-	Sent   int64  // queries that were sent, likewise
-	Tally  *Tally // what this process has not told yet; the store makes it
+	Trace  string      // traceparent of the creation's span; empty: none was recorded
+	Served int64       // polls answered, as far as Redis was told; see [Claim.Polls]
+	Sent   int64       // queries sent, as far as Redis was told
+	Tally  *PollCounts // what this process has not told yet; the store makes it
 
-	Asks int // how often the finisher asked since a client's poll did
+	Asks int // how often the finisher asked since a client's poll last did
 
-	written string // names its writing to Redis: another one is of another memory
-	fetched int64  // Fetched as Redis keeps it, whatever the way here took; 0: Redis was not told
+	written string // when it was written, by Redis's clock; empty: not yet
+	fetched int64  // Fetched by Redis's clock; 0: not written
 }
 
-// HeardAfter reports whether its answer was heard after another's of the same task.
+// HeardAfter reports whether c's answer came after that of another claim of the same task.
 func (c *Claim) HeardAfter(other *Claim) bool {
 	if c.fetched > 0 && other.fetched > 0 {
 		return c.fetched > other.fetched
@@ -46,29 +46,29 @@ func (c *Claim) Final() bool { return c.Answer.Status.Final() }
 type Hold struct {
 	ID       string
 	Endpoint string // where the task was made, for the ledger
-	Day      int    // yyyymmdd and yyyymm of its admission, in UTC, which the cost belongs to
+	Day      int    // of admission, which the cost belongs to: yyyymmdd and yyyymm, in UTC
 	Month    int
 	Images   int64 // how many pictures are held
 	Price    int64 // of one picture at admission, in 10⁻⁹ of the currency
 }
 
-// Claims keeps claims in this process's memory for the life of the tasks. It is safe for concurrent use. The zero
-// value is not ready; use [NewClaims].
+// Claims keeps claims in this process's memory for the life of the tasks. It is safe for concurrent use. Create it with
+// [NewClaims].
 type Claims struct {
 	ttl time.Duration
 	now func() time.Time
 
 	mu     sync.Mutex
 	byTask map[owned]*Claim
-	owners map[string]string    // the team that claimed a task
+	owners map[string]string    // the team of each task
 	byTeam map[string][]*Claim  // oldest first
 	oldest []*Claim             // all of them, oldest first
-	turns  map[*Claim]turn      // of those that were asked for
-	due    map[*Claim]time.Time // when the finisher asks for those that have not ended
+	turns  map[*Claim]turn      // of tasks that were queried
+	due    map[*Claim]time.Time // when the finisher asks for tasks that have not ended
 	round  int                  // how often the finisher came
 }
 
-// owned is a claim's name. The team is part of it: a look-up by another team cannot find what it must not see.
+// owned names a claim. The team is part of it, so that another team's look-up cannot find it.
 type owned struct{ team, task string }
 
 // NewClaims makes an empty store. ttl is how long the service knows a task; now is the clock.
@@ -76,8 +76,7 @@ func NewClaims(ttl time.Duration, now func() time.Time) *Claims {
 	return &Claims{ttl: ttl, now: now, byTask: make(map[owned]*Claim), owners: make(map[string]string), byTeam: make(map[string][]*Claim), due: make(map[*Claim]time.Time), turns: make(map[*Claim]turn)}
 }
 
-// Put claims a task for a team from this moment on, and reports whether it is the team's. A task that is claimed already stays
-// as it is.
+// Put claims a task for a team, and reports whether it is the team's. A task that is claimed already stays as it is.
 func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +87,7 @@ func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	}
 	c.owners[claim.Task] = claim.Team
 	claim.Created = c.now()
-	claim.Fetched, claim.Tally = claim.Created, new(Tally)
+	claim.Fetched, claim.Tally = claim.Created, new(PollCounts)
 	c.byTask[name] = &claim
 	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
 	c.oldest = append(c.oldest, &claim)
@@ -108,26 +107,26 @@ func (c *Claims) Get(_ context.Context, team, task string) (Claim, bool, error) 
 	return *claim, true, nil
 }
 
-// Turn is whose turn it is to ask upstream about a task.
+// Turn is who may query the service about a task.
 type Turn int
 
 // The turns.
 const (
-	Mine    Turn = iota // the caller's
-	Busy                // another's, who is asking
-	Resting             // nobody's: somebody asked a moment ago and was not answered
+	Mine    Turn = iota // the caller
+	Busy                // another caller, who does so now
+	Resting             // no caller: a query failed a moment ago
 )
 
-// asking is how long one caller may take to ask upstream before another does.
-const asking = 12 * time.Second
+// turnTime is how long one caller may take to query the service before another does.
+const turnTime = 12 * time.Second
 
-// turn is when a task may be asked for again.
+// turn is when the service may be queried about a task again.
 type turn struct {
 	until time.Time
 	is    Turn // Busy or Resting
 }
 
-// Take lets one caller ask upstream about a task, until the answer is heard or the task is released.
+// Take lets one caller query the service about a task, until the answer is heard or the task is released.
 func (c *Claims) Take(_ context.Context, team, task string) (Turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,11 +137,11 @@ func (c *Claims) Take(_ context.Context, team, task string) (Turn, error) {
 	if t, taken := c.turns[claim]; taken && c.now().Before(t.until) {
 		return t.is, nil
 	}
-	c.turns[claim] = turn{c.now().Add(asking), Busy}
+	c.turns[claim] = turn{c.now().Add(turnTime), Busy}
 	return Mine, nil
 }
 
-// Release lets others ask again once that long has passed.
+// Release lets others query again once that long has passed.
 func (c *Claims) Release(_ context.Context, team, task string, after time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,8 +153,8 @@ func (c *Claims) Release(_ context.Context, team, task string, after time.Durati
 	}
 }
 
-// Hear records an answer to a query of a claimed task and returns the claim as it then stands. An answer that was
-// overtaken by a later state, or that knows no state, changes nothing; asks is how often the finisher has asked.
+// Hear records an answer about a claimed task and returns the claim as it then stands. An answer without a state, or with an
+// earlier one than is known, changes nothing. asks is how often the finisher has asked.
 func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,13 +175,12 @@ func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byt
 	return *claim, nil
 }
 
-// passes reports whether an answer is at least as far as the last one.
+// passes reports whether the next answer replaces a: its state is at least as far.
 func (a *Answer) passes(next Answer) bool {
 	return next.Status.rank() > 0 && next.Status.rank() >= a.Status.rank() && !a.Status.Final()
 }
 
-// expire forgets the tasks that the service has forgotten. Each claim is made once and forgotten once, so the work of
-// all calls together grows with the number of tasks alone.
+// expire forgets tasks that the service has forgotten. The lock is held.
 func (c *Claims) expire() {
 	limit := c.now().Add(-c.ttl)
 	for len(c.oldest) > 0 && c.oldest[0].Created.Before(limit) {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Filter chooses among a team's tasks; its zero value chooses all.
+// Filter selects tasks of a team; the zero value selects all.
 type Filter struct {
 	Task   string
 	Model  string
 	Status Status
-	Open   bool      // those alone that have not ended
+	Open   bool      // only tasks that have not ended
 	From   time.Time // created at or after; zero: no bound
 	To     time.Time // created at or before; zero: no bound
 	Page   int       // from 1; less counts as 1
@@ -22,7 +22,7 @@ const (
 	largestPage = 100
 )
 
-// PageSize is what the service makes of a page size that was asked for: 10 when there is none, 100 at most.
+// PageSize is the page size that the service uses for the one in a request: 10 by default, 100 at most.
 func PageSize(asked int) int {
 	if asked < 1 {
 		return defaultPage
@@ -63,10 +63,10 @@ func (f *Filter) admits(c *Claim) bool {
 	return true
 }
 
-// admitsAll reports whether every task is on some page.
+// admitsAll reports whether the filter selects every task.
 func (f *Filter) admitsAll() bool { return *f == Filter{Page: f.Page, Size: f.Size} }
 
-// Submitted is when the task was made, by the service's word where it gave one.
+// Submitted is when the task was made, by the service's clock if it said so.
 func (c *Claim) Submitted() time.Time {
 	if !c.Answer.Submitted.IsZero() {
 		return c.Answer.Submitted

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// OnceName names a request that must run once: a team's, by a digest of where it went and of its Idempotency-Key.
+// OnceName names a request that must run once: its team, and a digest of its path and Idempotency-Key.
 type OnceName struct{ Team, Digest string }
 
-// Outcome is what came of a request that runs once.
+// Outcome is the result of a request that runs once.
 type Outcome struct {
 	Body    [sha256.Size]byte // the digest of the request's body
 	Started time.Time         // when the request began
-	Token   string            // of the request, unlike that of any other; who ends it has it from Begin
+	Token   string            // unique to the request; Begin makes it, End needs it
 	Status  int               // HTTP status; 0 while it runs
 	Header  map[string]string
 	Answer  []byte // the answer's body
@@ -42,8 +42,8 @@ func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
 	return &Outcomes{ttl: ttl, now: now, byName: make(map[OnceName]*Outcome)}
 }
 
-// Begin lets the first request with a name run, and returns what is remembered of it to all others; to the first, what it
-// ends by.
+// Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
+// remembered of the first.
 func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +63,7 @@ func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, ou
 	known := o.byName[name]
 	switch {
 	case known == nil:
-	case outcome.Status == 0 && known.Token != outcome.Token: // another's
+	case outcome.Status == 0 && known.Token != outcome.Token: // another request's
 	case outcome.Status == 0:
 		delete(o.byName, name)
 	default:
@@ -72,7 +72,7 @@ func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, ou
 	}
 }
 
-// expire forgets the outcomes whose tasks are over. The lock is held.
+// expire forgets outcomes older than the TTL. The lock is held.
 func (o *Outcomes) expire() {
 	limit := o.now().Add(-o.ttl)
 	for len(o.oldest) > 0 && o.oldest[0].at.Before(limit) {

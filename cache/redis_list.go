@@ -6,15 +6,18 @@ import (
 	"time"
 )
 
-// glanced is how many tasks are looked at in one round trip.
-const glanced = 500
+// redisReader reads tasks of a team from Redis.
+type redisReader struct{ *store }
 
-// List returns one page of a team's tasks, newest first, and how many there are on all pages. It reads the tasks of the page
-// alone, and of the others what the filter needs, if there is one.
-func (r *Redis) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
+// filtered is how many tasks are filtered in one round trip.
+const filtered = 500
+
+// List returns one page of a team's tasks, newest first, and how many there are on all pages. It reads the page's tasks in
+// full; of the others it reads what the filter needs, if there is a filter.
+func (r *redisReader) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.Timeout, time.Second))
 	defer cancel()
-	ids, err := r.runMany(call, knownScript, []string{tasksKey(team)}, r.TTL.Microseconds()).StringSlice()
+	ids, err := r.runLong(call, knownScript, []string{tasksKey(team)}, r.TTL.Microseconds()).StringSlice()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -26,21 +29,21 @@ func (r *Redis) List(ctx context.Context, team string, f Filter) (page []Claim, 
 	from := min((max(f.Page, 1)-1)*size, len(ids))
 	claims, err := r.readAll(call, team, ids[from:min(from+size, len(ids))])
 	for _, claim := range claims {
-		if claim != nil { // it may be gone by now
+		if claim != nil { // it may have expired since
 			page = append(page, *claim)
 		}
 	}
 	return page, len(ids), err
 }
 
-// choose returns those of the tasks that the filter admits.
-func (r *Redis) choose(ctx context.Context, team string, ids []string, f *Filter) ([]string, error) {
+// choose returns the tasks that the filter admits.
+func (r *redisReader) choose(ctx context.Context, team string, ids []string, f *Filter) ([]string, error) {
 	if f.admitsAll() {
 		return ids, nil
 	}
 	var chosen []string
-	for chunk := range slices.Chunk(ids, glanced) {
-		claims, err := r.glance(ctx, team, chunk)
+	for chunk := range slices.Chunk(ids, filtered) {
+		claims, err := r.readForFilter(ctx, team, chunk)
 		if err != nil {
 			return nil, err
 		}
@@ -53,21 +56,21 @@ func (r *Redis) choose(ctx context.Context, team string, ids []string, f *Filter
 	return chosen, nil
 }
 
-// glance reads of tasks what a filter needs, in one round trip.
-func (r *Redis) glance(ctx context.Context, team string, ids []string) ([]*Claim, error) {
-	list, err := r.runMany(ctx, listScript, taskKeys(team, ids)).Slice()
+// readForFilter reads what a filter needs of tasks, in one round trip.
+func (r *redisReader) readForFilter(ctx context.Context, team string, ids []string) ([]*Claim, error) {
+	list, err := r.runLong(ctx, listScript, taskKeys(team, ids)).Slice()
 	if err != nil {
 		return nil, err
 	}
 	replies := make([][]any, len(list))
 	for i := range list {
-		replies[i], _ = list[i].([]any) // one that is no list is another question's
+		replies[i], _ = list[i].([]any) // readClaim refuses one that is not a list
 	}
 	return r.readEach(team, ids, replies)
 }
 
 // readAll reads tasks of a team in one round trip.
-func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
+func (r *redisReader) readAll(ctx context.Context, team string, ids []string) ([]*Claim, error) {
 	replies, err := r.runEach(ctx, readScript, taskKeys(team, ids), memoryKey(team))
 	if err != nil {
 		return nil, err
@@ -75,24 +78,16 @@ func (r *Redis) readAll(ctx context.Context, team string, ids []string) ([]*Clai
 	return r.readEach(team, ids, replies)
 }
 
-// readEach reads tasks from a reply for each.
-func (r *Redis) readEach(team string, ids []string, replies [][]any) (claims []*Claim, err error) {
+// readEach reads one task from each reply.
+func (r *redisReader) readEach(team string, ids []string, replies [][]any) (claims []*Claim, err error) {
 	if len(replies) != len(ids) {
 		return nil, errMixed
 	}
 	claims = make([]*Claim, len(ids))
 	for i, id := range ids {
-		if claims[i], err = r.read(team, id, replies[i]); err != nil {
+		if claims[i], err = readClaim(team, id, replies[i], r.Now()); err != nil {
 			return nil, err
 		}
 	}
 	return claims, nil
-}
-
-func taskKeys(team string, ids []string) []string {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = taskKey(team, id)
-	}
-	return keys
 }

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// steps are the finisher's waits after a query, in intervals: the longer nobody hears anything, the rarer it asks.
+// steps are the finisher's waits between queries about a task, in intervals: it asks less often as time passes.
 var steps = []time.Duration{1, 2, 4, 8, 12}
 
-// lastLook is how long before the end of a task's life it is asked for once more.
+// lastLook is how long before the end of a task's life the finisher asks about it once more.
 const lastLook = time.Minute
 
-// unheardFor is how much longer than its task a claim is kept whose end nobody has heard: the hour for which its hold
-// still stands, so that it is charged by who knows what it is. Polls find it no more.
+// unheardFor is how much longer than the task a claim is kept if no end was seen. The hold lasts as long, so that it is
+// charged with what the claim says. Polls do not find such a claim.
 const unheardFor = time.Hour
 
-// handed is how long a task that was handed out is not handed out again, so that whoever has it may die.
-const handed = 30 * time.Second
+// handedFor is how long a task that was handed out is not handed out again. It is again after that: the process that
+// took it may have died.
+const handedFor = 30 * time.Second
 
-// NextAsk is when the finisher asks about a task of such an age again: a step after the last query, and in any case
-// shortly before the task's life ends, and when it has ended.
+// NextAsk is when the finisher asks about a task again: a step after the last query, but also lastLook before the task's
+// life ends, and at its end.
 func NextAsk(now, created time.Time, ttl, interval time.Duration, asks int) time.Time {
 	next := now.Add(interval * steps[min(asks, len(steps)-1)])
 	end := created.Add(ttl)
@@ -33,9 +34,8 @@ func NextAsk(now, created time.Time, ttl, interval time.Duration, asks int) time
 	return next
 }
 
-// Due hands out tasks that have not ended and are due to be asked for, each to one caller for a while; also those whose
-// life is over without that anybody has heard of their end. Teams have equal parts of so many, and their turns in the list;
-// two of those that go first stand before each of the others.
+// Due hands out up to most tasks that are due, each to one caller for a while, including expired ones whose end was never
+// seen. Teams get equal parts and alternate in the list; two tasks of teams that go first come before each task of others.
 func (c *Claims) Due(_ context.Context, most int, first map[string]bool) ([]Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Claims) Due(_ context.Context, most int, first map[string]bool) ([]Clai
 	taken := share(order, most, func(team string, n int) (list []Claim, more bool) {
 		n = min(n, len(due[team]))
 		for _, claim := range due[team][:n] {
-			c.due[claim] = now.Add(handed)
+			c.due[claim] = now.Add(handedFor)
 			list = append(list, *claim)
 		}
 		due[team] = due[team][n:]
@@ -74,10 +74,10 @@ func (c *Claims) Schedule(_ context.Context, claim *Claim, at time.Time) error {
 	return nil
 }
 
-// Tend has nothing to do: in memory everything is known at once.
+// Tend has nothing to do in memory.
 func (c *Claims) Tend(context.Context) error { return nil }
 
-// Forget ends a task that nobody will hear of any more.
+// Forget hands a task out no more.
 func (c *Claims) Forget(_ context.Context, claim *Claim) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
--- Hands out tasks that are due to be asked for, each to one caller for a while.
--- KEYS  1 due   ARGV  1 how many  2 microseconds until each is due again, if nothing is heard
+-- Hands out tasks that are due, each to one caller for a while.
+-- KEYS  1 due   ARGV  1 how many at most  2 microseconds until each is due again, if no answer is heard
 -- Returns their ids.
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2])

@@ -1,8 +1,8 @@
--- Keeps an answer unless a later state is known, and lets the next one ask.
+-- Keeps an answer unless a later state is known, and ends the turn to query.
 -- KEYS  1 task:<id>  2 due  3 task:<id>:asking  4 claims
 -- ARGV  1 task  2 rank of the state  3 1 if it is final  4 answer  5 body  6 how often the finisher has asked
---       7 microseconds that a task is known  8 polls served  9 queries sent, since they were last told
--- Returns the moment and the task as it stands then: see read.lua.
+--       7 microseconds that a task is known  8 polls answered  9 queries sent, both since they were last written
+-- Returns the task as it stands then, as read.lua does.
 local was = redis.call('HMGET', KEYS[1], 'rank', 'final', 'created')
 redis.call('DEL', KEYS[3])
 local t = redis.call('TIME')
@@ -11,7 +11,7 @@ if was[1] then
   if tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) >= tonumber(was[1]) and was[2] ~= '1' then
     redis.call('HSET', KEYS[1], 'rank', ARGV[2], 'final', ARGV[3], 'answer', ARGV[4], 'body', ARGV[5], 'fetched', now)
     was[2] = ARGV[3]
-    if ARGV[3] == '1' then -- its answer is gone with the task, and nobody waits for its end any more
+    if ARGV[3] == '1' then -- from now on it is kept no longer than the service knows the task
       redis.call('PEXPIRE', KEYS[1], math.max(math.ceil((tonumber(was[3]) + tonumber(ARGV[7]) - now) / 1000), 1000))
     end
   end

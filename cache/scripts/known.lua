@@ -1,4 +1,4 @@
--- Lists a team's tasks that the service still knows, the oldest first.
+-- Lists a team's tasks that the service still knows, oldest first.
 -- KEYS  1 tasks   ARGV  1 microseconds that a task is known
 -- Returns their ids.
 local t = redis.call('TIME')

@@ -1,5 +1,5 @@
--- Reads of tasks of a team what they are chosen by. KEYS  task:<id>, one for each
--- Returns for each what read.lua returns, without the body and without what is counted.
+-- Reads what a list's filter needs of a team's tasks. KEYS  task:<id>, one for each
+-- Returns for each the first values of read.lua, without the body and the counts.
 local t = redis.call('TIME')
 local now = string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2]))
 local list = {}

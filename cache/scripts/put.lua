@@ -1,12 +1,12 @@
 -- Claims a task. One that is claimed already stays as it is.
--- KEYS  1 task:<id>  2 tasks  3 due  4 task:<id>:asking  5 claims: what Redis remembers of the team's tasks, by when it began to
--- ARGV  1 task  2 ms to keep the claim  3 microseconds that it is old  4 microseconds that its answer is old  5 microseconds
---       until it is due, and nobody asks for it before; nothing: it is due since its creation  6 microseconds for which tasks are
---       listed  7 ms to keep the lists  8 1 if it has ended  9 1 if it is put back, or known that others are to be
---       10 when the memory began that the caller knows, or nothing  11… fields and values
--- Returns 1, or 0 where the task was claimed before; when the claim that stands there was written; and as read.lua does when
--- the memory began, how many claims were written to it, and how long ago one was put back.
-redis.call('ZCARD', KEYS[2]) -- what is of another type is noticed before anything is written
+-- KEYS  1 task:<id>  2 tasks  3 due  4 task:<id>:asking  5 claims: what this memory of Redis is
+-- ARGV  1 task  2 ms to keep the claim  3 age of the claim and  4 of its answer in microseconds  5 microseconds until it is due,
+--       and may be queried; 0: it is due since its creation  6 microseconds for which tasks are listed  7 ms to keep the lists
+--       8 1 if it has ended  9 1 if it is restored, or others are to be  10 the memory that the caller knows, or empty
+--       11… fields and values
+-- Returns 1, or 0 if the task was claimed before; when the claim was written; and as read.lua does when the memory began, how
+-- many claims were written to it, and how long ago one was restored.
+redis.call('ZCARD', KEYS[2]) -- a key of another type fails before anything is written
 redis.call('ZCARD', KEYS[3])
 local memory = redis.call('HMGET', KEYS[5], 'epoch', 'count', 'back')
 local t = redis.call('TIME')

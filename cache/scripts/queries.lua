@@ -1,6 +1,6 @@
--- Decides whether a team may query upstream now: see fair in queries.go, whose twin this is.
+-- Decides whether a team may query the service now, as fair in queries.go does.
 -- KEYS  1 queries: a set of wishes, "granted team number", by their moment
--- ARGV  1 how many in a window  2 the window in microseconds  3 team  4 1 for what nobody else wants  5 a number
+-- ARGV  1 how many in a window  2 the window in microseconds  3 team  4 1 for what no client is likely to want  5 a unique text
 -- Returns 1 or 0.
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2])

@@ -1,7 +1,7 @@
 -- Reads a task. KEYS  1 task:<id>  2 claims
--- Returns the moment, and team, task, claim, answer, body, created, fetched, asks, served, sent, written; they are absent where
--- the task is. Behind them what Redis remembers of the team's tasks: when the memory began, how many claims were written to
--- it, and how many microseconds ago one was put back; they are absent where nothing was.
+-- Returns now, and team, task, claim, answer, body, created, fetched, asks, served, sent, written of the task, nil if there is
+-- none. Behind them the memory: when it began, how many claims were written to it, and how many microseconds ago one was
+-- restored, nil if none was.
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 local h = redis.call('HMGET', KEYS[1], 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written')

@@ -21,7 +21,7 @@ type adjustCommand struct {
 	Reason string     `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
 }
 
-// Run posts a correction to the team's running day and month and to the ledger, and tells what came of it.
+// Run posts a correction to the team's current day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	delta, err := a.read()
 	if err != nil {
@@ -32,13 +32,13 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	if s.RedisURL == "" {
-		return errors.New("what is kept in a process's memory cannot be adjusted: " + prefix + "REDIS_URL is not set")
+		return errors.New(prefix + "REDIS_URL is not set: only usage that is kept in Redis can be adjusted")
 	}
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	state := openState(patient(s), slog.New(slog.DiscardHandler), nil, 0)
-	defer state.close()
-	accounts := limit.NewRedis(state)
+	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	defer func() { _ = client.Close() }()
+	accounts := limit.NewRedis(client)
 	if err := a.find(ctx, s, accounts); err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	return err
 }
 
-// post posts the correction and says what came of it. Where the reply is lost it is sent once more by the same id, which
-// makes it count once; whoever starts the command again posts another.
+// post posts the correction and describes the result. If the reply is lost it is sent once more with the same id, so that it
+// counts once. Running the command again posts another correction.
 func (a adjustCommand) post(ctx context.Context, accounts *limit.Redis, delta int64) (string, error) {
 	id := "adjust-" + rand.Text()
 	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
@@ -58,11 +58,11 @@ func (a adjustCommand) post(ctx context.Context, accounts *limit.Redis, delta in
 		done, err = accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	}
 	if err != nil {
-		return "", fmt.Errorf("adjust in Redis: whether %s was posted is not known; sluice usage shows corrections as the model %s: %w", id, limit.AdjustedModel, err)
+		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, limit.AdjustedModel, err)
 	}
 	written := func(n int64) string { return limit.Written(a.Unit, n) }
 	if !done.Done {
-		return "", fmt.Errorf("nothing was changed: team %s has used %s %s this month, which is less than %s", a.Team, written(done.Month), a.Unit, written(-delta))
+		return "", fmt.Errorf("nothing was changed: team %s used %s %s this month, less than the %s to give back", a.Team, written(done.Month), a.Unit, written(-delta))
 	}
 	what := fmt.Sprintf("%s: %s of team %s by %s", id, a.Unit, a.Team, written(delta))
 	if done.Month == done.MonthBefore { // the first try did it
@@ -71,19 +71,19 @@ func (a adjustCommand) post(ctx context.Context, accounts *limit.Redis, delta in
 	return fmt.Sprintf("%s: day %s, was %s; month %s, was %s", what, written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore)), nil
 }
 
-// find refuses a team that neither the teams file nor the accounts know.
+// find refuses a team that neither the teams file nor Redis knows.
 func (a adjustCommand) find(ctx context.Context, s settings, accounts *limit.Redis) error {
 	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
 		return nil
 	}
 	known, err := accounts.Knows(ctx, a.Team)
 	if err == nil && !known {
-		err = fmt.Errorf("team %s is not in %sTEAMS_FILE and never asked for anything", a.Team, prefix)
+		err = fmt.Errorf("team %s is not in %sTEAMS_FILE and never made a request", a.Team, prefix)
 	}
 	return err
 }
 
-// read checks what was asked for.
+// read checks the flags.
 func (a adjustCommand) read() (delta int64, err error) {
 	if file, bad := teams.Parse([]byte("teams:\n  - id: " + a.Team + "\n")); bad != nil || file.Team(a.Team) == nil {
 		return 0, errors.New("--team: allowed: an id as in the teams file, such as search")

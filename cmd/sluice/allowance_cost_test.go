@@ -83,13 +83,14 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 	s, _ := loadSettings(nil)
 	s.RedisURL, s.Replicas, s.RedisTimeout = gateway.Secret(c.server.url()), replicas, patience
 	for range replicas {
-		state := openState(s, slog.New(slog.DiscardHandler), nil, 0)
-		shared := state.accounts(s, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
-		state.AddHook(c.asked)
+		log := slog.New(slog.DiscardHandler)
+		client := openRedis(s, log, nil, 0)
+		shared := sharedAccounts(client, s, log, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
+		client.AddHook(c.asked)
 		c.shared = append(c.shared, shared)
 		t.Cleanup(func() {
 			_ = shared.Close(context.Background())
-			state.close()
+			_ = client.Close()
 		})
 	}
 	c.tend() // who is there, and which teams

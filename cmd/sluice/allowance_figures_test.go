@@ -38,11 +38,15 @@ func (h *heat) figuresOf(i int) figures {
 	return f
 }
 
-// settled waits until the accounts of every lane agree with what upstream did, or say nothing new for long.
+// idleTurns is how many turns of its work beside requests each replica has without news before nothing more is expected.
+const idleTurns = 8
+
+// settled waits until the accounts of every lane agree with what upstream did, or say nothing new although every replica goes
+// on: on a busy machine a replica's turn takes longer, and so does this.
 func (h *heat) settled(agree func(i int, f figures) bool) {
 	var last string
-	same := time.Now()
-	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(50 * time.Millisecond) {
+	turns := turnCount{race: h.race}
+	for begun := time.Now(); time.Since(begun) < 2*patience; time.Sleep(50 * time.Millisecond) {
 		now, all := "", true
 		for i := range h.lanes {
 			f := h.figuresOf(i)
@@ -50,12 +54,38 @@ func (h *heat) settled(agree func(i int, f figures) bool) {
 			all = all && agree(i, f)
 		}
 		if now != last {
-			last, same = now, time.Now()
+			last = now
+			turns.begin()
 		}
-		if all || time.Since(same) > 5*time.Second {
+		if all || turns.least() > idleTurns {
 			return
 		}
 	}
+}
+
+// turnCount counts the turns that each replica tells Redis of.
+type turnCount struct {
+	*race
+	told  map[string]string // the last one of each
+	turns map[string]int
+}
+
+func (c *turnCount) begin() { c.told, c.turns = map[string]string{}, map[string]int{} }
+
+// least is how many turns every replica has had since the beginning.
+func (c *turnCount) least() int {
+	c.Helper()
+	told := pairs(c.server.do("HGETALL", "sl1:replicas"))
+	var all []int
+	for i := range c.gates {
+		id := c.gates[i].Load().id
+		if c.told[id] != told[id] {
+			c.told[id] = told[id]
+			c.turns[id]++
+		}
+		all = append(all, c.turns[id])
+	}
+	return slices.Min(all)
 }
 
 // agrees reports whether ledger and holds have what upstream did, and no more.

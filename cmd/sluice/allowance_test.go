@@ -41,25 +41,29 @@ var mishaps = map[string]func(h *heat){
 // limit is passed, and the accounts are what upstream did. The times of the page and ten minutes of it are
 // LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
 func TestAllowance1(t *testing.T) {
-	r := newRace(t, 3, 3, theLanes)
-	for _, about := range []string{"nothing", "short stall", "stop, staggered return", "one cut off", "flaps"} {
-		t.Run(about, func(t *testing.T) { r.in(t).lap(about) })
+	for about := range mishaps {
+		t.Run(about, func(t *testing.T) {
+			parallel(t)
+			newRace(t, 3, 3, theLanes).lap(about)
+		})
 	}
-	for _, about := range []string{"one killed", cutOffAndKilled} {
-		t.Run(about, func(t *testing.T) { newRace(t, 3, 3, theLanes).lap(about) })
-	}
-	t.Run("REPLICAS is 1, three run", func(t *testing.T) { newRace(t, 3, 1, theLanes).lap("stop, staggered return") })
+	t.Run("REPLICAS is 1, three run", func(t *testing.T) {
+		parallel(t)
+		newRace(t, 3, 1, theLanes).lap("stop, staggered return")
+	})
 	if isLong() {
 		t.Run("soak", func(t *testing.T) { soak(t, 10*time.Minute) })
 	}
 }
 
-// in is the race inside another test.
-func (r *race) in(t *testing.T) *race {
-	inner := *r
-	inner.T = t
-	t.Cleanup(func() { r.heats = inner.heats })
-	return &inner
+// racing has room for the races that run at once: each makes as much load as it can.
+var racing = make(chan struct{}, 2)
+
+// parallel has a race run beside one other at most.
+func parallel(t *testing.T) {
+	t.Parallel()
+	racing <- struct{}{}
+	t.Cleanup(func() { <-racing })
 }
 
 // lap makes load, has something happen once a third of the limits is spent, and goes on until the limits are reached.
@@ -125,6 +129,7 @@ func TestAllowance2(t *testing.T) {
 		{"an older dump", func(r *race) { r.server.do("SAVE") }, func(r *race) { r.server.kill(); r.server.start() }},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
+			parallel(t)
 			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=250ms")
 			r.well()
 			h := r.heat(theMemoryLanes)

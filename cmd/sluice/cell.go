@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// printable writes a name that a client made up so that it shows what it is: control and format characters, which move a
-// terminal's cursor or turn the direction of what follows, are escaped as in Go's strings.
+// printable escapes control and format characters of a client's text as in Go's strings: they would move a terminal's
+// cursor or change the direction of writing.
 func printable(name string) string {
 	var b strings.Builder
 	for len(name) > 0 {
@@ -23,8 +23,8 @@ func printable(name string) string {
 	return b.String()
 }
 
-// cell is printable for a spreadsheet, which takes a cell that begins like a formula for one: an apostrophe before its
-// sign makes it text. Where ; or , part the columns, a cell may begin inside a name.
+// cell is printable for a spreadsheet, which runs a cell that begins like a formula: an apostrophe before the sign makes it
+// text. A cell may begin inside a name, because ; and , separate columns.
 func cell(name string) string {
 	var b strings.Builder
 	begins := true

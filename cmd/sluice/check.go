@@ -15,7 +15,7 @@ type checkCommand struct {
 	Rules bool `help:"Print the table of request rules instead."`
 }
 
-// Run shows what the environment and the teams file amount to. Warnings are listed and forgiven; faults are returned.
+// Run shows the settings and teams in effect. It lists warnings and returns faults.
 func (command checkCommand) Run(p program) error {
 	if command.Rules {
 		s, err := settingsFor(p.environ, "HEADER_PREFIX")
@@ -41,8 +41,8 @@ func (command checkCommand) Run(p program) error {
 	return err
 }
 
-// writeSettings writes an environment file with every setting as it is in effect. What is faulty is not shown: it may
-// be a secret that stands in the wrong variable.
+// writeSettings writes an environment file of all settings in effect. A faulty value is not shown: it may be a secret in
+// the wrong variable.
 func writeSettings(w io.Writer, s settings, fs faults) {
 	values := s.values()
 	for _, name := range settingNames {
@@ -65,7 +65,7 @@ func writeTeams(w io.Writer, file *teams.File) {
 	}
 }
 
-// listOr joins the words of a list whose absence means all.
+// listOr joins the words of a list; nil means all: *.
 func listOr[T ~string](list []T) string {
 	if list == nil {
 		return "*"

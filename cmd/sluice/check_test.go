@@ -89,7 +89,7 @@ func TestA53_TheUpstreamKeyMustNotBeATeams(t *testing.T) {
 	environ := []string{enough[0], "SLUICE_UPSTREAM_KEY=test", "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
 	for _, name := range []string{"check", "serve"} {
 		got := command(stopped(), environ, name)
-		if got.code != exitFaulty || !strings.Contains(got.stderr, "upstream key stands in it") {
+		if got.code != exitFaulty || !strings.Contains(got.stderr, "a team's key is the upstream key") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -112,7 +112,7 @@ func TestF_D8_WorldReadableSecretsAreWarnedOf(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	for _, tt := range []struct{ variable, says string }{
-		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: prompts and answers stand in the spans"},
+		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 		{"SLUICE_UPSTREAM_URL=http://10.0.0.1/api/v1", "http sends the upstream key in clear text"},
 		{"SLUICE_ADMIN_PPROF=true\nSLUICE_ADMIN_LISTEN=:8081", "profiles can contain prompts and keys"},
 	} {

@@ -10,17 +10,17 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// configuration is all that a start needs: the settings, and what stands in the files they name.
+// configuration is the settings and the content of the files that they name.
 type configuration struct {
 	settings
 	teams       *teams.File
 	certificate *tls.Certificate // nil: no TLS
-	first       look             // what teams came from
-	warnings    []string         // what is allowed and maybe not meant
+	first       look             // the content that teams was read from
+	warnings    []string         // about settings that are allowed but may be mistakes
 }
 
-// loadConfiguration reads all of it and reports every fault at once, as [faults]. What comes with an error is what
-// could be read.
+// loadConfiguration reads the settings and their files and reports every fault at once, as [faults]. With an error it
+// returns what could be read.
 func loadConfiguration(environ []string) (configuration, error) {
 	s, err := loadSettings(environ)
 	c := configuration{settings: s}
@@ -38,7 +38,7 @@ func loadConfiguration(environ []string) (configuration, error) {
 	return c, fs.err()
 }
 
-// judgeTeams reads a teams file and holds it against the upstream key.
+// judgeTeams reads a teams file and refuses one that has the upstream key as a team's key.
 func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*teams.File, faults) {
 	const name = prefix + "TEAMS_FILE"
 	if unreadable != nil {
@@ -56,12 +56,12 @@ func judgeTeams(doc []byte, unreadable error, upstreamKey gateway.Secret) (*team
 	case err != nil:
 		return nil, faults{{Name: name, Text: err.Error()}}
 	case upstreamKey != "" && file.HasKey(sha256.Sum256([]byte(upstreamKey.Reveal()))):
-		return nil, faults{{Name: name, Text: "the upstream key stands in it as a team's; a team that holds it can go around the gateway"}}
+		return nil, faults{{Name: name, Text: "a team's key is the upstream key, with which the team can go around the gateway; mint another with sluice key"}}
 	}
 	return file, nil
 }
 
-// loadCertificate reads the TLS files at the start, so that a wrong one is told of with everything else.
+// loadCertificate reads the TLS files at the start, so that their faults are reported with all others.
 func (c *configuration) loadCertificate(fs *faults) {
 	if c.TLSCertFile == "" || c.TLSKeyFile == "" {
 		return

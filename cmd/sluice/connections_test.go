@@ -83,10 +83,10 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	if _, ok := entered("192.0.2.1:1004"); !ok {
 		t.Error("what has left makes no room")
 	}
-	if n := strings.Count(log.String(), "closed as they come"); n != 1 {
+	if n := strings.Count(log.String(), "new ones are closed"); n != 1 {
 		t.Errorf("the log tells %d times within a minute:\n%s", n, log.String())
 	}
-	if got := fmt.Sprint(c.state()); !strings.HasPrefix(got, "4 closed as they came") || !strings.Contains(got, "SLUICE_MAX_CONNECTIONS is 8, and 2 of them") {
+	if got := fmt.Sprint(c.state()); !strings.HasPrefix(got, "new connections closed since the start: 4,") || !strings.Contains(got, "SLUICE_MAX_CONNECTIONS is 8, and one address may have 2 of them") {
 		t.Errorf("readiness says %q", got)
 	}
 	c.last = time.Now().Add(-2 * time.Minute)
@@ -180,7 +180,7 @@ func TestMend25TheBoundIsThePublicListeners(t *testing.T) {
 	if text, err := get(dial(t, h.public)); text != "" {
 		t.Errorf("the third of two is answered %q %v", text, err)
 	}
-	if status, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "connections: 1 closed as they came") {
+	if status, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "connections: new connections closed since the start: 1,") {
 		t.Errorf("readiness: %d %q %v", status, text, err)
 	}
 	for _, conn := range held {
@@ -193,6 +193,7 @@ func TestMend25TheBoundIsThePublicListeners(t *testing.T) {
 
 // A stop waits for nobody who announced a body and sends none.
 func TestMend25AStopWithConnectionsThatSendNothing(t *testing.T) {
+	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_GRACE=15s")
 	for _, start := range []string{

@@ -24,8 +24,8 @@ type demoCommand struct {
 	Traffic bool   `help:"Send requests of every kind, a few a second, until interrupted."`
 }
 
-// Run shows the gateway at work with nothing set up: a simulated service behind it, two teams in front of it, all on
-// loopback and in memory. What goes to standard output can be pasted into a shell; the log goes to standard error.
+// Run runs a gateway that needs no setup, with a simulated service and two teams, on loopback and in memory. Standard
+// output can be pasted into a shell; the log goes to standard error.
 func (d demoCommand) Run(ctx context.Context, p program) error {
 	service, err := listen(ctx, "the simulator", "127.0.0.1:0")
 	if err != nil {
@@ -61,8 +61,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	return process.serve(ctx)
 }
 
-// freeAddress is the address asked for, or one with a port of the system's choice where that one is taken: a
-// demonstration should start on any machine.
+// freeAddress is the address of --listen, or one with a port of the system's choice if that one is taken.
 func (d demoCommand) freeAddress(ctx context.Context) string {
 	listener, err := gateway.Listen(ctx, d.Listen)
 	if err == nil {
@@ -71,12 +70,12 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 	}
 	host, _, split := net.SplitHostPort(d.Listen)
 	if split != nil || !errors.Is(err, syscall.EADDRINUSE) {
-		return d.Listen // the error is told when it is opened for good
+		return d.Listen // open reports the error
 	}
 	return net.JoinHostPort(host, "0")
 }
 
-// demoTeams are the teams of the demonstration, with keys that exist nowhere else.
+// demoTeams are the teams of the demonstration, with new keys.
 type demoTeams struct {
 	file        *teams.File
 	search, ads gateway.Secret
@@ -100,9 +99,9 @@ func mintDemoTeams() (demoTeams, error) {
 	return demoTeams{file, gateway.Secret(search.Reveal()), gateway.Secret(ads.Reveal())}, nil
 }
 
-// configuration is the default one in front of a service at that address.
+// configuration is the default one, for a service at that address.
 func (t demoTeams) configuration(service net.Addr, listen string) configuration {
-	s, _ := loadSettings(nil) // the only faults are what is required, and that is set here
+	s, _ := loadSettings(nil) // its faults are the required settings, which are set here
 	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
 	s.UpstreamKey = gateway.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
@@ -111,7 +110,7 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	return configuration{settings: s, teams: t.file}
 }
 
-// writeDemo writes what to paste.
+// writeDemo writes the lines to paste.
 func writeDemo(w io.Writer, base string, teams demoTeams) error {
 	var text strings.Builder
 	text.WriteString("# Sluice is at " + base + " until Ctrl-C. These lines can be pasted into another terminal.\n")

@@ -9,8 +9,8 @@ import (
 // step is one line of the demonstration, for a POSIX shell with curl, grep and sed.
 type step struct{ about, line string }
 
-// demoSteps are the lines in the order in which they make sense. Each works as it stands; those that use $TASK need the
-// one that sets it. The comments do without quotes and brackets, which a shell that takes no comments would act upon.
+// demoSteps are the lines in order; those with $TASK need the one that sets it. The comments have no quotes and brackets,
+// because an interactive shell may not know comments.
 func demoSteps(base string, teams demoTeams) []step {
 	task := line(quiet, teams.search, base+"/tasks/$TASK")
 	return []step{
@@ -28,7 +28,7 @@ func demoSteps(base string, teams demoTeams) []step {
 	}
 }
 
-// How the lines call curl: without its progress, and with a line end behind the body, which has none.
+// How the lines call curl: without its progress bar, and with a line end behind the body.
 const (
 	quiet = `curl -s -w '\n'`
 	async = " -H 'X-Service-Async: enable'"
@@ -49,7 +49,7 @@ const (
 	demoEdit    = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
 )
 
-// line is a curl call with a key. The key is shown: whoever runs the demonstration minted it.
+// line is a curl call with a key, which exists in this demonstration only.
 func line(curl string, key gateway.Secret, url string) string {
 	return strings.Join([]string{curl, url, "-H 'Authorization: Bearer " + key.Reveal() + "'"}, " ")
 }

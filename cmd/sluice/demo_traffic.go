@@ -12,8 +12,7 @@ import (
 	"sluice/gateway"
 )
 
-// The load of --traffic: every so often one worker begins one scene, so that it stays at a few requests a second
-// whatever the scenes take.
+// The load of --traffic: one scene begins every trafficEvery, so that it stays at a few requests a second.
 const (
 	trafficEvery   = 250 * time.Millisecond
 	trafficWorkers = 8
@@ -48,7 +47,7 @@ func sendTraffic(ctx context.Context, base string, teams demoTeams) {
 				defer func() { <-slots }()
 				scenes[i%len(scenes)](ctx)
 			})
-		default: // all are busy, and a load that piles up is no demonstration
+		default: // all workers are busy: the scene is left out
 		}
 	}
 }
@@ -103,7 +102,7 @@ func (t *traffic) task(ctx context.Context) {
 	}
 }
 
-// send makes one request, a GET where there is no body, and returns the answer's text. What fails is seen in the log.
+// send makes one request, a GET without a body, and returns the answer's text. Failures are in the gateway's log.
 func (t *traffic) send(ctx context.Context, key gateway.Secret, path, enable, body string) string {
 	method := http.MethodPost
 	if body == "" {

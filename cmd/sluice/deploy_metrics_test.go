@@ -20,7 +20,7 @@ import (
 var unseen = map[string]string{
 	"sluice_telemetry_dropped_total":                         "nothing is sent there: OTEL_* is not set",
 	"go_memory_limit_bytes":                                  "GOMEMLIMIT is not set there",
-	"db_client_operation_duration_seconds_count{error_type}": "no call to Redis fails there",
+	"db_client_operation_duration_seconds_count{error_type}": "no call to Redis fails there, but for what a busy machine makes too slow",
 }
 
 // expressions are those of the alerts and the dashboard, by where they stand.
@@ -187,9 +187,12 @@ func answerOf(t *testing.T, client *http.Client, request *http.Request) string {
 	return string(text)
 }
 
+// slowCalls are the series of calls to Redis that failed.
+var slowCalls = regexp.MustCompile(`(?m)^db_client_operation_duration_seconds\w*\{[^\n]*\berror_type="[^\n]*\n`)
+
 // TestEveryMetricNamedIsScraped holds alerts and dashboard against a page of the process itself.
 func TestEveryMetricNamedIsScraped(t *testing.T) {
-	page := scrapedPage(t)
+	page := slowCalls.ReplaceAllString(scrapedPage(t), "")
 	scraped := make(map[string]bool)
 	for _, match := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(page, -1) {
 		scraped[match[1]] = true

@@ -12,7 +12,7 @@ import (
 )
 
 // Kubernetes sets variables of these names in every pod that shares a namespace with a Service called "sluice". They
-// are no settings and no spelling mistakes.
+// are neither settings nor misspelled ones.
 var injected = []string{prefix + "SERVICE_", prefix + "PORT"}
 
 // loadSettings reads the settings out of environ, which has the form of os.Environ. It reports every fault at once, as
@@ -30,8 +30,8 @@ func loadSettings(environ []string) (settings, error) {
 	return s, fs.err()
 }
 
-// ours picks Sluice's own variables that have a value. Set but empty counts as unset, because that is what a compose
-// file or a chart makes of a variable it has no value for.
+// ours picks Sluice's own variables. An empty one counts as unset: compose files and charts set variables to nothing when
+// they have no value for them.
 func ours(environ []string, fs *faults) map[string]string {
 	variables := make(map[string]string)
 	for _, assignment := range environ {
@@ -66,8 +66,8 @@ func isInjected(name string) bool {
 	return false
 }
 
-// parse fills s. The library's errors quote the value they stumbled over, so nothing of them is shown but the field, and
-// what policy says is wrong with rules.
+// parse fills s. The library's errors quote the value, which may be a secret, so only the field is shown; of rules also the
+// fault that policy found.
 func parse(s *settings, variables map[string]string, fs *faults) {
 	err := env.ParseWithOptions(s, env.Options{Environment: variables, Prefix: prefix, FuncMap: parsers})
 	var all env.AggregateError

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// fault is one thing wrong with the configuration. It names the setting and what is allowed, never the value that was
-// found: a value in the wrong variable may be a secret. Ids and modes of rules are shown where they have the form of one.
+// fault is one fault of the configuration. It names the setting and what is allowed, never the value: a value in the wrong
+// variable may be a secret. Ids and modes of rules are shown if they have the form of one.
 type fault struct {
 	Name string // the setting, such as SLUICE_LISTEN, or the teams file's path
-	Text string // what is allowed, or what is wrong, in words
-	Mark string // a file's word that is at fault, with carets under it, each line ended; empty where it is not shown
+	Text string // what is allowed, or what is wrong
+	Mark string // the faulty part of a file with carets under it, in whole lines; empty: not shown
 }
 
-// faults is everything wrong with the configuration at once. As an error it makes the program end with exit code 2.
+// faults are all faults of the configuration. As an error they make the program exit with code 2.
 type faults []fault
 
-// Error lists one fault a line, with the word at fault below it where there is one to show.
+// Error lists one fault a line, and its mark below it.
 func (fs faults) Error() string {
 	lines := make([]string, 0, len(fs))
 	for _, f := range fs {
@@ -29,7 +29,7 @@ func (fs faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine is Error for the log and for readiness, which have one line for all of it.
+// oneLine is Error in one line, for the log and for readiness.
 func (fs faults) oneLine() string {
 	texts := make([]string, len(fs))
 	for i, f := range fs {
@@ -38,7 +38,7 @@ func (fs faults) oneLine() string {
 	return strings.Join(texts, "; ")
 }
 
-// add notes a fault unless the setting has one already: the first says what has to change first.
+// add notes a fault unless the setting has one already.
 func (fs *faults) add(name, text string) {
 	if !fs.has(name) {
 		*fs = append(*fs, fault{Name: name, Text: text})
@@ -49,7 +49,7 @@ func (fs faults) has(name string) bool {
 	return slices.ContainsFunc(fs, func(f fault) bool { return f.Name == name })
 }
 
-// err is fs as an error, nil when there is nothing wrong.
+// err is fs as an error; nil: no fault.
 func (fs faults) err() error {
 	if len(fs) == 0 {
 		return nil

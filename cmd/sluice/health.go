@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// healthTimeout is shorter than the default period of any container's healthcheck.
+// healthTimeout is shorter than the usual period of a container's healthcheck.
 const healthTimeout = 3 * time.Second
 
 // healthCommand is sluice health.
 type healthCommand struct{}
 
-// Run asks the admin listener that the environment names. Nothing else of the configuration has to be right for that:
-// the process that runs may have been started with better.
+// Run asks the admin listener that the environment names. Faults in other settings do not matter: the running process may
+// have been started with others.
 func (healthCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "ADMIN_LISTEN")
 	if err != nil {
@@ -28,7 +28,7 @@ func (healthCommand) Run(ctx context.Context, p program) error {
 	return nil
 }
 
-// dialable turns an address to listen at into one to ask: a listener at every address hears the loopback one.
+// dialable turns an address to listen at into one to dial: loopback, if it listens at every address.
 func dialable(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {

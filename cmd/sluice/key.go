@@ -12,7 +12,7 @@ type keyCommand struct {
 	Team string `required:"" placeholder:"T" help:"The team's id, as in the teams file."`
 }
 
-// Run mints a key and shows it this once: nothing keeps it, and the teams file has its digest alone.
+// Run mints a key and shows it once. It is stored nowhere; the teams file has its digest.
 func (k keyCommand) Run(p program) error {
 	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"sluice/gateway"
 )
 
-// listen opens an address. The error names the setting and says why, without the address.
+// listen opens an address. The error names the setting and the cause, without the address.
 func listen(ctx context.Context, setting, address string) (net.Listener, error) {
 	listener, err := gateway.Listen(ctx, address)
 	if err != nil {
@@ -32,8 +32,8 @@ func addressless(err error) error {
 	return err
 }
 
-// acceptor is a listener that remembers whether connections can be taken. net/http tries again by itself, a second
-// later at most; without this nobody would see why clients wait.
+// acceptor is a listener that logs when it cannot accept connections. net/http tries again by itself within a second, but
+// only logs to its own error log.
 type acceptor struct {
 	net.Listener
 	log    *slog.Logger

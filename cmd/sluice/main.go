@@ -1,7 +1,7 @@
 // Command sluice runs the gateway, and what an operator needs around it: a demonstration, an upstream simulator, a check
 // of the configuration, and keys for teams.
 //
-// This package is the roof: flags, environment, files, signals and wiring. It decides nothing about requests.
+// This package is flags, environment, files, signals and wiring. It decides nothing about requests.
 package main
 
 import (
@@ -19,8 +19,7 @@ func main() {
 	os.Exit(run(ctx, program{environ, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
-// stopOnSignal asks for a clean stop at the first signal and ends the process at the second: whoever sends two has
-// waited long enough.
+// stopOnSignal asks for a clean stop at the first signal and ends the process at the second.
 func stopOnSignal(stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -30,8 +29,8 @@ func stopOnSignal(stop func()) {
 	os.Exit(exitFailure)
 }
 
-// forgetSecrets takes the secrets out of the process's environment once they are read, so that no child process and no
-// dump of the environment has them. What the kernel shows of the start (/proc/PID/environ) stays: prefer the _FILE forms.
+// forgetSecrets removes the secrets from the process's environment once they are read, so that child processes and dumps do
+// not have them. They stay in /proc/PID/environ: prefer the _FILE forms.
 func forgetSecrets() {
 	for _, name := range secretNames {
 		_ = os.Unsetenv(name)

@@ -71,7 +71,7 @@ var floorPlan = map[string]plan{
 	},
 	"cache": {
 		outside: []string{otter, xSync},
-		files:   map[string][]string{"redis.go": {goRedis}},
+		files:   map[string][]string{"redis_store.go": {goRedis}},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"telemetry": {
@@ -99,9 +99,10 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/rules":   {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
 	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
 	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
+	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice": {
-		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp"},
-		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},
+		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient"},
+		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
 }
 
@@ -265,7 +266,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"policy/limit", "admit.go", "github.com/redis/go-redis/v9", false},
 		{"policy/limit", "admit_redis.go", "github.com/redis/go-redis/v9", true},
 		{"cache", "claims.go", "github.com/redis/go-redis/v9", false},
-		{"cache", "redis.go", "github.com/redis/go-redis/v9", true},
+		{"cache", "redis_store.go", "github.com/redis/go-redis/v9", true},
 		{"cache", "claims.go", "github.com/maypok86/otter/v2", true},
 		{"gateway", "forward.go", "sluice/gateway/simulator", false},
 		{"gateway", "forward_test.go", "sluice/gateway/simulator", true},

@@ -15,16 +15,17 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
 	"sluice/telemetry"
 )
 
-// logFlush bounds the wait for an output that nobody reads when the process ends.
+// logFlush bounds the wait for a blocked log output when the process ends.
 const logFlush = 2 * time.Second
 
-// tasks are where claims and answers, the account's queries and cancels, and what ran once are kept.
+// tasks keep claims and answers, the account's rates of queries and cancels, and the outcomes of requests that run once.
 type tasks struct {
 	claims   gateway.Claims
 	queries  gateway.Queries
@@ -32,21 +33,21 @@ type tasks struct {
 	outcomes gateway.Outcomes
 }
 
-// settleFor bounds the posting of what waits when the process ends.
+// settleFor bounds the time to post pending charges and claims when the process ends.
 const settleFor = 5 * time.Second
 
-// accounts are what the process keeps of its teams, until it ends.
+// accounts are the teams' limits and usage, in Redis or in memory.
 type accounts interface {
 	gateway.Accounts
-	// Ledger is what one team, or each where team is empty, used on each of the days, in the order of reports.
+	// Ledger returns the usage of one team, or of each if team is empty, on each of the days, in the order of reports.
 	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
-	// Holds tells how many holds are open, and when the oldest was made.
+	// Holds returns how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
-	// Close posts what waits, and tells what could not be.
+	// Close posts pending charges; the error counts those that could not be posted.
 	Close(ctx context.Context) error
 }
 
-// process is a gateway that runs: its handler, its two listeners, its log. Make it with [open] and run it with serve.
+// process is a running gateway: its handler, its two listeners, its log. Make it with [open] and run it with serve.
 type process struct {
 	configuration
 	log     *telemetry.Log
@@ -61,12 +62,12 @@ type process struct {
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
-	state    *state // nil: the accounts are in memory
+	redis    *redisclient.Client // nil: the accounts are in memory
 	checks   []admin.Check
-	phase    atomic.Pointer[string] // why requests should not be sent here; nil while they should
+	phase    atomic.Pointer[string] // why the process is not ready; nil: it is ready
 }
 
-// open takes the listeners and builds everything, without serving yet. The log stays the caller's to close.
+// open opens the listeners and builds everything, without serving yet. The caller closes the log.
 func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, error) {
 	logger := log.Logger()
 	public, err := listen(ctx, prefix+"LISTEN", c.Listen)
@@ -91,10 +92,18 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		_ = p.doors.admin.Close()
 		return nil, err
 	}
-	p.gateway = gateway.New(c.gatewayConfig(), gateway.Deps{
+	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
+	p.public = gateway.NewServer(p.gateway, logger)
+	p.public.TLSConfig = c.tlsConfig()
+	p.bounds.watch(p.public)
+	return p, nil
+}
+
+func (p *process) gatewayDeps() gateway.Deps {
+	return gateway.Deps{
 		Now:         time.Now,
-		Teams:       c.teams,
-		UpstreamKey: c.UpstreamKey,
+		Teams:       p.teams,
+		UpstreamKey: p.UpstreamKey,
 		Claims:      p.tasks.claims,
 		Queries:     p.tasks.queries,
 		Cancels:     p.tasks.cancels,
@@ -102,63 +111,59 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		Accounts:    p.accounts,
 		Metrics:     p.tells.Metrics,
 		Traces:      p.tells.Traces,
-		Record:      log.Write,
-		Logger:      logger,
-	})
-	p.public = gateway.NewServer(p.gateway, logger)
-	p.public.TLSConfig = c.tlsConfig()
-	p.bounds.watch(p.public)
-	return p, nil
+		Record:      p.log.Write,
+		Logger:      p.log.Logger(),
+	}
 }
 
-// openAccounts keeps the accounts, and what is known of tasks, in Redis where one is set, else in memory.
+// openAccounts opens accounts and tasks: in Redis if its address is set, else in memory.
 func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
 		p.accounts = limit.NewMemory(time.Now)
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}
-	p.state = openState(p.settings, p.log.Logger(), p.tells.Metrics, redisNeed(p.teams))
-	if err := p.state.requirePolicy(ctx); err != nil {
-		p.state.close()
-		return err
+	p.redis = openRedis(p.settings, p.log.Logger(), p.tells.Metrics, redisNeed(p.teams))
+	if err := p.redis.RequireNoEviction(ctx); err != nil {
+		_ = p.redis.Close()
+		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
-	shared := p.state.accounts(p.settings, time.Now)
+	shared := sharedAccounts(p.redis, p.settings, p.log.Logger(), time.Now)
 	p.accounts = shared
 	inRedis := cache.NewRedis(cache.RedisConfig{
-		Client: p.state, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
+		Client: p.redis, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
 	})
-	p.tasks = tasks{inRedis, inRedis, cache.NewCancels(inRedis), inRedis}
+	p.tasks = tasks{inRedis, inRedis, inRedis.Cancels, inRedis}
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
 		if err := shared.State(); err != nil {
 			return err
 		}
-		return p.state.wellKept()
+		return p.redis.EvictionFault()
 	}})
 	return p.tells.Metrics.Watch(telemetry.Watched{
 		Degraded: shared.Degraded, Holds: p.openHolds, Replicas: func() (int64, int64) { return shared.Alive(), int64(p.Replicas) },
 	})
 }
 
-// closeAccounts posts what waits and tells of what could not be.
+// closeAccounts posts pending charges and claims, and logs what could not be posted.
 func (p *process) closeAccounts() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
 	defer cancel()
 	if inRedis, ok := p.tasks.claims.(*cache.Redis); ok {
-		_ = inRedis.Tend(ctx) // what is left is counted
+		_ = inRedis.Tend(ctx) // Unwritten counts what is left
 		if n := inRedis.Unwritten(); n > 0 {
-			p.log.Logger().Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes were not written to Redis and are gone", n))
+			p.log.Logger().Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes could not be written to Redis and are lost", n))
 		}
 	}
 	if err := p.accounts.Close(ctx); err != nil {
 		p.log.Logger().Error("accounts", "error", err.Error())
 	}
-	if p.state != nil {
-		p.state.close()
+	if p.redis != nil {
+		_ = p.redis.Close()
 	}
 }
 
-// enter says why requests should not be sent here; "" says that they should.
+// enter sets why the process is not ready; "": it is ready.
 func (p *process) enter(phase string) {
 	if phase == "" {
 		p.phase.Store(nil)
@@ -176,12 +181,12 @@ func (p *process) ready() error {
 
 func (p *process) logState() error {
 	if n := p.log.Dropped(); n > 0 {
-		return fmt.Errorf("%d lines lost since the start, because the output does not keep up", n)
+		return fmt.Errorf("%d lines were lost since the start, because the output is too slow", n)
 	}
 	return nil
 }
 
-// serve runs until ctx ends and then stops as the settings say. It returns nil after a stop that cut nobody.
+// serve runs until ctx ends and then stops as the settings say. It returns nil if no request was cut.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
@@ -212,7 +217,7 @@ func (p *process) serve(ctx context.Context) error {
 	}
 }
 
-// adminHosts are the names that the admin listener answers to: those that are set, and what it listens at.
+// adminHosts are the names that the admin listener may be asked by: those of the setting, and that in its address.
 func (p *process) adminHosts() []string {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := []string{strings.ToLower(host)}
@@ -229,8 +234,8 @@ func (p *process) servePublic() error {
 	return p.public.Serve(p.doors.public)
 }
 
-// stop ends the process in the order that loses no request: first nobody is sent here any more, then whoever comes all
-// the same is served for a while, on connections that end; then what runs may end.
+// stop ends the process without losing a request. It fails readiness first, so that balancers send no more; it serves what
+// still comes for ShutdownDelay, on connections that close after it; then requests have ShutdownGrace to end.
 func (p *process) stop(failed <-chan error) error {
 	logger := p.log.Logger()
 	p.enter("stopping")
@@ -245,13 +250,13 @@ func (p *process) stop(failed <-chan error) error {
 	grace, cancel := context.WithTimeout(context.Background(), p.ShutdownGrace)
 	defer cancel()
 	if err := p.public.Shutdown(grace); err != nil {
-		return fmt.Errorf("requests still ran after %sSHUTDOWN_GRACE and were cut: %w", prefix, err)
+		return fmt.Errorf("requests ran longer than %sSHUTDOWN_GRACE and were cut: %w", prefix, err)
 	}
 	logger.Info("stopped")
 	return nil
 }
 
-// tlsConfig is nil where no certificate is set. ServeTLS adds HTTP/2.
+// tlsConfig is nil without a certificate. ServeTLS adds HTTP/2.
 func (c configuration) tlsConfig() *tls.Config {
 	if c.certificate == nil {
 		return nil
@@ -259,20 +264,20 @@ func (c configuration) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
 }
 
-// closeLog writes what waits, for a bounded time.
+// closeLog writes pending lines, for a bounded time.
 func closeLog(log *telemetry.Log) {
 	ctx, cancel := context.WithTimeout(context.Background(), logFlush)
 	defer cancel()
-	_ = log.Close(ctx) // what cannot be written cannot be told of either
+	_ = log.Close(ctx) // there is no log to write the error to
 }
 
-// openLog starts the one stream of the process: a line for each request, and lines about the process between them, so
-// that an operator reads one thing. Nothing waits for it, and it may be anywhere.
+// openLog opens the process's one log: a line for each request, and lines about the process between them. No request waits
+// for its output.
 func openLog(s settings, w io.Writer) *telemetry.Log {
 	return telemetry.NewLog(telemetry.LogConfig{Writer: w, Level: s.LogLevel, Text: s.LogFormat == "text", Now: time.Now})
 }
 
-// announce tells what runs, and every warning.
+// announce logs the version and every warning.
 func announce(log *slog.Logger, c configuration) {
 	b := readBuild()
 	log.Info("starting", "version", b.version, "go", b.goVersion, "revision", b.revision, "teams", len(c.teams.List))

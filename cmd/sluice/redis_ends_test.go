@@ -13,6 +13,7 @@ import (
 // F-G6: a replica dies between hearing a task's end and charging it. Redis was not told of the end before, so that the next
 // replica asks again and charges what the task made, and not what it held when its lease ends.
 func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
+	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: 3 * time.Second, TaskRate: -1})
 	r.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})
 	id := r.create(0, 3)
@@ -34,6 +35,7 @@ func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
 // A task has one line, of whichever replica settles it, which names the creation: also where the replica that made the task
 // is gone, and another one has come in its place.
 func TestMend14OneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
+	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
 	made, text := send(t, r.client, "POST", r.base(0)+imageURL, fmt.Sprintf(imageTask, 3), "X-Service-Async", "enable")
 	var answer struct {

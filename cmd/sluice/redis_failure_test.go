@@ -131,6 +131,7 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 
 // F-R8, F-R16, F-S3: a Redis that answers every question with an error is as good as away, however it says so.
 func TestFR8FR16FS3RedisAnswersWithErrors(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.", "OOM command not allowed when used memory > 'maxmemory'.",
 		"MISCONF Redis is configured to save RDB snapshots", "READONLY You can't write against a read only replica.",
@@ -138,6 +139,7 @@ func TestFR8FR16FS3RedisAnswersWithErrors(t *testing.T) {
 		"MASTERDOWN Link with MASTER is down", "NOREPLICAS Not enough good replicas to write.", "WRONGPASS invalid username-password pair", "NOPERM no permissions",
 	} {
 		t.Run(strings.Fields(text)[0]+strings.Fields(text)[1], func(t *testing.T) {
+			t.Parallel()
 			k := openReplica(t, "redis://"+fakeRedis(t, text), nil, "rates: {requests: {per: 1m, limit: 60000}}")
 			for range 50 {
 				if _, err := k.admit(1); err != nil {
@@ -226,7 +228,7 @@ func TestFR11RepliesShift(t *testing.T) {
 			admitted++
 		}
 	}
-	if k.log.count("answered another question") == 0 {
+	if k.log.count("belongs to another command") == 0 {
 		t.Errorf("nobody noticed:\n%s", k.log.text())
 	}
 	k.eventually(patience, "back", k.well)
@@ -301,6 +303,7 @@ func TestFR15PasswordRotated(t *testing.T) {
 
 // F-R16: Redis takes no more connections. It is as good as away, and what is said of that is bounded.
 func TestFR16MaxClients(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
@@ -325,6 +328,7 @@ func TestFR16MaxClients(t *testing.T) {
 
 // F-R16: what the library says of each connection that it cannot make is bounded, too.
 func TestFR16NoServer(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
@@ -339,15 +343,22 @@ func TestFR16NoServer(t *testing.T) {
 
 // With ON_STATE_LOSS=refuse nothing is admitted while Redis is away, and nothing stays held.
 func TestRefuseWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), func(s *settings) { s.OnStateLoss = stateRefuse }, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	server.signal(syscall.SIGSTOP)
-	for range 100 {
-		if v, err := k.admit(10); err == nil || v.Held != nil {
-			t.Fatalf("admitted: %+v", v)
-		}
+	var asking sync.WaitGroup
+	for range 10 { // each waits for Redis as long as it may
+		asking.Go(func() {
+			for range 10 {
+				if v, err := k.admit(10); err == nil || v.Held != nil {
+					t.Errorf("admitted: %+v", v)
+				}
+			}
+		})
 	}
+	asking.Wait()
 	server.signal(syscall.SIGCONT)
 	k.eventually(patience, "back", func() bool { return k.well() && k.spend(10) })
 	k.eventually(patience, "nothing is held", func() bool { used, held := k.used(server, "tokens"); return used == 20 && held == 0 })
@@ -364,8 +375,8 @@ func TestACLOfTheREADME(t *testing.T) {
 	server.do(append(args, "on", ">secret")...)
 	k := openReplica(t, "redis://sluice:secret@"+server.address(), nil, generous, "open_tasks: 5")
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
-	if facts, known := k.state.askFacts(t.Context()); !known || facts.policy != noEviction || !facts.forgets() {
-		t.Errorf("how Redis keeps what it is told could not be read: %+v", facts)
+	if err := k.redis.RequireNoEviction(t.Context()); err != nil || k.log.count("appends to no file") != 1 {
+		t.Errorf("how Redis keeps its data could not be read: %v\n%s", err, k.log.text())
 	}
 	v, err := k.admit(10)
 	if err != nil {
@@ -378,7 +389,7 @@ func TestACLOfTheREADME(t *testing.T) {
 	if _, err := k.Ledger(t.Context(), "search", []int{20261121}); err != nil {
 		t.Error(err)
 	}
-	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.state, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))
+	useTasks(t, cache.NewRedis(cache.RedisConfig{Client: k.redis, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}))
 	k.eventually(patience, "the team is listed", func() bool { return server.do("SISMEMBER", "sl1:teams", "search") == int64(1) })
 	for _, args := range [][]string{{"usage"}, {"adjust", "--team", "search", "--unit", "tokens", "--delta=5", "--reason", "a test"}} {
 		if got := command(t.Context(), []string{"SLUICE_REDIS_URL=redis://sluice:secret@" + server.address()}, args...); got.code != exitClean {

@@ -75,8 +75,8 @@ func TestClusterSendsNothingTwice(t *testing.T) {
 	k := openReplica(t, server.url, nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
 	server.lose(":")
-	alone := k.state.Incr(t.Context(), "{n}:alone").Err()
-	_, together := k.state.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+	alone := k.redis.Incr(t.Context(), "{n}:alone").Err()
+	_, together := k.redis.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		pipe.Incr(t.Context(), "{n}:first")
 		return pipe.Incr(t.Context(), "{n}:second").Err()
 	})

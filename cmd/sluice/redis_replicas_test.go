@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway/simulator"
 )
 
@@ -33,7 +34,9 @@ func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *re
 		t.Cleanup(func() { h.stop() })
 		houses = append(houses, h)
 	}
-	wait(t, "spare connections", func() bool { return connectionsOf(t, server.do("INFO", "stats").(string)) >= n*redisSpare })
+	wait(t, "spare connections", func() bool {
+		return connectionsOf(t, server.do("INFO", "stats").(string)) >= n*redisclient.SpareConnections
+	})
 	return houses, server, service
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -148,12 +149,13 @@ func freeTCPPort(t *testing.T) int {
 type ledgerkeeper struct {
 	*testing.T
 	*limit.Shared
-	state *state
-	team  *teams.Team
-	log   *lineLog
-	turns atomic.Int64 // of the work beside requests, that have ended
-	n     int
-	mu    sync.Mutex
+	redis   *redisclient.Client
+	timeout time.Duration // of a call on a request's path
+	team    *teams.Team
+	log     *lineLog
+	turns   atomic.Int64 // of the work beside requests, that have ended
+	n       int
+	mu      sync.Mutex
 }
 
 // openReplica opens accounts as a process does, and works beside them as a process does: it has begun before the first request.
@@ -171,8 +173,9 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 		change(&s)
 	}
 	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
-	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})), nil, 0)
-	k.Shared = k.state.accounts(s, now)
+	log := slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	k.redis, k.timeout = openRedis(s, log, nil, 0), s.RedisTimeout
+	k.Shared = sharedAccounts(k.redis, s, log, now)
 	ctx, stop := context.WithCancel(context.Background())
 	turn := func() { _ = k.Tend(ctx); k.turns.Add(1) }
 	turn()
@@ -190,10 +193,10 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	t.Cleanup(func() {
 		stop()
 		working.Wait()
-		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		closing, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		_ = k.Close(closing)
-		k.state.close()
+		_ = k.redis.Close()
 	})
 	return k
 }
@@ -253,7 +256,7 @@ func (k *ledgerkeeper) well() bool { return k.State() == nil }
 func (k *ledgerkeeper) prepared(teams ...string) {
 	k.Helper()
 	aside := func(team string) int64 {
-		n, _ := k.state.HGet(context.Background(), "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")+":tokens:aside").Int64()
+		n, _ := k.redis.HGet(context.Background(), "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")+":tokens:aside").Int64()
 		return n
 	}
 	for _, team := range append(teams, k.team.ID) {

@@ -18,6 +18,7 @@ func TestFK2FK3OneShardDown(t *testing.T) {
 	t.Parallel()
 	for _, coverage := range []string{"no", "yes"} {
 		t.Run("require-full-coverage-"+coverage, func(t *testing.T) {
+			t.Parallel()
 			c := startCluster(t, 3, 0, "--cluster-require-full-coverage", coverage)
 			k := openReplica(t, c.url, nil, generous)
 			other := parseTeam(t, "other", generous)
@@ -66,7 +67,7 @@ func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (ad
 		}
 		one := time.Now()
 		waiting.Go(func() {
-			time.Sleep(k.state.timeout)
+			time.Sleep(k.timeout)
 			mu.Lock()
 			defer mu.Unlock()
 			waited = append(waited, time.Since(one))

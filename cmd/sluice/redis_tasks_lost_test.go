@@ -118,11 +118,13 @@ func (r *taskReplicas) denied(i int, ids []string) (denied, unknown int) {
 // Redis loses its memory while two replicas make tasks and poll each other's, by a command and by a restart: no own task is
 // ever denied, and each is known to both in the end.
 func TestMend17TasksAreNotDeniedAfterALoss(t *testing.T) {
+	t.Parallel()
 	for what, lose := range map[string]func(server *redisServer){
 		"flushed":   func(server *redisServer) { server.do("FLUSHALL") },
 		"restarted": func(server *redisServer) { server.kill(); server.start() },
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_TASK_QUERY_RATE=100000")
 			r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
 			var made [2][]string

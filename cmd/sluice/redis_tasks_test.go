@@ -210,6 +210,7 @@ func final(state string) bool {
 // Redis is away when a task is made: its creator gets the answer, the task is known at once where it was made, and
 // everywhere when Redis is back.
 func TestClaimedWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: time.Second, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
 	r.server.kill()
 	id := r.create(0, 2)
@@ -230,6 +231,7 @@ func TestClaimedWhileRedisIsAway(t *testing.T) {
 // Of a task that one replica made while Redis was away, another says neither before nor after Redis is back that there is
 // none.
 func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
+	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
 	r.create(1, 1) // the team is known there
 	r.server.kill()

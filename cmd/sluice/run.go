@@ -12,11 +12,11 @@ import (
 // Exit codes.
 const (
 	exitClean   = 0 // done, or stopped when asked to
-	exitFailure = 1 // something failed that the configuration cannot help
-	exitFaulty  = 2 // the configuration or the command line has to change first
+	exitFailure = 1 // a failure that is not the configuration's
+	exitFaulty  = 2 // the configuration or the command line is faulty
 )
 
-// program is what a command may use of the world outside.
+// program is what a command may use of the process.
 type program struct {
 	environ        []string // in the form of os.Environ
 	stdout, stderr io.Writer
@@ -44,7 +44,7 @@ func run(ctx context.Context, p program, args []string) int {
 		kong.Description("A gateway in front of a hosted model service. Settings are environment variables: see config.example.env."),
 		kong.UsageOnError(),
 		kong.Writers(p.stdout, p.stderr),
-		kong.Exit(func(int) { helped = true }), // called by --help alone, which leaves it to us to stop
+		kong.Exit(func(int) { helped = true }), // called by --help alone; run returns then
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	command, err := parser.Parse(args)
@@ -57,10 +57,10 @@ func run(ctx context.Context, p program, args []string) int {
 	return report(p.stderr, command.Run(p))
 }
 
-// badUsage is a command line that means nothing.
+// badUsage is a faulty command line.
 type badUsage struct{ error }
 
-// report tells of an error and returns the exit code it stands for.
+// report writes an error and returns its exit code.
 func report(stderr io.Writer, err error) int {
 	var fs faults
 	var usage badUsage

@@ -11,16 +11,15 @@ import (
 	"sluice/gateway"
 )
 
-// maxFile bounds every file that is read whole. A path that leads to a log must not fill the memory.
+// maxFile bounds every file that is read whole: a wrong path may lead to a huge file.
 const maxFile = 16 << 20
 
 var (
 	errFileSize = errors.New("is larger than 16 MiB")
-	errFileKind = errors.New("is no regular file")
+	errFileKind = errors.New("is not a regular file")
 )
 
-// readSecret reads a file that holds nothing but a secret. One line end after it is not part of it: every editor and
-// most shells put one there.
+// readSecret reads a file that holds nothing but a secret. One line end behind it is dropped: editors and shells add one.
 func readSecret(path string) (gateway.Secret, error) {
 	content, err := readFile(path)
 	if err != nil {
@@ -33,10 +32,10 @@ func readSecret(path string) (gateway.Secret, error) {
 	return gateway.Secret(text), nil
 }
 
-// readFile opens path anew and reads it to its end: a regular file, since anything else may have no end. The error says why
-// in words and leaves out the path, which may be a secret in the wrong variable.
+// readFile reads a regular file; others may have no end. The error leaves out the path, which may be a secret in the wrong
+// variable.
 func readFile(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a FIFO would wait for a writer
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO would wait for a writer
 	if err != nil {
 		return nil, pathless(err)
 	}
@@ -68,7 +67,7 @@ func pathless(err error) error {
 	return err
 }
 
-// worldReadable reports whether anybody on the machine may read the file.
+// worldReadable reports whether every user of the machine may read the file.
 func worldReadable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().Perm()&0o004 != 0

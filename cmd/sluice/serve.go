@@ -19,9 +19,9 @@ import (
 // serveCommand is sluice serve.
 type serveCommand struct{}
 
-// Run serves from the environment until it is told to stop.
+// Run serves until ctx ends, with settings from the environment.
 func (serveCommand) Run(ctx context.Context, p program) error {
-	hangups := make(chan os.Signal, 1) // one is enough: who sends two while one waits wants the newest content twice
+	hangups := make(chan os.Signal, 1) // one is enough: the file is read after the last signal
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	c, err := loadConfiguration(p.environ)
@@ -30,7 +30,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	}
 	log := openLog(c.settings, p.stdout)
 	defer closeLog(log)
-	slog.SetDefault(log.Logger()) // what a library says goes the same way, and not past it to standard error
+	slog.SetDefault(log.Logger()) // libraries log here too, not to standard error
 	announce(log.Logger(), c)
 	process, err := open(ctx, c, log)
 	if err != nil {
@@ -42,7 +42,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	process.checks = append(process.checks, admin.Check{Name: "teams", State: w.state})
-	// Teams that are changed while the process stops are still heard: requests are still taken.
+	// Changes of the teams file still apply while the process stops, because requests are still taken.
 	watching, enough := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() { w.run(watching, hangups) })
@@ -57,7 +57,7 @@ func (p *process) reload(file *teams.File, key gateway.Secret) {
 	p.gateway.SetUpstreamKey(key)
 }
 
-// gatewayConfig is what of the settings is the gateway's.
+// gatewayConfig is the gateway's part of the settings.
 func (c configuration) gatewayConfig() gateway.Config {
 	paths := make([]string, len(c.ForwardPaths))
 	for i, path := range c.ForwardPaths {

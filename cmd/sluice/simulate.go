@@ -12,7 +12,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// The simulator's pace on the real clock: a task is seen in every state, and a stream is seen to stream.
+// The simulator's pace: slow enough to see a task in every state and a stream's frames arrive.
 const (
 	simulatedPending = 1 * time.Second
 	simulatedRunning = 3 * time.Second
@@ -48,7 +48,7 @@ func newSimulator(address net.Addr, keys []string, log func(format string, args 
 	})
 }
 
-// serveUntil serves until ctx ends and then cuts what runs: nothing of a simulation is worth waiting for.
+// serveUntil serves until ctx ends and then cuts running requests.
 func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
 	cut := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer cut()

@@ -86,6 +86,7 @@ func TestASweepFindsEverySpelling(t *testing.T) {
 // TestH00_H14_H15_H22_A145_CanarySweep sends requests of every kind with a canary in each place that holds something secret or private,
 // lets the service betray the key, and then reads everything that was said anywhere.
 func TestH00_H14_H15_H22_A145_CanarySweep(t *testing.T) {
+	t.Parallel()
 	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"sluice/telemetry"
 )
 
-// sendFor bounds the sending of what waits when the process ends: a collector that is away must not keep it.
+// sendFor bounds the sending of pending telemetry when the process ends: the collector may be away.
 const sendFor = 5 * time.Second
 
-// openTelemetry makes the instruments, and what sends spans, metrics and log records where OTEL_* says so.
+// openTelemetry makes the metrics, and the exporters of spans, metrics and log records that OTEL_* asks for.
 func (p *process) openTelemetry(ctx context.Context) error {
 	b := readBuild()
 	tells, err := telemetry.Open(ctx, telemetry.Config{
@@ -30,7 +30,7 @@ func (p *process) openTelemetry(ctx context.Context) error {
 	return tells.Metrics.Watch(telemetry.Watched{LogDropped: p.log.Dropped})
 }
 
-// closeTelemetry sends what waits, for a bounded time.
+// closeTelemetry sends pending telemetry, for a bounded time.
 func (p *process) closeTelemetry() {
 	if p.tells == nil {
 		return
@@ -38,11 +38,11 @@ func (p *process) closeTelemetry() {
 	ctx, cancel := context.WithTimeout(context.Background(), sendFor)
 	defer cancel()
 	if err := p.tells.Close(ctx); err != nil {
-		p.log.Logger().Warn("telemetry", "error", "what waited to be sent when the process ended was not sent in time")
+		p.log.Logger().Warn("telemetry", "error", "some telemetry was not sent before the process ended: the collector is away or too slow")
 	}
 }
 
-// openHolds is how many holds are open and how old the oldest is, as they were last looked at.
+// openHolds is how many holds are open and how old the oldest is, as last counted.
 func (p *process) openHolds() (open int, age time.Duration, known bool) {
 	open, oldest, err := p.accounts.Holds(context.Background())
 	if err != nil || oldest.IsZero() {

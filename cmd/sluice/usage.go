@@ -19,7 +19,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// usageTimeout bounds the reading of a report, which may be of many teams and days.
+// usageTimeout bounds the reading of a report, which may have many teams and days.
 const usageTimeout = 30 * time.Second
 
 // usageCommand is sluice usage.
@@ -32,8 +32,7 @@ type usageCommand struct {
 	CSV  bool   `help:"As CSV." xor:"form"`
 }
 
-// Run reads the ledger where it is, in Redis or in the process that the environment's admin listener belongs to, and
-// writes it.
+// Run reads the ledger, in Redis or from the process at the environment's admin listener, and writes it.
 func (u usageCommand) Run(ctx context.Context, p program) error {
 	from, to, err := u.span(time.Now().UTC())
 	if err != nil {
@@ -63,7 +62,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	return writeUsage(p.stdout, report)
 }
 
-// span is the first and the last day asked for.
+// span is the first and the last day of the report.
 func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	from, to = u.From, u.To
 	if to == "" {
@@ -85,7 +84,7 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	return from, to, nil
 }
 
-// settingsFor reads the environment for a command that needs some of it. Faults of the rest are not its business.
+// settingsFor reads the environment for a command that needs some settings. Faults of others are ignored.
 func settingsFor(environ []string, names ...string) (settings, error) {
 	s, err := loadSettings(environ)
 	var all, ours faults
@@ -102,9 +101,9 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 
 func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
 	days, _ := limit.Days(from, to) // span has read them
-	state := openState(patient(s), slog.New(slog.DiscardHandler), nil, 0)
-	defer state.close()
-	rows, err := limit.NewRedis(state).Ledger(ctx, team, days)
+	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
+	defer func() { _ = client.Close() }()
+	rows, err := limit.NewRedis(client).Ledger(ctx, team, days)
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
@@ -115,7 +114,7 @@ func readLedger(ctx context.Context, s settings, team, from, to string) (report 
 	return admin.NewUsageReport(currency, from, to, rows), nil
 }
 
-// patient is for people, who wait longer than a request.
+// patient has a long timeout of Redis: a person waits longer than a request.
 func patient(s settings) settings {
 	s.RedisTimeout = usageTimeout
 	return s
@@ -127,7 +126,7 @@ func contentOf(path string) []byte {
 	return content
 }
 
-// askUsage asks the process that keeps the ledger in its memory.
+// askUsage reads the ledger of a process that keeps it in memory.
 func askUsage(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + url.Values{"team": {team}, "from": {from}, "to": {to}}.Encode()
 	content, err := fetch(ctx, target)
@@ -137,7 +136,7 @@ func askUsage(ctx context.Context, s settings, team, from, to string) (report ad
 	return report, json.Unmarshal(content, &report)
 }
 
-// fetch gets what an admin listener answers, by a client of its own: the default one would obey HTTP_PROXY.
+// fetch gets a path of an admin listener. It does not use the default client, which obeys HTTP_PROXY.
 func fetch(ctx context.Context, target string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
@@ -161,7 +160,7 @@ var usageColumns = []string{"team", "day", "model", "endpoint", "unit", "used", 
 
 func writeUsageCSV(w io.Writer, report admin.UsageReport) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(usageColumns) // Error tells
+	_ = out.Write(usageColumns) // Error has it
 	for _, r := range report.Rows {
 		_ = out.Write([]string{cell(r.Team), r.Day, cell(r.Model), cell(string(r.Endpoint)), string(r.Unit), r.Used.String(), r.Estimated.String()})
 	}

@@ -28,7 +28,7 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	if got := adjust("-40"); got.code != 0 || !strings.Contains(got.stdout, "tokens of team search by -40: day 60, was 100; month 60, was 100") {
 		t.Errorf("%+v", got)
 	}
-	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr, "has used 60 tokens this month, which is less than 61") {
+	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr, "used 60 tokens this month, less than the 61 to give back") {
 		t.Errorf("%+v", got)
 	}
 	if got := adjust("5"); got.code != 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 )
 
@@ -24,7 +25,7 @@ const (
 	contextJoin = "join"
 )
 
-// validate checks what parsing alone cannot. A setting that could not be parsed has its fault already.
+// validate checks parsed settings. A setting that could not be parsed has its fault already.
 func (s *settings) validate(fs *faults) {
 	for _, check := range []struct {
 		name string
@@ -41,7 +42,7 @@ func (s *settings) validate(fs *faults) {
 		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
-		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each look reads the file
+		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each poll reads the file
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
 		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, stateLocal, stateRefuse)},
@@ -63,8 +64,7 @@ func (s *settings) validate(fs *faults) {
 	s.validateDurations(fs)
 }
 
-// validateDurations refuses what is zero or less. Nothing here may be switched off by a zero: a wait without an end
-// would hold memory, connections and tasks for ever.
+// validateDurations refuses durations of zero or less: a wait without an end holds memory, connections and tasks for ever.
 func (s *settings) validateDurations(fs *faults) {
 	for name, d := range map[string]time.Duration{
 		"REDIS_TIMEOUT":   s.RedisTimeout,
@@ -86,7 +86,7 @@ var (
 	providerForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 )
 
-// isAddress accepts numeric ports alone: a name would be looked up differently from machine to machine.
+// isAddress accepts numeric ports only: which port a name means depends on the machine.
 func isAddress(address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -96,13 +96,13 @@ func isAddress(address string) bool {
 	return err == nil
 }
 
-// freePort reports whether the address leaves the port to the system, so that equal addresses do not collide.
+// freePort reports whether the system chooses the port, so that equal addresses do not collide.
 func freePort(address string) bool {
 	_, port, _ := net.SplitHostPort(address)
 	return port == "0"
 }
 
-// isServiceURL is strict about the end, because every outbound path is appended to it as it is.
+// isServiceURL is strict about the end, because upstream paths are appended to it unchanged.
 func isServiceURL(u *url.URL) bool {
 	return u != nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" &&
 		u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.RawPath == "" &&
@@ -110,7 +110,7 @@ func isServiceURL(u *url.URL) bool {
 }
 
 func isRedisURL(secret gateway.Secret) bool {
-	_, ok := readRedisAddress(secret)
+	_, ok := redisclient.ParseAddress(secret.Reveal())
 	return secret == "" || ok
 }
 

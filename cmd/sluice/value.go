@@ -16,8 +16,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// parsers read the kinds of value that the settings have beyond numbers, words and durations. Their errors are not shown,
-// so they say nothing, but for the faults of rules: policy says which of a value they may show.
+// parsers read the types of settings beyond numbers, words and durations. Their errors are not shown, except the faults of
+// rules: policy says which part of a value they may quote.
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[byteSize]():       func(v string) (any, error) { return parseSize(v) },
 	reflect.TypeFor[time.Location]():  func(v string) (any, error) { return parseOffset(v) },
@@ -63,8 +63,7 @@ func (b byteSize) String() string {
 
 var offsetForm = regexp.MustCompile(`^[+-](0[0-9]|1[0-4]):[0-5][0-9]$`)
 
-// parseOffset reads "+08:00". Zone names are refused: the service's times have a fixed offset, and a name would need a
-// zone database wherever Sluice runs.
+// parseOffset reads "+08:00". Zone names are refused: they need a zone database, and the service's times have a fixed offset.
 func parseOffset(text string) (time.Location, error) {
 	t, err := time.Parse("-07:00", text)
 	if err != nil || !offsetForm.MatchString(text) {
@@ -80,8 +79,8 @@ type network netip.Prefix
 // String writes it as it is read.
 func (n network) String() string { return netip.Prefix(n).String() }
 
-// parseNetwork reads one element of a list. One with bits behind its length is refused: it may be meant as one address or as
-// the whole network. So is IPv4 in the form of IPv6, since clients are compared in their own form.
+// parseNetwork reads one element of a list. One with bits beyond its length is refused: it may mean one address or the whole
+// network. IPv4 in the form of IPv6 is refused too, because a client's IPv4 address never matches it.
 func parseNetwork(text string) (network, error) {
 	read, err := netip.ParsePrefix(strings.TrimSpace(text))
 	if err != nil || read != read.Masked() || read.Addr().Is4In6() {
@@ -102,11 +101,11 @@ func parsePattern(text string) (policy.Pattern, error) {
 // forwardPath is a path prefix relative to the version prefix, no slash at either end.
 type forwardPath string
 
-// Segments of dots alone are no path, and anything that needs escaping could be read in two ways.
+// Segments of dots only, and characters that need escaping, are refused: servers read them differently.
 var forwardForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 
-// answered are the paths that Sluice answers itself. A forwarded prefix that covers one, or lies below one, would be a
-// way around everything that is done there: tasks/{id} of another team, images that nobody claims.
+// answered are the paths that Sluice answers itself. A forwarded prefix above or below one of them would go around its
+// checks: a team could read another team's task, or make images that no quota counts.
 var answered = []string{
 	"tasks",
 	"services/aigc/text-generation/generation",
@@ -129,14 +128,13 @@ func parseForwardPath(text string) (forwardPath, error) {
 	return forwardPath(text), nil
 }
 
-// covers reports whether path is prefix or lies below it. Case is ignored, because nobody knows whether the service
-// heeds it.
+// covers reports whether path is prefix or lies below it. Case is ignored: the service may ignore it, too.
 func covers(prefix, path string) bool {
 	return len(path) >= len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) &&
 		(len(path) == len(prefix) || path[len(prefix)] == '/')
 }
 
-// hostName is a name as a request's Host has it: in lower case, without port.
+// hostName is the name in a Host header, in lower case, without port.
 type hostName string
 
 var hostForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$`)

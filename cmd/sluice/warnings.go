@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// warn notes what is allowed and maybe not meant.
+// warn notes settings that are allowed but may be mistakes.
 func (c *configuration) warn() {
 	if c.teams != nil {
 		for _, text := range c.teams.Warnings() {
@@ -16,14 +16,14 @@ func (c *configuration) warn() {
 		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile}, {"REDIS_URL_FILE", c.RedisURLFile}, {"TLS_KEY_FILE", c.TLSKeyFile},
 	} {
 		if secret.path != "" && worldReadable(secret.path) {
-			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file")
+			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
 		}
 	}
 	if files := filesAllowed(); uint64(max(c.MaxConnections, 0))+ownFiles > files {
-		c.warnings = append(c.warnings, fmt.Sprintf("%sMAX_CONNECTIONS: this process may open %d files, which is too few for %d connections, those to upstream and its own", prefix, files, c.MaxConnections))
+		c.warnings = append(c.warnings, fmt.Sprintf("%sMAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", prefix, files, c.MaxConnections))
 	}
 	if c.RedisURL == "" {
-		c.warnings = append(c.warnings, prefix+"REDIS_URL: not set, so quotas and tasks live in this process's memory and die with it")
+		c.warnings = append(c.warnings, prefix+"REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends")
 	}
 	if u := c.UpstreamURL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		c.warnings = append(c.warnings, prefix+"UPSTREAM_URL: http sends the upstream key in clear text")
@@ -32,7 +32,7 @@ func (c *configuration) warn() {
 		c.warnings = append(c.warnings, prefix+"ADMIN_PPROF: profiles can contain prompts and keys, and "+prefix+"ADMIN_LISTEN is not loopback")
 	}
 	if c.CaptureContent {
-		c.warnings = append(c.warnings, prefix+"CAPTURE_CONTENT: prompts and answers stand in the spans that are sent")
+		c.warnings = append(c.warnings, prefix+"CAPTURE_CONTENT: spans that are sent contain prompts and answers")
 	}
 }
 

@@ -15,20 +15,19 @@ import (
 	"sluice/policy/teams"
 )
 
-// settle is the time between two readings that must be equal before a new content counts, and settleTries bounds how
-// often a file that never rests is read. Whoever writes in place would otherwise be caught half way, and half a teams
-// file is a valid one with fewer teams.
+// A new content counts once two readings, settle apart, are equal; settleTries bounds the readings of a file that keeps
+// changing. A file that is written in place could be read half way, and half a teams file is a valid file with fewer teams.
 const (
 	settle      = 25 * time.Millisecond
 	settleTries = 8
 )
 
-// look is what stood in the watched files at one moment. Paths are opened anew each time, so that a file behind a
-// symbolic link that was swapped is seen like any other.
+// look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link
+// is seen.
 type look struct {
 	teams    []byte
 	teamsErr error
-	key      gateway.Secret // empty where the key is no file's
+	key      gateway.Secret // empty: the key is not in a file
 	keyErr   error
 }
 
@@ -41,7 +40,7 @@ func lookAt(teamsPath, keyPath string) look {
 	return l
 }
 
-// sum tells looks apart, by content alone: times and inodes say too little where files are mounted.
+// sum identifies a look by content alone: on mounted files, times and inodes may not change.
 func (l look) sum() [sha256.Size]byte {
 	var all []byte
 	for _, part := range []string{string(l.teams), fmt.Sprint(l.teamsErr), l.key.Reveal(), fmt.Sprint(l.keyErr)} {
@@ -51,14 +50,14 @@ func (l look) sum() [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// watch keeps the gateway's teams and upstream key equal to what stands in their files. A content with a fault changes
-// nothing but what the log and readiness say.
+// watch keeps the gateway's teams and upstream key as their files say. A faulty content is not applied; the log and
+// readiness report it.
 type watch struct {
 	teamsPath string
-	keyPath   string // empty: the key is no file's and stays
+	keyPath   string // empty: the key is not in a file and never changes
 	every     time.Duration
 	apply     func(*teams.File, gateway.Secret)
-	count     func(ok bool) // every content that was looked at
+	count     func(ok bool) // counts every content, applied or refused
 	log       *slog.Logger
 
 	key    gateway.Secret // in force
@@ -74,7 +73,7 @@ func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, gateway
 	}
 }
 
-// run looks whenever the interval has passed, and at every signal, until ctx ends.
+// run looks at every interval and at every signal, until ctx ends.
 func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
@@ -90,10 +89,10 @@ func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// look takes a new content over, or says what is wrong with it: once, unless asked for.
-func (w *watch) look(ctx context.Context, asked bool) {
+// look applies a new content, or reports its faults. An unchanged content is looked at again only on a signal.
+func (w *watch) look(ctx context.Context, signalled bool) {
 	l := lookAt(w.teamsPath, w.keyPath)
-	if l.sum() == w.seen && !asked {
+	if l.sum() == w.seen && !signalled {
 		return
 	}
 	l = w.settled(ctx, l)
@@ -130,7 +129,7 @@ func (w *watch) settled(ctx context.Context, l look) look {
 	return l
 }
 
-// judge holds a content to what a start demands.
+// judge checks a content as the start does.
 func (w *watch) judge(l look) (*teams.File, gateway.Secret, error) {
 	key := w.key
 	if w.keyPath != "" {
@@ -154,7 +153,7 @@ func (w *watch) refuse(err error) {
 		text = fs.oneLine()
 	}
 	w.fault.Store(&text)
-	w.log.Error("teams file refused, the one before stays in force", "fault", text)
+	w.log.Error("teams file refused, the previous one stays in force", "fault", text)
 }
 
 // state is the watch's line in readiness.

@@ -13,7 +13,7 @@ import (
 func TestCancelsOfReplicas(t *testing.T) {
 	address := realRedis(t)
 	a, b := open(t, "unix", address), open(t, "unix", address)
-	cancels := []*cache.Cancels{cache.NewCancels(a), cache.NewCancels(b)}
+	cancels := []*cache.RedisQueries{a.Cancels, b.Cancels}
 	for range 30 {
 		_, _ = a.Allow(t.Context(), "search", false)
 	}
@@ -33,8 +33,8 @@ func TestCancelsOfReplicas(t *testing.T) {
 	at := time.Now()
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: address})
 	_ = client.Close()
-	gone := cache.NewCancels(cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return at }}))
-	cancels = []*cache.Cancels{gone, gone}
+	gone := cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return at }}).Cancels
+	cancels = []*cache.RedisQueries{gone, gone}
 	if n := allowed(); n != 20 {
 		t.Errorf("%d cancels at once without Redis, want 20", n)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"sluice/gateway/simulator"
 )
@@ -54,30 +53,5 @@ func TestMend23ARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// What Redis says of itself is read, also of a server that hides some of it; of several nodes the worst counts.
-func TestRedisFacts(t *testing.T) {
-	keeps := redisFacts{policy: "noeviction", memory: 100, appends: true}
-	for info, want := range map[string]redisFacts{
-		"maxmemory:100\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\nrdb_last_bgsave_time_sec:-1\r\n": keeps,
-		"maxmemory_policy:allkeys-lru\r\n": {policy: "allkeys-lru", hidden: true},
-		"uptime_in_seconds:60\r\nmaxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_bgsave_time_sec:-1": {policy: "noeviction", up: time.Minute},
-		"maxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_bgsave_time_sec:3":                          {policy: "noeviction", snapshots: true},
-		"maxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_load_keys_loaded:7":                         {policy: "noeviction", snapshots: true},
-	} {
-		if got := readRedisFacts(info); got != want {
-			t.Errorf("%q: %+v, want %+v", info, got, want)
-		}
-	}
-	evicts := redisFacts{policy: "volatile-lru", memory: 50}
-	for _, got := range []redisFacts{keeps.with(evicts), evicts.with(keeps)} {
-		if got.policy != "volatile-lru" || got.memory != 150 || !got.forgets() {
-			t.Errorf("together they are %+v", got)
-		}
-	}
-	if got := keeps.with(redisFacts{policy: noEviction, snapshots: true}); got.forgets() || got.memory != 0 || len(got.warnings(1<<40)) > 0 {
-		t.Errorf("together they are %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package redisclient
 
 import (
 	"net"
@@ -6,22 +6,20 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"sluice/gateway"
 )
 
-// redisKind is how Redis is run.
-type redisKind string
+// topology is how Redis is run.
+type topology string
 
 const (
-	redisSingle   redisKind = ""
-	redisCluster  redisKind = "cluster"
-	redisSentinel redisKind = "sentinel"
+	single   topology = ""
+	cluster  topology = "cluster"
+	sentinel topology = "sentinel"
 )
 
-// redisAddress is SLUICE_REDIS_URL taken apart.
-type redisAddress struct {
-	kind     redisKind
+// Address says where Redis is and by which user and password it is asked. Make one with [ParseAddress].
+type Address struct {
+	topology topology
 	tls      bool
 	user     string
 	password string
@@ -30,17 +28,22 @@ type redisAddress struct {
 	db       int
 }
 
-// redisForm is one or more hosts behind a scheme of ours, with a master's name where sentinels are asked for it. Several
-// hosts with ports are no URL to net/url, so the form is read here; whether anybody answers is found out in use.
-var redisForm = regexp.MustCompile(`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
+// addressForm is the forms of ParseAddress. net/url does not parse several hosts with ports.
+var addressForm = regexp.MustCompile(`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
 
-// readRedisAddress takes an address apart, and reports whether it is one.
-func readRedisAddress(secret gateway.Secret) (a redisAddress, ok bool) {
-	m := redisForm.FindStringSubmatch(secret.Reveal())
+// ParseAddress reads an address of one of these forms, and reports whether it is one:
+//
+//	redis://[user:password@]host[:port][/db]
+//	redis+cluster://[user:password@]host[:port],…
+//	redis+sentinel://[user:password@]host[:port],…/master[/db]
+//
+// rediss instead of redis is TLS. The port is 6379 by default, 26379 of sentinels.
+func ParseAddress(text string) (a Address, ok bool) {
+	m := addressForm.FindStringSubmatch(text)
 	if m == nil {
 		return a, false
 	}
-	a.tls, a.kind = m[1] != "", redisKind(m[2])
+	a.tls, a.topology = m[1] != "", topology(m[2])
 	user, password, both := strings.Cut(m[3], ":")
 	name, errName := url.PathUnescape(user)
 	word, errWord := url.PathUnescape(password)
@@ -49,7 +52,7 @@ func readRedisAddress(secret gateway.Secret) (a redisAddress, ok bool) {
 	}
 	a.user, a.password = name, word
 	port, db := "6379", m[5]
-	if a.kind == redisSentinel {
+	if a.topology == sentinel {
 		port, db, a.master = "26379", m[6], m[5]
 	}
 	for host := range strings.SplitSeq(m[4], ",") {
@@ -67,10 +70,10 @@ func readRedisAddress(secret gateway.Secret) (a redisAddress, ok bool) {
 		}
 		a.db = n
 	}
-	switch a.kind {
-	case redisSentinel:
+	switch a.topology {
+	case sentinel:
 		return a, a.master != ""
-	case redisCluster:
+	case cluster:
 		return a, a.db == 0 && m[6] == ""
 	}
 	return a, len(a.hosts) == 1 && m[6] == ""

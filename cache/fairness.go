@@ -2,8 +2,8 @@ package cache
 
 import "slices"
 
-// turnOrder is the order of the teams in a round: those that go first before the others, and in each of the two another
-// one at the head every time.
+// turnOrder is the order of the teams in a round: those that go first before the others, with another team at the head of
+// each part every round.
 func turnOrder(teams []string, first map[string]bool, round int) []string {
 	slices.Sort(teams)
 	var parts [2][]string // those that go first, the others
@@ -27,8 +27,8 @@ func part(team string, first map[string]bool) int {
 	return 1
 }
 
-// before puts two of those that go first before each of the others: a round may end anywhere, since the account has only so
-// many queries, and teams that go first and have more than it is enough for must not leave the others without an end.
+// before puts two of those that go first before each of the others. A round ends where the account's queries do, and teams
+// that go first must not use them all.
 func before[T any](first, others []T) []T {
 	list := make([]T, 0, len(first)+len(others))
 	for len(first) > 0 || len(others) > 0 {
@@ -46,8 +46,8 @@ func rotate(list []string, n int) {
 	slices.Reverse(list)
 }
 
-// share takes tasks of the teams in their order, of each an equal part of so many, and what some leave over of those that
-// have more. take returns up to n tasks of a team, and whether it may have more.
+// share takes up to most tasks: of each team an equal part, and more of some if others have less. take returns up to n tasks of
+// a team, and whether it may have more.
 func share(teams []string, most int, take func(team string, n int) ([]Claim, bool)) map[string][]Claim {
 	taken := make(map[string][]Claim, len(teams))
 	for hungry := teams; most > 0 && len(hungry) > 0; {
@@ -69,7 +69,7 @@ func share(teams []string, most int, take func(team string, n int) ([]Claim, boo
 	return taken
 }
 
-// inTurn lists tasks, one of each team in turn; those of the teams that go first before those of the others.
+// inTurn lists tasks, one of each team in turn, in the order of before.
 func inTurn(order []string, first map[string]bool, taken map[string][]Claim) []Claim {
 	var parts [2][]Claim
 	for n, more := 0, true; more; n++ {

@@ -1,44 +1,42 @@
-package main
+package redisclient
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
-
-	"sluice/policy/limit"
 )
 
-// The breaker of one Redis node: it stops asking after so many failures in a row, or where half of the calls of a
-// second fail. The probe looks whether the node is back.
+// The breaker of one Redis node opens after so many failures in a row, or when half of the calls of one second fail.
 const (
 	failuresInRow = 5
-	failuresOf    = 20 // calls in breakerWindow, of which half fail
+	failuresOf    = 20 // the least calls in breakerWindow of which half fail
 	breakerWindow = time.Second
 )
 
-// guard is the breaker of one node, as a hook on its client. While it is open no request asks: only the probe does.
+// guard is the circuit breaker of one node, as a hook on the node's client. While it is open no call is sent; the probe
+// alone is, and closes it again.
 type guard struct {
-	state   *state
-	node    *redis.Client // nil: all there is
-	address string        // of the node; empty: all there is
+	client  *Client
+	node    *redis.Client // nil: Redis is one node, or behind sentinels
+	address string        // of the node; empty as above
 	breaker *gobreaker.CircuitBreaker[struct{}]
-	key     atomic.Pointer[string] // one that failed or was not asked for, to look with
-	since   atomic.Int64           // Unix nanoseconds of its opening
-	stale   atomic.Bool            // it opened, and the connections from before are still there
-	warm    atomic.Bool            // spare connections were made since
-	looking atomic.Bool            // a probe is under way
-	answers atomic.Bool            // the node answered it
+	key     atomic.Pointer[string] // of a call that failed or was not sent: the probe writes beside it
+	since   atomic.Int64           // when the breaker opened, in Unix nanoseconds
+	stale   atomic.Bool            // the breaker opened, and the connections from before are still open
+	warm    atomic.Bool            // spare connections were made since the breaker opened
+	probed  atomic.Bool            // a probe is under way
+	answers atomic.Bool            // the node answered the probe
 }
 
-func (c *state) newGuard(node *redis.Client) *guard {
-	g := &guard{state: c, node: node}
+func (c *Client) newGuard(node *redis.Client) *guard {
+	g := &guard{client: c, node: node}
 	if node != nil {
 		g.address = node.Options().Addr
 	}
@@ -56,7 +54,7 @@ func (c *state) newGuard(node *redis.Client) *guard {
 	return g
 }
 
-// changed logs that a node of a cluster is away, or back; nothing in between. Of a single Redis the accounts tell.
+// changed logs that a node of a cluster is away, or back. That a single Redis is away is logged by the user of the client.
 func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		g.warm.Store(false)
@@ -65,7 +63,7 @@ func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if g.node == nil {
 		return
 	}
-	log := g.state.log.With(slog.String("node", g.address))
+	log := g.client.config.Log.With(slog.String("node", g.address))
 	switch {
 	case from == gobreaker.StateClosed:
 		g.since.Store(time.Now().UnixNano())
@@ -81,8 +79,8 @@ func (g *guard) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook guards a call.
 func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err, asked := g.do(ctx, func() error { return next(ctx, cmd) }, cmd)
-		if !asked {
+		err, sent := g.do(ctx, func() error { return next(ctx, cmd) }, cmd)
+		if !sent {
 			cmd.SetErr(err)
 		}
 		return err
@@ -92,8 +90,8 @@ func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook guards several calls in one round trip.
 func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err, asked := g.do(ctx, func() error { return next(ctx, cmds) }, cmds[0])
-		if !asked {
+		err, sent := g.do(ctx, func() error { return next(ctx, cmds) }, cmds[0])
+		if !sent {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}
@@ -102,34 +100,35 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err error, asked bool) { //nolint:revive // asked is about the error
+// do sends a call unless the breaker is open, and counts its failure.
+func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
 	switch cmd.Name() {
-	case "hello", "auth", "select", "client", "readonly": // a connection's first words, inside the call that needs it
+	case "hello", "auth", "select", "client", "readonly": // a new connection's first commands, inside the call that needs it
 		return next(), true
 	}
-	if err := ctx.Err(); err != nil { // the library would not ask either, and that says nothing of the node
+	if err := ctx.Err(); err != nil { // the library would not send it either, and that says nothing about the node
 		return err, false
 	}
 	call := func() (struct{}, error) {
-		asked = true
+		sent = true
 		begun := time.Now()
 		err = next()
 		judged := g.judge(err)
-		g.state.metrics.Redis(operation(cmd), callFailure(judged), time.Since(begun))
+		g.client.measure(operation(cmd), callFailure(judged), time.Since(begun))
 		return struct{}{}, judged
 	}
-	if ctx.Value(probing{}) != nil { // no breaker stands in its way
+	if ctx.Value(probing{}) != nil { // a probe passes an open breaker
 		_, failed := call()
 		g.answers.Store(failed == nil && ctx.Err() == nil)
 		return err, true
 	}
 	if g.breaker.State() != gobreaker.StateClosed {
 		g.remember(cmd)
-		return limit.ErrAway, false
+		return g.client.config.Away, false
 	}
 	_, failed := g.breaker.Execute(call)
-	if !asked {
-		return limit.ErrAway, false
+	if !sent {
+		return g.client.config.Away, false
 	}
 	if failed != nil {
 		g.remember(cmd)
@@ -137,7 +136,7 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	return err, true
 }
 
-// operation is the command's name, of those that are sent.
+// operation is the command's name for the metrics; a command that Sluice does not send is "other".
 func operation(cmd redis.Cmder) string {
 	switch name := cmd.Name(); name {
 	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
@@ -146,7 +145,7 @@ func operation(cmd redis.Cmder) string {
 	return "other"
 }
 
-// callFailure is why a call failed, in one word of few; empty where it did not.
+// callFailure is why a call failed: refused, timeout or lost; empty where it did not fail.
 func callFailure(err error) string {
 	var said redis.Error
 	switch {
@@ -154,13 +153,18 @@ func callFailure(err error) string {
 		return ""
 	case errors.As(err, &said):
 		return "refused"
-	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		return "timeout"
 	}
 	return "lost"
 }
 
-// remember keeps a key of this node: whether the node is back is seen by a write beside it.
+func isTimeout(err error) bool {
+	failed, ok := errors.AsType[net.Error](err)
+	return ok && failed.Timeout()
+}
+
+// remember keeps a key of this node, so that the probe can write to the same slot.
 func (g *guard) remember(cmd redis.Cmder) {
 	args, at := cmd.Args(), 1
 	if name := cmd.Name(); name == "evalsha" || name == "eval" {
@@ -169,14 +173,12 @@ func (g *guard) remember(cmd redis.Cmder) {
 	if len(args) <= at {
 		return
 	}
-	if key, ok := args[at].(string); ok && strings.HasPrefix(key, keyPrefix) {
+	if key, ok := args[at].(string); ok && strings.HasPrefix(key, g.client.config.KeyPrefix) {
 		g.key.Store(&key)
 	}
 }
 
-const keyPrefix = "sl1:"
-
-// judge tells failures of the node from answers of it. A script's error is an answer, and so is the way to another node.
+// judge returns the error if it is a failure of the node. A script's error is an answer, and so is a redirect to another node.
 func (g *guard) judge(err error) error {
 	var said redis.Error
 	switch {
@@ -185,9 +187,9 @@ func (g *guard) judge(err error) error {
 	case !errors.As(err, &said):
 		return err
 	}
-	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before what Redis says
+	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before Redis's error
 	if strings.HasPrefix(text, "READONLY") {
-		g.state.conns.drop(g.address) // it was the master once; the next connection finds the new one
+		g.client.conns.drop(g.address) // it is the master no more; the next connection finds the new one
 		return err
 	}
 	for _, word := range []string{"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS", "NOPERM", "max number of clients"} {

@@ -9,7 +9,7 @@ import (
 
 // F-U9: of two answers that arrive in one process at the same time the later state is kept, whichever comes first.
 func TestFU9NearKeepsTheLater(t *testing.T) {
-	n, begun := newNear(), time.Now()
+	n, begun := newLocalCache(), time.Now()
 	for i := range 5000 {
 		task := fmt.Sprint(i)
 		var keeping sync.WaitGroup
@@ -28,7 +28,7 @@ func TestFU9NearKeepsTheLater(t *testing.T) {
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()
 	claim := func(body string, fetched int64, after time.Duration) *Claim {
-		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), Tally: new(Tally), fetched: fetched, Fetched: now.Add(after)}
+		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), Tally: new(PollCounts), fetched: fetched, Fetched: now.Add(after)}
 	}
 	for _, c := range []struct {
 		name          string
@@ -41,7 +41,7 @@ func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 		{"stored before, read later", claim("a", 8, 0), claim("b", 7, 1), "a"},
 		{"stored later, read before", claim("a", 7, 1), claim("b", 8, 0), "b"},
 	} {
-		n := newNear()
+		n := newLocalCache()
 		n.keep(c.first)
 		c.first.Tally.Serve()
 		told := n.keep(c.second)

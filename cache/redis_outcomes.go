@@ -1,0 +1,62 @@
+package cache
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+)
+
+// redisOutcomes remembers the outcomes of requests that run once.
+type redisOutcomes struct {
+	*store
+	pending *pendingWrites
+}
+
+// Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
+// remembered of the first.
+func (o *redisOutcomes) Begin(ctx context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
+	running := Outcome{Body: body, Started: o.Now(), Token: rand.Text()}
+	text, err := json.Marshal(running)
+	if err != nil {
+		return was, false, err
+	}
+	first, err = o.setFirst(ctx, onceKey(name), text, o.TTL)
+	switch {
+	case err != nil: // the name may be taken by now, although the request does not run
+		o.pending.add(name.Team, func(ctx context.Context) error { return o.forgetOnce(ctx, name, running.Token) })
+		return was, false, err
+	case first:
+		return running, true, nil
+	}
+	known, found, err := o.get(ctx, onceKey(name))
+	switch {
+	case err != nil:
+		return was, false, err
+	case !found: // it ended in between
+		return o.Begin(ctx, name, body)
+	}
+	return was, false, json.Unmarshal([]byte(known), &was)
+}
+
+// forgetOnce frees a name if it still stands for that request: a late or repeated write must not free another request's.
+func (o *redisOutcomes) forgetOnce(ctx context.Context, name OnceName, token string) error {
+	return o.run(ctx, forgetScript, []string{onceKey(name)}, token).Err()
+}
+
+// End remembers the outcome, now or later, or forgets the name where it has no status.
+func (o *redisOutcomes) End(ctx context.Context, name OnceName, _ [sha256.Size]byte, outcome Outcome) {
+	text, err := json.Marshal(outcome)
+	if err != nil {
+		return
+	}
+	end := func(ctx context.Context) error {
+		if outcome.Status == 0 {
+			return o.forgetOnce(ctx, name, outcome.Token)
+		}
+		return o.set(ctx, onceKey(name), text, o.TTL)
+	}
+	if end(ctx) != nil {
+		o.pending.add(name.Team, end)
+	}
+}

@@ -1,0 +1,81 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// restoreMost is how many claims are restored in one turn.
+	restoreMost = 500
+	// restoreDue is how long no caller asks for a task that Redis lost, neither the finisher nor for a client: by then a replica
+	// that knows of its end has restored that, and the task is not charged again. What was charged before the loss is known to
+	// replicas as a sum, in which a second charge of one task would go unnoticed.
+	restoreDue = 30 * time.Second
+)
+
+// Tend repeats the writes that Redis did not take, and restores what it lost and this process knows. One goroutine calls it
+// every second. Its error is news: what Redis lost, and what there was no room to keep.
+func (c *redisClaims) Tend(ctx context.Context) error {
+	news := c.look(ctx)
+	err := c.pending.flush(ctx)
+	c.restoreSome(ctx)
+	return errors.Join(news, err)
+}
+
+// look asks Redis what it remembers of the teams that are known here, which also tells whether it is there. Claims of teams
+// of which it lost something are restored in this turn and the next ones; the error is the news of it.
+func (c *redisClaims) look(ctx context.Context) error {
+	teams, last := c.losses.watched()
+	keys := make([]string, len(teams))
+	for i, team := range teams {
+		keys[i] = memoryKey(team)
+	}
+	for i, got := range c.fieldsOf(ctx, keys, "epoch", "count") {
+		switch {
+		case got == nil:
+			c.losses.missed(teams[i])
+		case teams[i] != "":
+			c.losses.saw(teams[i], last[i], readMemory(got[0], got[1]))
+		}
+	}
+	lost := c.losses.takeLost()
+	if len(lost) == 0 {
+		return nil
+	}
+	claims := c.local.ofTeams(lost)
+	c.restore = append(c.restore, claims...)
+	// Tasks that have ended go first: a replica that finds such a task open asks for it, and charges it again.
+	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
+	return fmt.Errorf("Redis lost tasks of %d teams; the %d that are known here are restored", len(lost), len(claims))
+}
+
+// restoreSome restores as many claims as one turn may. The first failure ends the turn.
+func (c *redisClaims) restoreSome(ctx context.Context) {
+	for n := 0; n < restoreMost && len(c.restore) > 0; n++ {
+		if c.restoreOne(ctx, c.restore[0]) != nil {
+			return
+		}
+		c.restore = c.restore[1:]
+	}
+}
+
+// restoreOne writes a claim as it is known here by now. Where another replica was first, only an end is news.
+func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
+	claim = c.latest(claim)
+	if c.Now().Sub(claim.Created) > c.kept(claim) {
+		return nil
+	}
+	if _, err := c.owner(ctx, claim); err != nil { // Redis may have lost whose it is, too
+		return err
+	}
+	first, err := c.write(ctx, claim, restoreDue, true)
+	if err == nil && !first && claim.Final() {
+		_, err = c.tell(ctx, claim, claim.Answer, claim.Body, claim.Asks)
+	}
+	return err
+}

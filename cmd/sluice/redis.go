@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sluice/cache"
+	"sluice/cmd/sluice/redisclient"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+)
+
+// openRedis opens the client of the settings' Redis, whose address validate has checked. need is how many bytes of Redis's
+// memory the teams may take; 0: not known.
+func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
+	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
+	return redisclient.Open(redisclient.Config{
+		Address: address, Reread: s.rereadRedis, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Away: limit.ErrAway, Log: log,
+		Measure: metrics.Redis,
+		Learned: func(f redisclient.Facts) {
+			for _, warning := range redisWarnings(f, need) {
+				log.Warn("redis", "warning", warning)
+			}
+		},
+	})
+}
+
+// rereadRedis reads the address again where it is in a file, which may have a new password by now.
+func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
+	if s.RedisURLFile == "" {
+		return a, false
+	}
+	secret, err := readSecret(s.RedisURLFile)
+	if err != nil {
+		return a, false
+	}
+	return redisclient.ParseAddress(secret.Reveal())
+}
+
+// sharedAccounts are the accounts in Redis.
+func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *limit.Shared {
+	inRedis := limit.NewRedis(c)
+	inRedis.Mixed = c.DropConnections
+	if c.IsCluster() {
+		inRedis.Part()
+	}
+	return limit.NewShared(limit.SharedConfig{
+		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
+		Changed:    func(away bool, lasted time.Duration) { logRedisState(log, away, lasted) },
+		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // other replicas are alive than the settings say
+	})
+}
+
+// logRedisState logs that Redis is away, or back; nothing in between.
+func logRedisState(log *slog.Logger, away bool, lasted time.Duration) {
+	if away {
+		log.Error("Redis is away")
+		return
+	}
+	log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
+}
+
+// redisWarnings lists what is wrong with how Redis keeps its data, when the teams may need so many bytes of its memory.
+func redisWarnings(f redisclient.Facts, need int64) (list []string) {
+	if f.Forgets() {
+		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: usage, holds and tasks are lost when it ends; "+
+			"set appendonly yes with appendfsync everysec", f.Uptime))
+	}
+	if f.MaxMemory > 0 && f.MaxMemory < need {
+		list = append(list, fmt.Sprintf("maxmemory of Redis is %s, and the teams of the teams file may need %s: when its memory is full, Redis counts as away; "+
+			"raise maxmemory", byteSize(f.MaxMemory), byteSize(need)))
+	}
+	return list
+}
+
+// What a team takes of Redis's memory, in bytes, rounded up from what was measured.
+const (
+	ledgerBytes  = 400 << 10 // four hundred days of its ledger, three models each
+	accountBytes = 8 << 10   // its rates, quotas and list of tasks
+	settledBytes = 150       // a settled request's hold
+)
+
+// settledFor is how long that hold is kept.
+const settledFor = 15 * time.Minute
+
+// redisNeed is how many bytes of Redis's memory the accounts of the teams may take, in whole MiB, where teams use all that
+// their rates allow. Tasks are left out: no rate says how many of them a team makes.
+func redisNeed(file *teams.File) (bytes int64) {
+	for _, team := range file.List {
+		bytes += ledgerBytes + accountBytes
+		for _, r := range team.Rates {
+			if r.Unit == teams.UnitRequests {
+				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)
+			}
+		}
+	}
+	return (bytes + 1<<20 - 1) >> 20 << 20
+}

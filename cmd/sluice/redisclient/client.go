@@ -1,0 +1,121 @@
+// Package redisclient is the process's one client of Redis: single, behind sentinels or in cluster mode. It keeps the
+// connections, a circuit breaker for each node and a probe that closes it again, and knows how Redis keeps its data.
+//
+// It sends no command twice by itself: the caller knows what may be sent again. It knows nothing of teams, limits or tasks.
+package redisclient
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// callTimeout bounds every call. Each has its own deadline too, which is much shorter.
+const callTimeout = 3 * time.Second
+
+const (
+	// PoolSize is how many connections are open to one Redis node at most.
+	PoolSize = 64
+	// SpareConnections is how many of them are made before they are needed.
+	SpareConnections = 24
+)
+
+// Config is what [Open] needs. Every field but Reread, Learned and Measure is required.
+type Config struct {
+	Address Address
+	// Reread returns the address as it is now, for the user and password of a new connection: they may change. Nil, or not
+	// ok: those of Address.
+	Reread func() (a Address, ok bool)
+	// Timeout is how long the operator lets one call on a request's path take. The client's own calls have at least a second.
+	Timeout time.Duration
+	// KeyPrefix begins the keys whose slots the probe may write to.
+	KeyPrefix string
+	// Away is the error of a call that was not sent because the breaker is open.
+	Away error
+	Log  *slog.Logger
+	// Learned is told once how Redis keeps its data, as soon as Redis says so. Nil: not told.
+	Learned func(Facts)
+	// Measure is told of each call: the command, why it failed ("" where it did not) and how long it took. Nil: not told.
+	Measure func(command, failure string, took time.Duration)
+}
+
+// Client is the client. It is safe for concurrent use. Create it with [Open] and end it with Close.
+type Client struct {
+	redis.UniversalClient
+	config Config
+	conns  conns
+
+	mu     sync.Mutex
+	guards []*guard
+	policy string // Redis's eviction policy; empty: not known yet
+
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// Open builds the client. It connects to nothing yet.
+func Open(config Config) *Client {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &Client{config: config, stop: stop}
+	redis.SetLogger(newQuietLog(config.Log))
+	address := config.Address
+	options := &redis.UniversalOptions{
+		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
+		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		CredentialsProvider:   c.credentials,
+		MaxRetries:            -1, // whoever calls knows what may be sent again
+		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
+		DialTimeout: dialTimeout, DialerRetries: 1, PoolSize: PoolSize, PipelinePoolSize: -1,
+		ConnMaxIdleTime: 5 * time.Minute,
+		Dialer:          c.conns.dialer(address.tls),
+	}
+	if address.topology == cluster {
+		nodes := redis.NewClusterClient(options.Cluster())
+		nodes.AddHook(noRetryHook{})
+		nodes.OnNewNode(func(node *redis.Client) { node.AddHook(c.newGuard(node)) })
+		c.UniversalClient = nodes
+	} else {
+		c.UniversalClient = redis.NewUniversalClient(options)
+		c.AddHook(c.newGuard(nil))
+	}
+	c.ended.Go(func() { c.probe(ctx) })
+	return c
+}
+
+// credentials are the user and password for a new connection.
+func (c *Client) credentials() (user, password string) {
+	address := c.config.Address
+	if c.config.Reread != nil {
+		if now, ok := c.config.Reread(); ok {
+			address = now
+		}
+	}
+	return address.user, address.password
+}
+
+// measure tells of a call.
+func (c *Client) measure(command, failure string, took time.Duration) {
+	if c.config.Measure != nil {
+		c.config.Measure(command, failure, took)
+	}
+}
+
+// IsCluster reports whether the client talks to a cluster, whose nodes each have a part of the keys.
+func (c *Client) IsCluster() bool { return c.config.Address.topology == cluster }
+
+// DropConnections closes every connection: one of them answered somebody else's question. The next calls make new ones.
+func (c *Client) DropConnections() {
+	c.config.Log.Error("a reply of Redis belongs to another command; all connections to it are dropped")
+	c.conns.drop("")
+}
+
+// Close ends the probing and closes the connections.
+func (c *Client) Close() error {
+	c.stop()
+	c.ended.Wait()
+	return c.UniversalClient.Close()
+}

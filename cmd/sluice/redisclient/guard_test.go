@@ -1,0 +1,84 @@
+package redisclient
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+)
+
+// F-R2: callers whose time is over when they ask say nothing of the node: the breaker stays closed for all.
+func TestFR2ExpiredCallersOpenNoBreaker(t *testing.T) {
+	c := open(t, startRedis(t), patience)
+	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	for range 2 * failuresInRow {
+		if err := c.Get(over, "sl1:{search}:x").Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("asked: %v", err)
+		}
+	}
+	if now := c.guards[0].breaker.State(); now != gobreaker.StateClosed {
+		t.Errorf("the breaker is %v", now)
+	}
+}
+
+// F-K2: nodes that hang keep no other node away: it is back while they are still being looked at.
+func TestFK2NodesAreLookedAtAlone(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	server := startRedis(t)
+	c := open(t, server, 2*patience) // a look lasts as long
+	var hang []*guard
+	var last *guard
+	for _, address := range []string{listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), server} {
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, PoolSize: PoolSize, ReadTimeout: 2 * patience, ContextTimeoutEnabled: true, DisableIdentity: true})
+		t.Cleanup(func() { _ = node.Close() })
+		hang, last = append(hang, last), c.newGuard(node)
+		node.AddHook(last)
+		for range failuresInRow {
+			_, _ = last.breaker.Execute(func() (struct{}, error) { return struct{}{}, errors.New("lost") })
+		}
+	}
+	eventually(t, "the breaker closes", func() bool { return last.breaker.State() == gobreaker.StateClosed })
+	for n, g := range hang[1:] {
+		if !g.probed.Load() || g.breaker.State() == gobreaker.StateClosed {
+			t.Errorf("node %d is not being looked at, or does not hang", n)
+		}
+	}
+}
+
+// A node whose keys are another's now is looked at for itself: its breaker closes where it answers, and its guard is
+// dropped where it has left the cluster.
+func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
+	c := open(t, startRedis(t), patience) // the other, which has them
+	guardOf := func(address string) (*redis.Client, *guard) {
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+		g := c.newGuard(node)
+		node.AddHook(g)
+		key := "sl1:{search}:quota"
+		g.key.Store(&key)
+		for range failuresInRow {
+			_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, errors.New("lost") })
+		}
+		return node, g
+	}
+	stays, empty := guardOf(startRedis(t))
+	t.Cleanup(func() { _ = stays.Close() })
+	leaves, left := guardOf(stays.Options().Addr)
+	_ = leaves.Close() // as the library does with one that the cluster has no more
+	eventually(t, "the breaker closes", func() bool { return empty.breaker.State() == gobreaker.StateClosed })
+	eventually(t, "the guard is dropped", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.guards) == 2 && !slices.Contains(c.guards, left)
+	})
+}

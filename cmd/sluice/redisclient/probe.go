@@ -1,0 +1,140 @@
+package redisclient
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+)
+
+const (
+	probeEvery = 250 * time.Millisecond
+	probeTime  = time.Second // the least time that a probe has: it may have to dial first, over a slow network
+)
+
+// probing marks in a context the calls that pass an open breaker.
+type probing struct{}
+
+// probe tries nodes that are away until ctx ends. Each node is tried by a goroutine of its own: one that hangs delays no
+// other.
+func (c *Client) probe(ctx context.Context) {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c.mu.Lock()
+		guards, known := c.guards, c.policy != ""
+		c.mu.Unlock()
+		if !known {
+			c.learn(ctx)
+			if err := c.EvictionFault(); err != nil {
+				c.config.Log.Error("redis", slog.String("error", err.Error()))
+			}
+		}
+		for _, g := range guards {
+			switch closed := g.breaker.State() == gobreaker.StateClosed; {
+			case closed && known && g.warm.CompareAndSwap(false, true):
+				c.ended.Go(func() { g.timed(ctx, g.warmUp) })
+			case !closed && g.probed.CompareAndSwap(false, true):
+				c.ended.Go(func() {
+					g.timed(ctx, g.tryNode)
+					g.probed.Store(false)
+				})
+			}
+		}
+	}
+}
+
+func (g *guard) timed(ctx context.Context, do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, max(g.client.config.Timeout, probeTime))
+	defer cancel()
+	do(ctx)
+}
+
+// tryNode asks a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use.
+// Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
+// connections are made before requests need them: a request that dials over a slow network fails, and a few such failures
+// open the breaker again.
+func (g *guard) tryNode(ctx context.Context) {
+	ctx = context.WithValue(ctx, probing{}, true)
+	if g.stale.CompareAndSwap(true, false) {
+		g.client.conns.drop(g.address)
+	}
+	g.answers.Store(false)
+	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds the dropped connections one by one
+		err = g.ask(ctx)
+	}
+	if !g.answers.Load() {
+		return
+	}
+	g.warmUp(ctx)
+	g.warm.Store(true)
+	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
+}
+
+// ask asks the node itself first, if there are several: by now the key may belong to another node, whose guard sees the
+// answer to the write.
+func (g *guard) ask(ctx context.Context) error {
+	key := g.key.Load()
+	if g.node != nil {
+		err := g.node.Ping(ctx).Err()
+		if errors.Is(err, redis.ErrClosed) { // the library closed the node's client: the cluster has the node no more
+			g.client.forget(g)
+		}
+		if err != nil || key == nil { // nil: only the cluster's slots were asked of it
+			return err
+		}
+	}
+	if key != nil {
+		return g.client.Set(ctx, g.client.beside(*key), "", time.Minute).Err()
+	}
+	return g.client.Ping(ctx).Err()
+}
+
+// forget drops the guard of a node that has left.
+func (c *Client) forget(gone *guard) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // cloned, because probe may be reading the list
+}
+
+// warmUp makes spare connections. A call that has to make one also waits for the connection's first commands, which takes
+// longer over a slow network than the call may. The library's own spare connections are only dialled.
+func (g *guard) warmUp(ctx context.Context) {
+	client := g.node
+	if client == nil {
+		client, _ = g.client.UniversalClient.(*redis.Client)
+	}
+	if client == nil { // the cluster as a whole: each node has its own guard
+		return
+	}
+	var spare [SpareConnections]*redis.Conn // each is held until all are there, so that all differ
+	var making sync.WaitGroup
+	for i := range spare {
+		spare[i] = client.Conn()
+		making.Go(func() { _ = spare[i].Ping(ctx).Err() })
+	}
+	making.Wait()
+	for _, conn := range spare {
+		_ = conn.Close()
+	}
+}
+
+// beside is a key in the slot of another key, for the probe alone.
+func (c *Client) beside(key string) string {
+	if end := strings.IndexByte(key, '}'); end >= 0 {
+		return key[:end+1] + ":probe"
+	}
+	return c.config.KeyPrefix + "{" + key + "}:probe"
+}

@@ -1,0 +1,68 @@
+package redisclient
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what takes a moment.
+const patience = 30 * time.Second
+
+// startRedis starts a redis-server and returns its address.
+func startRedis(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv("CI_REQUIRES_REDIS") != "" {
+			t.Fatal("redis-server is not installed, and CI requires it")
+		}
+		t.Skip("redis-server is not installed")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	_ = listener.Close()
+	server := exec.Command(path, "--port", port, "--save", "", "--dir", t.TempDir())
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	eventually(t, "redis-server serves", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return address
+}
+
+// open opens a client of one server.
+func open(t *testing.T, address string, timeout time.Duration) *Client {
+	t.Helper()
+	a, ok := ParseAddress("redis://" + address)
+	if !ok {
+		t.Fatalf("%s is no address", address)
+	}
+	c := Open(Config{Address: a, Timeout: timeout, KeyPrefix: "sl1:", Away: errors.New("away"), Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for begun := time.Now(); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatal("not yet: " + what)
+		}
+	}
+}
