@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/gateway/upstream"
 	"sluice/policy"
 )
 
@@ -20,15 +21,14 @@ const (
 
 // admissible turns upstream's answer into one that a team may see, or says why it is none. Only what is named here
 // passes: the copy carries no trailers, which upstream could fill in after the header was judged.
-func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, error) {
+func (u *transport) admissible(answer *http.Response, c *call) (*http.Response, error) {
 	if err := u.fault(answer); err != nil {
-		body := answer.Body.(*answerBody)
-		body.fault = asRefusal(err).name
-		body.abandon()
+		c.fault = asRefusal(err).name
+		c.exchange.Abandon()
 		return nil, err
 	}
 	if c.route.endpoint != policy.EndpointTasks { // a task's usage is its creation's, however often it is asked for
-		answer.Body.(*answerBody).measure(answer.Header)
+		c.measure(answer.Header)
 	}
 	kept := &http.Response{
 		StatusCode: answer.StatusCode, Header: inbound(answer.Header), ContentLength: answer.ContentLength, Body: answer.Body,
@@ -40,9 +40,7 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 	case kept.StatusCode >= http.StatusBadRequest:
 		return kept, u.coverError(kept)
 	case streams:
-		stream := newFrames(answer.Body, u.gateway.watch(c))
-		stream.hold = u.gateway.upstreamKey.Load().begins
-		kept.Body = stream
+		kept.Body = upstream.NewStream(answer.Body, u.gateway.upstreamKey.Load(), u.gateway.watch(c))
 	case c.creates && c.route.prefix:
 		return kept, u.gateway.claimForwarded(kept, c)
 	case c.creates:
@@ -54,7 +52,7 @@ func (u *upstream) admissible(answer *http.Response, c *call) (*http.Response, e
 }
 
 // fault names what makes an answer unfit for any team.
-func (u *upstream) fault(answer *http.Response) error {
+func (u *transport) fault(answer *http.Response) error {
 	broken := func(err error) error {
 		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
 	}
@@ -78,12 +76,12 @@ func compressed(encoding string) bool {
 }
 
 // coverError reads an error whole, because upstream's text may quote the key or name its hosts.
-func (u *upstream) coverError(answer *http.Response) error {
+func (u *transport) coverError(answer *http.Response) error {
 	text, err := readWhole(answer)
 	if err != nil {
 		return err
 	}
-	u.gateway.upstreamKey.Load().redact(text)
+	u.gateway.upstreamKey.Load().Redact(text)
 	return nil
 }
 

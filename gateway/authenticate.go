@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"strings"
@@ -33,8 +31,7 @@ func (g *Gateway) authenticate(next handler) handler {
 
 func (g *Gateway) unknownKey(presented string) error {
 	refused := refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.")
-	digest := sha256.Sum256([]byte(presented))
-	if known := g.upstreamKey.Load().digest; subtle.ConstantTimeCompare(digest[:], known[:]) == 1 {
+	if g.upstreamKey.Load().Is(presented) {
 		g.alarm(alarmKeyPresented, errUpstreamKeySeen.Error())
 		return refused.because(errUpstreamKeySeen)
 	}

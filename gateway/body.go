@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -134,6 +135,11 @@ func (u *upload) explain(err error, have int) error {
 	default:
 		return refuse(refuseBody).say("The body could not be read: its framing is broken.").because(err)
 	}
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func refuseTooLarge(limit int64) error {

@@ -33,7 +33,7 @@ func (g *Gateway) claimWhole(kept *http.Response, c *call) error {
 	if err != nil {
 		return err
 	}
-	g.upstreamKey.Load().redactKeys(text) // a task may have failed already
+	g.upstreamKey.Load().RedactKeys(text) // a task may have failed already
 	if !g.claimAnswer(c, text, true) && !c.tellsAll() {
 		return refuse(refuseAnswer).say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").because(errNoTask)
 	}
@@ -49,7 +49,7 @@ func (g *Gateway) claimForwarded(kept *http.Response, c *call) error {
 		return err
 	}
 	if len(text) <= wholeAnswer {
-		g.upstreamKey.Load().redactKeys(text)
+		g.upstreamKey.Load().RedactKeys(text)
 		g.claimAnswer(c, text, true)
 	}
 	kept.Body = &bounded{ReadCloser: resumed{io.MultiReader(bytes.NewReader(text), kept.Body), kept.Body}, left: longestAnswer}
@@ -113,7 +113,7 @@ func (g *Gateway) claimUnseen(c *call) {
 // tell of images; until that is done it counts as waiting, so that whoever finds it, if this process dies, asks for its end.
 // It reports whether the task is no other team's.
 func (g *Gateway) claim(c *call, answer cache.Answer, body []byte, whole bool) bool {
-	trace := c.exchange.OwnTraceparent()
+	trace := c.clientSpan.OwnTraceparent()
 	claim := cache.Claim{Team: c.Team, Key: c.Key, Task: answer.Task, Model: c.Model, Created: g.Now(), Answer: answer, Body: body, Trace: trace}
 	if c.held != nil {
 		claim.Hold = cache.Hold{ID: c.held.ID, Endpoint: string(c.route.endpoint), Day: c.held.Day, Month: c.held.Month, Images: c.size[limit.Images], Price: c.price.Image}
@@ -278,17 +278,17 @@ func (g *Gateway) chargeTask(ctx context.Context, claim *cache.Claim, images int
 // mayName reports whether the answer may name a task.
 func (c *call) mayName() bool { return c.creates || c.Kind == string(policy.KindInterleaved) }
 
-// watch looks at the pieces of a stream before they leave: it covers what they must not say, and claims the task that a
-// stream of images may carry.
-func (g *Gateway) watch(c *call) func(whole []byte) error {
-	claims := c.mayName()
-	cover := frameCover{credential: g.upstreamKey.Load()}
-	return func(whole []byte) error {
-		cover.cover(whole)
-		if claims && bytes.Contains(whole, []byte(`"task_id"`)) {
-			claims = !g.claimFrame(c, whole)
-		}
+// watch looks at the pieces of a stream before they leave, and claims the task that a stream of images may carry. It is nil
+// where the stream carries none.
+func (g *Gateway) watch(c *call) func(piece []byte) {
+	if !c.mayName() {
 		return nil
+	}
+	claims := true
+	return func(piece []byte) {
+		if claims && bytes.Contains(piece, []byte(`"task_id"`)) {
+			claims = !g.claimFrame(c, piece)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/upstream"
 )
 
 // What the tests of behaviour need of the inside.
@@ -22,7 +23,11 @@ func (g *Gateway) SetSlowStart(d time.Duration) { g.slowStart = d }
 func (g *Gateway) SetLingerTime(d time.Duration) { g.lingerTime = d }
 
 // SetDrainTime shortens the time for draining an answer whose client has left.
-func (g *Gateway) SetDrainTime(d time.Duration) { g.drainTime = d }
+func (g *Gateway) SetDrainTime(d time.Duration) {
+	config := g.upstreamConfig()
+	config.DrainTime = d
+	g.upstream.client = upstream.New(config)
+}
 
 // SetLease shortens the lease of a request's hold.
 func (g *Gateway) SetLease(d time.Duration) { g.lease = d }
@@ -30,22 +35,15 @@ func (g *Gateway) SetLease(d time.Duration) { g.lease = d }
 // BodiesInMemory is what request bodies hold of the budget.
 func (g *Gateway) BodiesInMemory() int64 { return g.budget.used.Load() }
 
-// BreakConnections makes writing on the connections that wait fail, which no look shows, and tells how many they are.
-func (g *Gateway) BreakConnections() int {
-	p := g.upstream.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.idle {
-		_ = c.wire.CloseWrite()
-	}
-	return len(p.idle)
-}
-
 // SetBufferPool replaces the proxy's copy buffers.
 func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.proxy.BufferPool = pool }
 
 // TrustUpstream makes these certificates the ones that upstream's must descend from.
-func (g *Gateway) TrustUpstream(roots *x509.CertPool) { g.upstream.pool.secure.RootCAs = roots }
+func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
+	config := g.upstreamConfig()
+	config.Roots = roots
+	g.upstream.client = upstream.New(config)
+}
 
 // Finish does one round of the finisher.
 func (g *Gateway) Finish(ctx context.Context) { g.finish(ctx) }

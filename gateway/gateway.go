@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -19,7 +20,7 @@ type Gateway struct {
 	Deps
 
 	routes   *routes
-	upstream *upstream
+	upstream *transport
 	proxy    *httputil.ReverseProxy
 	budget   *budget
 	slots    slots
@@ -37,10 +38,9 @@ type Gateway struct {
 	lease      time.Duration // of a request's hold: nothing is silent for longer, and what runs on is extended
 	slowStart  time.Duration // see the constants; tests shorten them
 	lingerTime time.Duration
-	drainTime  time.Duration
 
 	teams       atomic.Pointer[teams.File]
-	upstreamKey atomic.Pointer[credential]
+	upstreamKey atomic.Pointer[upstream.Credential]
 	draining    atomic.Bool // every answer carries Connection: close
 	stopping    atomic.Bool // new requests are refused
 }
@@ -50,11 +50,11 @@ func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{
 		Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget),
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), reading: make(chan struct{}, 1),
-		lease: config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, lingerTime: lingerTime, drainTime: drainTime,
+		lease: config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, lingerTime: lingerTime,
 	}
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
-	g.upstream = newUpstream(g)
+	g.upstream = newTransport(g, g.upstreamConfig())
 	g.proxy = newProxy(g)
 	g.routes = newRoutes(config.UpstreamURL, g.table())
 	g.poll = g.routes.exact["tasks/{id}"]
@@ -112,7 +112,7 @@ func (g *Gateway) Currency() string { return g.teams.Load().Currency }
 
 // SetUpstreamKey replaces the service's key for every request that has not been sent yet.
 func (g *Gateway) SetUpstreamKey(key Secret) {
-	g.upstreamKey.Store(newCredential(key, g.UpstreamURL, g.upstreamKey.Load()))
+	g.upstreamKey.Store(upstream.NewCredential(key, g.UpstreamURL, g.upstreamKey.Load()))
 }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
@@ -123,4 +123,4 @@ func (g *Gateway) BeginDrain() { g.draining.Store(true) }
 func (g *Gateway) BeginStop() { g.stopping.Store(true) }
 
 // Close frees the idle connections to upstream. Requests that run are not touched.
-func (g *Gateway) Close() { g.upstream.pool.close() }
+func (g *Gateway) Close() { g.upstream.client.Close() }

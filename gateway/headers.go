@@ -47,7 +47,7 @@ func enabled(values []string) bool {
 // that names them, a second value) can make Sluice and the service read the request differently.
 func (g *Gateway) outbound(c *call) http.Header {
 	h := make(http.Header, 8) // room for more would be a larger kind of map, and few requests need it
-	h["Authorization"] = []string{g.upstreamKey.Load().authorization.Reveal()}
+	h["Authorization"] = []string{g.upstreamKey.Load().Authorization()}
 	h["User-Agent"] = userAgent
 	h["Accept"] = acceptJSON
 	h["Accept-Encoding"] = identity // an answer that must be read must not be compressed

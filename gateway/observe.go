@@ -17,7 +17,7 @@ const statusClientGone = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
+	c := &call{gateway: g, client: r.Context(), start: g.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
 	c.Time, c.ID, c.Method, c.Scheme, c.Client = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r), g.clientOf(r)
 	g.Metrics.Arrived()
 	out := newReply(g, w, r, c)
@@ -74,7 +74,7 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	now := g.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
 	c.Duration = now.Sub(c.start)
-	c.Overhead = max(c.Duration-c.waited-w.writing, 0)
+	c.Overhead = max(c.Duration-c.away()-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was written all the same.
 	if w.failed != nil || r.Context().Err() != nil && c.Refusal == "" {
 		c.Status = statusClientGone
@@ -82,7 +82,7 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	if c.heard.IsZero() {
 		c.heard = c.Time.Add(c.Duration)
 	}
-	c.exchange.End(telemetry.Result{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
+	c.clientSpan.End(telemetry.Result{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
 	g.Metrics.Served(&c.Record)
 	g.Traces.End(&c.Record)
 	g.Deps.Record(c.Record)

@@ -146,7 +146,7 @@ func (g *Gateway) busy(ctx context.Context, claim *cache.Claim) bool {
 
 // query asks upstream and keeps what it says.
 func (g *Gateway) query(ctx context.Context, last told, by asker) told {
-	c := &call{match: match{route: g.poll}, client: context.Background(), method: get, alone: by.finisher, creation: last.claim.Trace}
+	c := &call{gateway: g, match: match{route: g.poll}, client: context.Background(), method: get, alone: by.finisher, creation: last.claim.Trace}
 	c.Team, c.Task, c.Model, c.Label, c.Span = last.claim.Team, last.claim.Task, last.claim.Model, g.teams.Load().Label(last.claim.Model), by.span
 	last.claim.Tally.Send()
 	begun := g.Now()

@@ -130,7 +130,7 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 }
 
 // do makes a small request without a body and reads its answer whole.
-func (u *upstream) do(c *call, method, path string) (answer, error) {
+func (u *transport) do(c *call, method, path string) (answer, error) {
 	target := u.gateway.UpstreamURL.JoinPath(path)
 	out := &http.Request{Method: method, URL: target, Host: target.Host, Header: u.gateway.outbound(c), Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	got, err := u.RoundTrip(out.WithContext(c.attach(out.Context())))
@@ -141,6 +141,6 @@ func (u *upstream) do(c *call, method, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	u.gateway.upstreamKey.Load().redactKeys(body) // that a task failed is told with a status of 200
+	u.gateway.upstreamKey.Load().RedactKeys(body) // that a task failed is told with a status of 200
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/gateway/upstream"
 )
 
 // reason is one row of the table of refusals: the stage that refuses, why, and how that is said in the service's own
@@ -116,6 +118,9 @@ func (r *refusal) Unwrap() error { return r.inside }
 func asRefusal(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
+	}
+	if failed, ok := errors.AsType[*upstream.Error](err); ok {
+		return refuseExchange(failed)
 	}
 	return refuse(refusePanic).because(err)
 }

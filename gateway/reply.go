@@ -64,7 +64,7 @@ var (
 func (w *reply) stamp(h http.Header, now time.Time) {
 	c := w.call
 	c.FirstByte = now.Sub(c.start)
-	facts := [2]string{c.ID, serverTiming(c.FirstByte - c.waited)} // one allocation for both
+	facts := [2]string{c.ID, serverTiming(c.FirstByte - c.away())} // one allocation for both
 	h["Sluice-Request-Id"], h["Server-Timing"] = facts[:1:1], facts[1:]
 	h["Cache-Control"] = noStore
 	if w.closes && w.alone || w.gateway.draining.Load() {

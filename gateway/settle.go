@@ -69,7 +69,7 @@ func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
 	read := &c.reading
 	failed := c.UpstreamStatus >= 400 || read.Failed && !read.Content
 	switch {
-	case !c.reached:
+	case !c.exchange.Reached:
 		return limit.Amounts{}, flagNotSent
 	case c.claimed && !(read.Frames > 0 && (c.tellsAll() || c.taskFailed())):
 		return limit.Amounts{}, flagTask
@@ -77,7 +77,7 @@ func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
 		return limit.Amounts{}, flagUnknown
 	case failed && !c.claimed:
 		return g.cost(c), flagRefused
-	case c.route.prefix && (!c.creates || c.claimed || c.whole && !c.odd):
+	case c.route.prefix && (!c.creates || c.claimed || c.exchange.Whole && !c.odd):
 		return limit.Amounts{limit.Requests: 1}, flagExact
 	case c.creates && !c.claimed && (c.route.prefix || !c.tellsAll()):
 		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
@@ -97,11 +97,11 @@ func (c *call) doubtful() bool {
 	if read := &c.reading; status < 400 && read.Failed && !read.Content { // an error frame before any content is like its status
 		status = read.ErrorStatus
 	}
-	return status >= 500 && !(status == http.StatusServiceUnavailable && (c.whole || c.reading.Closed))
+	return status >= 500 && !(status == http.StatusServiceUnavailable && (c.exchange.Whole || c.reading.Closed))
 }
 
 // complete reports whether nothing of the answer is missing: it told its own end, or its bytes ended in order.
-func (c *call) complete() bool { return c.reading.Complete || c.clean && c.reading.Closed }
+func (c *call) complete() bool { return c.reading.Complete || c.exchange.Clean && c.reading.Closed }
 
 // tellsAll reports whether the answer to a creation tells what it made and is whole, so that no task is needed to hear of it:
 // it names none, or says that it has ended.

@@ -70,8 +70,9 @@ var floorPlan = map[string]plan{
 	},
 	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry/otlp":  {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
+	"gateway/upstream": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway": {
-		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/upstream", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},

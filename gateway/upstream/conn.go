@@ -1,4 +1,4 @@
-package gateway
+package upstream
 
 import (
 	"bufio"
@@ -41,7 +41,7 @@ type conn struct {
 	head     []byte       // the outgoing header, with the body where it is small; reused
 	written  atomic.Int64 // bytes of the request that runs
 	sending  *sending     // of the exchange that runs; nil: its request was written at once
-	body     *answerBody  // whose bytes are read; nil while a header is
+	body     *body        // whose bytes are read; nil while a header is
 	surplus  [1]byte      // what a look reads
 	left     int64        // bytes that may still be read; math.MaxInt64 inside bodies
 	idle     time.Time    // since when upstream is silent on it, while it waits in the pool
@@ -103,13 +103,13 @@ func (c *conn) look() error {
 // send writes a request. A small one leaves in one write; the body of a large one is written beside the reading of the
 // answer, because upstream may refuse it before it has read it all. bound is for the header of the answer. Where the writing
 // fails once a byte has left, receive tells why, unless there is an answer all the same.
-func (c *conn) send(g *Gateway, asked *call, out *http.Request, bound time.Duration) error {
+func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 	c.written.Store(0)
 	c.sending, c.body = nil, nil
-	c.head = appendHead(c.head[:0], out, len(asked.body))
-	large := len(asked.body) > inlineBody
+	c.head = appendHead(c.head[:0], out, len(x.Body))
+	large := len(x.Body) > inlineBody
 	if !large {
-		c.head = append(c.head, asked.body...)
+		c.head = append(c.head, x.Body...)
 	}
 	_, err := c.Write(c.head)
 	switch {
@@ -119,7 +119,7 @@ func (c *conn) send(g *Gateway, asked *call, out *http.Request, bound time.Durat
 		return c.expect(bound)
 	}
 	c.sending = &sending{conn: c, bound: bound}
-	return c.sending.begin(g, asked, err)
+	return c.sending.begin(x, err)
 }
 
 // expect sets the deadline for an answer's header, unless one that is hardly later stands already.

@@ -1,4 +1,4 @@
-package gateway
+package upstream
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ type sending struct {
 }
 
 // begin writes the body, unless writing the header has failed already.
-func (s *sending) begin(g *Gateway, asked *call, fault error) error {
+func (s *sending) begin(x *Exchange, fault error) error {
 	s.conn.wire.readBy = time.Time{}
 	if fault != nil {
 		s.end(fault)
@@ -35,14 +35,13 @@ func (s *sending) begin(g *Gateway, asked *call, fault error) error {
 	if err := s.conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	go s.write(g, asked, asked.body)
+	go s.write(x)
 	return nil
 }
 
-func (s *sending) write(g *Gateway, asked *call, body []byte) {
-	var leased time.Time
-	for piece := range slices.Chunk(body, largePiece) {
-		g.keep(asked, &leased, g.Now())
+func (s *sending) write(x *Exchange) {
+	for piece := range slices.Chunk(x.Body, largePiece) {
+		x.Listener.Runs(s.conn.wire.now())
 		if _, err := s.conn.Write(piece); err != nil {
 			s.end(err)
 			return

@@ -1,4 +1,4 @@
-package gateway
+package upstream
 
 import (
 	"bufio"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"sluice/telemetry"
 )
 
 const (
@@ -29,7 +27,7 @@ type pool struct {
 	dialer  net.Dialer
 	now     func() time.Time
 	silence time.Duration // the longest that upstream may take no byte of a request
-	metrics *telemetry.Metrics
+	surplus func()        // counts connections on which upstream said what it was not asked
 
 	mu    sync.Mutex
 	idle  []*conn // the one used last at the end
@@ -37,13 +35,13 @@ type pool struct {
 	shut  bool
 }
 
-func newPool(config *Config, deps *Deps) *pool {
+func newPool(config *Config) *pool {
 	p := &pool{
-		network: "tcp", address: hostPort(config.UpstreamURL), now: deps.Now, silence: config.IdleTimeout, metrics: deps.Metrics,
+		network: "tcp", address: hostPort(config.URL), now: config.Now, silence: config.IdleTimeout, surplus: config.Surplus,
 		dialer: net.Dialer{Timeout: config.ConnectTimeout},
 	}
-	if config.UpstreamURL.Scheme == "https" {
-		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.UpstreamURL.Hostname(), NextProtos: []string{"http/1.1"}}
+	if config.URL.Scheme == "https" {
+		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.URL.Hostname(), RootCAs: config.Roots, NextProtos: []string{"http/1.1"}}
 	}
 	return p
 }
@@ -75,7 +73,7 @@ func (p *pool) get(now time.Time) (*conn, error) {
 func (p *pool) check(c *conn) error {
 	err := c.look()
 	if err == errSurplus {
-		p.metrics.Surplus()
+		p.surplus()
 	}
 	if err != nil {
 		_ = c.Close()

@@ -1,4 +1,4 @@
-package gateway
+package upstream
 
 import (
 	"bufio"
@@ -246,7 +246,7 @@ func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.send(&Gateway{Deps: Deps{Now: time.Now}}, &call{body: make([]byte, size)}, out, time.Hour); err != nil {
+			if err := c.send(&Exchange{Body: make([]byte, size), Listener: deaf{}}, out, time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			answer, err := c.receive(out)
