@@ -14,7 +14,7 @@ func (g *Gateway) about(c *call) telemetry.SpanInfo {
 	if about.Operation == telemetry.OperationNone {
 		about.Name = c.method + " " + c.route.path
 	}
-	if g.Traces != nil {
+	if g.deps.Traces != nil {
 		about.Secrets = g.upstreamKey.Load()
 	}
 	return about

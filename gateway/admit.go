@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -44,14 +45,14 @@ func (g *Gateway) admit(next handler) handler {
 			ID: c.ID, Team: c.team, Account: limit.AccountFor(c.teams.Account, c.Model), Model: c.Model, Endpoint: c.route.endpoint,
 			Amounts: c.size, Task: c.creates, Lease: g.lease,
 		}
-		verdict, err := g.Accounts.Admit(r.Context(), hold)
+		verdict, err := g.deps.Accounts.Admit(r.Context(), hold)
 		if err != nil {
 			return refuse(refuseState).say("What team %s may still spend is not known at the moment.", c.Team).because(err).retry(time.Second)
 		}
 		limitHeaders(w.Header(), &verdict)
 		if verdict.Held == nil {
 			refused := refuseLimit(&verdict, hold).keepHeaders()
-			g.memos.remember(&verdict, refused, c, w.Header(), g.Now())
+			g.memos.remember(&verdict, refused, c, w.Header(), g.deps.Now())
 			return refused
 		}
 		if verdict.Reason != limit.ReasonNone {
@@ -60,7 +61,7 @@ func (g *Gateway) admit(next handler) handler {
 		if n := c.size[limit.Images]; n > 0 {
 			w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 		}
-		c.held, c.Held = verdict.Held, cost(c.size, "")
+		c.held, c.Held = verdict.Held, tasks.Cost(c.size, "")
 		defer g.settle(r.Context(), c)
 		return next(w, r, c)
 	}

@@ -26,8 +26,8 @@ type alarms struct {
 
 // alarm counts what an operator has to look into, and logs it once in a while: it comes with every request.
 func (g *Gateway) alarm(code, text string) {
-	g.Metrics.Alarm(code)
-	now := g.Now()
+	g.deps.Metrics.Alarm(code)
+	now := g.deps.Now()
 	g.alarms.mu.Lock()
 	defer g.alarms.mu.Unlock()
 	if last, told := g.alarms.last[code]; told && now.Sub(last) < alarmEvery {
@@ -37,7 +37,7 @@ func (g *Gateway) alarm(code, text string) {
 		g.alarms.last = make(map[string]time.Time)
 	}
 	g.alarms.last[code] = now
-	g.Logger.Error("alarm", slog.String("code", code), slog.String("error", text))
+	g.deps.Logger.Error("alarm", slog.String("code", code), slog.String("error", text))
 }
 
 // alarmOf looks for an account that does not pay.

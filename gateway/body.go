@@ -60,8 +60,8 @@ type upload struct {
 }
 
 func (u *upload) read() ([]byte, error) {
-	u.began = u.gateway.Now()
-	defer func() { u.call.waited += u.gateway.Now().Sub(u.began) }()
+	u.began = u.gateway.deps.Now()
+	defer func() { u.call.waited += u.gateway.deps.Now().Sub(u.began) }()
 	buf, err := u.grow(nil)
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (u *upload) read() ([]byte, error) {
 		n, err := u.readSome(buf[len(buf):cap(buf)], len(buf))
 		buf = buf[:len(buf)+n]
 		switch {
-		case int64(len(buf)) > u.gateway.MaxBody:
-			return buf, refuseTooLarge(u.gateway.MaxBody)
+		case int64(len(buf)) > u.gateway.config.MaxBody:
+			return buf, refuseTooLarge(u.gateway.config.MaxBody)
 		case err == io.EOF:
 			return buf, nil
 		case err != nil:
@@ -104,7 +104,7 @@ func (u *upload) readSome(p []byte, have int) (int, error) {
 
 // grow returns a larger buffer with the bytes of buf in it. Its size is taken from the budget first.
 func (u *upload) grow(buf []byte) ([]byte, error) {
-	size := min(u.nextSize(int64(cap(buf))), u.gateway.MaxBody+1) // one more byte tells that it is too large
+	size := min(u.nextSize(int64(cap(buf))), u.gateway.config.MaxBody+1) // one more byte tells that it is too large
 	if !u.call.taken.take(size - int64(cap(buf))) {
 		return nil, refuseOutOfMemory()
 	}

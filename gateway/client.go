@@ -11,7 +11,7 @@ import (
 // follows it is all that is known.
 func (g *Gateway) clientOf(r *http.Request) string {
 	client := hostOf(r.RemoteAddr)
-	if len(g.TrustedProxies) == 0 || !g.trusts(client) {
+	if len(g.config.TrustedProxies) == 0 || !g.trusts(client) {
 		return client
 	}
 	lines := r.Header["X-Forwarded-For"]
@@ -42,7 +42,7 @@ func (g *Gateway) trusts(client string) bool {
 		return false
 	}
 	address = address.Unmap().WithZone("")
-	for _, network := range g.TrustedProxies {
+	for _, network := range g.config.TrustedProxies {
 		if network.Contains(address) {
 			return true
 		}

@@ -42,7 +42,7 @@ func TestMend14TheClientsAddress(t *testing.T) {
 		{"10.0.0.1:80", "10.0.0.0/8", "<script>\xff", "10.0.0.1"},
 		{"@", "10.0.0.0/8", "203.0.113.9", "@"},
 	} {
-		g := &Gateway{Config: Config{TrustedProxies: prefixes(t, tt.proxies)}}
+		g := &Gateway{config: Config{TrustedProxies: prefixes(t, tt.proxies)}}
 		r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{}}
 		if tt.forwarded != "" {
 			r.Header["X-Forwarded-For"] = strings.Split(tt.forwarded, "\n")
@@ -54,7 +54,7 @@ func TestMend14TheClientsAddress(t *testing.T) {
 }
 
 func TestTheClientsAddressCostsNothing(t *testing.T) {
-	g := &Gateway{Config: Config{TrustedProxies: prefixes(t, "10.0.0.0/8,2001:db8::/32")}}
+	g := &Gateway{config: Config{TrustedProxies: prefixes(t, "10.0.0.0/8,2001:db8::/32")}}
 	for _, r := range []*http.Request{
 		{RemoteAddr: "192.0.2.7:4711"},
 		{RemoteAddr: "10.0.0.1:80", Header: http.Header{"X-Forwarded-For": {"203.0.113.9, 198.51.100.1, 10.2.3.4"}}},

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"sluice/gateway/tasks"
 	"sluice/policy"
 	"sluice/policy/teams"
 	"sluice/telemetry"
@@ -47,6 +48,12 @@ type Config struct {
 	Families policy.Families // the model patterns that kinds and rules hang on
 	Rules    policy.Modes    // the gateway's modes by rule id; a team's own modes go before them; may be nil
 }
+
+// Claims and Queries are what package tasks asks of its stores.
+type (
+	Claims  = tasks.Claims
+	Queries = tasks.Rate
+)
 
 // Deps are the parts a Gateway works with. All are required.
 type Deps struct {

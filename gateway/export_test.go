@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http/httputil"
-	"strconv"
 	"time"
 
-	"sluice/cache"
+	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 )
 
@@ -46,14 +45,17 @@ func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
 }
 
 // Finish does one round of the finisher.
-func (g *Gateway) Finish(ctx context.Context) { g.finish(ctx) }
+func (g *Gateway) Finish(ctx context.Context) { g.tasks.Finish(ctx) }
 
 // Waiting is how many polls of a team are held.
-func (g *Gateway) Waiting(team string) int64 { return g.waiters.of(team).Load() }
+func (g *Gateway) Waiting(team string) int64 { return g.slots.of(team).waiting.Load() }
 
 // FillEnds leaves no room for an end that waits for its charge.
 func (g *Gateway) FillEnds() {
-	for n := range mostEnds {
-		g.ends.add(&cache.Claim{Team: "another", Task: strconv.Itoa(n)})
-	}
+	config := g.tasksConfig()
+	config.MaxUnsettled = -1
+	g.tasks = tasks.New(config, g.tasksDeps())
 }
+
+// Claims are those that the gateway was given.
+func (g *Gateway) Claims() Claims { return g.deps.Claims }

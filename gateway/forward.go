@@ -41,8 +41,8 @@ func (g *Gateway) target(c *call) *url.URL {
 	if !c.route.prefix {
 		return c.route.target
 	}
-	u := *g.UpstreamURL
-	u.RawPath = g.UpstreamURL.EscapedPath() + "/" + c.rest
+	u := *g.config.UpstreamURL
+	u.RawPath = g.config.UpstreamURL.EscapedPath() + "/" + c.rest
 	u.Path, _ = url.PathUnescape(u.RawPath) // route has read it already
 	u.RawQuery = c.query
 	return &u

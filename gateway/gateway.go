@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
+	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 	"sluice/policy/limit"
@@ -16,8 +15,8 @@ import (
 
 // Gateway is the public listener's handler. Create it with [New]; it is safe for concurrent use.
 type Gateway struct {
-	Config
-	Deps
+	config Config
+	deps   Deps
 
 	routes   *routes
 	upstream *transport
@@ -28,10 +27,7 @@ type Gateway struct {
 	strikes  *limit.Strikes
 	memos    memos
 	alarms   alarms
-	queries  singleflight.Group // task queries that are under way
-	ends     ends               // of tasks, heard and not charged yet
-	waiters  waiters
-	cancels  cancels
+	tasks    *tasks.Tasks
 	poll     *route // of tasks/{id}
 	names    headerNames
 
@@ -48,7 +44,7 @@ type Gateway struct {
 // New builds a Gateway. It starts nothing and connects to nothing.
 func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{
-		Config: config, Deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget),
+		config: config, deps: deps, names: newHeaderNames(config.HeaderPrefix), budget: newBudget(config.BodyBudget),
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), reading: make(chan struct{}, 1),
 		lease: config.HeaderTimeout + config.IdleTimeout + time.Minute, slowStart: slowStart, lingerTime: lingerTime,
 	}
@@ -56,6 +52,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.upstream = newTransport(g, g.upstreamConfig())
 	g.proxy = newProxy(g)
+	g.tasks = tasks.New(g.tasksConfig(), g.tasksDeps())
 	g.routes = newRoutes(config.UpstreamURL, g.table())
 	g.poll = g.routes.exact["tasks/{id}"]
 	return g
@@ -81,7 +78,7 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 	}
-	for _, prefix := range g.ForwardPaths {
+	for _, prefix := range g.config.ForwardPaths {
 		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})
 	}
 	return table
@@ -112,7 +109,7 @@ func (g *Gateway) Currency() string { return g.teams.Load().Currency }
 
 // SetUpstreamKey replaces the service's key for every request that has not been sent yet.
 func (g *Gateway) SetUpstreamKey(key Secret) {
-	g.upstreamKey.Store(upstream.NewCredential(key, g.UpstreamURL, g.upstreamKey.Load()))
+	g.upstreamKey.Store(upstream.NewCredential(key, g.config.UpstreamURL, g.upstreamKey.Load()))
 }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this

@@ -30,7 +30,7 @@ func (g *Gateway) asked(c *call) policy.Call {
 		Async:    c.header[g.names.async],
 		SSE:      c.header[g.names.sse],
 		Accept:   accept(c.header),
-		Prefix:   g.HeaderPrefix,
+		Prefix:   g.config.HeaderPrefix,
 		Header:   c.header,
 		Resolve:  enabled(c.header[g.names.resolve]),
 	}
@@ -87,8 +87,8 @@ func (g *Gateway) copyInto(h http.Header, c *call) {
 	copyOne(h, c.header, g.names.resolve)
 	copyOne(h, c.header, g.names.plugin)
 	copyOne(h, c.header, g.names.encryption)
-	setBy(g.Workspace, h, c.header, g.names.workspace)
-	setBy(g.DataInspection, h, c.header, g.names.inspection)
+	setBy(g.config.Workspace, h, c.header, g.names.workspace)
+	setBy(g.config.DataInspection, h, c.header, g.names.inspection)
 }
 
 var acceptAnything = []string{"*/*"}

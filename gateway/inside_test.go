@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"sluice/cache"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -153,20 +151,5 @@ func TestMend28NothingIsKeptOfTooMuch(t *testing.T) {
 		if fits := (n+1)*len(piece) <= mostKept; fits == kept.over || cap(kept.bytes) > 2*mostKept || !fits && kept.bytes != nil {
 			t.Fatalf("%d bytes are kept of %d", cap(kept.bytes), (n+1)*len(piece))
 		}
-	}
-}
-
-// The ends that wait for their charges are bounded; what finds no room is heard again.
-func TestMend16EndsAreBounded(t *testing.T) {
-	var e ends
-	for n := range mostEnds + 1 {
-		if !e.add(&cache.Claim{Team: "search", Task: fmt.Sprint(n)}) {
-			t.Fatalf("end %d is taken for one that is kept", n)
-		}
-	}
-	_, first := e.of("search", "0")
-	_, last := e.of("search", fmt.Sprint(mostEnds))
-	if len(e.heard) != 10_000 || !first || last {
-		t.Errorf("%d ends are kept, the first %t, the last %t", len(e.heard), first, last)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // of inspect that needs no body, and stands before throttle in the order of judgement.
 func (g *Gateway) declared(next handler) handler {
 	return func(w *reply, r *http.Request, c *call) error {
-		if r.ContentLength > g.MaxBody {
-			return refuseTooLarge(g.MaxBody)
+		if r.ContentLength > g.config.MaxBody {
+			return refuseTooLarge(g.config.MaxBody)
 		}
 		judge := readable
 		if c.route.endpoint == policy.EndpointOther {
@@ -81,7 +81,7 @@ func (g *Gateway) inspect(next handler) handler {
 }
 
 func (g *Gateway) judge(w *reply, c *call) error {
-	request, err := policy.Read(&g.Families, g.asked(c), c.body)
+	request, err := policy.Read(&g.config.Families, g.asked(c), c.body)
 	if err != nil {
 		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
 	}
@@ -94,10 +94,10 @@ func (g *Gateway) judge(w *reply, c *call) error {
 	if !priced && spends(c.team) {
 		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", c.team.ID, brief(request.Model))
 	}
-	verdict := policy.Judge(g.Rules, c.team.Modes, &request)
+	verdict := policy.Judge(g.config.Rules, c.team.Modes, &request)
 	for _, warning := range verdict.Warnings {
 		w.Header().Add("Sluice-Warning", warning.Warning())
-		g.Metrics.Warning(warning.Rule)
+		g.deps.Metrics.Warning(warning.Rule)
 	}
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations))

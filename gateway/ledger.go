@@ -61,7 +61,7 @@ func (g *Gateway) readLedger(ctx context.Context, team string, days []int) (rows
 	defer read()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
 	defer cancel()
-	rows, err = g.Accounts.TeamLedger(ctx, team, days, ledgerRows)
+	rows, err = g.deps.Accounts.TeamLedger(ctx, team, days, ledgerRows)
 	return rows, done, err
 }
 

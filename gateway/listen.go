@@ -23,7 +23,7 @@ func (c *call) Runs(now time.Time) {
 	case last == 0:
 		c.leased.Store(now.UnixNano())
 	case now.UnixNano()-last > int64(lease/2) && c.leased.CompareAndSwap(last, now.UnixNano()):
-		_ = c.gateway.Accounts.Extend(context.WithoutCancel(c.client), c.held, lease) // the next one may work
+		_ = c.gateway.deps.Accounts.Extend(context.WithoutCancel(c.client), c.held, lease) // the next one may work
 	}
 }
 

@@ -17,9 +17,9 @@ const statusClientGone = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, fences panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{gateway: g, client: r.Context(), start: g.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
+	c := &call{gateway: g, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
 	c.Time, c.ID, c.Method, c.Scheme, c.Client = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r), g.clientOf(r)
-	g.Metrics.Arrived()
+	g.deps.Metrics.Arrived()
 	out := newReply(g, w, r, c)
 	defer out.linger(r) // when what the request held is free
 	defer g.end(out, r, c)
@@ -34,7 +34,7 @@ func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 		c.match, c.Endpoint, c.Route = m, string(m.route.endpoint), m.route.name
 		c.creates = g.creates(m.route, r)
 	}
-	g.Traces.Begin(&c.Record, r.Header)
+	g.deps.Traces.Begin(&c.Record, r.Header)
 	switch {
 	case g.stopping.Load():
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
@@ -48,7 +48,7 @@ func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
 // way left to say that it is not whole.
 func (g *Gateway) answer(w *reply, r *http.Request, c *call, refused *refusal) {
 	if refused.inside != nil { // it may quote what upstream sent
-		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", g.upstreamKey.Load().Cover(refused.inside.Error())))
+		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", g.upstreamKey.Load().Cover(refused.inside.Error())))
 	}
 	if w.wrote {
 		c.Refusal = refused.name
@@ -71,7 +71,7 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 	}
 	c.taken.release()
 	c.slot.release()
-	now := g.Now()
+	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
 	c.Duration = now.Sub(c.start)
 	c.Overhead = max(c.Duration-c.away()-w.writing, 0)
@@ -83,9 +83,9 @@ func (g *Gateway) end(w *reply, r *http.Request, c *call) {
 		c.heard = c.Time.Add(c.Duration)
 	}
 	c.clientSpan.End(telemetry.Result{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
-	g.Metrics.Served(&c.Record)
-	g.Traces.End(&c.Record)
-	g.Deps.Record(c.Record)
+	g.deps.Metrics.Served(&c.Record)
+	g.deps.Traces.End(&c.Record)
+	g.deps.Record(c.Record)
 	if p != nil {
 		panic(p)
 	}
@@ -102,7 +102,7 @@ func broken(refusal string) bool {
 
 // fence answers for a fault of our own and returns what is left to panic with.
 func (g *Gateway) fence(w *reply, r *http.Request, c *call, p any) any {
-	g.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", c.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", c.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if w.wrote {
 		c.Refusal = refusePanic.name
 		return http.ErrAbortHandler

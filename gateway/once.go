@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/telemetry"
 )
 
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
@@ -44,7 +45,7 @@ func (g *Gateway) once(next handler) handler {
 			return refuse(refuseKeyReuse).say("Idempotency-Key: one of 1 to %d bytes is allowed; %d of %d bytes were given.", longestIdempotencyKey, len(keys), len(keys[0]))
 		}
 		name, body := onceName(c, keys[0]), sha256.Sum256(c.body)
-		was, first, err := g.Outcomes.Begin(r.Context(), name, body)
+		was, first, err := g.deps.Outcomes.Begin(r.Context(), name, body)
 		switch {
 		case err != nil:
 			return refuse(refuseState).say("Whether this Idempotency-Key was used is not known at the moment.").because(err).retry(time.Second)
@@ -52,7 +53,7 @@ func (g *Gateway) once(next handler) handler {
 			return g.runOnce(next, w, r, c, name, body, was.Token)
 		case was.Body != body:
 			return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
-		case was.Status == 0 && g.Now().Sub(was.Started) > longestRun:
+		case was.Status == 0 && g.deps.Now().Sub(was.Started) > longestRun:
 			return refuse(refuseAnswer).say("What came of the first request with this Idempotency-Key is unknown; it does not run again.")
 		case was.Status == 0:
 			return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
@@ -97,7 +98,7 @@ func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name
 		default:
 			outcome.Status, outcome.Answer, outcome.Header = untold(c, "was cut")
 		}
-		g.Outcomes.End(context.WithoutCancel(r.Context()), name, body, outcome)
+		g.deps.Outcomes.End(context.WithoutCancel(r.Context()), name, body, outcome)
 	}()
 	err := next(w, r, c)
 	if err != nil && c.unknown && !w.wrote {
@@ -110,7 +111,7 @@ func (g *Gateway) runOnce(next handler, w *reply, r *http.Request, c *call, name
 
 // mayHaveRun reports whether the service did the work, or may have. A stream is refused inside a success.
 func (c *call) mayHaveRun() bool {
-	return c.claimed || c.unknown || c.Cost.Flag == flagExact || c.Cost.Flag == flagEstimated
+	return c.claimed || c.unknown || c.Cost.Flag == telemetry.FlagExact || c.Cost.Flag == telemetry.FlagEstimated
 }
 
 // whole reports whether so many bytes are the whole of an answer whose length is known: only its client did not get it.

@@ -31,7 +31,7 @@ func (q *quotaWatch) turn(ctx context.Context) {
 }
 
 func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
-	report, err := q.gateway.Accounts.Look(ctx, team)
+	report, err := q.gateway.deps.Accounts.Look(ctx, team)
 	if err != nil {
 		return // what was shown last stays
 	}
@@ -41,7 +41,7 @@ func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
 			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
 		}
 	}
-	q.gateway.Metrics.Quotas(team.ID, uses)
+	q.gateway.deps.Metrics.Quotas(team.ID, uses)
 	q.shown[team.ID] = true
 }
 
@@ -49,7 +49,7 @@ func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
 func (q *quotaWatch) forget(file *teams.File) {
 	for id := range q.shown {
 		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {
-			q.gateway.Metrics.Quotas(id, nil)
+			q.gateway.deps.Metrics.Quotas(id, nil)
 			delete(q.shown, id)
 		}
 	}

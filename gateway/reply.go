@@ -37,7 +37,7 @@ func newReply(g *Gateway, w http.ResponseWriter, r *http.Request, c *call) *repl
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader sends the header with Sluice's facts in it.
-func (w *reply) WriteHeader(status int) { w.header(status, w.gateway.Now()) }
+func (w *reply) WriteHeader(status int) { w.header(status, w.gateway.deps.Now()) }
 
 func (w *reply) header(status int, now time.Time) {
 	if w.wrote || status < http.StatusOK {
@@ -88,7 +88,7 @@ func (w *reply) whole(status int, body []byte, now time.Time) {
 
 // Write sends bytes of the body. A client that takes longer than WriteTimeout to read what is written is cut off.
 func (w *reply) Write(p []byte) (int, error) {
-	now := w.gateway.Now()
+	now := w.gateway.deps.Now()
 	if !w.wrote {
 		w.header(http.StatusOK, now)
 	}
@@ -102,7 +102,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	w.extendDeadline(now)
 	n, err := w.ResponseWriter.Write(p)
 	w.written()
-	w.writing += w.gateway.Now().Sub(now)
+	w.writing += w.gateway.deps.Now().Sub(now)
 	w.call.BytesOut += int64(n)
 	w.note(err)
 	return n, err
@@ -110,11 +110,11 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 
 // FlushError passes a flush on and remembers that the client is gone.
 func (w *reply) FlushError() error {
-	before := w.gateway.Now()
+	before := w.gateway.deps.Now()
 	w.extendDeadline(before)
 	err := w.control.Flush()
 	w.written()
-	w.writing += w.gateway.Now().Sub(before)
+	w.writing += w.gateway.deps.Now().Sub(before)
 	w.note(err)
 	return err
 }
@@ -128,8 +128,8 @@ func (w *reply) note(err error) {
 // extendDeadline is called before each write, because a deadline for the whole answer would cut long streams. One that
 // is nearly as far off already is left as it is. Writers that know no deadlines (test recorders) are left alone.
 func (w *reply) extendDeadline(now time.Time) {
-	if w.bound.Sub(now) <= w.gateway.WriteTimeout*15/16 {
-		w.bound = now.Add(w.gateway.WriteTimeout)
+	if w.bound.Sub(now) <= w.gateway.config.WriteTimeout*15/16 {
+		w.bound = now.Add(w.gateway.config.WriteTimeout)
 		_ = w.control.SetWriteDeadline(w.bound)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"sluice/cache"
+	"sluice/gateway/tasks"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/telemetry"
@@ -17,19 +18,19 @@ func (g *Gateway) settle(ctx context.Context, c *call) {
 	g.claimUnseen(c)
 	used, flag := g.outcome(c)
 	switch flag {
-	case flagTask: // the task's end settles it
-		_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, g.taskLease()) // tried until it is done
-	case flagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
+	case telemetry.FlagTask: // the task's end settles it
+		_ = g.deps.Accounts.Extend(context.WithoutCancel(ctx), c.held, g.tasks.Lease()) // tried until it is done
+	case telemetry.FlagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
 		c.unknown = true
-		_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)
+		_ = g.deps.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)
 	default:
 		held := c.held
 		if c.claimed && !held.Task { // its stream settled it; the task's end will be heard too, maybe late
 			task := *held
 			task.Task, held = true, &task
 		}
-		c.Cost = cost(used, flag)
-		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: g.teams.Load().Team(c.Team), Amounts: used, Estimated: flag == flagEstimated, Taken: g.counting(c)})
+		c.Cost = tasks.Cost(used, flag)
+		g.deps.Accounts.SettleLater(&limit.Charge{Held: held, Team: g.teams.Load().Team(c.Team), Amounts: used, Estimated: flag == telemetry.FlagEstimated, Taken: g.counting(c)})
 	}
 }
 
@@ -46,23 +47,13 @@ func (g *Gateway) counting(c *call) func(first bool) {
 		if !first {
 			return
 		}
-		g.Metrics.Settlement(flag)
-		g.Metrics.Used(team, label, images, spend)
+		g.deps.Metrics.Settlement(flag)
+		g.deps.Metrics.Used(team, label, images, spend)
 		if task != nil {
-			g.report(task)
+			g.tasks.Report(task)
 		}
 	}
 }
-
-// How an amount came about: the flag of a cost in the log.
-const (
-	flagExact     = "exact"
-	flagEstimated = "estimated"
-	flagRefused   = "refused"  // the service refused the request
-	flagNotSent   = "not-sent" // not a byte left
-	flagTask      = "task"     // a task runs
-	flagUnknown   = "unknown"  // whether the service did the work is unknown
-)
 
 // outcome says what a request that was admitted cost.
 func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
@@ -70,19 +61,19 @@ func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
 	failed := c.UpstreamStatus >= 400 || read.Failed && !read.Content
 	switch {
 	case !c.exchange.Reached:
-		return limit.Amounts{}, flagNotSent
+		return limit.Amounts{}, telemetry.FlagNotSent
 	case c.claimed && !(read.Frames > 0 && (c.tellsAll() || c.taskFailed())):
-		return limit.Amounts{}, flagTask
+		return limit.Amounts{}, telemetry.FlagTask
 	case c.UpstreamStatus == 0, c.creates && c.doubtful():
-		return limit.Amounts{}, flagUnknown
+		return limit.Amounts{}, telemetry.FlagUnknown
 	case failed && !c.claimed:
-		return g.cost(c), flagRefused
+		return g.cost(c), telemetry.FlagRefused
 	case c.route.prefix && (!c.creates || c.claimed || c.exchange.Whole && !c.odd):
-		return limit.Amounts{limit.Requests: 1}, flagExact
+		return limit.Amounts{limit.Requests: 1}, telemetry.FlagExact
 	case c.creates && !c.claimed && (c.route.prefix || !c.tellsAll()):
-		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
+		return limit.Amounts{}, telemetry.FlagUnknown // a task may run whose id nobody knows
 	case c.claimed && c.taskFailed():
-		return g.cost(c), flagExact // what was counted before it failed
+		return g.cost(c), telemetry.FlagExact // what was counted before it failed
 	}
 	return g.measured(c)
 }
@@ -133,19 +124,19 @@ func (g *Gateway) measured(c *call) (limit.Amounts, string) {
 	images = images && (pictures || count > 0) // that a text has no images tells nothing of what it costs
 	switch known := tokens || images; {
 	case known && complete:
-		return used, flagExact
+		return used, telemetry.FlagExact
 	case !complete && !known && read.Frames == 0:
-		return limit.Amounts{}, flagUnknown // cut before it said anything
+		return limit.Amounts{}, telemetry.FlagUnknown // cut before it said anything
 	case pictures && !images && complete:
-		return c.size, flagEstimated // an image that nobody counted
+		return c.size, telemetry.FlagEstimated // an image that nobody counted
 	case pictures:
-		return used, flagEstimated
+		return used, telemetry.FlagEstimated
 	}
 	guess := limit.CostOf(c.paidAs(), limit.Usage{Input: c.inputTokens, Output: max(int64(read.TextBytes)/4, 1)}, c.price)
 	for i := range used { // what was seen, or what the bytes amount to, but no more than was held
 		used[i] = max(used[i], min(guess[i], c.size[i]))
 	}
-	return used, flagEstimated
+	return used, telemetry.FlagEstimated
 }
 
 // cost is what the answer's usage amounts to; without usage it is the request alone.
@@ -167,7 +158,11 @@ func (c *call) paidAs() policy.Kind {
 	return policy.Kind(c.Kind)
 }
 
-// cost writes amounts as the Record has them.
-func cost(a limit.Amounts, flag string) telemetry.Cost {
-	return telemetry.Cost{Known: true, Requests: a[limit.Requests], Tokens: a[limit.Tokens], Images: a[limit.Images], Spend: a[limit.Spend], Flag: flag}
+// taskOfStream is what is told of a task whose creation's own stream told its end.
+func (g *Gateway) taskOfStream(c *call) *telemetry.Task {
+	return &telemetry.Task{
+		Request: c.ID, Creation: c.creation, Key: c.Key, ID: c.Task, Model: c.Model, Team: c.Team, Outcome: tasks.Outcome(cache.Status(c.reading.TaskStatus)),
+		Images: c.Cost.Images, Usage: c.Usage, Cost: c.Cost, Held: c.Held, Estimated: c.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
+		Submitted: c.Time, Started: c.Time, Ended: g.deps.Now(),
+	}
 }

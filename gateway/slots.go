@@ -15,6 +15,7 @@ type slots struct{ teams sync.Map } // team id → *slot; grows with the teams f
 // slot counts one team's.
 type slot struct {
 	used    atomic.Int64
+	waiting atomic.Int64  // its polls that are held
 	reading chan struct{} // has room for the one request that is told the team's ledger
 }
 
@@ -35,7 +36,7 @@ func (s *slot) release() {
 
 // places is this process's share of the requests that a team may have in flight; 0 is any number.
 func (g *Gateway) places(team *teams.Team) int64 {
-	return int64(team.Concurrent+g.Replicas-1) / int64(g.Replicas)
+	return int64(team.Concurrent+g.config.Replicas-1) / int64(g.config.Replicas)
 }
 
 // takeSlot takes one of the team's places for requests in flight. This process has its share of them.

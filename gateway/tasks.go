@@ -2,43 +2,52 @@ package gateway
 
 import (
 	"context"
-	"time"
 
-	"sluice/cache"
+	"sluice/gateway/tasks"
+	"sluice/policy/limit"
 )
 
-// Claims keeps whose task is whose and what was last heard of each. Its methods are called from any goroutine. An error
-// means that nobody can tell at the moment; no method changes anything then.
-type Claims interface {
-	// Put MUST make the task its team's before it returns, whatever is away: the task is paid for. It MUST leave a task that
-	// another team has claimed as it is, and return false.
-	Put(ctx context.Context, claim cache.Claim) bool
-	// Get MUST return the team's claim with the last answer that any replica has heard, and false for an absent task,
-	// an expired one, and another team's.
-	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
-	// List MUST return a page of the team's tasks, newest first, and how many there are.
-	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
-	// Take MUST let one caller of all replicas ask upstream about a task, until the answer is heard, the task is released,
-	// or a while has passed.
-	Take(ctx context.Context, team, task string) (cache.Turn, error)
-	// Release MUST let others ask again once that long has passed.
-	Release(ctx context.Context, team, task string, after time.Duration)
-	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands.
-	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
-	// Due MUST hand each task that is due to be asked for, or has outlived its life, to one caller, and again if nothing is
-	// heard for a while. It MUST give each team its part, and put two of those that go first before each of the others.
-	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
-	// Schedule MUST set when a task that has not ended is due.
-	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
-	// Tend MUST do what could not be done before. One goroutine calls it.
-	Tend(ctx context.Context) error
-	// Forget MUST hand a task out no more.
-	Forget(ctx context.Context, claim *cache.Claim) error
+func (g *Gateway) tasksConfig() tasks.Config {
+	return tasks.Config{TTL: g.config.TaskTTL, Interval: g.config.PollInterval, Zone: g.config.TaskZone}
 }
 
-// Queries keeps the account's rate of task queries, or of cancels.
-type Queries interface {
-	// Allow MUST keep all replicas together within the rate, and no team from its share of it. With spare it MUST leave
-	// room for others. Its error means that nobody can tell.
-	Allow(ctx context.Context, team string, spare bool) (bool, error)
+func (g *Gateway) tasksDeps() tasks.Deps {
+	return tasks.Deps{
+		Now: g.deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
+		Ask: g.askTask, Charge: g.chargeTask, Full: g.fullTeams,
+		Label:   func(model string) string { return g.teams.Load().Label(model) },
+		Cover:   func(text string) string { return g.upstreamKey.Load().Cover(text) },
+		Metrics: g.deps.Metrics, Traces: g.deps.Traces, Logger: g.deps.Logger,
+	}
+}
+
+// askTask asks upstream about a task on behalf of no client.
+func (g *Gateway) askTask(q *tasks.Query) (tasks.Reply, error) {
+	c := &call{gateway: g, match: match{route: g.poll}, client: context.Background(), method: get, alone: q.Finisher, creation: q.Creation}
+	c.Team, c.Task, c.Model, c.Label, c.Span = q.Team, q.Task, q.Model, g.teams.Load().Label(q.Model), q.Parent
+	got, err := g.upstream.do(c, get, "tasks/"+q.Task)
+	return tasks.Reply{Status: c.UpstreamStatus, UpstreamID: c.UpstreamID, Body: got.body}, err
+}
+
+// chargeTask charges what a task's creation holds. Where that fails it is kept and tried again.
+func (g *Gateway) chargeTask(ctx context.Context, charge *limit.Charge) {
+	team, taken := charge.Held.Team, charge.Taken
+	charge.Team = g.teams.Load().Team(team)
+	charge.Taken = func(first bool) {
+		g.memos.forget(team) // as in counting
+		taken(first)
+	}
+	_, _ = g.deps.Accounts.Settle(ctx, charge)
+	g.memos.forget(team)
+}
+
+// fullTeams are those that may have no more open tasks: they wait for room, and go first.
+func (g *Gateway) fullTeams() map[string]bool {
+	full := map[string]bool{}
+	for _, team := range g.teams.Load().List {
+		if team.OpenTasks > 0 && g.deps.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
+			full[team.ID] = true
+		}
+	}
+	return full
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/telemetry"
 )
@@ -22,8 +23,8 @@ func newTransport(g *Gateway, config upstream.Config) *transport {
 // upstreamConfig is the part of the settings that the way to the service follows.
 func (g *Gateway) upstreamConfig() upstream.Config {
 	return upstream.Config{
-		URL: g.UpstreamURL, ConnectTimeout: g.ConnectTimeout, HeaderTimeout: g.HeaderTimeout, IdleTimeout: g.IdleTimeout, DrainTime: drainTime,
-		Now: g.Now, Surplus: g.Metrics.Surplus,
+		URL: g.config.UpstreamURL, ConnectTimeout: g.config.ConnectTimeout, HeaderTimeout: g.config.HeaderTimeout, IdleTimeout: g.config.IdleTimeout, DrainTime: drainTime,
+		Now: g.deps.Now, Surplus: g.deps.Metrics.Surplus,
 	}
 }
 
@@ -33,11 +34,11 @@ func (g *Gateway) upstreamConfig() upstream.Config {
 func (u *transport) RoundTrip(out *http.Request) (*http.Response, error) {
 	c := callOf(out.Context())
 	x := &c.exchange
-	x.Body, x.Sent, x.Client, x.Uncut, x.Listener = c.body, u.gateway.Now(), c.client, c.creates, c
+	x.Body, x.Sent, x.Client, x.Uncut, x.Listener = c.body, u.gateway.deps.Now(), c.client, c.creates, c
 	if c.route == u.gateway.poll { // a look at a task is short, however its bytes come
-		x.Limit = queryTime
+		x.Limit = tasks.QueryTime
 	}
-	c.clientSpan.Begin(u.gateway.Traces, u.gateway.Metrics, u.gateway.about(c), x.Sent)
+	c.clientSpan.Begin(u.gateway.deps.Traces, u.gateway.deps.Metrics, u.gateway.about(c), x.Sent)
 	if parent := c.clientSpan.SentTraceparent(); parent != "" {
 		out.Header["Traceparent"] = []string{parent}
 	}
@@ -50,6 +51,22 @@ func (u *transport) RoundTrip(out *http.Request) (*http.Response, error) {
 	u.gateway.upstreamKey.Load().CoverHeader(answer.Header, inboundNames[:])
 	c.UpstreamID = first(answer.Header["X-Request-Id"])
 	return u.admissible(answer, c)
+}
+
+// do makes a small request without a body and reads its answer whole.
+func (u *transport) do(c *call, method, path string) (answer, error) {
+	target := u.gateway.config.UpstreamURL.JoinPath(path)
+	out := &http.Request{Method: method, URL: target, Host: target.Host, Header: u.gateway.outbound(c), Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	got, err := u.RoundTrip(out.WithContext(c.attach(out.Context())))
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := readWhole(got)
+	if err != nil {
+		return answer{}, err
+	}
+	u.gateway.upstreamKey.Load().RedactKeys(body) // that a task failed is told with a status of 200
+	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
 // refuseExchange says what is known of an exchange that failed: nothing was sent, upstream is silent, or its answer is broken.

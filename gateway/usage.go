@@ -65,7 +65,7 @@ type usageTask struct {
 
 // usage tells a team how it stands, and what it used where the query asks for days. It costs nothing.
 func (g *Gateway) usage(w *reply, r *http.Request, c *call) error {
-	report, err := g.Accounts.Look(r.Context(), c.team)
+	report, err := g.deps.Accounts.Look(r.Context(), c.team)
 	if err != nil {
 		return refuse(refuseState).say("What team %s has used is not known at the moment.", c.Team).because(err).retry(time.Second)
 	}
@@ -101,9 +101,9 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 // openTasks lists the team's newest tasks that have not ended.
 func (g *Gateway) openTasks(ctx context.Context, team string) []usageTask {
 	open := []usageTask{}
-	tasks, _, _ := g.Claims.List(ctx, team, cache.Filter{Size: 100, Open: true}) // what cannot be told is left out
-	for i := range tasks {
-		if t := &tasks[i]; !t.Answer.Status.Final() {
+	list, _, _ := g.tasks.List(ctx, team, cache.Filter{Size: 100, Open: true}) // what cannot be told is left out
+	for i := range list {
+		if t := &list[i]; !t.Answer.Status.Final() {
 			open = append(open, usageTask{t.Task, t.Model, t.Answer.Status})
 		}
 	}

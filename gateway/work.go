@@ -15,9 +15,9 @@ func (g *Gateway) Work(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	accounts, tasks := "", ""
-	working.Go(func() { every(ctx, func() { accounts = g.tellNews("accounts", g.Accounts.Tend(ctx), accounts) }) })
-	working.Go(func() { every(ctx, func() { tasks = g.tellNews("tasks", g.Claims.Tend(ctx), tasks) }) })
-	working.Go(func() { every(ctx, func() { g.finish(ctx) }) })
+	working.Go(func() { every(ctx, func() { accounts = g.tellNews("accounts", g.deps.Accounts.Tend(ctx), accounts) }) })
+	working.Go(func() { every(ctx, func() { tasks = g.tellNews("tasks", g.deps.Claims.Tend(ctx), tasks) }) })
+	working.Go(func() { every(ctx, func() { g.tasks.Finish(ctx) }) })
 	quotas := quotaWatch{gateway: g, shown: make(map[string]bool)}
 	working.Go(func() { every(ctx, func() { quotas.turn(ctx) }) })
 }
@@ -41,7 +41,7 @@ func (g *Gateway) tellNews(of string, err error, told string) string {
 		return ""
 	}
 	if text := err.Error(); text != told {
-		g.Logger.Error(of, slog.String("error", text))
+		g.deps.Logger.Error(of, slog.String("error", text))
 		return text
 	}
 	return told

@@ -49,7 +49,7 @@ var mutations = []mutation{
 
 	// The gateway's stages.
 	{about: "the memo is not forgotten at a settlement", file: "gateway/settle.go", old: "g.memos.forget(team) //", new: "//"},
-	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)", new: ""},
+	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = g.deps.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)", new: ""},
 	{about: "a creation's server error costs nothing", file: "gateway/settle.go", old: "c.creates && c.doubtful():", new: "false:"},
 	{about: "an answer that was cut is exact", file: "gateway/settle.go", old: "case known && complete:", new: "case known:"},
 	{about: "a task that its stream does not count is settled by the stream", file: "gateway/settle.go", old: "(c.tellsAll() || c.taskFailed())", new: "(read.Complete || c.taskFailed())"},
@@ -62,9 +62,9 @@ var mutations = []mutation{
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err) {", new: "if err != nil && !isTimeout(err) {"},
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
 	{about: "a refused body is drained without a deadline", file: "gateway/body.go", old: "_ = w.control.SetReadDeadline(now.Add(w.gateway.lingerTime))", new: ""},
-	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.gateway.MaxBody:", new: "case int64(len(buf)) > u.gateway.MaxBody+1:"},
+	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.gateway.config.MaxBody:", new: "case int64(len(buf)) > u.gateway.config.MaxBody+1:"},
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/body.go", old: "b.reusable = false //", new: "//"},
-	{about: "one unsettled end is kept", file: "gateway/ends.go", old: "const mostEnds = 10_000", new: "const mostEnds = 1"},
+	{about: "one unsettled end is kept", file: "gateway/tasks/unsettled.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/budget.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
 	{about: "a place is not given back where there was none", file: "gateway/slots.go", old: "\ts.release()\n\treturn refuse(", new: "\treturn refuse("},
 	{about: "a memo stands for ten seconds", file: "gateway/memo.go", old: "const memoTime = time.Second", new: "const memoTime = 10 * time.Second"},
@@ -73,8 +73,8 @@ var mutations = []mutation{
 		lives: "the digest beside it is of the team, too",
 	},
 	{about: "an idempotency key with another body runs", file: "gateway/once.go", old: "case was.Body != body:", new: "case false:"},
-	{about: "a task of another answer is told", file: "gateway/recall.go", old: "read.Task == task && ", new: ""},
-	{about: "an estimate of a task is told as exact", file: "gateway/claim.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
+	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
+	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
 
 	// What is told.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
