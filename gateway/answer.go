@@ -8,16 +8,16 @@ import (
 
 func jsonHeader() http.Header { return http.Header{"Content-Type": acceptJSON} }
 
-// answer is a whole answer, upstream's or one that was kept.
+// answer is a whole answer: the service's, or the gateway's own.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func (a answer) write(w *reply) error { return a.writeAt(w, w.gateway.deps.Now()) }
+func (a answer) write(w *reply) error { return a.writeAt(w, w.terms.now()) }
 
-// writeAt is write for who has just looked at the clock.
+// writeAt is write with a time that was just read.
 func (a answer) writeAt(w *reply, now time.Time) error {
 	h := w.Header()
 	for name, values := range a.header {

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// cancel asks upstream to cancel an own task and passes its answer on, also where it is too late to. It is asked within the
-// account's rate of cancels. Where it worked the task's state is asked for at once, so that the next poll does not show the
-// one before, and what was held is free.
-func (g *Gateway) cancel(w *reply, r *http.Request, c *call) error {
-	claim, err := g.own(r.Context(), c)
+// cancel asks the service to cancel one of the team's tasks and passes its answer on, also if it is too late. Cancels share
+// the account's rate of cancels. After a cancel that worked it asks for the task's state at once, so that the next poll shows
+// it and the hold is free.
+func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
+	claim, err := p.own(r.Context(), s)
 	if err != nil {
 		return err
 	}
-	if !g.tasks.MayCancel(r.Context(), c.Team) {
-		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has had its part.", c.Team).retry(time.Second)
+	if !p.tasks.MayCancel(r.Context(), s.Team) {
+		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has had its part.", s.Team).retry(time.Second)
 	}
-	answered, err := g.upstream.do(c, post, "tasks/"+c.task+"/cancel")
+	got, err := p.service.do(s, post, "tasks/"+s.task+"/cancel")
 	if err != nil {
 		return err
 	}
-	if answered.status == http.StatusOK && !claim.Final() {
-		told := g.tasks.Look(context.WithoutCancel(r.Context()), claim, c.Span)
-		c.tellEnd(&told)
-		c.waited += told.Took
+	if got.status == http.StatusOK && !claim.Final() {
+		told := p.tasks.Look(context.WithoutCancel(r.Context()), claim, s.Span)
+		s.tellEnd(&told)
+		s.waited += told.Took
 	}
-	return answered.write(w)
+	return got.write(w)
 }

@@ -1,15 +1,11 @@
 package gateway
 
 import (
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"time"
 
-	"sluice/gateway/tasks"
 	"sluice/policy"
-	"sluice/policy/teams"
-	"sluice/telemetry"
 )
 
 // Words that Config.Workspace and Config.DataInspection take besides a value to send.
@@ -47,26 +43,4 @@ type Config struct {
 
 	Families policy.Families // the model patterns that kinds and rules hang on
 	Rules    policy.Modes    // the gateway's modes by rule id; a team's own modes go before them; may be nil
-}
-
-// Claims and Queries are what package tasks asks of its stores.
-type (
-	Claims  = tasks.Claims
-	Queries = tasks.Rate
-)
-
-// Deps are the parts a Gateway works with. All are required.
-type Deps struct {
-	Now         func() time.Time              // the clock for times and durations; time.Now outside tests
-	Teams       *teams.File                   // the teams to start with; SetTeams replaces them
-	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
-	Claims      Claims                        // whose task is whose
-	Queries     Queries                       // the account's rate of task queries
-	Cancels     Queries                       // and that of cancels
-	Outcomes    Outcomes                      // of creations with an Idempotency-Key
-	Accounts    Accounts                      // what teams may still spend
-	Metrics     *telemetry.Metrics            // measures; nil: nothing does
-	Traces      *telemetry.Traces             // makes spans; nil: nothing does
-	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
-	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
 }

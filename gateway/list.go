@@ -12,17 +12,17 @@ import (
 	"sluice/gateway/tasks"
 )
 
-// list answers GET tasks with the team's own tasks: upstream's list shows those of every team.
-func (g *Gateway) list(w *reply, r *http.Request, c *call) error {
-	filter, err := readFilter(r.URL.Query(), g.config.TaskZone)
+// list answers GET tasks with the team's own tasks: the service's list has those of every team.
+func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
+	filter, err := readFilter(r.URL.Query(), p.config.TaskZone)
 	if err != nil {
 		return err
 	}
-	list, total, err := g.tasks.List(r.Context(), c.Team, filter)
+	list, total, err := p.tasks.List(r.Context(), s.Team, filter)
 	if err != nil {
 		return refuse(refuseClaim).say("The team's tasks are not known at the moment.").because(err).retry(time.Second)
 	}
-	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(list, total, filter, c.ID)}.write(w)
+	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(list, total, filter, s.ID)}.write(w)
 }
 
 // listTime is the form of start_time and end_time in the query.

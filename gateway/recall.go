@@ -11,88 +11,98 @@ import (
 	"sluice/gateway/tasks"
 )
 
-// recall answers a poll of an own task. A task that is absent, expired or another team's is one answer, and costs
-// upstream nothing. While any state of the task is known a poll is never refused: clients lose their task over a
-// refused poll, so the last known answer serves where upstream cannot be asked.
-func (g *Gateway) recall(w *reply, r *http.Request, c *call) error {
-	claim, err := g.own(r.Context(), c)
+// polls answers requests about tasks: polls, cancels and lists.
+type polls struct {
+	config  *Config
+	deps    *Deps
+	live    *live
+	service *service
+	slots   *slots
+	tasks   *tasks.Tasks
+}
+
+// recall answers a poll of one of the team's tasks. An absent task, an expired one and another team's get the same answer, and
+// the service is not asked. While any state of the task is known, no poll is refused: clients give their task up after a
+// refused poll, so the last known answer serves when the service cannot be asked.
+func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
+	claim, err := p.own(r.Context(), s)
 	if err != nil {
 		return err
 	}
 	if !claim.Final() {
 		claim.Tally.Serve()
 	}
-	if len(c.header[g.names.encryption]) > 0 {
-		return g.recallEncrypted(w, c, claim)
+	if len(s.header[p.service.headers.encryption]) > 0 {
+		return p.recallEncrypted(w, s, claim)
 	}
 	if span := tasks.PreferredWait(r.Header); span > 0 {
-		return g.tell(w, c, g.await(r.Context(), w, c, claim, span))
+		return p.tell(w, s, p.await(r.Context(), w, s, claim, span))
 	}
-	return g.tell(w, c, g.tasks.Current(r.Context(), claim, c.Span))
+	return p.tell(w, s, p.tasks.Current(r.Context(), claim, s.Span))
 }
 
-// own finds the claim of the task that the path names.
-func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
-	claim, err := g.tasks.Own(ctx, c.Team, c.task)
+// own finds the team's claim of the task in the path.
+func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
+	claim, err := p.tasks.Own(ctx, s.Team, s.task)
 	switch {
 	case errors.Is(err, tasks.ErrAbsent):
 		return claim, refuse(refuseTask).say("There is no such task.")
 	case err != nil:
 		return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
 	}
-	c.Task = c.task // only now: what stands in the path of a task that is not may be anything
-	c.Model, c.Label, c.creation = claim.Model, g.teams.Load().Label(claim.Model), claim.Trace
+	s.Task = s.task // only now: the id of an absent task may be any text
+	s.Model, s.Label, s.creation = claim.Model, p.live.label(claim.Model), claim.Trace
 	return claim, nil
 }
 
-// mostWaiters is how many polls may be held of a team that has no limit of concurrent requests.
+// mostWaiters is how many polls of a team may wait if it has no limit of concurrent requests.
 const mostWaiters = 100
 
-// await holds a poll until its task's state changes. A team has only so many polls held; more are answered at once, and so are
-// all when the gateway drains.
-func (g *Gateway) await(ctx context.Context, w *reply, c *call, claim cache.Claim, span time.Duration) tasks.Told {
-	held, most := &g.slots.of(c.Team).waiting, g.places(c.team)
+// await lets a poll wait until its task's state changes. Only so many polls of a team may wait; more are answered at once, and
+// so are all polls when the gateway drains.
+func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.Told {
+	held, most := &p.slots.of(s.Team).waiting, p.slots.most(s.team)
 	if most == 0 {
 		most = mostWaiters
 	}
 	defer held.Add(-1)
 	if held.Add(1) > most {
-		return g.tasks.Current(ctx, claim, c.Span)
+		return p.tasks.Current(ctx, claim, s.Span)
 	}
 	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
-	told, waited := g.tasks.Await(ctx, claim, c.Span, span, g.draining.Load)
-	c.waited += waited // the wait is the client's wish
+	told, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
+	s.waited += waited // the client asked for the wait
 	return told
 }
 
-// recallEncrypted asks upstream for this client alone, whose answer nobody else can read, or tells it the last known one.
-func (g *Gateway) recallEncrypted(w *reply, c *call, claim cache.Claim) error {
+// recallEncrypted passes on an answer that only this client can decrypt, or writes the last known one.
+func (p *polls) recallEncrypted(w *reply, s *requestState, claim cache.Claim) error {
 	var fresh answer
-	told, passes := g.tasks.Encrypted(claim, c.Span, func() (tasks.Reply, error) {
+	told, passes := p.tasks.Encrypted(claim, s.Span, func() (tasks.Reply, error) {
 		var err error
-		fresh, err = g.upstream.do(c, get, "tasks/"+c.task)
+		fresh, err = p.service.do(s, get, "tasks/"+s.task)
 		return tasks.Reply{Status: fresh.status, Body: fresh.body}, err
 	})
 	if !passes {
-		return g.tell(w, c, told)
+		return p.tell(w, s, told)
 	}
-	c.Cache = string(tasks.Stored)
-	g.deps.Metrics.Poll(c.Cache)
+	s.Cache = string(tasks.Stored)
+	p.deps.Metrics.Poll(s.Cache)
 	w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
 	return fresh.write(w)
 }
 
-// tell writes a task's answer, as upstream wrote it, and says how old it is and where it came from.
-func (g *Gateway) tell(w *reply, c *call, t tasks.Told) error {
-	now := g.deps.Now()
+// tell writes a task's answer as the service wrote it, with its age and its source.
+func (p *polls) tell(w *reply, s *requestState, t tasks.Told) error {
+	now := p.deps.Now()
 	age := max(now.Sub(t.Claim.Fetched), 0)
-	c.Cache, c.UpstreamID, c.UpstreamStatus = string(t.Source), t.UpstreamID, t.UpstreamStatus
-	c.waited += t.Took
-	c.tellEnd(&t)
-	g.deps.Metrics.Poll(c.Cache)
+	s.Cache, s.UpstreamID, s.UpstreamStatus = string(t.Source), t.UpstreamID, t.UpstreamStatus
+	s.waited += t.Took
+	s.tellEnd(&t)
+	p.deps.Metrics.Poll(s.Cache)
 	h := w.Header()
-	told := [2]string{strconv.Itoa(int(age / time.Second)), g.tasks.Status(&t, age, now)} // one allocation for both
-	h["Age"], h["Cache-Status"] = told[:1:1], told[1:]
+	facts := [2]string{strconv.Itoa(int(age / time.Second)), p.tasks.CacheStatus(&t, age, now)} // one allocation for both
+	h["Age"], h["Cache-Status"] = facts[:1:1], facts[1:]
 	if t.UpstreamID != "" {
 		h["X-Request-Id"] = []string{t.UpstreamID}
 	}
@@ -100,9 +110,9 @@ func (g *Gateway) tell(w *reply, c *call, t tasks.Told) error {
 	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)
 }
 
-// tellEnd has the line of the request that heard of a task's end tell what the task used and cost.
-func (c *call) tellEnd(t *tasks.Told) {
+// tellEnd notes what a task used and cost in the Record of the request that heard of its end.
+func (s *requestState) tellEnd(t *tasks.Told) {
 	if t.End != nil {
-		c.Usage, c.Cost, c.TaskStatus = t.End.Usage, t.End.Cost(&t.Claim), string(t.End.Answer.Status)
+		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(&t.Claim), string(t.End.Answer.Status)
 	}
 }

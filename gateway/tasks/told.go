@@ -28,9 +28,9 @@ type Told struct {
 	End            *End          // that the query heard of and settled; nil: none
 }
 
-// Status is the value of Cache-Status. ttl counts the seconds until the answer is asked for again, from when it should
+// CacheStatus is the value of Cache-Status. ttl counts the seconds until the answer is asked for again, from when it should
 // have been where it could not be; a final one is not asked for, and lives as long as its task.
-func (t *Tasks) Status(told *Told, age time.Duration, now time.Time) string {
+func (t *Tasks) CacheStatus(told *Told, age time.Duration, now time.Time) string {
 	left := t.config.Interval - age
 	if told.Claim.Final() {
 		left = told.Claim.Created.Add(t.config.TTL).Sub(now)

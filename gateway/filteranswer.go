@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -15,20 +16,27 @@ import (
 const (
 	// wholeAnswer bounds the answers that are read whole: task answers and errors. The service's are a few KB.
 	wholeAnswer = 4 << 20
-	// longestAnswer bounds an answer that is no stream. It is passed on as it comes, so this is about endless answers.
+	// longestAnswer bounds an answer that is not a stream. It is passed on as it comes; the bound ends endless answers.
 	longestAnswer = 256 << 20
 )
 
-// admissible turns upstream's answer into one that a team may see, or says why it is none. Only what is named here
-// passes: the copy carries no trailers, which upstream could fill in after the header was judged.
-func (u *transport) admissible(answer *http.Response, c *call) (*http.Response, error) {
-	if err := u.fault(answer); err != nil {
-		c.fault = asRefusal(err).name
-		c.exchange.Abandon()
+var (
+	errUpgraded   = errors.New("upstream switched protocols")
+	errRedirected = errors.New("upstream answered with a redirect")
+	errEncoded    = errors.New("upstream compressed an answer it was asked not to")
+	errOurKey     = errors.New("upstream refused the gateway's own key")
+)
+
+// filterAnswer turns the service's answer into one that a team may see, or refuses it. The copy has the listed headers only,
+// and no trailers: the service could fill those in after the header was checked.
+func (u *service) filterAnswer(answer *http.Response, s *requestState) (*http.Response, error) {
+	if err := u.checkAnswer(answer); err != nil {
+		s.fault = asRefusal(err).name
+		s.exchange.Abandon()
 		return nil, err
 	}
-	if c.route.endpoint != policy.EndpointTasks { // a task's usage is its creation's, however often it is asked for
-		c.measure(answer.Header)
+	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
+		s.measure(answer.Header)
 	}
 	kept := &http.Response{
 		StatusCode: answer.StatusCode, Header: inbound(answer.Header), ContentLength: answer.ContentLength, Body: answer.Body,
@@ -40,19 +48,19 @@ func (u *transport) admissible(answer *http.Response, c *call) (*http.Response, 
 	case kept.StatusCode >= http.StatusBadRequest:
 		return kept, u.coverError(kept)
 	case streams:
-		kept.Body = upstream.NewStream(answer.Body, u.gateway.upstreamKey.Load(), u.gateway.watch(c))
-	case c.creates && c.route.prefix:
-		return kept, u.gateway.claimForwarded(kept, c)
-	case c.creates:
-		return kept, u.gateway.claimWhole(kept, c)
+		kept.Body = upstream.NewStream(answer.Body, u.live.key.Load(), u.claims.watch(s))
+	case s.creates && s.route.prefix:
+		return kept, u.claims.claimForwarded(kept, s)
+	case s.creates:
+		return kept, u.claims.claimWhole(kept, s)
 	default:
 		kept.Body = &bounded{ReadCloser: answer.Body, left: longestAnswer}
 	}
 	return kept, nil
 }
 
-// fault names what makes an answer unfit for any team.
-func (u *transport) fault(answer *http.Response) error {
+// checkAnswer refuses an answer that is unfit for any team.
+func (u *service) checkAnswer(answer *http.Response) error {
 	broken := func(err error) error {
 		return refuse(refuseAnswer).say("The service's answer could not be used.").because(err)
 	}
@@ -60,9 +68,9 @@ func (u *transport) fault(answer *http.Response) error {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
 		return broken(errUpgraded)
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return broken(errRedirected) // following it would hand the key to another host
+		return broken(errRedirected) // following it would give the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		u.gateway.alarm(alarmKeyRefused, errOurKey.Error())
+		u.alarms.raise(alarmKeyRefused, errOurKey.Error())
 		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been told.").because(errOurKey)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], compressed):
 		return broken(errEncoded)
@@ -70,18 +78,18 @@ func (u *transport) fault(answer *http.Response) error {
 	return nil
 }
 
-// compressed reports whether one value of Content-Encoding says more than that the bytes are as they are.
+// compressed reports whether a value of Content-Encoding names an encoding other than identity.
 func compressed(encoding string) bool {
 	return encoding != "" && !strings.EqualFold(encoding, "identity")
 }
 
-// coverError reads an error whole, because upstream's text may quote the key or name its hosts.
-func (u *transport) coverError(answer *http.Response) error {
+// coverError reads an error whole, because its text may quote the key or name the service's hosts.
+func (u *service) coverError(answer *http.Response) error {
 	text, err := readWhole(answer)
 	if err != nil {
 		return err
 	}
-	u.gateway.upstreamKey.Load().Redact(text)
+	u.live.key.Load().Redact(text)
 	return nil
 }
 
@@ -100,7 +108,7 @@ func readWhole(answer *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// setLength says the body's length where it is known, so that the client's answer is framed as upstream's was.
+// setLength sets Content-Length if the length is known, so that the client's answer is framed as the service's was.
 func setLength(answer *http.Response) {
 	if answer.ContentLength >= 0 {
 		answer.Header["Content-Length"] = []string{strconv.FormatInt(answer.ContentLength, 10)}

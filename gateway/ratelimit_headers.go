@@ -8,14 +8,14 @@ import (
 	"sluice/policy/limit"
 )
 
-// limitHeaders writes RateLimit-Policy and RateLimit, for every limit that the request is charged in: the limit and its
-// window, what is left after this hold, and the seconds until it is full or resets. It is the one place that knows the
-// syntax, which is a draft's.
-func limitHeaders(h http.Header, v *limit.Verdict) {
+// rateLimitHeaders writes RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its
+// window, what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only
+// this file knows it.
+func rateLimitHeaders(h http.Header, v *limit.Verdict) {
 	if len(v.Limits) == 0 {
 		return
 	}
-	b := make([]byte, 0, 512) // on the stack, room for both: every request of a limited team has them
+	b := make([]byte, 0, 512) // room for both, on the stack: every request of a limited team has them
 	for i := range v.Limits {
 		s := &v.Limits[i]
 		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
@@ -32,7 +32,7 @@ func limitHeaders(h http.Header, v *limit.Verdict) {
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 }
 
-// largestField is the largest integer of a structured field. Money is told in 10⁻⁹ of the currency.
+// largestField is the largest integer of a structured field. Amounts of money are in 10⁻⁹ of the currency, and may be larger.
 const largestField = 999_999_999_999_999
 
 func appendName(b []byte, i int, s *limit.Standing) []byte {
