@@ -9,11 +9,6 @@ import (
 )
 
 const (
-	// A client must keep up slowRate bytes a second, measured over the whole body, after the first slowStart, or its
-	// request ends with 408: a body that drips holds memory and a connection.
-	slowStart = 10 * time.Second
-	slowRate  = 64 << 10
-
 	// A body's buffer starts at firstBuffer and grows to secondBuffer, and then to the declared length: a client holds memory
 	// only after it has sent something, and no large part of a body is copied. If the length is not declared, the buffer
 	// starts at unknownBuffer and doubles.

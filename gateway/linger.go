@@ -6,13 +6,6 @@ import (
 	"time"
 )
 
-// After an answer, the rest of the request's body is read and dropped up to these bounds, so that a client that is still
-// sending can read its answer, and a connection whose body came whole can be used again.
-const (
-	lingerBytes = 64 << 20
-	lingerTime  = 2 * time.Second
-)
-
 // leaveBody is called when the answer's header leaves before the body has come, which no stage will read any more. By itself
 // net/http would read the rest of the body first, without a time limit. Full duplex sends the answer first, and a body that
 // does not come within lingerTime ends the connection.

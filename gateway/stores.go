@@ -55,7 +55,7 @@ type Outcomes interface {
 	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 
-// Claims and Queries are what package tasks asks of its stores.
+// Claims and Queries are the stores of package tasks.
 type (
 	Claims  = tasks.Claims
 	Queries = tasks.Rate

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// cancels knows when teams cancelled. Unlike a poll, a cancel that finds no room is refused, so one a second of each team
-// goes before what others send beyond that: they have what is left over.
+// cancels knows when each team last cancelled. A cancel without room in the rate is refused, unlike a poll. So the first cancel
+// of a team in a second goes first, and further ones get what is left.
 type cancels struct {
 	mu   sync.Mutex
 	last map[string]time.Time // by team; grows with the teams file
 }
 
-// first reports whether a team asks for the first time in a second.
+// first reports whether the team has not cancelled for a second.
 func (l *cancels) first(team string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

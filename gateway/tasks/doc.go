@@ -1,7 +1,7 @@
-// Package tasks follows a task from the answer that names it to the charge that its end makes: whose it is, what was last
-// heard of it, when the service is asked, and who is told.
+// Package tasks follows a task from the answer that names it until its end is charged: whose it is, its last known state, and
+// when to ask the service for a newer one.
 //
-// It asks the service through one function that it is given, and keeps nothing itself but what this process alone must
-// remember: which queries run, and which ends are not charged yet. It promises that a task is told to its own team alone,
-// that however many clients poll it the service is asked once an interval, and that its end is charged once.
+// It asks the service through one function, and keeps the tasks in [Claims]. In memory it has only the running queries and the
+// ends that are not charged yet. It promises that a task is shown to its own team only, that the service is asked about it once
+// an interval however many clients poll, and that its end is charged once.
 package tasks

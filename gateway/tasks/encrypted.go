@@ -8,14 +8,14 @@ import (
 	"sluice/telemetry"
 )
 
-// encryptedQueries is how many queries in a row may be for encrypted polls, whose answers nobody else can read.
+// encryptedQueries is how many queries in a row may be for encrypted polls, whose answers the gateway cannot read.
 const encryptedQueries = 4
 
-// Encrypted asks upstream for one client alone: it sent a key of its own by which the answer is encrypted, which therefore can
-// neither be read nor kept. ask makes the query; passes: its answer may be passed on. Else it is told what Told says.
+// Encrypted asks the service for one client that sent a public key. The answer is encrypted with it, so it can neither be read
+// nor kept. ask makes the query. passes: its answer may be passed on; otherwise the client gets told.
 //
-// Such queries are the task's as all others are, one an interval, and every so often it is the gateway's turn to ask: else it
-// would never hear of the end of a task that is polled in this way alone.
+// Encrypted queries count like all others, one an interval. After a few of them the gateway asks for itself: otherwise it would
+// never hear of the end of a task with encrypted polls only.
 func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Reply, error)) (told Told, passes bool) {
 	ctx := context.Background()
 	last := Told{Claim: claim, Source: Stale}
@@ -31,7 +31,7 @@ func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Re
 	return last, err == nil && reply.Status == http.StatusOK && !t.denies(reply.Body, claim.Task)
 }
 
-// denies reports whether an answer that can be read says that the service does not know the task, or is about another.
+// denies reports whether a readable answer says that the service does not know the task, or is about another task.
 func (t *Tasks) denies(body []byte, task string) bool {
 	answer := cache.ReadAnswer(body, t.config.Zone)
 	return answer.Status == cache.Unknown || answer.Task != "" && answer.Task != task

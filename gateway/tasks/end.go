@@ -6,35 +6,35 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Who settled a task, as its line of the log tells it.
+// How the end of a task was heard, as its log line says.
 const (
-	ByPoll     = "poll"     // a client's poll, or its cancel, heard the end
-	ByFinisher = "finisher" // nobody polled, and the finisher asked
-	ByStream   = "stream"   // the creation's own answer told it
-	ByLease    = "lease"    // nobody heard of it: it is charged as held
+	ByPoll     = "poll"     // by a query for a client's poll or cancel
+	ByFinisher = "finisher" // by a query of the finisher, because no client polled
+	ByStream   = "stream"   // in the creation's own answer
+	ByLease    = "lease"    // not at all: the task is charged as held
 )
 
-// End is what is known of the end of a task when it is settled.
+// End is the end of a task as it is settled.
 type End struct {
-	Outcome string // one of few words; see [Outcome]
-	Answer  cache.Answer
-	Usage   meter.Usage
-	Images  int64  // that are charged
-	Doubt   bool   // the images were not counted by the service
-	By      string // who heard of the end
+	Outcome   string // see [Outcome]
+	Answer    cache.Answer
+	Usage     meter.Usage
+	Images    int64  // that are charged
+	Estimated bool   // the service did not count the images
+	By        string // how the end was heard
 }
 
-// Cost is what the end amounts to.
+// Cost is the cost of the end.
 func (e *End) Cost(claim *cache.Claim) telemetry.Cost {
 	flag := telemetry.FlagExact
-	if e.Doubt {
+	if e.Estimated {
 		flag = telemetry.FlagEstimated
 	}
 	return Cost(taskCost(&claim.Hold, e.Images), flag)
 }
 
-// endOf tells how a task ended, by its last answer. Where that does not say how many images it made, it is as many as were
-// held, in doubt.
+// endOf reads how a task ended from its last answer. If the answer does not count the images, the number is estimated: as many
+// as were held.
 func (t *Tasks) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
 	var reads meter.Meter
 	reads.Reset("application/json", "")
@@ -43,13 +43,13 @@ func (t *Tasks) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by st
 	reading.Usage.Cover(t.deps.Cover)
 	images, known := reading.Images()
 	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, Images: images, By: by}
-	if end.Doubt = !known && ended.Status == cache.Succeeded && !forwarded(&claim.Hold); end.Doubt {
+	if end.Estimated = !known && ended.Status == cache.Succeeded && !forwarded(&claim.Hold); end.Estimated {
 		end.Images = claim.Hold.Images
 	}
 	return end
 }
 
-// Outcome says how a task ended, in one of few words. A stream may end without the task's status.
+// Outcome is how a task ended: succeeded, failed or cancelled. A stream that ends without the task's status has succeeded.
 func Outcome(status cache.Status) string {
 	switch status {
 	case cache.Failed:

@@ -8,7 +8,7 @@ import (
 	"sluice/cache"
 )
 
-// List returns a page of a team's tasks that the filter picks, and how many it picks. Its error says why nobody can tell.
+// List returns a page of the team's tasks that match the filter, and how many match. Its error says why they are not known.
 func (t *Tasks) List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error) {
 	return t.deps.Claims.List(ctx, team, f)
 }
@@ -22,7 +22,7 @@ type listedTask struct {
 	Ended   *int64       `json:"end_time"`
 }
 
-// ListBody writes a page in the form of the service's own list. id is the request's.
+// ListBody writes a page in the form of the service's list. id is the request's.
 func ListBody(tasks []cache.Claim, total int, f cache.Filter, id string) []byte {
 	size := cache.PageSize(f.Size)
 	list := struct {

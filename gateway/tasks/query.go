@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// QueryTime bounds upstream's answer to a task query.
+	// QueryTime bounds the service's answer to a task query.
 	QueryTime = 10 * time.Second
 	// pollPatience is how long a poll waits for a query before it gets the last known answer.
 	pollPatience = 5 * time.Second
-	// lastChance is how long before the end of a task's life the finisher asks as a client would.
+	// lastChance is how long before a task expires the finisher asks with the priority of a client.
 	lastChance = 2 * time.Minute
-	// otherReplica is how often a query that another replica makes is looked for.
+	// otherReplica is how often to check whether another replica's query has ended.
 	otherReplica = 50 * time.Millisecond
 )
 
-// asker is on whose behalf upstream is asked.
+// asker says for whom the service is asked.
 type asker struct {
 	finisher bool
-	span     telemetry.Span // of the poll that leads; the finisher has none
+	span     telemetry.Span // of the poll that asks; zero for the finisher
 }
 
-// Current returns the claim with an answer that is fresh, or with the last known one where there is none to be had. However
-// many polls want one at once, upstream is asked once; a client that leaves does not end that for the others.
+// Current returns the claim with a fresh answer, or with the last known one if no fresh one can be had. Polls at the same time
+// share one query, which goes on if a client leaves.
 func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.Span) Told {
 	if t.fresh(&claim) {
 		return Told{Claim: claim, Source: Hit}
@@ -35,8 +35,8 @@ func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.S
 	return t.collapse(ctx, claim, asker{span: poll})
 }
 
-// collapse asks upstream once for all polls that want to know at the same time. It stands apart from Current because what
-// it shares with the query is on the heap, which a poll that needs none should not pay for.
+// collapse asks the service once for all polls at the same time. It is apart from Current because what it shares with the query
+// escapes to the heap, and a poll that needs no query should not pay for that.
 func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by asker) Told {
 	led := false
 	flight := t.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
@@ -49,7 +49,7 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by asker) Told 
 	case landed := <-flight:
 		told := landed.Val.(Told)
 		if !led {
-			told.End = nil // it is the other poll's
+			told.End = nil // the poll that asked reports it
 			if told.Source == Stored {
 				told.Source = Collapsed
 			}
@@ -61,7 +61,7 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by asker) Told 
 	return Told{Claim: claim, Source: Stale}
 }
 
-// ask asks upstream about a task, once among all replicas and within the account's rate.
+// ask asks the service about a task, once among all replicas and within the account's rate.
 func (t *Tasks) ask(claim *cache.Claim, by asker) Told {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
@@ -76,7 +76,7 @@ func (t *Tasks) ask(claim *cache.Claim, by asker) Told {
 		return Told{Claim: ended, Source: Hit}
 	}
 	spare := by.finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
-	switch t.turn(ctx, claim, spare, !by.finisher) { // without the shared state a replica asks for its clients alone
+	switch t.turn(ctx, claim, spare, !by.finisher) { // without the shared state a replica asks for clients only
 	case cache.Busy:
 		return t.overhear(ctx, last)
 	case cache.Resting:
@@ -85,7 +85,7 @@ func (t *Tasks) ask(claim *cache.Claim, by asker) Told {
 	return t.query(ctx, last, by)
 }
 
-// overhear waits for what another replica is told. Where that asked in vain there is nothing to wait for.
+// overhear waits for the answer to another replica's query. If that query fails, it returns the last known answer.
 func (t *Tasks) overhear(ctx context.Context, last Told) Told {
 	tick := time.NewTicker(otherReplica)
 	defer tick.Stop()
@@ -105,7 +105,7 @@ func (t *Tasks) overhear(ctx context.Context, last Told) Told {
 	return last
 }
 
-// busy reports whether another replica asks about a task.
+// busy reports whether another replica's query runs.
 func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
 	turn, err := t.deps.Claims.Take(ctx, claim.Team, claim.Task)
 	if err == nil && turn == cache.Mine {
@@ -114,7 +114,7 @@ func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
 	return err == nil && turn == cache.Busy
 }
 
-// query asks upstream and keeps what it says.
+// query asks the service and keeps the answer.
 func (t *Tasks) query(ctx context.Context, last Told, by asker) Told {
 	claim := &last.Claim
 	claim.Tally.Send()
@@ -130,19 +130,19 @@ func (t *Tasks) query(ctx context.Context, last Told, by asker) Told {
 		asks, who = claim.Asks+1, ByFinisher
 	}
 	if answer.Status.Final() {
-		last.Claim, last.End = t.hearEnd(ctx, last.Claim, answer, reply.Body, asks, who)
+		last.Claim, last.End = t.settle(ctx, heardEnd{last.Claim, answer, reply.Body, asks, who})
 		last.Source = Stored
 		return last
 	}
 	heard, err := t.deps.Claims.Hear(ctx, claim, answer, reply.Body, asks)
-	if err != nil { // it is told all the same
+	if err != nil { // the poll gets the answer all the same
 		heard = last.Claim
 		heard.Answer, heard.Body, heard.Fetched = answer, reply.Body, t.deps.Now()
 	}
-	if !heard.Final() { // it was not overtaken by its end
-		_ = t.deps.Claims.Schedule(ctx, &heard, cache.NextAsk(t.deps.Now(), heard.Created, t.config.TTL, t.config.Interval, asks)) // else it is due again in a while
+	if !heard.Final() { // another query may have heard the end
+		_ = t.deps.Claims.Schedule(ctx, &heard, cache.NextAsk(t.deps.Now(), heard.Created, t.config.TTL, t.config.Interval, asks)) // if it fails, the task is due later
 	}
-	if last.Claim = heard; !t.fresh(&heard) && t.config.Interval > 0 { // it was overtaken by a later state, which is older by now
+	if last.Claim = heard; !t.fresh(&heard) && t.config.Interval > 0 { // another query heard a later state, some time ago
 		t.release(ctx, &heard, t.config.Interval)
 		return last
 	}
@@ -150,8 +150,7 @@ func (t *Tasks) query(ctx context.Context, last Told, by asker) Told {
 	return last
 }
 
-// tells reports whether an answer says something of that task: upstream's "unknown" (it can lose a task for a moment) and an
-// answer about another task do not.
+// tells reports whether an answer has a state of that task. The service's "unknown" has none: it can lose a task for a moment.
 func tells(answer *cache.Answer, task string) bool {
 	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
 }

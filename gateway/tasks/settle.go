@@ -7,47 +7,64 @@ import (
 	"sluice/cache"
 )
 
-// hearEnd settles a task whose end was just heard, and tells all replicas of it once the charge is taken: at once as a rule.
-// Until then the end is told by this process alone, and the task stays due, so that another one finds it if this one dies.
-// asks is how often the finisher has asked, and by who hears of the end. It returns the task as it ended, and what is charged
-// for it, or nil where that was charged before.
-func (t *Tasks) hearEnd(ctx context.Context, claim cache.Claim, answer cache.Answer, body []byte, asks int, by string) (ended cache.Claim, end *End) {
-	ended = claim
-	ended.Answer, ended.Body, ended.Fetched, ended.Asks = answer, body, t.deps.Now(), asks
-	var taken atomic.Bool
-	if t.unsettled.add(&ended) {
-		end = t.settle(ctx, &claim, answer, body, by, func() {
-			_, _ = t.deps.Claims.Hear(context.WithoutCancel(ctx), &claim, answer, body, asks) // what cannot be told is kept, and told later
-			t.unsettled.remove(claim.Team, claim.Task)
-			taken.Store(true)
-		}, func() { t.unsettled.remove(claim.Team, claim.Task) }) // it is due again, and whoever asks then charges it
+// Put makes a task its team's. claim.Answer and claim.Body are the answer that names it; whole: the answer is not a frame of a
+// stream. A task that has ended already is settled at once. One that ended in a stream is settled when the stream ends, which
+// may count its images; until then it is kept as waiting, so that another process asks for its end if this one dies.
+//
+// ok is false if the task is another team's. end is nil if the task is not settled here.
+func (t *Tasks) Put(ctx context.Context, claim cache.Claim, whole bool) (end *End, ok bool) {
+	answer := claim.Answer
+	if answer.Status.Final() {
+		claim.Answer.Status = cache.Pending
 	}
-	if !taken.Load() {
-		rests := t.config.Interval // where the end is not kept it is asked for again, as any state is
-		if _, waits := t.unsettled.of(claim.Team, claim.Task); waits {
-			rests = 0
-		}
-		t.release(ctx, &claim, rests)
-		_ = t.deps.Claims.Schedule(ctx, &ended, t.soon()) // else it is due again in a while
+	if !t.deps.Claims.Put(ctx, claim) {
+		return nil, false
 	}
-	return ended, end
+	if !answer.Status.Final() || !whole {
+		return nil, true
+	}
+	if _, end = t.settle(ctx, heardEnd{claim, answer, claim.Body, 0, ByStream}); end == nil {
+		end = t.endOf(&claim, answer, claim.Body, ByStream)
+	}
+	return end, true
 }
 
-// settle settles a task that has ended, by the images it made. Whoever hears of the end does so; the first counts. It
-// calls taken once the charge is taken, or left where it never will be: that may be later, when this has returned. It
-// returns what it charges, or nil where another did before.
-func (t *Tasks) settle(ctx context.Context, claim *cache.Claim, ended cache.Answer, body []byte, by string, taken, left func()) *End {
-	end := t.endOf(claim, ended, body, by)
-	var settledBefore atomic.Bool
-	t.charge(ctx, claim, end.Images, end.Doubt, func(first bool) {
-		if first {
-			t.tellOfTask(claim, end)
-		}
-		settledBefore.Store(!first)
-		taken()
-	}, left)
-	if settledBefore.Load() {
-		return nil
+// heardEnd is the answer in which a task's end was just heard.
+type heardEnd struct {
+	claim  cache.Claim
+	answer cache.Answer
+	body   []byte
+	asks   int    // how often the finisher has asked
+	by     string // who heard of the end
+}
+
+// settle charges a task whose end was just heard, and tells the other replicas of the end once the charge is taken, which is
+// at once as a rule. Until then only this process knows of the end, and the task stays due, so that another replica finds it if
+// this one dies. The first replica to charge the end counts. settle returns the task as it ended, and what is charged for it;
+// nil: it was charged before.
+func (t *Tasks) settle(ctx context.Context, h heardEnd) (ended cache.Claim, end *End) {
+	ended = h.claim
+	ended.Answer, ended.Body, ended.Fetched, ended.Asks = h.answer, h.body, t.deps.Now(), h.asks
+	var taken, before atomic.Bool
+	if t.unsettled.add(&ended) {
+		end = t.endOf(&h.claim, h.answer, h.body, h.by)
+		t.charge(ctx, &h.claim, end, func(first bool) {
+			_, _ = t.deps.Claims.Hear(context.WithoutCancel(ctx), &h.claim, h.answer, h.body, h.asks) // Claims repeats it if it fails
+			t.unsettled.remove(ended.Team, ended.Task)
+			before.Store(!first)
+			taken.Store(true)
+		}, func() { t.unsettled.remove(ended.Team, ended.Task) }) // the task is due again, and the next query charges it
 	}
-	return end
+	if before.Load() {
+		end = nil
+	}
+	if !taken.Load() {
+		rests := t.config.Interval // an end that is not kept is asked for again, like any state
+		if _, waits := t.unsettled.of(ended.Team, ended.Task); waits {
+			rests = 0
+		}
+		t.release(ctx, &ended, rests)
+		_ = t.deps.Claims.Schedule(ctx, &ended, t.soon()) // if it fails, the task is due later
+	}
+	return ended, end
 }

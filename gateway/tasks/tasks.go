@@ -13,34 +13,34 @@ import (
 	"sluice/telemetry"
 )
 
-// Config is what the operator set for tasks. Every field is required unless it says otherwise.
+// Config has the operator's settings for tasks. Every field is required unless it says otherwise.
 type Config struct {
 	TTL          time.Duration  // how long the service knows a task
 	Interval     time.Duration  // the least time between two queries about one running task
 	Zone         *time.Location // of the times inside task answers
-	MaxUnsettled int            // ends that may wait for their charges; 0: 10,000; negative: none
+	MaxUnsettled int            // ends that may wait for their charge; 0: 10,000; negative: none
 }
 
-// Deps are what a Tasks works with. All are required.
+// Deps are the parts that a Tasks uses. All are required unless they say otherwise.
 type Deps struct {
 	Now     func() time.Time // the clock
 	Claims  Claims
-	Queries Rate // the account's rate of task queries
-	Cancels Rate // and that of cancels
+	Queries Rate // of task queries of the account
+	Cancels Rate // of cancels of the account
 
 	// Ask asks the service about a task.
 	Ask func(q *Query) (Reply, error)
-	// Charge charges what a task's creation holds, and calls the charge's Taken and Left as [limit.Charge] says.
+	// Charge charges the hold of a task's creation, and calls Taken and Left as [limit.Charge] says.
 	Charge func(ctx context.Context, charge *limit.Charge)
 	// Full names the teams that may have no more open tasks.
 	Full func() map[string]bool
 	// Label names a model in metrics.
 	Label func(model string) string
-	// Cover covers what no text of the service's may tell.
+	// Cover hides the service's key and address in a text of the service.
 	Cover func(text string) string
 
-	Metrics *telemetry.Metrics // nil: nothing is measured
-	Traces  *telemetry.Traces  // nil: no spans are made
+	Metrics *telemetry.Metrics // nil: no metrics
+	Traces  *telemetry.Traces  // nil: no spans
 	Logger  *slog.Logger
 }
 
@@ -48,13 +48,13 @@ type Deps struct {
 type Query struct {
 	Team, Task, Model string
 	Creation          string         // traceparent of the task's creation
-	Parent            telemetry.Span // of the poll that leads; zero: none is recorded
-	Finisher          bool           // no client polls
+	Parent            telemetry.Span // of the poll that asks; zero: none is recorded
+	Finisher          bool           // the finisher asks
 }
 
 // Reply is the service's answer.
 type Reply struct {
-	Status     int    // HTTP status; 0: none came
+	Status     int    // HTTP status; 0: no answer
 	UpstreamID string // the service's id of the request
 	Body       []byte
 }
@@ -63,7 +63,7 @@ type Reply struct {
 type Tasks struct {
 	config    Config
 	deps      Deps
-	queries   singleflight.Group // task queries that are under way
+	queries   singleflight.Group // running task queries
 	unsettled unsettled
 	cancels   cancels
 }
@@ -76,16 +76,16 @@ func New(config Config, deps Deps) *Tasks {
 	return &Tasks{config: config, deps: deps, unsettled: unsettled{most: config.MaxUnsettled}}
 }
 
-// ErrAbsent is the error of a task that is absent, expired, or another team's.
+// ErrAbsent is the error for a task that is absent, expired, or another team's.
 var ErrAbsent = errors.New("there is no such task")
 
-// claimPatience is how long a poll waits for the state that tells whose its task is.
+// claimPatience is how long a poll waits for Claims to become available.
 const claimPatience = 2 * time.Second
 
-// Own finds a team's claim of a task. Where nobody can tell whose it is, it waits for a while: the task is neither denied nor
-// opened. An error but [ErrAbsent] says why nobody can.
+// Own finds the team's claim of a task. If Claims cannot tell, Own waits for a while before it returns the error of Claims: it
+// must not deny the task.
 func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error) {
-	var end time.Time // of the waiting; there is none as a rule
+	var end time.Time // of waiting; zero: not waiting
 	for {
 		claim, ok, err := t.deps.Claims.Get(ctx, team, task)
 		switch {
@@ -105,13 +105,13 @@ func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error)
 	}
 }
 
-// Lease is how long a task's hold stands: a task that ends without anybody hearing of it is charged as held.
+// Lease is how long a task's hold stands. If no end is seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
 
-// fresh reports whether an answer need not be asked for again. A final one never.
+// fresh reports whether the last answer still serves. A final one always does.
 func (t *Tasks) fresh(claim *cache.Claim) bool {
 	return claim.Final() || t.deps.Now().Sub(claim.Fetched) < t.config.Interval
 }
 
-// soon is when a task is due for which nothing could be done now.
+// soon is when a task is due again after a failed attempt.
 func (t *Tasks) soon() time.Time { return t.deps.Now().Add(max(t.config.Interval, time.Second)) }

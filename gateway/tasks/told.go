@@ -12,24 +12,24 @@ type Source string
 
 // The sources.
 const (
-	Hit       Source = "hit"       // it was known and fresh
-	Stored    Source = "miss"      // upstream was asked for this poll
-	Collapsed Source = "collapsed" // upstream was asked for another poll
-	Stale     Source = "stale"     // upstream could not be asked, or did not answer
+	Hit       Source = "hit"       // a fresh answer was known
+	Stored    Source = "miss"      // the service was asked for this poll
+	Collapsed Source = "collapsed" // the service was asked for another poll
+	Stale     Source = "stale"     // the service could not be asked, or did not answer
 )
 
-// Told is what a poll is told.
+// Told is the answer to a poll.
 type Told struct {
 	Claim          cache.Claim // with the answer
 	Source         Source
-	UpstreamID     string        // of the query that was made for it; empty: none was
-	UpstreamStatus int           // likewise; 0: none was, or it was not answered
-	Took           time.Duration // the query
-	End            *End          // that the query heard of and settled; nil: none
+	UpstreamID     string        // of the query; empty: none was made
+	UpstreamStatus int           // of the query; 0: none was made, or it failed
+	Took           time.Duration // of the query
+	End            *End          // that the query settled; nil: none
 }
 
-// CacheStatus is the value of Cache-Status. ttl counts the seconds until the answer is asked for again, from when it should
-// have been where it could not be; a final one is not asked for, and lives as long as its task.
+// CacheStatus is the value of the Cache-Status header. ttl is the seconds until the service is asked again, negative if that is
+// overdue. A final answer is not asked for again; its ttl is the life of the task.
 func (t *Tasks) CacheStatus(told *Told, age time.Duration, now time.Time) string {
 	left := t.config.Interval - age
 	if told.Claim.Final() {

@@ -6,12 +6,12 @@ import (
 	"sluice/cache"
 )
 
-// mostUnsettled bounds how many ends wait for their charges here. One that finds no room is asked for again.
+// mostUnsettled bounds how many ends wait for their charges. An end without room is asked for again.
 const mostUnsettled = 10_000
 
-// unsettled keeps the ends of tasks that this process has heard and whose charges are not taken yet. The others must not hear of
-// them before: a task that is known to have ended is asked for no more, and if this process died nobody would charge it
-// until its lease ends, and then as held.
+// unsettled keeps the ends that this process has heard and whose charges are not taken yet. Other replicas must not hear of
+// them before: a task that is known to have ended is asked for no more, and if this process died, nobody would charge it until
+// its lease ends, and then only as held.
 type unsettled struct {
 	most  int
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type unsettled struct {
 
 type taskName struct{ team, task string }
 
-// add keeps an end, and reports whether none of that task is kept.
+// add keeps an end if there is room, and reports whether the task had none.
 func (u *unsettled) add(claim *cache.Claim) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -37,7 +37,7 @@ func (u *unsettled) add(claim *cache.Claim) bool {
 	return true
 }
 
-// of returns the end of a task whose charge is not taken yet.
+// of returns the end of a task, if its charge is not taken yet.
 func (u *unsettled) of(team, task string) (cache.Claim, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"sluice/telemetry"
 )
 
-// longestWait is the longest that a poll may ask for.
+// longestWait is the longest wait that a poll may ask for.
 const longestWait = 60 * time.Second
 
-// PreferredWait reads how long a client would wait for a change, "Prefer: wait=10", 60 seconds at most. What cannot be
-// read is ignored, as preferences are.
+// PreferredWait reads how long a client wants to wait for a change, "Prefer: wait=10", 60 seconds at most. A malformed
+// preference is ignored.
 func PreferredWait(h http.Header) time.Duration {
 	for _, line := range h["Prefer"] {
 		for preference := range strings.SplitSeq(line, ",") {
@@ -34,8 +34,8 @@ func PreferredWait(h http.Header) time.Duration {
 	return 0
 }
 
-// Await holds a poll until the task's state is another than the client would have been told at once, the span has passed, or
-// the gateway drains. It also tells for how long the poll waited beside its last query.
+// Await waits until the task's state changes, the span has passed, or the gateway drains. waited is the time that it waited,
+// without the last query.
 func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Span, span time.Duration, drains func() bool) (told Told, waited time.Duration) {
 	begun := claim.Answer.Status
 	ctx, cancel := context.WithTimeout(ctx, span)
@@ -58,8 +58,8 @@ func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Spa
 	}
 }
 
-// pause is how long to wait before the next look: until the answer is not fresh any more, and not for so long that a
-// drain would be held up.
+// pause is how long to wait before the next look: until the answer is no longer fresh, but not so long that it delays a
+// drain.
 func (t *Tasks) pause(claim *cache.Claim) time.Duration {
 	least := max(10*time.Millisecond, min(t.config.Interval, time.Second)/2)
 	return min(max(t.config.Interval-t.deps.Now().Sub(claim.Fetched), least), time.Second)

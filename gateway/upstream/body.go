@@ -10,19 +10,19 @@ import (
 // drainBytes bounds what is read of an answer whose client has left.
 const drainBytes = 8 << 20
 
-// body is an answer's body on its way to a client: read with a bound on silence, and drained when the client is
-// gone, because the usage stands at the end and is owed either way.
+// body is an answer's body. Reading has a bound on silence. When the client has left, the rest is read and dropped, because the
+// usage is at the end of the answer and must be charged.
 type body struct {
 	io.ReadCloser
 	client   *Client
 	conn     *conn
 	exchange *Exchange
-	reusable bool        // upstream keeps the connection open behind this answer
-	framed   bool        // its end is told apart from the connection's
+	reusable bool        // the service keeps the connection open after this answer
+	framed   bool        // its end differs from the end of the connection
 	ended    bool        // EOF or an error was read
-	closed   bool        // the connection is not ours any more
-	limit    time.Time   // the end of draining; zero before it began
-	leave    func() bool // stops waiting for the client to leave; nil before it began
+	closed   bool        // the connection was given back
+	limit    time.Time   // the end of draining; zero: not draining
+	leave    func() bool // stops waiting for the client to leave; nil: not waiting
 }
 
 func (b *body) begin(u *Client, x *Exchange, conn *conn, answer *http.Response) {
@@ -34,19 +34,19 @@ func (b *body) begin(u *Client, x *Exchange, conn *conn, answer *http.Response) 
 	conn.body = b
 }
 
-// arm bounds the silence before the next bytes of the connection, and, once the client has left, the time for draining.
+// arm sets the deadline for the next bytes: the bound on silence, and once the client has left, the end of draining.
 func (b *body) arm() {
 	if b.leave == nil && !b.exchange.Uncut {
-		// The client may leave while upstream is silent: the read that waits ends with the time for draining. An answer
-		// that came together with its header never gets here.
+		// The client may leave while a read waits; the read then ends with the time for draining. A body that came together
+		// with its header never gets here.
 		conn, bound := b.conn, b.client.config.DrainTime
 		b.leave = context.AfterFunc(b.exchange.Client, func() { _ = conn.SetReadDeadline(time.Now().Add(bound)) })
 	}
 	now := time.Now()
 	b.exchange.Listener.Runs(now)
 	deadline := now.Add(b.client.config.IdleTimeout)
-	_ = b.conn.SetReadDeadline(deadline) // a connection that is closed fails at the read
-	// Looked at after the deadline is set: a client that leaves in between is not overlooked.
+	_ = b.conn.SetReadDeadline(deadline) // on a closed connection the read fails
+	// This check follows the deadline, so that a client that leaves in between is not missed.
 	if b.limit.IsZero() && b.gone() {
 		b.limit = time.Now().Add(b.client.config.DrainTime)
 	}
@@ -55,7 +55,7 @@ func (b *body) arm() {
 	}
 }
 
-// gone reports whether the client has left and what is read is drained.
+// gone reports whether the client has left and the rest is to be dropped.
 func (b *body) gone() bool { return !b.exchange.Uncut && b.exchange.Client.Err() != nil }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -73,7 +73,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read counts the time that the next bytes take. Bytes that are here already take none.
+// read adds the time until the next bytes to Waited. Buffered bytes take none.
 func (b *body) read(p []byte) (int, error) {
 	if b.conn.in.Buffered() > 0 {
 		return b.ReadCloser.Read(p)
@@ -91,11 +91,11 @@ func (b *body) explain(err error) error {
 	}
 	fault := explain(err, true)
 	b.exchange.Fault = fault
-	b.exchange.Wanted = b.limit.IsZero() && !b.gone() // the end of draining is no fault of the service's
+	b.exchange.Wanted = b.limit.IsZero() && !b.gone() // the end of draining is not the service's fault
 	return fault
 }
 
-// Close drains what is left, within bounds, and lets the connection go.
+// Close reads and drops the rest, within bounds, and gives the connection back.
 func (b *body) Close() error {
 	if !b.ended {
 		if b.limit.IsZero() {
@@ -107,7 +107,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// abandon lets the connection go without reading what is left.
+// abandon gives the connection back without reading the rest, which closes it.
 func (b *body) abandon() {
 	if b.closed {
 		return

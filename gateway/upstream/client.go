@@ -16,9 +16,9 @@ type Config struct {
 	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
 
-	Roots   *x509.CertPool   // that the service's certificate must descend from; nil: the system's
+	Roots   *x509.CertPool   // authorities for the service's certificate; nil: the system's
 	Now     func() time.Time // the clock
-	Surplus func()           // called for each connection on which the service sent what it was not asked
+	Surplus func()           // called for each connection on which the service sent unrequested bytes
 }
 
 // Client is the one way to the service. It is safe for concurrent use.
@@ -30,15 +30,15 @@ type Client struct {
 // New builds a Client. It connects to nothing.
 func New(config Config) *Client { return &Client{config: config, pool: newPool(&config)} }
 
-// Close frees the idle connections. Exchanges that run are not touched.
+// Close closes the idle connections. It leaves running exchanges alone.
 func (u *Client) Close() { u.pool.close() }
 
-// Do sends a request and returns the answer once its header is there; the answer's body ends within bounds, and MUST be closed.
-// An error is an [*Error]. The request's body is the exchange's, and its context is not heeded: a client that leaves must not
-// abort what is paid for.
+// Do sends a request and returns the answer once its header is there. The answer's body ends within bounds, and MUST be closed.
+// An error is an [*Error]. Do sends the exchange's body, and ignores the end of the request's context: the service charges for
+// the work whether or not the client stays.
 //
-// Where not a byte of the request had left, Do tries once more on a new connection. After a byte nothing is ever sent again,
-// since the service knows no idempotency and may already be at work.
+// If no byte of the request has left, Do tries once more on a new connection. After a byte has left it never sends again: the
+// service may already be at work.
 func (u *Client) Do(out *http.Request, x *Exchange) (*http.Response, error) {
 	conn, err := u.pool.get(x.Sent)
 	answer, sent, err := u.try(conn, err, out, x)
@@ -55,7 +55,7 @@ func (u *Client) Do(out *http.Request, x *Exchange) (*http.Response, error) {
 	return answer, nil
 }
 
-// try makes one attempt on a connection, unless there is none, and tells whether a byte of the request has left.
+// try makes one attempt on a connection, unless err says that there is none. sent: a byte of the request has left.
 func (u *Client) try(conn *conn, err error, out *http.Request, x *Exchange) (answer *http.Response, sent bool, _ error) {
 	if err != nil {
 		return nil, false, err

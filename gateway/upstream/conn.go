@@ -14,13 +14,13 @@ import (
 const (
 	// inlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer.
 	inlineBody = 64 << 10
-	// longestHeader bounds an answer's header in bytes.
+	// longestHeader bounds an answer's header, in bytes.
 	longestHeader = 64 << 10
-	// mostInformational bounds the informational answers before one, each of which costs the reading of a header.
+	// mostInformational bounds the informational (1xx) answers before the answer.
 	mostInformational = 100
-	// keptHead is how much of the room for header and small body a connection keeps while it waits.
+	// keptHead is how much of its write buffer an idle connection keeps.
 	keptHead = 16 << 10
-	// readBuffer is what a connection reads at once.
+	// readBuffer is how much a connection reads at once.
 	readBuffer = 8 << 10
 )
 
@@ -29,23 +29,22 @@ var (
 	errInformational = errors.New("upstream sent more informational answers than the bound")
 )
 
-// conn is a connection to upstream, used by one exchange at a time. The goroutine that makes the request also writes
+// conn is a connection to the service, used by one exchange at a time. The goroutine that makes the request also writes
 // and reads: net/http's Transport has two goroutines for each connection, and handing over to them costs more than the
-// rest of the proxy's work. It counts what it writes, which answers the one question on which re-sending hangs: has a
-// byte of this request left?
+// rest of the proxy's work. It counts what it writes, because a request may be sent again only if none of its bytes has left.
 type conn struct {
 	net.Conn // the wire, or TLS over it
 	wire     *wire
 	pool     *pool
 	in       *bufio.Reader
-	head     []byte       // the outgoing header, with the body where it is small; reused
-	written  atomic.Int64 // bytes of the request that runs
-	sending  *sending     // of the exchange that runs; nil: its request was written at once
-	body     *body        // whose bytes are read; nil while a header is
-	surplus  [1]byte      // what a look reads
+	head     []byte       // the outgoing header, and a small body; reused
+	written  atomic.Int64 // bytes of the current request
+	sending  *sending     // of the current exchange; nil: its request was written at once
+	body     *body        // that is being read; nil while a header is
+	surplus  [1]byte      // for look to read into
 	left     int64        // bytes that may still be read; math.MaxInt64 inside bodies
-	idle     time.Time    // since when upstream is silent on it, while it waits in the pool
-	taken    time.Time    // when the exchange that runs began
+	idle     time.Time    // in the pool: when bytes last came
+	taken    time.Time    // when the current exchange began
 }
 
 // Write counts.
@@ -70,22 +69,21 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readNow reads what is here, and does not wait.
+// readNow reads what is here and does not wait.
 func (c *conn) readNow(p []byte) (int, error) {
 	c.wire.glance = true
 	defer func() { c.wire.glance = false }()
 	return c.Conn.Read(p)
 }
 
-// Two reasons why a connection cannot carry a request.
+// Why a connection cannot carry a request.
 var (
-	errEnded   = errors.New("upstream closed the connection while nothing was asked on it")
-	errSurplus = errors.New("upstream said what it was not asked")
+	errEnded   = errors.New("upstream closed an idle connection")
+	errSurplus = errors.New("upstream sent bytes on an idle connection")
 )
 
-// look tells why a connection cannot carry a request; nil: it can. What upstream has said unasked would be read as the
-// answer. It may wait here, in TLS, or in the socket, from which TLS takes its own messages on the way. The look costs one
-// system call.
+// look tells why a connection cannot carry a request; nil: it can. Unrequested bytes would be read as the answer. They may be
+// in the buffer, in TLS, or in the socket; reading through TLS also handles TLS's own messages. It costs one system call.
 func (c *conn) look() error {
 	if c.in.Buffered() > 0 {
 		return errSurplus
@@ -100,9 +98,9 @@ func (c *conn) look() error {
 	return nil
 }
 
-// send writes a request. A small one leaves in one write; the body of a large one is written beside the reading of the
-// answer, because upstream may refuse it before it has read it all. bound is for the header of the answer. Where the writing
-// fails once a byte has left, receive tells why, unless there is an answer all the same.
+// send writes a request. A small one leaves in one write. The body of a large one is written while the answer is read, because
+// the service may refuse it before it has read it all. bound is the time for the answer's header. If writing fails after a byte
+// has left, send returns nil, and receive returns the answer if there is one, or the error.
 func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 	c.written.Store(0)
 	c.sending, c.body = nil, nil
@@ -122,7 +120,7 @@ func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 	return c.sending.begin(x, err)
 }
 
-// expect sets the deadline for an answer's header, unless one that is hardly later stands already.
+// expect sets the deadline for an answer's header, unless the current one is only a little later.
 func (c *conn) expect(bound time.Duration) error {
 	latest := c.taken.Add(bound + bound/deadlineSlack)
 	if c.wire.readBy.Sub(c.taken) >= bound && !c.wire.readBy.After(latest) {
@@ -132,7 +130,7 @@ func (c *conn) expect(bound time.Duration) error {
 	return c.SetReadDeadline(latest)
 }
 
-// receive reads an answer's header. Upstream's informational answers are dropped.
+// receive reads an answer's header. It drops informational answers.
 func (c *conn) receive(out *http.Request) (*http.Response, error) {
 	for range mostInformational + 1 {
 		c.left = longestHeader
@@ -151,7 +149,7 @@ func (c *conn) receive(out *http.Request) (*http.Response, error) {
 	return nil, errInformational
 }
 
-// unexpectedEOF tells an answer that did not come from one that ended.
+// unexpectedEOF makes the end of the connection before an answer an error.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -159,11 +157,10 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// finish ends an exchange: the connection waits for the next one if both sides are at the end of theirs. silent is when
-// upstream's last bytes came.
+// finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last came.
 func (c *conn) finish(whole bool, silent time.Time) {
 	if !whole || c.sending != nil && !c.sending.whole() {
-		_ = c.Close() // nothing more is to be said on it
+		_ = c.Close() // it cannot be used again
 		return
 	}
 	if cap(c.head) > keptHead {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Credential is the service's key in the forms in which it is needed.
+// Credential is the service's key, to send, to recognise, and to cover in texts.
 type Credential struct {
 	authorization Secret            // the Authorization header's value
 	digest        [sha256.Size]byte // to recognise the key when a client presents it
-	keys          []needle          // the key, and the one before it: what no answer may tell a team
-	needles       []needle          // those, and the service's address: what no error may
+	keys          []needle          // the key and the one before it: no answer may contain them
+	needles       []needle          // those, and the service's address: no error may contain them
 }
 
-// NewCredential takes the key, and the Credential that it replaces, nil where it is the first: answers to what was sent with
-// the key before still come.
+// NewCredential takes the key, the service's address, and the credential that the new one replaces; nil: none. Answers to
+// requests with the previous key may still come, so that key is covered too.
 func NewCredential(key Secret, base *url.URL, before *Credential) *Credential {
 	value := key.Reveal()
 	c := &Credential{authorization: Secret("Bearer " + value), digest: sha256.Sum256([]byte(value))}
@@ -29,32 +29,30 @@ func NewCredential(key Secret, base *url.URL, before *Credential) *Credential {
 	return c
 }
 
-// Redact covers the keys and the service's address in an error text, in place and letter for letter, so that it also
-// serves inside a stream.
+// Redact covers the keys and the service's address in an error text, in place. The length stays the same.
 func (c *Credential) Redact(text []byte) {
 	for i := range c.needles {
 		c.needles[i].cover(text)
 	}
 }
 
-// RedactKeys covers the keys alone, which may stand in no answer: the address may be a part of what a success says.
+// RedactKeys covers the keys alone: a success may name the address.
 func (c *Credential) RedactKeys(text []byte) {
 	for i := range c.keys {
 		c.keys[i].cover(text)
 	}
 }
 
-// Authorization is the value of the header by which the service knows the gateway. It must go nowhere but into a request.
+// Authorization is the value of the Authorization header. It must go into requests to the service only.
 func (c *Credential) Authorization() string { return c.authorization.Reveal() }
 
-// Is reports whether a text is the key, in the same time for every text.
+// Is reports whether a text is the key. The time it takes tells nothing about the key.
 func (c *Credential) Is(text string) bool {
 	digest := sha256.Sum256([]byte(text))
 	return subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1
 }
 
-// begins returns the length of text without the beginning of anything to cover at its end, which the bytes that follow
-// may complete.
+// begins returns the length of text without an end that following bytes may complete to a needle.
 func (c *Credential) begins(text []byte) int {
 	end := len(text)
 	for i := range c.needles {
@@ -63,11 +61,11 @@ func (c *Credential) begins(text []byte) int {
 	return end
 }
 
-// Cover is Redact for a text that is most likely clean.
+// Cover is Redact for a string that is most likely clean.
 func (c *Credential) Cover(text string) string { return covered(text, c.needles) }
 
-// CoverHeader covers what an answer's header must not say, of the headers named. By its type the answer is read, and
-// the service's host may be named like a part of that: there it is the keys alone.
+// CoverHeader redacts the named headers. In Content-Type it covers the keys alone: the answer is read by its type, and the
+// service's host may have the name of a part of one.
 func (c *Credential) CoverHeader(h http.Header, names []string) {
 	for _, name := range names {
 		if values := h[name]; len(values) > 0 && name == "Content-Type" {

@@ -1,7 +1,6 @@
-// Package upstream makes the exchanges with the one service: connections and their pool, the request as it is written, the
-// answer as it is read, and what of it no team may see: the service's key and address.
+// Package upstream exchanges requests and answers with the service. It keeps the connections, writes requests, reads answers,
+// and covers the service's key and address in them.
 //
-// It knows nothing of teams, tasks or limits: a [Listener] follows an exchange for who does. It promises that no request is
-// sent twice once a byte of it has left, that every exchange ends within its bounds, and that the key is written nowhere but
-// into the request.
+// It knows nothing of teams, tasks or limits; a [Listener] follows an exchange for the caller. It promises that no request is
+// sent again once a byte of it has left, and that every exchange ends within its bounds.
 package upstream

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// needle is a text that is looked for as it is and as JSON may spell it, each letter by itself (\u002d, \/), also in JSON that
-// is a string in JSON (\\u002d). Backslashes are therefore passed over between letters, the needle's own among them.
+// needle is a text to find in any JSON spelling: each letter as it is or escaped (\u002d, \/), also in JSON inside a JSON string
+// (\\u002d). The search therefore skips backslashes between letters, including the needle's own.
 type needle struct {
 	plain   string
 	letters string // plain without backslashes
-	rare    int    // where plain has a letter that few texts have
+	rare    int    // index in plain of a letter that few texts have
 	special bool   // JSON escapes one of its letters without \u00
-	gap     int    // how many bytes may stand between two of its letters: their backslashes, and its own
+	gap     int    // how many bytes may be between two letters: backslashes of the escapes, and the needle's own
 }
 
 const (
-	// mostBackslashes is how many may stand before one letter: those of two letters in JSON that is quoted four times over.
+	// mostBackslashes is how many may come before one letter: those of two letters in JSON that is quoted four times over.
 	mostBackslashes = 32
 	// longestLetter is how many bytes a letter takes at most.
 	longestLetter = mostBackslashes + len("u0000")
@@ -29,7 +29,7 @@ const (
 func needlesOf(texts ...string) (list []needle) {
 	for _, text := range texts {
 		letters := strings.ReplaceAll(text, `\`, "")
-		if len(letters) > 3 { // a shorter one would tear words apart and hides nothing
+		if len(letters) > 3 { // a shorter one would damage texts and hide nothing
 			gap := longestLetter * (1 + len(text) - len(letters))
 			list = append(list, needle{text, letters, rarest(text), strings.ContainsAny(text, `"/\`), gap})
 		}
@@ -50,7 +50,7 @@ func rarest(text string) (at int) {
 	return at
 }
 
-// cover writes asterisks over the needle wherever it stands.
+// cover writes asterisks over the needle wherever it is.
 func (n *needle) cover(text []byte) {
 	if !n.mayBeIn(text) {
 		return
@@ -68,8 +68,8 @@ func (n *needle) cover(text []byte) {
 	}
 }
 
-// mayBeIn is quick, since it runs over every byte of every stream: it looks for a rare letter of the needle, and for escapes of
-// letters that the needle has.
+// mayBeIn reports false for most texts that do not contain the needle. It is fast, because it runs over every byte of every
+// stream: it looks for a rare letter of the needle, and for escapes of its letters.
 func (n *needle) mayBeIn(text []byte) bool {
 	for from := n.rare; from < len(text); from++ {
 		i := bytes.IndexByte(text[from:], n.plain[n.rare])
@@ -93,8 +93,8 @@ func (n *needle) mayBeIn(text []byte) bool {
 	}
 }
 
-// opens is where to begin to cover what stands at i, so that what is left is JSON if the text was: a backslash that belongs
-// to the first letter goes with it, and one that is escaped itself stays.
+// opens is where to begin to cover a needle at i, so that the text stays JSON: a backslash that belongs to the first letter is
+// covered with it, and one that is escaped itself stays.
 func opens(text []byte, i int) int {
 	if text[i] == '\\' {
 		i++
@@ -106,8 +106,8 @@ func opens(text []byte, i int) int {
 	return i - before%2
 }
 
-// begins returns where something begins at the end of text that may be the needle once more follows, with the backslashes
-// before it, or else the length of text.
+// begins returns where an incomplete needle begins at the end of text, with the backslashes before it, or else the length of
+// text.
 func (n *needle) begins(text []byte) int {
 	for i := max(0, len(text)-len(n.letters)*n.gap); i < len(text); i++ {
 		if _, more := n.match(text, i); more {
@@ -120,8 +120,8 @@ func (n *needle) begins(text []byte) int {
 	return len(text)
 }
 
-// match returns the end of the needle where it stands at i, else 0, and whether more text could make it stand there. Of
-// backslashes before its first letter it takes the one of the letter's own escape.
+// match returns the end of the needle at i, or 0, and whether more text could complete a needle at i. Of the backslashes before
+// the first letter it takes the one of the letter's own escape.
 func (n *needle) match(text []byte, i int) (end int, more bool) {
 	for at := range len(n.letters) {
 		from := i
@@ -151,7 +151,7 @@ func (n *needle) match(text []byte, i int) (end int, more bool) {
 	return i, false
 }
 
-// passBackslashes passes over so many as may stand before a letter.
+// passBackslashes skips the backslashes that may come before a letter.
 func (n *needle) passBackslashes(text []byte, i int) int {
 	for least := i; i < len(text) && text[i] == '\\' && i-least < n.gap; i++ {
 		if value, size := readEscape(text[i+1:]); size > 0 && value == '\\' {
@@ -161,8 +161,8 @@ func (n *needle) passBackslashes(text []byte, i int) int {
 	return i
 }
 
-// readEscape reads u00 and two digits. It returns 0 bytes where there is no such, and -1 where the text ends before that is
-// known.
+// readEscape reads u00 and two hexadecimal digits. size is 0 if there is no such escape, and -1 if the text ends too early to
+// tell.
 func readEscape(text []byte) (value byte, size int) {
 	const form = "u00xx"
 	for i, c := range text[:min(len(text), len(form))] {

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// idleConn is how long a connection waits for its next exchange: shorter than load balancers keep them, so that few
-	// are closed at the other end when they are used.
+	// idleConn is how long a connection may be idle: shorter than load balancers allow, so that few connections are closed
+	// at the other end when they are used.
 	idleConn = 30 * time.Second
-	// idleConns is how many wait at most.
+	// idleConns is how many idle connections are kept.
 	idleConns = 512
 )
 
-// pool keeps connections to the one upstream. It follows no proxy from the environment, which would be handed the key.
+// pool keeps connections to the service. It ignores a proxy in the environment, which would see the key.
 type pool struct {
 	network string
 	address string
 	secure  *tls.Config // nil: plain
 	dialer  net.Dialer
 	now     func() time.Time
-	silence time.Duration // the longest that upstream may take no byte of a request
-	surplus func()        // counts connections on which upstream said what it was not asked
+	silence time.Duration // the longest time in which the service may take no byte
+	surplus func()        // counts connections on which the service sent unrequested bytes
 
 	mu    sync.Mutex
-	idle  []*conn // the one used last at the end
+	idle  []*conn // in the order of use
 	prune *time.Timer
 	shut  bool
 }
@@ -56,7 +56,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// get returns a connection that waited and can carry a request, or a new one. now is when the exchange begins.
+// get returns an idle connection that can carry a request, or a new one. now is when the exchange begins.
 func (p *pool) get(now time.Time) (*conn, error) {
 	for {
 		c := p.last()
@@ -69,7 +69,7 @@ func (p *pool) get(now time.Time) (*conn, error) {
 	}
 }
 
-// check looks at a connection before a request goes out on it, and closes one that cannot carry it.
+// check looks at a connection before a request is written, and closes one that cannot carry it.
 func (p *pool) check(c *conn) error {
 	err := c.look()
 	if err == errSurplus {
@@ -94,7 +94,7 @@ func (p *pool) last() *conn {
 	return c
 }
 
-// dial connects, and under TLS knows whom it talks to, before anything of a request is written.
+// dial connects, and under TLS verifies the service's certificate, before a byte of a request is written.
 func (p *pool) dial() (*conn, error) {
 	c, err := p.connect()
 	if err != nil {
@@ -112,10 +112,11 @@ func (p *pool) connect() (*conn, error) {
 		return nil, err
 	}
 	c := &conn{pool: p}
-	if c.wire, err = newWire(socket.(*net.TCPConn), p); err != nil {
+	if c.wire, err = newWire(socket.(*net.TCPConn), p.secure != nil); err != nil {
 		_ = socket.Close()
 		return nil, err
 	}
+	c.wire.now, c.wire.silence = p.now, p.silence
 	if c.Conn = c.wire; p.secure == nil {
 		return c, nil
 	}
@@ -128,7 +129,7 @@ func (p *pool) connect() (*conn, error) {
 	return c, nil
 }
 
-// put lets a connection wait for its next exchange. silent is since when upstream has been silent on it.
+// put makes a connection idle. silent is when bytes last came on it.
 func (p *pool) put(c *conn, silent time.Time) {
 	c.idle = silent
 	p.mu.Lock()
@@ -143,7 +144,7 @@ func (p *pool) put(c *conn, silent time.Time) {
 	}
 }
 
-// expire closes what has waited too long, and comes back while anything waits.
+// expire closes connections that were idle for too long, and runs again while any are left.
 func (p *pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +162,7 @@ func (p *pool) expire() {
 	}
 }
 
-// close closes every connection that waits, and from now on each one whose exchange ends.
+// close closes the idle connections, and from now on every connection at the end of its exchange.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// appendHead writes the request line and the header. A line end in a value becomes a blank, as net/http has it, so that no
-// value can begin a header of its own; the names are ours. net/http itself would sort them first and write to a buffer
-// that has to be copied.
+// appendHead writes the request line and the header. A line end in a value becomes a blank, as in net/http, so that no value
+// can begin another header. The names are the gateway's own. net/http itself would sort the headers and copy them once more.
 func appendHead(head []byte, out *http.Request, length int) []byte {
 	head = append(head, out.Method...)
 	head = append(head, ' ')
@@ -29,7 +28,7 @@ func appendHead(head []byte, out *http.Request, length int) []byte {
 	return append(head, "\r\n"...)
 }
 
-// appendLine adds a value, without an end of the line in it.
+// appendLine appends a value with its line ends replaced.
 func appendLine(head []byte, value string) []byte {
 	head = append(head, value...)
 	line := head[len(head)-len(value):]

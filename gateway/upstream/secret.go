@@ -7,7 +7,7 @@ import (
 )
 
 // Secret is a string that must not be shown: every way of printing, encoding or logging it gives "[redacted]".
-// [Secret.Reveal] is the one way to its value, so that a search for that word finds every use.
+// [Secret.Reveal] is the only way to its value, so that a search for that word finds every use.
 type Secret string
 
 const redacted = "[redacted]"

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// largePiece is how much of a large body is written before its hold is looked at.
+// largePiece is how much of a large body is written between two calls of the Listener.
 const largePiece = 1 << 20
 
 // past is a deadline that ends a read at once.
 var past = time.Unix(1, 0)
 
-// sending is the writing of a large body beside the wait for its answer. Until the answer's header is there it rules over
-// the deadline for reading: there is none while upstream takes the body, whose silence the wire bounds; then the time for
-// an answer begins; and where the writing fails, nothing is waited for.
+// sending is the writing of a large body during the wait for its answer. Until the answer's header is there it sets the read
+// deadline: none while the service takes the body, because the wire bounds its silence; the time for the header once the body
+// is written; and the past if writing fails, so that nothing waits.
 type sending struct {
 	conn  *conn
 	bound time.Duration // for the answer's header, from the body's last byte
 
 	mu       sync.Mutex
 	ended    bool
-	fault    error // what it ended with
+	fault    error // why writing failed
 	answered bool  // the answer's header is there
 }
 
-// begin writes the body, unless writing the header has failed already.
+// begin starts to write the body, unless writing the header has failed already.
 func (s *sending) begin(x *Exchange, fault error) error {
 	s.conn.wire.readBy = time.Time{}
 	if fault != nil {
@@ -55,7 +55,7 @@ func (s *sending) end(fault error) {
 	defer s.mu.Unlock()
 	s.ended, s.fault = true, fault
 	switch {
-	case s.answered: // the deadline is the body's
+	case s.answered: // the answer's body sets the deadline
 	case fault != nil:
 		_ = s.conn.SetReadDeadline(past) // a connection that is closed fails at the read
 	default:
@@ -63,22 +63,22 @@ func (s *sending) end(fault error) {
 	}
 }
 
-// answer leaves the deadline for reading to the answer's body.
+// answer leaves the read deadline to the answer's body.
 func (s *sending) answer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answered = true
 }
 
-// whole reports whether all of the body was written.
+// whole reports whether the whole body was written.
 func (s *sending) whole() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended && s.fault == nil
 }
 
-// explain is asked where a read of the answer's header failed. Where that is for the writing, it takes what upstream said
-// before, which may be a refusal of the body; behind it stands why the writing failed.
+// explain is called when reading the answer's header fails. If the cause is that writing failed, it reads what the service sent
+// before, which may be a refusal of the body, and then returns why writing failed.
 func (s *sending) explain(p []byte, n int, err error) (int, error) {
 	s.mu.Lock()
 	fault := s.fault

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Stream passes a stream of events on, byte for byte, in pieces that end where events end. The ReverseProxy flushes
-// after each read, and some clients decode each piece on its own: a piece that ended inside a character would garble
-// it. An event that is larger than the reader's buffer is passed in pieces that end between characters.
+// Stream passes a stream of events on, byte for byte, in pieces that end where events end. The ReverseProxy flushes after each
+// read, and some clients decode each piece alone: a piece that ended inside a character would garble it. An event that is
+// larger than the reader's buffer is passed on in pieces that end between characters.
 type Stream struct {
 	io.ReadCloser
 	cover streamCover
-	watch func(piece []byte) // sees each piece before it is passed on; nil: nobody does
+	watch func(piece []byte) // sees each piece before it is passed on; may be nil
 	tail  []byte             // read and not passed on: the beginning of an event
-	err   error              // what the stream ended with, once the tail is passed on
+	err   error              // the end of the stream, returned once the tail is passed on
 }
 
-// NewStream passes a stream on without what the credential covers. watch is told each piece before it is passed on, which it
-// MUST NOT keep; nil: nobody is.
+// NewStream passes a stream on with the key and the address covered. watch sees each piece before it is passed on, and MUST NOT
+// keep it; it may be nil.
 func NewStream(from io.ReadCloser, c *Credential, watch func(piece []byte)) *Stream {
 	return &Stream{ReadCloser: from, cover: streamCover{credential: c}, watch: watch}
 }
@@ -48,8 +48,8 @@ func (f *Stream) Read(p []byte) (int, error) {
 	return f.pass(p[:end])
 }
 
-// within is where a piece ends that is full and ends inside an event: between characters, and not inside what the next piece
-// may complete, unless it is all that there is room for.
+// within is where a full piece is cut that ends inside an event: between characters, and before a text that the next piece may
+// complete to the key or the address, unless that text fills the piece.
 func (f *Stream) within(piece []byte) int {
 	end := lastRune(piece)
 	if whole := f.cover.credential.begins(piece[:end]); whole > 0 {
@@ -58,8 +58,8 @@ func (f *Stream) within(piece []byte) int {
 	return end
 }
 
-// keep saves what was read and is not passed on yet: what followed the last border or the end of the piece, and the end of
-// the tail where p was too small for all of it.
+// keep saves what was read and is not passed on yet: the bytes after the cut, and the rest of the tail if p was too small for
+// it.
 func (f *Stream) keep(unpassed, rest []byte) {
 	if len(rest) > 0 {
 		f.tail = slices.Concat(unpassed, rest)
@@ -79,8 +79,8 @@ func (f *Stream) pass(whole []byte) (int, error) {
 	return len(whole), nil
 }
 
-// lastBorder returns the length up to and with the last blank line, or 0. Lines end with LF, CR or both. It looks from
-// the end, where a piece nearly always has its border.
+// lastBorder returns the length up to and including the last blank line, or 0. Lines end with LF, CR or both. It searches from
+// the end, because nearly every piece ends with one.
 func lastBorder(p []byte) int {
 	for i := len(p) - 1; i > 0; i-- {
 		switch p[i] {
@@ -97,7 +97,7 @@ func lastBorder(p []byte) int {
 	return 0
 }
 
-// lastRune returns the length of p without the beginning of a character at its end.
+// lastRune returns the length of p without an incomplete character at its end.
 func lastRune(p []byte) int {
 	for i := 1; i < utf8.UTFMax && i < len(p); i++ {
 		b := p[len(p)-i]

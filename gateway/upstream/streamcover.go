@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// streamCover covers what a stream must not tell. The key is covered in every frame: an error need not say that it is one. The
-// service's address is covered in those that say so, since a success may name it.
+// streamCover covers the service's key in every frame, because an error need not be marked as one, and the service's address in
+// frames that are marked as errors: a success may name it.
 type streamCover struct {
 	credential *Credential
-	within     bool // the last piece ended inside an error
+	within     bool // the last piece ended inside an error frame
 }
 
 // cover covers the next piece, in place and letter for letter.
@@ -25,8 +25,8 @@ func (f *streamCover) cover(whole []byte) {
 	}
 }
 
-// errorFrame returns where the first frame begins that says to be an error, or -1. JSON has no raw line ends, so model text
-// cannot look like one.
+// errorFrame returns where the first error frame begins, or -1. JSON has no raw line ends, so model text cannot look like a
+// line of the stream.
 func errorFrame(whole []byte) int {
 	if saysError(whole) {
 		return 0
@@ -49,7 +49,7 @@ func errorFrame(whole []byte) int {
 	return first
 }
 
-// saysError reports whether a line names the event of an error, in whatever case and with whatever blanks.
+// saysError reports whether a line is "event:error", in any case and with any blanks before the name.
 func saysError(line []byte) bool {
 	value, ok := cutFold(line, "event:")
 	if !ok {

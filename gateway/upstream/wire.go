@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// deadlineSlack is the part of its bound by which a deadline may be late: one that is set so much later serves what
-// follows, too.
+// deadlineSlack is the part of its bound by which a deadline may be late. A deadline that is set this much later serves the
+// next reads and writes too.
 const deadlineSlack = 64
 
-// wire is the socket of a connection to upstream, below TLS. It does what net.Conn does not: it bounds the silence in which
-// upstream takes no byte, however long the whole takes, and it can be read without waiting.
+// wire is the socket of a connection to the service, below TLS. It adds two things to net.Conn: it bounds the time in which
+// the service takes no byte, however long the whole write takes, and it can be read without waiting.
 type wire struct {
 	*net.TCPConn
 	raw     syscall.RawConn
 	now     func() time.Time
-	silence time.Duration // the longest that upstream may take no byte
+	silence time.Duration // the longest time in which the service may take no byte
 	writeBy time.Time     // the deadline in force for writing
 	readBy  time.Time     // and for reading an answer's header; zero: another one
-	leaving bool          // TLS says its farewell, for which nothing waits
-	glance  bool          // reading takes what is here and does not wait
+	leaving bool          // TLS writes its close_notify, which nothing waits for
+	glance  bool          // reads take what is here and do not wait
 	records *records      // nil: without TLS
 	moves   moves
 }
 
-// errNothing is what a glance says where there is nothing to read. It is a timeout, after which TLS can be read again.
+// errNothing is the error of a glance with nothing to read. It is a timeout, because TLS can be read again after a timeout.
 var errNothing net.Error = nothing{}
 
 type nothing struct{}
@@ -34,20 +34,21 @@ func (nothing) Error() string   { return "there is nothing to read" }
 func (nothing) Timeout() bool   { return true }
 func (nothing) Temporary() bool { return true }
 
-func newWire(socket *net.TCPConn, p *pool) (*wire, error) {
+// newWire wraps a socket. secure: TLS runs over it.
+func newWire(socket *net.TCPConn, secure bool) (*wire, error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{TCPConn: socket, raw: raw, now: p.now, silence: p.silence}
-	if p.secure != nil {
+	w := &wire{TCPConn: socket, raw: raw}
+	if secure {
 		w.records = new(records)
 	}
 	w.prepare()
 	return w, nil
 }
 
-// Write gives each piece that upstream takes a deadline of its own. One for the whole would bound its size.
+// Write sets a new deadline for each piece that the service takes. One deadline for the whole would bound its size.
 func (w *wire) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		if err = w.extend(); err == nil {
@@ -68,8 +69,8 @@ func (w *wire) extend() error {
 	return w.TCPConn.SetWriteDeadline(w.writeBy)
 }
 
-// SetWriteDeadline is called by TLS alone, before its farewell. Whoever closes a connection may hold up others, so where
-// upstream does not read there is none.
+// SetWriteDeadline is called by TLS alone, before its close_notify. Closing must not wait, so a service that does not read
+// gets none.
 func (w *wire) SetWriteDeadline(t time.Time) error {
 	w.leaving = true
 	return w.TCPConn.SetWriteDeadline(t)
@@ -87,14 +88,14 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// partial reports whether a part of a record of TLS has come, which TLS keeps to itself.
+// partial reports whether a part of a TLS record has come, which TLS does not pass on.
 func (w *wire) partial() bool { return w.records != nil && w.records.have > 0 }
 
-// records follows the records of TLS as they come by, to know whether the bytes so far end with one.
+// records follows TLS records, to know whether the bytes so far end with a whole one.
 type records struct {
 	head [5]byte // of the record that comes: type, version, length
-	have int     // how much of its head has come; 0: the one before is whole
-	left int     // how much of it is still to come, once its head is here
+	have int     // bytes of its head so far; 0: the record before is whole
+	left int     // bytes still to come, once its head is here
 }
 
 func (r *records) follow(p []byte) {

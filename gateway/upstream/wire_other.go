@@ -10,7 +10,7 @@ import (
 // piece is how much is written under one deadline here.
 const piece = 16 << 10
 
-// moment is how long a glance waits here, where a socket cannot be read without waiting.
+// moment is how long a glance waits: here a socket cannot be read without waiting.
 const moment = time.Millisecond
 
 type moves struct{}

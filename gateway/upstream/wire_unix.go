@@ -8,22 +8,22 @@ import (
 	"syscall"
 )
 
-// unsent is how many bytes wait in the socket, not sent yet, before it takes no more. Without it a socket takes megabytes at
-// once, and shows nothing of an upstream that reads slowly.
+// unsent is how many unsent bytes the socket may hold before it takes no more. By default a socket takes megabytes at once,
+// which hides that the service reads slowly.
 const unsent = 128 << 10
 
 // notSentLowat is TCP_NOTSENT_LOWAT, which package syscall has no name for.
 var notSentLowat = map[string]int{"linux": 0x19, "darwin": 0x201}[runtime.GOOS]
 
-// moves are the socket's system calls, one at a time. The functions are made once, so that a call allocates nothing; reading
-// and writing have each a goroutine of their own.
+// moves are the socket's system calls. The functions are made once, so that a call allocates nothing. One goroutine reads and
+// one writes.
 type moves struct {
 	read    func(fd uintptr)
 	write   func(fd uintptr) bool
 	in, out move
 }
 
-// move is one system call: its buffer and what came of it.
+// move is one system call: its buffer and its result.
 type move struct {
 	p   []byte
 	n   int
@@ -48,12 +48,12 @@ func (w *wire) prepare() {
 	}
 	if notSentLowat != 0 {
 		_ = w.raw.Control(func(fd uintptr) {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, notSentLowat, unsent) // where it fails, slow reading is seen later
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, notSentLowat, unsent) // if it fails, slow reading is noticed later
 		})
 	}
 }
 
-// writeSome waits until upstream takes bytes, and tells how many.
+// writeSome waits until the service takes bytes, and returns how many.
 func (w *wire) writeSome(p []byte) (int, error) {
 	w.moves.out = move{p: p}
 	err := w.raw.Write(w.moves.write)
@@ -65,10 +65,10 @@ func (w *wire) writeSome(p []byte) (int, error) {
 	return made.n, made.err
 }
 
-// readNow takes what is here.
+// readNow reads what is here and does not wait.
 func (w *wire) readNow(p []byte) (int, error) {
 	w.moves.in = move{p: p}
-	// Control, not Read, which would fail on the deadline that the exchange before has left.
+	// Control, not Read: Read would fail on the deadline that the previous exchange left.
 	err := w.raw.Control(w.moves.read)
 	made := w.moves.in
 	w.moves.in = move{}
