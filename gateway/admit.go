@@ -1,72 +1,60 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"time"
 
+	"sluice/gateway/tasks"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
-// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Two forms of it are in package
-// limit: in this process's memory, and in Redis.
-type Accounts interface {
-	// Admit MUST place the hold in all of its units or take nothing. An error is about the state, not about the team.
-	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
-	// Settle MUST charge a hold once, however often it is called, and report whether this call did.
-	Settle(ctx context.Context, c *limit.Charge) (bool, error)
-	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue. What cannot be
-	// charged yet MUST be kept until it can.
-	SettleLater(c *limit.Charge)
-	// Look MUST tell how a team stands and change nothing.
-	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
-	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
-	// team's rows. Where these are more than most, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
-	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
-	// Extend MUST keep an open hold open for that long from now.
-	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
-	// OpenTasks MUST tell at once how many tasks of a team were open when that was last known.
-	OpenTasks(team string) int64
-	// Tend MUST do what is due and no request waits for. One goroutine calls it. Its error is news for the operator.
-	Tend(ctx context.Context) error
-}
-
-// unknownLease is how long the hold of a request whose outcome is unknown stands before it is charged as estimated.
+// unknownLease is how long the hold of a request with an unknown outcome stands before it is charged as estimated.
 const unknownLease = time.Hour
 
-// admit holds what the request may cost, before anything is sent, and settles it when the answer has ended, however it
-// ended.
-func (g *Gateway) admit(next handler) handler {
-	return func(w *reply, r *http.Request, c *call) error {
+// admission holds what a request may cost, and settles it.
+type admission struct {
+	deps     *Deps
+	live     *live
+	refusals *recentRefusals
+	tasks    *tasks.Tasks
+	claims   *claims
+	lease    time.Duration // of a request's hold
+}
+
+// admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
+func (a *admission) admit(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
 		hold := &limit.Hold{
-			ID: c.ID, Team: c.team, Account: limit.AccountFor(c.teams.Account, c.Model), Model: c.Model, Endpoint: c.route.endpoint,
-			Amounts: c.size, Task: c.creates, Lease: g.lease,
+			ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint,
+			Amounts: s.size, Task: s.creates, Lease: a.lease,
 		}
-		verdict, err := g.Accounts.Admit(r.Context(), hold)
+		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		if err != nil {
-			return refuse(refuseState).say("What team %s may still spend is not known at the moment.", c.Team).because(err).retry(time.Second)
+			return refuse(refuseState).say("What team %s may still spend is not known at the moment.", s.Team).because(err).retry(time.Second)
 		}
-		limitHeaders(w.Header(), &verdict)
+		rateLimitHeaders(w.Header(), &verdict)
 		if verdict.Held == nil {
 			refused := refuseLimit(&verdict, hold).keepHeaders()
-			g.memos.remember(&verdict, refused, c, w.Header(), g.Now())
+			now := a.deps.Now()
+			a.refusals.remember(s.Team, &verdict, recentRefusal{
+				refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
+			})
 			return refused
 		}
 		if verdict.Reason != limit.ReasonNone {
 			w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 		}
-		if n := c.size[limit.Images]; n > 0 {
+		if n := s.size[limit.Images]; n > 0 {
 			w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 		}
-		c.held, c.Held = verdict.Held, cost(c.size, "")
-		defer g.settle(r.Context(), c)
-		return next(w, r, c)
+		s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
+		defer a.settle(r.Context(), s)
+		return next(w, r, s)
 	}
 }
 
-// refuseLimit says which limit refuses, whose it is, what is left, and when the request would fit.
+// refuseLimit says which limit refuses the request, how much of it is left, and when the request would fit.
 func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
 	name, team := v.Fault.Name(), h.Team.ID
 	switch v.Reason {

@@ -4,45 +4,51 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"sluice/telemetry"
 )
 
-// alarmEvery is how often an alarm of one kind is logged. Each is counted.
+// alarmEvery is the least time between two log lines of one alarm. The metrics count every alarm.
 const alarmEvery = time.Minute
 
-// What an operator has to look into, besides the service's own codes.
+// Alarms for the operator, beside the service's own codes.
 const (
 	alarmKeyRefused   = "KeyRefused"   // the service refused the gateway's key
 	alarmKeyPresented = "KeyPresented" // a client holds the service's key
 )
 
-// billing are the service's codes for an account that does not pay. No request fares better until somebody does.
+// billing are the service's codes for an account that does not pay. Every request fails until the operator acts.
 var billing = map[string]bool{"Arrearage": true, "CommodityNotPurchased": true, "PrepaidBillOverdue": true, "PostpaidBillOverdue": true}
 
-// alarms remembers when each was logged last. Its zero value is ready.
+// alarms tells the operator of faults that only an operator can mend.
 type alarms struct {
-	mu   sync.Mutex
-	last map[string]time.Time
+	now     func() time.Time
+	metrics *telemetry.Metrics
+	logger  *slog.Logger
+
+	mu     sync.Mutex
+	logged map[string]time.Time // by code: when it was logged last
 }
 
-// alarm counts what an operator has to look into, and logs it once in a while: it comes with every request.
-func (g *Gateway) alarm(code, text string) {
-	g.Metrics.Alarm(code)
-	now := g.Now()
-	g.alarms.mu.Lock()
-	defer g.alarms.mu.Unlock()
-	if last, told := g.alarms.last[code]; told && now.Sub(last) < alarmEvery {
+// raise counts an alarm, and logs it unless it was logged a moment ago: the same fault may come with every request.
+func (a *alarms) raise(code, text string) {
+	a.metrics.Alarm(code)
+	now := a.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last, told := a.logged[code]; told && now.Sub(last) < alarmEvery {
 		return
 	}
-	if g.alarms.last == nil {
-		g.alarms.last = make(map[string]time.Time)
+	if a.logged == nil {
+		a.logged = make(map[string]time.Time)
 	}
-	g.alarms.last[code] = now
-	g.Logger.Error("alarm", slog.String("code", code), slog.String("error", text))
+	a.logged[code] = now
+	a.logger.Error("alarm", slog.String("code", code), slog.String("error", text))
 }
 
-// alarmOf looks for an account that does not pay.
-func (g *Gateway) alarmOf(code string) {
+// checkBilling raises an alarm if the service's error code says that its account does not pay.
+func (a *alarms) checkBilling(code string) {
 	if billing[code] {
-		g.alarm(code, "the service says that its account does not pay")
+		a.raise(code, "the service says that its account does not pay")
 	}
 }

@@ -1,48 +1,43 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"strings"
 )
 
-// maxKey is the longest key that is looked at, in bytes.
+// maxKey is the length of the longest key that is looked up, in bytes.
 const maxKey = 256
 
 var errUpstreamKeySeen = errors.New("a client presented the service's own key: it has leaked and should be replaced")
 
-// authenticate finds whose request it is, and whether that team may use the endpoint. Every way in which a key can be
-// wrong has one answer, so that nothing can be learnt from it.
-func (g *Gateway) authenticate(next handler) handler {
-	return func(w *reply, r *http.Request, c *call) error {
-		presented := bearer(r.Header["Authorization"])
-		c.teams = g.teams.Load()
-		team, key, ok := c.teams.Lookup(presented, c.start)
-		if !ok {
-			return g.unknownKey(presented)
+// authenticate finds the team of a request by its key, and checks that the team may use the endpoint. Every invalid key gets
+// the same answer, so that a client learns nothing from it.
+func authenticate(live *live, alarms *alarms) stage {
+	return func(next handler) handler {
+		return func(w *reply, r *http.Request, s *requestState) error {
+			presented := bearer(r.Header["Authorization"])
+			s.teams = live.teams.Load()
+			team, key, ok := s.teams.Lookup(presented, s.start)
+			if !ok {
+				refused := refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.")
+				if live.key.Load().Is(presented) {
+					alarms.raise(alarmKeyPresented, errUpstreamKeySeen.Error())
+					return refused.because(errUpstreamKeySeen)
+				}
+				return refused
+			}
+			s.team, s.Team, s.Key = team, team.ID, key.ID
+			if s.route.endpoint != "" && !team.MayUse(s.route.endpoint) {
+				return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, s.route.endpoint)
+			}
+			return next(w, r, s)
 		}
-		c.team, c.Team, c.Key = team, team.ID, key.ID
-		if c.route.endpoint != "" && !team.MayUse(c.route.endpoint) {
-			return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, c.route.endpoint)
-		}
-		return next(w, r, c)
 	}
 }
 
-func (g *Gateway) unknownKey(presented string) error {
-	refused := refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.")
-	digest := sha256.Sum256([]byte(presented))
-	if known := g.upstreamKey.Load().digest; subtle.ConstantTimeCompare(digest[:], known[:]) == 1 {
-		g.alarm(alarmKeyPresented, errUpstreamKeySeen.Error())
-		return refused.because(errUpstreamKeySeen)
-	}
-	return refused
-}
-
-// bearer returns the one key presented, or "" when there is none or when two readers could differ over which it is.
-// The scheme may be in any case, as real clients send it.
+// bearer returns the presented key. It is "" unless there is exactly one that every reader of the header would agree on. The
+// scheme may be in any case, as real clients send it.
 func bearer(values []string) string {
 	if len(values) != 1 {
 		return ""

@@ -1,34 +1,27 @@
 package gateway
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
-// budget bounds the request bodies in memory: of all teams together, and of one team to half of that, so that a team
-// with large uploads leaves room for the others. It counts live bytes, not what the collector has yet to free.
+// budget bounds the bytes of all request bodies in memory, and those of one team to half of that, so that a team with large
+// uploads leaves room for the others. It counts live bodies, not garbage that the collector has yet to free.
 type budget struct {
 	total int64
 	used  atomic.Int64
-	teams sync.Map // team id → *atomic.Int64; grows with the teams file, never with requests
+	teams perTeam[atomic.Int64] // bytes
 }
 
 func newBudget(total int64) *budget { return &budget{total: total} }
 
-// share is what one request holds of the budget. The zero share holds nothing and releases nothing.
+// share is the part of the budget that one request holds. The zero share holds nothing.
 type share struct {
 	budget *budget
 	team   *atomic.Int64
 	held   int64
 }
 
-// share begins a request's share of a team's part.
+// share begins a request's share. It holds nothing yet.
 func (b *budget) share(team string) share {
-	used, ok := b.teams.Load(team)
-	if !ok {
-		used, _ = b.teams.LoadOrStore(team, new(atomic.Int64))
-	}
-	return share{budget: b, team: used.(*atomic.Int64)}
+	return share{budget: b, team: b.teams.of(team)}
 }
 
 // free reports whether another byte could be taken.
@@ -36,8 +29,8 @@ func (s *share) free() bool {
 	return s.budget.used.Load() < s.budget.total && s.team.Load() < s.budget.total/2
 }
 
-// take adds n bytes to what the request holds, or changes nothing and reports false. Adding first and giving back when
-// it was too much keeps two requests from both seeing the last bytes free.
+// take adds n bytes to the share, or changes nothing and reports false. It adds first and gives back what is too much, so that
+// two requests cannot both see the last bytes free.
 func (s *share) take(n int64) bool {
 	all, team := s.budget.used.Add(n), s.team.Add(n)
 	if all > s.budget.total || team > s.budget.total/2 {
@@ -49,7 +42,7 @@ func (s *share) take(n int64) bool {
 	return true
 }
 
-// release gives back all that is held. It may be called more than once.
+// release gives the share back. It may be called more than once.
 func (s *share) release() {
 	if s.held == 0 {
 		return

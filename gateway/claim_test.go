@@ -70,7 +70,7 @@ func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
 				body = events(body)
 			}
 			h, clock := tasked(t, forwards, says(200, answered, body, tasks), limited("quotas: {requests: {day: 100}}"))
-			h.gateway.Claims.Put(t.Context(), cache.Claim{Team: "shop", Task: "v1", Answer: cache.Answer{Task: "v1", Status: cache.Pending}, Body: []byte("{}")})
+			h.gateway.Claims().Put(t.Context(), cache.Claim{Team: "shop", Task: "v1", Answer: cache.Answer{Task: "v1", Status: cache.Pending}, Body: []byte("{}")})
 			if got := h.ask("POST", path, interleavedBody, streamed()...); got.status != 200 || got.body != body {
 				t.Errorf("%s %s: %d %s", path, status, got.status, got.body)
 			}

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// clientOf is the address of who asks, without its port: the peer's, or where that is a trusted proxy, the last one of
-// X-Forwarded-For that is none. What stands before that anybody may have written. Where an entry is no address, what
-// follows it is all that is known.
-func (g *Gateway) clientOf(r *http.Request) string {
+// clientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in
+// X-Forwarded-For that is not one. Entries before it may be forged. If an entry is not an address, the entry behind it is the
+// last that is known.
+func clientOf(r *http.Request, trusted []netip.Prefix) string {
 	client := hostOf(r.RemoteAddr)
-	if len(g.TrustedProxies) == 0 || !g.trusts(client) {
+	if len(trusted) == 0 || !trusts(trusted, client) {
 		return client
 	}
 	lines := r.Header["X-Forwarded-For"]
@@ -27,7 +27,7 @@ func (g *Gateway) clientOf(r *http.Request) string {
 			if !ok {
 				return client
 			}
-			if client = address; !g.trusts(client) {
+			if client = address; !trusts(trusted, client) {
 				return client
 			}
 		}
@@ -35,14 +35,14 @@ func (g *Gateway) clientOf(r *http.Request) string {
 	return client
 }
 
-// trusts reports whether an address is a trusted proxy's.
-func (g *Gateway) trusts(client string) bool {
+// trusts reports whether an address is in a trusted network.
+func trusts(trusted []netip.Prefix, client string) bool {
 	address, err := netip.ParseAddr(client)
 	if err != nil {
 		return false
 	}
 	address = address.Unmap().WithZone("")
-	for _, network := range g.TrustedProxies {
+	for _, network := range trusted {
 		if network.Contains(address) {
 			return true
 		}
@@ -50,7 +50,7 @@ func (g *Gateway) trusts(client string) bool {
 	return false
 }
 
-// hostOf takes the port from an address as net has it, and the brackets that come with one.
+// hostOf removes the port from an address as package net writes it, and the brackets of IPv6.
 func hostOf(address string) string {
 	if colon := strings.LastIndexByte(address, ':'); colon >= 0 {
 		address = address[:colon]
@@ -58,8 +58,8 @@ func hostOf(address string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
 }
 
-// addressOf reads an entry of X-Forwarded-For, which may have a port, and brackets around an address of IPv6. It is
-// written in one way, however the proxy wrote it.
+// addressOf reads an entry of X-Forwarded-For, which may have a port, and brackets around an IPv6 address. It returns the
+// address in its canonical form.
 func addressOf(entry string) (string, bool) {
 	text := entry
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
@@ -78,7 +78,7 @@ func addressOf(entry string) (string, bool) {
 		return "", false
 	}
 	if address.Is4() {
-		return text, true // it can be written in one way alone
+		return text, true // it has one form only
 	}
 	return address.Unmap().WithZone("").String(), true // a zone is of the proxy's own links
 }

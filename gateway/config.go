@@ -1,24 +1,22 @@
 package gateway
 
 import (
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"time"
 
+	"sluice/gateway/upstream"
 	"sluice/policy"
-	"sluice/policy/teams"
-	"sluice/telemetry"
 )
 
-// Words that Config.Workspace and Config.DataInspection take besides a value to send.
+// Settings for Config.Workspace and Config.DataInspection, beside a value to send.
 const (
 	HeaderStrip   = "strip"   // the client's header is dropped; the default
 	HeaderForward = "forward" // the client's header goes upstream as it came
 )
 
-// Config is what the operator set for the public listener. Every field is required unless it says otherwise: the
-// defaults are those of cmd/sluice, which has checked the values.
+// Config has the operator's settings for the public listener. Every field is required unless it says otherwise. cmd/sluice
+// has the defaults and checks the values.
 type Config struct {
 	UpstreamURL *url.URL // the service's base address, ending in the version prefix /api/v1
 
@@ -27,39 +25,26 @@ type Config struct {
 	DataInspection string   // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
 	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
 
-	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For tells who the client is, for the log; may be empty
+	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
 
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
 
-	ConnectTimeout time.Duration // to connect to upstream, TLS included
-	HeaderTimeout  time.Duration // from the request's last byte to upstream's response header
-	IdleTimeout    time.Duration // silence inside an upstream response, and while upstream takes a request
+	ConnectTimeout time.Duration // to connect to the service, TLS included
+	HeaderTimeout  time.Duration // from the request's last byte to the answer's header
+	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
 	WriteTimeout   time.Duration // one write to a client that does not read
 
 	Replicas int // processes that share a team's concurrent requests; at least 1
 
-	PollInterval time.Duration // the least time between two upstream queries about one running task
+	PollInterval time.Duration // the least time between two queries about one running task
 
 	TaskTTL  time.Duration  // how long the service knows a task
-	TaskZone *time.Location // zone of the times inside task answers
+	TaskZone *time.Location // of the times inside task answers
 
 	Families policy.Families // the model patterns that kinds and rules hang on
-	Rules    policy.Modes    // the gateway's modes by rule id; a team's own modes go before them; may be nil
+	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
 }
 
-// Deps are the parts a Gateway works with. All are required.
-type Deps struct {
-	Now         func() time.Time              // the clock for times and durations; time.Now outside tests
-	Teams       *teams.File                   // the teams to start with; SetTeams replaces them
-	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
-	Claims      Claims                        // whose task is whose
-	Queries     Queries                       // the account's rate of task queries
-	Cancels     Queries                       // and that of cancels
-	Outcomes    Outcomes                      // of creations with an Idempotency-Key
-	Accounts    Accounts                      // what teams may still spend
-	Metrics     *telemetry.Metrics            // measures; nil: nothing does
-	Traces      *telemetry.Traces             // makes spans; nil: nothing does
-	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
-	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
-}
+// Secret is a string that must not be shown; see [upstream.Secret].
+type Secret = upstream.Secret

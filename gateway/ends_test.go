@@ -176,7 +176,7 @@ func TestMend16ManyEndsWait(t *testing.T) {
 func TestMend16AnEndWithoutRoom(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
-	h.gateway.FillEnds()
+	h.gateway.FillUnsettled()
 	clock.move(time.Minute)
 	accounts.fall()
 	for n, want := range []string{"SUCCEEDED sluice;fwd=uri-miss;stored", "PENDING sluice;hit;ttl=-55;detail=stale"} {

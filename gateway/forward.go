@@ -9,46 +9,51 @@ import (
 	"sync"
 )
 
-// forward sends the request to the service and its answer to the client, by httputil.ReverseProxy. The proxy is handed
-// a bare request: what the client sent is in the call, and rewrite takes from there what may go on.
-func (g *Gateway) forward(w *reply, r *http.Request, c *call) error {
-	bare := &http.Request{Method: c.method, URL: g.target(c), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	g.proxy.ServeHTTP(w, bare.WithContext(c.attach(r.Context())))
-	return c.failure
+// forward sends requests to the service and its answers to clients.
+type forward struct {
+	service *service
+	base    *url.URL
+	proxy   *httputil.ReverseProxy
 }
 
-func newProxy(g *Gateway) *httputil.ReverseProxy {
-	return &httputil.ReverseProxy{
-		Rewrite:      g.rewrite,
-		Transport:    g.upstream,
+func newForward(service *service, base *url.URL) *forward {
+	return &forward{service: service, base: base, proxy: &httputil.ReverseProxy{
+		Rewrite:      service.rewrite,
+		Transport:    service,
 		BufferPool:   newBufferPool(),
-		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) { callOf(out.Context()).failure = err },
-		// What it would log is in the Record; its own lines carry addresses.
+		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) { stateOf(out.Context()).failure = err },
+		// The Record has what the proxy would log, whose own lines contain addresses.
 		ErrorLog: log.New(io.Discard, "", 0),
-	}
+	}}
+}
+
+// forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
+func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
+	bare := &http.Request{Method: s.method, URL: f.target(s), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	f.proxy.ServeHTTP(w, bare.WithContext(s.attach(r.Context())))
+	return s.failure
 }
 
 // rewrite builds the outbound request from nothing.
-func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
-	c := callOf(pr.In.Context())
-	pr.Out.Header = g.outbound(c)
-	pr.Out.Body = nil // the call has it
+func (u *service) rewrite(pr *httputil.ProxyRequest) {
+	pr.Out.Header = u.outbound(stateOf(pr.In.Context()))
+	pr.Out.Body = nil // the state has it
 }
 
-// target is the address at upstream. It is made from the route, never from the client's path; only a forwarded path's
+// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's
 // rest and query go as they came.
-func (g *Gateway) target(c *call) *url.URL {
-	if !c.route.prefix {
-		return c.route.target
+func (f *forward) target(s *requestState) *url.URL {
+	if !s.route.prefix {
+		return s.route.target
 	}
-	u := *g.UpstreamURL
-	u.RawPath = g.UpstreamURL.EscapedPath() + "/" + c.rest
-	u.Path, _ = url.PathUnescape(u.RawPath) // route has read it already
-	u.RawQuery = c.query
+	u := *f.base
+	u.RawPath = f.base.EscapedPath() + "/" + s.rest
+	u.Path, _ = url.PathUnescape(u.RawPath) // routes has unescaped it already
+	u.RawQuery = s.query
 	return &u
 }
 
-// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time and the proxy gives it back
+// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
 // only after its last write.
 type bufferPool struct{ pool sync.Pool }
 

@@ -7,100 +7,106 @@ import (
 	"sluice/policy"
 )
 
-// headerNames are the names of the service's own headers, in the canonical form in which net/http keeps them, so that
-// they are looked up without work whatever case a client sent.
-type headerNames struct {
+// headers knows the service's own headers: their names, in the canonical form that net/http uses, so that a look-up costs
+// nothing whatever case a client sent, and what the operator set for them.
+type headers struct {
+	config *Config
+
 	sse, async, workspace, inspection, resolve, plugin, encryption string
 }
 
-func newHeaderNames(prefix string) headerNames {
-	name := func(word string) string { return http.CanonicalHeaderKey(prefix + word) }
-	return headerNames{
-		sse: name("SSE"), async: name("Async"),
-		workspace: name("WorkSpace"), inspection: name("DataInspection"),
+func newHeaders(config *Config) *headers {
+	name := func(word string) string { return http.CanonicalHeaderKey(config.HeaderPrefix + word) }
+	return &headers{
+		config: config, sse: name("SSE"), async: name("Async"), workspace: name("WorkSpace"), inspection: name("DataInspection"),
 		resolve: name("OssResourceResolve"), plugin: name("Plugin"), encryption: name("EncryptionKey"),
 	}
 }
 
-// asked is what the headers say of a request, for the rules that couple them to the body.
-func (g *Gateway) asked(c *call) policy.Call {
+// policyCall is what the headers say of a request, for the rules that depend on both headers and body.
+func (k *headers) policyCall(s *requestState) policy.Call {
 	return policy.Call{
-		Endpoint: c.route.endpoint,
-		Older:    c.route.older,
-		Async:    c.header[g.names.async],
-		SSE:      c.header[g.names.sse],
-		Accept:   accept(c.header),
-		Prefix:   g.HeaderPrefix,
-		Header:   c.header,
-		Resolve:  enabled(c.header[g.names.resolve]),
+		Endpoint: s.route.endpoint,
+		Older:    s.route.older,
+		Async:    s.header[k.async],
+		SSE:      s.header[k.sse],
+		Accept:   accept(s.header),
+		Prefix:   k.config.HeaderPrefix,
+		Header:   s.header,
+		Resolve:  enabled(s.header[k.resolve]),
 	}
 }
 
+// creates reports whether a request's success is a task. On a forwarded path the client's header says so, because the gateway
+// does not know what the path does.
+func (k *headers) creates(to *route, r *http.Request) bool {
+	return to.creates || to.prefix && r.Method == post && enabled(r.Header[k.async])
+}
+
 // enabled reads a contract header: "enable" in any case is on; absent, "disable" and anything else are off. The
-// rules refuse what is neither.
+// rules refuse anything else.
 func enabled(values []string) bool {
 	return len(values) > 0 && strings.EqualFold(strings.TrimSpace(values[0]), "enable")
 }
 
-// outbound builds the header of a request for the service from nothing: what is not set here does not leave. Contract
-// headers are set from what the rules have judged, never copied, so that no trick of the client's (a Connection header
-// that names them, a second value) can make Sluice and the service read the request differently.
-func (g *Gateway) outbound(c *call) http.Header {
+// outbound builds the header of a request to the service from nothing: only what is set here leaves. Contract headers are
+// set from what the rules judged and never copied, so that no trick of a client (a Connection header that names them, a second
+// value) makes Sluice and the service read the request differently.
+func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	h := make(http.Header, 8) // room for more would be a larger kind of map, and few requests need it
-	h["Authorization"] = []string{g.upstreamKey.Load().authorization.Reveal()}
+	h["Authorization"] = []string{authorization}
 	h["User-Agent"] = userAgent
 	h["Accept"] = acceptJSON
-	h["Accept-Encoding"] = identity // an answer that must be read must not be compressed
-	if policy.AcceptsStream(accept(c.header)) {
+	h["Accept-Encoding"] = identity // a compressed answer could not be read
+	if policy.AcceptsStream(accept(s.header)) {
 		h["Accept"] = acceptStream
 	}
-	if enabled(c.header[g.names.sse]) {
-		h[g.names.sse] = enable
+	if enabled(s.header[k.sse]) {
+		h[k.sse] = enable
 	}
-	if enabled(c.header[g.names.async]) {
-		h[g.names.async] = enable
+	if enabled(s.header[k.async]) {
+		h[k.async] = enable
 	}
-	g.copyInto(h, c)
+	k.copyInto(h, s)
 	return h
 }
 
-// The values that never change are shared: nothing below writes to a header's values.
+// The values that never change are shared: no code writes to a header's values.
 var (
-	userAgent    = []string{"sluice"}
-	acceptJSON   = []string{"application/json"}
-	acceptStream = []string{"text/event-stream"}
-	identity     = []string{"identity"}
-	enable       = []string{"enable"}
+	userAgent      = []string{"sluice"}
+	acceptJSON     = []string{"application/json"}
+	acceptStream   = []string{"text/event-stream"}
+	acceptAnything = []string{"*/*"}
+	identity       = []string{"identity"}
+	enable         = []string{"enable"}
 )
 
-// copyInto sets what a client may say for itself.
-func (g *Gateway) copyInto(h http.Header, c *call) {
+// copyInto copies the headers that a client may set.
+func (k *headers) copyInto(h http.Header, s *requestState) {
 	switch {
-	case c.route.endpoint == policy.EndpointOther:
+	case s.route.endpoint == policy.EndpointOther:
 		h["Accept"] = acceptAnything
-		copyOne(h, c.header, "Accept")
-		copyOne(h, c.header, "Content-Type")
-		copyOne(h, c.header, "Content-Encoding")
-	case len(c.body) > 0:
+		copyOne(h, s.header, "Accept")
+		copyOne(h, s.header, "Content-Type")
+		copyOne(h, s.header, "Content-Encoding")
+	case len(s.body) > 0:
 		h["Content-Type"] = acceptJSON
 	}
-	copyOne(h, c.header, g.names.resolve)
-	copyOne(h, c.header, g.names.plugin)
-	copyOne(h, c.header, g.names.encryption)
-	setBy(g.Workspace, h, c.header, g.names.workspace)
-	setBy(g.DataInspection, h, c.header, g.names.inspection)
+	copyOne(h, s.header, k.resolve)
+	copyOne(h, s.header, k.plugin)
+	copyOne(h, s.header, k.encryption)
+	setBy(k.config.Workspace, h, s.header, k.workspace)
+	setBy(k.config.DataInspection, h, s.header, k.inspection)
 }
 
-var acceptAnything = []string{"*/*"}
-
-// copyOne copies a header that stands there exactly once. Of two values the service might read either.
+// copyOne copies a header that has exactly one value. Of two values the service might read either.
 func copyOne(to, from http.Header, name string) {
 	if values := from[name]; len(values) == 1 {
 		to[name] = values
 	}
 }
 
-// setBy follows a setting of the form strip, forward or a value to send.
+// setBy follows a setting: strip, forward, or a value to send.
 func setBy(setting string, to, from http.Header, name string) {
 	switch setting {
 	case HeaderStrip, "":
@@ -114,11 +120,11 @@ func setBy(setting string, to, from http.Header, name string) {
 // accept is the Accept header as one text.
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
-// inboundNames are the headers of an answer that a team may see. The rest names the account, the service's hosts, or rules
-// between other parties.
+// inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or set
+// rules between other parties.
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
 
-// inbound keeps of an answer's header what a team may see.
+// inbound is the part of an answer's header that a team may see.
 func inbound(h http.Header) http.Header {
 	kept := make(http.Header, 8)
 	for _, name := range inboundNames {

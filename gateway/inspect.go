@@ -3,34 +3,40 @@ package gateway
 import (
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
 	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/telemetry"
 )
 
-// declared refuses a body by what its header says of it: too large, or of a kind that cannot be read. It is the half
-// of inspect that needs no body, and stands before throttle in the order of judgement.
-func (g *Gateway) declared(next handler) handler {
-	return func(w *reply, r *http.Request, c *call) error {
-		if r.ContentLength > g.MaxBody {
-			return refuseTooLarge(g.MaxBody)
+// inspection reads a request's body and judges it by the rules.
+type inspection struct {
+	config  *Config
+	headers *headers
+	metrics *telemetry.Metrics
+}
+
+// declared refuses a body by its declared length and type. It is the half of inspect that needs no body, so it runs before
+// throttle.
+func (n *inspection) declared(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		if r.ContentLength > n.config.MaxBody {
+			return refuseTooLarge(n.config.MaxBody)
 		}
 		judge := readable
-		if c.route.endpoint == policy.EndpointOther {
+		if s.route.endpoint == policy.EndpointOther {
 			judge = described
 		}
 		if err := judge(r.Header); err != nil {
 			return err
 		}
-		return next(w, r, c)
+		return next(w, r, s)
 	}
 }
 
-// described reports whether the header says once, at most, what a body is that is carried unread: of two values the
-// service might read either.
+// described checks the headers that describe a body which is forwarded unread. If a header came twice, the service might read
+// either value.
 func described(h http.Header) error {
 	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
 		if n := len(h[name]); n > 1 {
@@ -40,13 +46,13 @@ func described(h http.Header) error {
 	return nil
 }
 
-// readable reports whether the body is JSON in UTF-8, uncompressed, said once.
+// readable checks that the headers describe the body once, as uncompressed JSON in UTF-8.
 func readable(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && (len(encoding) > 1 || !strings.EqualFold(encoding[0], "identity")) {
 		return refuse(refuseMedia).say("Compressed bodies are not read; send the JSON as it is, without Content-Encoding.")
 	}
 	types := h["Content-Type"]
-	if len(types) == 1 && types[0] == "application/json" { // nearly every request; the full reading allocates
+	if len(types) == 1 && types[0] == "application/json" { // nearly every request; parsing the media type allocates
 		return nil
 	}
 	if len(types) != 1 {
@@ -62,60 +68,55 @@ func readable(h http.Header) error {
 	return nil
 }
 
-// inspect reads the body once, in memory, and judges it. A forwarded path's body is carried unread.
-func (g *Gateway) inspect(next handler) handler {
-	return func(w *reply, r *http.Request, c *call) error {
-		if err := g.readBody(w, r, c); err != nil {
+// inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged.
+func (n *inspection) inspect(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		if err := readBody(w, r, s); err != nil {
 			return err
 		}
-		if c.route.endpoint == policy.EndpointOther {
-			c.Kind, c.query = string(policy.KindOther), r.URL.RawQuery
-			c.size = limit.Amounts{limit.Requests: 1}
-			return next(w, r, c)
+		if s.route.endpoint == policy.EndpointOther {
+			s.Kind, s.query = string(policy.KindOther), r.URL.RawQuery
+			s.size = limit.Amounts{limit.Requests: 1}
+			return next(w, r, s)
 		}
-		if err := g.judge(w, c); err != nil {
+		if err := n.judge(w, s); err != nil {
 			return err
 		}
-		return next(w, r, c)
+		return next(w, r, s)
 	}
 }
 
-func (g *Gateway) judge(w *reply, c *call) error {
-	request, err := policy.Read(&g.Families, g.asked(c), c.body)
+func (n *inspection) judge(w *reply, s *requestState) error {
+	request, err := policy.Read(&n.config.Families, n.headers.policyCall(s), s.body)
 	if err != nil {
 		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
 	}
 	defer request.Release()
-	c.Kind, c.Model, c.Label = string(request.Kind), request.Model, c.teams.Label(request.Model)
-	if !c.team.MayAsk(request.Model) {
-		return refuse(refuseModel).say("Team %s may not ask the model %s.", c.team.ID, brief(request.Model))
+	s.Kind, s.Model, s.Label = string(request.Kind), request.Model, s.teams.Label(request.Model)
+	if !s.team.MayAsk(request.Model) {
+		return refuse(refuseModel).say("Team %s may not ask the model %s.", s.team.ID, brief(request.Model))
 	}
-	price, priced := c.teams.Price(request.Model)
-	if !priced && spends(c.team) {
-		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", c.team.ID, brief(request.Model))
+	price, priced := s.teams.Price(request.Model)
+	if !priced && s.team.Spends() {
+		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, brief(request.Model))
 	}
-	verdict := policy.Judge(g.Rules, c.team.Modes, &request)
+	verdict := policy.Judge(n.config.Rules, s.team.Modes, &request)
 	for _, warning := range verdict.Warnings {
 		w.Header().Add("Sluice-Warning", warning.Warning())
-		g.Metrics.Warning(warning.Rule)
+		n.metrics.Warning(warning.Rule)
 	}
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations))
 	}
-	c.price, c.inputTokens, c.guessed, c.stream = price, request.TextLength, request.Guessed, request.Stream
-	if c.Span.Recording() {
-		c.parameters = parametersOf(&request, c.body)
+	s.price, s.inputTokens, s.guessed, s.stream = price, request.TextLength, request.Guessed, request.Stream
+	if s.Span.Recording() {
+		s.parameters = spanParameters(&request, s.body)
 	}
-	c.size = limit.SizeOf(&request, c.team, price)
+	s.size = limit.SizeOf(&request, s.team, price)
 	return nil
 }
 
-// spends reports whether a team's money is counted against a quota.
-func spends(t *teams.Team) bool {
-	return slices.ContainsFunc(t.Quotas, func(q teams.Quota) bool { return q.Unit == teams.UnitSpend })
-}
-
-// violations puts every violation into one message.
+// violations joins all violations in one message.
 func violations(found []policy.Finding) string {
 	texts := make([]string, len(found))
 	for i := range found {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// ledgerPatience bounds the wait for a ledger, and then the reading, which may be of many days.
+	// ledgerPatience bounds the wait for the turn to read a ledger, and then the reading.
 	ledgerPatience = 2 * time.Second
-	// ledgerRows is how many rows, each of a day, a model and an endpoint, one report may have: more than a day ever has.
+	// ledgerRows is how many rows, one for each day, model and endpoint, a report may have. A single day has fewer.
 	ledgerRows = 5000
 )
 
-// ledger reads what the query asks for of the team's own ledger: ?days=30, or ?from= and ?to=. It is nil where the query
-// asks for none. This process reads one ledger at a time, and a team has one at a time until done is called: such a report
-// costs the team nothing, and others their time and memory.
-func (g *Gateway) ledger(ctx context.Context, c *call, query string, now time.Time) (entries []limit.Entry, done func(), err error) {
+// ledger reads the part of the team's own ledger that the query asks for: ?days=30, or ?from= and ?to=. It is nil if the query
+// asks for no days. This process reads one ledger at a time, and a team may have one report at a time, until done is called: a
+// report costs the team nothing, but it costs time and memory.
+func (u *usage) ledger(ctx context.Context, team, query string, now time.Time) (entries []limit.Entry, done func(), err error) {
 	done = func() {}
 	days, err := askedDays(query, now)
 	if err != nil {
@@ -32,12 +32,12 @@ func (g *Gateway) ledger(ctx context.Context, c *call, query string, now time.Ti
 	if days == nil {
 		return nil, done, nil
 	}
-	rows, done, err := g.readLedger(ctx, c.Team, days)
+	rows, done, err := u.readLedger(ctx, team, days)
 	switch {
 	case errors.Is(err, limit.ErrRows):
 		return nil, done, refuse(refuseRules).say("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days", len(days), ledgerRows)
 	case err != nil:
-		return nil, done, refuse(refuseState).say("The ledger of team %s cannot be read at the moment.", c.Team).because(err).retry(time.Second)
+		return nil, done, refuse(refuseState).say("The ledger of team %s cannot be read at the moment.", team).because(err).retry(time.Second)
 	}
 	entries = []limit.Entry{}
 	for i := range rows {
@@ -46,26 +46,26 @@ func (g *Gateway) ledger(ctx context.Context, c *call, query string, now time.Ti
 	return entries, done, nil
 }
 
-// readLedger reads a team's ledger when it is the team's turn, and then this process's.
-func (g *Gateway) readLedger(ctx context.Context, team string, days []int) (rows []limit.Row, done func(), err error) {
+// readLedger waits until the team has no other report and this process reads no other ledger.
+func (u *usage) readLedger(ctx context.Context, team string, days []int) (rows []limit.Row, done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()
-	done, err = turn(waiting, g.slots.of(team).reading)
+	done, err = turn(waiting, u.slots.of(team).reading)
 	if err != nil {
 		return nil, done, err
 	}
-	read, err := turn(waiting, g.reading)
+	read, err := turn(waiting, u.reading)
 	if err != nil {
 		return nil, done, err
 	}
 	defer read()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
 	defer cancel()
-	rows, err = g.Accounts.TeamLedger(ctx, team, days, ledgerRows)
+	rows, err = u.accounts.TeamLedger(ctx, team, days, ledgerRows)
 	return rows, done, err
 }
 
-// turn waits for room. done makes room again, and MUST be called.
+// turn waits for room. The caller MUST call done, which makes room again.
 func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
 	select {
 	case room <- struct{}{}:
@@ -75,11 +75,11 @@ func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
 	}
 }
 
-// askedNames are what the query of usage may ask for.
+// askedNames are the parameters of usage that name days.
 var askedNames = []string{"days", "from", "to"}
 
-// askedDays are the days that the query of usage names, as the ledger numbers them; nil where it names none. Absent, to is
-// today, and from is to.
+// askedDays are the days that the query of usage names, as the ledger numbers them; nil if it names none. The default of to
+// is today, and that of from is to.
 func askedDays(query string, now time.Time) ([]int, error) {
 	q, err := readQuery(query)
 	if err != nil {
@@ -114,7 +114,7 @@ func askedDays(query string, now time.Time) ([]int, error) {
 	return daysOf(from, to)
 }
 
-// readQuery reads what a query asks for, part by part: the rest is dropped, readable or not.
+// readQuery reads the parameters that name days, part by part, and drops all others, also malformed ones.
 func readQuery(query string) (url.Values, error) {
 	asked := url.Values{}
 	for part := range strings.SplitSeq(query, "&") {
@@ -136,7 +136,7 @@ func readQuery(query string) (url.Values, error) {
 	return asked, nil
 }
 
-// askedDay reads one day of the query.
+// askedDay reads one day of the query; absent is its default.
 func askedDay(q url.Values, name string, absent time.Time) (time.Time, error) {
 	if !q.Has(name) {
 		return absent, nil
@@ -148,7 +148,7 @@ func askedDay(q url.Values, name string, absent time.Time) (time.Time, error) {
 	return day, nil
 }
 
-// daysOf lists the days of a span.
+// daysOf lists the days from one to another.
 func daysOf(from, to time.Time) ([]int, error) {
 	first, last := from.Format(limit.DayForm), to.Format(limit.DayForm)
 	days, ok := limit.Days(first, last)

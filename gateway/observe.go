@@ -11,87 +11,90 @@ import (
 	"sluice/telemetry"
 )
 
-// statusClientGone is what the log says of a request whose client left before its answer; nobody receives it.
+// statusClientGone is the logged status of a request whose client left before its answer. No client receives it.
 const statusClientGone = 499
 
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
-// refusal, fences panics, and ends all of it exactly once.
+// refusal, recovers from panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{client: r.Context(), start: g.Now(), header: r.Header, method: r.Method, ended: !hasBody(r)}
-	c.Time, c.ID, c.Method, c.Scheme, c.Client = c.start, newID(c.start.UnixMilli()), r.Method, schemeOf(r), g.clientOf(r)
-	g.Metrics.Arrived()
-	out := newReply(g, w, r, c)
-	defer out.linger(r) // when what the request held is free
-	defer g.end(out, r, c)
-	if err := g.run(out, r, c); err != nil {
-		g.answer(out, r, c, asRefusal(err))
+	s := &requestState{service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r)}
+	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
+	g.deps.Metrics.Arrived()
+	out := newReply(w, s, g.terms)
+	out.begin(r)
+	defer out.linger(r) // after the request's memory and slot are free
+	defer g.finish(out, r, s)
+	if err := g.run(out, r, s); err != nil {
+		g.answer(out, r, asRefusal(err))
 	}
 }
 
-func (g *Gateway) run(w *reply, r *http.Request, c *call) error {
+func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	m, err := g.routes.find(r.Method, r.URL)
 	if err == nil {
-		c.match, c.Endpoint, c.Route = m, string(m.route.endpoint), m.route.name
-		c.creates = g.creates(m.route, r)
+		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
+		s.creates = g.service.headers.creates(m.route, r)
 	}
-	g.Traces.Begin(&c.Record, r.Header)
+	g.deps.Traces.Begin(&s.Record, r.Header)
 	switch {
-	case g.stopping.Load():
+	case g.live.stopping.Load():
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
 	case err != nil:
 		return err
 	}
-	return m.route.run(w, r, c)
+	return m.route.run(w, r, s)
 }
 
-// answer writes a refusal, or cuts the connection where bytes of another answer have left already: a cut is the only
-// way left to say that it is not whole.
-func (g *Gateway) answer(w *reply, r *http.Request, c *call, refused *refusal) {
-	if refused.inside != nil { // it may quote what upstream sent
-		g.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("id", c.ID), slog.String("refusal", refused.name), slog.String("error", g.upstreamKey.Load().Cover(refused.inside.Error())))
+// answer writes a refusal. If bytes of another answer have left already, it cuts the connection instead: nothing else tells
+// the client that the answer is not whole.
+func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
+	s := w.state
+	if refused.inside != nil { // it may quote what the service sent
+		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
+			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
 	}
 	if w.wrote {
-		c.Refusal = refused.name
+		s.Refusal = refused.name
 		panic(http.ErrAbortHandler)
 	}
-	w.closes = w.closes || !c.ended
-	writeRefusal(w, c, refused)
-	w.lingers = !c.ended
+	w.closes = w.closes || !s.bodyEnded
+	writeRefusal(w, s, refused)
+	w.lingers = !s.bodyEnded
 }
 
-// end is deferred by ServeHTTP, so that it also runs for an answer that is cut and for a panic. http.ErrAbortHandler
-// goes on up: swallowing it would make a cut answer look complete.
-func (g *Gateway) end(w *reply, r *http.Request, c *call) {
+// finish is deferred by ServeHTTP, so that it also runs after a cut answer and a panic. It raises http.ErrAbortHandler again:
+// without that, a cut answer would look complete.
+func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	p := recover()
 	if p != nil && p != http.ErrAbortHandler {
-		p = g.fence(w, r, c, p)
+		p = g.recovered(w, r, p)
 	}
-	if c.Key != "" && broken(c.Refusal) {
-		g.strikes.Add(c.Key)
+	if s.Key != "" && broken(s.Refusal) {
+		g.throttle.strikes.Add(s.Key)
 	}
-	c.taken.release()
-	c.slot.release()
-	now := g.Now()
+	s.memory.release()
+	s.slot.release()
+	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
-	c.Duration = now.Sub(c.start)
-	c.Overhead = max(c.Duration-c.waited-w.writing, 0)
+	s.Duration = now.Sub(s.start)
+	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was written all the same.
-	if w.failed != nil || r.Context().Err() != nil && c.Refusal == "" {
-		c.Status = statusClientGone
+	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {
+		s.Status = statusClientGone
 	}
-	if c.heard.IsZero() {
-		c.heard = c.Time.Add(c.Duration)
+	if s.answered.IsZero() {
+		s.answered = s.Time.Add(s.Duration)
 	}
-	c.exchange.End(telemetry.Result{Status: c.UpstreamStatus, Fault: c.Refusal, Reading: &c.reading}, c.heard) // a creation's, or where a panic went past it
-	g.Metrics.Served(&c.Record)
-	g.Traces.End(&c.Record)
-	g.Deps.Record(c.Record)
+	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
+	g.deps.Metrics.Served(&s.Record)
+	g.deps.Traces.End(&s.Record)
+	g.deps.Record(s.Record)
 	if p != nil {
 		panic(p)
 	}
 }
 
-// broken reports whether a request was refused for what it is, and not for whose it is or when it came.
+// broken reports whether a refusal is for the content of the request, and not for its team or its time.
 func broken(refusal string) bool {
 	switch refusal {
 	case refuseLarge.name, refuseMedia.name, refuseSlow.name, refuseBody.name, refuseRules.name:
@@ -100,14 +103,15 @@ func broken(refusal string) bool {
 	return false
 }
 
-// fence answers for a fault of our own and returns what is left to panic with.
-func (g *Gateway) fence(w *reply, r *http.Request, c *call, p any) any {
-	g.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", c.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+// recovered answers after a panic and returns what is still to panic with.
+func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
+	s := w.state
+	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if w.wrote {
-		c.Refusal = refusePanic.name
+		s.Refusal = refusePanic.name
 		return http.ErrAbortHandler
 	}
-	writeRefusal(w, c, refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id."))
+	writeRefusal(w, s, refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id."))
 	return nil
 }
 
@@ -118,9 +122,8 @@ func schemeOf(r *http.Request) string {
 	return "http"
 }
 
-// newID returns a UUID of version 7 in lower case: the moment in milliseconds, by which the age of a hold is told, and
-// 74 random bits. They need not be secret, only unlike any other, so the runtime's generator (ChaCha8, seeded by the
-// system) serves.
+// newID returns a UUID of version 7 in lower case: the time in milliseconds, which tells the age of a hold, and 74 random
+// bits. They must be unique and need not be secret, so the runtime's generator (ChaCha8, seeded by the system) serves.
 func newID(ms int64) string {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|rand.Uint64()&0x0fff|0x7000)

@@ -7,20 +7,23 @@ import (
 	"sluice/telemetry"
 )
 
-// quotaRounds is in how many turns of the worker every team's quotas are looked at once. A look costs a call of Redis.
+// quotaRounds is how many turns it takes to look at every team's quotas once. A look costs a call of Redis.
 const quotaRounds = 10
 
-// quotaWatch shows how far quotas are used. One goroutine has it.
+// quotaWatch shows in the metrics how far quotas are used. One goroutine uses it.
 type quotaWatch struct {
-	gateway *Gateway
-	shown   map[string]bool
-	next    int
+	live     *live
+	accounts Accounts
+	metrics  *telemetry.Metrics
+	shown    map[string]bool // teams whose quotas the metrics show
+	next     int
 }
 
 // turn looks at the next few teams.
 func (q *quotaWatch) turn(ctx context.Context) {
-	list := q.gateway.teams.Load().List
-	q.forget(q.gateway.teams.Load())
+	file := q.live.teams.Load()
+	q.forget(file)
+	list := file.List
 	for range (len(list) + quotaRounds - 1) / quotaRounds {
 		team := list[q.next%len(list)]
 		q.next++
@@ -31,9 +34,9 @@ func (q *quotaWatch) turn(ctx context.Context) {
 }
 
 func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
-	report, err := q.gateway.Accounts.Look(ctx, team)
+	report, err := q.accounts.Look(ctx, team)
 	if err != nil {
-		return // what was shown last stays
+		return // the metrics keep the last value
 	}
 	var uses []telemetry.QuotaUse
 	for i := range report.Limits {
@@ -41,15 +44,15 @@ func (q *quotaWatch) look(ctx context.Context, team *teams.Team) {
 			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
 		}
 	}
-	q.gateway.Metrics.Quotas(team.ID, uses)
+	q.metrics.Quotas(team.ID, uses)
 	q.shown[team.ID] = true
 }
 
-// forget takes teams off the page that have no quotas any more.
+// forget removes teams from the metrics that have no quotas any more.
 func (q *quotaWatch) forget(file *teams.File) {
 	for id := range q.shown {
 		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {
-			q.gateway.Metrics.Quotas(id, nil)
+			q.metrics.Quotas(id, nil)
 			delete(q.shown, id)
 		}
 	}

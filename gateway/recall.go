@@ -2,145 +2,117 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/tasks"
 )
 
-// recall answers a poll of an own task. A task that is absent, expired or another team's is one answer, and costs
-// upstream nothing. While any state of the task is known a poll is never refused: clients lose their task over a
-// refused poll, so the last known answer serves where upstream cannot be asked.
-func (g *Gateway) recall(w *reply, r *http.Request, c *call) error {
-	claim, err := g.own(r.Context(), c)
+// polls answers requests about tasks: polls, cancels and lists.
+type polls struct {
+	config  *Config
+	deps    *Deps
+	live    *live
+	service *service
+	slots   *slots
+	tasks   *tasks.Tasks
+}
+
+// recall answers a poll of one of the team's tasks. An absent task, an expired one and another team's get the same answer, and
+// the service is not asked. While any state of the task is known, no poll is refused: clients give their task up after a
+// refused poll, so the last known answer serves when the service cannot be asked.
+func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
+	claim, err := p.own(r.Context(), s)
 	if err != nil {
 		return err
 	}
 	if !claim.Final() {
 		claim.Tally.Serve()
 	}
-	if len(c.header[g.names.encryption]) > 0 {
-		return g.recallPrivately(w, c, claim)
+	if len(s.header[p.service.headers.encryption]) > 0 {
+		return p.recallEncrypted(w, s, claim)
 	}
-	if span := preferredWait(r.Header); span > 0 {
-		return g.tell(w, c, g.await(r.Context(), w, c, claim, span))
+	if span := tasks.PreferredWait(r.Header); span > 0 {
+		return p.tell(w, s, p.await(r.Context(), w, s, claim, span))
 	}
-	return g.tell(w, c, g.current(r.Context(), c, claim))
+	return p.tell(w, s, p.tasks.Current(r.Context(), claim, s.Span))
 }
 
-// own finds the claim of the task that the path names. Where nobody can tell whose it is, it waits for a while: the task
-// is neither denied nor opened.
-func (g *Gateway) own(ctx context.Context, c *call) (cache.Claim, error) {
-	var end time.Time // of the waiting; there is none as a rule
-	for {
-		claim, ok, err := g.Claims.Get(ctx, c.Team, c.task)
-		switch {
-		case err == nil && !ok:
-			return claim, refuse(refuseTask).say("There is no such task.")
-		case err == nil:
-			c.Task = c.task // only now: what stands in the path of a task that is not may be anything
-			c.Model, c.Label, c.creation = claim.Model, g.teams.Load().Label(claim.Model), claim.Trace
-			return claim, nil
-		case end.IsZero():
-			end = time.Now().Add(claimPatience)
-		case time.Now().After(end) || ctx.Err() != nil:
-			return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
-		}
-		select {
-		case <-time.After(claimPatience / 20):
-		case <-ctx.Done():
-		}
+// own finds the team's claim of the task in the path.
+func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
+	claim, err := p.tasks.Own(ctx, s.Team, s.task)
+	switch {
+	case errors.Is(err, tasks.ErrAbsent):
+		return claim, refuse(refuseTask).say("There is no such task.")
+	case err != nil:
+		return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
 	}
+	s.Task = s.task // only now: the id of an absent task may be any text
+	s.Model, s.Label, s.creation = claim.Model, p.live.label(claim.Model), claim.Trace
+	return claim, nil
 }
 
-// claimPatience is how long a poll waits for the state that tells whose its task is.
-const claimPatience = 2 * time.Second
+// mostWaiters is how many polls of a team may wait if it has no limit of concurrent requests.
+const mostWaiters = 100
 
-// tell writes a task's answer, as upstream wrote it, and says how old it is and where it came from.
-func (g *Gateway) tell(w *reply, c *call, t told) error {
-	now := g.Now()
-	age := max(now.Sub(t.claim.Fetched), 0)
-	c.Cache, c.UpstreamID, c.UpstreamStatus = string(t.source), t.upstreamID, t.status
-	c.waited += t.took
-	c.tellEnd(&t)
-	g.Metrics.Poll(string(t.source))
+// await lets a poll wait until its task's state changes. Only so many polls of a team may wait; more are answered at once, and
+// so are all polls when the gateway drains.
+func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.Told {
+	held, most := &p.slots.of(s.Team).waiting, p.slots.most(s.team)
+	if most == 0 {
+		most = mostWaiters
+	}
+	defer held.Add(-1)
+	if held.Add(1) > most {
+		return p.tasks.Current(ctx, claim, s.Span)
+	}
+	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
+	told, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
+	s.waited += waited // the client asked for the wait
+	return told
+}
+
+// recallEncrypted passes on an answer that only this client can decrypt, or writes the last known one.
+func (p *polls) recallEncrypted(w *reply, s *requestState, claim cache.Claim) error {
+	var fresh answer
+	told, passes := p.tasks.Encrypted(claim, s.Span, func() (tasks.Reply, error) {
+		var err error
+		fresh, err = p.service.do(s, get, "tasks/"+s.task)
+		return tasks.Reply{Status: fresh.status, Body: fresh.body}, err
+	})
+	if !passes {
+		return p.tell(w, s, told)
+	}
+	s.Cache = string(tasks.Stored)
+	p.deps.Metrics.Poll(s.Cache)
+	w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
+	return fresh.write(w)
+}
+
+// tell writes a task's answer as the service wrote it, with its age and its source.
+func (p *polls) tell(w *reply, s *requestState, t tasks.Told) error {
+	now := p.deps.Now()
+	age := max(now.Sub(t.Claim.Fetched), 0)
+	s.Cache, s.UpstreamID, s.UpstreamStatus = string(t.Source), t.UpstreamID, t.UpstreamStatus
+	s.waited += t.Took
+	s.tellEnd(&t)
+	p.deps.Metrics.Poll(s.Cache)
 	h := w.Header()
-	told := [2]string{strconv.Itoa(int(age / time.Second)), g.cacheStatus(&t, age, now)} // one allocation for both
-	h["Age"], h["Cache-Status"] = told[:1:1], told[1:]
-	if t.upstreamID != "" {
-		h["X-Request-Id"] = []string{t.upstreamID}
+	facts := [2]string{strconv.Itoa(int(age / time.Second)), p.tasks.CacheStatus(&t, age, now)} // one allocation for both
+	h["Age"], h["Cache-Status"] = facts[:1:1], facts[1:]
+	if t.UpstreamID != "" {
+		h["X-Request-Id"] = []string{t.UpstreamID}
 	}
 	h["Content-Type"] = acceptJSON
-	return answer{status: http.StatusOK, body: t.claim.Body}.writeAt(w, now)
+	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)
 }
 
-// tellEnd has the line of the request that heard of a task's end tell what the task used and cost.
-func (c *call) tellEnd(t *told) {
-	if t.end != nil {
-		c.Usage, c.Cost, c.TaskStatus = t.end.usage, t.end.cost(&t.claim), string(t.end.answer.Status)
+// tellEnd notes what a task used and cost in the Record of the request that heard of its end.
+func (s *requestState) tellEnd(t *tasks.Told) {
+	if t.End != nil {
+		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(&t.Claim), string(t.End.Answer.Status)
 	}
-}
-
-// cacheStatus is the header of that name. ttl counts the seconds until the answer is asked for again, from when it should
-// have been where it could not be; a final one is not asked for, and lives as long as its task.
-func (g *Gateway) cacheStatus(t *told, age time.Duration, now time.Time) string {
-	left := g.PollInterval - age
-	if t.claim.Final() {
-		left = t.claim.Created.Add(g.TaskTTL).Sub(now)
-	}
-	switch t.source {
-	case sourceHit:
-		return string(strconv.AppendInt(append(make([]byte, 0, 32), "sluice;hit;ttl="...), int64((left+time.Second-1)/time.Second), 10))
-	case sourceStored:
-		return "sluice;fwd=uri-miss;stored"
-	case sourceCollapsed:
-		return "sluice;fwd=uri-miss;collapsed"
-	}
-	return "sluice;hit;ttl=" + strconv.Itoa(min(int(left/time.Second), 0)) + ";detail=stale"
-}
-
-// tells reports whether an answer says something of that task: upstream's errors, its "unknown" (it can lose a task
-// for a moment) and an answer about another task do not.
-func (a answer) tells(task string, zone *time.Location) bool {
-	read := cache.ReadAnswer(a.body, zone)
-	return a.status == http.StatusOK && read.Task == task && read.Status != cache.Unknown && read.Status != ""
-}
-
-func jsonHeader() http.Header { return http.Header{"Content-Type": acceptJSON} }
-
-// answer is a whole answer, upstream's or one that was kept.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (a answer) write(w *reply) error { return a.writeAt(w, w.gateway.Now()) }
-
-// writeAt is write for who has just looked at the clock.
-func (a answer) writeAt(w *reply, now time.Time) error {
-	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
-	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
-	w.whole(a.status, a.body, now)
-	return nil
-}
-
-// do makes a small request without a body and reads its answer whole.
-func (u *upstream) do(c *call, method, path string) (answer, error) {
-	target := u.gateway.UpstreamURL.JoinPath(path)
-	out := &http.Request{Method: method, URL: target, Host: target.Host, Header: u.gateway.outbound(c), Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	got, err := u.RoundTrip(out.WithContext(c.attach(out.Context())))
-	if err != nil {
-		return answer{}, err
-	}
-	body, err := readWhole(got)
-	if err != nil {
-		return answer{}, err
-	}
-	u.gateway.upstreamKey.Load().redactKeys(body) // that a task failed is told with a status of 200
-	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }

@@ -1,26 +1,25 @@
 package gateway
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/gateway/upstream"
 )
 
-// reason is one row of the table of refusals: the stage that refuses, why, and how that is said in the service's own
-// form. The codes are those of the service, so that a team's error handling works unchanged.
+// reason is one row of the table of refusals: the stage that refuses, why, and the status and code of the answer. The codes
+// are the service's own, so that a team's error handling works unchanged.
 type reason struct {
 	name   string // <stage>/<reason>, the value of Sluice-Refusal
 	status int
 	code   string
 }
 
-// The refusals. A golden file holds them.
+// The refusals. testdata/refusals.golden lists them.
 var (
 	refusePath        = &reason{"route/path", http.StatusNotFound, "NotFound"}
 	refuseMethod      = &reason{"route/method", http.StatusMethodNotAllowed, "InvalidParameter"}
@@ -59,19 +58,19 @@ var reasons = []*reason{
 	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseTask, refuseClaim, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 
-// refusal is an error with an outside, which the client reads, and an inside, which only the log does.
+// refusal is an error with an outside, which the client reads, and an inside, which only the log shows.
 type refusal struct {
 	*reason
-	message string        // the outside: what was given, what is allowed; never a secret
-	inside  error         // nil when there is nothing more to know
+	message string        // the outside: what was given and what is allowed; never a secret
+	inside  error         // nil: there is nothing more to know
 	header  string        // name of one more header, with its value
 	value   string        //
 	after   time.Duration // Retry-After on 429 and 503, before jitter
-	keeps   bool          // the headers that tell the team's limits stay
+	keeps   bool          // the answer keeps the headers that tell the team's limits
 	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
 }
 
-// refuse starts a refusal of that row.
+// refuse starts a refusal.
 func refuse(row *reason) *refusal { return &refusal{reason: row, message: http.StatusText(row.status)} }
 
 // say sets the message for the client.
@@ -95,7 +94,7 @@ func (r *refusal) keepHeaders() *refusal { r.keeps = true; return r }
 // closing ends the connection with the answer.
 func (r *refusal) closing() *refusal { r.closes = true; return r }
 
-// brief is what a message may repeat of a client's input.
+// brief quotes a client's input for a message, cut to 64 bytes.
 func brief(input string) string {
 	if len(input) > 64 {
 		input = input[:64] + "…"
@@ -112,58 +111,25 @@ func (r *refusal) Error() string {
 
 func (r *refusal) Unwrap() error { return r.inside }
 
-// asRefusal gives every error a row: an error that no stage named is our own fault.
+// asRefusal gives every error a row. An error without one is the gateway's own fault.
 func asRefusal(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
+	if failed, ok := errors.AsType[*upstream.Error](err); ok {
+		return refuseExchange(failed)
+	}
 	return refuse(refusePanic).because(err)
 }
 
-// writeRefusal is the one place that answers for Sluice itself: the service's error body, code first, compact, with
-// the request id clients quote to support.
-func writeRefusal(w *reply, c *call, r *refusal) {
-	c.Refusal = r.name
-	w.closes = w.closes || r.closes
-	h := w.Header()
-	terms, left := h["Ratelimit-Policy"], h["Ratelimit"]
-	clear(h) // whatever a stage or the proxy had prepared was meant for another answer
-	if r.keeps && terms != nil {
-		h["Ratelimit-Policy"], h["Ratelimit"] = terms, left
+// refuseExchange says what is known of an exchange that failed.
+func refuseExchange(err *upstream.Error) *refusal {
+	switch err.Failure {
+	case upstream.Unreachable:
+		return refuse(refuseUnreachable).say("The service could not be reached; the request was not sent.").because(err)
+	case upstream.Silent:
+		return refuse(refuseSilent).say("The service did not answer in time; whether it ran the request is unknown.").because(err)
+	default:
+		return refuse(refuseAnswer).say("The service's answer was lost; whether it ran the request is unknown.").because(err)
 	}
-	h.Set("Content-Type", "application/json")
-	h.Set("Sluice-Refusal", r.name)
-	if r.header != "" {
-		h.Set(r.header, r.value)
-	}
-	if r.status == http.StatusUnauthorized {
-		h.Set("Www-Authenticate", `Bearer realm="sluice"`)
-	}
-	if r.status == http.StatusServiceUnavailable || r.status == http.StatusTooManyRequests {
-		h.Set("Retry-After", strconv.Itoa(retryAfter(r.after, rand.Float64())))
-	}
-	body := errorBody(r.code, r.message, c.ID)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(r.status)
-	_, _ = w.Write(body) // a client that is gone is seen by the Record
-}
-
-// errorBody writes {"code":…,"message":…,"request_id":…}: in this order, because clients match the beginning.
-func errorBody(code, message, id string) []byte {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(struct {
-		Code      string `json:"code"`
-		Message   string `json:"message"`
-		RequestID string `json:"request_id"`
-	}{code, message, id}) // strings always encode
-	return []byte(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// retryAfter is never earlier than after and spreads clients over a further 20 % or 1 s, whichever is more, 60 s at
-// most, so that they do not all come back at once. luck is in [0,1).
-func retryAfter(after time.Duration, luck float64) int {
-	spread := min(max(after/5, time.Second), time.Minute)
-	return int(math.Ceil((after + time.Duration(luck*float64(spread))).Seconds()))
 }

@@ -15,23 +15,25 @@ const (
 	post = http.MethodPost
 
 	versionPrefix = "/api/v1/"
+	usagePath     = "/sluice/v1/usage" // where a team asks how it stands
 )
 
 // route is one row of the public surface.
 type route struct {
-	method   string          // "" is any method that may carry a request to a forwarded path
+	method   string          // "": any method that a forwarded path takes
 	path     string          // relative to the version prefix; {id} stands for a task id
 	prefix   bool            // path is a prefix that ends at a segment's border
-	creates  bool            // it creates tasks; what a forwarded path does depends on the request
+	creates  bool            // it creates tasks; on a forwarded path the request says so
 	older    bool            // one of the older families of image tasks
+	query    bool            // it asks about one task
 	endpoint policy.Endpoint // empty: every team may
 	run      handler
 
 	name   string   // the path's template as clients write it
-	target *url.URL // the address at upstream, where the path is fixed
+	target *url.URL // the address at the service, if the path is fixed
 }
 
-// routes finds a request's route. net/http's ServeMux is no use here: it redirects paths with // or .., answers 404
+// routes finds a request's route. net/http's ServeMux does not fit: it redirects paths with // or .., answers 404
 // and 405 in plain text, and decodes %2F inside a wildcard.
 type routes struct {
 	exact    map[string]*route
@@ -52,20 +54,20 @@ func newRoutes(base *url.URL, table []route) *routes {
 		}
 		rs.exact[r.path] = r
 	}
-	// The longest prefix wins, whatever order the setting has.
+	// The longest prefix wins, in whatever order the operator lists them.
 	sort.Slice(rs.prefixes, func(i, j int) bool { return len(rs.prefixes[i].path) > len(rs.prefixes[j].path) })
 	return rs
 }
 
-// match is what a path leads to.
+// match is the route of a path, and the variable parts of the path.
 type match struct {
 	route *route
 	task  string // the id, on task routes
-	rest  string // what stands behind a forwarded prefix's first byte: the whole relative path, still encoded
+	rest  string // of a forwarded path: the whole relative path, still encoded
 }
 
-// find reads the escaped path, so that an encoded slash cannot move a segment's border. A path that leads nowhere, and
-// an id that no task can have, are refused as route/path; a path whose method does not fit as route/method.
+// find reads the escaped path, so that an encoded slash is not a segment's border. It refuses an unknown path and an invalid
+// task id as route/path, and another method as route/method.
 func (rs *routes) find(method string, u *url.URL) (match, error) {
 	if method == http.MethodConnect || method == "PRI" {
 		return match{}, refuse(refuseMethod).say("The method %s is not served.", brief(method)).closing()
@@ -103,7 +105,7 @@ func (rs *routes) lookup(path string) (match, bool) {
 }
 
 // lookupTask finds tasks/, tasks/{id} and tasks/{id}/cancel, each with or without a slash at the end: clients send
-// both, and a redirect would cost them their key.
+// both, and would drop their key on a redirect.
 func (rs *routes) lookupTask(rest string) (match, bool) {
 	id, action, _ := strings.Cut(strings.TrimSuffix(rest, "/"), "/")
 	if rest == "" {
@@ -124,8 +126,8 @@ func (rs *routes) lookupTask(rest string) (match, bool) {
 // longestTaskID is how many bytes a task's id may have.
 const longestTaskID = 256
 
-// isTaskID reports whether id has the form of a task id: 1 to 256 of A-Za-z0-9._~-, none of which changes its meaning in a
-// path. The two segments that would climb are none.
+// isTaskID reports whether id has the form of a task id: 1 to 256 of A-Za-z0-9._~-, which need no escape in a path. The
+// segments "." and ".." are not ids.
 func isTaskID(id string) bool {
 	if id == "" || len(id) > longestTaskID || id == "." || id == ".." {
 		return false
@@ -140,9 +142,8 @@ func isTaskID(id string) bool {
 	return true
 }
 
-// plain reports whether what stands behind a forwarded prefix cannot climb out of it, however upstream decodes it and
-// whatever it takes off a segment: its parameters (..;a=b), what it may read as a query or a fragment (..?a), blanks and
-// dots at its ends.
+// plain reports whether the path behind a forwarded prefix stays below it, however the service decodes it and whatever it
+// strips from a segment: parameters (..;a=b), a query or a fragment (..?a), blanks and dots at its ends.
 func plain(rest string) bool {
 	decoded := rest
 	for range 3 { // %252e is a dot after two readings
@@ -152,7 +153,7 @@ func plain(rest string) bool {
 		}
 		decoded = next
 	}
-	if strings.Contains(decoded, "%") || strings.Contains(decoded, "//") || !utf8.ValidString(decoded) { // UTF-8 has one spelling of a dot
+	if strings.Contains(decoded, "%") || strings.Contains(decoded, "//") || !utf8.ValidString(decoded) { // invalid UTF-8 could spell a dot
 		return false
 	}
 	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -181,4 +182,18 @@ func allowed(r *route) string {
 		return r.method
 	}
 	return forwardMethods
+}
+
+// handler answers one request, or returns an error. ServeHTTP writes the error.
+type handler func(w *reply, r *http.Request, s *requestState) error
+
+// stage is a step before a handler. It calls next, or returns an error, which ends the request.
+type stage func(next handler) handler
+
+// chain puts the stages, listed in running order, before the handler.
+func chain(last handler, stages ...stage) handler {
+	for i := len(stages) - 1; i >= 0; i-- {
+		last = stages[i](last)
+	}
+	return last
 }

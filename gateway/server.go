@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// NewServer returns the server for a listener of Sluice's. Its timeouts for a whole request and a whole answer are those of
-// what net/http answers itself, and of a handler that sets none: the gateway sets its own for each read and each write,
-// or they would cut uploads and streams. TLS, where the operator wants it, is the caller's to serve with.
+// NewServer returns the server for one of Sluice's listeners. Its timeouts for a whole request and a whole answer apply to what
+// net/http answers itself, and to handlers that set none. The gateway sets its own for each read and each write: timeouts for
+// the whole would cut uploads and streams. The caller adds TLS.
 func NewServer(handler http.Handler, errors *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -18,17 +18,16 @@ func NewServer(handler http.Handler, errors *slog.Logger) *http.Server {
 		ReadTimeout:       slowStart,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       60 * time.Second,
-		MaxHeaderBytes:    32<<10 - 4096, // net/http adds 4,096 to what it is told
+		MaxHeaderBytes:    32<<10 - 4096, // net/http adds 4,096
 		ErrorLog:          slog.NewLogLogger(errors.Handler(), slog.LevelDebug),
-		// The frames of HTTP/2 are written for all streams of a connection together, beyond the deadlines of each.
+		// The deadlines of single streams do not bound the writing of HTTP/2 frames.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: 30 * time.Second},
-		// OPTIONS * is answered by the routes, like everything else.
+		// The routes answer OPTIONS *, like every other request.
 		DisableGeneralOptionsHandler: true,
 	}
 }
 
-// Listen opens the public listener. Its keep-alive probes free the connection of a client that lost its power within a
-// minute.
+// Listen opens the public listener. Its keep-alive probes free the connection of a client that lost power, within a minute.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}}
 	return config.Listen(ctx, "tcp", address)

@@ -2,172 +2,86 @@ package gateway
 
 import (
 	"context"
-	"net/http"
 
 	"sluice/cache"
-	"sluice/policy"
+	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 	"sluice/telemetry"
-	"sluice/telemetry/meter"
 )
 
-// settle charges what the request used, from what is known when its answer has ended. The client may be gone: the
-// charge is made all the same.
-func (g *Gateway) settle(ctx context.Context, c *call) {
-	g.claimUnseen(c)
-	used, flag := g.outcome(c)
+// settle charges what the request used, as far as that is known when its answer has ended. The client may be gone.
+func (a *admission) settle(ctx context.Context, s *requestState) {
+	a.claims.claimUnseen(s)
+	used, flag := s.outcome()
 	switch flag {
-	case flagTask: // the task's end settles it
-		_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, g.taskLease()) // tried until it is done
-	case flagUnknown: // upstream may have done the work: the hold stays, and is charged when its lease ends
-		c.unknown = true
-		_ = g.Accounts.Extend(context.WithoutCancel(ctx), c.held, unknownLease)
+	case telemetry.FlagTask: // the task's end settles it
+		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts repeats it until it succeeds
+	case telemetry.FlagUnknown: // the service may have done the work: the hold stays, and is charged when its lease ends
+		s.unknown = true
+		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
 	default:
-		held := c.held
-		if c.claimed && !held.Task { // its stream settled it; the task's end will be heard too, maybe late
+		held := s.held
+		if s.claimed && !held.Task { // its stream settled it; the end of the task may be heard later, and must find it settled
 			task := *held
 			task.Task, held = true, &task
 		}
-		c.Cost = cost(used, flag)
-		g.Accounts.SettleLater(&limit.Charge{Held: held, Team: g.teams.Load().Team(c.Team), Amounts: used, Estimated: flag == flagEstimated, Taken: g.counting(c)})
+		s.Cost = tasks.Cost(used, flag)
+		a.deps.Accounts.SettleLater(&limit.Charge{
+			Held: held, Team: a.live.teams.Load().Team(s.Team), Amounts: used, Estimated: flag == telemetry.FlagEstimated, Taken: a.report(s),
+		})
 	}
 }
 
-// counting counts what the request cost once that is charged. It may wait for long, so it keeps nothing else of the call,
-// whose body may be large.
-func (g *Gateway) counting(c *call) func(first bool) {
-	team, label, flag, images, spend := c.Team, c.Label, c.Cost.Flag, c.Cost.Images, c.Cost.Spend
+// report returns what reports the cost of a request once it is charged. That may be much later, so it keeps nothing else of
+// the request, whose body may be large.
+func (a *admission) report(s *requestState) func(first bool) {
+	team, label, flag, images, spend := s.Team, s.Label, s.Cost.Flag, s.Cost.Images, s.Cost.Spend
 	var task *telemetry.Task
-	if c.claimed {
-		task = g.taskOfStream(c)
+	if s.claimed {
+		task = streamedTask(s)
+		task.Ended = a.deps.Now()
 	}
 	return func(first bool) {
-		g.memos.forget(team) // it has made room only now; a refusal in between was remembered
+		a.refusals.forget(team) // the charge has made room; a refusal was perhaps remembered while it waited
 		if !first {
 			return
 		}
-		g.Metrics.Settlement(flag)
-		g.Metrics.Used(team, label, images, spend)
+		a.deps.Metrics.Settlement(flag)
+		a.deps.Metrics.Used(team, label, images, spend)
 		if task != nil {
-			g.report(task)
+			a.tasks.Report(task)
 		}
 	}
 }
 
-// How an amount came about: the flag of a cost in the log.
-const (
-	flagExact     = "exact"
-	flagEstimated = "estimated"
-	flagRefused   = "refused"  // the service refused the request
-	flagNotSent   = "not-sent" // not a byte left
-	flagTask      = "task"     // a task runs
-	flagUnknown   = "unknown"  // whether the service did the work is unknown
-)
-
-// outcome says what a request that was admitted cost.
-func (g *Gateway) outcome(c *call) (limit.Amounts, string) {
-	read := &c.reading
-	failed := c.UpstreamStatus >= 400 || read.Failed && !read.Content
-	switch {
-	case !c.reached:
-		return limit.Amounts{}, flagNotSent
-	case c.claimed && !(read.Frames > 0 && (c.tellsAll() || c.taskFailed())):
-		return limit.Amounts{}, flagTask
-	case c.UpstreamStatus == 0, c.creates && c.doubtful():
-		return limit.Amounts{}, flagUnknown
-	case failed && !c.claimed:
-		return g.cost(c), flagRefused
-	case c.route.prefix && (!c.creates || c.claimed || c.whole && !c.odd):
-		return limit.Amounts{limit.Requests: 1}, flagExact
-	case c.creates && !c.claimed && (c.route.prefix || !c.tellsAll()):
-		return limit.Amounts{}, flagUnknown // a task may run whose id nobody knows
-	case c.claimed && c.taskFailed():
-		return g.cost(c), flagExact // what was counted before it failed
+// streamedTask is a task that ended in the stream of its own creation.
+func streamedTask(s *requestState) *telemetry.Task {
+	return &telemetry.Task{
+		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
+		Images: s.Cost.Images, Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream,
+		Submitted: s.Time, Started: s.Time,
 	}
-	return g.measured(c)
 }
 
-// doubtful reports whether a creation failed in a way that leaves open whether it made a task. A 503, if all of it came,
-// says that the service did nothing.
-func (c *call) doubtful() bool {
-	if c.claimed {
-		return false
+// chargeTask charges what a task's creation holds.
+func (a *admission) chargeTask(ctx context.Context, charge *limit.Charge) {
+	team, taken := charge.Held.Team, charge.Taken
+	charge.Team = a.live.teams.Load().Team(team)
+	charge.Taken = func(first bool) {
+		a.refusals.forget(team) // as in report
+		taken(first)
 	}
-	status := c.UpstreamStatus
-	if read := &c.reading; status < 400 && read.Failed && !read.Content { // an error frame before any content is like its status
-		status = read.ErrorStatus
+	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and tries again
+	a.refusals.forget(team)
+}
+
+// fullTeams are the teams that may have no more open tasks. They wait for an end, so the finisher asks for theirs first.
+func (a *admission) fullTeams() map[string]bool {
+	full := map[string]bool{}
+	for _, team := range a.live.teams.Load().List {
+		if team.OpenTasks > 0 && a.deps.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
+			full[team.ID] = true
+		}
 	}
-	return status >= 500 && !(status == http.StatusServiceUnavailable && (c.whole || c.reading.Closed))
-}
-
-// complete reports whether nothing of the answer is missing: it told its own end, or its bytes ended in order.
-func (c *call) complete() bool { return c.reading.Complete || c.clean && c.reading.Closed }
-
-// tellsAll reports whether the answer to a creation tells what it made and is whole, so that no task is needed to hear of it:
-// it names none, or says that it has ended.
-func (c *call) tellsAll() bool {
-	_, known := c.reading.Images()
-	return known && c.complete() && (c.reading.TaskID == "" && !c.odd || c.taskEnded())
-}
-
-// taskEnded reports whether a whole answer that names a task says that it has ended, and no error came before that. A stream
-// that comes to its own end is the task's end; so is any end of it, where no status says that the task runs on.
-func (c *call) taskEnded() bool {
-	read, status := &c.reading, cache.Status(c.reading.TaskStatus)
-	return status.Final() || !read.Failed && (read.Frames > 0 && read.Complete || !status.Runs())
-}
-
-// taskFailed reports whether the answer says that its task made no more images than were counted: it failed or was cancelled.
-func (c *call) taskFailed() bool {
-	status := cache.Status(c.reading.TaskStatus)
-	return status.Final() && status != cache.Succeeded
-}
-
-// measured is the cost of an answer that was at least begun.
-func (g *Gateway) measured(c *call) (limit.Amounts, string) {
-	read := &c.reading
-	used, complete := g.cost(c), c.complete()
-	_, tokens := read.Usage.Tokens()
-	count, images := read.Images()
-	pictures := c.size[limit.Images] > 0 && !c.guessed
-	images = images && (pictures || count > 0) // that a text has no images tells nothing of what it costs
-	switch known := tokens || images; {
-	case known && complete:
-		return used, flagExact
-	case !complete && !known && read.Frames == 0:
-		return limit.Amounts{}, flagUnknown // cut before it said anything
-	case pictures && !images && complete:
-		return c.size, flagEstimated // an image that nobody counted
-	case pictures:
-		return used, flagEstimated
-	}
-	guess := limit.CostOf(c.paidAs(), limit.Usage{Input: c.inputTokens, Output: max(int64(read.TextBytes)/4, 1)}, c.price)
-	for i := range used { // what was seen, or what the bytes amount to, but no more than was held
-		used[i] = max(used[i], min(guess[i], c.size[i]))
-	}
-	return used, flagEstimated
-}
-
-// cost is what the answer's usage amounts to; without usage it is the request alone.
-func (g *Gateway) cost(c *call) limit.Amounts {
-	usage := &c.reading.Usage
-	in, _ := usage.Get(meter.InputTokens)
-	out, _ := usage.Get(meter.OutputTokens)
-	total, _ := usage.Get(meter.TotalTokens)
-	images, _ := c.reading.Images()
-	return limit.CostOf(c.paidAs(), limit.Usage{Input: in, Output: out, Total: total, Images: images}, c.price)
-}
-
-// paidAs is the kind that a request is charged by: its own, but that of a chat where it was guessed to ask for images. A chat
-// is charged its tokens, and the images that its answer counts.
-func (c *call) paidAs() policy.Kind {
-	if c.guessed {
-		return policy.KindChat
-	}
-	return policy.Kind(c.Kind)
-}
-
-// cost writes amounts as the Record has them.
-func cost(a limit.Amounts, flag string) telemetry.Cost {
-	return telemetry.Cost{Known: true, Requests: a[limit.Requests], Tokens: a[limit.Tokens], Images: a[limit.Images], Spend: a[limit.Spend], Flag: flag}
+	return full
 }

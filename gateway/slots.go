@@ -1,59 +1,48 @@
 package gateway
 
 import (
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"sluice/policy/teams"
 )
 
-// slots counts each team's requests in flight. A request keeps its slot until its upstream call has ended, also where
-// the client has left: what upstream works on is what the limit is for.
-type slots struct{ teams sync.Map } // team id → *slot; grows with the teams file
+// slots counts each team's requests in flight. A request keeps its slot until its exchange with the service has ended, even
+// if the client has left: the limit is on the work of the service.
+type slots struct {
+	replicas int // processes that share a team's concurrent requests
+	perTeam[slot]
+}
 
 // slot counts one team's.
 type slot struct {
 	used    atomic.Int64
-	reading chan struct{} // has room for the one request that is told the team's ledger
+	waiting atomic.Int64  // polls that wait for a change
+	reading chan struct{} // has room for the one request that reads the team's ledger
 }
 
-func (s *slots) of(team string) *slot {
-	if v, ok := s.teams.Load(team); ok {
-		return v.(*slot)
-	}
-	v, _ := s.teams.LoadOrStore(team, &slot{reading: make(chan struct{}, 1)})
-	return v.(*slot)
+func newSlots(replicas int) *slots {
+	return &slots{replicas: replicas, perTeam: perTeam[slot]{fresh: func() *slot { return &slot{reading: make(chan struct{}, 1)} }}}
 }
 
-// release gives the slot back. A request that has none has nil.
+// release gives the slot back. A nil slot holds nothing.
 func (s *slot) release() {
 	if s != nil {
 		s.used.Add(-1)
 	}
 }
 
-// places is this process's share of the requests that a team may have in flight; 0 is any number.
-func (g *Gateway) places(team *teams.Team) int64 {
-	return int64(team.Concurrent+g.Replicas-1) / int64(g.Replicas)
+// most is this process's share of the requests that a team may have in flight; 0 is any number.
+func (s *slots) most(team *teams.Team) int64 {
+	return int64(team.Concurrent+s.replicas-1) / int64(s.replicas)
 }
 
-// takeSlot takes one of the team's places for requests in flight. This process has its share of them.
-func (g *Gateway) takeSlot(w *reply, c *call) error {
-	most := g.places(c.team)
+// take takes a slot of a team, and reports whether the team may have it. It is nil for a team without a limit. A slot that
+// the team may not have MUST be released too.
+func (s *slots) take(team *teams.Team) (taken *slot, ok bool) {
+	most := s.most(team)
 	if most == 0 {
-		return nil
+		return nil, true
 	}
-	s := g.slots.of(c.team.ID)
-	if s.used.Add(1) <= most {
-		c.slot = s
-		return nil
-	}
-	if c.team.Shadow {
-		c.slot = s
-		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
-		return nil
-	}
-	s.release()
-	return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is all it may have here.", c.team.ID, most).retry(time.Second)
+	taken = s.of(team.ID)
+	return taken, taken.used.Add(1) <= most
 }

@@ -3,34 +3,53 @@ package gateway
 import (
 	"net/http"
 	"time"
+
+	"sluice/policy/limit"
 )
 
-// A key may send so many broken requests a second, and so many at once, before its requests are not read any more.
+// A key may send this many broken requests a second, and this many at once, before its requests are refused unread.
 const (
 	brokenRate  = 50
 	brokenBurst = 200
 )
 
-// throttle refuses what cannot be served now before its body is read.
-func (g *Gateway) throttle(next handler) handler {
-	return func(w *reply, r *http.Request, c *call) error {
-		if wait := g.strikes.Out(c.Key); wait > 0 {
+// throttle refuses, before a body is read, a request that cannot be served now.
+type throttle struct {
+	strikes  *limit.Strikes
+	refusals *recentRefusals
+	slots    *slots
+	budget   *budget
+}
+
+func (t *throttle) throttle(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		if wait := t.strikes.Out(s.Key); wait > 0 {
 			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, shown(wait)).retry(wait)
 		}
-		if r := g.memos.recall(c, c.start); r != nil && !c.team.Shadow {
-			return r.again(w, c.start)
+		if recent := t.refusals.recall(s.Team, s.route, s.start); recent != nil && !s.team.Shadow {
+			return recent.again(w.Header(), s.start)
 		}
-		if err := g.takeSlot(w, c); err != nil {
+		if err := t.takeSlot(w, s); err != nil {
 			return err
 		}
-		c.taken = g.budget.share(c.team.ID)
-		if hasBody(r) && !c.taken.free() {
+		s.memory = t.budget.share(s.team.ID)
+		if hasBody(r) && !s.memory.free() {
 			return refuseOutOfMemory()
 		}
-		return next(w, r, c)
+		return next(w, r, s)
 	}
 }
 
-func refuseOutOfMemory() error {
-	return refuse(refuseMemory).say("The memory for request bodies is taken by requests that run; send this one again.").retry(time.Second)
+// takeSlot takes one of the team's slots for requests in flight.
+func (t *throttle) takeSlot(w *reply, s *requestState) error {
+	slot, ok := t.slots.take(s.team)
+	if !ok && !s.team.Shadow {
+		slot.release()
+		return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is all it may have here.", s.team.ID, t.slots.most(s.team)).retry(time.Second)
+	}
+	if !ok {
+		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)
+	}
+	s.slot = slot
+	return nil
 }

@@ -27,38 +27,3 @@ func TestMend16UpstreamsHeadersAreRelayedAndCovered(t *testing.T) {
 		}
 	}
 }
-
-// Where a write fails before a byte has left, the second try is on a new connection, whatever else waits: what waits may
-// have the same fault.
-func TestMend16SecondTryIsOnANewConnection(t *testing.T) {
-	const waiting = 3
-	together := make(chan struct{})
-	arrived := make(chan struct{}, waiting)
-	h := build(t, func(p *plan) {
-		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			arrived <- struct{}{}
-			<-together
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, "{}")
-		})
-	})
-	answers := make(chan reading, waiting)
-	for range waiting {
-		go func() { answers <- h.ask("POST", textPath, textBody) }()
-	}
-	for range waiting {
-		<-arrived
-	}
-	close(together)
-	for range waiting {
-		<-answers
-	}
-	h.records.await(t, waiting)
-	if n := h.gateway.BreakConnections(); n != waiting {
-		t.Fatalf("%d connections wait", n)
-	}
-	if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
-	}
-}

@@ -7,14 +7,12 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
-// usagePath is where a team asks how it stands.
-const usagePath = "/sluice/v1/usage"
-
-// usageBody is the answer to usagePath.
+// usageBody is the answer.
 type usageBody struct {
 	RequestID  string       `json:"request_id"`
 	Team       string       `json:"team"`
@@ -38,13 +36,13 @@ type usageLimit struct {
 	Reset  string      `json:"reset"` // RFC 3339 in UTC: when a bucket is full, or the period ends
 }
 
-// usageCount is what is under way, and how much may be; a limit of nil is any number.
+// usageCount is how many are under way and how many may be; a nil limit is any number.
 type usageCount struct {
 	Limit *int64 `json:"limit"`
 	Used  int64  `json:"used"`
 }
 
-// countOf is a count whose limit, as the team has it, is any number where it is 0.
+// countOf is a count with a team's limit, of which 0 is any number.
 func countOf(limit, used int64) usageCount {
 	if limit == 0 {
 		return usageCount{Used: used}
@@ -63,21 +61,29 @@ type usageTask struct {
 	Status cache.Status `json:"status"`
 }
 
-// usage tells a team how it stands, and what it used where the query asks for days. It costs nothing.
-func (g *Gateway) usage(w *reply, r *http.Request, c *call) error {
-	report, err := g.Accounts.Look(r.Context(), c.team)
+// usage tells a team how it stands.
+type usage struct {
+	accounts Accounts
+	tasks    *tasks.Tasks
+	slots    *slots
+	reading  chan struct{} // has room for the one request that reads a ledger
+}
+
+// usage answers with the team's limits and tasks, and with its ledger if the query asks for days. It costs the team nothing.
+func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
+	report, err := u.accounts.Look(r.Context(), s.team)
 	if err != nil {
-		return refuse(refuseState).say("What team %s has used is not known at the moment.", c.Team).because(err).retry(time.Second)
+		return refuse(refuseState).say("What team %s has used is not known at the moment.", s.Team).because(err).retry(time.Second)
 	}
-	ledger, done, err := g.ledger(r.Context(), c, r.URL.RawQuery, report.At)
+	ledger, done, err := u.ledger(r.Context(), s.Team, r.URL.RawQuery, report.At)
 	defer done()
 	if err != nil {
 		return err
 	}
 	body := usageBody{
-		RequestID: c.ID, Team: c.Team, Models: allOr(c.team.Models), Endpoints: allOr(c.team.Endpoints), Limits: []usageLimit{},
-		Concurrent: countOf(g.places(c.team), g.slots.of(c.Team).used.Load()),
-		OpenTasks:  usageTasks{countOf(int64(c.team.OpenTasks), report.Tasks), g.openTasks(r.Context(), c.Team)},
+		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: allOr(s.team.Endpoints), Limits: []usageLimit{},
+		Concurrent: countOf(u.slots.most(s.team), u.slots.of(s.Team).used.Load()),
+		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Ledger:     ledger,
 	}
 	for i := range report.Limits {
@@ -99,18 +105,18 @@ func readLimit(s *limit.Standing, at time.Time) usageLimit {
 }
 
 // openTasks lists the team's newest tasks that have not ended.
-func (g *Gateway) openTasks(ctx context.Context, team string) []usageTask {
+func (u *usage) openTasks(ctx context.Context, team string) []usageTask {
 	open := []usageTask{}
-	tasks, _, _ := g.Claims.List(ctx, team, cache.Filter{Size: 100, Open: true}) // what cannot be told is left out
-	for i := range tasks {
-		if t := &tasks[i]; !t.Answer.Status.Final() {
+	list, _, _ := u.tasks.List(ctx, team, cache.Filter{Size: 100, Open: true}) // if the tasks are not known, they are left out
+	for i := range list {
+		if t := &list[i]; !t.Answer.Status.Final() {
 			open = append(open, usageTask{t.Task, t.Model, t.Answer.Status})
 		}
 	}
 	return open
 }
 
-// allOr lists what is allowed; nothing listed is everything.
+// allOr lists what is allowed; nil allows everything.
 func allOr[T ~string](list []T) []string {
 	if list == nil {
 		return []string{"*"}

@@ -8,5 +8,15 @@ type Cost struct {
 	Tokens   int64  // tokens
 	Images   int64  // images
 	Spend    int64  // 10⁻⁹ of the teams file's currency; the log line writes it in the currency itself
-	Flag     string // how the amount came about (exact, estimated, …); "" is left out of the log line
+	Flag     string // how the amount came about (one of the flags); "" is left out of the log line
 }
+
+// How an amount came about: the flags of a cost.
+const (
+	FlagExact     = "exact"
+	FlagEstimated = "estimated"
+	FlagRefused   = "refused"  // the service refused the request
+	FlagNotSent   = "not-sent" // no byte of the request left
+	FlagTask      = "task"     // a task runs; its end is charged
+	FlagUnknown   = "unknown"  // whether the service did the work is unknown
+)

@@ -79,12 +79,17 @@ var floorPlan = map[string]plan{
 		outside: []string{otelAPI, prometheus},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
-	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
-	"telemetry/otlp":  {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
+	"telemetry/meter":  {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/otlp":   {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
+	"gateway/upstream": {never: []string{otelAPI, goRedis, "os"}},
+	"gateway/tasks": {
+		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		outside: []string{xSync},
+		never:   []string{otelAPI, goRedis, "os"},
+	},
 	"gateway": {
-		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
-		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},

@@ -42,8 +42,8 @@ func (t *Team) MayUse(endpoint policy.Endpoint) bool {
 // MayAsk reports whether the team may ask for the model, whose name is compared as decoded, letter for letter.
 func (t *Team) MayAsk(model string) bool { return t.Models == nil || policy.MatchAny(t.Models, model) }
 
-// spends reports whether the team has a spend quota.
-func (t *Team) spends() bool {
+// Spends reports whether the team has a spend quota.
+func (t *Team) Spends() bool {
 	return slices.ContainsFunc(t.Quotas, func(q Quota) bool { return q.Unit == UnitSpend })
 }
 

@@ -12,7 +12,7 @@ func (r *fileReader) warnFile(n node, t *File) {
 	if len(t.List) == 0 {
 		r.warn(n, "no teams: every request will be refused")
 	}
-	spends := slices.ContainsFunc(t.List, (*Team).spends)
+	spends := slices.ContainsFunc(t.List, (*Team).Spends)
 	if (spends || len(t.Prices) > 0) && !covered(t.Prices, "*") {
 		r.warn(n, "no price catches all: other models count as free, and a team with a spend quota may not use them")
 	}
@@ -38,7 +38,7 @@ func (r *fileReader) warnTeam(n node, t *Team, prices []Price) {
 				" images: its images rate holds "+strconv.FormatInt(rate.Burst, 10))
 		}
 	}
-	if !t.spends() {
+	if !t.Spends() {
 		return
 	}
 	models := t.Models

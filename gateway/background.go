@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// backgroundEvery is the pace of the work that no request waits for.
+const backgroundEvery = time.Second
+
+// Work does what is due beside the requests, until ctx ends. One goroutine runs it for as long as the gateway serves.
+func (g *Gateway) Work(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
+	quotas := quotaWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, shown: make(map[string]bool)}
+	for _, do := range []func(){
+		func() { accounts.tell(g.deps.Accounts.Tend(ctx)) },
+		func() { claims.tell(g.deps.Claims.Tend(ctx)) },
+		func() { g.tasks.Finish(ctx) },
+		func() { quotas.turn(ctx) },
+	} {
+		working.Go(func() { every(ctx, do) })
+	}
+}
+
+func every(ctx context.Context, do func()) {
+	tick := time.NewTicker(backgroundEvery)
+	defer tick.Stop()
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// news logs an error when it is new: the same error every second is one line.
+type news struct {
+	logger *slog.Logger
+	of     string
+	told   string // the last error; empty: the last round had none
+}
+
+func (n *news) tell(err error) {
+	if err == nil {
+		n.told = ""
+		return
+	}
+	if text := err.Error(); text != n.told {
+		n.logger.Error(n.of, slog.String("error", text))
+		n.told = text
+	}
+}

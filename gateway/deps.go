@@ -1,0 +1,25 @@
+package gateway
+
+import (
+	"log/slog"
+	"time"
+
+	"sluice/policy/teams"
+	"sluice/telemetry"
+)
+
+// Deps are the parts that a Gateway uses. All are required unless they say otherwise.
+type Deps struct {
+	Now         func() time.Time              // the clock for times and durations; time.Now outside tests
+	Teams       *teams.File                   // the teams to start with; SetTeams replaces them
+	UpstreamKey Secret                        // the key to start with; SetUpstreamKey replaces it
+	Claims      Claims                        // the teams' tasks
+	Queries     Queries                       // the rate of task queries of the account
+	Cancels     Queries                       // the rate of cancels of the account
+	Outcomes    Outcomes                      // of creations with an Idempotency-Key
+	Accounts    Accounts                      // what teams may still spend
+	Metrics     *telemetry.Metrics            // nil: no metrics
+	Traces      *telemetry.Traces             // nil: no spans
+	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
+	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
+}

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+	"sluice/telemetry/meter"
+)
+
+// requestState is what one request knows of itself on its way through the stages. ServeHTTP makes it, the stages fill it, and
+// its Record is written when the request ends.
+type requestState struct {
+	telemetry.Record
+	match
+
+	service *service
+	team    *teams.Team
+	teams   *teams.File // the teams file that team is from
+	header  http.Header // the client's
+	query   string      // the client's, for forwarded paths only
+	method  string
+	body    []byte // the whole body, once inspect has read it
+
+	client    context.Context // ends when the client has left
+	start     time.Time
+	waited    time.Duration // time so far that the client's connection took, or an exchange of another request
+	bodyEnded bool          // no more of the client's body will come
+	memory    share         // of the memory budget, for the body
+	slot      *slot         // of the team's concurrent requests; nil: none taken
+	failure   error         // why the proxy failed
+
+	// What the request costs.
+
+	size        limit.Amounts // what the request may cost
+	inputTokens int64         // the estimate of its input's tokens, a part of size
+	guessed     bool          // the kind is a guess, and size holds images and text: the answer tells which it was
+	price       teams.Price   // of its model, at admission
+	held        *limit.Held   // nil until admit holds the cost
+	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet
+	creates     bool          // a success is a task, which is claimed before the answer leaves
+	claimed     bool          // a task was claimed: its end settles the hold
+	unclaimable bool          // the answer names a task that cannot be polled, or that another team has claimed
+	unknown     bool          // nobody knows whether the service did the work
+
+	// The exchange with the service.
+
+	exchange   upstream.Exchange
+	clientSpan telemetry.Exchange    // its span and metrics
+	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
+	stream     bool                  // the client asked for a stream
+	finisher   bool                  // no client waits: the finisher asks about a task
+	creation   string                // traceparent of the creation of the task that is asked about
+	meter      *meter.Meter          // reads the usage in the answer; nil: usage is not read
+	reading    meter.Reading         // what it read
+	fault      string                // name of the refusal if the answer broke off or cannot be used; else empty
+	answered   time.Time             // when a creation's answer was whole; its span is then still open; zero: not so
+}
+
+// stateKey is the context key of a request's state. The ReverseProxy hands its hooks nothing but the request.
+type stateKey struct{}
+
+func (s *requestState) attach(ctx context.Context) context.Context {
+	return context.WithValue(ctx, stateKey{}, s)
+}
+
+func stateOf(ctx context.Context) *requestState {
+	s, _ := ctx.Value(stateKey{}).(*requestState)
+	return s
+}
+
+// away is the time so far that was spent waiting for the service or for the client's connection.
+func (s *requestState) away() time.Duration { return s.waited + s.exchange.Waited }

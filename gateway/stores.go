@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"sluice/cache"
+	"sluice/gateway/tasks"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
+// process's memory, and in Redis.
+type Accounts interface {
+	Holds
+	Reports
+	// Tend MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
+	Tend(ctx context.Context) error
+}
+
+// Holds keeps the cost of running requests.
+type Holds interface {
+	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
+	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
+	// Extend MUST keep an open hold open for the lease from now.
+	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
+	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST
+	// be kept and tried again.
+	Settle(ctx context.Context, c *limit.Charge) (bool, error)
+	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
+	SettleLater(c *limit.Charge)
+}
+
+// Reports tells how teams stand.
+type Reports interface {
+	// Look MUST tell how a team stands and change nothing.
+	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
+	// OpenTasks MUST return at once the last known number of a team's open tasks.
+	OpenTasks(team string) int64
+	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other
+	// team's rows. If there are more rows than most, it MUST return [limit.ErrRows], and SHOULD NOT read the rest.
+	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
+}
+
+// Outcomes remembers the outcomes of creations with an Idempotency-Key. Package cache has two forms: in this process's
+// memory, and in Redis.
+type Outcomes interface {
+	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
+	// one without a status while it runs. To the one that runs it MUST return a new token.
+	Begin(ctx context.Context, name cache.OnceName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
+	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST forget the name instead,
+	// provided that the name still stands for the request with its token.
+	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
+}
+
+// Claims and Queries are the stores of package tasks.
+type (
+	Claims  = tasks.Claims
+	Queries = tasks.Rate
+)

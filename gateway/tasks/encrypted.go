@@ -1,0 +1,38 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+
+	"sluice/cache"
+	"sluice/telemetry"
+)
+
+// encryptedQueries is how many queries in a row may be for encrypted polls, whose answers the gateway cannot read.
+const encryptedQueries = 4
+
+// Encrypted asks the service for one client that sent a public key. The answer is encrypted with it, so it can neither be read
+// nor kept. ask makes the query. passes: its answer may be passed on; otherwise the client gets told.
+//
+// Encrypted queries count like all others, one an interval. After a few of them the gateway asks for itself: otherwise it would
+// never hear of the end of a task with encrypted polls only.
+func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Reply, error)) (told Told, passes bool) {
+	ctx := context.Background()
+	last := Told{Claim: claim, Source: Stale}
+	if t.turn(ctx, &claim, false, false) != cache.Mine {
+		return last, false
+	}
+	if !claim.Final() && claim.Tally.Private() >= encryptedQueries {
+		return t.query(ctx, last, asker{span: poll}), false
+	}
+	defer t.release(ctx, &claim, t.config.Interval)
+	claim.Tally.SendPrivately()
+	reply, err := ask()
+	return last, err == nil && reply.Status == http.StatusOK && !t.denies(reply.Body, claim.Task)
+}
+
+// denies reports whether a readable answer says that the service does not know the task, or is about another task.
+func (t *Tasks) denies(body []byte, task string) bool {
+	answer := cache.ReadAnswer(body, t.config.Zone)
+	return answer.Status == cache.Unknown || answer.Task != "" && answer.Task != task
+}

@@ -1,0 +1,71 @@
+package tasks
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"sluice/cache"
+)
+
+const (
+	finishMost     = 200 // tasks in a round
+	finishTogether = 8   // queries at a time
+)
+
+// Finish asks about tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until
+// its end is heard. Finish uses what clients leave of the account's query rate.
+func (t *Tasks) Finish(ctx context.Context) {
+	due, err := t.deps.Claims.Due(ctx, finishMost, t.deps.Full())
+	if err != nil || len(due) == 0 {
+		return // Tend reports what is away
+	}
+	turns := make(chan cache.Claim)
+	var asking sync.WaitGroup
+	for range finishTogether {
+		asking.Go(func() {
+			for claim := range turns {
+				t.finishOne(ctx, &claim)
+			}
+		})
+	}
+	defer asking.Wait()
+	defer close(turns)
+	for i := range due {
+		select {
+		case turns <- due[i]:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// finishOne asks about a task. One that has expired, end never seen, is charged as held.
+func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
+	if _, waits := t.unsettled.of(claim.Team, claim.Task); waits { // Charge tries again by itself
+		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
+		return
+	}
+	if t.deps.Now().Sub(claim.Created) >= t.config.TTL {
+		end := &End{Outcome: "unheard", Answer: claim.Answer, Images: claim.Hold.Images, Estimated: true, By: ByLease}
+		t.charge(ctx, claim, end, func(first bool) {
+			if first {
+				t.deps.Logger.Warn("a task ended unheard of and is charged as held",
+					slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
+			}
+		}, nil) // if this fails, the end of the lease charges the same
+		_ = t.deps.Claims.Forget(ctx, claim) // if it fails, the task is handed out again and found settled
+		return
+	}
+	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.ask(claim, asker{finisher: true}), nil })
+	switch told := landed.(Told); {
+	case told.Claim.Final():
+		if _, waits := t.unsettled.of(claim.Team, claim.Task); !waits { // the end may have been known before the task was handed out
+			_ = t.deps.Claims.Forget(ctx, claim)
+		}
+	case told.Source == Hit: // a client polls it
+		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextAsk(told.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
+	case told.Source == Stale: // the rate had no query left, or the service did not answer
+		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
+	}
+}

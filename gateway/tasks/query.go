@@ -1,0 +1,156 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"sluice/cache"
+	"sluice/telemetry"
+)
+
+const (
+	// QueryTime bounds the service's answer to a task query.
+	QueryTime = 10 * time.Second
+	// pollPatience is how long a poll waits for a query before it gets the last known answer.
+	pollPatience = 5 * time.Second
+	// lastChance is how long before a task expires the finisher asks with the priority of a client.
+	lastChance = 2 * time.Minute
+	// otherReplica is how often to check whether another replica's query has ended.
+	otherReplica = 50 * time.Millisecond
+)
+
+// asker says for whom the service is asked.
+type asker struct {
+	finisher bool
+	span     telemetry.Span // of the poll that asks; zero for the finisher
+}
+
+// Current returns the claim with a fresh answer, or with the last known one if no fresh one can be had. Polls at the same time
+// share one query, which goes on if a client leaves.
+func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.Span) Told {
+	if t.fresh(&claim) {
+		return Told{Claim: claim, Source: Hit}
+	}
+	return t.collapse(ctx, claim, asker{span: poll})
+}
+
+// collapse asks the service once for all polls at the same time. It is apart from Current because what it shares with the query
+// escapes to the heap, and a poll that needs no query should not pay for that.
+func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by asker) Told {
+	led := false
+	flight := t.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
+		led = true
+		return t.ask(&claim, by), nil
+	})
+	patience := time.NewTimer(pollPatience)
+	defer patience.Stop()
+	select {
+	case landed := <-flight:
+		told := landed.Val.(Told)
+		if !led {
+			told.End = nil // the poll that asked reports it
+			if told.Source == Stored {
+				told.Source = Collapsed
+			}
+		}
+		return told
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return Told{Claim: claim, Source: Stale}
+}
+
+// ask asks the service about a task, once among all replicas and within the account's rate.
+func (t *Tasks) ask(claim *cache.Claim, by asker) Told {
+	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
+	defer cancel()
+	last := Told{Claim: *claim, Source: Stale}
+	if kept, ok, err := t.deps.Claims.Get(ctx, claim.Team, claim.Task); err == nil && ok {
+		if t.fresh(&kept) {
+			return Told{Claim: kept, Source: Hit}
+		}
+		last.Claim = kept
+	}
+	if ended, waits := t.unsettled.of(claim.Team, claim.Task); waits {
+		return Told{Claim: ended, Source: Hit}
+	}
+	spare := by.finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
+	switch t.turn(ctx, claim, spare, !by.finisher) { // without the shared state a replica asks for clients only
+	case cache.Busy:
+		return t.overhear(ctx, last)
+	case cache.Resting:
+		return last
+	}
+	return t.query(ctx, last, by)
+}
+
+// overhear waits for the answer to another replica's query. If that query fails, it returns the last known answer.
+func (t *Tasks) overhear(ctx context.Context, last Told) Told {
+	tick := time.NewTicker(otherReplica)
+	defer tick.Stop()
+	end := time.NewTimer(pollPatience)
+	defer end.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-tick.C:
+			waiting = t.busy(ctx, &last.Claim)
+		case <-end.C:
+			waiting = false
+		}
+	}
+	if kept, ok, err := t.deps.Claims.Get(ctx, last.Claim.Team, last.Claim.Task); err == nil && ok && kept.HeardAfter(&last.Claim) {
+		return Told{Claim: kept, Source: Collapsed}
+	}
+	return last
+}
+
+// busy reports whether another replica's query runs.
+func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
+	turn, err := t.deps.Claims.Take(ctx, claim.Team, claim.Task)
+	if err == nil && turn == cache.Mine {
+		t.release(ctx, claim, 0)
+	}
+	return err == nil && turn == cache.Busy
+}
+
+// query asks the service and keeps the answer.
+func (t *Tasks) query(ctx context.Context, last Told, by asker) Told {
+	claim := &last.Claim
+	claim.Tally.Send()
+	begun := t.deps.Now()
+	reply, err := t.deps.Ask(&Query{Team: claim.Team, Task: claim.Task, Model: claim.Model, Creation: claim.Trace, Parent: by.span, Finisher: by.finisher})
+	last.Took, last.UpstreamStatus, last.UpstreamID = t.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
+	answer, asks, who := cache.ReadAnswer(reply.Body, t.config.Zone), 0, ByPoll
+	if err != nil || reply.Status != http.StatusOK || !tells(&answer, claim.Task) {
+		t.release(ctx, claim, t.config.Interval)
+		return last
+	}
+	if by.finisher {
+		asks, who = claim.Asks+1, ByFinisher
+	}
+	if answer.Status.Final() {
+		last.Claim, last.End = t.settle(ctx, heardEnd{last.Claim, answer, reply.Body, asks, who})
+		last.Source = Stored
+		return last
+	}
+	heard, err := t.deps.Claims.Hear(ctx, claim, answer, reply.Body, asks)
+	if err != nil { // the poll gets the answer all the same
+		heard = last.Claim
+		heard.Answer, heard.Body, heard.Fetched = answer, reply.Body, t.deps.Now()
+	}
+	if !heard.Final() { // another query may have heard the end
+		_ = t.deps.Claims.Schedule(ctx, &heard, cache.NextAsk(t.deps.Now(), heard.Created, t.config.TTL, t.config.Interval, asks)) // if it fails, the task is due later
+	}
+	if last.Claim = heard; !t.fresh(&heard) && t.config.Interval > 0 { // another query heard a later state, some time ago
+		t.release(ctx, &heard, t.config.Interval)
+		return last
+	}
+	last.Source = Stored
+	return last
+}
+
+// tells reports whether an answer has a state of that task. The service's "unknown" has none: it can lose a task for a moment.
+func tells(answer *cache.Answer, task string) bool {
+	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
+}

@@ -1,0 +1,117 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"sluice/cache"
+	"sluice/policy/limit"
+	"sluice/telemetry"
+)
+
+// Config has the operator's settings for tasks. Every field is required unless it says otherwise.
+type Config struct {
+	TTL          time.Duration  // how long the service knows a task
+	Interval     time.Duration  // the least time between two queries about one running task
+	Zone         *time.Location // of the times inside task answers
+	MaxUnsettled int            // ends that may wait for their charge; 0: 10,000; negative: none
+}
+
+// Deps are the parts that a Tasks uses. All are required unless they say otherwise.
+type Deps struct {
+	Now     func() time.Time // the clock
+	Claims  Claims
+	Queries Rate // of task queries of the account
+	Cancels Rate // of cancels of the account
+
+	// Ask asks the service about a task.
+	Ask func(q *Query) (Reply, error)
+	// Charge charges the hold of a task's creation, and calls Taken and Left as [limit.Charge] says.
+	Charge func(ctx context.Context, charge *limit.Charge)
+	// Full names the teams that may have no more open tasks.
+	Full func() map[string]bool
+	// Label names a model in metrics.
+	Label func(model string) string
+	// Cover hides the service's key and address in a text of the service.
+	Cover func(text string) string
+
+	Metrics *telemetry.Metrics // nil: no metrics
+	Traces  *telemetry.Traces  // nil: no spans
+	Logger  *slog.Logger
+}
+
+// Query is a question about a task.
+type Query struct {
+	Team, Task, Model string
+	Creation          string         // traceparent of the task's creation
+	Parent            telemetry.Span // of the poll that asks; zero: none is recorded
+	Finisher          bool           // the finisher asks
+}
+
+// Reply is the service's answer.
+type Reply struct {
+	Status     int    // HTTP status; 0: no answer
+	UpstreamID string // the service's id of the request
+	Body       []byte
+}
+
+// Tasks follows tasks. Create it with [New]; it is safe for concurrent use.
+type Tasks struct {
+	config    Config
+	deps      Deps
+	queries   singleflight.Group // running task queries
+	unsettled unsettled
+	cancels   cancels
+}
+
+// New builds a Tasks. It starts nothing.
+func New(config Config, deps Deps) *Tasks {
+	if config.MaxUnsettled == 0 {
+		config.MaxUnsettled = mostUnsettled
+	}
+	return &Tasks{config: config, deps: deps, unsettled: unsettled{most: config.MaxUnsettled}}
+}
+
+// ErrAbsent is the error for a task that is absent, expired, or another team's.
+var ErrAbsent = errors.New("there is no such task")
+
+// claimPatience is how long a poll waits for Claims to become available.
+const claimPatience = 2 * time.Second
+
+// Own finds the team's claim of a task. If Claims cannot tell, Own waits for a while before it returns the error of Claims: it
+// must not deny the task.
+func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error) {
+	var end time.Time // of waiting; zero: not waiting
+	for {
+		claim, ok, err := t.deps.Claims.Get(ctx, team, task)
+		switch {
+		case err == nil && !ok:
+			return claim, ErrAbsent
+		case err == nil:
+			return claim, nil
+		case end.IsZero():
+			end = time.Now().Add(claimPatience)
+		case time.Now().After(end) || ctx.Err() != nil:
+			return claim, err
+		}
+		select {
+		case <-time.After(claimPatience / 20):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Lease is how long a task's hold stands. If no end is seen by then, the hold is charged.
+func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
+
+// fresh reports whether the last answer still serves. A final one always does.
+func (t *Tasks) fresh(claim *cache.Claim) bool {
+	return claim.Final() || t.deps.Now().Sub(claim.Fetched) < t.config.Interval
+}
+
+// soon is when a task is due again after a failed attempt.
+func (t *Tasks) soon() time.Time { return t.deps.Now().Add(max(t.config.Interval, time.Second)) }

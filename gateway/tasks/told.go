@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"strconv"
+	"time"
+
+	"sluice/cache"
+)
+
+// Source is where a poll's answer came from.
+type Source string
+
+// The sources.
+const (
+	Hit       Source = "hit"       // a fresh answer was known
+	Stored    Source = "miss"      // the service was asked for this poll
+	Collapsed Source = "collapsed" // the service was asked for another poll
+	Stale     Source = "stale"     // the service could not be asked, or did not answer
+)
+
+// Told is the answer to a poll.
+type Told struct {
+	Claim          cache.Claim // with the answer
+	Source         Source
+	UpstreamID     string        // of the query; empty: none was made
+	UpstreamStatus int           // of the query; 0: none was made, or it failed
+	Took           time.Duration // of the query
+	End            *End          // that the query settled; nil: none
+}
+
+// CacheStatus is the value of the Cache-Status header. ttl is the seconds until the service is asked again, negative if that is
+// overdue. A final answer is not asked for again; its ttl is the life of the task.
+func (t *Tasks) CacheStatus(told *Told, age time.Duration, now time.Time) string {
+	left := t.config.Interval - age
+	if told.Claim.Final() {
+		left = told.Claim.Created.Add(t.config.TTL).Sub(now)
+	}
+	switch told.Source {
+	case Hit:
+		return string(strconv.AppendInt(append(make([]byte, 0, 32), "sluice;hit;ttl="...), int64((left+time.Second-1)/time.Second), 10))
+	case Stored:
+		return "sluice;fwd=uri-miss;stored"
+	case Collapsed:
+		return "sluice;fwd=uri-miss;collapsed"
+	}
+	return "sluice;hit;ttl=" + strconv.Itoa(min(int(left/time.Second), 0)) + ";detail=stale"
+}

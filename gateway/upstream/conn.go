@@ -1,0 +1,171 @@
+package upstream
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// inlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer.
+	inlineBody = 64 << 10
+	// longestHeader bounds an answer's header, in bytes.
+	longestHeader = 64 << 10
+	// mostInformational bounds the informational (1xx) answers before the answer.
+	mostInformational = 100
+	// keptHead is how much of its write buffer an idle connection keeps.
+	keptHead = 16 << 10
+	// readBuffer is how much a connection reads at once.
+	readBuffer = 8 << 10
+)
+
+var (
+	errLongHeader    = errors.New("upstream's answer has a header over the bound")
+	errInformational = errors.New("upstream sent more informational answers than the bound")
+)
+
+// conn is a connection to the service, used by one exchange at a time. The goroutine that makes the request also writes
+// and reads: net/http's Transport has two goroutines for each connection, and handing over to them costs more than the
+// rest of the proxy's work. It counts what it writes, because a request may be sent again only if none of its bytes has left.
+type conn struct {
+	net.Conn // the wire, or TLS over it
+	wire     *wire
+	pool     *pool
+	in       *bufio.Reader
+	head     []byte       // the outgoing header, and a small body; reused
+	written  atomic.Int64 // bytes of the current request
+	sending  *sending     // of the current exchange; nil: its request was written at once
+	body     *body        // that is being read; nil while a header is
+	surplus  [1]byte      // for look to read into
+	left     int64        // bytes that may still be read; math.MaxInt64 inside bodies
+	idle     time.Time    // in the pool: when bytes last came
+	taken    time.Time    // when the current exchange began
+}
+
+// Write counts.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+func (c *conn) Read(p []byte) (n int, err error) {
+	if c.left <= 0 {
+		return 0, errLongHeader
+	}
+	if c.body != nil {
+		c.wire.readBy = time.Time{}
+		c.body.arm()
+	}
+	if n, err = c.Conn.Read(p); err != nil && c.sending != nil && c.body == nil {
+		n, err = c.sending.explain(p, n, err)
+	}
+	c.left -= int64(n)
+	return n, err
+}
+
+// readNow reads what is here and does not wait.
+func (c *conn) readNow(p []byte) (int, error) {
+	c.wire.glance = true
+	defer func() { c.wire.glance = false }()
+	return c.Conn.Read(p)
+}
+
+// Why a connection cannot carry a request.
+var (
+	errEnded   = errors.New("upstream closed an idle connection")
+	errSurplus = errors.New("upstream sent bytes on an idle connection")
+)
+
+// look tells why a connection cannot carry a request; nil: it can. Unrequested bytes would be read as the answer. They may be
+// in the buffer, in TLS, or in the socket; reading through TLS also handles TLS's own messages. It costs one system call.
+func (c *conn) look() error {
+	if c.in.Buffered() > 0 {
+		return errSurplus
+	}
+	n, err := c.readNow(c.surplus[:])
+	switch {
+	case n > 0, c.wire.partial():
+		return errSurplus
+	case err != errNothing:
+		return errEnded
+	}
+	return nil
+}
+
+// send writes a request. A small one leaves in one write. The body of a large one is written while the answer is read, because
+// the service may refuse it before it has read it all. bound is the time for the answer's header. If writing fails after a byte
+// has left, send returns nil, and receive returns the answer if there is one, or the error.
+func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
+	c.written.Store(0)
+	c.sending, c.body = nil, nil
+	c.head = appendHead(c.head[:0], out, len(x.Body))
+	large := len(x.Body) > inlineBody
+	if !large {
+		c.head = append(c.head, x.Body...)
+	}
+	_, err := c.Write(c.head)
+	switch {
+	case err != nil && c.written.Load() == 0:
+		return err
+	case err == nil && !large:
+		return c.expect(bound)
+	}
+	c.sending = &sending{conn: c, bound: bound}
+	return c.sending.begin(x, err)
+}
+
+// expect sets the deadline for an answer's header, unless the current one is only a little later.
+func (c *conn) expect(bound time.Duration) error {
+	latest := c.taken.Add(bound + bound/deadlineSlack)
+	if c.wire.readBy.Sub(c.taken) >= bound && !c.wire.readBy.After(latest) {
+		return nil
+	}
+	c.wire.readBy = latest
+	return c.SetReadDeadline(latest)
+}
+
+// receive reads an answer's header. It drops informational answers.
+func (c *conn) receive(out *http.Request) (*http.Response, error) {
+	for range mostInformational + 1 {
+		c.left = longestHeader
+		answer, err := http.ReadResponse(c.in, out)
+		if err != nil {
+			return nil, unexpectedEOF(err)
+		}
+		if answer.StatusCode >= http.StatusOK || answer.StatusCode == http.StatusSwitchingProtocols {
+			c.left = math.MaxInt64
+			if c.sending != nil {
+				c.sending.answer()
+			}
+			return answer, nil
+		}
+	}
+	return nil, errInformational
+}
+
+// unexpectedEOF makes the end of the connection before an answer an error.
+func unexpectedEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last came.
+func (c *conn) finish(whole bool, silent time.Time) {
+	if !whole || c.sending != nil && !c.sending.whole() {
+		_ = c.Close() // it cannot be used again
+		return
+	}
+	if cap(c.head) > keptHead {
+		c.head = nil
+	}
+	c.sending = nil
+	c.pool.put(c, silent)
+}

@@ -1,0 +1,271 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// peer is the other end of a connection to upstream. What it writes is kept back until it is flushed, so that pieces leave
+// together, or in part.
+type peer struct {
+	*net.TCPConn
+	testing.TB
+	says io.Writer // TLS over it, or itself
+	kept bytes.Buffer
+	open bool // nothing is kept back
+}
+
+func (p *peer) Write(b []byte) (int, error) {
+	if p.open {
+		return p.TCPConn.Write(b)
+	}
+	return p.kept.Write(b)
+}
+
+// say keeps words for the flush.
+func (p *peer) say(words string) {
+	if _, err := io.WriteString(p.says, words); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// flush lets go of all that was kept but for the last bytes.
+func (p *peer) flush(but int) {
+	if _, err := p.TCPConn.Write(p.kept.Next(p.kept.Len() - but)); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// farewell is what TLS says last.
+func (p *peer) farewell() {
+	if secure, ok := p.says.(*tls.Conn); ok {
+		_ = secure.CloseWrite()
+		_ = p.SetWriteDeadline(time.Time{}) // CloseWrite has ended it
+	}
+	p.flush(0)
+}
+
+// connected makes a connection and its other end, in a version of TLS; 0: plain.
+func connected(t *testing.T, version uint16) (*conn, *peer) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	p := &pool{network: "tcp", address: l.Addr().String(), now: time.Now, silence: time.Minute, dialer: net.Dialer{Timeout: time.Minute}}
+	far := &peer{TB: t, open: true}
+	if version != 0 {
+		server := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
+		server.Close()
+		roots := x509.NewCertPool()
+		roots.AddCert(server.Certificate())
+		p.secure = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: version, MaxVersion: version, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+		// A server that asks for a certificate sends its session ticket behind the handshake.
+		far.says = tls.Server(far, &tls.Config{Certificates: server.TLS.Certificates, MinVersion: version, ClientAuth: tls.RequestClientCert})
+	} else {
+		far.says = far
+	}
+	ready := make(chan error, 1)
+	go func() {
+		socket, err := l.Accept()
+		if err == nil {
+			far.TCPConn = socket.(*net.TCPConn)
+			if secure, ok := far.says.(*tls.Conn); ok {
+				err = secure.Handshake()
+			}
+		}
+		ready <- err
+	}()
+	c, err := p.connect()
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(); _ = far.TCPConn.Close() })
+	c.in, far.open, c.left = bufio.NewReaderSize(c, readBuffer), false, math.MaxInt64
+	return c, far
+}
+
+// arrived waits until there is something to read in the socket, the end too.
+func arrived(t *testing.T, c *conn) {
+	t.Helper()
+	err := c.wire.raw.Read(func(fd uintptr) bool {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK)
+		return err != syscall.EAGAIN
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hears reads so many bytes as the connection's exchange would.
+func hears(t *testing.T, c *conn, n int) {
+	t.Helper()
+	if _, err := io.ReadFull(c.Conn, make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A look finds whatever upstream has said, wherever it waits, tells it from a connection that has ended, and takes nothing
+// of what TLS says to itself for more than that.
+func TestMend26LookFindsWhatWaits(t *testing.T) {
+	const plain = 0
+	all, secure := []uint16{plain, tls.VersionTLS12, tls.VersionTLS13}, []uint16{tls.VersionTLS12, tls.VersionTLS13}
+	for name, tt := range map[string]struct {
+		versions []uint16
+		does     func(*conn, *peer)
+		want     error
+	}{
+		"silent":            {all, func(*conn, *peer) {}, nil},
+		"in the socket":     {all, func(c *conn, p *peer) { p.say("a"); p.flush(0); arrived(t, c) }, errSurplus},
+		"in our own buffer": {all, func(c *conn, p *peer) { p.say("ab"); p.flush(0); _, _ = c.in.ReadByte() }, errSurplus},
+		"decrypted":         {secure, func(c *conn, p *peer) { p.say("ab"); p.flush(0); hears(t, c, 1) }, errSurplus},
+		"not decrypted yet": {secure, func(c *conn, p *peer) { p.say("a"); p.say("b"); p.flush(0); hears(t, c, 1) }, errSurplus},
+		"part of a record":  {secure, func(c *conn, p *peer) { p.say("a"); p.flush(2); arrived(t, c) }, errSurplus},
+		"part of a second":  {secure, func(c *conn, p *peer) { p.say("a"); p.say("b"); p.flush(2); hears(t, c, 1) }, errSurplus},
+		"ended":             {all, func(c *conn, p *peer) { _ = p.TCPConn.Close(); arrived(t, c) }, errEnded},
+		"said farewell":     {secure, func(c *conn, p *peer) { p.farewell(); arrived(t, c) }, errEnded},
+		"reset":             {all, func(c *conn, p *peer) { _ = p.SetLinger(0); _ = p.TCPConn.Close(); arrived(t, c) }, errEnded},
+		"surplus, then end": {all, func(c *conn, p *peer) { p.say("a"); p.farewell(); _ = p.TCPConn.Close(); arrived(t, c) }, errSurplus},
+	} {
+		for _, version := range tt.versions {
+			c, far := connected(t, version)
+			if version == tls.VersionTLS13 { // what has come is a session ticket, which is nobody's answer
+				arrived(t, c)
+				if err := c.look(); err != nil {
+					t.Errorf("%s: a session ticket is taken for %v", name, err)
+				}
+			}
+			tt.does(c, far)
+			if got := c.look(); got != tt.want {
+				t.Errorf("%s, %s: %v, want %v", name, tls.VersionName(version), got, tt.want)
+			}
+			if tt.want == nil { // it is as it was, and can be read
+				far.say("a")
+				far.flush(0)
+				hears(t, c, 1)
+			}
+		}
+	}
+}
+
+// full writes until upstream takes no more, and tells how much it took.
+func full(t *testing.T, c *conn) (took int) {
+	t.Helper()
+	for {
+		n, err := c.Write(make([]byte, 16<<10))
+		if took += n; isTimeout(err) {
+			return took
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A socket keeps little that upstream does not take. Beside it one of the system's own making keeps megabytes, in which slow
+// reading is not seen.
+func TestMend01SlowReadingIsSeen(t *testing.T) {
+	if notSentLowat == 0 {
+		t.Skip("this system cannot be told")
+	}
+	took := map[bool]int{}
+	for _, ours := range []bool{true, false} {
+		c, _ := connected(t, 0)
+		c.wire.silence = 50 * time.Millisecond
+		if !ours {
+			err := c.wire.raw.Control(func(fd uintptr) {
+				if err := syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, notSentLowat, -1); err != nil { // the default: no bound
+					t.Error(err)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		took[ours] = full(t, c)
+	}
+	if took[true] > took[false]/2 {
+		t.Errorf("upstream reads nothing, and %d bytes are taken; %d without the bound", took[true], took[false])
+	}
+}
+
+// Closing a connection waits for nothing, also where TLS has a farewell to say and upstream does not read.
+func TestMend01ClosingDoesNotWait(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		c, _ := connected(t, version)
+		c.wire.silence, c.wire.writeBy = 50*time.Millisecond, time.Time{} // that of the handshake
+		full(t, c)
+		c.wire.silence = time.Hour
+		closed := make(chan struct{})
+		go func() { _ = c.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(4 * time.Second): // TLS itself would wait for 5
+			t.Errorf("%s: it waits", tls.VersionName(version))
+			<-closed
+		}
+	}
+}
+
+// over reports whether the writing has ended, well or not.
+func over(s *sending) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// What upstream said before a write failed is the answer, also where the request is small enough for one write.
+func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
+	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
+		for _, size := range []int{inlineBody, 1 << 20} {
+			c, far := connected(t, version)
+			c.wire.silence, c.wire.writeBy = 50*time.Millisecond, time.Time{} // that of the handshake
+			for _, err := range []error{c.wire.SetWriteBuffer(4 << 10), far.SetReadBuffer(4 << 10)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			far.say("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+			far.flush(0)
+			arrived(t, c)
+			out, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.send(&Exchange{Body: make([]byte, size), Listener: deaf{}}, out, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := c.receive(out)
+			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s, %d bytes: %v, %v", tls.VersionName(version), size, answer, err)
+			}
+			// The header is here: what reads on has deadlines of its own, and the end of the writing leaves them alone.
+			if err := c.SetReadDeadline(time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			for !over(c.sending) {
+				time.Sleep(time.Millisecond)
+			}
+			far.say("a")
+			far.flush(0)
+			hears(t, c, 1)
+			if c.finish(true, time.Now()); len(c.pool.idle) != 0 {
+				t.Errorf("%s, %d bytes: a connection on which a body was cut is used again", tls.VersionName(version), size)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// Exchange is one request to the service and what is known of its answer. It serves one call of [Client.Do].
+type Exchange struct {
+	// Set by the caller.
+
+	Body     []byte          // the request's whole body
+	Sent     time.Time       // when the exchange begins
+	Client   context.Context // ends when the client has left; the rest of the answer is then read for a while and dropped
+	Uncut    bool            // the answer is read to its end even if the client has left
+	Limit    time.Duration   // for the answer's header, and for its body; 0: the Client's, and none
+	Listener Listener
+
+	// Set by the exchange.
+
+	Reached bool          // a byte of the request may have left
+	Waited  time.Duration // time spent waiting for the service
+	Arrived time.Time     // when bytes last came
+	Whole   bool          // the answer was read to its end
+	Clean   bool          // and the end cannot be a cut, because the answer was framed
+	Fault   error         // why reading the body failed, an [*Error]; nil: it did not
+	Wanted  bool          // the client was still there when it failed
+
+	body body
+}
+
+// Listener follows an exchange.
+type Listener interface {
+	// Runs is called while the exchange goes on: before each large piece of the request, and before each wait for bytes of the
+	// answer's body. Both goroutines may call it at once.
+	Runs(now time.Time)
+	// Heard is called with each piece of the answer's body, and MUST NOT keep it.
+	Heard(piece []byte)
+	// Ended is called once, when the body is closed.
+	Ended()
+}
+
+// Abandon gives the answer up without reading the rest of it. It may be called more than once.
+func (x *Exchange) Abandon() { x.body.abandon() }
+
+// Failure is a kind of failure of an exchange.
+type Failure int
+
+// The failures.
+const (
+	Unreachable Failure = iota // no byte of the request left
+	Silent                     // the service did not answer in time, or fell silent inside its answer
+	Lost                       // the answer broke off or cannot be read
+)
+
+// Error says how an exchange failed, and why.
+type Error struct {
+	Failure Failure
+	Err     error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// explain tells which failure an error is. sent: a byte of the request has left.
+func explain(err error, sent bool) *Error {
+	switch {
+	case !sent:
+		return &Error{Unreachable, err}
+	case isTimeout(err):
+		return &Error{Silent, err}
+	}
+	return &Error{Lost, err}
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

@@ -1,0 +1,177 @@
+package upstream
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// idleConn is how long a connection may be idle: shorter than load balancers allow, so that few connections are closed
+	// at the other end when they are used.
+	idleConn = 30 * time.Second
+	// idleConns is how many idle connections are kept.
+	idleConns = 512
+)
+
+// pool keeps connections to the service. It ignores a proxy in the environment, which would see the key.
+type pool struct {
+	network string
+	address string
+	secure  *tls.Config // nil: plain
+	dialer  net.Dialer
+	now     func() time.Time
+	silence time.Duration // the longest time in which the service may take no byte
+	surplus func()        // counts connections on which the service sent unrequested bytes
+
+	mu    sync.Mutex
+	idle  []*conn // in the order of use
+	prune *time.Timer
+	shut  bool
+}
+
+func newPool(config *Config) *pool {
+	p := &pool{
+		network: "tcp", address: hostPort(config.URL), now: config.Now, silence: config.IdleTimeout, surplus: config.Surplus,
+		dialer: net.Dialer{Timeout: config.ConnectTimeout},
+	}
+	if config.URL.Scheme == "https" {
+		p.secure = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: config.URL.Hostname(), RootCAs: config.Roots, NextProtos: []string{"http/1.1"}}
+	}
+	return p
+}
+
+func hostPort(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	if u.Scheme == "https" {
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
+	return net.JoinHostPort(u.Hostname(), "80")
+}
+
+// get returns an idle connection that can carry a request, or a new one. now is when the exchange begins.
+func (p *pool) get(now time.Time) (*conn, error) {
+	for {
+		c := p.last()
+		if c == nil {
+			return p.dial()
+		}
+		if c.taken = now; p.check(c) == nil {
+			return c, nil
+		}
+	}
+}
+
+// check looks at a connection before a request is written, and closes one that cannot carry it.
+func (p *pool) check(c *conn) error {
+	err := c.look()
+	if err == errSurplus {
+		p.surplus()
+	}
+	if err != nil {
+		_ = c.Close()
+	}
+	return err
+}
+
+func (p *pool) last() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	c := p.idle[n-1]
+	p.idle[n-1] = nil
+	p.idle = p.idle[:n-1]
+	return c
+}
+
+// dial connects, and under TLS verifies the service's certificate, before a byte of a request is written.
+func (p *pool) dial() (*conn, error) {
+	c, err := p.connect()
+	if err != nil {
+		return nil, err
+	}
+	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.now()
+	return c, p.check(c)
+}
+
+func (p *pool) connect() (*conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
+	defer cancel()
+	socket, err := p.dialer.DialContext(ctx, p.network, p.address)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{pool: p}
+	if c.wire, err = newWire(socket.(*net.TCPConn), p.secure != nil); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	c.wire.now, c.wire.silence = p.now, p.silence
+	if c.Conn = c.wire; p.secure == nil {
+		return c, nil
+	}
+	secure := tls.Client(c.wire, p.secure)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	c.Conn = secure
+	return c, nil
+}
+
+// put makes a connection idle. silent is when bytes last came on it.
+func (p *pool) put(c *conn, silent time.Time) {
+	c.idle = silent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shut || len(p.idle) >= idleConns {
+		_ = c.Close()
+		return
+	}
+	p.idle = append(p.idle, c)
+	if p.prune == nil {
+		p.prune = time.AfterFunc(idleConn, p.expire)
+	}
+}
+
+// expire closes connections that were idle for too long, and runs again while any are left.
+func (p *pool) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	limit := p.now().Add(-idleConn)
+	p.idle = slices.DeleteFunc(p.idle, func(c *conn) bool {
+		old := !c.idle.After(limit)
+		if old {
+			_ = c.Close()
+		}
+		return old
+	})
+	p.prune = nil
+	if len(p.idle) > 0 {
+		p.prune = time.AfterFunc(idleConn, p.expire)
+	}
+}
+
+// close closes the idle connections, and from now on every connection at the end of its exchange.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		_ = c.Close()
+	}
+	p.idle, p.shut = nil, true
+	if p.prune != nil {
+		p.prune.Stop()
+		p.prune = nil
+	}
+}

@@ -1,0 +1,93 @@
+package upstream
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// largePiece is how much of a large body is written between two calls of the Listener.
+const largePiece = 1 << 20
+
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// sending is the writing of a large body during the wait for its answer. Until the answer's header is there it sets the read
+// deadline: none while the service takes the body, because the wire bounds its silence; the time for the header once the body
+// is written; and the past if writing fails, so that nothing waits.
+type sending struct {
+	conn  *conn
+	bound time.Duration // for the answer's header, from the body's last byte
+
+	mu       sync.Mutex
+	ended    bool
+	fault    error // why writing failed
+	answered bool  // the answer's header is there
+}
+
+// begin starts to write the body, unless writing the header has failed already.
+func (s *sending) begin(x *Exchange, fault error) error {
+	s.conn.wire.readBy = time.Time{}
+	if fault != nil {
+		s.end(fault)
+		return nil
+	}
+	if err := s.conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	go s.write(x)
+	return nil
+}
+
+func (s *sending) write(x *Exchange) {
+	for piece := range slices.Chunk(x.Body, largePiece) {
+		x.Listener.Runs(s.conn.wire.now())
+		if _, err := s.conn.Write(piece); err != nil {
+			s.end(err)
+			return
+		}
+	}
+	s.end(nil)
+}
+
+func (s *sending) end(fault error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.fault = true, fault
+	switch {
+	case s.answered: // the answer's body sets the deadline
+	case fault != nil:
+		_ = s.conn.SetReadDeadline(past) // a connection that is closed fails at the read
+	default:
+		_ = s.conn.SetReadDeadline(s.conn.wire.now().Add(s.bound))
+	}
+}
+
+// answer leaves the read deadline to the answer's body.
+func (s *sending) answer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = true
+}
+
+// whole reports whether the whole body was written.
+func (s *sending) whole() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended && s.fault == nil
+}
+
+// explain is called when reading the answer's header fails. If the cause is that writing failed, it reads what the service sent
+// before, which may be a refusal of the body, and then returns why writing failed.
+func (s *sending) explain(p []byte, n int, err error) (int, error) {
+	s.mu.Lock()
+	fault := s.fault
+	s.mu.Unlock()
+	if fault == nil || n > 0 || !isTimeout(err) {
+		return n, err
+	}
+	if n, err = s.conn.readNow(p); err == errNothing {
+		err = fault
+	}
+	return n, err
+}
