@@ -185,3 +185,36 @@ func TestTour(t *testing.T) {
 		t.Errorf("picture.png: %v", err)
 	}
 }
+
+// TestReadmeMapsTheSource: every package is in the map, and every file that the map names is in its package.
+func TestReadmeMapsTheSource(t *testing.T) {
+	_, section, _ := strings.Cut(readRoot(t, "README.md"), "\n## Where things are\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	packages := make(map[string][]string) // directory → its files that are no tests
+	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go", "../../*/*/*/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			directory := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../../")
+			if !strings.HasSuffix(name, "_test.go") && !strings.HasSuffix(directory, "test") {
+				packages[directory] = append(packages[directory], filepath.Base(name))
+			}
+		}
+	}
+	for directory := range packages {
+		if !strings.Contains(section, "`"+directory+"`") {
+			t.Errorf("README.md does not say what %s is for", directory)
+		}
+	}
+	named := regexp.MustCompile("((?:`[a-z_]+\\.go`(?:, )?)+) in `([a-z/]+)`")
+	for _, match := range named.FindAllStringSubmatch(section, -1) {
+		files, known := packages[match[2]]
+		for _, file := range regexp.MustCompile(`[a-z_]+\.go`).FindAllString(match[1], -1) {
+			if known && !slices.Contains(files, file) {
+				t.Errorf("README.md names %s in %s, which has no such file", file, match[2])
+			}
+		}
+	}
+}
