@@ -38,13 +38,13 @@ func TestRefusalsGolden(t *testing.T) {
 	if err != nil || b.String() != string(want) {
 		t.Errorf("%v; the table is\n%s", err, b.String())
 	}
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range reasons {
-		if row := fmt.Sprintf("| `%s` | %d | %s |", r.name, r.status, r.code); !strings.Contains(string(readme), row) {
-			t.Errorf("README.md lacks the row %s", row)
+		if row := fmt.Sprintf("| `%s` | %d | %s |", r.name, r.status, r.code); !strings.Contains(string(page), row) {
+			t.Errorf("docs/errors.md lacks the row %s", row)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (c *turnCount) least() int {
 // agrees reports whether ledger and holds have what upstream did, and no more.
 func agrees(_ int, f figures) bool { return f.ledger+f.open == f.upstream }
 
-// tell logs the figures of a lane, as a row of the table in docs/limits.md.
+// tell logs the figures of a lane, as a row of the table in docs/performance.md.
 func (h *heat) tell(about string, i int, f figures) {
 	h.Helper()
 	count := &h.counts[i]

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// curlMain is as much of curl as the demonstration's lines use, so that they are tried as they are on a machine that
-// has no curl.
+// curlMain is as much of curl as the lines of the demonstration and of the tour use, so that they are tried as they are on a
+// machine that has no curl.
 func curlMain() {
 	if err := curl(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "curl:", err)
@@ -18,7 +18,7 @@ func curlMain() {
 }
 
 func curl(args []string) error {
-	method, body, after := http.MethodGet, "", ""
+	method, body, after, file := http.MethodGet, "", "", ""
 	url, header, include := "", http.Header{}, false
 	for i := 0; i < len(args); i++ {
 		value := func() string { i++; return args[i] }
@@ -28,6 +28,8 @@ func curl(args []string) error {
 			include = true
 		case "-w":
 			after = strings.ReplaceAll(value(), `\n`, "\n")
+		case "-o":
+			file = value()
 		case "-H":
 			name, content, _ := strings.Cut(value(), ": ")
 			header.Add(name, content)
@@ -58,7 +60,14 @@ func curl(args []string) error {
 		_ = answer.Header.Write(os.Stdout)
 		fmt.Print("\r\n")
 	}
-	_, err = io.Copy(os.Stdout, answer.Body)
+	out := os.Stdout
+	if file != "" {
+		if out, err = os.Create(file); err != nil {
+			return err
+		}
+		defer func() { _ = out.Close() }()
+	}
+	_, err = io.Copy(out, answer.Body)
 	fmt.Print(after)
 	return err
 }

@@ -46,7 +46,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	defer running.Wait()
 	simulating, enough := context.WithCancel(context.WithoutCancel(ctx)) // the service outlives the gateway's stop
 	defer enough()
-	simulator := newSimulator(service.Addr(), []string{c.UpstreamKey.Reveal()}, nil)
+	simulator := newSimulator(service.Addr(), []string{c.UpstreamKey.Reveal()}, c.HeaderPrefix, nil)
 	running.Go(func() {
 		_ = serveUntil(simulating, gateway.NewServer(simulator, slog.New(slog.DiscardHandler)), service)
 	})

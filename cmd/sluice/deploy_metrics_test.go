@@ -258,16 +258,16 @@ func TestPrometheusReadsEveryExpression(t *testing.T) {
 	}
 }
 
-// Every alert has a case in which it fires, and stands in the README in the row of its severity.
+// Every alert has a case in which it fires, and is on the page for operators in the row of its severity.
 func TestEveryAlertIsTriedAndTold(t *testing.T) {
-	tried, readme := readRoot(t, "deploy/alerts_test.yml"), readRoot(t, "README.md")
+	tried, page := readRoot(t, "deploy/alerts_test.yml"), readRoot(t, "docs/operating.md")
 	for _, group := range readYAML[rules](t, "chart/files/alerts.yml").Groups {
 		for _, rule := range group.Rules {
 			if !strings.Contains(tried, `alertname="`+rule.Alert+`"`) {
 				t.Errorf("%s fires in no test", rule.Alert)
 			}
-			if !regexp.MustCompile(`(?m)^\| ` + rule.Labels["severity"] + `: .*` + "`" + rule.Alert + "`").MatchString(readme) {
-				t.Errorf("README.md does not name %s as %s", rule.Alert, rule.Labels["severity"])
+			if !regexp.MustCompile(`(?m)^\| ` + rule.Labels["severity"] + `: .*` + "`" + rule.Alert + "`").MatchString(page) {
+				t.Errorf("docs/operating.md does not name %s as %s", rule.Alert, rule.Labels["severity"])
 			}
 		}
 	}

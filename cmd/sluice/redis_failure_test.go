@@ -364,8 +364,8 @@ func TestRefuseWhileRedisIsAway(t *testing.T) {
 	k.eventually(patience, "nothing is held", func() bool { used, held := k.used(server, "tokens"); return used == 20 && held == 0 })
 }
 
-// The commands that the README's ACL allows are enough.
-func TestACLOfTheREADME(t *testing.T) {
+// The commands that the ACL in docs/operating.md allows are enough.
+func TestACLOfTheDocs(t *testing.T) {
 	server := startRedis(t)
 	rule := aclOf(t)
 	args := []any{"ACL", "SETUSER", "sluice"}

@@ -309,7 +309,7 @@ func (l *lineLog) count(word string) (n int) {
 // slack is what the race detector and other tests may add to a promise in time, which LONG=1 holds.
 const slack = 4
 
-// isLong reports whether the figures of the README are wanted, and a machine is there for them alone. No other run asserts a
+// isLong reports whether the figures of docs/performance.md are wanted, and a machine is there for them alone. No other run asserts a
 // time: it compares with what the same run took otherwise, or with what comes first.
 func isLong() bool { return os.Getenv("LONG") != "" }
 
@@ -320,16 +320,16 @@ func rewrite(t *testing.T, path, content string) {
 	}
 }
 
-// aclOf is the README's line of what Redis has to allow.
+// aclOf is the line in docs/operating.md of what Redis has to allow.
 func aclOf(t *testing.T) string {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(readme), "ACL SETUSER sluice ")
+	_, rest, ok := strings.Cut(string(page), "ACL SETUSER sluice ")
 	if !ok {
-		t.Fatal("README.md has no ACL")
+		t.Fatal("docs/operating.md has no ACL")
 	}
 	rule, _, _ := strings.Cut(rest, "\n")
 	return rule

@@ -23,6 +23,7 @@ const (
 type simulateCommand struct {
 	Listen string   `default:"127.0.0.1:9000" placeholder:"ADDRESS" help:"Where to listen (${default})."`
 	Key    []string `placeholder:"K" help:"A key that is accepted; may be repeated. None: any key is."`
+	Prefix string   `name:"header-prefix" default:"X-Service-" placeholder:"WORD" help:"The word in the service's header names, as in SLUICE_HEADER_PREFIX (${default})."`
 }
 
 // Run simulates the service until it is told to stop.
@@ -32,7 +33,7 @@ func (s simulateCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, nil))
-	service := newSimulator(listener.Addr(), s.Key, func(format string, args ...any) {
+	service := newSimulator(listener.Addr(), s.Key, s.Prefix, func(format string, args ...any) {
 		log.Info("request", "line", fmt.Sprintf(format, args...))
 	})
 	if _, err := fmt.Fprintf(p.stdout, "http://%s/api/v1\n", listener.Addr()); err != nil {
@@ -41,9 +42,9 @@ func (s simulateCommand) Run(ctx context.Context, p program) error {
 	return serveUntil(ctx, gateway.NewServer(service, log), listener)
 }
 
-func newSimulator(address net.Addr, keys []string, log func(format string, args ...any)) *simulator.Simulator {
+func newSimulator(address net.Addr, keys []string, prefix string, log func(format string, args ...any)) *simulator.Simulator {
 	return simulator.New(simulator.Config{
-		Keys: keys, BaseURL: "http://" + address.String(), Log: log,
+		Keys: keys, HeaderPrefix: prefix, BaseURL: "http://" + address.String(), Log: log,
 		Pending: simulatedPending, Running: simulatedRunning, FrameDelay: simulatedFrame,
 	})
 }

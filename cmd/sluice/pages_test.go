@@ -1,0 +1,160 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy/teams"
+)
+
+// The README and docs/ are held to the program: settings, teams files, links, length, and the map of the source.
+
+// pages are the README and all of docs/, by their paths from the top of the checkout.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{"README.md": readRoot(t, "README.md")}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			name = strings.TrimPrefix(filepath.ToSlash(name), "../../")
+			texts[name] = readRoot(t, name)
+		}
+	}
+	return texts
+}
+
+func TestSettingsPageListsEverySettingWithItsDefault(t *testing.T) {
+	listed := make(map[string]string)
+	for _, row := range regexp.MustCompile("(?m)^\\| `(SLUICE_[A-Z_]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$").FindAllStringSubmatch(readRoot(t, "docs/settings.md"), -1) {
+		if _, twice := listed[row[1]]; twice {
+			t.Errorf("%s is listed twice", row[1])
+		}
+		listed[row[1]] = strings.Trim(row[2], "`")
+		if row[2] == "–" || row[2] == "required" {
+			listed[row[1]] = ""
+		}
+	}
+	if diff := cmp.Diff(defaults(), listed); diff != "" {
+		t.Errorf("defaults and docs/settings.md differ (-settings +page):\n%s", diff)
+	}
+}
+
+func TestPagesNameOnlySettingsThatExist(t *testing.T) {
+	named := regexp.MustCompile(`\bSLUICE_[A-Z][A-Z_]*\b`)
+	for page, text := range pages(t) {
+		for _, name := range named.FindAllString(text, -1) {
+			if !slices.Contains(settingNames, name) && !isInjected(name) {
+				t.Errorf("%s names %s, which is no setting", page, name)
+			}
+		}
+	}
+}
+
+// TestPagesShowTeamsFilesThatAreAccepted: a page may show a part of a team; every block must parse.
+func TestPagesShowTeamsFilesThatAreAccepted(t *testing.T) {
+	blocks := 0
+	for page, text := range pages(t) {
+		for _, block := range regexp.MustCompile("(?s)\n```yaml\n(.+?)```\n").FindAllStringSubmatch(text, -1) {
+			content := block[1]
+			if strings.HasPrefix(content, "    ") {
+				content = "teams:\n  - id: search\n" + content
+			}
+			if _, err := teams.Parse([]byte(content)); err != nil {
+				t.Errorf("%s shows a teams file that is refused: %v\n%s", page, err, content)
+			}
+			blocks++
+		}
+	}
+	if blocks < 4 {
+		t.Errorf("%d blocks were found, want at least 4", blocks)
+	}
+}
+
+func TestReadmeIsShort(t *testing.T) {
+	const most = 220
+	if lines := strings.Count(readRoot(t, "README.md"), "\n"); lines > most {
+		t.Errorf("README.md has %d lines, at most %d are allowed: details belong into docs/", lines, most)
+	}
+}
+
+// anchorsOf are the names that a page's headings have in links.
+func anchorsOf(text string) (names []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	texts := pages(t)
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]+))?\)`)
+	for page, text := range texts {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			target := page
+			if match[1] != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(page), match[1]))
+			}
+			if _, err := os.Stat("../../" + target); err != nil {
+				t.Errorf("%s leads to %s, which does not exist", page, match[1])
+			} else if match[2] != "" && !slices.Contains(anchorsOf(texts[target]), match[2]) {
+				t.Errorf("%s leads to %s#%s, which is no heading", page, match[1], match[2])
+			}
+		}
+	}
+}
+
+// TestPagesAreReached: who starts at the README finds every page.
+func TestPagesAreReached(t *testing.T) {
+	readme := readRoot(t, "README.md")
+	for page := range pages(t) {
+		if page != "README.md" && !strings.Contains(readme, "("+page+")") {
+			t.Errorf("README.md has no link to %s", page)
+		}
+	}
+}
+
+// TestReadmeMapsTheSource: every package is in the map, and every file that the map names is in its package.
+func TestReadmeMapsTheSource(t *testing.T) {
+	_, section, _ := strings.Cut(readRoot(t, "README.md"), "\n## Where things are\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	packages := make(map[string][]string) // directory → its files that are no tests
+	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go", "../../*/*/*/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			directory := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../../")
+			if !strings.HasSuffix(name, "_test.go") && !strings.HasSuffix(directory, "test") {
+				packages[directory] = append(packages[directory], filepath.Base(name))
+			}
+		}
+	}
+	for directory := range packages {
+		if !strings.Contains(section, "`"+directory+"`") {
+			t.Errorf("README.md does not say what %s is for", directory)
+		}
+	}
+	named := regexp.MustCompile("((?:`[a-z_]+\\.go`(?:, )?)+) in `([a-z/]+)`")
+	for _, match := range named.FindAllStringSubmatch(section, -1) {
+		files, known := packages[match[2]]
+		for _, file := range regexp.MustCompile(`[a-z_]+\.go`).FindAllString(match[1], -1) {
+			if known && !slices.Contains(files, file) {
+				t.Errorf("README.md names %s in %s, which has no such file", file, match[2])
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// tour is the shell script of the README's tour. The binary is this test's; the ports are free ones.
+func tour(t *testing.T) string {
+	t.Helper()
+	_, section, found := strings.Cut(readRoot(t, "README.md"), "\n## A tour\n")
+	section, _, ends := strings.Cut(section, "\n## ")
+	if !found || !ends {
+		t.Fatal("README.md has no tour")
+	}
+	var script strings.Builder
+	for _, block := range regexp.MustCompile("(?s)\n```sh\n(.+?)```\n").FindAllStringSubmatch(section, -1) {
+		script.WriteString(block[1])
+	}
+	text := script.String()
+	for old, now := range map[string]string{
+		"go build -o sluice ./cmd/sluice\n":        `ln -s "$(command -v sluice)" sluice` + "\n",
+		"PORT=8080 ADMIN=8081 SERVICE=9000\n":      "PORT=" + tourPort(t) + " ADMIN=" + tourPort(t) + " SERVICE=" + tourPort(t) + "\n",
+		"> service.log 2>&1 &\n":                   "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep 0.1; done\n",
+		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1": "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
+	} {
+		if strings.Count(text, old) != 1 {
+			t.Fatalf("the tour lacks %q, or has it twice", old)
+		}
+		text = strings.Replace(text, old, now, 1)
+	}
+	return "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n" + text
+}
+
+// tourPort is a port that was free a moment ago.
+func tourPort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
+}
+
+// TestTour runs the tour as a newcomer would paste it.
+func TestTour(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var said bytes.Buffer
+	shell := exec.CommandContext(ctx, bash, "-euo", "pipefail", "-c", tour(t))
+	shell.Dir, shell.Stdout, shell.Stderr = t.TempDir(), &said, &said
+	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + shell.Dir, "GORACE=atexit_sleep_ms=20", "SLUICE_SHUTDOWN_DELAY=10ms"}
+	shell.Cancel = func() error { return shell.Process.Signal(syscall.SIGTERM) } // the trap ends what it started
+	shell.WaitDelay = patience
+	if err := shell.Run(); err != nil {
+		log, _ := os.ReadFile(filepath.Join(shell.Dir, "sluice.log"))
+		t.Fatalf("%v; it said\n%s\nand the gateway\n%s", err, said.Bytes(), log)
+	}
+	for _, want := range []string{
+		"SLUICE_UPSTREAM_KEY=[redacted]", `"finish_reason":"stop"`, "\nevent:result\n",
+		"400 Bad Request", `the member \"model\" appears twice`, "401 Unauthorized", "404 Not Found",
+		`"task_status":"SUCCEEDED"`, "picture.png", "gen2.6-image  image     images    1", "\nready\n",
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the tour never says %q; it said\n%s", want, said.String())
+		}
+	}
+	picture, err := os.Open(filepath.Join(shell.Dir, "picture.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = picture.Close() }()
+	if _, err := png.DecodeConfig(picture); err != nil {
+		t.Errorf("picture.png: %v", err)
+	}
+}
