@@ -132,7 +132,7 @@ func TestStallShowsWhatCameBefore(t *testing.T) {
 	}
 }
 
-// Work is billed whether or not anybody hears of it.
+// Work is billed whether or not the client receives it.
 func TestVanishedClientIsBilled(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body string

@@ -21,7 +21,7 @@ func TestZeroConfig(t *testing.T) {
 	_, id, _ := strings.Cut(w.Body.String(), `"task_id":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	if out := s.tasks.Answer(id, id, "", s.cfg.Now()).Output.(answer.Output); out.Status != answer.StateSucceeded {
-		t.Errorf("at the first look a task is %s", out.Status)
+		t.Errorf("at its first query a task is %s", out.Status)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestBehindTLS(t *testing.T) {
 		if err != nil || resp.StatusCode != 200 || !strings.Contains(body, url+"/pictures/") {
 			t.Errorf("HTTP/2 %v: %v %s", http2, err, body)
 		}
-		// There is no reset to send here, but the answer breaks.
+		// Over TLS no TCP reset is sent, but the answer breaks.
 		for _, fault := range []string{`{"drop":"reset"}`, `{"cut":"reset","after":1}`, `{"cut":"close","after":1}`} {
 			if resp, body, err := ask(textPath, simulate(fault)); err == nil {
 				t.Errorf("HTTP/2 %v: %s is answered %d %s", http2, fault, resp.StatusCode, body)

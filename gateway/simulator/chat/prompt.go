@@ -19,19 +19,17 @@ const (
 
 // prompt is the question of a chat request, and what reading it costs.
 type prompt struct {
-	question                  string         // the user's last message
-	afterTool                 bool           // the last message is a tool's result
-	hash                      uint64         // of model, texts and seed
-	text, image, video, audio int            // tokens
-	cached                    int            // tokens of text marked for an explicit cache
-	sizes                     []picture.Size // of the images, scaled
+	question  string // the user's last message
+	afterTool bool   // the last message is a tool's result
+	hash      uint64 // of model, texts and seed
+	text      int    // tokens
+	cached    int    // tokens of text marked for an explicit cache
+	media     media
+	sizes     []picture.Size // of the images, scaled
 }
 
 // input is the sum of the input tokens.
-func (p *prompt) input() int { return p.text + p.media() }
-
-// media is the sum of the tokens of all but text.
-func (p *prompt) media() int { return p.image + p.video + p.audio }
+func (p *prompt) input() int { return p.text + p.media.sum() }
 
 // readPrompt reads a chat request's body.
 func readPrompt(body request.Object) *prompt {
@@ -98,13 +96,13 @@ func (p *prompt) readMedia(item, parameters request.Object) {
 	if image := item.Text("image"); image != "" {
 		size := scaled(picture.SizeOfData(image), parameters, item)
 		p.sizes = append(p.sizes, size)
-		p.image += imageTokens(size)
+		p.media.Image += imageTokens(size)
 	}
 	if _, ok := item["video"]; ok {
-		p.video += videoTokens
+		p.media.Video += videoTokens
 	}
 	if _, ok := item["audio"]; ok {
-		p.audio += audioTokens
+		p.media.Audio += audioTokens
 	}
 }
 

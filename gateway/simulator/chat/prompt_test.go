@@ -60,7 +60,7 @@ func TestPromptHash(t *testing.T) {
 			t.Errorf("another %s has the same hash", name)
 		}
 	}
-	// What only shapes the answer leaves its words alone.
+	// Parameters of the answer's form do not change its text.
 	if readJSON(t, `{"model":"m","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"seed":1,"stream":true}}`).hash != first {
 		t.Error("a parameter that says nothing changes the hash")
 	}

@@ -4,12 +4,10 @@ import "sluice/gateway/simulator/answer"
 
 // textUsage is the usage of a chat answer.
 type textUsage struct {
-	Total   int            `json:"total_tokens,omitempty"` // of plain text only
-	Input   int            `json:"input_tokens"`
-	Output  int            `json:"output_tokens"`
-	Image   int            `json:"image_tokens,omitempty"`
-	Video   int            `json:"video_tokens,omitempty"`
-	Audio   int            `json:"audio_tokens,omitempty"`
+	Total  int `json:"total_tokens,omitempty"` // of plain text only
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	media
 	Prompt  *promptDetails `json:"prompt_tokens_details,omitempty"`
 	Inputs  *inputDetails  `json:"input_tokens_details,omitempty"`
 	Outputs *outputDetails `json:"output_tokens_details,omitempty"`
@@ -22,11 +20,18 @@ type promptDetails struct {
 }
 
 type inputDetails struct {
-	Text  int `json:"text_tokens"`
+	Text int `json:"text_tokens"`
+	media
+}
+
+// media is the tokens of all input but text.
+type media struct {
 	Image int `json:"image_tokens,omitempty"`
 	Video int `json:"video_tokens,omitempty"`
 	Audio int `json:"audio_tokens,omitempty"`
 }
+
+func (m media) sum() int { return m.Image + m.Video + m.Audio }
 
 type outputDetails struct {
 	Reasoning int `json:"reasoning_tokens"`
@@ -55,16 +60,15 @@ func (ch *chat) usage(n int) textUsage {
 	p := ch.prompt
 	all, thought := ch.output(n)
 	u := textUsage{
-		Input: p.input(), Output: all, Image: p.image, Video: p.video, Audio: p.audio,
-		Prompt: &promptDetails{Creation: p.cached},
+		Input: p.input(), Output: all, media: p.media, Prompt: &promptDetails{Creation: p.cached},
 	}
 	if p.cached > 0 {
 		u.Prompt.Type = "ephemeral"
 	}
-	if p.media() == 0 {
+	if p.media.sum() == 0 {
 		u.Total = u.Input + u.Output
 	} else {
-		u.Inputs = &inputDetails{Text: p.text, Image: p.image, Video: p.video, Audio: p.audio}
+		u.Inputs = &inputDetails{Text: p.text, media: p.media}
 	}
 	if ch.parameters.Flag("enable_thinking") {
 		u.Outputs = &outputDetails{Reasoning: thought, Text: all - thought}

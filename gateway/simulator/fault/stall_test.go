@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 func TestStallsRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Stalls
-		s.Release() // nobody there: no harm
+		s.Release() // without requests it does nothing
 		done := make(chan error, 3)
 		for range 3 {
 			go func() { done <- s.Wait(t.Context()) }()
@@ -27,7 +27,7 @@ func TestStallsRelease(t *testing.T) {
 		s.Release()
 		for range 3 {
 			if err := <-done; err != nil {
-				t.Errorf("a released one got %v", err)
+				t.Errorf("a released request got %v", err)
 			}
 		}
 		if s.waiting != 0 {
@@ -64,7 +64,7 @@ func TestStallsAwaitGivesUp(t *testing.T) {
 	})
 }
 
-// Whoever comes after a release waits for the next one.
+// A request that stalls after a release waits for the next one.
 func TestStallsTwoRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Stalls

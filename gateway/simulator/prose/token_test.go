@@ -40,7 +40,7 @@ func TestPiece(t *testing.T) {
 			t.Errorf("tokens of %q (-want +got):\n%s", tt.text, diff)
 		}
 		if got := Tokens(tt.text); got != len(tt.want) {
-			t.Errorf("tokens(%q) = %d, want %d", tt.text, got, len(tt.want))
+			t.Errorf("Tokens(%q) = %d, want %d", tt.text, got, len(tt.want))
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestFirstTokens(t *testing.T) {
 	} {
 		got, count := FirstTokens(text, tt.n)
 		if got != tt.want || count != tt.count {
-			t.Errorf("firstTokens(%d) = %q, %d, want %q, %d", tt.n, got, count, tt.want, tt.count)
+			t.Errorf("FirstTokens(%d) = %q, %d, want %q, %d", tt.n, got, count, tt.want, tt.count)
 		}
 	}
 }

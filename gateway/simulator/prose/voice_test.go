@@ -91,7 +91,7 @@ func TestCutRunes(t *testing.T) {
 		{"abc", 0, ""}, {"abc", 2, "ab"}, {"abc", 3, "abc"}, {"abc", 4, "abc"}, {"水闸", 1, "水"}, {"", 3, ""},
 	} {
 		if got := CutRunes(tt.text, tt.n); got != tt.want {
-			t.Errorf("cutRunes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+			t.Errorf("CutRunes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
 		}
 	}
 }

@@ -25,17 +25,9 @@ func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply
 
 // describe fills in what the task tells in the state that stands in out.
 func (ts *Store) describe(t *Task, now time.Time, out *answer.Output) {
-	out.Submit = ts.stamp(t.created)
-	waits := out.Status == answer.StatePending || out.Status == answer.StateSuspended
-	runs := out.Status == answer.StateRunning
-	out.Finished = new(!waits && !runs)
-	if runs || !waits && t.canceled.IsZero() {
-		out.Scheduled = ts.stamp(earlier(t.start, now))
-	}
-	if waits || runs {
-		return
-	}
-	out.End = ts.stamp(earlier(t.ended(), now))
+	start, end := t.times(out.Status, now)
+	out.Submit, out.Scheduled, out.End = ts.stamp(t.created), ts.stamp(start), ts.stamp(end)
+	out.Finished = new(!end.IsZero())
 	switch out.Status {
 	case answer.StateFailed:
 		out.Code, out.Message = t.complaint()
@@ -47,17 +39,12 @@ func (ts *Store) describe(t *Task, now time.Time, out *answer.Output) {
 	}
 }
 
-// stamp writes a time as task answers do.
+// stamp writes a time as task answers do, zero as nothing.
 func (ts *Store) stamp(t time.Time) string {
-	return t.In(ts.set.Zone).Format(ts.set.TimeLayout)
-}
-
-// earlier keeps dictated states from telling times to come.
-func earlier(t, now time.Time) time.Time {
-	if t.After(now) {
-		return now
+	if t.IsZero() {
+		return ""
 	}
-	return t
+	return t.In(ts.set.Zone).Format(ts.set.TimeLayout)
 }
 
 // results fills in the images of a successful task in its form.

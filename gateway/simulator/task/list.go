@@ -85,9 +85,9 @@ func natural(q url.Values, name string, absent, most int) (int, error) {
 	return n, nil
 }
 
-// filter reads which tasks the query wants.
+// filter returns what the query asks for.
 func (ts *Store) filter(q url.Values) (func(listed) bool, error) {
-	var from, to time.Time
+	from, to := time.Time{}, time.Unix(1<<40, 0)
 	for name, t := range map[string]*time.Time{"start_time": &from, "end_time": &to} {
 		if text := q.Get(name); text != "" {
 			var err error
@@ -96,30 +96,32 @@ func (ts *Store) filter(q url.Values) (func(listed) bool, error) {
 			}
 		}
 	}
-	same := func(name, value string) bool { return q.Get(name) == "" || q.Get(name) == value }
-	// Both spellings of the word ask for the same tasks.
-	one := func(state string) string { return strings.Replace(state, "CANCELLED", "CANCELED", 1) }
+	is := func(name, value string) bool { return q.Get(name) == "" || q.Get(name) == value }
 	return func(t listed) bool {
-		return same("task_id", t.ID) && same("model_name", t.Model) &&
-			(q.Get("status") == "" || one(q.Get("status")) == one(t.state)) &&
-			(from.IsZero() || !t.created.Before(from)) && (to.IsZero() || !t.created.After(to))
+		return is("task_id", t.ID) && is("model_name", t.Model) && sameState(q.Get("status"), t.state) &&
+			!t.created.Before(from) && !t.created.After(to)
 	}, nil
 }
 
+// sameState reports whether a list of the wanted state, empty for all, holds a task in that state.
+func sameState(wanted, state string) bool {
+	one := strings.NewReplacer("CANCELLED", "CANCELED") // two spellings of one state
+	return wanted == "" || one.Replace(wanted) == one.Replace(state)
+}
+
 func (t listed) line(now time.Time) taskLine {
-	l := taskLine{
+	start, end := t.times(t.state, now)
+	return taskLine{
 		APIKeyID: answer.LeakMark, CallerUID: answer.LeakMark, Created: t.created.UnixMilli(),
+		Start: millis(start), End: millis(end),
 		Model: t.Model, RequestID: t.Request, Status: t.state, TaskID: t.ID,
 	}
-	switch t.state {
-	case answer.StatePending, answer.StateSuspended:
-		return l
-	case answer.StateRunning:
-	default:
-		l.End = new(earlier(t.ended(), now).UnixMilli())
+}
+
+// millis is a time in milliseconds, or nil for zero.
+func millis(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
 	}
-	if t.canceled.IsZero() {
-		l.Start = new(earlier(t.start, now).UnixMilli())
-	}
-	return l
+	return new(t.UnixMilli())
 }

@@ -54,7 +54,7 @@ func TestTasksExpire(t *testing.T) {
 	}
 }
 
-// What ended after the task's life is nobody's.
+// A task that would end after its TTL is not billed.
 func TestTaskThatOutlivesItself(t *testing.T) {
 	ts, b := newStore(Settings{Running: 24 * time.Hour})
 	addTasks(ts, begin, 1)
@@ -77,7 +77,7 @@ func TestTasksAreBilledOnce(t *testing.T) {
 		ts.query(id, begin.Add(tt.after))
 		ts.Settle(begin.Add(tt.after))
 		if got := int64(*b); got != tt.want {
-			t.Errorf("look %d after %v: billed %d, want %d", i, tt.after, got, tt.want)
+			t.Errorf("query %d after %v: billed %d, want %d", i, tt.after, got, tt.want)
 		}
 	}
 }
@@ -151,10 +151,10 @@ func TestDictatedStates(t *testing.T) {
 	ts.Settle(begin)
 	for i, want := range []string{"RUNNING", "SUCCEEDED", "RUNNING", "DREAMING", "DREAMING"} {
 		if _, state := ts.query("a", begin); state != want {
-			t.Errorf("look %d sees %s, want %s", i, state, want)
+			t.Errorf("query %d sees %s, want %s", i, state, want)
 		}
 		if billed := int64(*b) > 0; billed != (i > 0) {
-			t.Errorf("after look %d: billed %v", i, billed)
+			t.Errorf("after query %d: billed %v", i, billed)
 		}
 	}
 	if int64(*b) != 2 {

@@ -67,6 +67,26 @@ func (t *Task) ended() time.Time {
 	return t.end
 }
 
+// times are when the task started and ended as a query in that state may tell; zero is untold. A state of Fate.States
+// tells no time to come.
+func (t *Task) times(state string, now time.Time) (start, end time.Time) {
+	waits := state == answer.StatePending || state == answer.StateSuspended
+	if !waits && t.canceled.IsZero() {
+		start = earlier(t.start, now)
+	}
+	if !waits && state != answer.StateRunning {
+		end = earlier(t.ended(), now)
+	}
+	return start, end
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.After(b) {
+		return b
+	}
+	return a
+}
+
 // failed is how many of a successful task's images failed.
 func (t *Task) failed() int {
 	if t.Fate.Outcome != "partial" {
