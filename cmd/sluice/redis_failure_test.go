@@ -23,6 +23,7 @@ const generous = `quotas: {tokens: {day: 100000000}}`
 
 // F-R1: Redis is killed and comes back empty. Requests go on, the state says so, what was known is put back.
 func TestFR1RedisIsKilled(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	for range 20 {
