@@ -25,7 +25,7 @@ const generous = `quotas: {tokens: {day: 100000000}}`
 func TestFR1RedisIsKilled(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	k := openReplica(t, server.url(), nil, generous)
+	k := openReplica(t, server.url(), unhurried, generous)
 	for range 20 {
 		if !k.spend(10) {
 			t.Fatal("refused while all is well")

@@ -158,7 +158,7 @@ func TestFX1FG14ClocksDoNotMatter(t *testing.T) {
 	var keepers []*ledgerkeeper
 	for _, off := range []time.Duration{-5 * time.Minute, 0, 5 * time.Minute} {
 		clock := func() time.Time { return time.Now().Add(off + time.Duration(jump.Load())) }
-		keepers = append(keepers, openReplicaBy(t, clock, server.url(), nil, team...))
+		keepers = append(keepers, openReplicaBy(t, clock, server.url(), unhurried, team...))
 	}
 	admitted := 0
 	for n := range 90 {
