@@ -47,7 +47,7 @@ func TestFR10AdjustLostReplies(t *testing.T) {
 	}{
 		{0, "images of team search by 5: day 5, was 0; month 5, was 0", ""},
 		{1, "images of team search by 5: day 10; month 10", ""},
-		{2, "", "whether adjust-"},
+		{2, "", "may or may not have been posted"},
 		{0, "images of team search by 5: day 20, was 15; month 20, was 15", ""},
 	} {
 		lost.replies = tt.lost

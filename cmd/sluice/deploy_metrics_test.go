@@ -233,6 +233,7 @@ func TestEveryMetricNamedIsScraped(t *testing.T) {
 }
 
 func TestPrometheusTakesItsFiles(t *testing.T) {
+	t.Parallel()
 	promtool := deployTool(t, "promtool")
 	for _, args := range [][]string{{"check", "config", deployed + "prometheus.yml"}, {"test", "rules", deployed + "alerts_test.yml"}} {
 		if _, err := promtool(args...); err != nil {

@@ -23,8 +23,9 @@ const generous = `quotas: {tokens: {day: 100000000}}`
 
 // F-R1: Redis is killed and comes back empty. Requests go on, the state says so, what was known is put back.
 func TestFR1RedisIsKilled(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
-	k := openReplica(t, server.url(), nil, generous)
+	k := openReplica(t, server.url(), unhurried, generous)
 	for range 20 {
 		if !k.spend(10) {
 			t.Fatal("refused while all is well")

@@ -139,6 +139,7 @@ func TestFR5HalfOpen(t *testing.T) {
 // F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, also where a round trip
 // takes most of the timeout, although every connection has to be made anew.
 func TestFR5BackOverASlowNetwork(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 100 * time.Millisecond }, generous)

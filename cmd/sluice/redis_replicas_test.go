@@ -90,6 +90,7 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 // A129, A139: 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
 // pass, and not one more. The last may be set aside for another replica at first, and are given back.
 func TestA129A139QuotaIsExact(t *testing.T) {
+	t.Parallel()
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")
@@ -112,6 +113,7 @@ func TestA129A139QuotaIsExact(t *testing.T) {
 // A141: a rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and what
 // refills meanwhile. The figure of a longer time is LONG=1 go test -v -run A141 ./cmd/sluice.
 func TestA141RateIsKeptInEveryWindow(t *testing.T) {
+	t.Parallel()
 	long, rate := 2*time.Second, 100.0 // which any machine can ask for
 	if isLong() {
 		long, rate = 20*time.Second, 300
@@ -156,7 +158,7 @@ func TestFX1FG14ClocksDoNotMatter(t *testing.T) {
 	var keepers []*ledgerkeeper
 	for _, off := range []time.Duration{-5 * time.Minute, 0, 5 * time.Minute} {
 		clock := func() time.Time { return time.Now().Add(off + time.Duration(jump.Load())) }
-		keepers = append(keepers, openReplicaBy(t, clock, server.url(), nil, team...))
+		keepers = append(keepers, openReplicaBy(t, clock, server.url(), unhurried, team...))
 	}
 	admitted := 0
 	for n := range 90 {

@@ -158,6 +158,9 @@ type ledgerkeeper struct {
 	mu      sync.Mutex
 }
 
+// unhurried is for tests in which Redis answers or is not there: a busy machine makes no call of theirs too slow.
+func unhurried(s *settings) { s.RedisTimeout = patience }
+
 // openReplica opens accounts as a process does, and works beside them as a process does: it has begun before the first request.
 func openReplica(t *testing.T, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()

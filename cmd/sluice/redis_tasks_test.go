@@ -324,6 +324,7 @@ func TestA133APollHearsWhatAnotherReplicaIsTold(t *testing.T) {
 // A hundred open tasks and a thousand polls a second stay inside the account's 20 queries a second, and every poll is
 // answered.
 func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
+	t.Parallel()
 	long := 3 * time.Second
 	if isLong() {
 		long = time.Minute

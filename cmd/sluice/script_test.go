@@ -26,6 +26,7 @@ const patience = 60 * time.Second
 //	ended NAME CODE         waits for its end and checks the exit code
 //	output NAME FILE        writes what it has said on standard output so far to a file
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
