@@ -23,7 +23,7 @@ const (
 var (
 	errUpgraded   = errors.New("upstream switched protocols")
 	errRedirected = errors.New("upstream answered with a redirect")
-	errEncoded    = errors.New("upstream compressed an answer it was asked not to")
+	errEncoded    = errors.New("upstream sent a compressed answer without being asked")
 	errOurKey     = errors.New("upstream refused the gateway's own key")
 )
 

@@ -16,7 +16,7 @@ import (
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
 const longestIdempotencyKey = 255
 
-// longestRun is how long a creation may take. After that, its process has died and nobody knows the outcome.
+// longestRun is how long a creation may take. After that, its process has died and the outcome is unknown.
 const longestRun = 15 * time.Minute
 
 // idempotency runs a task creation that carries an Idempotency-Key once.
