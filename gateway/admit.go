@@ -31,7 +31,7 @@ func (a *admission) admit(next handler) handler {
 		}
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
 		if err != nil {
-			return refuse(refuseState).say("What team %s may still spend is not known at the moment.", s.Team).because(err).retry(time.Second)
+			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 		}
 		rateLimitHeaders(w.Header(), &verdict)
 		if verdict.Held == nil {
@@ -76,7 +76,7 @@ func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
 
 func resets(v *limit.Verdict) string {
 	if v.Wait < v.Fault.Reset {
-		return "requests that run hold the rest, and it may be free in " + shown(v.Wait)
+		return "running requests hold the rest, which may be free in " + shown(v.Wait)
 	}
 	return "it resets in " + shown(v.Wait)
 }

@@ -119,7 +119,7 @@ func (u *upload) explain(err error, have int) error {
 	u.state.bodyEnded = true
 	switch {
 	case isTimeout(err):
-		return refuse(refuseSlow).say("The body came too slowly: %d bytes so far; at least %d bytes a second are needed after the first %s.", have, slowRate, u.slowStart)
+		return refuse(refuseSlow).say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after the first %s.", have, slowRate, u.slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientGone)
 	default:
@@ -137,5 +137,5 @@ func refuseTooLarge(limit int64) error {
 }
 
 func refuseOutOfMemory() error {
-	return refuse(refuseMemory).say("The memory for request bodies is taken by requests that run; send this one again.").retry(time.Second)
+	return refuse(refuseMemory).say("The memory for request bodies is in use; send the request again.").retry(time.Second)
 }

@@ -15,7 +15,7 @@ func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	if !p.tasks.MayCancel(r.Context(), s.Team) {
-		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has had its part.", s.Team).retry(time.Second)
+		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).retry(time.Second)
 	}
 	got, err := p.service.do(s, post, "tasks/"+s.task+"/cancel")
 	if err != nil {

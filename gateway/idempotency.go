@@ -16,7 +16,7 @@ import (
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
 const longestIdempotencyKey = 255
 
-// longestRun is how long a creation may take. After that, its process has died and nobody knows the outcome.
+// longestRun is how long a creation may take. After that, its process has died and the outcome is unknown.
 const longestRun = 15 * time.Minute
 
 // idempotency runs a task creation that carries an Idempotency-Key once.
@@ -34,20 +34,20 @@ func (i *idempotency) once(next handler) handler {
 			return next(w, r, s)
 		}
 		if len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey {
-			return refuse(refuseKeyReuse).say("Idempotency-Key: one of 1 to %d bytes is allowed; %d of %d bytes were given.", longestIdempotencyKey, len(keys), len(keys[0]))
+			return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
 		}
 		name, body := onceName(s, keys[0]), sha256.Sum256(s.body)
 		was, first, err := i.outcomes.Begin(r.Context(), name, body)
 		switch {
 		case err != nil:
-			return refuse(refuseState).say("Whether this Idempotency-Key was used is not known at the moment.").because(err).retry(time.Second)
+			return refuse(refuseState).say("The Idempotency-Key cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
 		case first:
 			run := firstRun{outcomes: i.outcomes, name: name, outcome: cache.Outcome{Body: body, Token: was.Token}}
 			return run.run(next, w, r, s)
 		case was.Body != body:
 			return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
 		case was.Status == 0 && i.now().Sub(was.Started) > longestRun:
-			return refuse(refuseAnswer).say("What came of the first request with this Idempotency-Key is unknown; it does not run again.")
+			return refuse(refuseAnswer).say("The outcome of the first request with this Idempotency-Key is unknown; the request is not run again.")
 		case was.Status == 0:
 			return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
 		}
@@ -116,9 +116,9 @@ func (f *firstRun) decide(w *reply, s *requestState) {
 // loseAnswer sets the outcome of a creation that made a task, or may have, and whose answer cannot be repeated: it was cut or
 // is too long, and the kept bytes must not pass for a success. It must not run again either.
 func (f *firstRun) loseAnswer(s *requestState, why string) {
-	message := "What came of the first request with this Idempotency-Key is unknown; it does not run again."
+	message := "The outcome of the first request with this Idempotency-Key is unknown; the request is not run again."
 	if s.claimed {
-		message = "The answer to the first request with this Idempotency-Key " + why + "; it made the task " + s.Task + ", and does not run again."
+		message = "The answer to the first request with this Idempotency-Key " + why + "; it made the task " + s.Task + ", and the request is not run again."
 	}
 	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, errorBody(refuseAnswer.code, message, s.ID)
 	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}

@@ -40,7 +40,7 @@ func (n *inspection) declared(next handler) handler {
 func described(h http.Header) error {
 	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
 		if n := len(h[name]); n > 1 {
-			return refuse(refuseMedia).say("Send one %s; %d were given.", name, n)
+			return refuse(refuseMedia).say("%s: given %d times, allowed once.", name, n)
 		}
 	}
 	return nil
@@ -49,21 +49,21 @@ func described(h http.Header) error {
 // readable checks that the headers describe the body once, as uncompressed JSON in UTF-8.
 func readable(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && (len(encoding) > 1 || !strings.EqualFold(encoding[0], "identity")) {
-		return refuse(refuseMedia).say("Compressed bodies are not read; send the JSON as it is, without Content-Encoding.")
+		return refuse(refuseMedia).say("Content-Encoding: compressed bodies are not allowed; send the JSON uncompressed, without this header.")
 	}
 	types := h["Content-Type"]
 	if len(types) == 1 && types[0] == "application/json" { // nearly every request; parsing the media type allocates
 		return nil
 	}
 	if len(types) != 1 {
-		return refuse(refuseMedia).say("Send one Content-Type, application/json; %d were given.", len(types))
+		return refuse(refuseMedia).say("Content-Type: given %d times, allowed once: application/json.", len(types))
 	}
 	media, params, err := mime.ParseMediaType(types[0])
 	if err != nil || media != "application/json" {
-		return refuse(refuseMedia).say("The Content-Type must be application/json; %s was given.", brief(types[0]))
+		return refuse(refuseMedia).say("Content-Type: given %s, allowed application/json.", brief(types[0]))
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return refuse(refuseMedia).say("JSON is UTF-8; the charset %s was given.", brief(charset))
+		return refuse(refuseMedia).say("Content-Type: given the charset %s, allowed utf-8.", brief(charset))
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (u *usage) ledger(ctx context.Context, team, query string, now time.Time) (
 	case errors.Is(err, limit.ErrRows):
 		return nil, done, refuse(refuseRules).say("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days", len(days), ledgerRows)
 	case err != nil:
-		return nil, done, refuse(refuseState).say("The ledger of team %s cannot be read at the moment.", team).because(err).retry(time.Second)
+		return nil, done, refuse(refuseState).say("The ledger of team %s cannot be read at the moment; send the request again.", team).because(err).retry(time.Second)
 	}
 	entries = []limit.Entry{}
 	for i := range rows {

@@ -20,7 +20,7 @@ func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
 	}
 	list, total, err := p.tasks.List(r.Context(), s.Team, filter)
 	if err != nil {
-		return refuse(refuseClaim).say("The team's tasks are not known at the moment.").because(err).retry(time.Second)
+		return refuse(refuseClaim).say("The team's tasks cannot be read at the moment; send the request again.").because(err).retry(time.Second)
 	}
 	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(list, total, filter, s.ID)}.write(w)
 }
@@ -49,7 +49,7 @@ func readNumber(q url.Values, name string, to *int) error {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1<<30 {
-		return fmt.Errorf("%s is a number from 1 to 2^30; %s was given", name, brief(v))
+		return fmt.Errorf("%s: given %s, allowed a number from 1 to 2^30", name, brief(v))
 	}
 	*to = n
 	return nil
@@ -62,7 +62,7 @@ func readListTime(q url.Values, name string, zone *time.Location, to *time.Time)
 	}
 	t, err := time.ParseInLocation(listTime, v, zone)
 	if err != nil {
-		return fmt.Errorf("%s is a time as YYYYMMDDhhmmss; %s was given", name, brief(v))
+		return fmt.Errorf("%s: given %s, allowed a time as YYYYMMDDhhmmss", name, brief(v))
 	}
 	*to = t
 	return nil

@@ -85,7 +85,7 @@ func (s *requestState) measured() (limit.Amounts, string) {
 	case !complete && !known && read.Frames == 0:
 		return limit.Amounts{}, telemetry.FlagUnknown // cut before it said anything
 	case pictures && !images && complete:
-		return s.size, telemetry.FlagEstimated // images that nobody counted
+		return s.size, telemetry.FlagEstimated // the images were not counted
 	case pictures:
 		return used, telemetry.FlagEstimated
 	}

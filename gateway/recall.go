@@ -48,7 +48,7 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 	case errors.Is(err, tasks.ErrAbsent):
 		return claim, refuse(refuseTask).say("There is no such task.")
 	case err != nil:
-		return claim, refuse(refuseClaim).say("Whose task this is is not known at the moment.").because(err).retry(time.Second)
+		return claim, refuse(refuseClaim).say("The task cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
 	}
 	s.Task = s.task // only now: the id of an absent task may be any text
 	s.Model, s.Label, s.creation = claim.Model, p.live.label(claim.Model), claim.Trace

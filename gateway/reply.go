@@ -76,7 +76,7 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	}
 }
 
-// serverTiming tells the client how much of the wait was Sluice's, in tenths of a ms. A poll that shared the query of another
+// serverTiming tells the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of another
 // may have waited for less time than the query took; its own part is then 0.
 func serverTiming(own time.Duration) string {
 	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))

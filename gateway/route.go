@@ -77,7 +77,7 @@ func (rs *routes) find(method string, u *url.URL) (match, error) {
 		return match{}, refuse(refusePath).say("This path is not served. The paths are those of the service below %s.", versionPrefix)
 	}
 	if m.route.method != "" && method != m.route.method || m.route.prefix && !forwardable(method) {
-		return match{}, refuse(refuseMethod).say("This path takes %s.", allowed(m.route)).with("Allow", allowed(m.route))
+		return match{}, refuse(refuseMethod).say("Method: given %s, allowed %s.", brief(method), allowed(m.route)).with("Allow", allowed(m.route))
 	}
 	return m, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/cache"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
@@ -84,10 +85,10 @@ func (u *service) outbound(s *requestState) http.Header {
 var queryRoute = &route{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true}
 
 // askTask asks the service about a task. The answer may serve several polls, or none.
-func (u *service) askTask(q *tasks.Query) (tasks.Reply, error) {
-	s := &requestState{service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: q.Finisher, creation: q.Creation}
-	s.Team, s.Task, s.Model, s.Label, s.Span = q.Team, q.Task, q.Model, u.live.label(q.Model), q.Parent
-	got, err := u.do(s, get, "tasks/"+q.Task)
+func (u *service) askTask(claim *cache.Claim, by tasks.Asker) (tasks.Reply, error) {
+	s := &requestState{service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace}
+	s.Team, s.Task, s.Model, s.Label, s.Span = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model), by.Span
+	got, err := u.do(s, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err
 }
 

@@ -54,7 +54,7 @@ func (a *admission) report(s *requestState) func(first bool) {
 	}
 }
 
-// streamedTask is a task that ended in the stream of its own creation.
+// streamedTask is a task that ended in the stream of its creation.
 func streamedTask(s *requestState) *telemetry.Task {
 	return &telemetry.Task{
 		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),

@@ -55,8 +55,8 @@ type Outcomes interface {
 	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 
-// Claims and Queries are the stores of package tasks.
-type (
-	Claims  = tasks.Claims
-	Queries = tasks.Rate
-)
+// Claims keeps the tasks of teams.
+type Claims = tasks.Claims
+
+// Queries keeps the account's rate of task queries, or of cancels.
+type Queries = tasks.Rate

@@ -45,7 +45,7 @@ func (t *throttle) takeSlot(w *reply, s *requestState) error {
 	slot, ok := t.slots.take(s.team)
 	if !ok && !s.team.Shadow {
 		slot.release()
-		return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is all it may have here.", s.team.ID, t.slots.most(s.team)).retry(time.Second)
+		return refuse(refuseConcurrent).say("Team %s has %d requests in flight, which is its limit on this gateway; send the request again when one of them has ended.", s.team.ID, t.slots.most(s.team)).retry(time.Second)
 	}
 	if !ok {
 		w.Header().Set("Sluice-Shadow", refuseConcurrent.name)

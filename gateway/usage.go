@@ -73,7 +73,7 @@ type usage struct {
 func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 	report, err := u.accounts.Look(r.Context(), s.team)
 	if err != nil {
-		return refuse(refuseState).say("What team %s has used is not known at the moment.", s.Team).because(err).retry(time.Second)
+		return refuse(refuseState).say("The usage of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 	}
 	ledger, done, err := u.ledger(r.Context(), s.Team, r.URL.RawQuery, report.At)
 	defer done()

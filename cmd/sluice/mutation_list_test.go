@@ -67,7 +67,7 @@ var mutations = []mutation{
 	{about: "one unsettled end is kept", file: "gateway/tasks/unsettled.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/budget.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},
-	{about: "a refusal is remembered for ten seconds", file: "gateway/recentrefusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
+	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
 		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "OnceName{Team: s.Team,", new: `OnceName{Team: "any",`,
 		lives: "the digest beside it is of the team, too",

@@ -21,5 +21,5 @@ func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Sp
 	if t.turn(ctx, &claim, false, true) != cache.Mine {
 		return last
 	}
-	return t.query(ctx, last, asker{span: cancel})
+	return t.query(ctx, last, Asker{Span: cancel})
 }

@@ -23,7 +23,7 @@ func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Re
 		return last, false
 	}
 	if !claim.Final() && claim.Tally.Private() >= encryptedQueries {
-		return t.query(ctx, last, asker{span: poll}), false
+		return t.query(ctx, last, Asker{Span: poll}), false
 	}
 	defer t.release(ctx, &claim, t.config.Interval)
 	claim.Tally.SendPrivately()

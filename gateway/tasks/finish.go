@@ -57,7 +57,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 		_ = t.deps.Claims.Forget(ctx, claim) // if it fails, the task is handed out again and found settled
 		return
 	}
-	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.ask(claim, asker{finisher: true}), nil })
+	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.ask(claim, Asker{Finisher: true}), nil })
 	switch told := landed.(Told); {
 	case told.Claim.Final():
 		if _, waits := t.unsettled.of(claim.Team, claim.Task); !waits { // the end may have been known before the task was handed out

@@ -20,24 +20,18 @@ const (
 	otherReplica = 50 * time.Millisecond
 )
 
-// asker says for whom the service is asked.
-type asker struct {
-	finisher bool
-	span     telemetry.Span // of the poll that asks; zero for the finisher
-}
-
 // Current returns the claim with a fresh answer, or with the last known one if no fresh one can be had. Polls at the same time
 // share one query, which goes on if a client leaves.
 func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.Span) Told {
 	if t.fresh(&claim) {
 		return Told{Claim: claim, Source: Hit}
 	}
-	return t.collapse(ctx, claim, asker{span: poll})
+	return t.collapse(ctx, claim, Asker{Span: poll})
 }
 
 // collapse asks the service once for all polls at the same time. It is apart from Current because what it shares with the query
 // escapes to the heap, and a poll that needs no query should not pay for that.
-func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by asker) Told {
+func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) Told {
 	led := false
 	flight := t.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
 		led = true
@@ -62,7 +56,7 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by asker) Told 
 }
 
 // ask asks the service about a task, once among all replicas and within the account's rate.
-func (t *Tasks) ask(claim *cache.Claim, by asker) Told {
+func (t *Tasks) ask(claim *cache.Claim, by Asker) Told {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
 	last := Told{Claim: *claim, Source: Stale}
@@ -75,8 +69,8 @@ func (t *Tasks) ask(claim *cache.Claim, by asker) Told {
 	if ended, waits := t.unsettled.of(claim.Team, claim.Task); waits {
 		return Told{Claim: ended, Source: Hit}
 	}
-	spare := by.finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
-	switch t.turn(ctx, claim, spare, !by.finisher) { // without the shared state a replica asks for clients only
+	spare := by.Finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
+	switch t.turn(ctx, claim, spare, !by.Finisher) { // without the shared state a replica asks for clients only
 	case cache.Busy:
 		return t.overhear(ctx, last)
 	case cache.Resting:
@@ -115,18 +109,18 @@ func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
 }
 
 // query asks the service and keeps the answer.
-func (t *Tasks) query(ctx context.Context, last Told, by asker) Told {
+func (t *Tasks) query(ctx context.Context, last Told, by Asker) Told {
 	claim := &last.Claim
 	claim.Tally.Send()
 	begun := t.deps.Now()
-	reply, err := t.deps.Ask(&Query{Team: claim.Team, Task: claim.Task, Model: claim.Model, Creation: claim.Trace, Parent: by.span, Finisher: by.finisher})
+	reply, err := t.deps.Ask(claim, by)
 	last.Took, last.UpstreamStatus, last.UpstreamID = t.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
 	answer, asks, who := cache.ReadAnswer(reply.Body, t.config.Zone), 0, ByPoll
 	if err != nil || reply.Status != http.StatusOK || !tells(&answer, claim.Task) {
 		t.release(ctx, claim, t.config.Interval)
 		return last
 	}
-	if by.finisher {
+	if by.Finisher {
 		asks, who = claim.Asks+1, ByFinisher
 	}
 	if answer.Status.Final() {

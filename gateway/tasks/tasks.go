@@ -29,7 +29,7 @@ type Deps struct {
 	Cancels Rate // of cancels of the account
 
 	// Ask asks the service about a task.
-	Ask func(q *Query) (Reply, error)
+	Ask func(claim *cache.Claim, by Asker) (Reply, error)
 	// Charge charges the hold of a task's creation, and calls Taken and Left as [limit.Charge] says.
 	Charge func(ctx context.Context, charge *limit.Charge)
 	// Full names the teams that may have no more open tasks.
@@ -44,12 +44,10 @@ type Deps struct {
 	Logger  *slog.Logger
 }
 
-// Query is a question about a task.
-type Query struct {
-	Team, Task, Model string
-	Creation          string         // traceparent of the task's creation
-	Parent            telemetry.Span // of the poll that asks; zero: none is recorded
-	Finisher          bool           // the finisher asks
+// Asker says for whom the service is asked.
+type Asker struct {
+	Finisher bool
+	Span     telemetry.Span // of the poll that asks; zero: none is recorded
 }
 
 // Reply is the service's answer.

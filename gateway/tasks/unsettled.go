@@ -10,8 +10,8 @@ import (
 const mostUnsettled = 10_000
 
 // unsettled keeps the ends that this process has heard and whose charges are not taken yet. Other replicas must not hear of
-// them before: a task that is known to have ended is asked for no more, and if this process died, nobody would charge it until
-// its lease ends, and then only as held.
+// them before: a task that is known to have ended is asked for no more, and if this process died, it would be
+// charged only when its lease ends, and as held.
 type unsettled struct {
 	most  int
 	mu    sync.Mutex

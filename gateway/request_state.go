@@ -46,7 +46,7 @@ type requestState struct {
 	creates     bool          // a success is a task, which is claimed before the answer leaves
 	claimed     bool          // a task was claimed: its end settles the hold
 	unclaimable bool          // the answer names a task that cannot be polled, or that another team has claimed
-	unknown     bool          // nobody knows whether the service did the work
+	unknown     bool          // whether the service did the work is unknown
 
 	// The exchange with the service.
 

@@ -23,7 +23,7 @@ const (
 var (
 	errUpgraded   = errors.New("upstream switched protocols")
 	errRedirected = errors.New("upstream answered with a redirect")
-	errEncoded    = errors.New("upstream compressed an answer it was asked not to")
+	errEncoded    = errors.New("upstream sent a compressed answer without being asked")
 	errOurKey     = errors.New("upstream refused the gateway's own key")
 )
 
@@ -71,7 +71,7 @@ func (u *service) checkAnswer(answer *http.Response) error {
 		return broken(errRedirected) // following it would give the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
 		u.alarms.raise(alarmKeyRefused, errOurKey.Error())
-		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been told.").because(errOurKey)
+		return refuse(refuseOurKey).say("The service refused the gateway's key; its operators have been alerted.").because(errOurKey)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], compressed):
 		return broken(errEncoded)
 	}
