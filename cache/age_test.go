@@ -113,7 +113,7 @@ func agedForms(t *testing.T, age time.Duration, tasks []cache.Claim, test func(t
 	})
 }
 
-// F-U18: a task whose end nobody heard is handed out when its life is over, with what its hold is, so that it is charged
+// F-U18: a task whose end was never seen is handed out when its life is over, with its hold, so that it is charged
 // by who can tell of it. Polls and lists know it no more.
 func TestFU18UnheardOfIsHandedOut(t *testing.T) {
 	agedForms(t, 90*time.Minute, []cache.Claim{aClaim("search", "t1")}, func(t *testing.T, other claims) {

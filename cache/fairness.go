@@ -27,8 +27,8 @@ func part(team string, first map[string]bool) int {
 	return 1
 }
 
-// before puts two of those that go first before each of the others. A round ends where the account's queries do, and teams
-// that go first must not use them all.
+// before puts two of those that go first before each of the others. A round ends with the account's queries, and teams that
+// go first must not use them all.
 func before[T any](first, others []T) []T {
 	list := make([]T, 0, len(first)+len(others))
 	for len(first) > 0 || len(others) > 0 {

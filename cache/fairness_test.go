@@ -60,7 +60,7 @@ func TestDueIsFairOverTeams(t *testing.T) {
 	})
 }
 
-// Where there are more teams than a round has room for, each has its turn within as many rounds as it takes.
+// If there are more teams than a round has room for, each has its turn within as many rounds as that takes.
 func TestDueTakesTurnsOverRounds(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a := replica()

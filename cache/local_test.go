@@ -23,7 +23,7 @@ func TestFU9NearKeepsTheLater(t *testing.T) {
 	}
 }
 
-// Of two answers of one state the one that was heard later is kept, by the number that Redis keeps of that where there is
+// Of two answers of one state the one that was heard later is kept, by the number that Redis keeps of that, if it keeps
 // one: what a read took changes nothing. What a process did for a task is counted on.
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()

@@ -56,7 +56,7 @@ func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byt
 	return running, true, nil
 }
 
-// End remembers the outcome, or forgets the name where it has no status: the request may be made again.
+// End remembers the outcome, or forgets the name if it has no status: the request may be made again.
 func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, outcome Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

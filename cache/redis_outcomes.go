@@ -44,7 +44,7 @@ func (o *redisOutcomes) forgetOnce(ctx context.Context, name OnceName, token str
 	return o.run(ctx, forgetScript, []string{onceKey(name)}, token).Err()
 }
 
-// End remembers the outcome, now or later, or forgets the name where it has no status.
+// End remembers the outcome, now or later, or forgets the name if it has no status.
 func (o *redisOutcomes) End(ctx context.Context, name OnceName, _ [sha256.Size]byte, outcome Outcome) {
 	text, err := json.Marshal(outcome)
 	if err != nil {

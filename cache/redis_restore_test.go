@@ -125,7 +125,7 @@ func TestATaskThatIsNotToldYetIsNotDenied(t *testing.T) {
 		a.away.Store(true)
 		b.away.Store(true)
 		a.Put(t.Context(), aClaim("search", "t1"))
-		_ = b.Tend(t.Context()) // it looks though nobody polls
+		_ = b.Tend(t.Context()) // it looks even without polls
 		a.away.Store(false)
 		b.away.Store(false)
 		if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
@@ -182,7 +182,7 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 			turn(a, task, cache.Resting)
 		}
 		flush()
-		_ = a.Tend(t.Context()) // nobody polled: the loss is seen, and what is known is put back
+		_ = a.Tend(t.Context()) // without polls the loss is seen, and known tasks are restored
 		other := open()
 		other.knows(t, "polled here", cache.Pending)
 		turn(other, "polled here", cache.Resting)
@@ -193,7 +193,7 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// present checks that a replica denies none of the tasks, and knows each in the end. Whoever cannot tell yet says so.
+// present checks that a replica denies none of the tasks, and knows each in the end. One that cannot tell yet says so.
 func (r *replica) present(t *testing.T, tasks []string, others ...*replica) {
 	t.Helper()
 	for _, task := range tasks {
@@ -226,7 +226,7 @@ func (r *replica) putMany(t *testing.T, name string, n int) (tasks []string) {
 }
 
 // Redis loses its memory, or a shard its part of it, while claims keep coming: it is noticed all the same, whichever replica
-// writes first. No task is denied, and all are put back, with their places in the list and in what is due.
+// writes first. No task is denied, and all are restored, in the list and among the due ones, too.
 func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
 	for _, first := range []string{"maker", "other", "stranger"} {
 		overRedis(t, func(t *testing.T, open func() *replica, flush func()) {

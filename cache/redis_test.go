@@ -263,7 +263,7 @@ func TestListOverReplicas(t *testing.T) {
 	})
 }
 
-// However many tasks a team has, what is read of those that are not on the page does not grow with their answers.
+// However many tasks a team has, the answers of tasks that are not on the page are not read.
 func TestAListReadsItsPage(t *testing.T) {
 	socket := realRedis(t)
 	r, own := open(t, "unix", socket), client(t, socket)
@@ -346,7 +346,7 @@ func TestOnceOverReplicas(t *testing.T) {
 	})
 }
 
-// A task is the team's that claimed it first, over all replicas, also where the claims could not be written at once.
+// A task belongs to the team that claimed it first, over all replicas, even if the claims could not be written at once.
 func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
 	server := miniredis.RunT(t)
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
@@ -429,7 +429,7 @@ func hash(t *testing.T, server *miniredis.Miniredis, key string) map[string]stri
 	return all
 }
 
-// H17: what is stored of a task, prompts and addresses in it, is gone with the task.
+// H17: the data of a task, with the prompts and addresses in it, is deleted with the task.
 func TestH17StoredAnswersEnd(t *testing.T) {
 	server := miniredis.RunT(t)
 	a := open(t, "tcp", server.Addr())

@@ -26,7 +26,7 @@ func (t *redisTurns) Take(ctx context.Context, team, task string) (Turn, error) 
 	return Busy, nil
 }
 
-// Release lets others query once that long has passed. Where it fails the turn ends by itself.
+// Release lets others query once that long has passed. If it fails, the turn ends by itself.
 func (t *redisTurns) Release(ctx context.Context, team, task string, after time.Duration) {
 	if after > 0 {
 		_ = t.set(ctx, turnKey(team, task), turnResting, after)
@@ -35,7 +35,7 @@ func (t *redisTurns) Release(ctx context.Context, team, task string, after time.
 	}
 }
 
-// rest lets no caller query about a task that Redis lost. Where it fails the next look tries again.
+// rest lets no caller query about a task that Redis lost. If it fails, the next look tries again.
 func (t *redisTurns) rest(ctx context.Context, team, task string) {
 	_, _ = t.setFirst(ctx, turnKey(team, task), turnResting, restoreDue)
 }

@@ -58,8 +58,8 @@ func (r *race) booksOf(team string) (b teamBooks) {
 	return b
 }
 
-// allowances are those in the hash of them, by replica. What was charged is not set aside any more, and what is set aside of
-// another month counts for none of this one's limits.
+// allowances are the team's allowances in Redis, by replica. A charged allowance is no longer set aside, and one of another
+// month counts for none of this month's limits.
 func (r *race) allowances(fields map[string]string, now time.Time) map[string]stock {
 	r.Helper()
 	aside := map[string]stock{}

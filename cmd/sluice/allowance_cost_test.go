@@ -137,7 +137,7 @@ func (c *costly) cpu() (all time.Duration) {
 	return all
 }
 
-// TestAllowance4: a request is one call of Redis, as ever: what is set aside, given back and posted is so behind the requests.
+// TestAllowance4: a request is one call of Redis. Allowances are set aside, given back and posted behind the requests.
 func TestAllowance4(t *testing.T) {
 	t.Run("one call for each admission", func(t *testing.T) {
 		c := newCostly(t, 1, 1)

@@ -18,7 +18,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// race is replicas in processes of their own that share one Redis, each over a network of its own, and the load on them.
+// race is replicas, each a process, that share one Redis, each over its own proxy, and the load on them.
 type race struct {
 	*testing.T
 	server  *redisServer
@@ -26,10 +26,10 @@ type race struct {
 	proxies []*toxiproxy.Proxy         // before Redis, one for each replica
 	gates   []atomic.Pointer[raceGate] // one at each place, also while another takes it
 	environ []string
-	heats   int // how often load was made: each has teams of its own
+	heats   int // how often load was made; each heat has its own teams
 }
 
-// lane is a team and what is asked for it.
+// lane is a team and its requests.
 type lane struct {
 	name    string
 	limits  string // lines of the teams file

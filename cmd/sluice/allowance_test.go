@@ -84,7 +84,7 @@ func (r *race) lap(about string) {
 	}
 	h.well()
 	h.isRefused(50)
-	time.Sleep(longer(500*time.Millisecond, 12*time.Second)) // what is set aside is given back
+	time.Sleep(longer(500*time.Millisecond, 12*time.Second)) // until allowances are given back
 	h.end()
 	if len(h.killed) > 0 {
 		h.bounded(about)
@@ -154,9 +154,8 @@ func TestAllowance2(t *testing.T) {
 	}
 }
 
-// TestAllowance3: when all is well a limit is exact, and no request is told that nobody knows. All but a fiftieth is admitted
-// before the first refusal, and the rest within ten seconds. With one replica, too: what is lent to calls under way is not there
-// for another.
+// TestAllowance3: when all is well a limit is exact, and no request is answered 503. All but a fiftieth is admitted before the
+// first refusal, and the rest within ten seconds. With one replica too, where calls under way borrow from each other.
 func TestAllowance3(t *testing.T) {
 	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
 	for _, replicas := range []int{1, 3} {

@@ -112,7 +112,7 @@ func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
 	}
 }
 
-// Over real sockets: the surplus is closed as it comes, also where it sends nothing, and what is open goes on.
+// Over real sockets: surplus connections are closed at once, even if they send nothing, and the open ones go on.
 func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		c := newConnections(12, nil, slog.New(slog.DiscardHandler))
@@ -191,7 +191,7 @@ func TestMend25TheBoundIsThePublicListeners(t *testing.T) {
 	}
 }
 
-// A stop waits for nobody who announced a body and sends none.
+// A stop does not wait for clients that announced a body and send none.
 func TestMend25AStopWithConnectionsThatSendNothing(t *testing.T) {
 	t.Parallel()
 	_, upstream := newService(t, simulator.Config{})

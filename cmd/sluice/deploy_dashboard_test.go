@@ -91,7 +91,7 @@ func TestDashboardPanelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// The variables are there, and list what is on the page: their queries name metrics and labels that panels use.
+// The variables exist, and their queries name metrics and labels that panels use.
 func TestDashboardVariables(t *testing.T) {
 	d := readDashboard(t)
 	var names, exprs []string
@@ -116,7 +116,7 @@ func TestDashboardVariables(t *testing.T) {
 	}
 }
 
-// Grafana is told of the datasource and the dashboard, and finds them where the composition puts them.
+// Grafana's provisioning names the datasource and the dashboard at the paths that the composition mounts.
 func TestGrafanaIsProvisioned(t *testing.T) {
 	volumes := readYAML[composition](t, "compose.yaml").Services["grafana"].Volumes
 	providers := readYAML[struct {

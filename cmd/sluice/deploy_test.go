@@ -129,7 +129,7 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 	}
 }
 
-// The environment that the composition gives Sluice is one that Sluice takes, and its stop cuts nobody.
+// Sluice accepts the composition's environment, and the composition's stop cuts no request.
 func TestComposeConfiguresSluice(t *testing.T) {
 	sluice := readYAML[composition](t, "compose.yaml").Services["sluice"]
 	var environ []string

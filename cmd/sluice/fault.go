@@ -10,7 +10,7 @@ import (
 // variable may be a secret. Ids and modes of rules are shown if they have the form of one.
 type fault struct {
 	Name string // the setting, such as SLUICE_LISTEN, or the teams file's path
-	Text string // what is allowed, or what is wrong
+	Text string // the allowed values, or the fault
 	Mark string // the faulty part of a file with carets under it, in whole lines; empty: not shown
 }
 

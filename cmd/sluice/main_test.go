@@ -37,8 +37,8 @@ func (l leakless) Run() int {
 	return code
 }
 
-// toxiproxyLinks are goroutines that toxiproxy leaves behind: when it cannot write to a connection it reads no more from the
-// link's channel, and whoever sends there waits for ever. Nothing of Sluice's runs in one.
+// toxiproxyLinks are goroutines that toxiproxy leaves behind: after it fails to write to a connection it no longer reads from
+// the link's channel, and the senders wait for ever. No code of Sluice runs in them.
 var toxiproxyLinks = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),

@@ -19,7 +19,7 @@ import (
 )
 
 // The floor plan: which package may import what. A package that is not on it, and an import that is not in its row,
-// fail the build: whoever needs one changes the plan first, in the open.
+// fail the build: change the plan first.
 
 const (
 	goRedis    = "github.com/redis/go-redis"
@@ -196,7 +196,7 @@ func TestImportsFollowThePlan(t *testing.T) {
 	}
 }
 
-// judge says what is wrong with an import, "" if nothing is.
+// judge returns the fault of an import; "": none.
 func (p plan) judge(s source, imported string) string {
 	ours, isOurs := strings.CutPrefix(imported, "sluice/")
 	standard := !strings.Contains(strings.Split(imported, "/")[0], ".")

@@ -27,7 +27,7 @@ func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need in
 	})
 }
 
-// rereadRedis reads the address again where it is in a file, which may have a new password by now.
+// rereadRedis reads the address from its file again, which may have a new password by now.
 func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 	if s.RedisURLFile == "" {
 		return a, false
@@ -62,7 +62,7 @@ func logRedisState(log *slog.Logger, away bool, lasted time.Duration) {
 	log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 }
 
-// redisWarnings lists what is wrong with how Redis keeps its data, when the teams may need so many bytes of its memory.
+// redisWarnings are about a Redis that may lose its data, or has less memory than the teams may need.
 func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 	if f.Forgets() {
 		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: usage, holds and tasks are lost when it ends; "+

@@ -19,7 +19,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// gatewayProcess is a gateway in a process of its own, so that it can be killed.
+// gatewayProcess is a gateway in another process, which can be killed.
 type gatewayProcess struct {
 	cmd    *exec.Cmd
 	public string
@@ -189,7 +189,7 @@ func crashingUpstream(t *testing.T, c crash, moment string, kill func()) string 
 			case "stream":
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, `data:{"output":{"text":"hel"},"usage":{"input_tokens":3,"output_tokens":1}}`+"\n\n")
-			default: // half of the creation's answer: the task runs and nobody knows its id
+			default: // half of the creation's answer: the task runs, and its id is unknown
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, `{"output":{"task_status":"PENDING","task_id":"0385`)
 			}

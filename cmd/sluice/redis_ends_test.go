@@ -32,7 +32,7 @@ func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
 	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 0 && held == 0 })
 }
 
-// A task has one line, of whichever replica settles it, which names the creation: also where the replica that made the task
+// A task has one line in the log of the replica that settles it, which names the creation, even if the replica that made it
 // is gone, and another one has come in its place.
 func TestMend14OneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func (s *sentinels) eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// master is whoever takes writes now.
+// master is the server that takes writes now.
 func (s *sentinels) master(t *testing.T) *redisServer {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < patience; time.Sleep(10 * time.Millisecond) {
@@ -104,7 +104,7 @@ func TestFS1MasterIsKilled(t *testing.T) {
 	old := house.servers[0]
 	k.prepared()
 	k.eventually(patience, "settled", func() bool { _, held := k.used(old, "tokens"); return held == 0 })
-	at, _ := old.offsets() // behind all charges; what is written after it is not waited for
+	at, _ := old.offsets() // behind all charges; later writes are not waited for
 	house.eventually(t, "replicas caught up", func() bool {
 		_, replicas := old.offsets()
 		return len(replicas) == 2 && slices.Min(replicas) >= at
@@ -340,7 +340,7 @@ func (c *cluster) move(t *testing.T, team string, from, to *redisServer) {
 	from.do("CLUSTER", "SETSLOT", slot, "NODE", target)
 }
 
-// A cluster that nobody could reach at the start is found when it is there.
+// A cluster that cannot be reached at the start is found later.
 func TestClusterThatComesLater(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, 0)

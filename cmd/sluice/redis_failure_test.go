@@ -130,7 +130,7 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 	})
 }
 
-// F-R8, F-R16, F-S3: a Redis that answers every question with an error is as good as away, however it says so.
+// F-R8, F-R16, F-S3: a Redis that answers every command with an error counts as away, whichever error it is.
 func TestFR8FR16FS3RedisAnswersWithErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -302,7 +302,7 @@ func TestFR15PasswordRotated(t *testing.T) {
 	}
 }
 
-// F-R16: Redis takes no more connections. It is as good as away, and what is said of that is bounded.
+// F-R16: Redis takes no more connections. It counts as away, and the lines about it are bounded.
 func TestFR16MaxClients(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

@@ -103,7 +103,7 @@ func (k *ledgerkeeper) outlasts() (admitted int) {
 	return first.passed + later.passed
 }
 
-// F-R2: Redis hangs. Nobody waits for longer than the timeout, and once the breaker is open nobody waits at all.
+// F-R2: Redis hangs. No request waits longer than the timeout, and none waits once the breaker is open.
 func TestFR2RedisHangs(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
@@ -123,7 +123,7 @@ func TestFR2RedisHangs(t *testing.T) {
 	})
 }
 
-// F-R5: packets vanish, nobody is told. It is as if Redis hung.
+// F-R5: packets vanish without an error. It is as if Redis hung.
 func TestFR5HalfOpen(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
@@ -136,7 +136,7 @@ func TestFR5HalfOpen(t *testing.T) {
 	k.eventually(patience, "back", k.well)
 }
 
-// F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, also where a round trip
+// F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip
 // takes most of the timeout, although every connection has to be made anew.
 func TestFR5BackOverASlowNetwork(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,7 @@ func TestA141RateIsKeptInEveryWindow(t *testing.T) {
 	}
 }
 
-// worstWindow is by how many requests the bound of a bucket was passed in the worst window, below 0 where it never was:
+// worstWindow is by how many requests the bound of a bucket was passed in the worst window, below 0 if it never was:
 // of all that were sent and answered inside it.
 func worstWindow(admitted []span, burst, perSecond float64) float64 {
 	slices.SortFunc(admitted, func(a, b span) int { return a.answered.Compare(b.answered) })

@@ -36,11 +36,11 @@ type redisServer struct {
 	admin   *redis.Client // without a guard, for the test itself
 }
 
-// startRedis starts a redis-server on a port of its own and waits until it serves.
+// startRedis starts a redis-server on a free port and waits until it serves.
 func startRedis(t *testing.T, args ...string) *redisServer {
 	t.Helper()
 	s := &redisServer{T: t, args: args, dir: t.TempDir()}
-	for s.port = freeTCPPort(t); !s.launch(); s.port = freeTCPPort(t) { // somebody may have taken it meanwhile
+	for s.port = freeTCPPort(t); !s.launch(); s.port = freeTCPPort(t) { // another process may have taken the port meanwhile
 		if t.Failed() {
 			t.FailNow()
 		}
@@ -129,7 +129,7 @@ func (s *redisServer) do(args ...any) any {
 	return v
 }
 
-// freeTCPPort is a port that nobody uses at the moment.
+// freeTCPPort is a port that is free at the moment.
 func freeTCPPort(t *testing.T) int {
 	t.Helper()
 	for {
@@ -167,7 +167,7 @@ func openReplica(t *testing.T, url string, change func(s *settings), teamLines .
 	return openReplicaBy(t, time.Now, url, change, teamLines...)
 }
 
-// openReplicaBy is openReplica by a clock of its own.
+// openReplicaBy is openReplica with another clock.
 func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
 	s, _ := loadSettings(nil)
@@ -239,7 +239,7 @@ func (k *ledgerkeeper) spend(tokens int64) bool {
 	return true
 }
 
-// eventually waits until something holds. The conditions here are of other processes, which nobody can be told by.
+// eventually waits until something holds. It polls, because the conditions are about other processes.
 func (k *ledgerkeeper) eventually(within time.Duration, what string, holds func() bool) time.Duration {
 	k.Helper()
 	begun := time.Now()

@@ -94,7 +94,7 @@ func (c *cluster) usedAt(t *testing.T, team *teams.Team) int64 {
 	return used
 }
 
-// failed reports whether a node has seen that another is down, and has given up the whole cluster for it where that is asked.
+// failed reports whether a node has seen that another is down, and, if whole, has given up the whole cluster for it.
 func (c *cluster) failed(t *testing.T, node, other *redisServer, whole bool) bool {
 	t.Helper()
 	for line := range strings.Lines(node.do("CLUSTER", "NODES").(string)) {

@@ -17,7 +17,7 @@ func (r *taskReplicas) ledgerImages() (n int64) {
 	return n
 }
 
-// ask is a poll that may be refused while nobody can tell; it returns the answer's header, nil where there is none.
+// ask is a poll that may be refused while the task is unknown; it returns the answer's header, nil without an answer.
 func (r *taskReplicas) ask(i int, id string) http.Header {
 	request, err := http.NewRequest(http.MethodGet, r.base(i)+"/api/v1/tasks/"+id, http.NoBody)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	imageTask = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a lighthouse"},{"image":"https://example.com/a.png"}]}]},"parameters":{"n":%d}}`
 )
 
-// taskReplicas are gateways in processes of their own, so that they can be killed, over one Redis and one service.
+// taskReplicas are gateways in other processes, which can be killed, over one Redis and one service.
 type taskReplicas struct {
 	*testing.T
 	server  *redisServer
@@ -62,7 +62,7 @@ func (r *taskReplicas) restart(i int) {
 	r.mu.Unlock()
 }
 
-// create makes a task at a replica and returns its id, empty where the replica was killed meanwhile.
+// create makes a task at a replica and returns its id; empty: the replica was killed meanwhile.
 func (r *taskReplicas) create(i, n int) string {
 	request, err := http.NewRequest(http.MethodPost, r.base(i)+imageURL, strings.NewReader(fmt.Sprintf(imageTask, n)))
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *taskReplicas) create(i, n int) string {
 	return id
 }
 
-// poll asks a replica about a task and returns its state, empty where the replica was killed meanwhile.
+// poll asks a replica about a task and returns its state; empty: the replica was killed meanwhile.
 func (r *taskReplicas) poll(i int, id string) (state string) {
 	request, err := http.NewRequest(http.MethodGet, r.base(i)+"/api/v1/tasks/"+id, http.NoBody)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *taskReplicas) send(request *http.Request) (state, id string) {
 	return body.Output.State, body.Output.ID
 }
 
-// images is what the ledger has charged of images, and what is still held.
+// images is how many images the ledger has charged, and how many are held.
 func (r *taskReplicas) images() (charged, held int64) {
 	k := &ledgerkeeper{T: r.T, team: parseTeam(r.T, "search")}
 	return k.used(r.server, "images")
@@ -174,7 +174,7 @@ func TestQ06TasksAndKilledReplicas(t *testing.T) {
 			}
 		}
 	})
-	polled := ids[:len(ids)*2/3] // of the others nobody asks
+	polled := ids[:len(ids)*2/3] // the others are not polled
 	begun := time.Now()
 	for n := range 5 {
 		polling.Go(func() {

@@ -105,7 +105,7 @@ func TestF_G8_NoRequestIsLostByAStopUnderLoad(t *testing.T) {
 			for {
 				status, _, err := ask(client, "http://"+h.public, textURL, demoText)
 				switch {
-				case err != nil: // nobody listens any more
+				case err != nil: // the listener is closed
 					return
 				case status == http.StatusOK:
 					if answered.Add(1) == 100 {

@@ -42,11 +42,11 @@ func send(t *testing.T, client *http.Client, method, address, body string, heade
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, _ := io.ReadAll(answer.Body) // what is cut is looked at all the same
+	text, _ := io.ReadAll(answer.Body) // a cut answer is read as far as it came
 	return answer, string(text)
 }
 
-// answerUsage reads the usage of an answer, of the last frame where it is a stream.
+// answerUsage reads the usage of an answer, or of a stream's last frame.
 func answerUsage(t *testing.T, text string) (usage struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`
@@ -154,7 +154,7 @@ func (c *collector) correlated(s *seenSpan) {
 	c.Errorf("none of %d log records is of the request", len(c.logs))
 }
 
-// A client's trace is joined where the setting says so, and goes on to the service where the other says so.
+// One setting joins a client's trace, another sends the trace to the service.
 func TestATraceIsJoinedAndSent(t *testing.T) {
 	collector := collecting(t, nil)
 	service, upstream := newService(t, simulator.Config{})
@@ -172,7 +172,7 @@ func TestATraceIsJoinedAndSent(t *testing.T) {
 	}
 }
 
-// A146: what is no trace context is none.
+// A146: an invalid trace context is ignored.
 func TestA146HostileTraceContext(t *testing.T) {
 	collector := collecting(t, nil)
 	service, upstream := newService(t, simulator.Config{})

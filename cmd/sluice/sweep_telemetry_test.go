@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// H12, A148: what is sent to a collector, what the page shows and what Redis holds have each canary only where it belongs: a
+// H12, A148: a collector, the metrics page and Redis have each canary only where it belongs: a
 // client's trace id in the links of spans, prompts in spans where the operator switched that on, and nothing anywhere else.
 func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
 	for _, capture := range []string{"false", "true"} {

@@ -58,7 +58,7 @@ func sweep(t *testing.T, where, text string, secrets ...string) {
 	}
 }
 
-// betrayed returns the part of the text that shows the secret, "" where none does.
+// betrayed returns the part of the text that shows the secret; "": none does.
 func betrayed(text, secret string) string {
 	for _, spelling := range spellings(secret) {
 		if i := strings.Index(text, spelling); i >= 0 {

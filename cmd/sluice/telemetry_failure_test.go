@@ -28,7 +28,7 @@ func (h *house) page(t *testing.T) string {
 	return text
 }
 
-// value reads one series, 0 where it is not there.
+// value reads one series; 0: it does not exist.
 func (h *house) value(t *testing.T, series string) float64 {
 	t.Helper()
 	match := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindStringSubmatch(h.page(t))

@@ -120,7 +120,7 @@ func patient(s settings) settings {
 	return s
 }
 
-// contentOf is a file's content, empty where it cannot be read.
+// contentOf is a file's content; empty: it cannot be read.
 func contentOf(path string) []byte {
 	content, _ := readFile(path)
 	return content

@@ -83,7 +83,7 @@ func TestF_D1_BoundsOfEverySetting(t *testing.T) {
 	}
 }
 
-// faulty is for the one pair of settings where the fault is told of the other.
+// faulty is for the one pair of settings whose fault names the other.
 func faulty(t *testing.T, name, value string) bool {
 	t.Helper()
 	return name == "SLUICE_MAX_BODY" && faultsOf(t, with(name+"="+value))["SLUICE_BODY_BUDGET"] != ""

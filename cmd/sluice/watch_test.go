@@ -33,7 +33,7 @@ type watched struct {
 	ended   chan struct{}
 }
 
-// watchFiles starts a watch of a teams file, and of a key file where there is one, that are in force already.
+// watchFiles starts a watch of a teams file, and of a key file if there is one, whose contents are in force already.
 func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	t.Helper()
 	c := configuration{settings: settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond}}
@@ -152,7 +152,7 @@ func TestF_D2_AFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
 		w := watchFiles(t, path, "")
 		defer w.end()
 		two := otherTeams + strings.ReplaceAll(strings.TrimPrefix(strings.ReplaceAll(someTeams, "7f3", "8f3"), "teams:\n"), "9f8", "1f8")
-		put(t, path, otherTeams) // valid, and half of what is meant
+		put(t, path, otherTeams) // a valid file, but half written
 		time.Sleep(500*time.Millisecond + settle/2)
 		put(t, path, two)
 		aSecond()

@@ -39,7 +39,7 @@ type Config struct {
 	Log  *slog.Logger
 	// Learned is told once how Redis keeps its data, as soon as Redis says so. Nil: not told.
 	Learned func(Facts)
-	// Measure is told of each call: the command, why it failed ("" where it did not) and how long it took. Nil: not told.
+	// Measure is told of each call: the command, why it failed ("": it did not) and how long it took. Nil: not told.
 	Measure func(command, failure string, took time.Duration)
 }
 
@@ -67,7 +67,7 @@ func Open(config Config) *Client {
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		CredentialsProvider:   c.credentials,
-		MaxRetries:            -1, // whoever calls knows what may be sent again
+		MaxRetries:            -1, // the caller knows which commands may be sent again
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
 		DialTimeout: dialTimeout, DialerRetries: 1, PoolSize: PoolSize, PipelinePoolSize: -1,
 		ConnMaxIdleTime: 5 * time.Minute,
@@ -107,7 +107,8 @@ func (c *Client) measure(command, failure string, took time.Duration) {
 // IsCluster reports whether the client talks to a cluster, whose nodes each have a part of the keys.
 func (c *Client) IsCluster() bool { return c.config.Address.topology == cluster }
 
-// DropConnections closes every connection: one of them answered somebody else's question. The next calls make new ones.
+// DropConnections closes every connection, because a reply on one of them belonged to another command. The next calls dial
+// anew.
 func (c *Client) DropConnections() {
 	c.config.Log.Error("a reply of Redis belongs to another command; all connections to it are dropped")
 	c.conns.drop("")

@@ -145,7 +145,7 @@ func operation(cmd redis.Cmder) string {
 	return "other"
 }
 
-// callFailure is why a call failed: refused, timeout or lost; empty where it did not fail.
+// callFailure is why a call failed: refused, timeout or lost; empty: it did not.
 func callFailure(err error) string {
 	var said redis.Error
 	switch {

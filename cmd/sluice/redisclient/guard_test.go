@@ -56,8 +56,8 @@ func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 	}
 }
 
-// A node whose keys are another's now is looked at for itself: its breaker closes where it answers, and its guard is
-// dropped where it has left the cluster.
+// A node that lost its keys to another is probed itself: its breaker closes if it answers, and its guard is dropped if it has
+// left the cluster.
 func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
 	c := open(t, startRedis(t), patience) // the other, which has them
 	guardOf := func(address string) (*redis.Client, *guard) {

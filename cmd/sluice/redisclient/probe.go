@@ -22,8 +22,7 @@ const (
 // probing marks in a context the calls that pass an open breaker.
 type probing struct{}
 
-// probe tries nodes that are away until ctx ends. Each node is tried by a goroutine of its own: one that hangs delays no
-// other.
+// probe tries nodes that are away until ctx ends. Each node has its own goroutine: one that hangs delays no other.
 func (c *Client) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
