@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,8 +47,9 @@ type Config struct {
 // Client is the client. It is safe for concurrent use. Create it with [Open] and end it with Close.
 type Client struct {
 	redis.UniversalClient
-	config Config
-	conns  conns
+	config    Config
+	conns     conns
+	connected atomic.Pointer[func(run string) error] // told of each connection; nil: none is
 
 	mu     sync.Mutex
 	guards []*guard
@@ -79,6 +81,7 @@ func Open(config Config) *Client {
 		nodes.OnNewNode(func(node *redis.Client) { node.AddHook(c.newGuard(node)) })
 		c.UniversalClient = nodes
 	} else {
+		options.OnConnect = c.connect
 		c.UniversalClient = redis.NewUniversalClient(options)
 		c.AddHook(c.newGuard(nil))
 	}

@@ -106,6 +106,9 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	case "hello", "auth", "select", "client", "readonly": // a new connection's first commands, inside the call that needs it
 		return next(), true
 	}
+	if ctx.Value(connecting{}) != nil {
+		return next(), true
+	}
 	if err := ctx.Err(); err != nil { // the library would not send it either, and that says nothing about the node
 		return err, false
 	}

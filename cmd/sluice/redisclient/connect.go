@@ -1,0 +1,32 @@
+package redisclient
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// connecting marks in a context the calls of a connection that is being made. They are part of the call that needs it.
+type connecting struct{}
+
+// OnConnect has a function told the name of Redis's process (run_id) at the other end of each new connection, before anything
+// else is sent over it; empty where Redis does not tell it. If the function returns an error the connection is closed and the
+// call that needed it fails with that error. A cluster's nodes are not asked.
+func (c *Client) OnConnect(connected func(run string) error) { c.connected.Store(&connected) }
+
+func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
+	connected := c.connected.Load()
+	if connected == nil {
+		return nil
+	}
+	info, err := conn.Info(context.WithValue(ctx, connecting{}, true), "server").Result()
+	var said redis.Error
+	if err != nil && !errors.As(err, &said) { // what Redis itself refuses, it does not tell
+		return err
+	}
+	_, run, _ := strings.Cut(info, "run_id:")
+	run, _, _ = strings.Cut(run, "\r")
+	return (*connected)(run)
+}
