@@ -31,6 +31,15 @@ type prompt struct {
 // input is the sum of the input tokens.
 func (p *prompt) input() int { return p.text + p.media.sum() }
 
+// media is the tokens of all input but text.
+type media struct {
+	Image int `json:"image_tokens,omitempty"`
+	Video int `json:"video_tokens,omitempty"`
+	Audio int `json:"audio_tokens,omitempty"`
+}
+
+func (m media) sum() int { return m.Image + m.Video + m.Audio }
+
 // readPrompt reads a chat request's body.
 func readPrompt(body request.Object) *prompt {
 	p := &prompt{}

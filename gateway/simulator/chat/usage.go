@@ -24,15 +24,6 @@ type inputDetails struct {
 	media
 }
 
-// media is the tokens of all input but text.
-type media struct {
-	Image int `json:"image_tokens,omitempty"`
-	Video int `json:"video_tokens,omitempty"`
-	Audio int `json:"audio_tokens,omitempty"`
-}
-
-func (m media) sum() int { return m.Image + m.Video + m.Audio }
-
 type outputDetails struct {
 	Reasoning int `json:"reasoning_tokens"`
 	Text      int `json:"text_tokens"`

@@ -1,7 +1,9 @@
 package task
 
 import (
+	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +72,21 @@ func (ts *Store) List(q url.Values, requestID string, now time.Time) (taskList, 
 	}
 	list.TotalPage = (list.Total + size - 1) / size
 	return list, nil
+}
+
+// newest returns copies of all tasks with their states, newest first.
+func (ts *Store) newest(now time.Time) []listed {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	var out []listed
+	for _, t := range ts.order {
+		if state := t.state(now, &ts.set); state != answer.StateUnknown {
+			out = append(out, listed{*t, state})
+		}
+	}
+	slices.Reverse(out)
+	slices.SortStableFunc(out, func(a, b listed) int { return cmp.Compare(b.created.UnixNano(), a.created.UnixNano()) })
+	return out
 }
 
 // natural reads a positive number of the query.

@@ -4,7 +4,6 @@
 package task
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -12,17 +11,6 @@ import (
 	"sluice/gateway/simulator/answer"
 	"sluice/gateway/simulator/fault"
 )
-
-// Settings are those of simulator.Config that concern tasks. All but Slots are required.
-type Settings struct {
-	Pending, Running time.Duration  // how long a task waits and works
-	TTL              time.Duration  // how long it is known
-	Slots            int            // tasks of one model that run at once; zero means no bound
-	Max              int            // tasks remembered
-	Zone             *time.Location // of the times in answers
-	TimeLayout       string         // of the times in answers
-	Canceled         string         // how that state is spelled
-}
 
 // Store holds all tasks of the account, oldest first. Any key may see them all. It is safe for concurrent use.
 type Store struct {
@@ -172,19 +160,4 @@ func (ts *Store) PollFault(id string) *fault.Fault {
 		return t.Poll
 	}
 	return nil
-}
-
-// newest returns copies of all tasks with their states, newest first.
-func (ts *Store) newest(now time.Time) []listed {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	var out []listed
-	for _, t := range ts.order {
-		if state := t.state(now, &ts.set); state != answer.StateUnknown {
-			out = append(out, listed{*t, state})
-		}
-	}
-	slices.Reverse(out)
-	slices.SortStableFunc(out, func(a, b listed) int { return cmp.Compare(b.created.UnixNano(), a.created.UnixNano()) })
-	return out
 }

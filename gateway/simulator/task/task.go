@@ -9,6 +9,17 @@ import (
 	"sluice/gateway/simulator/gallery"
 )
 
+// Settings are those of simulator.Config that concern tasks. TTL, Max and the last three are required.
+type Settings struct {
+	Pending, Running time.Duration  // how long a task waits and works
+	TTL              time.Duration  // how long it is known
+	Slots            int            // tasks of one model that run at once; zero means no bound
+	Max              int            // tasks remembered
+	Zone             *time.Location // of the times in answers
+	TimeLayout       string         // of the times in answers
+	Canceled         string         // how that state is spelled
+}
+
 // Task is one asynchronous image task. After Store.Add only the store changes it.
 type Task struct {
 	ID      string

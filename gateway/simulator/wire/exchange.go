@@ -146,23 +146,3 @@ func (x *Exchange) sendBody(a answer.Answer) {
 		x.sendDocument(a)
 	}
 }
-
-// pause waits for d, and reports whether the context is still valid.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func flush(w http.ResponseWriter) {
-	// A writer that cannot flush has no client that could notice.
-	_ = http.NewResponseController(w).Flush()
-}
