@@ -27,7 +27,7 @@ func (r *Redis) Adjust(ctx context.Context, id, team string, unit teams.Unit, de
 	k, number := r.keysOf(team), newNumber()
 	call := append(adjustScript.call(2, 9), k.quota, k.hold+id, r.clock(), team, id, unitIndex(unit)+1, delta, k.ledger, why,
 		LedgerDays*24*60*60, number)
-	if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil { // reports list it from now on
+	if err := r.name(ctx, team); err != nil { // reports list it from now on
 		return a, err
 	}
 	reply, err := adjustScript.run(ctx, r.client, call)

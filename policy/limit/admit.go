@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
@@ -49,23 +48,13 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 // SettleLater settles a hold. In memory that takes no time, so it is done at once.
 func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), c) }
 
-// Extend gives an open hold a new lease, counted from now.
-func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
-	return m.extend(ctx, h, lease)
-}
-
-// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
-func (m *Memory) Sweep(ctx context.Context, team string, most int) (int, error) {
-	return m.sweep(ctx, team, most)
-}
-
 // Tend charges the holds whose lease has ended, of all teams, and counts those that are open.
 func (m *Memory) Tend(ctx context.Context) error {
 	m.mu.Lock()
 	teams := slices.Collect(maps.Keys(m.teams))
 	m.mu.Unlock()
 	for _, team := range teams {
-		if _, err := m.sweep(ctx, team, tendBatch); err != nil {
+		if _, err := m.Sweep(ctx, team, tendBatch); err != nil {
 			return err
 		}
 	}

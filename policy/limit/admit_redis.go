@@ -7,49 +7,54 @@ import (
 	"time"
 )
 
-// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that the state
-// could not be asked, or was and did not say what came of it: [ErrAway] tells the first.
-func (r *Redis) Admit(ctx context.Context, h *Hold) (Verdict, error) {
-	t := termsOf(h.Team)
-	if v, never := h.neverFits(&t); never {
-		return v, nil
-	}
-	v, _, err := r.place(ctx, h, &t, &loan{})
-	return v, err
+// Loan is what a call may take of its replica's allowance where a quota has no room for it. The zero Loan is nothing.
+type Loan struct {
+	Name any   // of the allowance, a text boxed once; nil: there is none
+	Most stock // that may be taken
+	Took stock // that was, told by place
 }
 
-// place is Admit of what may fit. It tells how the team stands, too.
-func (r *Redis) place(ctx context.Context, h *Hold, t *terms, l *loan) (Verdict, state, error) {
+func (l *Loan) name() any {
+	if l.Name == nil {
+		return ""
+	}
+	return l.Name
+}
+
+// place places a hold in all of its units at once, or refuses it and takes nothing, and tells the time by Redis's clock. An error
+// means that Redis could not be asked, or was and did not say what came of it: [ErrAway] tells the first.
+func (r *Redis) place(ctx context.Context, h *Hold, t *terms, l *Loan) (Verdict, time.Time, error) {
 	s, err := r.ask(ctx, h, t, l)
 	if err != nil {
-		return Verdict{}, s, err
+		return Verdict{}, s.at, err
 	}
+	l.Took = s.took
 	v := s.verdict(t, h)
 	r.own.get(h.Team.ID).admitted(&s, v.Held, s.at.Add(h.Lease))
 	if v.Held == nil || len(h.Account) == 0 {
-		return v, s, nil
+		return v, s.at, nil
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
 	case errors.Is(err, ErrAway): // the word of another node, and not of the hold, which stands
-		return Verdict{}, s, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
+		return Verdict{}, s.at, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
 	case err != nil:
-		return Verdict{}, s, err
+		return Verdict{}, s.at, err
 	case wait > 0:
 		release := &Charge{Held: v.Held, Team: h.Team}
 		refused := v.refuseAccount(fault, wait, h)
 		if _, err := r.settle(ctx, release, Amounts{}, false); err != nil {
 			refused.owed = release
 		}
-		return refused, s, nil
+		return refused, s.at, nil
 	}
 	v.Held.Account = h.Account
-	return v, s, nil
+	return v, s.at, nil
 }
 
 // ask places the hold, or tells how the team stands. Where the accounts that this process knows are gone, because Redis lost
 // its memory, what is known is put back first.
-func (r *Redis) ask(ctx context.Context, h *Hold, t *terms, l *loan) (state, error) {
+func (r *Redis) ask(ctx context.Context, h *Hold, t *terms, l *Loan) (standing, error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
 		s, err := r.admit(ctx, h, t, l, r.own.get(h.Team.ID).witness())
 		switch {
@@ -64,7 +69,7 @@ func (r *Redis) ask(ctx context.Context, h *Hold, t *terms, l *loan) (state, err
 			return s, fmt.Errorf("%w: %w", errNotDone, err)
 		}
 	}
-	return state{}, errForgets
+	return standing{}, errForgets
 }
 
 // Lost counts how often the accounts of a team were found gone and were put back from what this process knew.
@@ -74,14 +79,14 @@ func (r *Redis) Lost() int64 { return r.lost.Load() }
 // until it returns no error. It reports whether this call did.
 func (r *Redis) Settle(ctx context.Context, c *Charge) (bool, error) {
 	done, err := r.settle(ctx, c, c.Amounts.bound(), true)
-	if done && err == nil && c.corrects() {
+	if done && err == nil && corrects(c) {
 		r.correctAccount(ctx, []*Charge{c})
 	}
 	return done, err
 }
 
-// corrects reports whether rates of the account were taken from for the hold.
-func (c *Charge) corrects() bool { return len(c.Held.Account) > 0 && !c.Held.local }
+// corrects reports whether rates of the account were taken from for a charge's hold.
+func corrects(c *Charge) bool { return len(c.Held.Account) > 0 && !c.Held.local }
 
 // Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes nothing.
 func (r *Redis) Extend(ctx context.Context, h *Held, lease time.Duration) error {

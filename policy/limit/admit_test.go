@@ -11,25 +11,42 @@ import (
 	"sluice/policy/teams"
 )
 
-// admitter is what both forms promise the gateway.
-type admitter interface {
-	Admit(ctx context.Context, h *Hold) (Verdict, error)
+// settler is what both forms promise the gateway.
+type settler interface {
 	Settle(ctx context.Context, c *Charge) (bool, error)
 	Extend(ctx context.Context, h *Held, lease time.Duration) error
 	Sweep(ctx context.Context, team string, most int) (int, error)
 }
 
-func (f *form) accounts() admitter {
+func (f *form) accounts() settler {
 	if f.memory != nil {
 		return f.memory
 	}
 	return f.redis
 }
 
+// verdict admits a hold, as the gateway sees it.
+func (f *form) verdict(ctx context.Context, h *Hold) (Verdict, error) {
+	if f.memory != nil {
+		return f.memory.Admit(ctx, h)
+	}
+	return admitAlone(ctx, f.redis, h)
+}
+
+// admitAlone admits a hold in Redis alone, without an allowance.
+func admitAlone(ctx context.Context, r *Redis, h *Hold) (Verdict, error) {
+	t := termsOf(h.Team)
+	if v, never := h.neverFits(&t); never {
+		return v, nil
+	}
+	v, _, err := r.place(ctx, h, &t, &Loan{})
+	return v, err
+}
+
 func (f *form) ask(h Hold) Verdict {
 	f.Helper()
 	h.Lease = time.Hour
-	v, err := f.accounts().Admit(f.Context(), &h)
+	v, err := f.verdict(f.Context(), &h)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -163,7 +180,7 @@ func TestQ03A129AllAtOnce(t *testing.T) {
 				for n := range 20 {
 					h := hold(id(w*20+n), team, Amounts{Tokens: 10})
 					h.Lease = time.Hour
-					v, err := f.accounts().Admit(context.Background(), &h)
+					v, err := f.verdict(context.Background(), &h)
 					if err != nil {
 						f.Error(err)
 						return
@@ -207,7 +224,7 @@ func TestFR6LostMemory(t *testing.T) {
 	other.clock = f.clock.micros
 	h := hold("e", team, Amounts{Tokens: 211})
 	h.Lease = time.Hour
-	if v, err := other.Admit(t.Context(), &h); err != nil || v.Reason != ReasonQuota {
+	if v, err := admitAlone(t.Context(), other, &h); err != nil || v.Reason != ReasonQuota {
 		t.Errorf("another replica: %+v %v", v, err)
 	}
 	rows, err := f.redis.Ledger(t.Context(), "search", []int{20261121})

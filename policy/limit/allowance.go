@@ -25,21 +25,21 @@ type allowance struct {
 // loan is what one call may take of an allowance.
 type loan struct {
 	from *allowance // nil: nothing is lent
-	of   stock
+	Loan
 }
 
 // lend lends a call what it may take at most.
 func (a *allowance) lend(want stock) loan {
 	of := want.atMost(a.left)
 	a.left, a.lent = a.left.minus(of), a.lent.plus(of)
-	return loan{a, of}
+	return loan{a, Loan{Name: a.field, Most: of}}
 }
 
 // end ends a loan of which so much was taken.
 func (l *loan) end(took stock) {
 	if l.from != nil {
-		l.from.lent = l.from.lent.minus(l.of)
-		l.from.left = l.from.left.plus(l.of).minus(took)
+		l.from.lent = l.from.lent.minus(l.Most)
+		l.from.left = l.from.left.plus(l.Most).minus(took)
 		*l = loan{}
 	}
 }
@@ -56,21 +56,13 @@ func (a *allowance) giveBack(took, used stock) {
 // counts reports whether it is an allowance of a unit, or of tasks.
 func (a *allowance) counts(i int) bool { return a.terms != nil && a.terms.countsUnit(i) }
 
-// field is the name of the allowance in Redis, for admit.lua; empty where nothing is lent.
-func (l *loan) field() any {
-	if l.from == nil {
-		return ""
-	}
-	return l.from.field
-}
-
 // covers reports whether a loan is as much as a request of a day asks of what is counted, and may still be spent.
 func (l *loan) covers(want stock, counted *terms, day int, now time.Time) bool {
 	for i, n := range want {
 		if n == 0 || !counted.countsUnit(i) {
 			continue
 		}
-		if l.from == nil || l.from.day != day || l.of[i] < n || !now.Before(l.from.until) {
+		if l.from == nil || l.from.day != day || l.Most[i] < n || !now.Before(l.from.until) {
 			return false
 		}
 	}
@@ -101,14 +93,6 @@ func allowanceSize(left, used stock, replicas int64) (size stock) {
 		}
 	}
 	return size
-}
-
-// countsUnit reports whether a quota counts a unit, or open_tasks the tasks.
-func (t *terms) countsUnit(i int) bool {
-	if i == stockTasks {
-		return t.tasks != none
-	}
-	return t.quotas[2*i] != none || t.quotas[2*i+1] != none
 }
 
 // recent is what was used in the last [allowanceUse], in two halves: the running one and the one before.

@@ -100,9 +100,9 @@ func (w *world) heardSince(begun time.Time) {
 		words := &r.shared.replicas
 		words.mu.Lock()
 		known := fmt.Sprint(words.last.UnixMicro())
-		if r.wire.now() == works && at.After(words.last) && !words.last.Before(until) && w.server.HGet(replicasKey, r.shared.id) == known {
+		if r.wire.now() == works && at.After(words.last) && !words.last.Before(until) && w.server.HGet("sl1:replicas", r.shared.id) == known {
 			words.last, words.at = at, r.shared.Now().Add(-time.Second)
-			w.server.HSet(replicasKey, r.shared.id, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
+			w.server.HSet("sl1:replicas", r.shared.id, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
 			w.mu.Lock()
 			if !w.lastReach.Before(until) {
 				w.lastReach = at

@@ -11,7 +11,7 @@ import (
 // small and the rest becomes debt.
 func (q *request) counted() Amounts {
 	if q.settled {
-		return q.used.least(q.amounts)
+		return leastOf(q.used, q.amounts)
 	}
 	return q.amounts
 }

@@ -169,7 +169,7 @@ func (w *world) noteAllowances(team string) {
 			tasks += n
 		}
 		id := team + " " + field
-		w.allowances[id] = w.allowances[id].most(amounts)
+		w.allowances[id] = mostOf(w.allowances[id], amounts)
 	}
 	for field, want := range sums {
 		if got := w.count(team, field); got != want {

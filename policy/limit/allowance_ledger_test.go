@@ -166,7 +166,7 @@ func (q *request) balance() balance {
 // atMost is what a request may count for, whether its settlement has arrived or not.
 func (q *request) atMost() Amounts {
 	if q.settled {
-		return q.used.most(q.amounts)
+		return mostOf(q.used, q.amounts)
 	}
 	return q.amounts
 }

@@ -65,16 +65,16 @@ var kinds = map[string]kind{
 	"a text":             {1, "llm-max", policy.EndpointText, Amounts{1, 30, 0, 300}, false},
 }
 
-// most is the greater of each amount.
-func (a Amounts) most(b Amounts) Amounts {
+// mostOf is the greater of each amount.
+func mostOf(a, b Amounts) Amounts {
 	for i := range a {
 		a[i] = max(a[i], b[i])
 	}
 	return a
 }
 
-// least is the smaller of each amount.
-func (a Amounts) least(b Amounts) Amounts {
+// leastOf is the smaller of each amount.
+func leastOf(a, b Amounts) Amounts {
 	for i := range a {
 		a[i] = min(a[i], b[i])
 	}

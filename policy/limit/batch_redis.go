@@ -8,7 +8,7 @@ import (
 
 // plain reports whether a charge may be one of a batch: its hold is likely to be as it was admitted, and nothing else
 // is known of it later.
-func (c *Charge) plain() bool {
+func plain(c *Charge) bool {
 	return c.Held.Day > 0 && !c.Held.Task && !c.Held.local
 }
 
@@ -33,13 +33,13 @@ func (r *Redis) batch(charges []*Charge, used []Amounts) settlement {
 		call = append(call, c.Held.ID)
 	}
 	for _, c := range charges {
-		call = append(call, c.Held.text(c.Held.rates))
+		call = append(call, heldText(c.Held, c.Held.rates))
 	}
 	return settlement{call: append(append(call, sums.quota...), sums.ledger...), number: number, team: h.Team, counts: sums.counts}
 }
 
-// text is what stands at the hold's key as long as it is open and was taken from those rates.
-func (h *Held) text(rates rateSet) string {
+// heldText is what stands at the hold's key as long as it is open and was taken from those rates.
+func heldText(h *Held, rates rateSet) string {
 	b := append(make([]byte, 0, 192), "held 0 "...)
 	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
 	for _, n := range [...]int{int(rates), h.Day, h.Month} {

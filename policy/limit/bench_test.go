@@ -34,20 +34,6 @@ func benchHold(n int, team *teams.Team) *Hold {
 	}
 }
 
-// BenchmarkAdmitSettle is what one request's accounts cost in memory.
-func BenchmarkAdmitSettle(b *testing.B) {
-	team := benchTeams(b, 1)[0]
-	accounts := NewMemory(time.Now)
-	b.ReportAllocs()
-	for n := range b.N {
-		v, err := accounts.Admit(b.Context(), benchHold(n, team))
-		if err != nil || v.Held == nil {
-			b.Fatal(v, err)
-		}
-		accounts.SettleLater(&Charge{Held: v.Held, Team: team, Amounts: Amounts{1, 100, 0, 50}})
-	}
-}
-
 // BenchmarkAdmissionBesidePing is how long one caller waits for an admission in Redis, over TCP, beside a bare PING to the
 // same server, in turn: medians and the 99th of 100.
 func BenchmarkAdmissionBesidePing(b *testing.B) {

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
 // them: each request asks Redis first, and spends what it was lent where Redis does not answer.
 type books struct {
-	meeting    turn
-	met        atomic.Int64 // the number of Redis's memory in which its accounts are known here; 0: none
+	meeting    *semaphore.Weighted // one at a time puts its accounts back
+	met        atomic.Int64        // the number of Redis's memory in which its accounts are known here; 0: none
 	mu         sync.Mutex
 	team       *teams.Team       // as it was read last; nil: it has sent no request yet
 	seen       time.Time         // its last request
@@ -82,8 +84,8 @@ func (b *books) giveUp(l *loan) {
 func (b *books) spend(l *loan, s *spent, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.from, s.took = l.from, l.of
-	l.end(l.of)
+	s.from, s.took = l.from, l.Most
+	l.end(l.Most)
 	b.recent.add(s.took, now)
 	if s.held.rates != 0 && !s.byID { // what is settled by its id takes from Redis's rates then
 		b.rated = b.rated.plus(s.held.Amounts)
@@ -93,7 +95,9 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	}
 	b.running[s.held.ID] = s
 	b.held[s.held.Day] = b.held[s.held.Day].plus(s.held.Amounts)
-	b.openTasks += int64(flag(s.held.Task))
+	if s.held.Task {
+		b.openTasks++
+	}
 }
 
 // forget drops what runs here, where it does. The lock is held.
@@ -103,7 +107,9 @@ func (b *books) forget(id string) {
 		return
 	}
 	delete(b.running, id)
-	b.openTasks -= int64(flag(s.held.Task))
+	if s.held.Task {
+		b.openTasks--
+	}
 	if b.held[s.held.Day] = b.held[s.held.Day].minus(s.held.Amounts); b.held[s.held.Day] == (Amounts{}) {
 		delete(b.held, s.held.Day)
 	}
@@ -187,7 +193,7 @@ func (b *books) setAside() (call int64, rows []setAside) {
 				of = of.plus(s.took)
 			}
 		}
-		rows = append(rows, setAside{a.day, a.counted(of).plus(b.owed(a))})
+		rows = append(rows, setAside{day: a.day, of: a.counted(of).plus(b.owed(a))})
 	}
 	b.calls++
 	return b.calls, rows
@@ -219,14 +225,11 @@ func (b *books) openHolds() (o openHolds) {
 	return o
 }
 
-// tasks are the team's open tasks, where Redis told of them after a walk.
-func (b *books) tasks(o *own, w *walk) (n int64, told bool) {
+// toldAfter reports whether Redis told of the team after a walk.
+func (b *books) toldAfter(w *walk) bool {
 	b.mu.Lock()
-	told = !b.told.IsZero() && (w == nil || b.told.After(w.at))
-	b.mu.Unlock()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.tasks, told
+	defer b.mu.Unlock()
+	return !b.told.IsZero() && (w == nil || b.told.After(w.at))
 }
 
 // spentInto adds to what was last known of a team what was spent here and Redis was not told.

@@ -20,19 +20,19 @@ type ledgerOfOne struct {
 // execute is what allowance.lua does, with room for any growth. It says by how much the allowance has grown, and whether the
 // call came too late.
 func (l *ledgerOfOne) execute(r *renewal) (grown int64, late bool) {
-	if r.call <= l.call {
+	if r.Call <= l.call {
 		return 0, true
 	}
-	l.call = r.call
-	for _, run := range r.running {
-		if _, known := l.held[run.held.ID]; !known {
-			l.held[run.held.ID] = run.held.Amounts[Images]
+	l.call = r.Call
+	for _, run := range r.Running {
+		if _, known := l.held[run.Held.ID]; !known {
+			l.held[run.Held.ID] = run.Held.Amounts[Images]
 		}
 	}
 	l.aside = 0
-	for _, row := range r.rows {
-		grown += row.want[Images]
-		l.aside += row.keep[Images] + row.want[Images]
+	for _, row := range r.Rows {
+		grown += row.Want[Images]
+		l.aside += row.Keep[Images] + row.Want[Images]
 	}
 	return grown, false
 }
@@ -87,7 +87,7 @@ func (k *keeper) answers(t *rapid.T) {
 	}
 	l := k.loans[0]
 	k.loans = k.loans[1:]
-	took := min(rapid.Int64Range(0, 5).Draw(t, "took"), l.of[Images], k.redis.aside)
+	took := min(rapid.Int64Range(0, 5).Draw(t, "took"), l.Most[Images], k.redis.aside)
 	k.n++
 	k.redis.aside -= took
 	k.redis.held[fmt.Sprint("r", k.n)] = took
@@ -102,7 +102,7 @@ func (k *keeper) spends(t *rapid.T) {
 	l := k.loans[0]
 	k.loans = k.loans[1:]
 	k.n++
-	h := &Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: Amounts{Images: l.of[Images]}, Day: calendarOf(k.now).day}
+	h := &Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: Amounts{Images: l.Most[Images]}, Day: calendarOf(k.now).day}
 	byID := rapid.Bool().Draw(t, "in doubt")
 	if byID && rapid.Bool().Draw(t, "and held") {
 		k.redis.held[h.ID] = h.Amounts[Images]
@@ -153,7 +153,7 @@ func (k *keeper) posts(t *rapid.T) {
 func (k *keeper) renews(t *rapid.T) {
 	k.now = k.now.Add(time.Second)
 	terms := termsOf(k.team)
-	r := &renewal{team: k.team, terms: terms, now: k.now}
+	r := &renewal{Renewal: Renewal{Team: k.team}, terms: terms}
 	size := stock{Images: rapid.Int64Range(0, 30).Draw(t, "size")}
 	k.b.compose(r, "r", func(calendar) stock { return size }, []calendar{calendarOf(k.now)}, k.now)
 	switch rapid.SampledFrom([]string{"well", "well", "its reply is lost", "late"}).Draw(t, "fate") {
@@ -163,7 +163,7 @@ func (k *keeper) renews(t *rapid.T) {
 		k.redis.execute(r)
 	default:
 		if grown, late := k.redis.execute(r); !late {
-			r.rows[0].grown[Images] = grown
+			r.Rows[0].Grown[Images] = grown
 			k.s.acknowledged(r, k.now)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"sluice/policy/teams"
 )
 
 // redisForms runs a test over the forms whose clock can go back: memory's own never does.
@@ -88,58 +86,6 @@ func TestFG10MixedVersions(t *testing.T) {
 		f.before = func() { use([][]*script{now, then}[n.Add(1)%2]) }
 		if err := f.play(histories.Draw(rt, "history"), teams); err != nil {
 			rt.Fatal(err)
-		}
-	})
-}
-
-// Q09: one to eight replicas without Redis, each with its share, which crash and come back at any moment. All together
-// they admit no more than the bucket and the rate in any window; a crash costs only what its share had left.
-func TestQ09SharesOfReplicas(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
-		clock := newClock()
-		r := teams.Rate{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
-		share := terms{rates: [rateCount]teams.Rate{shareOf(r, int64(count))}}
-		for q := range share.quotas {
-			share.quotas[q] = none
-		}
-		share.tasks = none
-		team := &teams.Team{ID: "search"}
-		start := func(dry bool) *Memory {
-			m := NewMemory(clock.now)
-			m.dry.Store(dry) // a process that starts without Redis starts with an empty bucket
-			return m
-		}
-		members := make([]*Memory, count)
-		for i := range members {
-			members[i] = start(false)
-		}
-		type arrival struct{ at time.Time }
-		var admittedAt []arrival
-		for n := range rapid.IntRange(1, 400).Draw(rt, "arrivals") {
-			i := rapid.IntRange(0, count-1).Draw(rt, "replica")
-			switch rapid.IntRange(0, 19).Draw(rt, "event") {
-			case 0:
-				members[i] = start(true)
-			case 1, 2, 3:
-				clock.move(time.Duration(rapid.IntRange(1, 300).Draw(rt, "ms")) * time.Millisecond)
-			default:
-				h := hold(id(n), team, Amounts{Requests: 1})
-				h.Lease = time.Hour
-				if s, err := members[i].admit(t.Context(), &h, &share); err != nil {
-					rt.Fatal(err)
-				} else if s.outcome == admitted {
-					admittedAt = append(admittedAt, arrival{clock.now()})
-				}
-			}
-		}
-		for i, from := range admittedAt {
-			for j := i; j < len(admittedAt); j++ {
-				window := admittedAt[j].at.Sub(from.at)
-				if n, bound := float64(j-i+1), float64(r.Burst)+40*window.Seconds()+1e-6; n > bound {
-					rt.Fatalf("%v admitted in %v, the bound is %v", n, window, bound)
-				}
-			}
 		}
 	})
 }

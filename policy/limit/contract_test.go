@@ -332,13 +332,13 @@ func TestAWholeBucketFits(t *testing.T) {
 			for _, want := range []bool{true, false} {
 				h := hold(fmt.Sprint(n, want), team, Amounts{Requests: 1, Images: 4})
 				h.Account, h.Lease = account, time.Hour
-				if v, err := f.accounts().Admit(t.Context(), &h); err != nil || (v.Held != nil) != want {
+				if v, err := f.verdict(t.Context(), &h); err != nil || (v.Held != nil) != want {
 					t.Errorf("%d: 4 images of a bucket of 4: %+v, %v", n, v, err)
 				}
 			}
 			h := hold(fmt.Sprint(n, "account"), &teams.Team{ID: "other"}, Amounts{Requests: 1, Images: 4})
 			h.Account, h.Lease = account, time.Hour
-			if v, err := f.accounts().Admit(t.Context(), &h); err != nil || v.Reason != ReasonAccount {
+			if v, err := f.verdict(t.Context(), &h); err != nil || v.Reason != ReasonAccount {
 				t.Errorf("%d: the account's bucket has more than 4: %+v, %v", n, v, err)
 			}
 			f.clock.move(35 * time.Second)

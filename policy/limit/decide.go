@@ -35,6 +35,12 @@ func (s *state) decide(t *terms, h *Hold, waits [rateCount]time.Duration) {
 	}
 }
 
+// judge decides a hold by quotas and open tasks alone.
+func (s *state) judge(t *terms, h *Hold) Verdict {
+	s.decide(t, h, [rateCount]time.Duration{})
+	return s.verdict(t, h)
+}
+
 func (s *state) blame(limit int, wait time.Duration) {
 	if s.fault == limitNone || wait > s.wait {
 		s.fault, s.wait = limit, wait

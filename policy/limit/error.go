@@ -9,10 +9,4 @@ var ErrAway = errors.New("the shared state is away")
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")
 
-// errNotDone means that a script changed nothing, because the accounts that this process knows are gone.
-var errNotDone = errors.New("the shared state lost its memory, or went back to an older one")
-
-// errForgets means that what was put back into Redis was gone again at once.
-var errForgets = errors.New("the shared state forgets what it is told")
-
 var errAmounts = errors.New("an amount is negative or beyond 2^53 - 1")

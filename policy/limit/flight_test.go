@@ -67,28 +67,28 @@ func TestFlightBoards(t *testing.T) {
 }
 
 // together has callers ask for holds of teams of their own, in one round trip.
-func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard - 1]error) {
+func together(s *form, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard - 1]error) {
 	s.Helper()
-	s.Redis.flight.callers.Store(1)                              // one that never ends: nobody is alone
+	s.redis.flight.callers.Store(1)                              // one that never ends: nobody is alone
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
 	defer cancel()
 	until, _ := ctx.Deadline()
-	first, _ := s.Redis.flight.board(redis.NewIntSliceCmd(ctx, "ping"), until)
+	first, _ := s.redis.flight.board(redis.NewIntSliceCmd(ctx, "ping"), until)
 	var asking sync.WaitGroup
 	for n := range verdicts {
 		asking.Go(func() {
 			h := hold(id(n), &teams.Team{ID: "t" + id(n)}, Amounts{Requests: int64(n + 1)})
 			h.Lease = time.Hour
-			verdicts[n], errs[n] = s.Redis.Admit(ctx, &h)
+			verdicts[n], errs[n] = admitAlone(ctx, s.redis, &h)
 		})
 	}
 	for all := false; !all; runtime.Gosched() {
-		s.Redis.flight.mu.Lock()
-		all = s.Redis.flight.boarding == nil
-		s.Redis.flight.mu.Unlock()
+		s.redis.flight.mu.Lock()
+		all = s.redis.flight.boarding == nil
+		s.redis.flight.mu.Unlock()
 	}
 	first.calls = first.calls[1:]
-	s.Redis.flight.send(ctx, first)
+	s.redis.flight.send(ctx, first)
 	asking.Wait()
 	if !slices.Equal(n.calls, []int{len(verdicts)}) {
 		s.Errorf("the round trips had %v calls", n.calls)
@@ -98,7 +98,7 @@ func together(s *shared, n *trips) (verdicts [aboard - 1]Verdict, errs [aboard -
 
 // Calls of one round trip have each its own reply, also where Redis does not know the script.
 func TestFlightGivesEachItsReply(t *testing.T) {
-	shareds(t, nil, func(s *shared) {
+	redisForms(t, func(s *form) {
 		n := &trips{}
 		s.client.AddHook(n)
 		s.client.ScriptFlush(s.Context())
@@ -116,7 +116,7 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 
 // F-R2: a round trip that fails fails all of its calls, as nothing else: no connection is taken for mixed up.
 func TestFR2FlightFails(t *testing.T) {
-	shareds(t, nil, func(s *shared) {
+	redisForms(t, func(s *form) {
 		lost := errors.New("lost")
 		n := &trips{fail: lost}
 		s.client.AddHook(n)

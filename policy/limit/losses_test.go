@@ -7,40 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy"
 	"sluice/policy/teams"
 )
 
 // Ways in which charges and holds were once lost or doubled, each found by somebody who tried.
-
-// agedRedis is a double whose keys can be made to expire.
-func agedRedis(t *testing.T) (*miniredis.Miniredis, redis.UniversalClient) {
-	server := miniredis.RunT(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
-	t.Cleanup(func() { _ = client.Close() })
-	return server, client
-}
-
-// A refusal by the account takes nothing from the team's buckets.
-func TestAccountRefusalTakesNothing(t *testing.T) {
-	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, realRedis(t))} {
-		team := team(t, "rates: {requests: {per: 1m, limit: 10}}")
-		acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
-		for n := range 5 {
-			h := hold(id(n), team, Amounts{Requests: 1})
-			h.Account, h.Lease = acc, time.Hour
-			if _, err := f.accounts().Admit(t.Context(), &h); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if s := f.look(team); s.rates[Requests].left != 9 {
-			t.Errorf("%s: %d left, want 9: account refusals took from the team's bucket", f.name, s.rates[Requests].left)
-		}
-	}
-}
 
 // A task that was admitted without Redis before midnight stays its team's, and its day's.
 func TestHeldWithoutRedisOverMidnight(t *testing.T) {
@@ -92,11 +64,9 @@ func TestAnotherOutageKnowsLess(t *testing.T) {
 		s.clock.move(time.Minute)
 		_ = s.Tend(s.Context())
 	}
-	other := NewRedis(s.client)
-	other.clock = s.clock.micros
 	h := hold("elsewhere", team, Amounts{Images: 99})
 	h.Lease = time.Hour
-	if v, err := other.Admit(s.Context(), &h); err != nil || v.Held == nil {
+	if v, err := s.elsewhere(&h); err != nil || v.Held == nil {
 		t.Fatal(v, err)
 	}
 	s.clock.move(time.Hour - time.Minute)
@@ -271,12 +241,10 @@ func TestReleaseReplyLost(t *testing.T) {
 	s.must("seen", team, Amounts{})
 	acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
 	// another replica uses the account's rate
-	other := NewRedis(s.client)
-	other.clock = s.clock.micros
 	for range 2 { // also loads the scripts
 		oh := hold("elsewhere", &teams.Team{ID: "other"}, Amounts{Requests: 1})
 		oh.Account, oh.Lease = acc, time.Hour
-		_, _ = other.Admit(s.Context(), &oh)
+		_, _ = s.elsewhere(&oh)
 		oh.ID = "e2"
 	}
 	s.charge(s.must("warm", team, Amounts{Tokens: 1}), team, Amounts{Tokens: 1})
@@ -309,35 +277,6 @@ func TestNoLockoutAfterAnOutage(t *testing.T) {
 	v, err := s.ask("next", team, one)
 	if err != nil || v.Held == nil {
 		t.Errorf("half of the rate was used, and yet: %v wait %v, %v", v.Reason, v.Wait, err)
-	}
-}
-
-// Sums that nobody can count exactly stay numbers.
-func TestHugeHolds(t *testing.T) {
-	f := newRedisForm(t, realRedis(t))
-	free := &teams.Team{ID: "search"}
-	for n := range 12 {
-		f.admit(hold(id(n), free, Amounts{Requests: 1, Tokens: teams.MaxAmount}))
-	}
-	for n := range 12 {
-		if _, err := f.trySettle(f.held(hold(id(n), free, Amounts{Requests: 1, Tokens: teams.MaxAmount})), free, Amounts{Requests: 1, Tokens: 5}, false); err != nil {
-			t.Errorf("%d: %v", n, err)
-		}
-	}
-}
-
-// A task whose hold was lost is charged once, however late its end is heard again.
-func TestATaskWhoseHoldIsLost(t *testing.T) {
-	server, client := agedRedis(t)
-	f := newRedisForm(t, client)
-	team := team(t)
-	h := f.held(Hold{ID: "t", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: Amounts{Requests: 1, Images: 4}, Task: true})
-	c := &Charge{Held: h, Team: team, Amounts: Amounts{Requests: 1, Images: 4}}
-	_, _ = f.redis.Settle(context.Background(), c)
-	server.FastForward(16 * time.Minute)
-	_, _ = f.redis.Settle(context.Background(), c)
-	if s := f.look(team); s.used[2*Images] != 4 {
-		t.Errorf("%d images", s.used[2*Images])
 	}
 }
 
@@ -418,9 +357,9 @@ func TestCutOffForDays(t *testing.T) {
 	s.fault.mode.Store(away)
 	s.charge(h, team, Amounts{Requests: 1, Tokens: 60})
 	s.settled()
-	other := NewRedis(redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true}))
-	other.clock = s.clock.micros
-	defer func() { _ = other.client.Close() }()
+	beside := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	other := storeAt(beside, s.clock)
+	defer func() { _ = beside.Close() }()
 	for range 52 { // until the hold that another charged is forgotten
 		s.clock.move(time.Hour)
 		server.FastForward(time.Hour)
@@ -573,7 +512,7 @@ func (f *onPost) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 func (f *onPost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if args := cmds[0].Args(); f.do != nil && len(args) > 1 && args[1] == allowanceScript.digest {
+		if f.do != nil && isRenewal(cmds[0]) {
 			do := f.do
 			f.do = nil
 			do()

@@ -80,7 +80,8 @@ func (a *account) time(now func() time.Time) time.Time {
 	return a.last
 }
 
-func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
+// admit places a hold, or tells how the team stands where it has no id, and says nothing of the upstream account's rates.
+func (m *Memory) admit(h *Hold, t *terms) (state, error) {
 	return m.account(h.Team.ID).admit(h, t)
 }
 
@@ -182,7 +183,8 @@ func (h *heldIn) use(amounts Amounts) {
 	}
 }
 
-func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
+// settle charges a hold once, and says nothing of the upstream account's rates. It refuses what cannot be counted exactly.
+func (m *Memory) settle(c *Charge, t *terms) (bool, error) {
 	return m.account(c.Held.Team).settle(c, t)
 }
 
@@ -214,7 +216,8 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 	return true, nil
 }
 
-func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
+// Extend gives an open hold a new lease, counted from now.
+func (m *Memory) Extend(_ context.Context, h *Held, lease time.Duration) error {
 	a := m.account(h.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -243,7 +246,8 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 	return n
 }
 
-func (m *Memory) sweep(_ context.Context, team string, most int) (int, error) {
+// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
+func (m *Memory) Sweep(_ context.Context, team string, most int) (int, error) {
 	a := m.account(team)
 	a.mu.Lock()
 	defer a.mu.Unlock()

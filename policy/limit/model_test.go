@@ -318,7 +318,8 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 func (f *form) compare(m *model, team *teams.Team) error {
 	t := termsOf(team)
 	now := f.clock.now()
-	for n := m.sweep(now.UnixMicro()); n > sweepBatch; n -= sweepBatch {
+	const swept = 16 // by one admission, in every form
+	for n := m.sweep(now.UnixMicro()); n > swept; n -= swept {
 		f.look(team) // an admission sweeps no more than a batch
 	}
 	s := f.look(team)
@@ -476,20 +477,15 @@ var mutants = []struct{ about, old, bent string }{
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if server.stop != nil {
-		server.stop()
-	}
+	stopRedis()
 	os.Exit(code)
 }
 
 // rows reads the whole ledger of the team.
 func (f *form) rows() (rows []Row) {
 	if f.memory != nil {
-		for _, day := range f.memory.account("search").ledger {
-			for _, row := range day {
-				rows = append(rows, *row)
-			}
-		}
+		days, _ := Days("2026-11-20", "2027-03-01")
+		rows, _ = f.memory.Ledger(f.Context(), "search", days)
 		return rows
 	}
 	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // own is what this process knows of a team in Redis, for the day Redis loses its memory: how the team stands, what it used,
 // the holds that this process placed and that nobody has ended, as far as it knows, and those that it settled a short while
 // ago, which an older copy of Redis's memory may still have, and of other replicas' tasks their makers.
 type own struct {
-	restoring turn // one at a time
+	restoring *semaphore.Weighted // one at a time
 
 	mu       sync.Mutex
 	seen     witness           // of what was last told
@@ -44,14 +46,14 @@ func (o *own) witness() witness {
 }
 
 // know notes how the team stands.
-func (o *own) know(s *state) {
+func (o *own) know(s *standing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.learn(s)
 }
 
 // adopt notes how the team stands in accounts that may be others than those that were known.
-func (o *own) adopt(s *state) {
+func (o *own) adopt(s *standing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.seen.epoch = 0
@@ -60,7 +62,7 @@ func (o *own) adopt(s *state) {
 
 // learn is know. The lock is held. Other accounts than those that are known are no news. Replies may overtake each other: an
 // older one tells that no less was used.
-func (o *own) learn(s *state) {
+func (o *own) learn(s *standing) {
 	if o.seen.epoch != 0 && s.epoch != o.seen.epoch {
 		return
 	}
@@ -110,13 +112,6 @@ func (o *own) note(period, unit int, n int64, newer bool) {
 		amounts[unit] = n
 		o.used[period] = amounts
 	}
-}
-
-// count is what a day or month used of a unit, or holds, as a settlement was told.
-type count struct {
-	period, unit int
-	held         bool
-	n            int64
 }
 
 // knowCounts notes what was used and is held, of accounts in a state.
@@ -174,7 +169,7 @@ func (o *own) place(h *Held, due time.Time) {
 }
 
 // admitted notes what came of an admission.
-func (o *own) admitted(s *state, h *Held, due time.Time) {
+func (o *own) admitted(s *standing, h *Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.learn(s)
@@ -237,4 +232,41 @@ func (o *own) walked(gone []string) {
 		delete(o.open, id)
 	}
 	o.ended = [3]map[string]bool{nil, o.ended[0], o.ended[1]}
+}
+
+// lastKnown fills in how a team stands on the date of s, by what Redis said last.
+func (r *Redis) lastKnown(team string, s *state) {
+	o := r.own.get(team)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for q := range s.used {
+		period := s.date.period(q)
+		s.used[q] = o.used[period][q/2]
+		if period == o.date.period(q) {
+			s.held[q] = o.held[q]
+		}
+	}
+	s.tasks = o.tasks
+}
+
+// tasks are the open tasks of a team that Redis told of last.
+func (r *Redis) tasks(team string) int64 {
+	o := r.own.get(team)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tasks
+}
+
+// undisturbed does something, and reports that, unless the accounts of a team are being put back, or are others than those of an
+// epoch: what is put back was read before. It may note holds that Redis has now.
+func (r *Redis) undisturbed(team string, epoch int64, do func(placed func(h *Held, due time.Time))) bool {
+	o := r.own.get(team)
+	if !o.restoring.TryAcquire(1) {
+		return false
+	}
+	defer o.restoring.Release(1)
+	if o.witness().epoch == epoch {
+		do(o.placed)
+	}
+	return true
 }

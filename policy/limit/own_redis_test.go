@@ -10,11 +10,9 @@ import (
 
 // beside is another replica over the same Redis, by the same clock.
 func (s *shared) beside() *shared {
-	f := newRedisForm(s.T, s.client)
-	f.clock, f.redis.clock, f.redis.now = s.clock, s.clock.micros, s.clock.wrong
-	other := &shared{form: f, fault: s.fault}
+	other := &shared{T: s.T, client: s.client, clock: s.clock, fault: s.fault}
 	config := s.SharedConfig
-	config.Redis = f.redis
+	config.Redis = storeAt(s.client, s.clock)
 	other.Shared = NewShared(config)
 	s.Cleanup(func() { _ = other.Close(s.Context()) })
 	return other

@@ -33,12 +33,12 @@ type job struct {
 // old reports whether what Redis knew of a charge's hold may be forgotten by now: that the charge arrived, or that another
 // replica charged the hold when its lease ended. Sent then it counts only where its hold is still there.
 func (j *job) old(now time.Time) bool {
-	return !j.tried.IsZero() && now.Sub(j.tried) > j.charge.memory()-time.Minute || j.kept && j.charge.outlived(now)
+	return !j.tried.IsZero() && now.Sub(j.tried) > memoryOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
 }
 
 // outlived reports whether the hold, which Redis had, was made so long ago that it may have been charged and forgotten. One
 // that was admitted without Redis may never have been there; its id may tell no time.
-func (c *Charge) outlived(now time.Time) bool {
+func outlived(c *Charge, now time.Time) bool {
 	made := madeAt(c.Held.ID)
 	return !c.Held.local && !made.IsZero() && now.Sub(made) > lateTruth
 }

@@ -21,6 +21,23 @@ const (
 	driftPart = 100
 )
 
+// renewal is a renewal of one team's allowances, and what it was made of.
+type renewal struct {
+	Renewal
+	terms   terms
+	idle    bool         // it asks for nothing more
+	of      []*allowance // that its rows are of
+	running []placing
+	spent   Amounts // from the rates here
+	more    bool    // requests that run are left for another one
+}
+
+// placing is a request that a renewal tells of, and when its lease ended then.
+type placing struct {
+	*spent
+	due time.Time
+}
+
 // renewAll tells Redis what still runs here, and renews the allowances, of every team for which it is time.
 func (s *Shared) renewAll(ctx context.Context) (errs error) {
 	for more := true; more && errs == nil; {
@@ -51,12 +68,16 @@ func (s *Shared) renewAll(ctx context.Context) (errs error) {
 func (s *Shared) renew(ctx context.Context, due []*renewal) (errs error) {
 	for some := range slices.Chunk(due, renewBatch) {
 		now := s.Now()
-		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, some) }))
+		calls := make([]*Renewal, len(some))
+		for i, r := range some {
+			calls[i] = &r.Renewal
+		}
+		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.renew(ctx, calls) }))
 		for _, r := range some {
-			switch id := r.team.ID; {
-			case r.err == nil:
+			switch id := r.Team.ID; {
+			case r.Err == nil:
 				s.acknowledged(r, now)
-			case errors.Is(r.err, errNotDone):
+			case errors.Is(r.Err, errNotDone):
 				errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Redis.restore(ctx, id, memory{}) }))
 				s.teams.get(id).again()
 			}
@@ -78,14 +99,14 @@ func (s *Shared) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	days := s.days(now)
-	r := &renewal{team: b.team, terms: t, replica: s.id, now: now, alive: max(s.Alive(), 1), lease: s.Bridge, idle: idle, spent: b.rated}
+	r := &renewal{Renewal: Renewal{Team: b.team, Alive: max(s.Alive(), 1)}, terms: t, idle: idle, spent: b.rated}
 	size := s.sizes(b, r, idle, now)
 	if urgent := b.unreported() || b.exceeds(size, days); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
 		return nil
 	} else if b.asked = now; !urgent && b.serves(size, days, now) {
 		return nil
 	}
-	r.rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
+	r.Rated = b.rated.atMost(s.rates.missing(b.team.ID)) // what was taken longer ago has refilled
 	b.compose(r, s.id, size, days, now)
 	return r
 }
@@ -145,7 +166,7 @@ func (s *Shared) sizes(b *books, r *renewal, idle bool, now time.Time) func(c ca
 				last.used[q], last.held[q] = 0, 0
 			}
 		}
-		return allowanceSize(leftOf(&r.terms, &last), b.recent.sum(now), r.alive)
+		return allowanceSize(leftOf(&r.terms, &last), b.recent.sum(now), r.Alive)
 	}
 }
 
@@ -170,36 +191,35 @@ func (b *books) compose(r *renewal, replica string, size func(calendar) stock, d
 		a.terms = &r.terms
 		want := a.wanted(size, days)
 		kept := a.keep(want, now)
-		r.rows = append(r.rows, renewalRow{of: a, keep: kept.plus(b.owed(a)), want: want.minus(kept).atMost(want)})
+		r.Rows = append(r.Rows, RenewalRow{Day: a.day, Keep: kept.plus(b.owed(a)), Want: want.minus(kept).atMost(want)})
 	}
+	r.of = slices.Clone(b.allowances)
 	b.calls++
-	r.call = b.calls
+	r.Call = b.calls
 	for _, run := range b.running {
 		if len(r.running) < renewBatch {
 			run.byID = true
 			r.running = append(r.running, placing{run, run.due})
+			r.Running = append(r.Running, Placing{Held: run.held, Lease: run.due.Sub(now)})
 			continue
 		}
 		r.more = true
-		for i := range r.rows {
-			if row := &r.rows[i]; row.of == run.from {
-				row.keep = row.keep.plus(row.of.counted(run.took))
-			}
+		if i := slices.Index(r.of, run.from); i >= 0 {
+			r.Rows[i].Keep = r.Rows[i].Keep.plus(run.from.counted(run.took))
 		}
 	}
 }
 
 // acknowledged notes that Redis has taken a renewal, which was sent at a moment.
 func (s *Shared) acknowledged(r *renewal, sent time.Time) {
-	b, o := s.teams.get(r.team.ID), s.Redis.own.get(r.team.ID)
-	if !o.restoring.try() { // what is being put back was read before this
+	b := s.teams.get(r.Team.ID)
+	if !s.Redis.undisturbed(r.Team.ID, r.Epoch, func(placed func(*Held, time.Time)) { s.grow(b, r, sent, placed) }) {
 		b.again()
-		return
 	}
-	defer o.restoring.end()
-	if o.witness().epoch != r.epoch {
-		return
-	}
+}
+
+// grow notes what a renewal has grown and placed.
+func (s *Shared) grow(b *books, r *renewal, sent time.Time, placed func(*Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told, b.renewed, b.rated = sent, sent, b.rated.minus(r.spent)
@@ -208,7 +228,7 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 			continue
 		}
 		b.forget(run.held.ID)
-		o.placed(run.held, r.at.Add(run.due.Sub(sent)))
+		placed(run.held, r.At.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
 			s.queue.keep(job{extend: run.held, lease: longer.Sub(sent)})
 		}
@@ -216,17 +236,15 @@ func (s *Shared) acknowledged(r *renewal, sent time.Time) {
 	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
 	kept := b.allowances[:0]
 	for _, a := range b.allowances {
-		for i := range r.rows {
-			if row := &r.rows[i]; row.of == a {
-				a.left, a.until = a.left.plus(row.grown), until
-			}
+		if i := slices.Index(r.of, a); i >= 0 {
+			a.left, a.until = a.left.plus(r.Rows[i].Grown), until
 		}
 		if a.left != (stock{}) || a.lent != (stock{}) || b.owed(a) != (stock{}) || !r.idle && a.day >= s.dated(sent).day {
 			kept = append(kept, a)
 		}
 	}
 	b.allowances = kept
-	s.ahead.Store(int64(r.at.Sub(sent)))
+	s.ahead.Store(int64(r.At.Sub(sent)))
 }
 
 // again has the allowances renewed as soon as that can be.

@@ -87,3 +87,23 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 		}
 	})
 }
+
+// Towards midnight an allowance is of the next day, too; both are of the month.
+func TestAllowancesOfTheNextDay(t *testing.T) {
+	shareds(t, nil, func(s *shared) {
+		s.clock.move(11*time.Hour + 55*time.Minute)
+		s.must("a", team(s, "quotas: {images: {day: 1000, month: 100000}}"), Amounts{Images: 1})
+		s.back()
+		counts := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["20261121:images:aside"] != "19" || counts["20261122:images:aside"] != "20" || counts["202611:images:aside"] != "39" {
+			t.Errorf("set aside are %v", counts)
+		}
+		s.clock.move(10 * time.Minute)
+		s.must("b", s.teams.get("search").team, Amounts{Images: 1})
+		s.back()
+		counts = s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["202611:images:aside"] != "19" || counts["20261122:images:aside"] != "19" {
+			t.Errorf("set aside after midnight are %v", counts)
+		}
+	})
+}

@@ -9,16 +9,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // replicas is what a process knows of the others, and of Redis's memory.
 type replicas struct {
-	under  turn         // one word at a time
-	memory atomic.Int64 // numbers the memories of Redis that this process has met; 0: none
-	alive  atomic.Int64 // replicas that were heard of last
-	words  atomic.Int64 // that have come through
-	told   atomic.Bool  // Miscounted was
-	most   atomic.Int64 // and the most of late: after a loss of memory so many may have something to put back
+	under  *semaphore.Weighted // one word at a time
+	memory atomic.Int64        // numbers the memories of Redis that this process has met; 0: none
+	alive  atomic.Int64        // replicas that were heard of last
+	words  atomic.Int64        // that have come through
+	told   atomic.Bool         // Miscounted was
+	most   atomic.Int64        // and the most of late: after a loss of memory so many may have something to put back
 
 	mu   sync.Mutex
 	name string    // of Redis's memory
@@ -34,10 +36,10 @@ type replicas struct {
 func (s *Shared) reach(ctx context.Context, teams []string) error {
 	r := &s.replicas
 	before := r.words.Load()
-	if err := r.under.take(ctx); err != nil {
+	if err := r.under.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("%w: %w", errNotDone, err)
 	}
-	defer r.under.end()
+	defer r.under.Release(1)
 	if len(teams) == 0 && r.words.Load() != before { // another has come through meanwhile
 		return nil
 	}
@@ -86,7 +88,7 @@ func (r *replicas) restarted(run string) bool {
 	return len(r.runs) > 1
 }
 
-// away is the last time in which Redis was away for all replicas, as long as this process's own last word is no older than such a
+// away is the last time in which Redis was away for all replicas, from the last renewals before it, as long as this process's own last word is no older than such a
 // time is long; zero: not known.
 func (r *replicas) away(now time.Time) (from, to int64) {
 	r.mu.Lock()
@@ -94,7 +96,7 @@ func (r *replicas) away(now time.Time) (from, to int64) {
 	if now.Sub(r.at) > beatGap {
 		return 0, 0
 	}
-	return r.gap[0], r.gap[1]
+	return max(r.gap[0]-(renewLeast+renewEvery).Microseconds(), 0), r.gap[1]
 }
 
 // lately reports whether Redis's memory was lost a moment ago.
@@ -137,10 +139,10 @@ func (s *Shared) meet(ctx context.Context, team string, b *books) error {
 
 // putBack puts back what is known here of a team, where Redis has lost it.
 func (s *Shared) putBack(ctx context.Context, team string, b *books, number int64) error {
-	if err := b.meeting.take(ctx); err != nil {
+	if err := b.meeting.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("%w: %w", errNotDone, err)
 	}
-	defer b.meeting.end()
+	defer b.meeting.Release(1)
 	if b.met.Load() == number { // another call has done it
 		return nil
 	}
@@ -154,7 +156,7 @@ func (s *Shared) putBack(ctx context.Context, team string, b *books, number int6
 		err = s.Redis.restore(ctx, team, memory{wentBack: lost && !s.Redis.parted(), lately: lost, listed: listed})
 	}
 	if err == nil && first && !listed {
-		if err = s.Redis.client.SAdd(ctx, namesKey, team).Err(); s.Redis.parted() {
+		if err = s.Redis.name(ctx, team); s.Redis.parted() {
 			err = nil
 		}
 	}

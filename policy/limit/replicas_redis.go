@@ -62,6 +62,11 @@ func (r *Redis) beat(ctx context.Context, replica string, last time.Time, teams 
 	return beat{memory: got.Val(), run: run, at: time.UnixMicro(in[0]).UTC(), alive: in[1], back: in[2] == 1, gap: [2]int64(in[3:])}, nil
 }
 
+// name lists a team as one that was seen.
+func (r *Redis) name(ctx context.Context, team string) error {
+	return r.client.SAdd(ctx, namesKey, team).Err()
+}
+
 // teams lists every team that was ever seen.
 func (r *Redis) teams(ctx context.Context) ([]string, error) {
 	return r.client.SMembers(ctx, namesKey).Result()

@@ -160,13 +160,12 @@ func unitNamed(word string) int {
 	return -1
 }
 
-// Look reports how a team stands, and takes nothing.
-func (r *Redis) Look(ctx context.Context, team *teams.Team) (Report, error) {
+// Look tells how a team stands, and takes nothing.
+func (r *Redis) Look(ctx context.Context, team *teams.Team) (state, error) {
 	t := termsOf(team)
-	s, err := r.ask(ctx, &Hold{Team: team}, &t, &loan{})
-	if err != nil {
-		return Report{}, err
+	s, err := r.ask(ctx, &Hold{Team: team}, &t, &Loan{})
+	if err == nil {
+		r.own.get(team.ID).know(&s)
 	}
-	r.own.get(team.ID).know(&s)
-	return s.report(&t), nil
+	return s.state, err
 }

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -13,9 +12,6 @@ const (
 	restoreBatch  = 200             // holds that are put back in one call, so that it keeps Redis from nobody
 	restoringTime = 2 * time.Second // its twin is in restore.lua
 )
-
-// errRestoring means that a team's accounts are being put back. Nothing was done.
-var errRestoring = errors.New("the shared state lost its memory, and what the team has used is being put back")
 
 // peer is what a process is among the replicas. The zero peer is alone and sets nothing aside.
 type peer struct {
@@ -44,10 +40,10 @@ type memory struct {
 func (r *Redis) restore(ctx context.Context, team string, m memory) error {
 	o := r.own.get(team)
 	met := o.witness().epoch
-	if err := o.restoring.take(ctx); err != nil { // no request waits longer for this than for Redis
+	if err := o.restoring.Acquire(ctx, 1); err != nil { // no request waits longer for this than for Redis
 		return err
 	}
-	defer o.restoring.end()
+	defer o.restoring.Release(1)
 	known := o.witness()
 	if known.epoch != met { // another call has done it
 		return nil
@@ -64,11 +60,11 @@ func (r *Redis) restore(ctx context.Context, team string, m memory) error {
 	var holds []ownHold
 	if known.epoch != 0 {
 		holds = o.all()
-		if err := r.client.SAdd(ctx, namesKey, team).Err(); err != nil && !r.parted() { // who sweeps has to find it
+		if err := r.name(ctx, team); err != nil && !r.parted() { // who sweeps has to find it
 			return err
 		}
 	}
-	var s state
+	var s standing
 	for first := true; first || len(holds) > 0; first = false {
 		n := min(restoreBatch, len(holds))
 		call.holds, call.last = holds[:n], n == len(holds)
@@ -116,7 +112,7 @@ func (m *memory) mayBeLost() int {
 }
 
 // restoreSome makes one call. What is held again was taken from none of the rates that there are now.
-func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (state, error) {
+func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (standing, error) {
 	k, number := r.keysOf(team), newNumber()
 	call := append(restoreScript.call(3+len(n.holds), 14+2*len(n.counts)+2*len(n.rows)+3*len(n.holds)), k.quota, k.open, k.aside)
 	for _, h := range n.holds {
@@ -133,16 +129,16 @@ func (r *Redis) restoreSome(ctx context.Context, team string, n *puttingBack) (s
 		call = append(call, strconv.Itoa(c.period)+":"+string(teams.Units[c.unit]), c.n)
 	}
 	for _, row := range n.rows {
-		call = append(call, row.day, row.of.written())
+		call = append(call, row.day, writtenStock(row.of))
 	}
 	for _, h := range n.holds {
 		if h.due.IsZero() {
 			call = append(call, h.ID, flag(h.Task)-1, "") // 0: also where it is not there
 		} else {
-			call = append(call, h.ID, h.due.UnixMicro(), h.text(0))
+			call = append(call, h.ID, h.due.UnixMicro(), heldText(h.Held, 0))
 		}
 	}
 	reply, err := restoreScript.run(ctx, r.client, call)
-	s, _, err := standing(number, reply, err, 0)
+	s, _, err := readStanding(number, reply, err, 0)
 	return s, err
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/sha1" //nolint:gosec // the name that Redis gives a script, not a protection
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 
@@ -135,15 +133,6 @@ func numbers(cmd *redis.IntSliceCmd) ([]int64, error) {
 		return nil, errMixed
 	}
 	return reply, err
-}
-
-// ofAccounts reports whether an error is that of one team's accounts, in which something is of another type or cannot be read.
-func ofAccounts(err error) bool {
-	var said redis.Error
-	if !errors.As(err, &said) {
-		return false
-	}
-	return slices.ContainsFunc([]string{"WRONGTYPE", "CORRUPT", "attempt to "}, func(word string) bool { return strings.Contains(said.Error(), word) })
 }
 
 // newNumber is a number that a script says again, so that another question's reply is not taken for its own. Lua counts

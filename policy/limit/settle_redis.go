@@ -30,7 +30,7 @@ func (r *Redis) settle(ctx context.Context, c *Charge, used Amounts, post bool) 
 }
 
 func (r *Redis) settleOnce(ctx context.Context, c *Charge, used Amounts, post bool) (bool, error) {
-	if c.plain() {
+	if plain(c) {
 		s := r.batch([]*Charge{c}, []Amounts{used})
 		reply, err := batchScript.run(ctx, r.client, s.call)
 		if done, err := r.batched(&s, reply, err); done || err != nil {
@@ -65,14 +65,14 @@ func (r *Redis) settlement(charges []*Charge, used []Amounts, post bool) settlem
 		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
 			day = strconv.Itoa(h.Day)
 		}
-		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), flag(h.Task), written(used[i]), c.memory().Milliseconds(), flag(!c.sum))
+		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.what(), flag(h.Task), written(used[i]), memoryOf(c).Milliseconds(), flag(!c.sum))
 	}
 	return settlement{call: call, number: number, team: k.team}
 }
 
 // settlements reads the reply to so many settlements.
 func (r *Redis) settlements(s *settlement, reply []int64, err error, n int) ([]int64, error) {
-	st, done, err := standing(s.number, reply, err, n)
+	st, done, err := readStanding(s.number, reply, err, n)
 	if err == nil {
 		err = notTaken(st.outcome)
 	}
@@ -93,7 +93,8 @@ func notTaken(of outcome) error {
 	return nil
 }
 
-func (c *Charge) memory() time.Duration {
+// memoryOf is how long what settles a charge remembers its hold.
+func memoryOf(c *Charge) time.Duration {
 	if c.Held.Task || c.Held.local {
 		return lateTruth
 	}

@@ -38,7 +38,7 @@ func (r *Redis) settleAll(ctx context.Context, charges []*Charge, post bool) []r
 		if list[i].err == nil {
 			r.own.get(c.Held.Team).settled(c.Held)
 		}
-		if list[i].done && c.corrects() {
+		if list[i].done && corrects(c) {
 			correcting = append(correcting, c)
 		}
 	}
@@ -115,7 +115,7 @@ func groupsOf(charges []*Charge) (groups []*group) {
 	at, ids := map[name]*group{}, make(map[string]bool, len(charges))
 	for _, c := range charges {
 		name, script := name{c.Held.Team, c.Team, 0}, settleScript
-		if c.plain() && !ids[c.Held.ID] {
+		if plain(c) && !ids[c.Held.ID] {
 			name.day, script = c.Held.Day, batchScript
 		}
 		ids[c.Held.ID] = true

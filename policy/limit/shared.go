@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"sluice/policy/teams"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // SharedConfig is what [NewShared] needs.
@@ -41,7 +42,7 @@ const bridgeDefault = 10 * time.Minute
 type Shared struct {
 	SharedConfig
 	id       string  // of this process, among the replicas
-	rates    *Memory // the buckets without Redis
+	rates    *shares // the rates without Redis
 	teams    perTeam[books]
 	queue    *queue
 	away     atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
@@ -58,29 +59,14 @@ func NewShared(config SharedConfig) *Shared {
 	if config.Bridge == 0 {
 		config.Bridge = bridgeDefault
 	}
-	s := &Shared{SharedConfig: config, id: rand.Text()[:12], rates: NewMemory(config.Now), tended: tended{named: map[string]bool{}}}
+	s := &Shared{
+		SharedConfig: config, id: rand.Text()[:12], rates: newShares(config.Replicas, config.Now), tended: tended{named: map[string]bool{}},
+		teams:    perTeam[books]{first: func() *books { return &books{meeting: semaphore.NewWeighted(1)} }},
+		replicas: replicas{under: semaphore.NewWeighted(1)},
+	}
 	s.Redis.peer = peer{id: s.id, alive: s.replicas.most.Load, gap: func() (int64, int64) { return s.replicas.away(s.Now()) }, lease: s.Bridge, aside: func(team string) (int64, []setAside) { return s.teams.get(team).setAside() }}
-	s.rates.dry.Store(true) // until Redis was seen, nobody knows what was spent a moment ago
 	s.queue = newQueue(s)
 	return s
-}
-
-// perTeam is something of each team, made at the first use. It grows with the teams file.
-type perTeam[T any] struct{ of sync.Map }
-
-func (p *perTeam[T]) get(team string) *T {
-	if v, ok := p.of.Load(team); ok {
-		return v.(*T)
-	}
-	v, _ := p.of.LoadOrStore(team, new(T))
-	return v.(*T)
-}
-
-func (p *perTeam[T]) each(do func(team string, of *T)) {
-	p.of.Range(func(team, v any) bool {
-		do(team.(string), v.(*T))
-		return true
-	})
 }
 
 // tellAfter is how long Redis is away before anybody is told: a call that was too slow is no outage.
@@ -88,13 +74,7 @@ const tellAfter = time.Second
 
 // heard notes whether a call came through.
 func (s *Shared) heard(err error) {
-	if errors.Is(err, errMixed) && s.Redis.Mixed != nil {
-		s.Redis.Mixed()
-	}
-	if errors.Is(err, errNotDone) || errors.Is(err, errRestoring) || ofAccounts(err) {
-		return
-	}
-	if err != nil {
+	if s.Redis.away(err) {
 		if s.away.Load() == nil {
 			now := s.Now()
 			s.away.CompareAndSwap(nil, &now)
@@ -102,6 +82,8 @@ func (s *Shared) heard(err error) {
 		if since := s.away.Load(); since != nil && s.Now().Sub(*since) >= tellAfter && s.told.CompareAndSwap(false, true) && s.Changed != nil {
 			s.Changed(true, 0)
 		}
+	}
+	if err != nil { // it tells of one team's accounts
 		return
 	}
 	if since := s.away.Swap(nil); since != nil && s.told.CompareAndSwap(true, false) && s.Changed != nil {
@@ -109,7 +91,7 @@ func (s *Shared) heard(err error) {
 	}
 	if !s.reached.Load() {
 		s.reached.Store(true)
-		s.rates.dry.Store(false)
+		s.rates.opened()
 	}
 }
 
@@ -134,26 +116,26 @@ func (s *Shared) Admit(ctx context.Context, h *Hold) (Verdict, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	var v Verdict
-	var last state
+	var at time.Time
 	err := ErrAway
 	if call.Err() == nil { // else nothing is asked that could not be answered in time
 		err = s.meet(call, h.Team.ID, b)
 	}
 	if err == nil {
-		v, last, err = s.Redis.place(call, h, &t, &l)
+		v, at, err = s.Redis.place(call, h, &t, &l.Loan)
 		s.heard(err)
 	}
 	if err != nil {
 		return s.admitHere(b, &l, h, &t, err)
 	}
 	now = s.Now()
-	s.ahead.Store(int64(last.at.Sub(now)))
-	b.answered(&l, last.took, v.Held, now)
+	s.ahead.Store(int64(at.Sub(now)))
+	b.answered(&l, l.Took, v.Held, now)
 	if v.owed != nil {
 		s.queue.keep(job{charge: v.owed, tried: now})
 	}
 	if v.Held != nil && !s.Refuse {
-		s.debit(h, v.Held, &t)
+		s.rates.debit(h, v.Held, &t)
 	}
 	return v, nil
 }
@@ -168,7 +150,7 @@ func (s *Shared) Settle(ctx context.Context, c *Charge) (bool, error) {
 	defer cancel()
 	done, err := s.Redis.Settle(call, c)
 	j := job{charge: c}
-	s.came(&j, result{done, err}, s.Now())
+	s.came(&j, result{done: done, err: err}, s.Now())
 	if err != nil {
 		s.queue.keep(j)
 	}
@@ -187,8 +169,8 @@ func (s *Shared) SettleLater(c *Charge) {
 // is settled now was settled by that one, most likely.
 func (s *Shared) came(j *job, of result, sent time.Time) {
 	s.heard(of.err)
-	if of.done && !j.charge.sum {
-		s.correct(j.charge)
+	if of.done && !j.charge.sum && !s.Refuse {
+		s.rates.settle(j.charge)
 	}
 	if b := s.teams.get(j.charge.Held.Team); of.err == nil && j.charge.sum {
 		b.posted(j.charge.Held.Day, j.charge.Amounts)
@@ -215,12 +197,16 @@ func (s *Shared) Extend(_ context.Context, h *Held, lease time.Duration) error {
 func (s *Shared) Look(ctx context.Context, team *teams.Team) (Report, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	report, err := Report{}, s.meet(call, team.ID, s.teams.get(team.ID))
-	if err == nil {
-		report, err = s.Redis.Look(call, team)
-		s.heard(err)
+	if err := s.meet(call, team.ID, s.teams.get(team.ID)); err != nil {
+		return Report{}, err
 	}
-	return report, err
+	st, err := s.Redis.Look(call, team)
+	s.heard(err)
+	if err != nil {
+		return Report{}, err
+	}
+	t := termsOf(team)
+	return st.report(&t), nil
 }
 
 // Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd.

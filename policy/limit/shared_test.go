@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy"
 	"sluice/policy/teams"
 )
 
@@ -69,15 +71,16 @@ func (f *fault) do(next func() error, cmds ...redis.Cmder) error {
 // shared is a Shared over a Redis that can fail, by one clock.
 type shared struct {
 	*Shared
-	*form
-	fault *fault
+	*testing.T
+	client redis.UniversalClient
+	clock  *testClock
+	fault  *fault
 }
 
 func newShared(t *testing.T, client redis.UniversalClient, change func(c *SharedConfig)) *shared {
-	f := newRedisForm(t, client)
-	s := &shared{form: f, fault: &fault{}}
+	s := &shared{T: t, client: client, clock: newClock(), fault: &fault{}}
 	client.AddHook(s.fault)
-	config := SharedConfig{Redis: f.redis, Timeout: time.Second, Replicas: 1, Now: f.clock.now}
+	config := SharedConfig{Redis: storeAt(client, s.clock), Timeout: time.Second, Replicas: 1, Now: s.clock.now}
 	if change != nil {
 		change(&config)
 	}
@@ -85,6 +88,43 @@ func newShared(t *testing.T, client redis.UniversalClient, change func(c *Shared
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
 	return s
 }
+
+// storeAt is the accounts in Redis by a clock.
+func storeAt(client redis.UniversalClient, clock *testClock) *Redis {
+	r := NewRedis(client)
+	r.clock, r.now = clock.micros, clock.wrong
+	return r
+}
+
+// look reads a team's accounts, as one who knows nothing of them, and changes nothing.
+func (s *shared) look(team *teams.Team) state {
+	s.Helper()
+	st, err := storeAt(s.client, s.clock).Look(context.Background(), team)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return st
+}
+
+func (s *shared) sweep(team string) {
+	s.Helper()
+	if _, err := s.Redis.Sweep(context.Background(), team, 100); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// elsewhere admits a hold at a replica that knows nothing.
+func (s *shared) elsewhere(h *Hold) (Verdict, error) {
+	t := termsOf(h.Team)
+	v, _, err := storeAt(s.client, s.clock).place(context.Background(), h, &t, &Loan{})
+	return v, err
+}
+
+func hold(id string, team *teams.Team, amounts Amounts) Hold {
+	return Hold{ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: amounts}
+}
+
+func id(n int) string { return fmt.Sprintf("h%d", n) }
 
 // shareds runs a test over a real Redis and over its double.
 func shareds(t *testing.T, change func(c *SharedConfig), test func(s *shared)) {
@@ -460,7 +500,7 @@ func TestFR6MemoryLostIsPutBack(t *testing.T) {
 		if st := s.look(team); st.used[2*Tokens+1] != 60 {
 			t.Errorf("%+v", st)
 		}
-		if names, err := s.Redis.teams(s.Context()); err != nil || len(names) != 1 {
+		if names, err := s.client.SMembers(s.Context(), "sl1:teams").Result(); err != nil || len(names) != 1 {
 			t.Errorf("the list of teams is %v, %v", names, err)
 		}
 	})
@@ -542,7 +582,7 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 		shareds(t, nil, func(s *shared) {
 			clock := s.clock
 			skewed := NewShared(SharedConfig{Redis: s.Redis, Timeout: time.Second, Replicas: 1, Now: func() time.Time { return clock.now().Add(skew) }})
-			s = &shared{form: s.form, fault: s.fault, Shared: skewed}
+			s = &shared{T: s.T, client: s.client, clock: clock, fault: s.fault, Shared: skewed}
 			defer func() { _ = skewed.Close(s.Context()) }()
 			team, one := team(s, "quotas: {images: {day: 200}}"), Amounts{Requests: 1, Images: 1}
 			s.must("seen", team, Amounts{})

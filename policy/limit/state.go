@@ -5,8 +5,6 @@ import "time"
 // state is what one form of the store says of a team at one moment, with its decision about a hold.
 type state struct {
 	outcome outcome
-	epoch   int64     // names the accounts that decided; 0 in memory
-	seq     int64     // numbers their changes; 0 in memory
 	at      time.Time // by the store's clock
 	date    calendar  // of at
 	fault   int       // the limit that refuses, or would in shadow mode; limitNone: none
@@ -14,9 +12,6 @@ type state struct {
 	tasks   int64             // open tasks, this one counted
 	used    [quotaCount]int64 // by quota number
 	held    [quotaCount]int64 // by quota number, this request's included; allowances are not
-	tells   uint              // the quotas whose used is told, 1 for number 0, 2 for 1, 4 for 2, added up
-	counts  *[]count          // what was used in other days and months; nil: that was not told
-	took    stock             // of the caller's allowance, at a limit
 	rates   [rateCount]fill
 	placed  *Held // the hold, where it is in memory: it never changes there
 }
@@ -27,14 +22,13 @@ type fill struct {
 	full time.Duration // until it is full
 }
 
+// outcome is what came of a hold. The scripts have the same numbers, and some more.
 type outcome int
 
 const (
-	refused   outcome = iota // nothing was taken
-	admitted                 // held, and taken from the buckets
-	lost                     // the accounts that the caller knows are gone
-	shadowed                 // would be refused: held, but not taken from the buckets
-	restoring                // replicas are putting the accounts back: nothing was taken
+	refused  outcome = 0 // nothing was taken
+	admitted outcome = 1 // held, and taken from the buckets
+	shadowed outcome = 3 // would be refused: held, but not taken from the buckets
 )
 
 // takes names the rates that a hold is taken from.

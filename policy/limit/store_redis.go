@@ -2,12 +2,12 @@ package limit
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
 	"sluice/policy/teams"
 )
@@ -15,9 +15,6 @@ import (
 // remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again; one of which
 // another may hear late, for lateTruth.
 const remembered = 15 * time.Minute
-
-// errMixed is a reply to somebody else's question: the connection has lost its place.
-var errMixed = errors.New("the shared state answered another question")
 
 // Redis keeps the accounts in Redis, where every replica sees them. Every change is one script, so it happens whole or
 // not at all, and knows its hold's id, so it may be sent again when its reply was lost. It is safe for concurrent use.
@@ -30,8 +27,8 @@ type Redis struct {
 	clock  func() int64     // microseconds; 0: Redis's own. Tests set it
 	now    func() time.Time // this process's own, which decides nothing
 	keys   sync.Map         // team id → *teamKeys; grows with the teams file
-	own    perTeam[own]
-	peer   peer // what this process is among the replicas
+	own    perTeam[own]     // what this process knows of each team
+	peer   peer             // what this process is among the replicas
 	lost   atomic.Int64
 	today  atomic.Pointer[today]
 }
@@ -39,7 +36,10 @@ type Redis struct {
 // NewRedis returns the accounts that client leads to. The client sees to time limits and to connections; it must not
 // send anything twice by itself.
 func NewRedis(client redis.UniversalClient) *Redis {
-	return &Redis{client: client, flight: flight{client: client}, clock: func() int64 { return 0 }, now: time.Now}
+	return &Redis{
+		client: client, flight: flight{client: client}, clock: func() int64 { return 0 }, now: time.Now,
+		own: perTeam[own]{first: func() *own { return &own{restoring: semaphore.NewWeighted(1)} }},
+	}
 }
 
 // Part gives each admission a round trip of its own. A cluster needs it: one slow node would hold up what is asked of the
@@ -59,9 +59,9 @@ func (r *Redis) keysOf(team string) *teamKeys {
 
 // admit places a hold, and begins the accounts where the caller knows none and there are none. Of the loan it takes what is
 // missing at a limit. A hold without an id is none: it is only told how the team stands.
-func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known witness) (state, error) {
+func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *Loan, known witness) (standing, error) {
 	if !h.Amounts.valid() {
-		return state{}, errAmounts
+		return standing{}, errAmounts
 	}
 	if h.ID == "" {
 		return r.look(ctx, h.Team, known)
@@ -76,9 +76,9 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known wit
 	}
 	today := r.calendar()
 	call = append(call, r.clock(), number, known.epoch, known.seq, h.Lease.Microseconds(), w.takes, w.tasksFor(h), flag(t.shadow), h.ID, holdText(h),
-		today.dayText, today.monthText, today.startText, l.field(), l.of[stockTasks], p.unitCount, p.fieldCount)
+		today.dayText, today.monthText, today.startText, l.name(), l.Most[stockTasks], p.unitCount, p.fieldCount)
 	for i, unit := range p.units {
-		call = append(call, h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1], l.of[unit])
+		call = append(call, h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1], l.Most[unit])
 	}
 	call = append(call, p.names(today.day)...)
 	for i := range p.rates {
@@ -90,7 +90,7 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known wit
 		giveBack(room)
 	}
 	if of, not := notDone(number, reply, err); not {
-		return state{outcome: of}, nil
+		return failed(of), nil
 	}
 	length := 7 + len(p.rates) + len(p.told)
 	if took := length + len(p.units) + 1; len(reply) == 1+took {
@@ -98,7 +98,7 @@ func (r *Redis) admit(ctx context.Context, h *Hold, t *terms, l *loan, known wit
 	}
 	in, err := said(number, reply, err, length)
 	if err != nil {
-		return state{}, err
+		return standing{}, err
 	}
 	return p.read(in), nil
 }
@@ -126,7 +126,7 @@ func holdText(h *Hold) string {
 }
 
 // read reads the reply of admit.lua. What was not told is 0.
-func (p *plan) read(in []int64) (s state) {
+func (p *plan) read(in []int64) (s standing) {
 	s.outcome, s.epoch, s.at, s.seq = outcome(in[0]), in[1], time.UnixMicro(in[2]).UTC(), in[3]
 	s.date = calendarOf(s.at)
 	s.fault, s.wait = p.limit(int(in[4])), micros(in[5])
@@ -168,13 +168,13 @@ func (p *plan) limit(fault int) int {
 }
 
 // look tells how a team stands to all of its limits.
-func (r *Redis) look(ctx context.Context, team *teams.Team, known witness) (s state, err error) {
+func (r *Redis) look(ctx context.Context, team *teams.Team, known witness) (s standing, err error) {
 	k, number := r.keysOf(team.ID), newNumber()
 	w := k.wired(team)
 	call := append(lookScript.call(len(k.shared), 4+len(w.rates)), k.shared...)
 	call = append(append(append(call, r.clock(), number, known.epoch), w.rates...), known.seq)
 	reply, err := lookScript.run(ctx, r.client, call)
-	s, rest, err := standing(number, reply, err, rateCount)
+	s, rest, err := readStanding(number, reply, err, rateCount)
 	if err != nil || s.outcome != admitted {
 		return s, err
 	}
@@ -184,34 +184,6 @@ func (r *Redis) look(ctx context.Context, team *teams.Team, known witness) (s st
 		}
 	}
 	return s, nil
-}
-
-// standing reads a reply that tells how a team stands, so many numbers more, and what it posted to. Where nothing was done the
-// outcome says so.
-func standing(number int64, reply []int64, err error, more int) (s state, rest []int64, _ error) {
-	if of, not := notDone(number, reply, err); not {
-		return state{outcome: of}, nil, nil
-	}
-	length := 5 + 2*quotaCount + more
-	if posted := len(reply) - 1 - length; posted > 0 && posted%3 == 0 {
-		length += posted
-	}
-	in, err := said(number, reply, err, length)
-	if err != nil {
-		return s, nil, err
-	}
-	if posted := in[5+2*quotaCount+more:]; len(posted) > 0 {
-		s.counts = new([]count)
-		for ; len(posted) > 0; posted = posted[3:] {
-			*s.counts = append(*s.counts, count{period: int(posted[0]), unit: int(posted[1]), n: posted[2]})
-		}
-	}
-	s.outcome, s.epoch, s.seq, s.at, s.tasks, s.fault = outcome(in[0]), in[1], in[2], time.UnixMicro(in[3]).UTC(), in[4], limitNone
-	s.date = calendarOf(s.at)
-	copy(s.used[:], in[5:])
-	copy(s.held[:], in[5+quotaCount:])
-	s.tells = 1<<quotaCount - 1
-	return s, in[5+2*quotaCount:][:more], nil
 }
 
 func flag(on bool) int {
@@ -241,10 +213,9 @@ func (r *Redis) sweep(ctx context.Context, team string, most int) (int, error) {
 	if r.peer.gap != nil {
 		from, to = r.peer.gap()
 	}
-	from = max(from-(renewLeast+renewEvery).Microseconds(), 0)
 	call := append(sweepScript.call(3, 8), k.quota, k.open, k.aside, r.clock(), most, k.hold, k.ledger, number, r.peer.id, from, to)
 	reply, err := sweepScript.run(ctx, r.client, call)
-	s, n, err := standing(number, reply, err, 1)
+	s, n, err := readStanding(number, reply, err, 1)
 	if err != nil {
 		return 0, err
 	}

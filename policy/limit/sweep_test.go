@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -9,39 +8,6 @@ import (
 
 	"sluice/policy/teams"
 )
-
-// What nobody asks for any more is forgotten, so that a team's admissions stay as fast as they were on its first day;
-// what is held of a day stays until it is settled.
-func TestSweepForgets(t *testing.T) {
-	for _, client := range []redis.UniversalClient{realRedis(t), fakeRedis(t)} {
-		f := newRedisForm(t, client)
-		team := team(t, "quotas: {tokens: {month: 1000000}}")
-		var last *Held
-		for n := range 80 {
-			h := hold(id(n), team, Amounts{Requests: 1, Tokens: 10, Images: 1, Spend: 5})
-			h.Lease = 200 * 24 * time.Hour
-			f.admit(h)
-			if last = f.held(h); n != 20 {
-				f.settle(last, team, h.Amounts, false)
-			}
-			f.sweep(team.ID)
-			f.clock.move(24 * time.Hour)
-		}
-		fields := client.HLen(t.Context(), keysOf(team.ID).quota).Val()
-		if fields > 5+9*4+4*2*4+2*4 { // a week's, four months', what day 20 holds
-			t.Errorf("%d fields are left", fields)
-		}
-		old := hold(id(20), team, Amounts{Requests: 1, Tokens: 10, Images: 1, Spend: 5})
-		held := f.held(old)
-		held.Day, held.Month = 0, 0 // Redis knows
-		f.settle(held, team, old.Amounts, false)
-		for name, value := range client.HGetAll(t.Context(), keysOf(team.ID).quota).Val() {
-			if strings.HasPrefix(value, "-") {
-				t.Errorf("%s is %s", name, value)
-			}
-		}
-	}
-}
 
 // swept brings a team's holds to an end as the process does, a minute later.
 func (s *shared) swept() {
@@ -101,8 +67,8 @@ func TestMend18CutOffFor26Hours(t *testing.T) {
 		s.fault.mode.Store(away)
 		s.charge(v.Held, team, Amounts{Requests: 1, Images: 3})
 		s.settled()
-		other := NewRedis(redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true}))
-		other.clock = s.clock.micros
+		beside := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+		other := storeAt(beside, s.clock)
 		for range 26 {
 			s.clock.move(time.Hour)
 			server.FastForward(time.Hour)
@@ -112,7 +78,7 @@ func TestMend18CutOffFor26Hours(t *testing.T) {
 				}
 			}
 		}
-		_ = other.client.Close()
+		_ = beside.Close()
 		s.back()
 		s.free(team, 3)
 	}
@@ -129,11 +95,11 @@ func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 			}
 		}
 		s.swept()
-		quota := keysOf(team.ID).quota
-		s.client.Del(ctx, keysOf(team.ID).hold+"gone", keysOf(team.ID).hold+"swept by an admission")
-		s.client.ZAdd(ctx, keysOf(team.ID).open, redis.Z{Score: 1, Member: "swept by an admission"})
+		quota := "sl1:{search}:quota"
+		s.client.Del(ctx, "sl1:{search}:hold:"+"gone", "sl1:{search}:hold:"+"swept by an admission")
+		s.client.ZAdd(ctx, "sl1:{search}:open", redis.Z{Score: 1, Member: "swept by an admission"})
 		s.must("an admission", team, Amounts{})
-		s.client.ZAdd(ctx, keysOf(team.ID).open, redis.Z{Score: 1, Member: "gone"})
+		s.client.ZAdd(ctx, "sl1:{search}:open", redis.Z{Score: 1, Member: "gone"})
 		s.swept()
 		if st := s.look(team); st.held[2*Images+1] != 4 || st.tasks != 1 {
 			s.Errorf("%d images and %d tasks are held, want those of the one that stays", st.held[2*Images+1], st.tasks)
@@ -141,12 +107,12 @@ func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 		s.client.HDel(ctx, quota, "counted")                  // an older version's accounts
 		s.client.HIncrBy(ctx, quota, "202611:images:held", 8) // it lost two holds
 		s.client.HIncrBy(ctx, quota, "tasks", 2)
-		s.client.PExpire(ctx, keysOf(team.ID).hold+"stays", time.Hour)
+		s.client.PExpire(ctx, "sl1:{search}:hold:"+"stays", time.Hour)
 		s.swept()
 		if st := s.look(team); st.held[2*Images+1] != 4 || st.tasks != 1 {
 			s.Errorf("%d images and %d tasks are held, want those of the one that stays", st.held[2*Images+1], st.tasks)
 		}
-		if left := s.client.PTTL(ctx, keysOf(team.ID).hold+"stays").Val(); left >= 0 {
+		if left := s.client.PTTL(ctx, "sl1:{search}:hold:"+"stays").Val(); left >= 0 {
 			s.Errorf("an open hold expires in %v", left)
 		}
 	})
@@ -157,7 +123,7 @@ func TestMend23ASettledHoldIsSmall(t *testing.T) {
 	client := realRedis(t)
 	s := newShared(t, client, nil)
 	ctx, team := t.Context(), team(t)
-	size := func(id string) int64 { return client.MemoryUsage(ctx, keysOf(team.ID).hold+id).Val() }
+	size := func(id string) int64 { return client.MemoryUsage(ctx, "sl1:{search}:hold:"+id).Val() }
 	settle := func(h *Held) time.Duration {
 		before := size(h.ID)
 		s.charge(h, team, h.Amounts)
@@ -167,7 +133,7 @@ func TestMend23ASettledHoldIsSmall(t *testing.T) {
 		if after == 0 || 5*after > 3*before {
 			t.Errorf("%d bytes of %d are kept", after, before)
 		}
-		return client.PTTL(ctx, keysOf(team.ID).hold+h.ID).Val().Round(time.Second)
+		return client.PTTL(ctx, "sl1:{search}:hold:"+h.ID).Val().Round(time.Second)
 	}
 	if left := settle(s.must(idAt(s.clock.now(), 1), team, Amounts{Requests: 1, Tokens: 1000, Spend: 123456})); left != 15*time.Minute {
 		t.Errorf("a request's is kept for %v", left)

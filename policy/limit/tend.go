@@ -12,7 +12,8 @@ import (
 
 const (
 	sweepEvery = time.Minute
-	sweepTeams = 200 // that are looked at in one turn, so that the other work is not late
+	sweepHolds = 1000 // of a team that are charged in one call
+	sweepTeams = 200  // that are looked at in one turn, so that the other work is not late
 )
 
 // tended is what the one goroutine that tends remembers.
@@ -128,7 +129,7 @@ func (s *Shared) sweepTeam(ctx context.Context, team string) (o openHolds, err e
 		if err := s.meet(ctx, team, s.teams.get(team)); err != nil { // what the sweep tells is put back, too, should Redis forget it
 			return err
 		}
-		if _, err := s.Redis.Sweep(ctx, team, tendBatch); err != nil {
+		if _, err := s.Redis.Sweep(ctx, team, sweepHolds); err != nil {
 			return err
 		}
 		o, err = s.Redis.openHolds(ctx, team)

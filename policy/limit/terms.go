@@ -92,6 +92,24 @@ func (t *terms) has(number int) bool {
 	return t.quotas[number-limitQuotas] != none
 }
 
+// counts reports whether something is limited that only a memory can tell.
+func (t *terms) counts() bool {
+	for _, q := range t.quotas {
+		if q != none {
+			return true
+		}
+	}
+	return t.tasks != none
+}
+
+// countsUnit reports whether a quota counts a unit, or open_tasks the tasks.
+func (t *terms) countsUnit(i int) bool {
+	if i == stockTasks {
+		return t.tasks != none
+	}
+	return t.quotas[2*i] != none || t.quotas[2*i+1] != none
+}
+
 func unitIndex(u teams.Unit) int {
 	switch u {
 	case teams.UnitRequests:

@@ -1,0 +1,57 @@
+package limit
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/teams"
+)
+
+// A refusal by the account takes nothing from the team's buckets.
+func TestAccountRefusalTakesNothing(t *testing.T) {
+	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, realRedis(t))} {
+		team := team(t, "rates: {requests: {per: 1m, limit: 10}}")
+		acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+		for n := range 5 {
+			h := hold(id(n), team, Amounts{Requests: 1})
+			h.Account, h.Lease = acc, time.Hour
+			if _, err := f.verdict(t.Context(), &h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := f.look(team); s.rates[Requests].left != 9 {
+			t.Errorf("%s: %d left, want 9: account refusals took from the team's bucket", f.name, s.rates[Requests].left)
+		}
+	}
+}
+
+// Sums that nobody can count exactly stay numbers.
+func TestHugeHolds(t *testing.T) {
+	f := newRedisForm(t, realRedis(t))
+	free := &teams.Team{ID: "search"}
+	for n := range 12 {
+		f.admit(hold(id(n), free, Amounts{Requests: 1, Tokens: teams.MaxAmount}))
+	}
+	for n := range 12 {
+		if _, err := f.trySettle(f.held(hold(id(n), free, Amounts{Requests: 1, Tokens: teams.MaxAmount})), free, Amounts{Requests: 1, Tokens: 5}, false); err != nil {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
+// A task whose hold was lost is charged once, however late its end is heard again.
+func TestATaskWhoseHoldIsLost(t *testing.T) {
+	server, client := agedRedis(t)
+	f := newRedisForm(t, client)
+	team := team(t)
+	h := f.held(Hold{ID: "t", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: Amounts{Requests: 1, Images: 4}, Task: true})
+	c := &Charge{Held: h, Team: team, Amounts: Amounts{Requests: 1, Images: 4}}
+	_, _ = f.redis.Settle(context.Background(), c)
+	server.FastForward(16 * time.Minute)
+	_, _ = f.redis.Settle(context.Background(), c)
+	if s := f.look(team); s.used[2*Images] != 4 {
+		t.Errorf("%d images", s.used[2*Images])
+	}
+}

@@ -1,0 +1,22 @@
+package limit
+
+import (
+	"testing"
+	"time"
+)
+
+func TestMadeAt(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 123_000_000, time.UTC)
+	for id, want := range map[string]time.Time{
+		idAt(at, 1):                            at,
+		"019a5e2c-1f37-4000-8000-000000000000": {}, // of another version
+		"zzza5e2c-1f37-7000-8000-000000000000": {},
+		"019a5e2c1-f37-7000-8000-000000000000": {},
+		"sum-PLQ2":                             {},
+		"":                                     {},
+	} {
+		if got := madeAt(id); !got.Equal(want) {
+			t.Errorf("%q was made at %v, want %v", id, got, want)
+		}
+	}
+}
