@@ -53,9 +53,27 @@ var floorPlan = map[string]plan{
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/limit": {
-		ours:    []string{"policy", "policy/teams"},
-		outside: []string{"golang.org/x/time/rate"},
-		files:   map[string][]string{"*_redis.go": {goRedis}},
+		ours:      []string{"policy", "policy/teams"},
+		testsOurs: []string{"policy/limit/limittest"},
+		outside:   []string{"golang.org/x/time/rate"},
+		never:     silent,
+		timeless:  true,
+	},
+	"policy/limit/redisstore": {
+		ours:      []string{"policy", "policy/teams", "policy/limit"},
+		testsOurs: []string{"policy/limit/limittest"},
+		outside:   []string{goRedis, xSync},
+		never:     []string{httpPkg, "os", otelAPI, slogPkg},
+	},
+	"policy/limit/failover": {
+		ours:      []string{"policy", "policy/teams", "policy/limit", "policy/limit/redisstore"},
+		testsOurs: []string{"policy/limit/limittest"},
+		outside:   []string{xSync},
+		never:     silent,
+	},
+	"policy/limit/limittest": { // for tests alone
+		ours:    []string{"policy/teams"},
+		outside: []string{goRedis, "github.com/alicebob/miniredis"},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"cache": {
@@ -72,14 +90,17 @@ var floorPlan = map[string]plan{
 	"telemetry/otlp":  {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
 	"gateway": {
 		ours:      []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover"},
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator": {},
 	"cmd/sluice": {
-		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp"},
+		ours: []string{
+			"policy", "policy/teams", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "cache", "telemetry", "gateway",
+			"gateway/admin", "gateway/simulator", "telemetry/otlp",
+		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", goRedis, goBreaker, otelAPI},
 	},
 }
@@ -242,7 +263,12 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"policy", "judge_test.go", "sluice/policy", true},
 		{"policy", "judge_test.go", "sluice/gateway", false},
 		{"policy/limit", "admit.go", "github.com/redis/go-redis/v9", false},
-		{"policy/limit", "admit_redis.go", "github.com/redis/go-redis/v9", true},
+		{"policy/limit", "admit.go", "sluice/policy/limit/redisstore", false},
+		{"policy/limit/redisstore", "admit.go", "github.com/redis/go-redis/v9", true},
+		{"policy/limit/redisstore", "admit.go", "sluice/policy/limit/failover", false},
+		{"policy/limit/failover", "admit.go", "sluice/policy/limit/redisstore", true},
+		{"policy/limit/failover", "admit.go", "github.com/redis/go-redis/v9", false},
+		{"policy/limit/failover", "admit.go", "sluice/policy/limit/limittest", false},
 		{"cache", "claims.go", "github.com/redis/go-redis/v9", false},
 		{"cache", "redis.go", "github.com/redis/go-redis/v9", true},
 		{"cache", "claims.go", "github.com/maypok86/otter/v2", true},

@@ -13,7 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/redisstore"
 	"sluice/telemetry"
 )
 
@@ -149,14 +150,14 @@ func (c *state) wellKept() error {
 }
 
 // accounts are the shared accounts over this client.
-func (c *state) accounts(s settings, now func() time.Time) *limit.Shared {
-	inRedis := limit.NewRedis(c)
+func (c *state) accounts(s settings, now func() time.Time) *failover.Failover {
+	inRedis := redisstore.New(c)
 	inRedis.Mixed = c.mixed
 	if _, cluster := c.UniversalClient.(*redis.ClusterClient); cluster {
 		inRedis.Part()
 	}
-	return limit.NewShared(limit.SharedConfig{
-		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
+	return failover.New(failover.Config{
+		Store: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: c.changed, Miscounted: c.miscounted,
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
 	"sluice/policy/teams"
 )
 
@@ -147,7 +148,7 @@ func freeTCPPort(t *testing.T) int {
 // ledgerkeeper is the accounts of one replica as the process opens them, over an address of Redis.
 type ledgerkeeper struct {
 	*testing.T
-	*limit.Shared
+	*failover.Failover
 	state *state
 	team  *teams.Team
 	log   *lineLog
@@ -172,7 +173,7 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	}
 	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
 	k.state = openState(s, slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug})), nil, 0)
-	k.Shared = k.state.accounts(s, now)
+	k.Failover = k.state.accounts(s, now)
 	ctx, stop := context.WithCancel(context.Background())
 	turn := func() { _ = k.Tend(ctx); k.turns.Add(1) }
 	turn()

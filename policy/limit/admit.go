@@ -18,13 +18,13 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := s.verdict(t, h)
+	v := s.Verdict(t, h)
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
 	if fault, wait := m.takeAccount(h, false, 1); wait > 0 {
 		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
-		return v.refuseAccount(fault, wait, h), err
+		return v.RefuseAccount(fault, wait, h), err
 	}
 	taken := *v.Held // the accounts' own never changes
 	taken.Account = h.Account
@@ -35,12 +35,12 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	a := m.account(c.Held.Team)
-	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
+	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
 	if done && len(c.Held.Account) > 0 {
 		m.correctAccount(c, 1)
 	}
 	if err == nil {
-		c.tell(done)
+		c.Tell(done)
 	}
 	return done, err
 }
@@ -69,4 +69,4 @@ const tendBatch = 1000
 func (m *Memory) Close(context.Context) error { return nil }
 
 // asked is what a hold asks of the unit of a limit.
-func (h *Hold) asked(s *Standing) int64 { return h.Amounts[unitIndex(s.Unit)] }
+func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }

@@ -87,10 +87,10 @@ func (b *bucket) forgive(now time.Time) (level float64) {
 }
 
 // fill says what a level means.
-func (b *bucket) fill(level float64) fill {
+func (b *bucket) fill(level float64) Fill {
 	missing := max(float64(b.rate.Burst)-level, 0)
-	return fill{
-		left: int64(math.Floor(level + 1e-9)), // 0.9999999999 is one unit
-		full: time.Duration(math.Ceil(missing / float64(perSecond(b.rate)) * float64(time.Second))),
+	return Fill{
+		Left: int64(math.Floor(level + 1e-9)), // 0.9999999999 is one unit
+		Full: time.Duration(math.Ceil(missing / float64(perSecond(b.rate)) * float64(time.Second))),
 	}
 }

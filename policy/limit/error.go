@@ -9,4 +9,4 @@ var ErrAway = errors.New("the shared state is away")
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")
 
-var errAmounts = errors.New("an amount is negative or beyond 2^53 - 1")
+var ErrAmounts = errors.New("an amount is negative or beyond 2^53 - 1")

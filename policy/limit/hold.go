@@ -30,22 +30,22 @@ type Held struct {
 	Month    int
 	Task     bool
 	Account  []teams.AccountLimit // the account's limits that it was taken from; nil: none
-	rates    rateSet              // of the team, that it was taken from; none where this process did not admit it
-	local    bool                 // admitted without Redis: its account's rates there have nothing to correct
+	Rates    RateSet              // of the team, that it was taken from; none where this process did not admit it
+	Local    bool                 // admitted without Redis: its account's rates there have nothing to correct
 }
 
-// heldOf is the hold as it is admitted on a date, taken from the rates.
-func heldOf(h *Hold, date calendar, rates rateSet) *Held {
+// HeldOf is the hold as it is admitted on a date, taken from the rates.
+func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 	return &Held{
 		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts,
-		Day: date.day, Month: date.month, Task: h.Task, rates: rates,
+		Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}
 }
 
-// what names the hold's entry of the ledger.
-func (h *Held) what() string { return ledgerName(h.Model, h.Endpoint) }
+// What names the hold's entry of the ledger.
+func (h *Held) What() string { return LedgerName(h.Model, h.Endpoint) }
 
-func ledgerName(model string, endpoint policy.Endpoint) string { return model + "|" + string(endpoint) }
+func LedgerName(model string, endpoint policy.Endpoint) string { return model + "|" + string(endpoint) }
 
 // Charge settles a hold.
 type Charge struct {
@@ -53,7 +53,7 @@ type Charge struct {
 	Team      *teams.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
 	Amounts   Amounts     // what the request used
 	Estimated bool        // nobody knows for certain
-	sum       bool        // of charges that were settled and told here: it takes nothing from the rates
+	Sum       bool        // of charges that were settled and told here: it takes nothing from the rates
 	// Taken is called once, when the state has taken the charge, at once or when it is tried again; first says that it was
 	// this charge that settled the hold, as far as can be told where a reply was lost. Nil: nobody waits for it.
 	Taken func(first bool)
@@ -62,8 +62,8 @@ type Charge struct {
 	Left func()
 }
 
-// join has another charge of the same hold told when this one is taken: it has nothing to settle any more.
-func (c *Charge) join(other *Charge) {
+// Join has another charge of the same hold told when this one is taken: it has nothing to settle any more.
+func (c *Charge) Join(other *Charge) {
 	if other == c {
 		return
 	}
@@ -72,7 +72,7 @@ func (c *Charge) join(other *Charge) {
 			if mine != nil {
 				mine(first)
 			}
-			other.tell(false)
+			other.Tell(false)
 		}
 	}
 	if mine := c.Left; other.Left != nil {
@@ -85,8 +85,8 @@ func (c *Charge) join(other *Charge) {
 	}
 }
 
-// tell tells that the state has taken the charge. It is told once, although it may be sent again for what it is beside.
-func (c *Charge) tell(first bool) {
+// Tell tells that the state has taken the charge. It is told once, although it may be sent again for what it is beside.
+func (c *Charge) Tell(first bool) {
 	if taken := c.Taken; taken != nil {
 		c.Taken = nil
 		taken(first)

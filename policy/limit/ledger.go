@@ -52,7 +52,7 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 		row = &Row{Day: day, Model: of.model, Endpoint: endpoint}
 		rows[of] = row
 	}
-	row.Used, row.Estimated = row.Used.plus(used), row.Estimated.plus(estimated)
+	row.Used, row.Estimated = row.Used.Plus(used), row.Estimated.Plus(estimated)
 }
 
 // forget drops the oldest day once there are too many.
@@ -80,7 +80,7 @@ func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row,
 			rows = a.addRows(rows, id, days)
 		}
 	}
-	sortRows(rows)
+	SortRows(rows)
 	return rows, nil
 }
 
@@ -97,7 +97,7 @@ func (m *Memory) TeamLedger(_ context.Context, team string, days []int, most int
 			return nil, ErrRows
 		}
 	}
-	sortRows(rows)
+	SortRows(rows)
 	return rows, nil
 }
 
@@ -114,8 +114,8 @@ func (a *account) addRows(rows []Row, team string, days []int) []Row {
 	return rows
 }
 
-// sortRows puts rows in the order of reports: team, day, model, endpoint.
-func sortRows(rows []Row) {
+// SortRows puts rows in the order of reports: team, day, model, endpoint.
+func SortRows(rows []Row) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
 			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)))

@@ -14,7 +14,7 @@ const sweepBatch = 16
 // lateTruth is how long after the end of its lease a hold may still be corrected: whoever was cut off for two days tells what
 // it cost. As long is known a task's end, which others may hear late, and stays set aside what a replica may have spent that
 // does not come back.
-const lateTruth = 49 * time.Hour
+const LateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
 type Memory struct {
@@ -25,7 +25,7 @@ type Memory struct {
 	last  time.Time
 	dry   atomic.Bool // buckets that are new now are empty instead of full
 
-	counted atomic.Pointer[openHolds] // as Tend last saw them; nil: not yet
+	counted atomic.Pointer[OpenHolds] // as Tend last saw them; nil: not yet
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.
@@ -39,8 +39,8 @@ type account struct {
 	terms   atomic.Pointer[readTerms]
 	mu      sync.Mutex
 	last    time.Time
-	date    calendar
-	buckets [rateCount]*bucket
+	date    Calendar
+	buckets [RateCount]*bucket
 	periods map[int]*tally // by day (yyyymmdd) and by month (yyyymm)
 	tasks   int64
 	holds   map[string]*heldIn
@@ -80,14 +80,14 @@ func (a *account) time(now func() time.Time) time.Time {
 	return a.last
 }
 
-// admit places a hold, or tells how the team stands where it has no id, and says nothing of the upstream account's rates.
-func (m *Memory) admit(h *Hold, t *terms) (state, error) {
+// Place places a hold, or tells how the team stands where it has no id, and says nothing of the upstream account's rates.
+func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
 	return m.account(h.Team.ID).admit(h, t)
 }
 
-func (a *account) admit(h *Hold, t *terms) (s state, err error) {
-	if !h.Amounts.valid() {
-		return s, errAmounts
+func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
+	if !h.Amounts.Valid() {
+		return s, ErrAmounts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,48 +97,48 @@ func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 	a.read(&s, now)
 	levels := a.levels(t, now)
 	if a.holds[h.ID] != nil {
-		s.outcome = admitted
-	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
+		s.Outcome = Admitted
+	} else if s.decide(t, h, a.waits(h, t, &levels)); s.Outcome != Refused && h.ID != "" {
 		a.hold(h, t, &s, now)
-		if s.outcome == admitted {
+		if s.Outcome == Admitted {
 			a.take(h, t, &levels, now)
 		}
 	}
-	s.rates = a.fills(t, &levels)
+	s.Rates = a.fills(t, &levels)
 	return s, nil
 }
 
 // read describes the account without its buckets.
-func (a *account) read(s *state, now time.Time) {
-	s.at, s.fault, s.tasks = now, limitNone, a.tasks
-	s.date = a.date.at(s.at)
-	for p, period := range [2]int{s.date.day, s.date.month} {
+func (a *account) read(s *State, now time.Time) {
+	s.At, s.Fault, s.Tasks = now, LimitNone, a.tasks
+	s.Date = a.date.at(s.At)
+	for p, period := range [2]int{s.Date.Day, s.Date.Month} {
 		if in := a.periods[period]; in != nil {
 			for unit := range in.used {
-				s.used[2*unit+p], s.held[2*unit+p] = in.used[unit], in.held[unit]
+				s.Used[2*unit+p], s.Held[2*unit+p] = in.used[unit], in.held[unit]
 			}
 		}
 	}
 }
 
 // hold places a hold, and brings what was read of the account up to date with it.
-func (a *account) hold(h *Hold, t *terms, s *state, now time.Time) {
+func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{
-		Held: *heldOf(h, s.date, s.takes(t)), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
+		Held: *HeldOf(h, s.Date, s.takes(t)), in: [2]*tally{a.tally(s.Date.Day), a.tally(s.Date.Month)},
 		due: now.Add(h.Lease), since: now,
 	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
 	for p, in := range held.in {
-		in.held = in.held.plus(h.Amounts)
+		in.held = in.held.Plus(h.Amounts)
 		for unit, n := range in.held {
-			s.held[2*unit+p] = n
+			s.Held[2*unit+p] = n
 		}
 	}
 	if h.Task {
 		a.tasks++
 	}
-	s.tasks, s.placed = a.tasks, &held.Held
+	s.Tasks, s.placed = a.tasks, &held.Held
 }
 
 func (a *account) tally(period int) *tally {
@@ -153,7 +153,7 @@ func (a *account) tally(period int) *tally {
 // free takes a hold's amounts out of what its day and month hold.
 func (a *account) free(h *heldIn) {
 	for _, in := range h.in {
-		in.held = in.held.minus(h.Amounts)
+		in.held = in.held.Minus(h.Amounts)
 	}
 	if h.Task {
 		a.tasks--
@@ -179,19 +179,19 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 
 func (h *heldIn) use(amounts Amounts) {
 	for _, in := range h.in {
-		in.used = in.used.plus(amounts)
+		in.used = in.used.Plus(amounts)
 	}
 }
 
-// settle charges a hold once, and says nothing of the upstream account's rates. It refuses what cannot be counted exactly.
-func (m *Memory) settle(c *Charge, t *terms) (bool, error) {
+// Post charges a hold once, and says nothing of the upstream account's rates. It refuses what cannot be counted exactly.
+func (m *Memory) Post(c *Charge, t *Terms) (bool, error) {
 	return m.account(c.Held.Team).settle(c, t)
 }
 
 // settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
-func (a *account) settle(c *Charge, t *terms) (bool, error) {
-	if !c.Amounts.valid() {
-		return false, errAmounts
+func (a *account) settle(c *Charge, t *Terms) (bool, error) {
+	if !c.Amounts.Valid() {
+		return false, ErrAmounts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -206,13 +206,13 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 		doubt = c.Amounts
 	}
 	if held.expired {
-		change, doubt = change.minus(held.Amounts), doubt.minus(held.Amounts)
+		change, doubt = change.Minus(held.Amounts), doubt.Minus(held.Amounts)
 		a.forget(held)
 	} else {
 		a.drop(held)
 	}
 	a.post(held, change, doubt)
-	a.correct(t, held.rates, held.Amounts, c.Amounts, now)
+	a.correct(t, held.Rates, held.Amounts, c.Amounts, now)
 	return true, nil
 }
 
@@ -240,7 +240,7 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 		}
 		a.free(h)
 		a.post(h, h.Amounts, h.Amounts)
-		h.expired, h.due = true, h.due.Add(lateTruth)
+		h.expired, h.due = true, h.due.Add(LateTruth)
 		heap.Fix(&a.due, h.index)
 	}
 	return n

@@ -2,46 +2,100 @@ package limit
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
 	"time"
 )
 
-// walk is what Tend saw of the open holds when it last walked over the teams.
-type walk struct {
-	openHolds                      // of all, and of this process without Redis
-	teams     map[string]openHolds // of each team in Redis, as it was last seen
-	at        time.Time
+// OpenHolds are the holds of requests in flight and of tasks that are not settled.
+type OpenHolds struct {
+	Count  int
+	Oldest time.Time // when the oldest of them was made; zero: none is open, or none tells
+	Tasks  int64     // how many are tasks', where Redis tells
 }
 
-// Holds tells how many holds of all replicas were open when Tend last walked over the teams, which it does every minute,
-// and when the oldest of them was made: zero where none is open. It costs no call of Redis. What a part of Redis that is
-// away holds is told as it was last seen; what this process holds without Redis is counted too. The error is there until
-// Redis was walked once.
-func (s *Shared) Holds(context.Context) (open int, oldest time.Time, err error) {
-	if w := s.walked.Load(); w != nil {
-		return w.count, w.oldest, nil
-	}
-	return 0, time.Time{}, errUncounted
+// Note counts one more. since is when it was made; zero: it does not tell.
+func (o *OpenHolds) Note(since time.Time) {
+	o.Count++
+	o.age(since)
 }
 
-// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago where the team is active
-// here, else up to a minute. It costs no call of Redis.
-func (s *Shared) OpenTasks(team string) int64 {
-	w := s.walked.Load()
-	if s.teams.get(team).toldAfter(w) {
-		return s.Redis.tasks(team)
+func (o *OpenHolds) age(since time.Time) {
+	if !since.IsZero() && (o.Oldest.IsZero() || since.Before(o.Oldest)) {
+		o.Oldest = since
 	}
-	if w == nil {
+}
+
+func (o *OpenHolds) Add(more OpenHolds) {
+	o.Count += more.Count
+	o.age(more.Oldest)
+}
+
+// MadeAt reads from a hold's id when it was made, to the millisecond. Ids are those of requests, UUIDs of version 7, which
+// begin with that moment; any other is counted and has no age. A field of its own would have to be written and read
+// by every admission for what is looked at once a minute.
+func MadeAt(id string) time.Time {
+	if len(id) != 36 || id[14] != '7' {
+		return time.Time{}
+	}
+	var ms int64
+	b, err := hex.DecodeString(id[:8] + id[9:13])
+	if err != nil {
+		return time.Time{}
+	}
+	for _, n := range b {
+		ms = ms<<8 | int64(n)
+	}
+	return time.UnixMilli(ms)
+}
+
+// errUncounted is what Holds says until the holds were counted once.
+var ErrUncounted = errors.New("the open holds were not counted yet")
+
+// Holds tells how many holds were open when Tend last looked, and when the oldest of them was made: zero where none is
+// open. It costs a look at two numbers. The error is there until Tend has run.
+func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
+	if o := m.counted.Load(); o != nil {
+		return o.Count, o.Oldest, nil
+	}
+	return 0, time.Time{}, ErrUncounted
+}
+
+// countOpen adds up what is open, of all teams.
+func (m *Memory) countOpen() {
+	m.mu.Lock()
+	accounts := make([]*account, 0, len(m.teams))
+	for _, a := range m.teams {
+		accounts = append(accounts, a)
+	}
+	m.mu.Unlock()
+	var all OpenHolds
+	for _, a := range accounts {
+		all.Add(a.openHolds())
+	}
+	m.counted.Store(&all)
+}
+
+func (a *account) openHolds() (o OpenHolds) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range a.holds {
+		if !h.expired {
+			o.Note(h.since)
+		}
+	}
+	return o
+}
+
+// OpenTasks tells how many tasks of a team are open.
+func (m *Memory) OpenTasks(team string) int64 {
+	m.mu.Lock()
+	a := m.teams[team]
+	m.mu.Unlock()
+	if a == nil {
 		return 0
 	}
-	return w.teams[team].tasks
-}
-
-// countOpen adds up what is open: of each team in Redis, and here.
-func (s *Shared) countOpen(teams map[string]openHolds) {
-	w := &walk{teams: teams, at: s.Now()}
-	for _, o := range teams {
-		w.add(o)
-	}
-	s.teams.each(func(_ string, b *books) { w.add(b.openHolds()) })
-	s.walked.Store(w)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tasks
 }

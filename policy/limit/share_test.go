@@ -1,13 +1,13 @@
 package limit
 
 import (
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 	"strconv"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
-
-	"sluice/policy/teams"
 )
 
 // Q09: one to eight replicas without Redis, each with its share, which crash and come back at any moment. All together
@@ -15,16 +15,16 @@ import (
 func TestQ09SharesOfReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
-		clock := newClock()
+		clock := limittest.NewClock()
 		r := teams.Rate{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
-		share := terms{rates: [rateCount]teams.Rate{shareOf(r, int64(count))}}
-		for q := range share.quotas {
-			share.quotas[q] = none
+		share := Terms{Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}
+		for q := range share.Quotas {
+			share.Quotas[q] = None
 		}
-		share.tasks = none
+		share.Tasks = None
 		team := &teams.Team{ID: "search"}
 		start := func(dry bool) *Memory {
-			m := NewMemory(clock.now)
+			m := NewMemory(clock.Now)
 			m.dry.Store(dry) // a process that starts without Redis starts with an empty bucket
 			return m
 		}
@@ -40,13 +40,13 @@ func TestQ09SharesOfReplicas(t *testing.T) {
 			case 0:
 				members[i] = start(true)
 			case 1, 2, 3:
-				clock.move(time.Duration(rapid.IntRange(1, 300).Draw(rt, "ms")) * time.Millisecond)
+				clock.Move(time.Duration(rapid.IntRange(1, 300).Draw(rt, "ms")) * time.Millisecond)
 			default:
 				h := Hold{ID: strconv.Itoa(n), Team: team, Amounts: Amounts{Requests: 1}, Lease: time.Hour}
-				if s, err := members[i].admit(&h, &share); err != nil {
+				if s, err := members[i].Place(&h, &share); err != nil {
 					rt.Fatal(err)
-				} else if s.outcome == admitted {
-					admittedAt = append(admittedAt, arrival{clock.now()})
+				} else if s.Outcome == Admitted {
+					admittedAt = append(admittedAt, arrival{clock.Now()})
 				}
 			}
 		}

@@ -1,14 +1,15 @@
 package limit
 
 import (
+	"sluice/policy/limit/limittest"
 	"testing"
 	"time"
 )
 
 // F-X2: a clock that goes back makes no units out of the difference.
 func TestFX2StrikesAndClock(t *testing.T) {
-	c := newClock()
-	s := NewStrikes(50, 200, c.now)
+	c := limittest.NewClock()
+	s := NewStrikes(50, 200, c.Now)
 	for range 200 {
 		if s.Out("key") != 0 {
 			t.Fatal("out within the burst")
@@ -22,9 +23,9 @@ func TestFX2StrikesAndClock(t *testing.T) {
 		t.Error("another key is out too")
 	}
 	for range 100 {
-		c.move(-time.Hour)
+		c.Move(-time.Hour)
 		s.Out("key")
-		c.move(time.Hour)
+		c.Move(time.Hour)
 	}
 	if wait := s.Out("key"); wait != 20*time.Millisecond {
 		t.Errorf("with a clock that goes back, out for %v", wait)

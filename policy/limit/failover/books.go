@@ -1,0 +1,254 @@
+package failover
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+)
+
+// books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
+// them: each request asks Redis first, and spends what it was lent where Redis does not answer.
+type books struct {
+	meeting    *semaphore.Weighted // one at a time puts its accounts back
+	met        atomic.Int64        // the number of Redis's memory in which its accounts are known here; 0: none
+	mu         sync.Mutex
+	team       *teams.Team           // as it was read last; nil: it has sent no request yet
+	seen       time.Time             // its last request
+	told       time.Time             // the last answer of Redis about it
+	asked      time.Time             // when it was last seen to that its allowances are renewed
+	renewed    time.Time             // when they last were
+	allowances []*allowance          // of today and, towards midnight, of tomorrow
+	running    map[string]*spent     // admitted here, and not yet known to be held in Redis
+	held       map[int]limit.Amounts // by those, by day
+	openTasks  int64                 // among those
+	unposted   map[int]limit.Amounts // settled here, by day, and not yet charged in Redis
+	rated      limit.Amounts         // taken from the rates here, and not from Redis's
+	calls      int64                 // that told Redis of allowances
+	recent     recent
+}
+
+// spent is a request that was admitted without Redis.
+type spent struct {
+	held *limit.Held
+	from *allowance  // nil: nothing of it is counted
+	took limit.Stock // of the allowance
+	due  time.Time   // the end of its lease
+	byID bool        // Redis may know it by its id: only by that may it be settled
+}
+
+// see notes a request of the team, and lends it what it may take of its day's allowance.
+func (b *books) see(h *limit.Hold, day int, now time.Time) (l loan) {
+	want := limit.StockOf(&h.Amounts, h.Task)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.team, b.seen = h.Team, now
+	if a := b.on(day); a != nil {
+		l = a.lend(want)
+	}
+	return l
+}
+
+// on returns the allowance of a day; nil: there is none.
+func (b *books) on(day int) *allowance {
+	for _, a := range b.allowances {
+		if a.day == day {
+			return a
+		}
+	}
+	return nil
+}
+
+// answered notes that Redis has answered, and what it took of the loan. held is nil where it refused.
+func (b *books) answered(l *loan, took limit.Stock, held *limit.Held, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l.end(took)
+	b.told = now
+	if held != nil {
+		b.recent.add(limit.StockOf(&held.Amounts, held.Task), now)
+	}
+}
+
+// giveUp ends a loan of which nothing was taken, unless it was spent.
+func (b *books) giveUp(l *loan) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l.end(limit.Stock{})
+}
+
+// spend turns a loan into a hold here.
+func (b *books) spend(l *loan, s *spent, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.from, s.took = l.from, l.Most
+	l.end(l.Most)
+	b.recent.add(s.took, now)
+	if s.held.Rates != 0 && !s.byID { // what is settled by its id takes from Redis's rates then
+		b.rated = b.rated.Plus(s.held.Amounts)
+	}
+	if b.running == nil {
+		b.running, b.held = map[string]*spent{}, map[int]limit.Amounts{}
+	}
+	b.running[s.held.ID] = s
+	b.held[s.held.Day] = b.held[s.held.Day].Plus(s.held.Amounts)
+	if s.held.Task {
+		b.openTasks++
+	}
+}
+
+// forget drops what runs here, where it does. The lock is held.
+func (b *books) forget(id string) {
+	s := b.running[id]
+	if s == nil {
+		return
+	}
+	delete(b.running, id)
+	if s.held.Task {
+		b.openTasks--
+	}
+	if b.held[s.held.Day] = b.held[s.held.Day].Minus(s.held.Amounts); b.held[s.held.Day] == (limit.Amounts{}) {
+		delete(b.held, s.held.Day)
+	}
+}
+
+// settle settles what was admitted here and is unknown to Redis, and reports whether this did. Its charge is to be posted. A
+// task's end is Redis's affair: another replica may see it, too.
+func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[h.ID]
+	if s == nil || s.byID {
+		return false
+	}
+	if h.Task {
+		s.byID = true
+		return false
+	}
+	b.forget(h.ID)
+	if s.from != nil {
+		s.from.giveBack(s.took, limit.StockOf(&used, false))
+	}
+	if b.unposted == nil {
+		b.unposted = map[int]limit.Amounts{}
+	}
+	b.unposted[h.Day] = b.unposted[h.Day].Plus(used)
+	return true
+}
+
+// posted notes that Redis has charged what was settled here.
+func (b *books) posted(day int, used limit.Amounts) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unposted[day] = b.unposted[day].Minus(used); b.unposted[day] == (limit.Amounts{}) {
+		delete(b.unposted, day)
+	}
+	b.asked, b.renewed = time.Time{}, time.Time{} // what was set aside for it is given back at once
+}
+
+// extend gives what runs here a new lease, and reports whether Redis may hold it.
+func (b *books) extend(id string, due time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[id]
+	if s != nil && due.After(s.due) {
+		s.due = due
+	}
+	return s == nil || s.byID
+}
+
+// spending reports whether something was spent here that Redis was not told.
+func (b *books) spending() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unreported()
+}
+
+func (b *books) unreported() bool {
+	return len(b.running)+len(b.unposted) > 0 || b.rated != (limit.Amounts{})
+}
+
+// settledInRedis notes that Redis has settled what was admitted here. What was set aside for it is given back soon.
+func (b *books) settledInRedis(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.running[id]; s != nil && s.from != nil {
+		b.asked, b.renewed = time.Time{}, time.Time{}
+	}
+	b.forget(id)
+}
+
+// setAside is what Redis has to set aside on each day: what may be spent, is lent, and was spent and not posted. It is
+// numbered like the renewals.
+func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.allowances {
+		of := a.left.AtMost(a.left).Plus(a.lent)
+		for _, s := range b.running {
+			if s.from == a {
+				of = of.Plus(s.took)
+			}
+		}
+		rows = append(rows, redisstore.SetAside{Day: a.day, Of: a.counted(of).Plus(b.owed(a))})
+	}
+	b.calls++
+	return b.calls, rows
+}
+
+// owed is what was spent of an allowance, settled, and not posted. The lock is held.
+func (b *books) owed(a *allowance) limit.Stock {
+	used := b.unposted[a.day]
+	return a.counted(limit.StockOf(&used, false))
+}
+
+// counted is of a stock what it is an allowance of.
+func (a *allowance) counted(n limit.Stock) limit.Stock {
+	for i := range n {
+		if !a.counts(i) {
+			n[i] = 0
+		}
+	}
+	return n
+}
+
+// openHolds counts what runs here and may not be held in Redis.
+func (b *books) openHolds() (o limit.OpenHolds) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.running {
+		o.Note(limit.MadeAt(s.held.ID))
+	}
+	return o
+}
+
+// toldAfter reports whether Redis told of the team after a walk.
+func (b *books) toldAfter(w *walk) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.told.IsZero() && (w == nil || b.told.After(w.at))
+}
+
+// spentInto adds to what was last known of a team what was spent here and Redis was not told.
+func (b *books) spentInto(st *limit.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	st.Tasks += b.openTasks
+	for q := range st.Used {
+		for day, used := range b.unposted {
+			if day/100 == st.Date.Month && (q%2 == 1 || day == st.Date.Day) {
+				st.Used[q] += used[q/2]
+			}
+		}
+		for day, held := range b.held {
+			if day/100 == st.Date.Month && (q%2 == 1 || day == st.Date.Day) {
+				st.Held[q] += held[q/2]
+			}
+		}
+	}
+}

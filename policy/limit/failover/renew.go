@@ -1,0 +1,280 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+)
+
+const (
+	renewEvery = 10 * time.Second // the allowances of a team,
+	renewLeast = 30 * time.Second // or as late as this, where that would change little
+	// renewPart is how much little is: an allowance differs from the size that it is to have by one part in so many at most.
+	renewPart = 4
+	// renewBatch is how many requests that run a renewal has held, and how many renewals go together, so that no call keeps
+	// Redis from others for long.
+	renewBatch = 100
+	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
+	driftPart = 100
+)
+
+// renewal is a renewal of one team's allowances, and what it was made of.
+type renewal struct {
+	redisstore.Renewal
+	terms   limit.Terms
+	idle    bool         // it asks for nothing more
+	of      []*allowance // that its rows are of
+	running []placing
+	spent   limit.Amounts // from the rates here
+	more    bool          // requests that run are left for another one
+}
+
+// placing is a request that a renewal tells of, and when its lease ended then.
+type placing struct {
+	*spent
+	due time.Time
+}
+
+// renewAll tells Redis what still runs here, and renews the allowances, of every team for which it is time.
+func (s *Failover) renewAll(ctx context.Context) (errs error) {
+	for more := true; more && errs == nil; {
+		more = false
+		now := s.Now()
+		var due []*renewal
+		s.teams.Each(func(id string, b *books) {
+			r := s.renewal(id, b, now)
+			if r == nil {
+				return
+			}
+			if b.met.Load() == 0 { // no request of it came through yet
+				if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
+					errs = errors.Join(errs, err)
+					return
+				}
+			}
+			due = append(due, r)
+			more = more || r.more
+		})
+		errs = errors.Join(errs, s.renew(ctx, due))
+	}
+	return errs
+}
+
+// renew makes renewals in pipelines, and notes what came of each. Where the accounts are gone it puts them back: the renewal is
+// made again soon.
+func (s *Failover) renew(ctx context.Context, due []*renewal) (errs error) {
+	for some := range slices.Chunk(due, renewBatch) {
+		now := s.Now()
+		calls := make([]*redisstore.Renewal, len(some))
+		for i, r := range some {
+			calls[i] = &r.Renewal
+		}
+		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Store.Renew(ctx, calls) }))
+		for _, r := range some {
+			switch id := r.Team.ID; {
+			case r.Err == nil:
+				s.acknowledged(r, now)
+			case errors.Is(r.Err, redisstore.ErrNotDone):
+				errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Store.Restore(ctx, id, redisstore.Loss{}) }))
+				s.teams.Get(id).again()
+			}
+		}
+	}
+	return errs
+}
+
+// renewal says what Redis is to be told of a team, and asked for it. It is nil where it is not time.
+func (s *Failover) renewal(id string, b *books, now time.Time) *renewal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.team == nil {
+		return nil
+	}
+	t := limit.TermsOf(b.team)
+	idle := now.Sub(b.seen) > allowanceIdle
+	if (idle || s.Refuse || !t.CountsAny()) && !b.unreported() && len(b.allowances) == 0 {
+		return nil
+	}
+	days := s.days(now)
+	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.Alive(), 1)}, terms: t, idle: idle, spent: b.rated}
+	size := s.sizes(b, r, idle, now)
+	if urgent := b.unreported() || b.exceeds(size, days); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
+		return nil
+	} else if b.asked = now; !urgent && b.serves(size, days, now) {
+		return nil
+	}
+	r.Rated = b.rated.AtMost(s.rates.Missing(b.team.ID)) // what was taken longer ago has refilled
+	b.compose(r, s.id, size, days, now)
+	return r
+}
+
+// exceeds reports whether an allowance is larger than it is to be, by more than a little: it is kept from others. The lock is held.
+func (b *books) exceeds(size func(limit.Calendar) limit.Stock, days []limit.Calendar) bool {
+	for _, a := range b.allowances {
+		for i, n := range a.wanted(size, days) {
+			if a.left[i]+a.lent[i] > n+n/renewPart {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serves reports whether a renewal would change little: Redis has told how the team stands of late, and no allowance is much
+// smaller than it is to be. The lock is held.
+func (b *books) serves(size func(limit.Calendar) limit.Stock, days []limit.Calendar, now time.Time) bool {
+	if now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(days) {
+		return false
+	}
+	for _, c := range days {
+		a := b.on(c.Day)
+		if a == nil {
+			return false
+		}
+		want := size(c)
+		for i, n := range want {
+			if a.left[i]+a.lent[i] < n-n/renewPart {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// days are the days of which allowances are wanted: today, and tomorrow where a lease reaches into it.
+func (s *Failover) days(now time.Time) []limit.Calendar {
+	today := s.dated(now)
+	days := []limit.Calendar{today}
+	if next := s.dated(now.Add(s.Bridge)); next.Day != today.Day {
+		days = append(days, next)
+	}
+	return days
+}
+
+// sizes is how large the allowances are to be on each day.
+func (s *Failover) sizes(b *books, r *renewal, idle bool, now time.Time) func(c limit.Calendar) limit.Stock {
+	return func(c limit.Calendar) limit.Stock {
+		if s.Refuse || idle {
+			return limit.Stock{}
+		}
+		last := s.lastKnown(b.team.ID, now)
+		if c.Day != last.Date.Day { // nothing is used of a day to come
+			for q := 0; q < limit.QuotaCount; q += 2 {
+				last.Used[q], last.Held[q] = 0, 0
+			}
+		}
+		return allowanceSize(limit.LeftOf(&r.terms, &last), b.recent.sum(now), r.Alive)
+	}
+}
+
+// wanted is how large an allowance is to be: nothing of a day that is over.
+func (a *allowance) wanted(size func(limit.Calendar) limit.Stock, days []limit.Calendar) limit.Stock {
+	for _, c := range days {
+		if c.Day == a.day {
+			return size(c)
+		}
+	}
+	return limit.Stock{}
+}
+
+// compose writes down what a renewal tells and asks for. The lock is held.
+func (b *books) compose(r *renewal, replica string, size func(limit.Calendar) limit.Stock, days []limit.Calendar, now time.Time) {
+	for _, c := range days {
+		if b.on(c.Day) == nil {
+			b.allowances = append(b.allowances, &allowance{day: c.Day, field: replica + ":" + strconv.Itoa(c.Day)})
+		}
+	}
+	for _, a := range b.allowances {
+		a.terms = &r.terms
+		want := a.wanted(size, days)
+		kept := a.keep(want, now)
+		r.Rows = append(r.Rows, redisstore.RenewalRow{Day: a.day, Keep: kept.Plus(b.owed(a)), Want: want.Minus(kept).AtMost(want)})
+	}
+	r.of = slices.Clone(b.allowances)
+	b.calls++
+	r.Call = b.calls
+	for _, run := range b.running {
+		if len(r.running) < renewBatch {
+			run.byID = true
+			r.running = append(r.running, placing{run, run.due})
+			r.Running = append(r.Running, redisstore.Placing{Held: run.held, Lease: run.due.Sub(now)})
+			continue
+		}
+		r.more = true
+		if i := slices.Index(r.of, run.from); i >= 0 {
+			r.Rows[i].Keep = r.Rows[i].Keep.Plus(run.from.counted(run.took))
+		}
+	}
+}
+
+// acknowledged notes that Redis has taken a renewal, which was sent at a moment.
+func (s *Failover) acknowledged(r *renewal, sent time.Time) {
+	b := s.teams.Get(r.Team.ID)
+	if !s.Store.Undisturbed(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
+		b.again()
+	}
+}
+
+// grow notes what a renewal has grown and placed.
+func (s *Failover) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
+	for _, run := range r.running {
+		if b.running[run.held.ID] != run.spent { // Redis has settled it meanwhile
+			continue
+		}
+		b.forget(run.held.ID)
+		placed(run.held, r.At.Add(run.due.Sub(sent)))
+		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
+			s.queue.keep(job{extend: run.held, lease: longer.Sub(sent)})
+		}
+	}
+	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
+	kept := b.allowances[:0]
+	for _, a := range b.allowances {
+		if i := slices.Index(r.of, a); i >= 0 {
+			a.left, a.until = a.left.Plus(r.Rows[i].Grown), until
+		}
+		if a.left != (limit.Stock{}) || a.lent != (limit.Stock{}) || b.owed(a) != (limit.Stock{}) || !r.idle && a.day >= s.dated(sent).Day {
+			kept = append(kept, a)
+		}
+	}
+	b.allowances = kept
+	s.ahead.Store(int64(r.At.Sub(sent)))
+}
+
+// again has the allowances renewed as soon as that can be.
+func (b *books) again() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked, b.renewed = time.Time{}, time.Time{}
+}
+
+// leave tells Redis what still runs here, and gives all allowances back.
+func (s *Failover) leave(ctx context.Context) (errs error) {
+	failed := redisstore.ErrNotDone
+	for range 2 { // where the first finds that the accounts are gone, they are put back
+		s.teams.Each(func(_ string, b *books) {
+			b.mu.Lock()
+			b.seen = time.Time{}
+			b.mu.Unlock()
+			b.again()
+		})
+		if err := s.renewAll(ctx); err != nil {
+			failed = err
+		}
+	}
+	s.teams.Each(func(id string, b *books) {
+		if b.spending() {
+			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", id, failed))
+		}
+	})
+	return errs
+}

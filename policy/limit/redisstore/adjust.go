@@ -1,0 +1,40 @@
+package redisstore
+
+import (
+	"context"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// AdjustedModel is the name under which the ledger has corrections.
+const AdjustedModel = "adjustment"
+
+// Adjustment is a correction that was posted, or could not be.
+type Adjustment struct {
+	Done               bool // false: the month has not used so much, and nothing was changed
+	DayBefore, Day     int64
+	MonthBefore, Month int64
+}
+
+// Knows reports whether a team ever asked for something.
+func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
+	return r.client.SIsMember(ctx, namesKey, team).Result()
+}
+
+// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
+// makes it happen once, and why is kept with it for as long as the ledger.
+func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a Adjustment, err error) {
+	k, number := r.keysOf(team), newNumber()
+	call := append(adjustScript.call(2, 9), k.quota, k.hold+id, r.Clock(), team, id, limit.UnitIndex(unit)+1, delta, k.ledger, why,
+		limit.LedgerDays*24*60*60, number)
+	if err := r.List(ctx, team); err != nil { // reports list it from now on
+		return a, err
+	}
+	reply, err := adjustScript.run(ctx, r.client, call)
+	in, err := said(number, reply, err, 5)
+	if err != nil {
+		return a, err
+	}
+	return Adjustment{Done: in[0] == 1, DayBefore: in[1], Day: in[2], MonthBefore: in[3], Month: in[4]}, nil
+}

@@ -1,0 +1,146 @@
+package redisstore
+
+import (
+	"math"
+	"strconv"
+	"sync/atomic"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// plan is how admit.lua is asked for requests of one team that are charged in the same units: what of its arguments is
+// the same each time, made once for each reading of the teams file.
+type plan struct {
+	units  []int
+	rates  []planRate
+	quotas []any // day and month of each unit, "" for none
+	told   []cell
+	fields atomic.Pointer[planFields]
+
+	unitCount, fieldCount any // boxed once, as all of these
+}
+
+// planRate is a rate as admit.lua takes it.
+type planRate struct {
+	rate           teams.Rate
+	unit           int
+	key, text, ttl any
+	full           int64 // µs that all of it takes to refill
+	fullText       any
+}
+
+// cell is one count of the hash of quotas.
+type cell struct {
+	quota int
+	of    string
+}
+
+// What cells count.
+const (
+	cellHeld  = ":held"
+	cellUsed  = ":used"
+	cellAside = ":aside"
+)
+
+// planFields are the names of a plan's fields on one day.
+type planFields struct {
+	day   int
+	names []any
+}
+
+// planFor returns the plan for amounts.
+func (w *wiredTerms) planFor(k *teamKeys, amounts *limit.Amounts) *plan {
+	mask := 0
+	for unit, n := range amounts {
+		if n > 0 {
+			mask |= 1 << unit
+		}
+	}
+	if p := w.plans[mask].Load(); p != nil {
+		return p
+	}
+	p := newPlan(k, &w.terms, amounts)
+	w.plans[mask].Store(p)
+	return p
+}
+
+func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
+	p := &plan{}
+	var used []cell
+	for unit, n := range amounts {
+		day, month := 2*unit, 2*unit+1
+		if n == 0 {
+			continue
+		}
+		p.units = append(p.units, unit)
+		p.told = append(p.told, cell{day, cellHeld}, cell{month, cellHeld})
+		for _, q := range []int{day, month} {
+			if t.Quotas[q] == limit.None {
+				p.quotas = append(p.quotas, "")
+				continue
+			}
+			p.quotas = append(p.quotas, strconv.FormatInt(t.Quotas[q], 10))
+			used = append(used, cell{q, cellUsed}, cell{q, cellAside})
+		}
+		if unit < limit.RateCount && t.Rates[unit].Limit > 0 {
+			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))
+		}
+	}
+	p.told = append(p.told, used...)
+	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(len(p.told))
+	return p
+}
+
+func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
+	wire := appendRate(nil, r)
+	full := fullIn(r)
+	return planRate{
+		rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1],
+		full: full, fullText: strconv.FormatInt(full, 10),
+	}
+}
+
+// names are the fields on a day.
+func (p *plan) names(day int) []any {
+	if f := p.fields.Load(); f != nil && f.day == day {
+		return f.names
+	}
+	names := make([]any, 0, len(p.told))
+	for _, c := range p.told {
+		names = append(names, strconv.Itoa(periodOf(day, c.quota))+":"+string(teams.Units[c.quota/2])+c.of)
+	}
+	p.fields.Store(&planFields{day, names})
+	return names
+}
+
+// periodOf is the number of a quota's period on a day.
+func periodOf(day, quota int) int {
+	if quota%2 == 1 {
+		return day / 100
+	}
+	return day
+}
+
+// fullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking does: else a request of just as
+// much would never fit. Its twins are in buckets.lua and in moment of common.lua.
+func fullIn(r teams.Rate) int64 {
+	return int64(math.Ceil(float64(r.Burst) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+}
+
+// taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
+// passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
+// be. Its twin is span in buckets.lua.
+func taking(r teams.Rate, n int64) int64 {
+	return int64(math.Ceil(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+}
+
+// giving is taking, rounded down: what is put back.
+func giving(r teams.Rate, n int64) int64 {
+	return int64(math.Floor(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+}
+
+// leftIn is how many whole units fit into a bucket that is full in so many microseconds; below 0 in debt.
+func leftIn(r teams.Rate, full int64) int64 {
+	return min(int64(math.Floor(float64(fullIn(r)-full)*float64(r.Limit)/float64(r.Per.Microseconds()))), r.Burst)
+}
