@@ -152,10 +152,8 @@ func (c *state) wellKept() error {
 // accounts are the shared accounts over this client.
 func (c *state) accounts(s settings, now func() time.Time) *failover.Failover {
 	inRedis := redisstore.New(c)
-	inRedis.Mixed = c.mixed
-	if _, cluster := c.UniversalClient.(*redis.ClusterClient); cluster {
-		inRedis.Part()
-	}
+	inRedis.OnDesync = c.mixed
+	_, inRedis.Cluster = c.UniversalClient.(*redis.ClusterClient)
 	return failover.New(failover.Config{
 		Store: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: c.changed, Miscounted: c.miscounted,

@@ -4,7 +4,7 @@ import "sync"
 
 // PerTeam is something of each team, made at the first use. It grows with the teams file.
 type PerTeam[T any] struct {
-	First func() *T // makes one; nil: its zero
+	First func(team string) *T // makes one; nil: its zero
 	of    sync.Map
 }
 
@@ -14,7 +14,7 @@ func (p *PerTeam[T]) Get(team string) *T {
 	}
 	made := new(T)
 	if p.First != nil {
-		made = p.First()
+		made = p.First(team)
 	}
 	v, _ := p.of.LoadOrStore(team, made)
 	return v.(*T)

@@ -1,12 +1,53 @@
 package failover
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 )
+
+// Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that Redis is away and
+// the team's allowance here does not suffice.
+func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	if !h.Amounts.Valid() {
+		return limit.Verdict{}, limit.ErrAmounts
+	}
+	t := limit.TermsOf(h.Team)
+	if v, never := h.NeverFits(&t); never {
+		return v, nil
+	}
+	b, now := s.teams.Get(h.Team.ID), s.Now()
+	date := s.dated(now)
+	l := b.see(h, date.Day, now)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
+	var v limit.Verdict
+	var at time.Time
+	err := limit.ErrAway
+	if call.Err() == nil { // else nothing is asked that could not be answered in time
+		err = s.meet(call, h.Team.ID, b)
+	}
+	if err == nil {
+		v, at, err = s.Store.Place(call, h, &l.Loan)
+		s.heard(err)
+	}
+	if err != nil {
+		return s.admitHere(b, &l, h, &t, err)
+	}
+	now = s.Now()
+	s.ahead.Store(int64(at.Sub(now)))
+	b.answered(&l, l.Took, v.Held, now)
+	if v.Owed != nil {
+		s.queue.keep(job{charge: v.Owed, tried: now})
+	}
+	if v.Held != nil && !s.Refuse {
+		s.rates.Debit(h, v.Held, &t)
+	}
+	return v, nil
+}
 
 // admitHere decides a hold that Redis gave no answer to. cause is why.
 func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error) (limit.Verdict, error) {
@@ -42,26 +83,4 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 		b.spend(l, &spent{held: v.Held, due: now.Add(h.Lease), byID: byID}, now)
 	}
 	return v, nil
-}
-
-// lastKnown is how a team stands, by what Redis said last.
-func (s *Failover) lastKnown(team string, now time.Time) (st limit.State) {
-	st.Date = s.dated(now)
-	st.At = now.Add(time.Duration(s.ahead.Load()))
-	st.Fault = limit.LimitNone
-	s.Store.LastKnown(team, &st)
-	return st
-}
-
-// settleHere settles a hold that was placed here and is unknown to Redis, and reports whether it is one.
-func (s *Failover) settleHere(c *limit.Charge) bool {
-	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts.Bound()) {
-		return false
-	}
-	if !s.Refuse {
-		s.rates.Settle(c)
-	}
-	s.queue.sum(c)
-	c.Tell(true)
-	return true
 }

@@ -15,6 +15,18 @@ const (
 	allowanceIdle  = time.Minute      // a team that was idle for so long has none
 )
 
+const (
+	renewEvery = 10 * time.Second // the allowances of a team,
+	renewLeast = 30 * time.Second // or as late as this, where that would change little
+	// renewPart is how much little is: an allowance differs from the size that it is to have by one part in so many at most.
+	renewPart = 4
+	// renewBatch is how many requests that run a renewal has held, and how many renewals go together, so that no call keeps
+	// Redis from others for long.
+	renewBatch = 100
+	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
+	driftPart = 100
+)
+
 // allowance is what Redis has set aside for one team at this replica on one day. What Redis holds for it is never less
 // than what is left here, what is lent to calls under way, and what was spent here and not posted: every step keeps it
 // so, also where a call's reply is lost or the call is executed late.

@@ -99,12 +99,12 @@ func (w *world) pass(d time.Duration) {
 func (w *world) heardSince(begun time.Time) {
 	at, until := time.Now().Add(-time.Second), begun.Add(-time.Second)
 	for _, r := range w.crew(everywhere) {
-		words := &r.shared.replicas
+		words := &r.shared.link
 		words.mu.Lock()
-		known := fmt.Sprint(words.last.UnixMicro())
-		if r.wire.now() == works && at.After(words.last) && !words.last.Before(until) && w.server.HGet("sl1:replicas", r.shared.id) == known {
-			words.last, words.at = at, r.shared.Now().Add(-time.Second)
-			w.server.HSet("sl1:replicas", r.shared.id, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
+		known := fmt.Sprint(words.last.At.UnixMicro())
+		if r.wire.now() == works && at.After(words.last.At) && !words.last.At.Before(until) && w.server.HGet("sl1:replicas", r.shared.Store.Peer.ID) == known {
+			words.last.At, words.at = at, r.shared.Now().Add(-time.Second)
+			w.server.HSet("sl1:replicas", r.shared.Store.Peer.ID, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
 			w.mu.Lock()
 			if !w.lastReach.Before(until) {
 				w.lastReach = at

@@ -227,11 +227,11 @@ func (b *books) openHolds() (o limit.OpenHolds) {
 	return o
 }
 
-// toldAfter reports whether Redis told of the team after a walk.
-func (b *books) toldAfter(w *walk) bool {
+// toldAfter reports whether Redis told of the team after a moment.
+func (b *books) toldAfter(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.told.IsZero() && (w == nil || b.told.After(w.at))
+	return b.told.After(at)
 }
 
 // spentInto adds to what was last known of a team what was spent here and Redis was not told.

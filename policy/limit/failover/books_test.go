@@ -49,7 +49,7 @@ func (l *ledgerOfOne) settle(id string, used int64) {
 // keeper drives the books of one team in random order.
 type keeper struct {
 	t       *rapid.T
-	s       *Failover
+	s       *renewer
 	b       *books
 	team    *teams.Team
 	now     time.Time
@@ -68,7 +68,7 @@ func TestBooksNeverSpendMoreThanIsSetAside(t *testing.T) {
 	team := limittest.Team(t, "quotas: {images: {day: 1000000}}")
 	rapid.Check(t, func(t *rapid.T) {
 		k := &keeper{t: t, team: team, now: time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC), redis: ledgerOfOne{held: map[string]int64{}}}
-		k.s = &Failover{Config: Config{Store: redisstore.New(nil), Bridge: bridgeDefault}}
+		k.s = &renewer{accounts: &accounts{link: link{Config: &Config{Store: redisstore.New(nil), Bridge: bridgeDefault}}}}
 		k.b = k.s.teams.Get("search")
 		k.b.team = k.team
 		t.Repeat(map[string]func(*rapid.T){

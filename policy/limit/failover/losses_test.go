@@ -510,15 +510,22 @@ type onPost struct {
 
 func (f *onPost) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (f *onPost) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { return next(ctx, cmd) }
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		f.note(cmd)
+		return next(ctx, cmd)
+	}
 }
 func (f *onPost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if f.do != nil && isRenewal(cmds[0]) {
-			do := f.do
-			f.do = nil
-			do()
-		}
+		f.note(cmds[0])
 		return next(ctx, cmds)
+	}
+}
+
+func (f *onPost) note(cmd redis.Cmder) {
+	if f.do != nil && isRenewal(cmd) {
+		do := f.do
+		f.do = nil
+		do()
 	}
 }

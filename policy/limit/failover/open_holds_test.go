@@ -186,7 +186,7 @@ func TestOpenTasksAreKnown(t *testing.T) {
 		}
 		wants("one is settled", 1)
 		if s, ok := accounts.(*Failover); ok {
-			other := New(s.Config)
+			other := New(*s.Config)
 			defer func() { _ = other.Close(t.Context()) }()
 			if err := other.Tend(t.Context()); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
-	"sluice/policy/limit/redisstore"
 )
 
 const (
@@ -29,20 +28,20 @@ type job struct {
 	extend *limit.Held
 	lease  time.Duration
 	tried  time.Time // when its reply was lost first; zero: it was never sent in vain
-	kept   bool      // it was ever
+	kept   bool      // it ever was
 }
 
-// old reports whether what Redis knew of a charge's hold may be forgotten by now: that the charge arrived, or that another
-// replica charged the hold when its lease ended. Sent then it counts only where its hold is still there.
-func (j *job) old(now time.Time) bool {
-	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.MemoryOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
+// jobKey names what jobs are kept once for: the end of a hold, or its longer lease.
+type jobKey struct {
+	hold   string
+	extend bool
 }
 
-// outlived reports whether the hold, which Redis had, was made so long ago that it may have been charged and forgotten. One
-// that was admitted without Redis may never have been there; its id may tell no time.
-func outlived(c *limit.Charge, now time.Time) bool {
-	made := limit.MadeAt(c.Held.ID)
-	return !c.Held.Local && !made.IsZero() && now.Sub(made) > limit.LateTruth
+func (j *job) key() jobKey {
+	if j.charge == nil {
+		return jobKey{j.extend.ID, true}
+	}
+	return jobKey{j.charge.Held.ID, false}
 }
 
 // sumOf is what charges are added up by.
@@ -56,25 +55,23 @@ type sumOf struct {
 
 // queue settles behind the requests. What Redis did not take is kept and sent again; the ids make that harmless.
 type queue struct {
-	shared *Failover
-	jobs   chan job
-	ended  sync.WaitGroup
+	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns what came of each
+	jobs  chan job
+	ended sync.WaitGroup
 
 	gate   sync.RWMutex // add reads what drain writes
 	closed bool
 
-	mu   sync.Mutex
-	kept []job
-	sums map[sumOf]*limit.Charge  // of what was settled here, and never sent
-	ids  map[string]*limit.Charge // that kept settles, by their holds
-	// leases are those that kept extends holds to, by their ids: one hold is kept once, with the longest.
-	leases map[string]time.Duration
-	most   int   // that are kept
-	lost   int64 // charges left to their leases
+	mu    sync.Mutex
+	kept  []*job // in the order in which they failed first
+	index map[jobKey]*job
+	sums  map[sumOf]*limit.Charge // of what was settled here, and never sent
+	most  int                     // that are kept
+	lost  int64                   // charges left to their leases
 }
 
-func newQueue(s *Failover) *queue {
-	q := &queue{shared: s, jobs: make(chan job, queueLength), sums: map[sumOf]*limit.Charge{}, ids: map[string]*limit.Charge{}, leases: map[string]time.Duration{}, most: keptMost}
+func newQueue(send func(ctx context.Context, batch []job) []error) *queue {
+	q := &queue{send: send, jobs: make(chan job, queueLength), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -124,35 +121,13 @@ func (q *queue) gather() {
 	}
 }
 
-// do sends jobs and keeps those that failed. It returns the first failure.
+// do sends jobs and keeps those that failed. It returns the failures.
 func (q *queue) do(ctx context.Context, batch []job) (failed error) {
-	s := q.shared
-	now := s.Now()
-	fail := func(j job, err error) {
+	for i, err := range q.send(ctx, batch) {
 		if err != nil {
-			q.keep(j)
+			q.keep(batch[i])
 			failed = errors.Join(failed, err)
 		}
-	}
-	settling := map[bool][]job{} // by whether an unknown hold is charged all the same
-	for _, j := range batch {
-		if j.charge != nil {
-			settling[!j.old(now)] = append(settling[!j.old(now)], j)
-			continue
-		}
-		fail(j, s.call(ctx, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) }))
-	}
-	for post, jobs := range settling {
-		charges := make([]*limit.Charge, len(jobs))
-		for i := range jobs {
-			charges[i] = jobs[i].charge
-		}
-		call, cancel := context.WithTimeout(ctx, s.patience())
-		for i, came := range s.Store.SettleAll(call, charges, post) {
-			s.came(&jobs[i], came, now)
-			fail(jobs[i], came.Err)
-		}
-		cancel()
 	}
 	return failed
 }
@@ -161,18 +136,21 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 func (q *queue) keep(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if j.charge != nil && j.charge.Sum && j.tried.IsZero() {
+	first := q.index[j.key()]
+	switch {
+	case j.charge != nil && j.charge.Sum && j.tried.IsZero():
 		q.addUp(j.charge)
-		return
+	case first != nil && j.charge != nil:
+		first.charge.Join(j.charge) // whoever settles a hold first counts
+	case first != nil:
+		first.lease = max(first.lease, j.lease)
+	default:
+		if len(q.kept) >= q.most {
+			q.giveUp()
+		}
+		j.kept = true
+		q.kept, q.index[j.key()] = append(q.kept, &j), &j
 	}
-	if q.merge(&j) {
-		return
-	}
-	if len(q.kept) >= q.most {
-		q.giveUp()
-	}
-	j.kept = true
-	q.kept = append(q.kept, j)
 }
 
 // sum keeps a charge of a hold that is unknown to Redis, added to others until they are sent: Redis learns of them as of one.
@@ -181,7 +159,7 @@ func (q *queue) sum(c *limit.Charge) {
 	h.ID, h.Amounts, h.Local = "sum-"+rand.Text(), limit.Amounts{}, true
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts.Bound(), Estimated: c.Estimated, Sum: true})
+	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts, Estimated: c.Estimated, Sum: true})
 }
 
 // addUp adds a charge to what was not sent yet. The lock is held.
@@ -197,12 +175,12 @@ func (q *queue) addUp(c *limit.Charge) {
 
 // giveUp leaves the oldest job to its lease. A sum has none, and there are few. The lock is held.
 func (q *queue) giveUp() {
-	i := slices.IndexFunc(q.kept, func(j job) bool { return j.charge == nil || !j.charge.Sum })
+	i := slices.IndexFunc(q.kept, func(j *job) bool { return j.charge == nil || !j.charge.Sum })
 	if i < 0 {
 		return
 	}
 	oldest := q.kept[i]
-	q.forget(&oldest)
+	delete(q.index, oldest.key())
 	q.kept = slices.Delete(q.kept, i, i+1)
 	if c := oldest.charge; c != nil {
 		q.lost++
@@ -212,42 +190,18 @@ func (q *queue) giveUp() {
 	}
 }
 
-// merge notes a job by its hold, and reports whether one of the same kind is kept for that already. The lock is held.
-func (q *queue) merge(j *job) bool {
-	if j.charge == nil {
-		lease, kept := q.leases[j.extend.ID]
-		q.leases[j.extend.ID] = max(lease, j.lease)
-		return kept
-	}
-	if first := q.ids[j.charge.Held.ID]; first != nil {
-		first.Join(j.charge) // whoever settles a hold first counts
-		return true
-	}
-	q.ids[j.charge.Held.ID] = j.charge
-	return false
-}
-
-// forget drops the note of a job that is kept no more, and gives it the longest lease that was asked for. The lock is held.
-func (q *queue) forget(j *job) {
-	if j.charge != nil {
-		delete(q.ids, j.charge.Held.ID)
-		return
-	}
-	j.lease = q.leases[j.extend.ID]
-	delete(q.leases, j.extend.ID)
-}
-
 // retry sends what is kept, and returns the first failure.
 func (q *queue) retry(ctx context.Context) error {
 	q.mu.Lock()
-	now := q.kept
-	q.kept = nil
-	for i := range now {
-		q.forget(&now[i])
+	now := make([]job, 0, len(q.kept)+len(q.sums))
+	for _, j := range q.kept {
+		now = append(now, *j)
 	}
 	for _, c := range q.sums {
 		now = append(now, job{charge: c})
 	}
+	q.kept = nil
+	clear(q.index)
 	clear(q.sums)
 	q.mu.Unlock()
 	for len(now) > 0 {

@@ -12,17 +12,12 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-const (
-	renewEvery = 10 * time.Second // the allowances of a team,
-	renewLeast = 30 * time.Second // or as late as this, where that would change little
-	// renewPart is how much little is: an allowance differs from the size that it is to have by one part in so many at most.
-	renewPart = 4
-	// renewBatch is how many requests that run a renewal has held, and how many renewals go together, so that no call keeps
-	// Redis from others for long.
-	renewBatch = 100
-	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
-	driftPart = 100
-)
+// renewer keeps the allowances.
+type renewer struct {
+	*accounts
+	rates *limit.Shares
+	keep  func(job) // has a longer lease told later
+}
 
 // renewal is a renewal of one team's allowances, and what it was made of.
 type renewal struct {
@@ -41,8 +36,8 @@ type placing struct {
 	due time.Time
 }
 
-// renewAll tells Redis what still runs here, and renews the allowances, of every team for which it is time.
-func (s *Failover) renewAll(ctx context.Context) (errs error) {
+// all tells Redis what still runs here, and renews the allowances, of every team for which it is time.
+func (s *renewer) all(ctx context.Context) (errs error) {
 	for more := true; more && errs == nil; {
 		more = false
 		now := s.Now()
@@ -68,7 +63,7 @@ func (s *Failover) renewAll(ctx context.Context) (errs error) {
 
 // renew makes renewals in pipelines, and notes what came of each. Where the accounts are gone it puts them back: the renewal is
 // made again soon.
-func (s *Failover) renew(ctx context.Context, due []*renewal) (errs error) {
+func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	for some := range slices.Chunk(due, renewBatch) {
 		now := s.Now()
 		calls := make([]*redisstore.Renewal, len(some))
@@ -90,7 +85,7 @@ func (s *Failover) renew(ctx context.Context, due []*renewal) (errs error) {
 }
 
 // renewal says what Redis is to be told of a team, and asked for it. It is nil where it is not time.
-func (s *Failover) renewal(id string, b *books, now time.Time) *renewal {
+func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.team == nil {
@@ -102,7 +97,7 @@ func (s *Failover) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	days := s.days(now)
-	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.Alive(), 1)}, terms: t, idle: idle, spent: b.rated}
+	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.alive.Load(), 1)}, terms: t, idle: idle, spent: b.rated}
 	size := s.sizes(b, r, idle, now)
 	if urgent := b.unreported() || b.exceeds(size, days); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
 		return nil
@@ -110,7 +105,7 @@ func (s *Failover) renewal(id string, b *books, now time.Time) *renewal {
 		return nil
 	}
 	r.Rated = b.rated.AtMost(s.rates.Missing(b.team.ID)) // what was taken longer ago has refilled
-	b.compose(r, s.id, size, days, now)
+	b.compose(r, s.Store.Peer.ID, size, days, now)
 	return r
 }
 
@@ -148,7 +143,7 @@ func (b *books) serves(size func(limit.Calendar) limit.Stock, days []limit.Calen
 }
 
 // days are the days of which allowances are wanted: today, and tomorrow where a lease reaches into it.
-func (s *Failover) days(now time.Time) []limit.Calendar {
+func (s *renewer) days(now time.Time) []limit.Calendar {
 	today := s.dated(now)
 	days := []limit.Calendar{today}
 	if next := s.dated(now.Add(s.Bridge)); next.Day != today.Day {
@@ -158,7 +153,7 @@ func (s *Failover) days(now time.Time) []limit.Calendar {
 }
 
 // sizes is how large the allowances are to be on each day.
-func (s *Failover) sizes(b *books, r *renewal, idle bool, now time.Time) func(c limit.Calendar) limit.Stock {
+func (s *renewer) sizes(b *books, r *renewal, idle bool, now time.Time) func(c limit.Calendar) limit.Stock {
 	return func(c limit.Calendar) limit.Stock {
 		if s.Refuse || idle {
 			return limit.Stock{}
@@ -214,7 +209,7 @@ func (b *books) compose(r *renewal, replica string, size func(limit.Calendar) li
 }
 
 // acknowledged notes that Redis has taken a renewal, which was sent at a moment.
-func (s *Failover) acknowledged(r *renewal, sent time.Time) {
+func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	b := s.teams.Get(r.Team.ID)
 	if !s.Store.Undisturbed(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
 		b.again()
@@ -222,7 +217,7 @@ func (s *Failover) acknowledged(r *renewal, sent time.Time) {
 }
 
 // grow notes what a renewal has grown and placed.
-func (s *Failover) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
+func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
@@ -233,7 +228,7 @@ func (s *Failover) grow(b *books, r *renewal, sent time.Time, placed func(*limit
 		b.forget(run.held.ID)
 		placed(run.held, r.At.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
-			s.queue.keep(job{extend: run.held, lease: longer.Sub(sent)})
+			s.keep(job{extend: run.held, lease: longer.Sub(sent)})
 		}
 	}
 	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
@@ -258,7 +253,7 @@ func (b *books) again() {
 }
 
 // leave tells Redis what still runs here, and gives all allowances back.
-func (s *Failover) leave(ctx context.Context) (errs error) {
+func (s *renewer) leave(ctx context.Context) (errs error) {
 	failed := redisstore.ErrNotDone
 	for range 2 { // where the first finds that the accounts are gone, they are put back
 		s.teams.Each(func(_ string, b *books) {
@@ -267,7 +262,7 @@ func (s *Failover) leave(ctx context.Context) (errs error) {
 			b.mu.Unlock()
 			b.again()
 		})
-		if err := s.renewAll(ctx); err != nil {
+		if err := s.all(ctx); err != nil {
 			failed = err
 		}
 	}

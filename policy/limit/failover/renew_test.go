@@ -57,7 +57,7 @@ func TestAUsedUpTeamIsRenewedSeldom(t *testing.T) {
 
 // renewals reads the number of a replica's last renewal of a team.
 func (w *world) renewals(team string, r *replica) (call int64, err error) {
-	_, err = fmt.Sscan(w.server.HGet("sl1:{"+team+"}:aside", r.shared.id), &call)
+	_, err = fmt.Sscan(w.server.HGet("sl1:{"+team+"}:aside", r.shared.Store.Peer.ID), &call)
 	return call, err
 }
 

@@ -69,7 +69,7 @@ func TestCrashesAreNotCharged(t *testing.T) {
 func TestAPartForgets(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		for _, r := range w.replicas {
-			r.shared.Store.Part()
+			r.shared.Store.Cluster = true
 		}
 		counts := map[string]int{}
 		for range 20 {

@@ -13,7 +13,7 @@ import (
 // beside is another replica over the same Redis, by the same clock.
 func (s *harness) beside() *harness {
 	other := &harness{T: s.T, client: s.client, clock: s.clock, fault: s.fault}
-	config := s.Config
+	config := *s.Config
 	config.Store = storeAt(s.client, s.clock)
 	other.Failover = New(config)
 	s.Cleanup(func() { _ = other.Close(s.Context()) })

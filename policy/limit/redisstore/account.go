@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"sluice/policy/limit"
@@ -11,7 +10,7 @@ import (
 
 // takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It is not
 // asked again when its reply is lost: these rates hold no id.
-func (r *Store) takeAccount(ctx context.Context, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
+func (w *wire) takeAccount(ctx context.Context, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
 	list := limit.AccountRates(h.Account, h.Amounts, 1)
 	if len(list) == 0 {
 		return fault, 0, nil
@@ -20,7 +19,7 @@ func (r *Store) takeAccount(ctx context.Context, h *limit.Hold) (fault teams.Rat
 	for i, a := range list {
 		amounts[i] = a.Amount
 	}
-	reply, err := r.account(ctx, list, amounts, false)
+	reply, err := w.account(ctx, list, amounts, false)
 	if err != nil || reply[0] == 1 {
 		return fault, 0, err
 	}
@@ -32,7 +31,7 @@ const correctionTime = time.Second
 
 // correctAccount brings the account's rates from what was held to what was used of charges that were settled, all in one
 // call. It is not repeated, because these rates hold no id, and it is nobody's failure: they refill within their period.
-func (r *Store) correctAccount(ctx context.Context, charges []*limit.Charge) {
+func (w *wire) correctAccount(ctx context.Context, charges []*limit.Charge) {
 	var list []limit.AccountRate
 	var amounts []int64
 	at := map[string]int{}
@@ -44,30 +43,26 @@ func (r *Store) correctAccount(ctx context.Context, charges []*limit.Charge) {
 				at[a.Name], list, amounts = i, append(list, a), append(amounts, 0)
 			}
 			list[i].Rate = a.Rate // the same key after a reload: as it was read last
-			amounts[i] += c.Amounts.Bound()[a.Unit] - a.Amount
+			amounts[i] += c.Amounts[a.Unit] - a.Amount
 		}
 	}
 	if len(list) == 0 {
 		return
 	}
-	if _, err := r.account(ctx, list, amounts, true); errors.Is(err, errMixed) && r.Mixed != nil {
-		r.Mixed()
-	}
+	_, _ = w.account(ctx, list, amounts, true)
 }
 
 // account runs the script; with force it takes whatever there is.
-func (r *Store) account(ctx context.Context, list []limit.AccountRate, amounts []int64, force bool) ([]int64, error) {
-	number := newNumber()
-	call := accountScript.call(len(list), 3+(rateArgs+1)*len(list))
-	for _, a := range list {
-		call = append(call, accountKeys+a.Name)
-	}
-	call = append(call, r.Clock(), flag(force), number)
+func (w *wire) account(ctx context.Context, list []limit.AccountRate, amounts []int64, force bool) ([]int64, error) {
+	keys := make([]any, len(list))
 	for i, a := range list {
-		call = append(appendRate(call, a.Rate), amounts[i])
+		keys[i] = accountKeys + a.Name
 	}
-	reply, err := accountScript.run(ctx, r.client, call)
-	in, err := said(number, reply, err, 3)
+	c := w.begin(accountScript, keys, 1+(rateArgs+1)*len(list)).add(flag(force))
+	for i, a := range list {
+		c.args = append(appendRate(c.args, a.Rate), amounts[i])
+	}
+	in, err := w.run(ctx, c, 3)
 	if err == nil && in[1] >= int64(len(list)) {
 		err = errMixed
 	}

@@ -25,14 +25,12 @@ func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
 // makes it happen once, and why is kept with it for as long as the ledger.
 func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a Adjustment, err error) {
-	k, number := r.keysOf(team), newNumber()
-	call := append(adjustScript.call(2, 9), k.quota, k.hold+id, r.Clock(), team, id, limit.UnitIndex(unit)+1, delta, k.ledger, why,
-		limit.LedgerDays*24*60*60, number)
 	if err := r.List(ctx, team); err != nil { // reports list it from now on
 		return a, err
 	}
-	reply, err := adjustScript.run(ctx, r.client, call)
-	in, err := said(number, reply, err, 5)
+	t := r.teams.Get(team)
+	c := r.begin(adjustScript, []any{t.quota, t.hold + id}, 7).add(team, id, limit.UnitIndex(unit)+1, delta, t.ledger, why, limit.LedgerDays*24*60*60)
+	in, err := r.run(ctx, c, 5)
 	if err != nil {
 		return a, err
 	}

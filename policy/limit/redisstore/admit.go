@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Loan is what a call may take of its replica's allowance where a quota has no room for it. The zero Loan is nothing.
@@ -24,15 +26,20 @@ func (l *Loan) name() any {
 }
 
 // Place places a hold in all of its units at once, or refuses it and takes nothing, and tells the time by Redis's clock. An error
-// means that Redis could not be asked, or was and did not say what came of it: [ErrAway] tells the first.
+// means that Redis could not be asked, or was and did not say what came of it: [limit.ErrAway] tells the first.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
-	s, err := r.ask(ctx, h, l)
+	var s standing
+	t := r.teams.Get(h.Team.ID)
+	err := r.whole(ctx, h.Team.ID, func() (err error) {
+		s, err = r.admit(ctx, h, l, t.witness())
+		return err
+	})
 	if err != nil {
 		return limit.Verdict{}, s.At, err
 	}
 	l.Took = s.took
-	v := s.Verdict(&r.keysOf(h.Team.ID).wired(h.Team).terms, h)
-	r.own.Get(h.Team.ID).admitted(&s, v.Held, s.At.Add(h.Lease))
+	v := s.Verdict(&t.wired(h.Team).terms, h)
+	t.admitted(&s, v.Held, s.At.Add(h.Lease))
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, s.At, nil
 	}
@@ -45,7 +52,7 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	case wait > 0:
 		release := &limit.Charge{Held: v.Held, Team: h.Team}
 		refused := v.RefuseAccount(fault, wait, h)
-		if _, err := r.settle(ctx, release, limit.Amounts{}, false); err != nil {
+		if r.SettleAll(ctx, []*limit.Charge{release}, false)[0].Err != nil {
 			refused.Owed = release
 		}
 		return refused, s.At, nil
@@ -54,65 +61,134 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	return v, s.At, nil
 }
 
-// ask places the hold, or tells how the team stands. Where the accounts that this process knows are gone, because Redis lost
-// its memory, what is known is put back first.
-func (r *Store) ask(ctx context.Context, h *limit.Hold, l *Loan) (standing, error) {
+// whole does something to a team's accounts. Where those that this process knows are gone, because Redis lost its memory, what is
+// known is put back first.
+func (r *Store) whole(ctx context.Context, team string, do func() error) (err error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
-		s, err := r.admit(ctx, h, l, r.own.Get(h.Team.ID).witness())
-		switch {
-		case err != nil:
-			return s, err
-		case s.Outcome == restoring:
-			return s, errRestoring
-		case s.Outcome != lost:
-			return s, nil
+		if err = do(); !errors.Is(err, ErrNotDone) {
+			return err
 		}
-		if err := r.Restore(ctx, h.Team.ID, Loss{}); err != nil {
-			return s, fmt.Errorf("%w: %w", ErrNotDone, err)
+		if err := r.Restore(ctx, team, Loss{}); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotDone, err)
 		}
 	}
-	return standing{}, errForgets
+	return err
 }
 
-// Lost counts how often the accounts of a team were found gone and were put back from what this process knew.
-func (r *Store) Lost() int64 { return r.lost.Load() }
+// admissions are calls whose room is kept for the next one.
+var admissions = sync.Pool{New: func() any { return new(call) }}
 
-// Settle charges a hold, once, with what the request used, also where the state has lost it. It may be called again
-// until it returns no error. It reports whether this call did.
-func (r *Store) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
-	done, err := r.settle(ctx, c, c.Amounts.Bound(), true)
-	if done && err == nil && corrects(c) {
-		r.correctAccount(ctx, []*limit.Charge{c})
+// admit places a hold, and begins the accounts where the caller knows none and there are none. Of the loan it takes what is
+// missing at a limit.
+func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness) (s standing, err error) {
+	if !h.Amounts.Valid() {
+		return s, limit.ErrAmounts
 	}
-	return done, err
+	k := r.teams.Get(h.Team.ID)
+	w := k.wired(h.Team)
+	p := w.planFor(k.teamKeys, &h.Amounts)
+	keys := append(make([]any, 0, 8), k.quota, k.open, k.hold+h.ID)
+	for i := range p.rates {
+		keys = append(keys, p.rates[i].key)
+	}
+	today := r.today.at(r.Now())
+	c := r.beginIn(admissions.Get().(*call), admitScript, keys...)
+	c.add(known.epoch, known.seq, h.Lease.Microseconds(), w.takes, w.tasksFor(h), flag(w.terms.Shadow), h.ID, holdText(h),
+		today.dayText, today.monthText, today.startText, l.name(), l.Most[limit.StockTasks], p.unitCount, p.fieldCount)
+	for i, unit := range p.units {
+		c.add(h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1], l.Most[unit])
+	}
+	c.add(p.names(today.Day)...)
+	for i := range p.rates {
+		rate := &p.rates[i]
+		c.add(rate.text, taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
+	}
+	r.send(ctx, c)
+	length := 7 + len(p.rates) + len(p.told)
+	if took := length + len(p.units) + 1; len(c.reply.Val()) == 1+took {
+		length = took
+	}
+	in, err := r.said(c, length)
+	if err != nil { // somebody may still look at the call
+		return s, err
+	}
+	clear(c.args)
+	c.reply = nil
+	admissions.Put(c)
+	return p.read(in), nil
 }
 
-// corrects reports whether rates of the account were taken from for a charge's hold.
-func corrects(c *limit.Charge) bool { return len(c.Held.Account) > 0 && !c.Held.Local }
-
-// Ledger returns the rows of one team, or of all that were ever seen where team is empty, for the days, each yyyymmdd,
-// in the order of reports: team, day, model, endpoint.
-func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []limit.Row, err error) {
-	teams := []string{team}
-	if team == "" {
-		if teams, err = r.Teams(ctx); err != nil {
-			return nil, err
-		}
+// tasksFor is how many open tasks there may be when a hold is placed, for admit.lua.
+func (w *wiredTerms) tasksFor(h *limit.Hold) any {
+	if !h.Task {
+		return ""
 	}
-	for _, team := range teams {
-		some, err := r.rows(ctx, team, days, 0)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, some...)
-	}
-	limit.SortRows(rows)
-	return rows, nil
+	return w.terms.Tasks
 }
 
-// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [ErrRows].
-func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
-	rows, err := r.rows(ctx, team, days, most)
-	limit.SortRows(rows)
-	return rows, err
+// read reads the reply of admit.lua. What was not told is 0.
+func (p *plan) read(in []int64) (s standing) {
+	s.Outcome, s.witness, s.At = limit.Outcome(in[0]), witness{in[1], in[3]}, time.UnixMicro(in[2]).UTC()
+	s.Date = limit.CalendarOf(s.At)
+	s.Fault, s.Wait = p.limit(int(in[4])), micros(in[5])
+	in = in[6:]
+	for i := range p.rates {
+		rate := &p.rates[i]
+		s.Rates[rate.unit] = limit.Fill{Left: leftIn(rate.rate, in[i]), Full: micros(in[i])}
+	}
+	in = in[len(p.rates):]
+	s.Tasks = in[0]
+	for i, c := range p.told {
+		switch c.of {
+		case cellHeld:
+			s.Held[c.quota] = in[1+i]
+		case cellUsed:
+			s.Used[c.quota] = in[1+i]
+			s.tells |= 1 << c.quota
+		}
+	}
+	if took := in[1+len(p.told):]; len(took) > 0 {
+		for i, unit := range p.units {
+			s.took[unit] = took[i]
+		}
+		s.took[limit.StockTasks] = took[len(p.units)]
+	}
+	return s
+}
+
+// limit is the number of the limit that admit.lua finds at fault.
+func (p *plan) limit(fault int) int {
+	switch {
+	case fault < 0 || fault >= limit.LimitTasks:
+		return fault
+	case fault < limit.LimitQuotas:
+		return limit.LimitRates + p.rates[fault].unit
+	}
+	quota := fault - limit.LimitQuotas
+	return limit.LimitQuotas + 2*p.units[quota/2] + quota%2
+}
+
+// Look tells how a team stands to all of its limits, and takes nothing.
+func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error) {
+	var s standing
+	k := r.teams.Get(team.ID)
+	w := k.wired(team)
+	err := r.whole(ctx, team.ID, func() error {
+		known := k.witness()
+		c := r.begin(lookScript, k.shared, 20).add(known.epoch).add(w.rates...).add(known.seq)
+		r.send(ctx, c)
+		var rest []int64
+		var err error
+		s, rest, err = r.standing(c, limit.RateCount)
+		for i, full := range rest {
+			if rate := w.terms.Rates[i]; rate.Limit > 0 {
+				s.Rates[i] = limit.Fill{Left: leftIn(rate, full), Full: micros(full)}
+			}
+		}
+		return err
+	})
+	if err == nil {
+		k.know(&s)
+	}
+	return s.State, err
 }

@@ -74,8 +74,12 @@ func (f *form) tryAdmit(h limit.Hold) (standing, error) {
 		s, err := f.memory.Place(&h, &t)
 		return standing{State: s}, err
 	}
+	if h.ID == "" {
+		s, err := f.redis.Look(context.Background(), h.Team)
+		return standing{State: s}, err
+	}
 	s, err := f.redis.admit(context.Background(), &h, &Loan{}, witness{epoch: f.epoch[h.Team.ID]})
-	if err == nil && s.Outcome != lost {
+	if err == nil {
 		f.epoch[h.Team.ID] = s.epoch
 	}
 	return s, err
@@ -102,7 +106,8 @@ func (f *form) trySettle(h *limit.Held, team *teams.Team, used limit.Amounts, es
 		t := limit.TermsOf(team)
 		return f.memory.Post(c, &t)
 	}
-	return f.redis.settle(context.Background(), c, used, false)
+	came := f.redis.SettleAll(context.Background(), []*limit.Charge{c}, false)[0]
+	return came.Done, came.Err
 }
 
 func (f *form) extend(h *limit.Held, lease time.Duration) {

@@ -15,7 +15,7 @@ const schema = "sl1:"
 // teamKeys are the keys of one team. All have the team in their hash tag, so they lie in one slot of a cluster and one
 // script may use them all. Team ids are of a–z, 0–9 and -, so no id can end the tag early.
 type teamKeys struct {
-	team   string
+	id     string
 	shared []any // the rates, quota, open: the keys that admit.lua and settle.lua begin with
 	quota  string
 	open   string
@@ -37,7 +37,7 @@ type wiredTerms struct {
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	k := &teamKeys{team: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
+	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
 	k.shared = []any{p + "rate:requests", p + "rate:tokens", p + "rate:images", k.quota, k.open}
 	return k
 }
@@ -68,30 +68,6 @@ func appendRate(args []any, r teams.Rate) []any {
 	limit, per, burst := strconv.FormatInt(r.Limit, 10), strconv.FormatInt(r.Per.Microseconds(), 10), strconv.FormatInt(r.Burst, 10)
 	refill := math.Ceil(float64(r.Burst) * float64(r.Per.Milliseconds()) / float64(r.Limit))
 	return append(args, " "+limit+" "+per+" "+burst, limit, per, burst, strconv.FormatInt(int64(2*refill)+60_000, 10))
-}
-
-// written is amounts as the scripts take them.
-func written(a limit.Amounts) string { return string(appendAmounts(make([]byte, 0, 32), &a)) }
-
-func appendAmounts(b []byte, a *limit.Amounts) []byte {
-	for i, n := range a {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return b
-}
-
-// appendHold adds what stands in an open hold's text behind its month: what it holds and what it was charged, its id, team and
-// entry of the ledger.
-func appendHold(b []byte, h *limit.Held) []byte {
-	b = appendAmounts(append(b, ' '), &h.Amounts)
-	b = append(b, " 0 0 0 0"...)
-	b = append(append(b, ' '), h.ID...)
-	b = append(append(b, ' '), h.Team...)
-	b = append(append(b, ' '), h.Model...)
-	return append(append(b, '|'), h.Endpoint...)
 }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }

@@ -15,7 +15,7 @@ const OpenBatch = 1000
 // OpenHolds counts the open holds of a team, and its open tasks. They are read in pieces, so that a team with very many keeps Redis from
 // nobody; what ends in between may hide another from this count.
 func (r *Store) OpenHolds(ctx context.Context, team string) (o limit.OpenHolds, err error) {
-	k := r.keysOf(team)
+	k := r.teams.Get(team)
 	o.Tasks, err = r.client.HGet(ctx, k.quota, "tasks").Int64()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return o, err

@@ -24,8 +24,8 @@ type own struct {
 	tasks    int64
 	used     map[int]limit.Amounts // by day and month, those that are over, too
 	restored time.Time             // when all of it was last put back
-	open     map[string]ownHold
-	ended    [3]map[string]bool // the ids of what was settled, by how many walks ago; true for others' tasks
+	holds    map[string]ownHold    // that are open
+	ended    [3]map[string]bool    // the ids of what was settled, by how many walks ago; true for others' tasks
 }
 
 // endedMost bounds the ids that are kept of what was settled since the last walk: some hundred kilobytes.
@@ -36,10 +36,6 @@ type ownHold struct {
 	*limit.Held
 	due time.Time
 }
-
-// witness names accounts and a state of theirs, so that a script notices where they are gone or older. The zero witness
-// knows none.
-type witness struct{ epoch, seq int64 }
 
 func (o *own) witness() witness {
 	o.mu.Lock()
@@ -71,7 +67,7 @@ func (o *own) learn(s *standing) {
 	newer := o.seen.epoch == 0 || s.seq >= o.seen.seq
 	if newer {
 		o.turn(s.Date)
-		o.seen, o.tasks = witness{s.epoch, s.seq}, s.Tasks
+		o.seen, o.tasks = s.witness, s.Tasks
 	}
 	for q := range s.Used {
 		if s.tells&(1<<q) == 0 {
@@ -164,10 +160,10 @@ func (o *own) placed(h *limit.Held, due time.Time) {
 }
 
 func (o *own) place(h *limit.Held, due time.Time) {
-	if o.open == nil {
-		o.open = map[string]ownHold{}
+	if o.holds == nil {
+		o.holds = map[string]ownHold{}
 	}
-	o.open[h.ID] = ownHold{h, due}
+	o.holds[h.ID] = ownHold{h, due}
 }
 
 // admitted notes what came of an admission.
@@ -184,8 +180,8 @@ func (o *own) admitted(s *standing, h *limit.Held, due time.Time) {
 func (o *own) extended(id string, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if h, mine := o.open[id]; mine {
-		o.open[id] = ownHold{h.Held, due}
+	if h, mine := o.holds[id]; mine {
+		o.holds[id] = ownHold{h.Held, due}
 	}
 }
 
@@ -193,8 +189,8 @@ func (o *own) extended(id string, due time.Time) {
 func (o *own) settled(h *limit.Held) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, mine := o.open[h.ID]
-	delete(o.open, h.ID)
+	_, mine := o.holds[h.ID]
+	delete(o.holds, h.ID)
 	if !mine && !h.Task || mine && len(o.ended[0]) >= endedMost {
 		return
 	}
@@ -209,7 +205,7 @@ func (o *own) settled(h *limit.Held) {
 func (o *own) all() (list []ownHold) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	list = slices.Collect(maps.Values(o.open))
+	list = slices.Collect(maps.Values(o.holds))
 	for _, ids := range o.ended {
 		for id, task := range ids {
 			list = append(list, ownHold{Held: &limit.Held{ID: id, Task: task}})
@@ -222,7 +218,7 @@ func (o *own) all() (list []ownHold) {
 func (o *own) ids() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Collect(maps.Keys(o.open))
+	return slices.Collect(maps.Keys(o.holds))
 }
 
 // walked drops what others have ended, and what every other replica has learnt by now: each walks once a minute, and
@@ -231,44 +227,7 @@ func (o *own) walked(gone []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, id := range gone {
-		delete(o.open, id)
+		delete(o.holds, id)
 	}
 	o.ended = [3]map[string]bool{nil, o.ended[0], o.ended[1]}
-}
-
-// LastKnown fills in how a team stands on the date of s, by what Redis said last.
-func (r *Store) LastKnown(team string, s *limit.State) {
-	o := r.own.Get(team)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for q := range s.Used {
-		period := s.Date.Period(q)
-		s.Used[q] = o.used[period][q/2]
-		if period == o.date.Period(q) {
-			s.Held[q] = o.held[q]
-		}
-	}
-	s.Tasks = o.tasks
-}
-
-// Tasks are the open tasks of a team that Redis told of last.
-func (r *Store) Tasks(team string) int64 {
-	o := r.own.Get(team)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.tasks
-}
-
-// Undisturbed does something, and reports that, unless the accounts of a team are being put back, or are others than those of an
-// epoch: what is put back was read before. It may note holds that Redis has now.
-func (r *Store) Undisturbed(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
-	o := r.own.Get(team)
-	if !o.restoring.TryAcquire(1) {
-		return false
-	}
-	defer o.restoring.Release(1)
-	if o.witness().epoch == epoch {
-		do(o.placed)
-	}
-	return true
 }

@@ -11,34 +11,33 @@ import (
 
 const checkBatch = 1000 // holds that are looked at in one call
 
-// CheckOwn looks which of the holds that this process placed others have ended. It reports where the accounts that this
-// process knows are gone, which tells nothing of their holds.
-func (r *Store) CheckOwn(ctx context.Context, team string) (lost bool, err error) {
-	k, o := r.keysOf(team), r.own.Get(team)
+// CheckOwn looks which of the holds that this process placed others have ended, and puts back all where Redis lost them.
+func (r *Store) CheckOwn(ctx context.Context, team string) error {
+	o := r.teams.Get(team)
 	known := o.witness()
 	if known.epoch == 0 {
-		return false, nil
+		return nil
 	}
 	ids := o.ids()
 	if len(ids) == 0 {
 		o.walked(nil)
-		return false, nil
+		return nil
 	}
 	pipe := r.client.Pipeline()
 	var texts []*redis.SliceCmd
 	for chunk := range slices.Chunk(ids, checkBatch) {
 		keys := make([]string, len(chunk))
 		for i, id := range chunk {
-			keys[i] = k.hold + id
+			keys[i] = o.hold + id
 		}
 		texts = append(texts, pipe.MGet(ctx, keys...))
 	}
-	epoch := pipe.HGet(ctx, k.quota, "epoch") // behind them: what they tell is of this epoch
+	epoch := pipe.HGet(ctx, o.quota, "epoch") // behind them: what they tell is of this epoch
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return false, err
+		return err
 	}
 	if n, _ := epoch.Int64(); n != known.epoch {
-		return true, nil
+		return r.Restore(ctx, team, Loss{})
 	}
 	var gone []string
 	for i, id := range ids {
@@ -48,5 +47,5 @@ func (r *Store) CheckOwn(ctx context.Context, team string) (lost bool, err error
 		}
 	}
 	o.walked(gone)
-	return false, nil
+	return nil
 }

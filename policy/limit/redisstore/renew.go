@@ -3,10 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -21,10 +18,9 @@ type Renewal struct {
 	Running []Placing
 	Rated   limit.Amounts // what it takes from the rates; where a reply is lost, twice
 
-	number int64     // to say again
-	Epoch  int64     // of the accounts that it was made in
-	At     time.Time // by Redis's clock
-	Err    error
+	Epoch int64     // of the accounts that it was made in
+	At    time.Time // by Redis's clock
+	Err   error
 }
 
 // Placing is a request that a renewal tells of, and how long its lease is from now on.
@@ -41,86 +37,53 @@ type RenewalRow struct {
 }
 
 // Renew makes renewals, in one round trip, and notes in each what came of it. The error is that of the round trip.
-func (r *Store) Renew(ctx context.Context, list []*Renewal) error {
-	pipe := r.client.Pipeline()
-	calls := make([][]any, len(list))
-	replies := make([]*redis.IntSliceCmd, len(list))
+func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
+	calls := make([]*call, len(list))
 	for i, n := range list {
 		calls[i] = r.renewalCall(n)
-		replies[i] = redis.NewIntSliceCmd(ctx, calls[i]...)
-		_ = pipe.Process(ctx, replies[i]) // it is only queued
 	}
-	_, failed := pipe.Exec(ctx)
+	r.send(ctx, calls...)
 	for i, n := range list {
-		reply, err := numbers(replies[i])
-		switch {
-		case unknown(err): // a pipeline does not send the script itself
-			reply, err = allowanceScript.send(ctx, r.client, calls[i])
-			failed = err
-		case err == nil && len(reply) == 0 && failed != nil: // not sent at all
-			err = failed
+		if n.Err = r.renewed(n, calls[i]); n.Err != nil && !OfAccounts(n.Err) && !errors.Is(n.Err, errOvertaken) {
+			failed = n.Err
 		}
-		n.Err = r.renewed(n, reply, err)
 	}
 	return failed
 }
 
-func (r *Store) renewalCall(n *Renewal) []any {
-	k := r.keysOf(n.Team.ID)
-	w := k.wired(n.Team)
-	known := r.own.Get(n.Team.ID).witness()
-	n.number = newNumber()
-	call := append(append(allowanceScript.call(6+len(n.Running), 35+3*len(n.Running)+3*len(n.Rows)), k.shared...), k.aside)
+func (r *Store) renewalCall(n *Renewal) *call {
+	t := r.teams.Get(n.Team.ID)
+	w, known := t.wired(n.Team), t.witness()
+	keys := append(append(make([]any, 0, 6+len(n.Running)), t.shared...), t.aside)
 	for _, s := range n.Running {
-		call = append(call, k.hold+s.Held.ID)
+		keys = append(keys, t.hold+s.Held.ID)
 	}
-	call = append(call, r.Clock(), n.number, known.epoch, known.seq, r.Peer.ID, n.Call, k.ledger, r.Peer.Lease.Microseconds(), n.Alive)
+	c := r.begin(allowanceScript, keys, 33+3*len(n.Running)+3*len(n.Rows))
+	c.add(known.epoch, known.seq, r.Peer.ID, n.Call, t.ledger, r.Peer.Lease.Microseconds(), n.Alive)
 	for _, most := range w.terms.Quotas {
-		call = append(call, limitText(most))
+		c.add(limitText(most))
 	}
-	call = append(call, limitText(w.terms.Tasks), len(n.Rows))
-	call = append(append(call, w.rates...), written(n.Rated))
+	c.add(limitText(w.terms.Tasks), len(n.Rows)).add(w.rates...).add(written(n.Rated))
 	for i := range n.Rows {
 		row := &n.Rows[i]
-		call = append(call, row.Day, writtenStock(row.Keep), writtenStock(row.Want))
+		c.add(row.Day, writtenStock(row.Keep), writtenStock(row.Want))
 	}
 	for _, s := range n.Running {
-		call = append(call, s.Held.ID, max(s.Lease, 0).Microseconds(), heldText(s.Held, 0))
+		c.add(s.Held.ID, max(s.Lease, 0).Microseconds(), heldText(s.Held, 0))
 	}
-	return call
+	return c
 }
-
-func limitText(n int64) any {
-	if n == limit.None {
-		return ""
-	}
-	return n
-}
-
-// writtenStock is a stock as the scripts take it.
-func writtenStock(s limit.Stock) string {
-	return written(limit.Amounts(s[:limit.StockTasks])) + " " + strconv.FormatInt(s[limit.StockTasks], 10)
-}
-
-// errOvertaken means that a later call of this process came before this one.
-var errOvertaken = errors.New("a later renewal came first")
 
 // renewed reads the reply to a renewal.
-func (r *Store) renewed(n *Renewal, reply []int64, err error) error {
-	if err == nil && len(reply) == 4 && reply[0] == n.number && reply[1] == 3 {
-		return errOvertaken
-	}
-	s, grown, err := readStanding(n.number, reply, err, len(limit.Stock{})*len(n.Rows))
-	switch {
-	case err != nil:
+func (r *Store) renewed(n *Renewal, c *call) error {
+	s, grown, err := r.standing(c, len(limit.Stock{})*len(n.Rows))
+	if err != nil {
 		return err
-	case s.Outcome != limit.Admitted:
-		return ErrNotDone
 	}
 	for i := range n.Rows {
 		copy(n.Rows[i].Grown[:], grown[i*len(limit.Stock{}):])
 	}
 	n.Epoch, n.At = s.epoch, s.At
-	r.own.Get(n.Team.ID).know(&s)
+	r.teams.Get(n.Team.ID).know(&s)
 	return nil
 }

@@ -116,7 +116,7 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 		ask := func(id string, images int64) standing {
 			h := hold(id, f.team, limit.Amounts{limit.Requests: 1, limit.Images: images})
 			h.Lease = time.Hour
-			s, err := f.redis.admit(f.Context(), &h, l, f.redis.own.Get("search").witness())
+			s, err := f.redis.admit(f.Context(), &h, l, f.redis.teams.Get("search").witness())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,9 +146,9 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 // What a renewal holds is held once, what a sum charges is charged once, and a renewal behind a later one changes nothing.
 func TestRenewalsAndSumsCountOnce(t *testing.T) {
 	renewings(t, func(f *renewing) {
-		sum := &limit.Charge{Held: &limit.Held{ID: "sum", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Day: 20261121, Month: 202611}, Team: f.team, Sum: true}
+		sum := &limit.Charge{Amounts: limit.Amounts{limit.Images: 7}, Held: &limit.Held{ID: "sum", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Day: 20261121, Month: 202611}, Team: f.team, Sum: true}
 		for n := range 2 {
-			if done, err := f.redis.settle(f.Context(), sum, limit.Amounts{limit.Images: 7}, true); done != (n == 0) || err != nil {
+			if done, err := f.redis.Settle(f.Context(), sum); done != (n == 0) || err != nil {
 				t.Errorf("a sum is charged: %v %v", done, err)
 			}
 		}

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"time"
 
@@ -23,8 +22,8 @@ const (
 	BeatGap  = 3 * time.Second  // with no word of any replica for longer, Redis may have been away
 )
 
-// beat is what Redis tells of its memory and of the replicas.
-type beat struct {
+// Beat is what Redis tells of its memory and of the replicas.
+type Beat struct {
 	Memory string    // the name of Redis's memory, which it gets where it has none
 	Run    string    // the name of Redis's process: another one may have read an older copy; empty: it does not tell
 	At     time.Time // by Redis's clock
@@ -33,40 +32,36 @@ type beat struct {
 	Back   bool      // Redis knows less of this replica than it did
 }
 
-// Beat tells Redis that a replica is alive, which Redis last heard of at a moment that it told, and adds teams to the list
-// of those that were ever seen.
-func (r *Store) Beat(ctx context.Context, replica string, last time.Time, teams []string) (b beat, err error) {
+// Beat tells Redis that this process is alive, of which it last heard at a moment that it told then; zero: never.
+func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	pipe := r.client.Pipeline()
 	pipe.SetNX(ctx, epochKey, rand.Text(), 0)
 	got := pipe.Get(ctx, epochKey)
-	if len(teams) > 0 {
-		pipe.SAdd(ctx, namesKey, teams)
-	}
-	number, told := newNumber(), int64(0)
+	told := int64(0)
 	if !last.IsZero() {
 		told = last.UnixMicro()
 	}
-	call := append(replicasScript.call(1, 7), replicasKey, r.Clock(), number, replica, told, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds())
-	cmd := redis.NewIntSliceCmd(ctx, call...)
-	_ = pipe.Process(ctx, cmd) // it is only queued
+	c := r.begin(replicasScript, []any{replicasKey}, 5).add(r.Peer.ID, told, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds())
+	c.reply = redis.NewIntSliceCmd(ctx, c.args...)
+	_ = pipe.Process(ctx, c.reply) // it is only queued
 	info := pipe.Info(ctx, "server")
-	_, _ = pipe.Exec(ctx) // each command has its error, and what INFO says may be forbidden
-	reply, err := numbers(cmd)
-	if unknown(err) { // a pipeline does not send the script itself
-		reply, err = replicasScript.send(ctx, r.client, call)
+	_, failed := pipe.Exec(ctx) // each command has its error, and what INFO says may be forbidden
+	r.finish(ctx, c, failed)
+	if err := got.Err(); err != nil {
+		return b, err
 	}
-	in, err := said(number, reply, errors.Join(got.Err(), err), 5)
+	in, err := r.said(c, 5)
 	if err != nil {
 		return b, err
 	}
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
-	return beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in[0]).UTC(), Alive: in[1], Back: in[2] == 1, Gap: [2]int64(in[3:])}, nil
+	return Beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in[0]).UTC(), Alive: in[1], Back: in[2] == 1, Gap: [2]int64(in[3:])}, nil
 }
 
-// List lists a team as one that was seen.
-func (r *Store) List(ctx context.Context, team string) error {
-	return r.client.SAdd(ctx, namesKey, team).Err()
+// List lists teams as ones that were seen.
+func (r *Store) List(ctx context.Context, teams ...string) error {
+	return r.client.SAdd(ctx, namesKey, teams).Err()
 }
 
 // Teams lists every team that was ever seen.

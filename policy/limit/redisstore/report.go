@@ -22,9 +22,10 @@ const readStep = 512
 
 // reading is the ledger of one team as far as it has been read.
 type reading struct {
-	team string
-	most int // rows; 0 is any number
-	rows map[dayEntry]*limit.Row
+	*team
+	client redis.UniversalClient
+	most   int // rows; 0 is any number
+	rows   map[dayEntry]*limit.Row
 }
 
 // dayEntry is what a row is of, as the ledger names it: model|endpoint.
@@ -43,11 +44,11 @@ type dayScan struct {
 // rows reads the ledger of one team for some days, at most so many rows, or any number where most is 0. It reads in small
 // steps, so that what is used meanwhile may be in one unit of a row and not in another.
 func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
-	scans, err := r.scansOf(ctx, team, days)
+	all := &reading{team: r.teams.Get(team), client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
+	scans, err := all.begin(ctx, days)
 	if err != nil {
 		return nil, err
 	}
-	all := &reading{team: team, most: most, rows: map[dayEntry]*limit.Row{}}
 	for len(scans) > 0 {
 		n, fields := 1, scans[0].size
 		for n < len(scans) && fields+scans[n].size <= readStep {
@@ -55,7 +56,7 @@ func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]
 			n++
 		}
 		for some := scans[:n]; len(some) > 0; some = slices.DeleteFunc(some, func(s dayScan) bool { return s.ended }) {
-			if err := r.step(ctx, all, some); err != nil {
+			if err := all.step(ctx, some); err != nil {
 				return nil, err
 			}
 		}
@@ -65,20 +66,20 @@ func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]
 	for _, row := range all.rows {
 		rows = append(rows, *row)
 	}
+	limit.SortRows(rows)
 	return rows, nil
 }
 
-// scansOf begins to read those of the days that have something.
-func (r *Store) scansOf(ctx context.Context, team string, days []int) ([]dayScan, error) {
-	k, pipe := r.keysOf(team), r.client.Pipeline()
+// begin begins to read those of the days that have something.
+func (all *reading) begin(ctx context.Context, days []int) (scans []dayScan, err error) {
+	pipe := all.client.Pipeline()
 	sizes := make([]*redis.IntCmd, len(days))
 	for i, day := range days {
-		sizes[i] = pipe.HLen(ctx, k.day(day))
+		sizes[i] = pipe.HLen(ctx, all.day(day))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
 	}
-	var scans []dayScan
 	for i, day := range days {
 		if n := sizes[i].Val(); n > 0 {
 			scans = append(scans, dayScan{day: day, size: int(n)})
@@ -88,11 +89,11 @@ func (r *Store) scansOf(ctx context.Context, team string, days []int) ([]dayScan
 }
 
 // step reads on in some days in one round trip.
-func (r *Store) step(ctx context.Context, all *reading, scans []dayScan) error {
-	k, pipe := r.keysOf(all.team), r.client.Pipeline()
+func (all *reading) step(ctx context.Context, scans []dayScan) error {
+	pipe := all.client.Pipeline()
 	pages := make([]*redis.ScanCmd, len(scans))
 	for i, s := range scans {
-		pages[i] = pipe.HScan(ctx, k.day(s.day), s.cursor, "", readStep)
+		pages[i] = pipe.HScan(ctx, all.day(s.day), s.cursor, "", readStep)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (all *reading) read(day int, field, value string) {
 	}
 	row := all.rows[of]
 	if row == nil {
-		row = &limit.Row{Team: all.team, Day: day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
+		row = &limit.Row{Team: all.id, Day: day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
 		all.rows[of] = row
 	}
 	if estimated {
@@ -161,11 +162,27 @@ func unitNamed(word string) int {
 	return -1
 }
 
-// Look tells how a team stands, and takes nothing.
-func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error) {
-	s, err := r.ask(ctx, &limit.Hold{Team: team}, &Loan{})
-	if err == nil {
-		r.own.Get(team.ID).know(&s)
+// Ledger returns the rows of one team, or of all that were ever seen where team is empty, for the days, each yyyymmdd,
+// in the order of reports: team, day, model, endpoint.
+func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []limit.Row, err error) {
+	teams := []string{team}
+	if team == "" {
+		if teams, err = r.Teams(ctx); err != nil {
+			return nil, err
+		}
+		slices.Sort(teams)
 	}
-	return s.State, err
+	for _, team := range teams {
+		some, err := r.rows(ctx, team, days, 0)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, some...)
+	}
+	return rows, nil
+}
+
+// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [limit.ErrRows].
+func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
+	return r.rows(ctx, team, days, most)
 }

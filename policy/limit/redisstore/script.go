@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -77,75 +76,96 @@ func newScript(source string) *script {
 	return &script{source: source, digest: hex.EncodeToString(sum[:])}
 }
 
-// call begins the arguments of a call with so many keys.
-func (s *script) call(keys, more int) []any {
-	return append(make([]any, 0, 3+keys+more), "evalsha", s.digest, keys)
+// wire sends calls of scripts to Redis.
+type wire struct {
+	// OnDesync is called when a reply belonged to another question: the connections have lost their place and must be
+	// dropped. Nil: nothing is done.
+	OnDesync func()
+	Clock    func() int64 // microseconds; New sets it to 0: Redis's own clock. Tests set another
+	client   redis.UniversalClient
 }
 
-// lent is call with room that is kept for the next one. It is given back once the call has been answered.
-func (s *script) lent(keys int) *[]any {
-	room := rooms.Get().(*[]any)
-	*room = append((*room)[:0], "evalsha", s.digest, keys)
-	return room
+// call is one run of a script: its arguments, and its reply once it was sent.
+type call struct {
+	script *script
+	args   []any
+	number int64 // that the reply begins with, so that another question's reply is not taken for its own
+	reply  *redis.IntSliceCmd
 }
 
-var rooms = sync.Pool{New: func() any { return new([]any) }}
-
-func giveBack(room *[]any) {
-	clear(*room)
-	rooms.Put(room)
+// begin begins a call with its keys, and with what every script is told first: the time, or 0 for Redis's own, and a number to
+// say again. Lua counts exactly to 2^53. There is room for so many arguments more.
+func (w *wire) begin(s *script, keys []any, room int) *call {
+	return w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, keys...)
 }
 
-// run runs the script: by its digest, and where Redis does not know that, by its text.
-func (s *script) run(ctx context.Context, client redis.UniversalClient, call []any) ([]int64, error) {
-	cmd := redis.NewIntSliceCmd(ctx, call...)
-	_ = client.Process(ctx, cmd) // the command has the error
-	if unknown(cmd.Err()) {
-		return s.send(ctx, client, call)
+// beginIn is begin in a call that was made before.
+func (w *wire) beginIn(c *call, s *script, keys ...any) *call {
+	c.script, c.number = s, 1+rand.Int64N(1<<52)
+	c.args = append(append(append(c.args[:0], "evalsha", s.digest, len(keys)), keys...), w.Clock(), c.number)
+	return c
+}
+
+// add adds arguments.
+func (c *call) add(args ...any) *call {
+	c.args = append(c.args, args...)
+	return c
+}
+
+// run sends a call, and returns its reply of so many numbers behind its own.
+func (w *wire) run(ctx context.Context, c *call, length int) ([]int64, error) {
+	w.send(ctx, c)
+	return w.said(c, length)
+}
+
+// send sends calls, several of them in one round trip. Each has its reply or its error then. A script that Redis does not know by
+// its digest is sent whole.
+func (w *wire) send(ctx context.Context, calls ...*call) {
+	var failed error
+	if len(calls) == 1 {
+		calls[0].reply = redis.NewIntSliceCmd(ctx, calls[0].args...)
+		failed = w.client.Process(ctx, calls[0].reply)
+	} else {
+		pipe := w.client.Pipeline()
+		for _, c := range calls {
+			c.reply = redis.NewIntSliceCmd(ctx, c.args...)
+			_ = pipe.Process(ctx, c.reply) // it is only queued
+		}
+		_, failed = pipe.Exec(ctx)
 	}
-	return numbers(cmd)
-}
-
-// runShared is run in a round trip that others may share.
-func (s *script) runShared(ctx context.Context, f *batcher, call []any) ([]int64, error) {
-	cmd := redis.NewIntSliceCmd(ctx, call...)
-	f.process(ctx, cmd)
-	if unknown(cmd.Err()) {
-		return s.send(ctx, f.client, call)
+	for _, c := range calls {
+		w.finish(ctx, c, failed)
 	}
-	return numbers(cmd)
 }
 
-// send runs the script by its text, which Redis then knows.
-func (s *script) send(ctx context.Context, client redis.UniversalClient, call []any) ([]int64, error) {
-	whole := append([]any{"eval", s.source}, call[2:]...)
-	cmd := redis.NewIntSliceCmd(ctx, whole...)
-	_ = client.Process(ctx, cmd) // the command has the error
-	return numbers(cmd)
-}
-
-func unknown(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
-
-// numbers is a reply. One of another form belongs to another question.
-func numbers(cmd *redis.IntSliceCmd) ([]int64, error) {
-	reply, err := cmd.Result()
-	if err != nil && strings.HasPrefix(err.Error(), "redis: can't parse") {
-		return nil, errMixed
+// finish sends a script whole that Redis did not know. A call of a round trip that failed as a whole has failed, too.
+func (w *wire) finish(ctx context.Context, c *call, failed error) {
+	switch err := c.reply.Err(); {
+	case redis.HasErrorPrefix(err, "NOSCRIPT"):
+		c.reply = redis.NewIntSliceCmd(ctx, append([]any{"eval", c.script.source}, c.args[2:]...)...)
+		_ = w.client.Process(ctx, c.reply) // the reply has the error
+	case err == nil && len(c.reply.Val()) == 0 && failed != nil: // it was not sent at all
+		c.reply.SetErr(failed)
 	}
-	return reply, err
 }
 
-// newNumber is a number that a script says again, so that another question's reply is not taken for its own. Lua counts
-// exactly to 2^53.
-func newNumber() int64 { return 1 + rand.Int64N(1<<52) }
-
-// said takes the number off a reply that has to be so long.
-func said(number int64, reply []int64, err error, length int) ([]int64, error) {
-	if err == nil && (len(reply) != 1+length || reply[0] != number) {
-		return nil, errMixed
-	}
-	if err != nil {
+// said takes the number off a reply that has to be so long. A short one says why nothing was done.
+func (w *wire) said(c *call, length int) ([]int64, error) {
+	reply, err := c.reply.Result()
+	switch {
+	case err != nil && !strings.HasPrefix(err.Error(), "redis: can't parse"):
 		return nil, err
+	case err == nil && len(reply) == 4 && reply[0] == c.number && notDone[reply[1]] != nil:
+		return nil, notDone[reply[1]]
+	case err != nil || len(reply) != 1+length || reply[0] != c.number:
+		if w.OnDesync != nil {
+			w.OnDesync()
+		}
+		return nil, errMixed
 	}
 	return reply[1:], nil
 }
+
+// notDone are the outcomes of calls that did nothing: the accounts known are gone, a later call came first, replicas are putting
+// the accounts back.
+var notDone = map[int64]error{2: ErrNotDone, 3: errOvertaken, 4: errRestoring}

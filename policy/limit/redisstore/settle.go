@@ -3,97 +3,159 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
-// settle charges a hold once. With post, a hold that the state has lost, or never had, is charged all the same.
-func (r *Store) settle(ctx context.Context, c *limit.Charge, used limit.Amounts, post bool) (bool, error) {
-	if !used.Valid() {
-		return false, limit.ErrAmounts
-	}
-	o := r.own.Get(c.Held.Team)
-	for range 3 {
-		done, err := r.settleOnce(ctx, c, used, post)
-		if err == nil {
-			o.settled(c.Held)
-		}
-		if !errors.Is(err, ErrNotDone) {
-			return done, err
-		}
-		if err := r.Restore(ctx, c.Held.Team, Loss{}); err != nil {
-			return false, fmt.Errorf("%w: %w", ErrNotDone, err)
-		}
-	}
-	return false, errForgets
+// Result is what came of a settlement.
+type Result struct {
+	Done bool // this call settled it
+	Err  error
 }
 
-func (r *Store) settleOnce(ctx context.Context, c *limit.Charge, used limit.Amounts, post bool) (bool, error) {
-	if plain(c) {
-		s := r.batch([]*limit.Charge{c}, []limit.Amounts{used})
-		reply, err := batchScript.run(ctx, r.client, s.call)
-		if done, err := r.batched(&s, reply, err); done || err != nil {
-			return done, err
-		}
-	}
-	s := r.settlement([]*limit.Charge{c}, []limit.Amounts{used}, post)
-	reply, err := settleScript.run(ctx, r.client, s.call)
-	done, err := r.settlements(&s, reply, err, 1)
-	return err == nil && done[0] == 1, err
-}
-
-// settlement is a call that settles charges of one team, and what its reply is about.
+// settlement is a call that settles charges, and what its reply is about.
 type settlement struct {
-	call   []any
-	number int64
-	team   string
+	*call
 	counts []count // of batch.lua
 }
 
-func (r *Store) settlement(charges []*limit.Charge, used []limit.Amounts, post bool) settlement {
-	k, number := r.keysOf(charges[0].Held.Team), newNumber()
-	known := r.own.Get(k.team).witness()
-	call := append(settleScript.call(5+len(charges), 21+9*len(charges)), k.shared...)
+// group is charges that one call settles.
+type group struct {
+	charges []*limit.Charge
+	script  *script
+	settlement
+}
+
+// Settle charges a hold, once, with what the request used, also where the state has lost it. It may be called again
+// until it returns no error. It reports whether this call did.
+func (r *Store) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
+	came := r.SettleAll(ctx, []*limit.Charge{c}, true)[0]
+	return came.Done, came.Err
+}
+
+// SettleAll settles charges in one round trip, those of one team in one script, and says for each what came of it. With post, a hold
+// that the state has lost, or never had, is charged all the same. Those that turn out not to be as they were admitted take another
+// round trip.
+func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post bool) []Result {
+	results := make(map[*limit.Charge]Result, len(charges))
+	valid := make([]*limit.Charge, 0, len(charges))
 	for _, c := range charges {
-		call = append(call, k.hold+c.Held.ID)
+		if results[c] = (Result{Err: limit.ErrAmounts}); c.Amounts.Valid() {
+			valid = append(valid, c)
+		}
 	}
-	call = append(call, r.Clock(), k.team, number, k.ledger)
-	call = append(append(call, k.wired(charges[0].Team).rates...), known.epoch, known.seq)
+	groups := groupsOf(valid)
+	for round := 0; len(groups) > 0 && round < 4; round++ {
+		groups = r.settleGroups(ctx, groups, post, results)
+	}
+	list := make([]Result, len(charges))
+	var correcting []*limit.Charge
 	for i, c := range charges {
+		list[i] = results[c]
+		if list[i].Err == nil {
+			r.teams.Get(c.Held.Team).settled(c.Held)
+		}
+		if list[i].Done && len(c.Held.Account) > 0 && !c.Held.Local { // rates of the account were taken from
+			correcting = append(correcting, c)
+		}
+	}
+	if len(correcting) > 0 { // in a time of its own: what the settlements left is no measure
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), correctionTime)
+		defer cancel()
+		r.correctAccount(call, correcting)
+	}
+	return list
+}
+
+// settleGroups settles groups in one round trip, and returns those that have to be sent again: those of batch.lua that
+// settle.lua has to look at, and those of accounts that were gone and are put back.
+func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, results map[*limit.Charge]Result) (rest []*group) {
+	calls := make([]*call, len(groups))
+	for i, g := range groups {
+		g.settlement = r.settlement(g, post)
+		calls[i] = g.call
+	}
+	r.send(ctx, calls...)
+	for _, g := range groups {
+		team := g.charges[0].Held.Team
+		var done []int64
+		var err error
+		if g.script == batchScript {
+			var all bool
+			if all, err = r.batched(team, &g.settlement); !all && err == nil {
+				rest = append(rest, &group{charges: g.charges, script: settleScript})
+				continue
+			}
+		} else {
+			var s standing
+			if s, done, err = r.standing(g.call, len(g.charges)); err == nil {
+				r.teams.Get(team).know(&s)
+			}
+		}
+		for n, c := range g.charges {
+			results[c] = Result{err == nil && (done == nil || done[n] == 1), err}
+		}
+		if errors.Is(err, ErrNotDone) && r.Restore(ctx, team, Loss{}) == nil {
+			rest = append(rest, g)
+		}
+	}
+	return rest
+}
+
+// settlement is the call that settles a group.
+func (r *Store) settlement(g *group, post bool) settlement {
+	if g.script == batchScript {
+		return r.batch(g.charges)
+	}
+	h := g.charges[0].Held
+	t := r.teams.Get(h.Team)
+	known := t.witness()
+	keys := append(make([]any, 0, 5+len(g.charges)), t.shared...)
+	for _, c := range g.charges {
+		keys = append(keys, t.hold+c.Held.ID)
+	}
+	call := r.begin(settleScript, keys, 19+9*len(g.charges)).add(h.Team, t.ledger).add(t.wired(g.charges[0].Team).rates...).add(known.epoch, known.seq)
+	for _, c := range g.charges {
 		h, day := c.Held, ""
 		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
 			day = strconv.Itoa(h.Day)
 		}
-		call = append(call, h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(used[i]), MemoryOf(c).Milliseconds(), flag(!c.Sum))
+		call.add(h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(c.Amounts), MemoryOf(c).Milliseconds(), flag(!c.Sum))
 	}
-	return settlement{call: call, number: number, team: k.team}
+	return settlement{call: call}
 }
 
-// settlements reads the reply to so many settlements.
-func (r *Store) settlements(s *settlement, reply []int64, err error, n int) ([]int64, error) {
-	st, done, err := readStanding(s.number, reply, err, n)
-	if err == nil {
-		err = notTaken(st.Outcome)
+// groupsOf puts the charges of each team, of one reading of the teams file, together: those that may be batches by their
+// days, too. Of two charges of one hold only the first is of a batch.
+func groupsOf(charges []*limit.Charge) (groups []*group) {
+	type name struct {
+		team string
+		of   *teams.Team
+		day  int // 0: no batch
 	}
-	if err == nil {
-		r.own.Get(s.team).know(&st)
+	at, ids := map[name]*group{}, make(map[string]bool, len(charges))
+	for _, c := range charges {
+		name, script := name{c.Held.Team, c.Team, 0}, settleScript
+		if plain(c) && !ids[c.Held.ID] {
+			name.day, script = c.Held.Day, batchScript
+		}
+		ids[c.Held.ID] = true
+		g := at[name]
+		if g == nil {
+			g = &group{script: script}
+			at[name], groups = g, append(groups, g)
+		}
+		g.charges = append(g.charges, c)
 	}
-	return done, err
+	return groups
 }
 
-// notTaken is the error of a settlement that did nothing.
-func notTaken(of limit.Outcome) error {
-	switch of {
-	case lost:
-		return ErrNotDone
-	case restoring:
-		return errRestoring
-	}
-	return nil
-}
+// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again; one of which
+// another may hear late, for [limit.LateTruth].
+const remembered = 15 * time.Minute
 
 // MemoryOf is how long what settles a charge remembers its hold.
 func MemoryOf(c *limit.Charge) time.Duration {

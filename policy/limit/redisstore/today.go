@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"sluice/policy/limit"
 )
@@ -13,14 +15,16 @@ type today struct {
 	dayText, monthText, startText any // boxed once
 }
 
-// calendar is the running day.
-func (r *Store) calendar() *today {
-	now := r.Now()
-	if t := r.today.Load(); t != nil && !now.Before(t.Start) && now.Before(t.End[0]) {
+// dayNow keeps the running day.
+type dayNow struct{ kept atomic.Pointer[today] }
+
+// at is the day of a moment.
+func (d *dayNow) at(now time.Time) *today {
+	if t := d.kept.Load(); t != nil && !now.Before(t.Start) && now.Before(t.End[0]) {
 		return t
 	}
 	c := limit.CalendarOf(now)
 	t := &today{c, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
-	r.today.Store(t)
+	d.kept.Store(t)
 	return t
 }

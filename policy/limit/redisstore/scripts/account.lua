@@ -1,7 +1,7 @@
 -- Takes from the rates of the upstream account that apply to a request, all or nothing; or corrects what was taken.
 -- They share one slot, which is not that of any team.
 --
--- KEYS  one for each rate   ARGV  1 now or 0  2 1 for a correction  3 a number to say again  4… each rate and its amount; a
+-- KEYS  one for each rate   ARGV  1 now or 0  2 a number to say again  3 1 for a correction  4… each rate and its amount; a
 --       correction's amount is what more was used, or, below 0, what less
 -- Returns the number, and 1, or 0 with the index of the rate at fault and the wait.
 local now = clock(ARGV[1])
@@ -11,14 +11,14 @@ for i, key in ipairs(KEYS) do
   local b = bucket(key, redis.call('GET', key), now, 6 * i - 2)
   b.amount = tonumber(ARGV[6 * i + 3])
   buckets[i] = b
-  if ARGV[2] ~= '1' then
+  if ARGV[3] ~= '1' then
     local over = b.tat + span(b, b.amount) - b.full - now
     if over > wait then fault, wait = i - 1, over end
   end
 end
-if fault >= 0 then return {tonumber(ARGV[3]), 0, fault, wait} end
+if fault >= 0 then return {tonumber(ARGV[2]), 0, fault, wait} end
 for _, b in ipairs(buckets) do
   if b.amount >= 0 then take(b, b.amount) else give(b, -b.amount) end
   store(b)
 end
-return {tonumber(ARGV[3]), 1, -1, 0}
+return {tonumber(ARGV[2]), 1, -1, 0}

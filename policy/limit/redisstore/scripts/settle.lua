@@ -3,14 +3,14 @@
 -- also once.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6… hold:<id>, one for each charge
--- ARGV  1 now or 0  2 team  3 a number to say again  4 prefix of ledger keys  5–19 each rate  20 the epoch known, or 0  21 the
+-- ARGV  1 now or 0  2 a number to say again  3 team  4 prefix of ledger keys  5–19 each rate  20 the epoch known, or 0  21 the
 --       sequence number known; then nine for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone),
 --       month, model|endpoint, 1 for a task, the amounts as a text, ms to remember the hold, 1 if an unknown
 --       hold takes from the rates
 -- Returns how the team stands, for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of
 --       it; or the number, 2 where the accounts known are gone, 4 where they are being put back: what is charged meanwhile no replica
 --       would know in all; epoch, now.
-local now, number = clock(ARGV[1]), tonumber(ARGV[3])
+local now, number = clock(ARGV[1]), tonumber(ARGV[2])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch = head[1] or '0'
 if gone(epoch, head[2], ARGV[20], ARGV[21]) then return {number, 2, tonumber(epoch), now} end
@@ -22,7 +22,7 @@ for n = 6, #KEYS do
   local hold = read(KEYS[n])
   if not hold and ARGV[at + 2] ~= '' then
     hold = {state = 'none', estimated = '0', task = ARGV[at + 5], rates = ARGV[at + 8] == '1' and '7' or '0', day = ARGV[at + 2], month = ARGV[at + 3], held = '0 0 0 0',
-      charged = '0 0 0 0', id = id, team = ARGV[2], what = ARGV[at + 4]}
+      charged = '0 0 0 0', id = id, team = ARGV[3], what = ARGV[at + 4]}
   end
   local done = 1
   if not hold then

@@ -2,7 +2,7 @@
 -- held of a day. Redis searches a small hash from its beginning, so each field that is left makes all admissions slower.
 --
 -- KEYS  1 quota  2 open  3 aside
--- ARGV  1 now or 0  2 most holds  3 prefix of hold keys  4 prefix of ledger keys  5 a number to say again  6 replica  7 and
+-- ARGV  1 now or 0  2 a number to say again  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and
 --       8 the time in which an allowance was renewed last that Redis's absence kept from being renewed again; 0: not known
 -- Returns how the team stands, and how many holds were due.
 
@@ -71,13 +71,13 @@ local fields, freed = {}, {}
 if not restoring(redis.call('HGET', KEYS[1], 'restoring'), now) then
   fields, freed = abandoned(KEYS[3], now, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
 end
-local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[2])
-sweep(KEYS[1], KEYS[2], ARGV[3], ARGV[4], due)
+local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[3])
+sweep(KEYS[1], KEYS[2], ARGV[4], ARGV[5], due)
 for _, f in ipairs(freed) do move_aside(KEYS[1], f[1], f[2], NOTHING) end
 for field, row in pairs(fields) do
   if row == '' then redis.call('HDEL', KEYS[3], field) else redis.call('HSET', KEYS[3], field, aside_text(row)) end
 end
-if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[3]) end
+if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[4]) end
 local today = periods(now)
 local week, season = tonumber((periods(now - 8 * DAY))), tonumber((periods(now - 70 * DAY)))
 local counted = redis.call('HGETALL', KEYS[1])
@@ -89,7 +89,7 @@ for i = 1, #counted, 2 do
     if ends < over or #period == 8 and (what == 'held' or what == 'aside') and counted[i + 1] == '0' then redis.call('HDEL', KEYS[1], counted[i]) end
   end
 end
-local reply = standing(tonumber(ARGV[5]), KEYS[1], now)
+local reply = standing(tonumber(ARGV[2]), KEYS[1], now)
 reply[#reply + 1] = #due
 for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply

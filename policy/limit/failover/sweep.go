@@ -1,0 +1,134 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+const (
+	sweepEvery = time.Minute
+	sweepHolds = 1000 // of a team that are charged in one call
+	sweepTeams = 200  // that are looked at in one turn, so that the other work is not late
+)
+
+// sweeper charges holds whose lease has ended, and counts those that are open.
+type sweeper struct {
+	*accounts
+	at     time.Time
+	rest   []string                   // of the teams, to be swept in the next turns
+	open   map[string]limit.OpenHolds // of those that were
+	listed map[string]bool            // teams that are in Redis's list, or were when it was last read
+	walked atomic.Pointer[walk]       // nil: not yet
+}
+
+// walk is what a sweep saw of the open holds.
+type walk struct {
+	limit.OpenHolds                            // of all, and of this process without Redis
+	teams           map[string]limit.OpenHolds // of each team in Redis, as it was last seen
+	at              time.Time
+}
+
+// names reads Redis's list of teams, and puts back those that it has lost: it may lie on another part of Redis than their
+// accounts do.
+func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
+	err = s.call(ctx, func(ctx context.Context) (err error) {
+		teams, err = s.Store.Teams(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	gone := maps.Clone(s.listed)
+	s.teams.Each(func(team string, b *books) {
+		if b.met.Load() != 0 {
+			gone[team] = true
+		}
+	})
+	for _, team := range teams {
+		s.listed[team] = true
+		delete(gone, team)
+	}
+	if len(gone) == 0 {
+		return teams, nil
+	}
+	back := slices.Collect(maps.Keys(gone))
+	if err := s.call(ctx, func(ctx context.Context) error { return s.Store.List(ctx, back...) }); err != nil {
+		return teams, err
+	}
+	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were put back", len(back)) //nolint:staticcheck // a name
+}
+
+// sweep charges the holds whose lease has ended of some teams, and counts those that are open. All teams have their turn once
+// a minute, or as often as can be.
+func (s *sweeper) sweep(ctx context.Context) (err error) {
+	now := s.Now()
+	var before map[string]limit.OpenHolds
+	if w := s.walked.Load(); w != nil {
+		before = w.teams
+	}
+	if len(s.rest) == 0 {
+		if now.Sub(s.at) < sweepEvery {
+			return nil
+		}
+		s.at = now
+		if s.rest, err = s.names(ctx); len(s.rest) == 0 && err != nil {
+			if before != nil { // what is held here meanwhile is told all the same
+				s.countOpen(before)
+			}
+			return err
+		}
+		s.open = make(map[string]limit.OpenHolds, len(s.rest))
+	}
+	n := min(sweepTeams, len(s.rest))
+	var mu sync.Mutex
+	err = errors.Join(err, atOnce(s.rest[:n], func(team string) error {
+		o, err := s.sweepTeam(ctx, team)
+		if err != nil && o.Count == 0 {
+			o = before[team]
+		}
+		mu.Lock()
+		s.open[team] = o
+		mu.Unlock()
+		return err
+	}))
+	if s.rest = s.rest[n:]; len(s.rest) == 0 {
+		s.countOpen(s.open)
+	}
+	return err
+}
+
+// sweepTeam charges the holds of a team whose lease has ended, counts those that are open, and learns which of this process's others
+// have ended.
+func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
+	err = s.call(ctx, func(ctx context.Context) error {
+		if err := s.meet(ctx, team, s.teams.Get(team)); err != nil { // what the sweep tells is put back, too, should Redis forget it
+			return err
+		}
+		if _, err := s.Store.Sweep(ctx, team, sweepHolds); err != nil {
+			return err
+		}
+		if o, err = s.Store.OpenHolds(ctx, team); err != nil {
+			return err
+		}
+		return s.Store.CheckOwn(ctx, team)
+	})
+	return o, err
+}
+
+// countOpen adds up what is open: of each team in Redis, and here.
+func (s *sweeper) countOpen(teams map[string]limit.OpenHolds) {
+	w := &walk{teams: teams, at: s.Now()}
+	for _, o := range teams {
+		w.Add(o)
+	}
+	s.teams.Each(func(_ string, b *books) { w.Add(b.openHolds()) })
+	s.walked.Store(w)
+}

@@ -1,0 +1,71 @@
+package redisstore
+
+import (
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+// How values are written for the scripts.
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+func limitText(n int64) any {
+	if n == limit.None {
+		return ""
+	}
+	return n
+}
+
+// writtenStock is a stock as the scripts take it.
+func writtenStock(s limit.Stock) string {
+	return written(limit.Amounts(s[:limit.StockTasks])) + " " + strconv.FormatInt(s[limit.StockTasks], 10)
+}
+
+// written is amounts as the scripts take them.
+func written(a limit.Amounts) string { return string(appendAmounts(make([]byte, 0, 32), &a)) }
+
+func appendAmounts(b []byte, a *limit.Amounts) []byte {
+	for i, n := range a {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
+}
+
+// appendHold adds what stands in an open hold's text behind its month: what it holds and what it was charged, its id, team and
+// entry of the ledger.
+func appendHold(b []byte, h *limit.Held) []byte {
+	b = appendAmounts(append(b, ' '), &h.Amounts)
+	b = append(b, " 0 0 0 0"...)
+	b = append(append(b, ' '), h.ID...)
+	b = append(append(b, ' '), h.Team...)
+	b = append(append(b, ' '), h.Model...)
+	return append(append(b, '|'), h.Endpoint...)
+}
+
+// heldText is what stands at the hold's key as long as it is open and was taken from those rates.
+func heldText(h *limit.Held, rates limit.RateSet) string {
+	b := append(make([]byte, 0, 192), "held 0 "...)
+	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
+	for _, n := range [...]int{int(rates), h.Day, h.Month} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return string(appendHold(b, h))
+}
+
+// holdText is what stands in the hold's text behind its month.
+func holdText(h *limit.Hold) string {
+	held := limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
+	return string(appendHold(make([]byte, 0, 160), &held))
+}
