@@ -55,7 +55,6 @@ var floorPlan = map[string]plan{
 	"policy/limit": {
 		ours:      []string{"policy", "policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
-		outside:   []string{"golang.org/x/time/rate"},
 		never:     silent,
 		timeless:  true,
 	},

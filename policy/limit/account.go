@@ -63,7 +63,7 @@ func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault teams.Rat
 	list := AccountRates(h.Account, h.Amounts, replicas)
 	for _, a := range list {
 		b := m.bucket(a, now)
-		if w := b.wait(a.Amount, b.level(now)); w > wait && !force {
+		if w := b.wait(a.Amount, b.missing(now)); w > wait && !force {
 			fault, wait = a.Rate, w
 		}
 	}
@@ -100,10 +100,7 @@ func (m *Memory) time() time.Time {
 func (m *Memory) bucket(a AccountRate, now time.Time) *bucket {
 	b := m.own[a.Name]
 	if b == nil {
-		b = newBucket(a.Rate)
-		if m.dry.Load() {
-			b.take(a.Rate.Burst, now)
-		}
+		b = newBucket(a.Rate, m.dry.Load(), now)
 		m.own[a.Name] = b
 	}
 	b.set(&a.Rate, now)

@@ -13,46 +13,43 @@ func (a *account) fit(t *Terms, now time.Time) {
 		case b != nil:
 			b.set(r, now)
 		default:
-			a.buckets[i] = newBucket(*r)
-			if a.bank.dry.Load() {
-				a.buckets[i].take(r.Burst, now)
-			}
+			a.buckets[i] = newBucket(*r, a.bank.dry.Load(), now)
 		}
 	}
 }
 
-// levels looks at the buckets once. What follows reckons with that.
-func (a *account) levels(t *Terms, now time.Time) (levels [RateCount]float64) {
+// missing looks at the buckets once. What follows reckons with that.
+func (a *account) missing(t *Terms, now time.Time) (missing [RateCount]int64) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 {
-			levels[i] = a.buckets[i].level(now)
+			missing[i] = a.buckets[i].missing(now)
 		}
 	}
-	return levels
+	return missing
 }
 
-func (a *account) waits(h *Hold, t *Terms, levels *[RateCount]float64) (waits [RateCount]time.Duration) {
+func (a *account) waits(h *Hold, t *Terms, missing *[RateCount]int64) (waits [RateCount]time.Duration) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 && h.Amounts[i] > 0 {
-			waits[i] = a.buckets[i].wait(h.Amounts[i], levels[i])
+			waits[i] = a.buckets[i].wait(h.Amounts[i], missing[i])
 		}
 	}
 	return waits
 }
 
 // take takes what a hold asks for from the buckets.
-func (a *account) take(h *Hold, t *Terms, levels *[RateCount]float64, now time.Time) {
+func (a *account) take(h *Hold, t *Terms, missing *[RateCount]int64, now time.Time) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 && h.Amounts[i] > 0 {
-			levels[i] = a.buckets[i].take(h.Amounts[i], now)
+			missing[i] = a.buckets[i].take(h.Amounts[i], now)
 		}
 	}
 }
 
-func (a *account) fills(t *Terms, levels *[RateCount]float64) (fills [RateCount]Fill) {
+func (a *account) fills(t *Terms, missing *[RateCount]int64) (fills [RateCount]Fill) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 {
-			fills[i] = a.buckets[i].fill(levels[i])
+			fills[i] = FillOf(a.buckets[i].rate, missing[i])
 		}
 	}
 	return fills

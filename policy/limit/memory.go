@@ -95,16 +95,16 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	a.sweep(now, sweepBatch)
 	a.fit(t, now)
 	a.read(&s, now)
-	levels := a.levels(t, now)
+	missing := a.missing(t, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
-	} else if s.decide(t, h, a.waits(h, t, &levels)); s.Outcome != Refused && h.ID != "" {
+	} else if s.decide(t, h, a.waits(h, t, &missing)); s.Outcome != Refused && h.ID != "" {
 		a.hold(h, t, &s, now)
 		if s.Outcome == Admitted {
-			a.take(h, t, &levels, now)
+			a.take(h, t, &missing, now)
 		}
 	}
-	s.Rates = a.fills(t, &levels)
+	s.Rates = a.fills(t, &missing)
 	return s, nil
 }
 

@@ -92,7 +92,7 @@ func (r *Shares) Missing(team string) (n Amounts) {
 	now := a.time(r.bank.now)
 	for i, b := range a.buckets {
 		if b != nil {
-			n[i] = max(b.rate.Burst-b.fill(b.level(now)).Left, 0)
+			n[i] = max(b.rate.Burst-FillOf(b.rate, b.missing(now)).Left, 0)
 		}
 	}
 	return n
@@ -108,11 +108,11 @@ func (m *Memory) takeShare(team string, share *Terms, h *Hold, st *State) (fills
 	defer a.mu.Unlock()
 	now := a.time(m.now)
 	a.fit(share, now)
-	levels := a.levels(share, now)
-	if st.decide(share, h, a.waits(h, share, &levels)); st.Outcome == Admitted {
-		a.take(h, share, &levels, now)
+	missing := a.missing(share, now)
+	if st.decide(share, h, a.waits(h, share, &missing)); st.Outcome == Admitted {
+		a.take(h, share, &missing, now)
 	}
-	return a.fills(share, &levels)
+	return a.fills(share, &missing)
 }
 
 // share is this process's part of a team's rates.

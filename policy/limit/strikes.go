@@ -31,7 +31,7 @@ func (s *Strikes) Add(key string) {
 	defer s.mu.Unlock()
 	b := s.keys[key]
 	if b == nil {
-		b = newBucket(s.rate)
+		b = newBucket(s.rate, false, s.last)
 		s.keys[key] = b
 	}
 	b.take(1, s.time())
@@ -45,7 +45,7 @@ func (s *Strikes) Out(key string) time.Duration {
 	if b == nil {
 		return 0
 	}
-	return b.wait(1, b.level(s.time()))
+	return b.wait(1, b.missing(s.time()))
 }
 
 func (s *Strikes) time() time.Time {

@@ -101,7 +101,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 	c.add(p.names(today.Day)...)
 	for i := range p.rates {
 		rate := &p.rates[i]
-		c.add(rate.text, taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
+		c.add(rate.text, limit.Taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
 	}
 	r.send(ctx, c)
 	length := 7 + len(p.rates) + len(p.told)
@@ -134,7 +134,7 @@ func (p *plan) read(in []int64) (s standing) {
 	in = in[6:]
 	for i := range p.rates {
 		rate := &p.rates[i]
-		s.Rates[rate.unit] = limit.Fill{Left: leftIn(rate.rate, in[i]), Full: micros(in[i])}
+		s.Rates[rate.unit] = limit.FillOf(rate.rate, in[i])
 	}
 	in = in[len(p.rates):]
 	s.Tasks = in[0]
@@ -182,7 +182,7 @@ func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error)
 		s, rest, err = r.standing(c, limit.RateCount)
 		for i, full := range rest {
 			if rate := w.terms.Rates[i]; rate.Limit > 0 {
-				s.Rates[i] = limit.Fill{Left: leftIn(rate, full), Full: micros(full)}
+				s.Rates[i] = limit.FillOf(rate, full)
 			}
 		}
 		return err

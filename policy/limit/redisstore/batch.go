@@ -67,9 +67,9 @@ func newSums(w *wiredTerms, charges []*limit.Charge) (s sums) {
 			switch over := used[i] - held[i]; {
 			case rate.Limit == 0 || !c.Held.Rates.Has(i):
 			case over > 0:
-				s.taken[i] += taking(rate, over)
+				s.taken[i] += limit.Taking(rate, over)
 			case over < 0:
-				s.given[i] += giving(rate, -over)
+				s.given[i] += limit.Giving(rate, -over)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"math"
 	"strconv"
 	"sync/atomic"
 
@@ -94,7 +93,7 @@ func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
 
 func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
 	wire := appendRate(nil, r)
-	full := fullIn(r)
+	full := limit.FullIn(r)
 	return planRate{
 		rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1],
 		full: full, fullText: strconv.FormatInt(full, 10),
@@ -120,27 +119,4 @@ func periodOf(day, quota int) int {
 		return day / 100
 	}
 	return day
-}
-
-// fullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking does: else a request of just as
-// much would never fit. Its twins are in buckets.lua and in moment of common.lua.
-func fullIn(r teams.Rate) int64 {
-	return int64(math.Ceil(float64(r.Burst) * float64(r.Per.Microseconds()) / float64(r.Limit)))
-}
-
-// taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
-// passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
-// be. Its twin is span in buckets.lua.
-func taking(r teams.Rate, n int64) int64 {
-	return int64(math.Ceil(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
-}
-
-// giving is taking, rounded down: what is put back.
-func giving(r teams.Rate, n int64) int64 {
-	return int64(math.Floor(float64(min(n, 3*r.Burst)) * float64(r.Per.Microseconds()) / float64(r.Limit)))
-}
-
-// leftIn is how many whole units fit into a bucket that is full in so many microseconds; below 0 in debt.
-func leftIn(r teams.Rate, full int64) int64 {
-	return min(int64(math.Floor(float64(fullIn(r)-full)*float64(r.Limit)/float64(r.Per.Microseconds()))), r.Burst)
 }
