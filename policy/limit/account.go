@@ -10,14 +10,14 @@ import (
 
 // AccountRate is one rate of the upstream account that a request is charged in.
 type AccountRate struct {
-	Name   string // of the limit's models and the unit, the same after a reload that moves it in the file
+	Name   string // the limit's models and the unit: a reload that moves the limit in the file does not change it
 	Rate   teams.Rate
 	Unit   int
 	Amount int64 // what is taken
 }
 
-// AccountRates lists the rates that apply to the units of a hold, each replica's share of them. Tokens are an estimate,
-// which is never too large: no more than a quarter of the bucket is taken for it.
+// AccountRates lists the rates that apply to the units of a hold, divided by the replicas. Tokens are an estimate: a hold takes no
+// more of them than a quarter of the bucket.
 func AccountRates(limits []teams.AccountLimit, amounts Amounts, replicas int) (list []AccountRate) {
 	for _, l := range limits {
 		for _, r := range l.Rates {
@@ -54,8 +54,8 @@ func AccountFor(limits []teams.AccountLimit, model string) (list []teams.Account
 	return list
 }
 
-// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It takes from a
-// share of them where there are several replicas.
+// takeAccount takes from all of the account's rates, or from none, and returns the rate with the longest wait. With force it takes
+// in any case.
 func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault teams.Rate, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *Memory) correctAccount(c *Charge, replicas int) {
 	}
 }
 
-// time never goes back. The lock is held.
+// time returns a time that never goes back. The lock is held.
 func (m *Memory) time() time.Time {
 	if t := m.now(); t.After(m.last) {
 		m.last = t

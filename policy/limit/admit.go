@@ -26,7 +26,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
 		return v.RefuseAccount(fault, wait, h), err
 	}
-	taken := *v.Held // the accounts' own never changes
+	taken := *v.Held // the one in the accounts never changes
 	taken.Account = h.Account
 	v.Held = &taken
 	return v, nil
@@ -65,8 +65,8 @@ func (m *Memory) Tend(ctx context.Context) error {
 // tendBatch is how many holds of one team are charged at a time where no request waits.
 const tendBatch = 1000
 
-// Close has nothing to keep: the accounts die with the process.
+// Close does nothing: the accounts end with the process.
 func (m *Memory) Close(context.Context) error { return nil }
 
-// asked is what a hold asks of the unit of a limit.
+// asked is how much a hold asks of the unit of a limit.
 func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }

@@ -24,7 +24,7 @@ func (a Amounts) Valid() bool {
 	return true
 }
 
-// Bound brings every amount into the range that is counted exactly, so that a number that upstream made up cannot
+// Bound brings every amount into the range that is counted exactly, so that a wrong number from upstream cannot
 // stop a settlement.
 func (a Amounts) Bound() Amounts {
 	for i, n := range a {
@@ -40,7 +40,7 @@ func (a Amounts) Plus(b Amounts) Amounts {
 	return a
 }
 
-// AtMost is the smaller of each.
+// AtMost is the smaller of two amounts of each unit.
 func (a Amounts) AtMost(b Amounts) Amounts {
 	for i := range a {
 		a[i] = min(a[i], b[i])

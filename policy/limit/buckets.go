@@ -4,7 +4,7 @@ import "time"
 
 // What an account does with its buckets. Its lock is held.
 
-// fit brings the buckets to the rates of the day, and makes those that there are not yet.
+// fit brings the buckets to the team's current rates, and creates missing ones.
 func (a *account) fit(t *Terms, now time.Time) {
 	for i := range t.Rates {
 		r := &t.Rates[i]
@@ -18,7 +18,7 @@ func (a *account) fit(t *Terms, now time.Time) {
 	}
 }
 
-// missing looks at the buckets once. What follows reckons with that.
+// missing is how many microseconds each bucket takes to be full.
 func (a *account) missing(t *Terms, now time.Time) (missing [RateCount]int64) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 {
@@ -55,8 +55,7 @@ func (a *account) fills(t *Terms, missing *[RateCount]int64) (fills [RateCount]F
 	return fills
 }
 
-// correct brings the buckets that a hold was taken from to what was used. A rate that a reload has added since has nothing
-// to do with it.
+// correct brings the buckets that a hold was taken from to what was used. A rate that a reload has added since is left alone.
 func (a *account) correct(t *Terms, rates RateSet, held, used Amounts, now time.Time) {
 	for i := range t.Rates {
 		switch {

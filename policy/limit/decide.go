@@ -2,8 +2,8 @@ package limit
 
 import "time"
 
-// decide judges a hold against all limits at once. Where several stand in its way, the one that does so longest is
-// named: a client that waits for it passes. admit.lua is its twin.
+// decide judges a hold against all limits at once. If several refuse, it names the one with the longest wait: a client that waits
+// that long passes. admit.lua does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
 	s.Fault = LimitNone
 	for i, wait := range waits {

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// sweepBatch is how many holds whose lease has ended an admission charges first.
+// sweepBatch is how many expired holds an admission charges before it decides.
 const sweepBatch = 16
 
-// lateTruth is how long after the end of its lease a hold may still be corrected: whoever was cut off for two days tells what
-// it cost. As long is known a task's end, which others may hear late, and stays set aside what a replica may have spent that
-// does not come back.
+// LateTruth is how long after the end of its lease a hold may still be corrected, so that a replica that was cut off for two days can
+// tell what it cost. Settled tasks are remembered as long, because other replicas may see their end late.
 const LateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
@@ -51,7 +50,7 @@ type account struct {
 // tally is what one day or month used, and what it holds.
 type tally struct{ used, held Amounts }
 
-// heldIn is a hold in memory: open, or charged because its lease has ended.
+// heldIn is a hold in memory: held or expired.
 type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
@@ -80,7 +79,8 @@ func (a *account) time(now func() time.Time) time.Time {
 	return a.last
 }
 
-// Place places a hold, or tells how the team stands where it has no id, and says nothing of the upstream account's rates.
+// Place is Admit without the upstream account's rates, and returns the whole state. A hold without an id is not placed: the state
+// alone is returned.
 func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
 	return m.account(h.Team.ID).admit(h, t)
 }
@@ -108,7 +108,7 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	return s, nil
 }
 
-// read describes the account without its buckets.
+// read fills in the state except for the buckets.
 func (a *account) read(s *State, now time.Time) {
 	s.At, s.Fault, s.Tasks = now, LimitNone, a.tasks
 	s.Date = a.date.at(s.At)
@@ -121,7 +121,7 @@ func (a *account) read(s *State, now time.Time) {
 	}
 }
 
-// hold places a hold, and brings what was read of the account up to date with it.
+// hold places a hold, and brings the state up to date with it.
 func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{
 		Held: *HeldOf(h, s.Date, s.takes(t)), in: [2]*tally{a.tally(s.Date.Day), a.tally(s.Date.Month)},
@@ -183,12 +183,12 @@ func (h *heldIn) use(amounts Amounts) {
 	}
 }
 
-// Post charges a hold once, and says nothing of the upstream account's rates. It refuses what cannot be counted exactly.
+// Post is Settle without the upstream account's rates. It refuses amounts that cannot be counted exactly.
 func (m *Memory) Post(c *Charge, t *Terms) (bool, error) {
 	return m.account(c.Held.Team).settle(c, t)
 }
 
-// settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
+// settle charges a hold once. Memory never loses a hold, so an unknown one was settled before.
 func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	if !c.Amounts.Valid() {
 		return false, ErrAmounts
@@ -230,7 +230,7 @@ func (m *Memory) Extend(_ context.Context, h *Held, lease time.Duration) error {
 	return nil
 }
 
-// sweep charges holds whose lease has ended as they were estimated, and forgets those that nobody will correct.
+// sweep lets holds expire whose lease has ended, and forgets those that expired long ago.
 func (a *account) sweep(now time.Time, most int) (n int) {
 	for ; n < most && len(a.due) > 0 && !a.due[0].due.After(now); n++ {
 		h := a.due[0]

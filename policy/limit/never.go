@@ -2,7 +2,7 @@ package limit
 
 import "sluice/policy/teams"
 
-// NeverFits is the refusal of what can never fit. Nobody is asked for it.
+// NeverFits is the refusal of what can never fit. It needs no look at the accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	fault, never := h.never(t)
 	if !never {

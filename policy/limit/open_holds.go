@@ -10,11 +10,11 @@ import (
 // OpenHolds are the holds of requests in flight and of tasks that are not settled.
 type OpenHolds struct {
 	Count  int
-	Oldest time.Time // when the oldest of them was made; zero: none is open, or none tells
-	Tasks  int64     // how many are tasks', where Redis tells
+	Oldest time.Time // when the oldest of them was made; zero: none is open, or the ids do not tell
+	Tasks  int64     // how many are tasks, if Redis told
 }
 
-// Note counts one more. since is when it was made; zero: it does not tell.
+// Note counts one more. since is when it was made; zero: not known.
 func (o *OpenHolds) Note(since time.Time) {
 	o.Count++
 	o.age(since)
@@ -31,9 +31,9 @@ func (o *OpenHolds) Add(more OpenHolds) {
 	o.age(more.Oldest)
 }
 
-// MadeAt reads from a hold's id when it was made, to the millisecond. Ids are those of requests, UUIDs of version 7, which
-// begin with that moment; any other is counted and has no age. A field of its own would have to be written and read
-// by every admission for what is looked at once a minute.
+// MadeAt reads from a hold's id when it was made, to the millisecond. Request ids are UUIDs of version 7, which
+// begin with that moment; for any other id it returns zero. A separate field would be written and read by every admission, and is
+// needed once a minute.
 func MadeAt(id string) time.Time {
 	if len(id) != 36 || id[14] != '7' {
 		return time.Time{}
@@ -49,11 +49,11 @@ func MadeAt(id string) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// errUncounted is what Holds says until the holds were counted once.
+// ErrUncounted is the error of Holds until the holds have been counted.
 var ErrUncounted = errors.New("the open holds were not counted yet")
 
 // Holds tells how many holds were open when Tend last looked, and when the oldest of them was made: zero where none is
-// open. It costs a look at two numbers. The error is there until Tend has run.
+// open. Until Tend has run the error is [ErrUncounted].
 func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
 	if o := m.counted.Load(); o != nil {
 		return o.Count, o.Oldest, nil

@@ -2,12 +2,13 @@ package limit
 
 import "sync"
 
-// PerTeam is something of each team, made at the first use. It grows with the teams file.
+// PerTeam keeps a value for each team, created at the first use. The zero PerTeam is ready for use, and safe for concurrent use.
 type PerTeam[T any] struct {
-	First func(team string) *T // makes one; nil: its zero
+	First func(team string) *T // creates a value; nil: the zero value
 	of    sync.Map
 }
 
+// Get returns a team's value.
 func (p *PerTeam[T]) Get(team string) *T {
 	if v, ok := p.of.Load(team); ok {
 		return v.(*T)
@@ -20,6 +21,7 @@ func (p *PerTeam[T]) Get(team string) *T {
 	return v.(*T)
 }
 
+// Each calls a function with each team's value.
 func (p *PerTeam[T]) Each(do func(team string, of *T)) {
 	p.of.Range(func(team, v any) bool {
 		do(team.(string), v.(*T))

@@ -2,8 +2,8 @@ package limit
 
 import "time"
 
-// Calendar is the day and the month of a moment, in UTC. The arithmetic costs more than the rest of an admission, so
-// it is kept for as long as the day lasts.
+// Calendar is the day and the month of a moment, in UTC. Computing it costs more than the rest of an admission, so callers keep it
+// for a day.
 type Calendar struct {
 	Day, Month int              // yyyymmdd and yyyymm
 	Start      time.Time        // of the day
@@ -11,6 +11,7 @@ type Calendar struct {
 	length     [2]time.Duration // of the day and of the month
 }
 
+// CalendarOf returns the calendar of a moment.
 func CalendarOf(t time.Time) (c Calendar) {
 	year, month, day := t.UTC().Date()
 	c.Month = year*100 + int(month)
@@ -21,7 +22,7 @@ func CalendarOf(t time.Time) (c Calendar) {
 	return c
 }
 
-// at returns the calendar of a moment: this one, where the moment lies in its day.
+// at returns the calendar of a moment: this one if the moment lies in its day.
 func (c *Calendar) at(t time.Time) Calendar {
 	if t.Before(c.Start) || !t.Before(c.End[0]) {
 		*c = CalendarOf(t)

@@ -14,6 +14,7 @@ type Report struct {
 	Tasks  int64      // open tasks
 }
 
+// Report describes all of a team's limits.
 func (s *State) Report(t *Terms) Report {
 	r := Report{At: s.At, Tasks: s.Tasks}
 	for number := range RateCount + QuotaCount {
@@ -29,7 +30,7 @@ func (s *State) Report(t *Terms) Report {
 	return r
 }
 
-// Look reports how a team stands, and takes nothing.
+// Look reports how much of each limit a team has used. It takes nothing.
 func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
 	t := TermsOf(team)
 	s, err := m.Place(&Hold{Team: team}, &t)

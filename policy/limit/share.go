@@ -6,25 +6,25 @@ import (
 	"sluice/policy/teams"
 )
 
-// Shares is one replica's share of all rates, the teams' and the upstream account's, while Redis does not tell. Its buckets
-// live as long as the process and are debited all the while, so that an outage is no fresh burst.
+// Shares is one replica's share of all rates, the teams' and the upstream account's, for the times without Redis. Its buckets live
+// as long as the process and are debited while Redis is well, too, so that an outage brings no fresh burst.
 type Shares struct {
 	bank     *Memory
 	replicas int
 }
 
-// NewShares returns the share of one of so many replicas. Buckets are empty at first until opened is called: nobody knows what
-// was spent before this process began.
+// NewShares returns the share of one of so many replicas. Until Opened is called new buckets are empty, because
+// it is not known what was spent before this process started.
 func NewShares(replicas int, now func() time.Time) *Shares {
 	r := &Shares{bank: NewMemory(now), replicas: replicas}
 	r.bank.dry.Store(true)
 	return r
 }
 
-// Opened has buckets that are new from now on be full: Redis was seen, and told what is left.
+// Opened makes buckets that are created from now on full: Redis was reached, and knows what is left.
 func (r *Shares) Opened() { r.bank.dry.Store(false) }
 
-// Fit is a hold with no larger an estimate of tokens than a share of the bucket lets pass.
+// Fit returns the hold with its estimate of tokens cut to what a share of the bucket lets pass.
 func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 	small := *h
 	if rate := shareOf(t.Rates[Tokens], int64(r.replicas)); rate.Limit > 0 {
@@ -33,8 +33,8 @@ func (r *Shares) Fit(h *Hold, t *Terms) Hold {
 	return small
 }
 
-// Admit decides a hold, cut by fit, by the share of the rates, and takes it from them. What s says of quotas and open tasks
-// counts unless they are covered.
+// Admit decides a hold, cut by Fit, by the share of the rates, and takes it from them. The quotas and open tasks of s count unless
+// they are covered.
 func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
 	small, share := r.Fit(h, t), t.share(r.replicas)
 	if covered {

@@ -6,14 +6,14 @@ import "time"
 type State struct {
 	Outcome Outcome
 	At      time.Time // by the store's clock
-	Date    Calendar  // of at
-	Fault   int       // the limit that refuses, or would in shadow mode; limitNone: none
+	Date    Calendar  // of At
+	Fault   int       // the limit that refuses, or would in shadow mode; LimitNone: none
 	Wait    time.Duration
 	Tasks   int64             // open tasks, this one counted
 	Used    [QuotaCount]int64 // by quota number
 	Held    [QuotaCount]int64 // by quota number, this request's included; allowances are not
 	Rates   [RateCount]Fill
-	placed  *Held // the hold, where it is in memory: it never changes there
+	placed  *Held // the hold in memory, which never changes there
 }
 
 // Fill is how full a bucket is.

@@ -3,7 +3,7 @@ package limit
 // Stock is an amount of everything that a quota or open_tasks counts: the units, in the order of [Amounts], and open tasks.
 type Stock [len(Amounts{}) + 1]int64
 
-// stockTasks is the index of open tasks in a stock.
+// StockTasks is the index of open tasks in a Stock.
 const StockTasks = len(Amounts{})
 
 // StockOf is what a request takes: its amounts, and one open task where it creates one.
@@ -37,8 +37,7 @@ func (s Stock) AtMost(o Stock) Stock {
 	return s
 }
 
-// LeftOf is what a team has left by what was last known of it: of each unit the smaller of day and month. What is not
-// limited is none.
+// LeftOf is what a team has left by its last known state: of each unit the smaller of day and month, None if it is not limited.
 func LeftOf(t *Terms, s *State) (left Stock) {
 	for i := range left {
 		left[i] = None

@@ -6,7 +6,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// none is a quota that is not set.
+// None is a quota that is not set.
 const None = -1
 
 // Limits are numbered: the rates of requests, tokens and images, then the quotas, day and month of each unit, then
@@ -27,11 +27,12 @@ const (
 // Terms are a team's limits by number, as the forms of the state take them.
 type Terms struct {
 	Rates  [RateCount]teams.Rate // Limit 0: none
-	Quotas [QuotaCount]int64     // none: not set
-	Tasks  int64                 // none: any number
+	Quotas [QuotaCount]int64     // None: not set
+	Tasks  int64                 // None: any number
 	Shadow bool
 }
 
+// TermsOf returns a team's limits by number. nil has none.
 func TermsOf(t *teams.Team) (l Terms) {
 	for i := range l.Quotas {
 		l.Quotas[i] = None
@@ -56,9 +57,10 @@ func TermsOf(t *teams.Team) (l Terms) {
 // RateSet names rates of a team: 1 for requests, 2 for tokens, 4 for images, added up.
 type RateSet uint8
 
+// Has reports whether a unit's rate is in the set.
 func (s RateSet) Has(unit int) bool { return s&(1<<unit) != 0 }
 
-// RateSet names the rates that there are.
+// RateSet names the rates that are set.
 func (t *Terms) RateSet() (s RateSet) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 {
@@ -68,13 +70,13 @@ func (t *Terms) RateSet() (s RateSet) {
 	return s
 }
 
-// readTerms are the terms of one reading of a team.
+// readTerms are the terms of a team as one reading of the teams file has it.
 type readTerms struct {
 	of *teams.Team
 	Terms
 }
 
-// termsOf returns the terms of the account's team, which change when a reload brings another reading of it.
+// termsOf returns the terms of the account's team. They change with a reload.
 func (a *account) termsOf(t *teams.Team) *Terms {
 	r := a.terms.Load()
 	if r == nil || r.of != t {
@@ -92,7 +94,7 @@ func (t *Terms) has(number int) bool {
 	return t.Quotas[number-LimitQuotas] != None
 }
 
-// CountsAny reports whether something is limited that only a memory can tell.
+// CountsAny reports whether the team has a quota or open_tasks.
 func (t *Terms) CountsAny() bool {
 	for _, q := range t.Quotas {
 		if q != None {
@@ -102,7 +104,7 @@ func (t *Terms) CountsAny() bool {
 	return t.Tasks != None
 }
 
-// Counts reports whether a quota counts a unit, or open_tasks the tasks.
+// Counts reports whether a quota counts a unit, by its index in a Stock, or open_tasks the tasks.
 func (t *Terms) Counts(i int) bool {
 	if i == StockTasks {
 		return t.Tasks != None
@@ -110,6 +112,7 @@ func (t *Terms) Counts(i int) bool {
 	return t.Quotas[2*i] != None || t.Quotas[2*i+1] != None
 }
 
+// UnitIndex is a unit's index in Amounts.
 func UnitIndex(u teams.Unit) int {
 	switch u {
 	case teams.UnitRequests:
@@ -129,6 +132,6 @@ func periodIndex(p teams.Period) int {
 	return 0
 }
 
-// holdsWait is how soon a refused request may try again where only open holds stand in its way: nobody knows when
-// they will be settled, or for how much.
+// holdsWait is how soon a refused request may try again if only open holds stand in its way: it is not known when they will be
+// settled, or for how much.
 const holdsWait = 5 * time.Second

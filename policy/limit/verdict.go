@@ -12,22 +12,22 @@ type Reason string
 // The reasons.
 const (
 	ReasonNone    Reason = ""
-	ReasonNever   Reason = "never"      // an exact cost that no limit will ever let pass
+	ReasonNever   Reason = "never"      // the exact cost is more than a limit ever lets pass
 	ReasonRate    Reason = "rate"       // a token bucket
 	ReasonQuota   Reason = "quota"      // a calendar quota
-	ReasonTasks   Reason = "open_tasks" // as many tasks as may be open
+	ReasonTasks   Reason = "open_tasks" // too many tasks are open
 	ReasonAccount Reason = "account"    // a limit of the upstream account
-	ReasonState   Reason = "state"      // nobody knows what the team has left
+	ReasonState   Reason = "state"      // it is not known what the team has left
 )
 
 // Verdict is the answer to a hold.
 type Verdict struct {
 	Held   *Held         // nil when the request is refused; it must not be changed
 	Reason Reason        // why it is refused, or why a team in shadow mode would be
-	Fault  Standing      // the limit behind the reason; zero for never and state
+	Fault  Standing      // the limit that refuses; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
 	Asked  int64         // what the request asked of that limit
-	Owed   *Charge       // gives back what is held all the same; nil: nothing is
+	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
 }
 
@@ -70,7 +70,7 @@ func (s *State) standing(t *Terms, number int) Standing {
 	}
 }
 
-// Verdict says what a decision means for a request.
+// Verdict turns the state into the answer to a request.
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 	for number := range RateCount + QuotaCount {
 		if h.Amounts[unitOf(number)] == 0 || !t.has(number) {
@@ -113,7 +113,7 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 	}
 }
 
-// unitOf is the unit of a numbered rate or quota.
+// unitOf is the unit of a rate or quota, by its number.
 func unitOf(number int) int {
 	if number < LimitQuotas {
 		return number

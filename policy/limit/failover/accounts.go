@@ -11,20 +11,20 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// accounts are all teams': in Redis, and what this process knows beside it.
+// accounts are the teams' accounts: in Redis, and what this process knows besides.
 type accounts struct {
 	link
 	teams limit.PerTeam[books]
 }
 
-// lastKnown is how a team stands, by what Redis said last.
+// lastKnown is a team's state as Redis told it last.
 func (a *accounts) lastKnown(team string, now time.Time) (st limit.State) {
 	st.Date, st.At, st.Fault = a.dated(now), now.Add(time.Duration(a.ahead.Load())), limit.LimitNone
 	a.Store.LastKnown(team, &st)
 	return st
 }
 
-// unreported counts the teams that have spent here what Redis was not told.
+// unreported counts the teams that spent something here that Redis does not know yet.
 func (a *accounts) unreported() (n int) {
 	a.teams.Each(func(_ string, b *books) {
 		if b.spending() {
@@ -34,9 +34,9 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
-// meet sees to it that this process knows a team's accounts in the memory that Redis has now. Before the first call about a
-// team, and before the first after one that failed, it asks whether that is still the same memory. In a cluster, whose parts
-// forget each for itself, it does not insist.
+// meet makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the first call
+// after a failed one, it asks Redis whether it lost its memory. In a cluster, whose parts lose memory separately, a failed question
+// does not stop the call.
 func (a *accounts) meet(ctx context.Context, team string, b *books) error {
 	met := b.met.Load()
 	if met == 0 || a.away.Load() != nil && !a.Store.Cluster {
@@ -51,7 +51,7 @@ func (a *accounts) meet(ctx context.Context, team string, b *books) error {
 	return a.putBack(ctx, team, b, number)
 }
 
-// putBack puts back what is known here of a team, where Redis has lost it.
+// putBack puts back what is known here of a team after Redis lost its memory.
 func (a *accounts) putBack(ctx context.Context, team string, b *books, number int64) error {
 	if err := b.meeting.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
@@ -61,7 +61,7 @@ func (a *accounts) putBack(ctx context.Context, team string, b *books, number in
 	if met == number { // another call has done it
 		return nil
 	}
-	// The list of teams may lie on another part of Redis: the sweep looks after it then.
+	// In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
 	loss := redisstore.Loss{Lately: a.lostLately()}
 	var err error
 	if met == 0 {
@@ -85,7 +85,7 @@ func (a *accounts) putBack(ctx context.Context, team string, b *books, number in
 	return nil
 }
 
-// putBackAll puts back what is known of every team that this process met, where Redis has lost its memory.
+// putBackAll puts back what is known of all teams after Redis lost its memory.
 func (a *accounts) putBackAll(ctx context.Context) error {
 	number := a.memory.Load()
 	var teams []string
@@ -103,7 +103,7 @@ func (a *accounts) putBackAll(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was put back", len(teams)), err) //nolint:staticcheck // a name
 }
 
-// atOnce does something for several teams at a time, so that a slow network holds up nothing else.
+// atOnce does something for several teams at the same time, so that a slow network does not delay the other work.
 func atOnce(teams []string, do func(team string) error) (errs error) {
 	var mu sync.Mutex
 	var working sync.WaitGroup

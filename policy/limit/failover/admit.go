@@ -10,7 +10,7 @@ import (
 )
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. An error means that Redis is away and
-// the team's allowance here does not suffice.
+// the team's allowance here is too small.
 func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
 	if !h.Amounts.Valid() {
 		return limit.Verdict{}, limit.ErrAmounts
@@ -27,7 +27,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	var v limit.Verdict
 	var at time.Time
 	err := limit.ErrAway
-	if call.Err() == nil { // else nothing is asked that could not be answered in time
+	if call.Err() == nil { // else there is no time for a call
 		err = s.meet(call, h.Team.ID, b)
 	}
 	if err == nil {
@@ -49,11 +49,11 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	return v, nil
 }
 
-// admitHere decides a hold that Redis gave no answer to. cause is why.
+// admitHere decides a hold without Redis; cause is why.
 func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error) (limit.Verdict, error) {
 	doubt := !redisstore.NotDone(cause)
 	v, err := s.decideHere(b, l, h, t, cause, doubt)
-	if v.Held == nil && doubt { // Redis may hold it, and have taken it from the loan: that is given back once it is settled
+	if v.Held == nil && doubt { // Redis may hold it and have taken it from the loan: a settlement gives both back
 		held := limit.HeldOf(h, s.dated(s.Now()), 0)
 		held.Local = true
 		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), byID: true}, s.Now())
@@ -73,7 +73,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 	b.spentInto(&st)
 	covered := l.covers(limit.StockOf(&small.Amounts, h.Task), t, st.Date.Day, now)
 	if !covered && !t.Shadow {
-		if v := st.Judge(t, &small); v.Held == nil { // the limit itself is used up
+		if v := st.Judge(t, &small); v.Held == nil { // the quota itself is used up
 			return v, nil
 		}
 		return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice, and Redis is away: %w", cause)

@@ -7,39 +7,39 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// The sizes of allowances. README and docs/limits.md say what they come to.
+// The sizes of allowances; docs/limits.md explains them.
 const (
-	allowancePart  = 50               // an allowance is at least one part in so many of what is left,
-	allowanceUse   = 30 * time.Second // or what this replica used in so long, where that is more,
-	allowancesPart = 10               // and all of them together are never more than one part in so many
-	allowanceIdle  = time.Minute      // a team that was idle for so long has none
+	allowancePart  = 50               // an allowance is at least 1/50 of what is left,
+	allowanceUse   = 30 * time.Second // or what this replica used in this time, if that is more,
+	allowancesPart = 10               // and all of a team's together are at most 1/10
+	allowanceIdle  = time.Minute      // a team that was idle for this time has none
 )
 
 const (
-	renewEvery = 10 * time.Second // the allowances of a team,
-	renewLeast = 30 * time.Second // or as late as this, where that would change little
-	// renewPart is how much little is: an allowance differs from the size that it is to have by one part in so many at most.
+	renewEvery = 10 * time.Second // how often a team's allowances are renewed,
+	renewLeast = 30 * time.Second // or how late, if a renewal would change little
+	// renewPart says what little is: the allowance differs from its wanted size by at most 1/4.
 	renewPart = 4
-	// renewBatch is how many requests that run a renewal has held, and how many renewals go together, so that no call keeps
-	// Redis from others for long.
+	// renewBatch is how many running requests one renewal tells of, and how many renewals one round trip has, so that no call
+	// blocks Redis for long.
 	renewBatch = 100
-	// driftPart is by how much a process's clock may run slower than Redis's while an allowance is spent: one part in so many.
+	// driftPart is how much slower than Redis's clock a process's may run while an allowance is spent: 1/100.
 	driftPart = 100
 )
 
-// allowance is what Redis has set aside for one team at this replica on one day. What Redis holds for it is never less
-// than what is left here, what is lent to calls under way, and what was spent here and not posted: every step keeps it
-// so, also where a call's reply is lost or the call is executed late.
+// allowance is what Redis has set aside for one team at this replica on one day. What Redis has set aside is never less
+// than what is left here, what is lent to calls under way, and what was spent here and not posted. Every step keeps this true, even
+// if a call's reply is lost or the call is executed late.
 type allowance struct {
 	day   int          // yyyymmdd, in UTC, in which it counts
 	field any          // its name in Redis, boxed once
 	terms *limit.Terms // whose quotas count
 	until time.Time    // spending ends, by this process's clock
-	left  limit.Stock  // may be spent or lent; below 0 where a request used more than it held
+	left  limit.Stock  // may be spent or lent; below 0 if a request used more than it held
 	lent  limit.Stock  // to calls that have not been answered
 }
 
-// loan is what one call may take of an allowance.
+// loan is the part of an allowance that one call may take.
 type loan struct {
 	from *allowance // nil: nothing is lent
 	redisstore.Loan
@@ -61,7 +61,7 @@ func (l *loan) end(took limit.Stock) {
 	}
 }
 
-// giveBack puts back what a request took and did not use. One that used more leaves a debt.
+// giveBack puts back what a request took and did not use. A request that used more leaves a debt.
 func (a *allowance) giveBack(took, used limit.Stock) {
 	for i := range a.left {
 		if a.counts(i) {
@@ -70,10 +70,10 @@ func (a *allowance) giveBack(took, used limit.Stock) {
 	}
 }
 
-// counts reports whether it is an allowance of a unit, or of tasks.
+// counts reports whether the allowance covers a unit, or the open tasks.
 func (a *allowance) counts(i int) bool { return a.terms != nil && a.terms.Counts(i) }
 
-// covers reports whether a loan is as much as a request of a day asks of what is counted, and may still be spent.
+// covers reports whether a loan is enough for a request, of all that is counted, and may be spent on that day at that moment.
 func (l *loan) covers(want limit.Stock, counted *limit.Terms, day int, now time.Time) bool {
 	for i, n := range want {
 		if n == 0 || !counted.Counts(i) {
@@ -86,10 +86,10 @@ func (l *loan) covers(want limit.Stock, counted *limit.Terms, day int, now time.
 	return true
 }
 
-// keep lowers an allowance to its size, and returns what of it Redis has to set aside.
+// keep lowers an allowance to its size, and returns what Redis has to set aside for it.
 func (a *allowance) keep(size limit.Stock, now time.Time) limit.Stock {
 	if !now.Before(a.until) {
-		size = limit.Stock{} // nothing was set aside any more when the lease had ended
+		size = limit.Stock{} // Redis has set nothing aside since the lease ended
 	}
 	for i := range a.left {
 		a.left[i] = min(a.left[i], max(size[i]-a.lent[i], 0))
@@ -101,8 +101,8 @@ func (a *allowance) keep(size limit.Stock, now time.Time) limit.Stock {
 	return kept
 }
 
-// allowanceSize is how large an allowance is to be: left is what the team has left in all, none of what is not limited;
-// used is what this replica used of late.
+// allowanceSize is how large an allowance is to be: left is what the team has left, None if there is no limit;
+// used is what this replica used lately.
 func allowanceSize(left, used limit.Stock, replicas int64) (size limit.Stock) {
 	for i, n := range left {
 		if n != limit.None {
@@ -112,7 +112,7 @@ func allowanceSize(left, used limit.Stock, replicas int64) (size limit.Stock) {
 	return size
 }
 
-// recent is what was used in the last [allowanceUse], in two halves: the running one and the one before.
+// recent is what was used in the last [allowanceUse], in two halves: the current one and the one before.
 type recent struct {
 	begun  time.Time
 	halves [2]limit.Stock

@@ -12,37 +12,37 @@ import (
 	"sluice/policy/teams"
 )
 
-// books are what this replica knows of one team beside Redis: its allowances, and what was spent of them. No mode hangs on
-// them: each request asks Redis first, and spends what it was lent where Redis does not answer.
+// books are what this replica knows of one team besides Redis: its allowances, and what was spent of them. There is no mode: each
+// request asks Redis first, and spends its loan if Redis does not answer.
 type books struct {
-	meeting    *semaphore.Weighted // one at a time puts its accounts back
-	met        atomic.Int64        // the number of Redis's memory in which its accounts are known here; 0: none
+	meeting    *semaphore.Weighted // held while its accounts are put back
+	met        atomic.Int64        // the memory of Redis that has what is known here, by link.memory; 0: none
 	mu         sync.Mutex
-	team       *teams.Team           // as it was read last; nil: it has sent no request yet
+	team       *teams.Team           // as of its last request; nil: there was none
 	seen       time.Time             // its last request
 	told       time.Time             // the last answer of Redis about it
-	asked      time.Time             // when it was last seen to that its allowances are renewed
-	renewed    time.Time             // when they last were
+	asked      time.Time             // when a renewal of its allowances was last considered
+	renewed    time.Time             // when they were last renewed
 	allowances []*allowance          // of today and, towards midnight, of tomorrow
-	running    map[string]*spent     // admitted here, and not yet known to be held in Redis
-	held       map[int]limit.Amounts // by those, by day
-	openTasks  int64                 // among those
+	running    map[string]*spent     // admitted here, and not known to be held in Redis, by id
+	held       map[int]limit.Amounts // by the running ones, by day
+	openTasks  int64                 // of the running ones
 	unposted   map[int]limit.Amounts // settled here, by day, and not yet charged in Redis
-	rated      limit.Amounts         // taken from the rates here, and not from Redis's
-	calls      int64                 // that told Redis of allowances
+	rated      limit.Amounts         // taken from the rates here, and not yet from Redis's
+	calls      int64                 // calls that told Redis of allowances
 	recent     recent
 }
 
 // spent is a request that was admitted without Redis.
 type spent struct {
 	held *limit.Held
-	from *allowance  // nil: nothing of it is counted
+	from *allowance  // nil: no quota counts it
 	took limit.Stock // of the allowance
 	due  time.Time   // the end of its lease
-	byID bool        // Redis may know it by its id: only by that may it be settled
+	byID bool        // Redis may hold it: it is settled by its id
 }
 
-// see notes a request of the team, and lends it what it may take of its day's allowance.
+// see notes a request of the team, and lends it what it may take of the day's allowance.
 func (b *books) see(h *limit.Hold, day int, now time.Time) (l loan) {
 	want := limit.StockOf(&h.Amounts, h.Task)
 	b.mu.Lock()
@@ -64,7 +64,7 @@ func (b *books) on(day int) *allowance {
 	return nil
 }
 
-// answered notes that Redis has answered, and what it took of the loan. held is nil where it refused.
+// answered notes that Redis has answered, and what it took of the loan. held is nil if it refused.
 func (b *books) answered(l *loan, took limit.Stock, held *limit.Held, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +75,7 @@ func (b *books) answered(l *loan, took limit.Stock, held *limit.Held, now time.T
 	}
 }
 
-// giveUp ends a loan of which nothing was taken, unless it was spent.
+// giveUp ends a loan of which nothing was taken. After spend it does nothing.
 func (b *books) giveUp(l *loan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	s.from, s.took = l.from, l.Most
 	l.end(l.Most)
 	b.recent.add(s.took, now)
-	if s.held.Rates != 0 && !s.byID { // what is settled by its id takes from Redis's rates then
+	if s.held.Rates != 0 && !s.byID { // what is settled by its id takes from Redis's rates later
 		b.rated = b.rated.Plus(s.held.Amounts)
 	}
 	if b.running == nil {
@@ -102,7 +102,7 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	}
 }
 
-// forget drops what runs here, where it does. The lock is held.
+// forget drops a running request. The lock is held.
 func (b *books) forget(id string) {
 	s := b.running[id]
 	if s == nil {
@@ -117,8 +117,8 @@ func (b *books) forget(id string) {
 	}
 }
 
-// settle settles what was admitted here and is unknown to Redis, and reports whether this did. Its charge is to be posted. A
-// task's end is Redis's affair: another replica may see it, too.
+// settle settles a request that Redis does not know, and reports whether it was one. The caller posts its charge. A task is settled
+// in Redis, because another replica may see its end, too.
 func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *books) posted(day int, used limit.Amounts) {
 	if b.unposted[day] = b.unposted[day].Minus(used); b.unposted[day] == (limit.Amounts{}) {
 		delete(b.unposted, day)
 	}
-	b.asked, b.renewed = time.Time{}, time.Time{} // what was set aside for it is given back at once
+	b.asked, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.
@@ -162,7 +162,7 @@ func (b *books) extend(id string, due time.Time) bool {
 	return s == nil || s.byID
 }
 
-// spending reports whether something was spent here that Redis was not told.
+// spending reports whether something was spent here that Redis does not know.
 func (b *books) spending() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,7 +173,7 @@ func (b *books) unreported() bool {
 	return len(b.running)+len(b.unposted) > 0 || b.rated != (limit.Amounts{})
 }
 
-// settledInRedis notes that Redis has settled what was admitted here. What was set aside for it is given back soon.
+// settledInRedis notes that Redis has settled a request that was admitted here. What was set aside for it is given back soon.
 func (b *books) settledInRedis(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,8 +183,8 @@ func (b *books) settledInRedis(id string) {
 	b.forget(id)
 }
 
-// setAside is what Redis has to set aside on each day: what may be spent, is lent, and was spent and not posted. It is
-// numbered like the renewals.
+// setAside is what Redis has to set aside on each day: what may be spent, is lent, or was spent and not posted. It is numbered like
+// the renewals.
 func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,7 +207,7 @@ func (b *books) owed(a *allowance) limit.Stock {
 	return a.counted(limit.StockOf(&used, false))
 }
 
-// counted is of a stock what it is an allowance of.
+// counted is the part of a stock that the allowance covers.
 func (a *allowance) counted(n limit.Stock) limit.Stock {
 	for i := range n {
 		if !a.counts(i) {
@@ -217,7 +217,7 @@ func (a *allowance) counted(n limit.Stock) limit.Stock {
 	return n
 }
 
-// openHolds counts what runs here and may not be held in Redis.
+// openHolds counts the running requests.
 func (b *books) openHolds() (o limit.OpenHolds) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +234,7 @@ func (b *books) toldAfter(at time.Time) bool {
 	return b.told.After(at)
 }
 
-// spentInto adds to what was last known of a team what was spent here and Redis was not told.
+// spentInto adds to a team's last known state what was spent here and Redis does not know.
 func (b *books) spentInto(st *limit.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,15 +10,14 @@ import (
 type Config struct {
 	Store    *redisstore.Store
 	Timeout  time.Duration // of one call while a request waits for it
-	Refuse   bool          // without Redis nothing is admitted; else what Redis has set aside for this process
+	Refuse   bool          // admit nothing without Redis, instead of spending allowances
 	Replicas int           // how many processes share the rates; at least 1
-	// Bridge is how long an allowance may be spent after it was last renewed: outages as long as this are bridged, as far as
-	// allowances reach. 0: 10 minutes.
+	// Bridge is how long an allowance may be spent after it was last renewed, and so how long an outage may be bridged. 0: 10 minutes.
 	Bridge time.Duration
 	Now    func() time.Time
-	// Changed is told when Redis goes away, and when it is back, for how long it was away. Nil: nobody is.
+	// Changed is called when Redis goes away, and when it is back, with how long it was away. Nil: nothing is called.
 	Changed func(away bool, lasted time.Duration)
-	// Miscounted is told once when other replicas are alive than Replicas says. Nil: nobody is.
+	// Miscounted is called once if another number of replicas is alive than Replicas says. Nil: nothing is called.
 	Miscounted func(err error)
 }
 

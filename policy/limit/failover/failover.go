@@ -1,11 +1,11 @@
 // Package failover keeps the accounts in Redis and bridges the times without it.
 //
-// It is for what a request needs that waits no longer than a moment: a verdict from Redis, or from what Redis has set aside for this
-// process; and for all that may wait: settlements, renewals, sweeps, what was spent meanwhile. It is not the accounts
-// themselves (packages limit and redisstore); it logs nothing.
+// It answers a request from Redis, with one call, or from what Redis has set aside for this process. What no request waits for it
+// does behind them: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in
+// packages limit and redisstore. It logs nothing.
 //
-// It promises that quotas are never passed whichever replicas are cut off, that each charge arrives once, and that a request is one
-// call of Redis.
+// It promises that no quota is passed, whichever replicas are cut off, and that each charge arrives once. docs/limits.md says what
+// can be lost, docs/architecture.md how it works.
 package failover
 
 import (
@@ -22,12 +22,12 @@ import (
 	"sluice/policy/teams"
 )
 
-// Failover keeps the accounts in Redis and goes on for a while where it is away. A request waits for one call, of Timeout at
-// most; settlements wait behind the requests, in this process, until Redis has taken them.
+// Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for Timeout at most.
+// Settlements wait in this process until Redis has taken them.
 //
-// While Redis is away a team spends its allowance here: what Redis set aside for it at this replica. So no quota is passed,
-// whichever replicas are cut off. Rates are kept by buckets that live as long as the process, each replica's share of them,
-// and are debited while all is well, too. What was spent is reported when Redis is back; requests do not wait for that.
+// While Redis is away a team spends its allowance: what Redis set aside for it at this replica. So no quota is passed, whichever
+// replicas are cut off. Rates are checked by this replica's share of them. What was spent is reported when Redis is back; requests
+// do not wait for that.
 // Create it with [New]; it is safe for concurrent use.
 type Failover struct {
 	*accounts
@@ -58,7 +58,7 @@ func New(config Config) *Failover {
 	return s
 }
 
-// Look reports how a team stands, and takes nothing.
+// Look reports how much of each limit a team has used. It takes nothing.
 func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
@@ -79,7 +79,7 @@ func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit
 	return s.Store.Ledger(ctx, team, days)
 }
 
-// TeamLedger returns the rows of one team for the days, each yyyymmdd, where they are at most so many; else [ErrRows].
+// TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].
 func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	return s.Store.TeamLedger(ctx, team, days, most)
 }
@@ -87,10 +87,9 @@ func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most
 // Alive tells how many replicas were heard of in the last 30 seconds; 0: not known.
 func (s *Failover) Alive() int64 { return s.alive.Load() }
 
-// Holds tells how many holds of all replicas were open when Tend last walked over the teams, which it does every minute,
-// and when the oldest of them was made: zero where none is open. It costs no call of Redis. What a part of Redis that is
-// away holds is told as it was last seen; what this process holds without Redis is counted too. The error is there until
-// Redis was walked once.
+// Holds tells how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
+// was made: zero if none is open. It makes no call of Redis. Holds in a part of Redis that is away count as last seen; those of this
+// process without Redis count, too. The error is [limit.ErrUncounted] until the first count.
 func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error) {
 	if w := s.sweeper.walked.Load(); w != nil {
 		return w.Count, w.Oldest, nil
@@ -98,8 +97,8 @@ func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error
 	return 0, time.Time{}, limit.ErrUncounted
 }
 
-// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago where the team is active
-// here, else up to a minute. It costs no call of Redis.
+// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago if the team is active here,
+// else up to a minute ago. It makes no call of Redis.
 func (s *Failover) OpenTasks(team string) int64 {
 	w := s.sweeper.walked.Load()
 	if w == nil {
@@ -111,7 +110,7 @@ func (s *Failover) OpenTasks(team string) int64 {
 	return w.teams[team].Tasks
 }
 
-// Degraded reports whether Redis is away, or was not told yet of all that was spent while it was.
+// Degraded reports whether Redis is away, or does not know yet all that was spent while it was.
 func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported() > 0 }
 
 // State is nil when all is well; else it says what is wrong, in words without secrets.
@@ -130,10 +129,9 @@ func (s *Failover) State() error {
 	return s.miscounted()
 }
 
-// Tend does what is due and no request waits for: it posts what waits, tells Redis what was spent without it, renews the
-// allowances of teams that are active, charges holds whose lease has ended, also of teams that are in no file any more, and
-// counts those that are open.
-// One goroutine calls it, every second or so. Its errors are news; that Redis is away is not among them.
+// Tend does the work behind the requests: it posts what waits, tells Redis what was spent without it, renews the allowances of active
+// teams, lets holds expire, also of teams that were removed, and counts those that are open. One goroutine calls it, every second or
+// so. Its errors are worth a log line; that Redis is away is not among them.
 func (s *Failover) Tend(ctx context.Context) error {
 	errs := s.queue.lostError()
 	// Each step for itself: in a cluster a part of Redis may be away.
@@ -148,13 +146,12 @@ func (s *Failover) Tend(ctx context.Context) error {
 	}
 	err = errors.Join(err, s.sweeper.sweep(ctx))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) {
-		return errs // who builds the client tells of that
+		return errs // Changed tells that
 	}
 	return errors.Join(errs, err)
 }
 
-// Close posts what waits, gives the allowances back, and returns an error that tells what could not be posted before ctx
-// ended.
+// Close posts what waits and gives the allowances back. Its error tells what could not be posted before ctx ended.
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
 	err := s.renewer.leave(ctx)

@@ -17,7 +17,7 @@ import (
 // link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that it heard of.
 type link struct {
 	*Config
-	reached func()                    // is told when a call came through for the first time
+	reached func()                    // called when a call came through for the first time
 	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
 	told    atomic.Bool               // Changed was
 	ever    atomic.Bool               // some call came through
@@ -38,7 +38,7 @@ type link struct {
 	odd     time.Time // since when other than the set number of replicas are alive; zero: they are not
 }
 
-// tellAfter is how long Redis is away before anybody is told: a call that was too slow is no outage.
+// tellAfter is how long Redis is away before Changed is called: one slow call is no outage.
 const tellAfter = time.Second
 
 // heard notes whether a call came through.
@@ -65,7 +65,7 @@ func (l *link) call(ctx context.Context, do func(context.Context) error) error {
 	call, cancel := context.WithTimeout(ctx, l.patience())
 	defer cancel()
 	err := do(call)
-	if err == nil || ctx.Err() == nil { // where the caller's own time was over, nothing is known of Redis
+	if err == nil || ctx.Err() == nil { // else the caller's own time was over, which says nothing of Redis
 		l.heard(err)
 	}
 	return err
@@ -74,7 +74,7 @@ func (l *link) call(ctx context.Context, do func(context.Context) error) error {
 // patience is how long a call may take that no request waits for.
 func (l *link) patience() time.Duration { return max(l.Timeout, time.Second) }
 
-// dated is a moment by Redis's clock, as far as that was known last.
+// dated is the calendar of a moment by Redis's clock, as it was last known.
 func (l *link) dated(now time.Time) limit.Calendar {
 	return limit.CalendarOf(now.Add(time.Duration(l.ahead.Load())))
 }
@@ -86,7 +86,7 @@ func (l *link) beat(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
 	defer l.beating.Release(1)
-	if l.beats.Load() != before { // another has come through meanwhile
+	if l.beats.Load() != before { // another call has done it
 		return nil
 	}
 	l.mu.Lock()
@@ -116,7 +116,7 @@ func (l *link) learn(b redisstore.Beat, now time.Time) {
 		l.memory.Add(1)
 	}
 	if b.Alive >= l.most.Load() || now.Sub(l.lost) > redisstore.AliveFor {
-		l.most.Store(max(b.Alive, l.alive.Load())) // one may be late to say so
+		l.most.Store(max(b.Alive, l.alive.Load())) // one replica may be late with its beat
 	}
 	l.alive.Store(b.Alive)
 	l.last, l.at = b, now
@@ -128,8 +128,8 @@ func (l *link) learn(b redisstore.Beat, now time.Time) {
 	}
 }
 
-// restarted notes the name of Redis's process, and reports whether it is a new one: it may have lost what was written last. Behind
-// some proxies several answer in turn. The lock is held.
+// restarted notes the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
+// proxies several processes answer in turn. The lock is held.
 func (l *link) restarted(run string) bool {
 	if run == "" || slices.Contains(l.runs, run) {
 		return false
@@ -157,7 +157,7 @@ func (l *link) lostLately() bool {
 	return !l.lost.IsZero() && l.Now().Sub(l.lost) < 2*redisstore.RestoringTime
 }
 
-// tellMiscounted has the operator told once that other replicas are alive than are set.
+// tellMiscounted calls Miscounted, once.
 func (l *link) tellMiscounted() {
 	err := l.miscounted()
 	tell := err != nil && !l.toldOdd && l.Miscounted != nil
@@ -166,7 +166,7 @@ func (l *link) tellMiscounted() {
 	}
 }
 
-// miscounted says where other replicas are alive than this process is set to share the rates with, and have been for a while.
+// miscounted is an error if another number of replicas than SLUICE_REPLICAS has been alive for a while.
 func (l *link) miscounted() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,11 +27,11 @@ type job struct {
 	charge *limit.Charge
 	extend *limit.Held
 	lease  time.Duration
-	tried  time.Time // when its reply was lost first; zero: it was never sent in vain
-	kept   bool      // it ever was
+	tried  time.Time // when its reply was lost first; zero: never
+	kept   bool      // it has been kept
 }
 
-// jobKey names what jobs are kept once for: the end of a hold, or its longer lease.
+// jobKey names a kind of job of a hold, of which one is kept.
 type jobKey struct {
 	hold   string
 	extend bool
@@ -44,7 +44,7 @@ func (j *job) key() jobKey {
 	return jobKey{j.charge.Held.ID, false}
 }
 
-// sumOf is what charges are added up by.
+// sumOf names the charges that are added up together.
 type sumOf struct {
 	team      string
 	day       int
@@ -65,9 +65,9 @@ type queue struct {
 	mu    sync.Mutex
 	kept  []*job // in the order in which they failed first
 	index map[jobKey]*job
-	sums  map[sumOf]*limit.Charge // of what was settled here, and never sent
+	sums  map[sumOf]*limit.Charge // settled here, and never sent
 	most  int                     // that are kept
-	lost  int64                   // charges left to their leases
+	lost  int64                   // charges that were given up
 }
 
 func newQueue(send func(ctx context.Context, batch []job) []error) *queue {
@@ -78,7 +78,7 @@ func newQueue(send func(ctx context.Context, batch []job) []error) *queue {
 	return q
 }
 
-// add hands a job to the goroutines. Where they have too much to do the caller does it.
+// add hands a job to the goroutines. If they are too busy the caller does it.
 func (q *queue) add(j job) {
 	q.gate.RLock()
 	defer q.gate.RUnlock()
@@ -111,7 +111,7 @@ func (q *queue) work() {
 	}
 }
 
-// gather waits for more, unless there is more than enough or nothing more will come.
+// gather waits for more jobs, unless there are enough or no more will come.
 func (q *queue) gather() {
 	q.gate.RLock()
 	closed := q.closed
@@ -132,7 +132,7 @@ func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	return failed
 }
 
-// keep keeps a job until Redis takes it. Past keptMost the oldest is left to its lease, and who waits for it is told so.
+// keep keeps a job until Redis takes it. If too many are kept, the oldest is given up.
 func (q *queue) keep(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -141,7 +141,7 @@ func (q *queue) keep(j job) {
 	case j.charge != nil && j.charge.Sum && j.tried.IsZero():
 		q.addUp(j.charge)
 	case first != nil && j.charge != nil:
-		first.charge.Join(j.charge) // whoever settles a hold first counts
+		first.charge.Join(j.charge) // the first settlement of a hold counts
 	case first != nil:
 		first.lease = max(first.lease, j.lease)
 	default:
@@ -153,7 +153,7 @@ func (q *queue) keep(j job) {
 	}
 }
 
-// sum keeps a charge of a hold that is unknown to Redis, added to others until they are sent: Redis learns of them as of one.
+// sum keeps a charge of a hold that Redis does not know. It is added to others until they are sent, as one charge.
 func (q *queue) sum(c *limit.Charge) {
 	h := *c.Held
 	h.ID, h.Amounts, h.Local = "sum-"+rand.Text(), limit.Amounts{}, true
@@ -173,7 +173,7 @@ func (q *queue) addUp(c *limit.Charge) {
 	q.sums[of] = c
 }
 
-// giveUp leaves the oldest job to its lease. A sum has none, and there are few. The lock is held.
+// giveUp gives up the oldest job that is no sum: its hold expires when its lease ends. The lock is held.
 func (q *queue) giveUp() {
 	i := slices.IndexFunc(q.kept, func(j *job) bool { return j.charge == nil || !j.charge.Sum })
 	if i < 0 {
@@ -224,7 +224,7 @@ func (q *queue) waiting() int {
 	return len(q.kept) + len(q.sums) + len(q.jobs)
 }
 
-// drain ends the goroutines once they have done what waits. What comes later its callers do.
+// drain ends the goroutines when they have done what waits. Later jobs are done by their callers.
 func (q *queue) drain(ctx context.Context) {
 	q.gate.Lock()
 	if !q.closed {
@@ -232,11 +232,11 @@ func (q *queue) drain(ctx context.Context) {
 		close(q.jobs)
 	}
 	q.gate.Unlock()
-	q.ended.Wait() // each call is bounded, and a breaker ends them at once
+	q.ended.Wait() // each call has a time limit
 	_ = q.retry(ctx)
 }
 
-// lostError tells of settlements that were left to their leases since the last time it was asked.
+// lostError tells how many settlements were given up since its last call.
 func (q *queue) lostError() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -16,18 +16,18 @@ import (
 type renewer struct {
 	*accounts
 	rates *limit.Shares
-	keep  func(job) // has a longer lease told later
+	keep  func(job) // keeps a job to be sent later
 }
 
 // renewal is a renewal of one team's allowances, and what it was made of.
 type renewal struct {
 	redisstore.Renewal
 	terms   limit.Terms
-	idle    bool         // it asks for nothing more
-	of      []*allowance // that its rows are of
+	idle    bool         // the team is idle: it wants nothing more
+	of      []*allowance // the allowances of its rows
 	running []placing
-	spent   limit.Amounts // from the rates here
-	more    bool          // requests that run are left for another one
+	spent   limit.Amounts // taken from the rates here
+	more    bool          // some running requests are left for the next renewal
 }
 
 // placing is a request that a renewal tells of, and when its lease ended then.
@@ -36,7 +36,7 @@ type placing struct {
 	due time.Time
 }
 
-// all tells Redis what still runs here, and renews the allowances, of every team for which it is time.
+// all tells Redis what still runs here, and renews the allowances, of every team for which that is due.
 func (s *renewer) all(ctx context.Context) (errs error) {
 	for more := true; more && errs == nil; {
 		more = false
@@ -47,7 +47,7 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 			if r == nil {
 				return
 			}
-			if b.met.Load() == 0 { // no request of it came through yet
+			if b.met.Load() == 0 { // none of its requests has reached Redis yet
 				if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
 					errs = errors.Join(errs, err)
 					return
@@ -61,8 +61,8 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 	return errs
 }
 
-// renew makes renewals in pipelines, and notes what came of each. Where the accounts are gone it puts them back: the renewal is
-// made again soon.
+// renew makes renewals in pipelines, and notes what came of each. If a team's accounts are gone it puts them back, and the
+// renewal is repeated soon.
 func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	for some := range slices.Chunk(due, renewBatch) {
 		now := s.Now()
@@ -84,7 +84,7 @@ func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	return errs
 }
 
-// renewal says what Redis is to be told of a team, and asked for it. It is nil where it is not time.
+// renewal is what Redis is told of a team and asked for it. It is nil if none is due.
 func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	return r
 }
 
-// exceeds reports whether an allowance is larger than it is to be, by more than a little: it is kept from others. The lock is held.
+// exceeds reports whether an allowance is much larger than wanted, and so withheld from other replicas. The lock is held.
 func (b *books) exceeds(size func(limit.Calendar) limit.Stock, days []limit.Calendar) bool {
 	for _, a := range b.allowances {
 		for i, n := range a.wanted(size, days) {
@@ -121,8 +121,9 @@ func (b *books) exceeds(size func(limit.Calendar) limit.Stock, days []limit.Cale
 	return false
 }
 
-// serves reports whether a renewal would change little: Redis has told how the team stands of late, and no allowance is much
-// smaller than it is to be. The lock is held.
+// serves reports whether a renewal would change little: the team's state is fresh, and no allowance is much smaller than wanted.
+// Renewing all the same every ten seconds would cost 1.6 % of Redis's time at 1,000 teams and three replicas, instead of 0.7 %. The
+// lock is held.
 func (b *books) serves(size func(limit.Calendar) limit.Stock, days []limit.Calendar, now time.Time) bool {
 	if now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(days) {
 		return false
@@ -142,7 +143,7 @@ func (b *books) serves(size func(limit.Calendar) limit.Stock, days []limit.Calen
 	return true
 }
 
-// days are the days of which allowances are wanted: today, and tomorrow where a lease reaches into it.
+// days are the days for which allowances are wanted: today, and tomorrow if a lease reaches into it.
 func (s *renewer) days(now time.Time) []limit.Calendar {
 	today := s.dated(now)
 	days := []limit.Calendar{today}
@@ -152,7 +153,7 @@ func (s *renewer) days(now time.Time) []limit.Calendar {
 	return days
 }
 
-// sizes is how large the allowances are to be on each day.
+// sizes returns how large a team's allowance of a day should be.
 func (s *renewer) sizes(b *books, r *renewal, idle bool, now time.Time) func(c limit.Calendar) limit.Stock {
 	return func(c limit.Calendar) limit.Stock {
 		if s.Refuse || idle {
@@ -168,7 +169,7 @@ func (s *renewer) sizes(b *books, r *renewal, idle bool, now time.Time) func(c l
 	}
 }
 
-// wanted is how large an allowance is to be: nothing of a day that is over.
+// wanted is how large the allowance should be: nothing if its day is over.
 func (a *allowance) wanted(size func(limit.Calendar) limit.Stock, days []limit.Calendar) limit.Stock {
 	for _, c := range days {
 		if c.Day == a.day {
@@ -178,7 +179,7 @@ func (a *allowance) wanted(size func(limit.Calendar) limit.Stock, days []limit.C
 	return limit.Stock{}
 }
 
-// compose writes down what a renewal tells and asks for. The lock is held.
+// compose fills in what a renewal tells and asks for. The lock is held.
 func (b *books) compose(r *renewal, replica string, size func(limit.Calendar) limit.Stock, days []limit.Calendar, now time.Time) {
 	for _, c := range days {
 		if b.on(c.Day) == nil {
@@ -208,7 +209,7 @@ func (b *books) compose(r *renewal, replica string, size func(limit.Calendar) li
 	}
 }
 
-// acknowledged notes that Redis has taken a renewal, which was sent at a moment.
+// acknowledged notes that Redis has made a renewal that was sent at a moment. If the accounts are being put back, it is repeated.
 func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	b := s.teams.Get(r.Team.ID)
 	if !s.Store.Undisturbed(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
@@ -216,7 +217,7 @@ func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	}
 }
 
-// grow notes what a renewal has grown and placed.
+// grow notes by how much allowances have grown, and which requests Redis holds now.
 func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,7 +246,7 @@ func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.
 	s.ahead.Store(int64(r.At.Sub(sent)))
 }
 
-// again has the allowances renewed as soon as that can be.
+// again makes the team's renewal due.
 func (b *books) again() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -255,7 +256,7 @@ func (b *books) again() {
 // leave tells Redis what still runs here, and gives all allowances back.
 func (s *renewer) leave(ctx context.Context) (errs error) {
 	failed := redisstore.ErrNotDone
-	for range 2 { // where the first finds that the accounts are gone, they are put back
+	for range 2 { // the first may find the accounts gone, and put them back
 		s.teams.Each(func(_ string, b *books) {
 			b.mu.Lock()
 			b.seen = time.Time{}

@@ -26,8 +26,8 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	return done, err
 }
 
-// SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
-// charged is kept until it can. Where more waits than the queue holds, the caller waits after all.
+// SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be charged now is
+// kept. If the queue is full, the caller waits after all.
 func (s *Failover) SettleLater(c *limit.Charge) {
 	c.Amounts = c.Amounts.Bound()
 	if !s.settleHere(c) {
@@ -35,7 +35,7 @@ func (s *Failover) SettleLater(c *limit.Charge) {
 	}
 }
 
-// settleHere settles a hold that was placed here and is unknown to Redis, and reports whether it is one.
+// settleHere settles a hold that Redis does not know, and reports whether it was one.
 func (s *Failover) settleHere(c *limit.Charge) bool {
 	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts) {
 		return false
@@ -51,7 +51,7 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 // post sends jobs to Redis, settlements in one round trip, and returns what came of each.
 func (s *Failover) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
-	settling := map[bool][]int{} // by whether an unknown hold is charged all the same
+	settling := map[bool][]int{} // by whether a hold that Redis does not know is charged
 	for i := range batch {
 		j := &batch[i]
 		if j.charge == nil {
@@ -75,8 +75,8 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 	return errs
 }
 
-// came notes what came of a charge, and tells who waits for it. Where the reply of an earlier try was lost, the hold that
-// is settled now was settled by that one, most likely.
+// came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
+// likely settled it.
 func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 	s.heard(of.Err)
 	if of.Done && !j.charge.Sum && !s.Refuse {
@@ -95,14 +95,14 @@ func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 	}
 }
 
-// old reports whether what Redis knew of a charge's hold may be forgotten by now: that the charge arrived, or that another
-// replica charged the hold when its lease ended. Sent then it counts only where its hold is still there.
+// old reports whether Redis may have forgotten that the charge arrived, or that the hold expired. After that, settle only if the hold
+// exists.
 func (j *job) old(now time.Time) bool {
 	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.MemoryOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
 }
 
-// outlived reports whether the hold, which Redis had, was made so long ago that it may have been charged and forgotten. One
-// that was admitted without Redis may never have been there; its id may tell no time.
+// outlived reports whether a hold is so old that Redis may have let it expire and forgotten it. A hold that was admitted without Redis
+// may never have been there.
 func outlived(c *limit.Charge, now time.Time) bool {
 	made := limit.MadeAt(c.Held.ID)
 	return !c.Held.Local && !made.IsZero() && now.Sub(made) > limit.LateTruth

@@ -16,28 +16,27 @@ import (
 const (
 	sweepEvery = time.Minute
 	sweepHolds = 1000 // of a team that are charged in one call
-	sweepTeams = 200  // that are looked at in one turn, so that the other work is not late
+	sweepTeams = 200  // swept in one turn, so that the other work is not late
 )
 
-// sweeper charges holds whose lease has ended, and counts those that are open.
+// sweeper lets holds expire, and counts those that are open.
 type sweeper struct {
 	*accounts
 	at     time.Time
-	rest   []string                   // of the teams, to be swept in the next turns
-	open   map[string]limit.OpenHolds // of those that were
-	listed map[string]bool            // teams that are in Redis's list, or were when it was last read
+	rest   []string                   // of the teams, for the next turns
+	open   map[string]limit.OpenHolds // of those that were swept
+	listed map[string]bool            // teams that were in Redis's list
 	walked atomic.Pointer[walk]       // nil: not yet
 }
 
-// walk is what a sweep saw of the open holds.
+// walk is the open holds that a sweep over all teams has seen.
 type walk struct {
 	limit.OpenHolds                            // of all, and of this process without Redis
 	teams           map[string]limit.OpenHolds // of each team in Redis, as it was last seen
 	at              time.Time
 }
 
-// names reads Redis's list of teams, and puts back those that it has lost: it may lie on another part of Redis than their
-// accounts do.
+// names reads Redis's list of teams, and puts back those that it has lost. In a cluster the list is on another part than most teams.
 func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	err = s.call(ctx, func(ctx context.Context) (err error) {
 		teams, err = s.Store.Teams(ctx)
@@ -66,8 +65,8 @@ func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were put back", len(back)) //nolint:staticcheck // a name
 }
 
-// sweep charges the holds whose lease has ended of some teams, and counts those that are open. All teams have their turn once
-// a minute, or as often as can be.
+// sweep lets the holds of some teams expire, and counts those that are open. Each team has its turn once a minute, or as often as
+// possible.
 func (s *sweeper) sweep(ctx context.Context) (err error) {
 	now := s.Now()
 	var before map[string]limit.OpenHolds
@@ -80,7 +79,7 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 		}
 		s.at = now
 		if s.rest, err = s.names(ctx); len(s.rest) == 0 && err != nil {
-			if before != nil { // what is held here meanwhile is told all the same
+			if before != nil { // count at least what is held here
 				s.countOpen(before)
 			}
 			return err
@@ -105,11 +104,11 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 	return err
 }
 
-// sweepTeam charges the holds of a team whose lease has ended, counts those that are open, and learns which of this process's others
-// have ended.
+// sweepTeam lets the holds of a team expire, counts those that are open, and learns which of this process's holds other replicas have
+// settled.
 func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		if err := s.meet(ctx, team, s.teams.Get(team)); err != nil { // what the sweep tells is put back, too, should Redis forget it
+		if err := s.meet(ctx, team, s.teams.Get(team)); err != nil { // so that what the sweep tells is known here, should Redis lose it
 			return err
 		}
 		if _, err := s.Store.Sweep(ctx, team, sweepHolds); err != nil {

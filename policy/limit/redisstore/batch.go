@@ -49,7 +49,7 @@ type sums struct {
 func newSums(w *wiredTerms, charges []*limit.Charge) (s sums) {
 	var freed, charged limit.Amounts
 	names := make([]string, 0, 1)
-	byName := make([][2]limit.Amounts, 0, 1) // used, and the part of it that nobody knows for certain
+	byName := make([][2]limit.Amounts, 0, 1) // used, and the estimated part of it
 	for _, c := range charges {
 		held, used := &c.Held.Amounts, &c.Amounts
 		freed, charged = freed.Plus(*held), charged.Plus(*used)
