@@ -33,6 +33,7 @@ func (a Amounts) Bound() Amounts {
 	return a
 }
 
+// Plus adds amounts.
 func (a Amounts) Plus(b Amounts) Amounts {
 	for i := range a {
 		a[i] += b[i]
@@ -48,6 +49,7 @@ func (a Amounts) AtMost(b Amounts) Amounts {
 	return a
 }
 
+// Minus subtracts amounts.
 func (a Amounts) Minus(b Amounts) Amounts {
 	for i := range a {
 		a[i] -= b[i]

@@ -26,6 +26,7 @@ func (o *OpenHolds) age(since time.Time) {
 	}
 }
 
+// Add adds other holds.
 func (o *OpenHolds) Add(more OpenHolds) {
 	o.Count += more.Count
 	o.age(more.Oldest)

@@ -25,6 +25,7 @@ type Fill struct {
 // Outcome is what came of a hold. The scripts have the same numbers, and some more.
 type Outcome int
 
+// The outcomes.
 const (
 	Refused  Outcome = 0 // nothing was taken
 	Admitted Outcome = 1 // held, and taken from the buckets

@@ -15,6 +15,7 @@ func StockOf(a *Amounts, task bool) (s Stock) {
 	return s
 }
 
+// Plus adds stocks.
 func (s Stock) Plus(o Stock) Stock {
 	for i := range s {
 		s[i] += o[i]
@@ -22,6 +23,7 @@ func (s Stock) Plus(o Stock) Stock {
 	return s
 }
 
+// Minus subtracts stocks.
 func (s Stock) Minus(o Stock) Stock {
 	for i := range s {
 		s[i] -= o[i]

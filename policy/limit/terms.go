@@ -19,6 +19,7 @@ const (
 	LimitNone    = -1
 )
 
+// How many rates and quotas a team may have.
 const (
 	RateCount  = LimitQuotas - LimitRates
 	QuotaCount = LimitTasks - LimitQuotas

@@ -51,19 +51,22 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 
 // admitHere decides a hold without Redis; cause is why.
 func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error) (limit.Verdict, error) {
-	doubt := !redisstore.NotDone(cause)
-	v, err := s.decideHere(b, l, h, t, cause, doubt)
-	if v.Held == nil && doubt { // Redis may hold it and have taken it from the loan: a settlement gives both back
+	state := doubtful
+	if redisstore.NotDone(cause) {
+		state = unknown
+	}
+	v, err := s.decideHere(b, l, h, t, cause, state)
+	if v.Held == nil && state == doubtful { // Redis may hold it and have taken it from the loan: a settlement gives both back
 		held := limit.HeldOf(h, s.dated(s.Now()), 0)
 		held.Local = true
-		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), byID: true}, s.Now())
+		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), state: doubtful}, s.Now())
 		s.queue.keep(job{charge: &limit.Charge{Held: held, Team: h.Team}})
 	}
 	b.giveUp(l)
 	return v, err
 }
 
-func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error, byID bool) (limit.Verdict, error) {
+func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error, state holdState) (limit.Verdict, error) {
 	if s.Refuse {
 		return limit.Verdict{}, cause
 	}
@@ -80,7 +83,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 	}
 	v := s.rates.Admit(h, t, &st, covered)
 	if v.Held != nil {
-		b.spend(l, &spent{held: v.Held, due: now.Add(h.Lease), byID: byID}, now)
+		b.spend(l, &spent{held: v.Held, due: now.Add(h.Lease), state: state}, now)
 	}
 	return v, nil
 }

@@ -32,7 +32,7 @@ const (
 // if a call's reply is lost or the call is executed late.
 type allowance struct {
 	day   int          // yyyymmdd, in UTC, in which it counts
-	field any          // its name in Redis, boxed once
+	field any          // its name in Redis, converted once
 	terms *limit.Terms // whose quotas count
 	until time.Time    // spending ends, by this process's clock
 	left  limit.Stock  // may be spent or lent; below 0 if a request used more than it held

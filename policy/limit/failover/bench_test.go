@@ -40,7 +40,7 @@ func benchHold(n int, team *teams.Team) *limit.Hold {
 // BenchmarkAdmissionBesidePing is how long one caller waits for an admission in Redis, over TCP, beside a bare PING to the
 // same server, in turn: medians and the 99th of 100.
 func BenchmarkAdmissionBesidePing(b *testing.B) {
-	client := limittest.TcpRedis(b)
+	client := limittest.TCPRedis(b)
 	team := benchTeams(b, 1)[0]
 	accounts := New(Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
 	b.Cleanup(func() { _ = accounts.Close(b.Context()) })
@@ -79,7 +79,7 @@ func BenchmarkDecisions(b *testing.B) {
 	for _, count := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("teams=%d", count), func(b *testing.B) {
 			teams := benchTeams(b, count)
-			accounts := New(Config{Store: redisstore.New(limittest.TcpRedis(b)), Timeout: time.Second, Replicas: 1, Now: time.Now})
+			accounts := New(Config{Store: redisstore.New(limittest.TCPRedis(b)), Timeout: time.Second, Replicas: 1, Now: time.Now})
 			var next atomic.Int64
 			var calling sync.WaitGroup
 			b.ResetTimer()

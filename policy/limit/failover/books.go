@@ -35,11 +35,11 @@ type books struct {
 
 // spent is a request that was admitted without Redis.
 type spent struct {
-	held *limit.Held
-	from *allowance  // nil: no quota counts it
-	took limit.Stock // of the allowance
-	due  time.Time   // the end of its lease
-	byID bool        // Redis may hold it: it is settled by its id
+	held  *limit.Held
+	from  *allowance  // nil: no quota counts it
+	took  limit.Stock // of the allowance
+	due   time.Time   // the end of its lease
+	state holdState
 }
 
 // see notes a request of the team, and lends it what it may take of the day's allowance.
@@ -89,7 +89,7 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	s.from, s.took = l.from, l.Most
 	l.end(l.Most)
 	b.recent.add(s.took, now)
-	if s.held.Rates != 0 && !s.byID { // what is settled by its id takes from Redis's rates later
+	if s.held.Rates != 0 && s.state == unknown { // else its settlement takes from Redis's rates
 		b.rated = b.rated.Plus(s.held.Amounts)
 	}
 	if b.running == nil {
@@ -102,35 +102,33 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	}
 }
 
-// forget drops a running request. The lock is held.
-func (b *books) forget(id string) {
-	s := b.running[id]
-	if s == nil {
-		return
+// happens has an event happen to a request, and returns its new state. The lock is held.
+func (b *books) happens(s *spent, event holdEvent) holdState {
+	if s.state = nextState[s.state][event]; s.state != gone || b.running[s.held.ID] != s {
+		return s.state
 	}
-	delete(b.running, id)
+	delete(b.running, s.held.ID)
 	if s.held.Task {
 		b.openTasks--
 	}
 	if b.held[s.held.Day] = b.held[s.held.Day].Minus(s.held.Amounts); b.held[s.held.Day] == (limit.Amounts{}) {
 		delete(b.held, s.held.Day)
 	}
+	return gone
 }
 
-// settle settles a request that Redis does not know, and reports whether it was one. The caller posts its charge. A task is settled
-// in Redis, because another replica may see its end, too.
+// settle settles a request that Redis does not know, and reports whether it was one. The caller posts its charge.
 func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.running[h.ID]
-	if s == nil || s.byID {
-		return false
-	}
+	event := ended
 	if h.Task {
-		s.byID = true
+		event = taskEnded
+	}
+	if s == nil || b.happens(s, event) != gone {
 		return false
 	}
-	b.forget(h.ID)
 	if s.from != nil {
 		s.from.giveBack(s.took, limit.StockOf(&used, false))
 	}
@@ -159,7 +157,7 @@ func (b *books) extend(id string, due time.Time) bool {
 	if s != nil && due.After(s.due) {
 		s.due = due
 	}
-	return s == nil || s.byID
+	return s == nil || s.state == doubtful
 }
 
 // spending reports whether something was spent here that Redis does not know.
@@ -177,10 +175,14 @@ func (b *books) unreported() bool {
 func (b *books) settledInRedis(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s := b.running[id]; s != nil && s.from != nil {
+	s := b.running[id]
+	if s == nil {
+		return
+	}
+	if s.from != nil {
 		b.asked, b.renewed = time.Time{}, time.Time{}
 	}
-	b.forget(id)
+	b.happens(s, settledThere)
 }
 
 // setAside is what Redis has to set aside on each day: what may be spent, is lent, or was spent and not posted. It is numbered like

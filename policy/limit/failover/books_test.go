@@ -106,11 +106,14 @@ func (k *keeper) spends(t *rapid.T) {
 	k.loans = k.loans[1:]
 	k.n++
 	h := &limit.Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: limit.Amounts{limit.Images: l.Most[limit.Images]}, Day: limit.CalendarOf(k.now).Day}
-	byID := rapid.Bool().Draw(t, "in doubt")
-	if byID && rapid.Bool().Draw(t, "and held") {
+	state := unknown
+	if rapid.Bool().Draw(t, "in doubt") {
+		state = doubtful
+	}
+	if state == doubtful && rapid.Bool().Draw(t, "and held") {
 		k.redis.held[h.ID] = h.Amounts[limit.Images]
 	}
-	k.b.spend(l, &spent{held: h, due: k.now.Add(time.Hour), byID: byID}, k.now)
+	k.b.spend(l, &spent{held: h, due: k.now.Add(time.Hour), state: state}, k.now)
 	k.holds = append(k.holds, h)
 }
 

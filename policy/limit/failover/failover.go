@@ -121,10 +121,10 @@ func (s *Failover) State() error {
 		if s.Refuse {
 			then = "requests are refused"
 		}
-		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting)
+		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting) //nolint:staticcheck // a name
 	}
 	if teams > 0 {
-		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting)
+		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting) //nolint:staticcheck // a name
 	}
 	return s.miscounted()
 }

@@ -7,7 +7,6 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
-	"sluice/policy/limit/redisstore"
 )
 
 // holding is a form of the accounts that counts what is open.
@@ -95,7 +94,7 @@ func TestManyOpenHoldsAreCounted(t *testing.T) {
 	holdings(t, func(t *testing.T, accounts holding, clock *limittest.Clock) {
 		search := limittest.Team(t)
 		oldest := clock.Now().Add(-time.Hour)
-		for n := range 2*redisstore.OpenBatch + 1 {
+		for n := range 2*openStep + 1 {
 			h := hold(idAt(clock.Now().Add(time.Duration(n)*time.Millisecond), n), search, limit.Amounts{limit.Requests: 1})
 			h.Lease = time.Hour
 			if n == 1700 {

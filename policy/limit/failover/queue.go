@@ -125,7 +125,7 @@ func (q *queue) gather() {
 func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	for i, err := range q.send(ctx, batch) {
 		if err != nil {
-			q.keep(batch[i])
+			q.keep(batch[i]) //nolint:gosec // there is an error for each
 			failed = errors.Join(failed, err)
 		}
 	}

@@ -197,7 +197,7 @@ func (b *books) compose(r *renewal, replica string, size func(limit.Calendar) li
 	r.Call = b.calls
 	for _, run := range b.running {
 		if len(r.running) < renewBatch {
-			run.byID = true
+			b.happens(run, told)
 			r.running = append(r.running, placing{run, run.due})
 			r.Running = append(r.Running, redisstore.Placing{Held: run.held, Lease: run.due.Sub(now)})
 			continue
@@ -223,10 +223,10 @@ func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.
 	defer b.mu.Unlock()
 	b.told, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
 	for _, run := range r.running {
-		if b.running[run.held.ID] != run.spent { // Redis has settled it meanwhile
+		if run.state == gone { // Redis has settled it meanwhile
 			continue
 		}
-		b.forget(run.held.ID)
+		b.happens(run.spent, heldThere)
 		placed(run.held, r.At.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
 			s.keep(job{extend: run.held, lease: longer.Sub(sent)})

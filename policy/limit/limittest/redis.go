@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// FakeRedis is a client of a miniredis.
 func FakeRedis(t testing.TB) redis.UniversalClient {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
@@ -23,7 +24,7 @@ func FakeRedis(t testing.TB) redis.UniversalClient {
 	return client
 }
 
-// AgedRedis is a double whose keys can be made to expire.
+// AgedRedis is a miniredis whose keys a test can make expire.
 func AgedRedis(t testing.TB) (*miniredis.Miniredis, redis.UniversalClient) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
@@ -31,7 +32,7 @@ func AgedRedis(t testing.TB) (*miniredis.Miniredis, redis.UniversalClient) {
 	return server, client
 }
 
-// server is the one redis-server of this test binary; each test has a database of its own, emptied before.
+// server is the redis-server of this test binary. Each test has its own database, emptied before.
 var server struct {
 	sync.Mutex
 	socket string
@@ -40,6 +41,7 @@ var server struct {
 	stop   func()
 }
 
+// RealRedis is a client of a redis-server over a socket. The test is skipped if none is installed.
 func RealRedis(t testing.TB) redis.UniversalClient {
 	server.Lock()
 	defer server.Unlock()
@@ -55,8 +57,8 @@ func RealRedis(t testing.TB) redis.UniversalClient {
 	return client
 }
 
-// TcpRedis is the same server over TCP, as a gateway reaches it.
-func TcpRedis(t testing.TB) redis.UniversalClient {
+// TCPRedis is the same server over TCP.
+func TCPRedis(t testing.TB) redis.UniversalClient {
 	RealRedis(t)
 	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64, PipelinePoolSize: -1})
 	t.Cleanup(func() { _ = client.Close() })
@@ -76,13 +78,13 @@ func startRedis(t testing.TB) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "socket")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for tests
 	if err != nil {
 		t.Fatal(err)
 	}
 	server.port = listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
-	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--dir", dir)
+	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--dir", dir) //nolint:gosec,noctx // for tests
 	out, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func startRedis(t testing.TB) {
 		for lines.Scan() { // it must not block on its log
 		}
 	}()
-	if conn, err := net.Dial("unix", socket); err != nil {
+	if conn, err := net.Dial("unix", socket); err != nil { //nolint:noctx // for tests
 		t.Fatalf("redis-server did not start: %v", err)
 	} else {
 		_ = conn.Close()

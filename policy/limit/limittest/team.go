@@ -6,7 +6,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Team reads a team out of the lines of a teams file.
+// Team reads a team from lines of a teams file.
 func Team(t testing.TB, lines ...string) *teams.Team {
 	t.Helper()
 	doc := "teams:\n  - id: search\n"

@@ -8,8 +8,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It is not
-// asked again when its reply is lost: these rates hold no id.
+// takeAccount takes from all of the account's rates, or from none, and returns the rate with the longest wait. It is not repeated if
+// its reply is lost, because these rates know no ids.
 func (w *wire) takeAccount(ctx context.Context, h *limit.Hold) (fault teams.Rate, wait time.Duration, err error) {
 	list := limit.AccountRates(h.Account, h.Amounts, 1)
 	if len(list) == 0 {
@@ -26,11 +26,11 @@ func (w *wire) takeAccount(ctx context.Context, h *limit.Hold) (fault teams.Rate
 	return list[reply[1]].Rate, micros(reply[2]), nil
 }
 
-// correctionTime is how long a correction of the account's rates may take that no request waits for.
+// correctionTime is how long a correction of the account's rates may take.
 const correctionTime = time.Second
 
-// correctAccount brings the account's rates from what was held to what was used of charges that were settled, all in one
-// call. It is not repeated, because these rates hold no id, and it is nobody's failure: they refill within their period.
+// correctAccount brings the account's rates from what was held to what was used, for all settled charges in one call. It is not
+// repeated, because these rates know no ids; a lost correction refills within the rate's period.
 func (w *wire) correctAccount(ctx context.Context, charges []*limit.Charge) {
 	var list []limit.AccountRate
 	var amounts []int64
@@ -42,7 +42,7 @@ func (w *wire) correctAccount(ctx context.Context, charges []*limit.Charge) {
 				i = len(list)
 				at[a.Name], list, amounts = i, append(list, a), append(amounts, 0)
 			}
-			list[i].Rate = a.Rate // the same key after a reload: as it was read last
+			list[i].Rate = a.Rate // the latest reading, if a reload changed the rate
 			amounts[i] += c.Amounts[a.Unit] - a.Amount
 		}
 	}
@@ -52,7 +52,7 @@ func (w *wire) correctAccount(ctx context.Context, charges []*limit.Charge) {
 	_, _ = w.account(ctx, list, amounts, true)
 }
 
-// account runs the script; with force it takes whatever there is.
+// account runs account.lua; with force it takes in any case.
 func (w *wire) account(ctx context.Context, list []limit.AccountRate, amounts []int64, force bool) ([]int64, error) {
 	keys := make([]any, len(list))
 	for i, a := range list {

@@ -7,17 +7,17 @@ import (
 	"sluice/policy/teams"
 )
 
-// AdjustedModel is the name under which the ledger has corrections.
+// AdjustedModel is the model of corrections in the ledger.
 const AdjustedModel = "adjustment"
 
 // Adjustment is a correction that was posted, or could not be.
 type Adjustment struct {
-	Done               bool // false: the month has not used so much, and nothing was changed
+	Done               bool // false: the month would fall below 0, and nothing was changed
 	DayBefore, Day     int64
 	MonthBefore, Month int64
 }
 
-// Knows reports whether a team ever asked for something.
+// Knows reports whether a team is in the list of those that ever sent a request.
 func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
 	return r.client.SIsMember(ctx, namesKey, team).Result()
 }
@@ -25,7 +25,7 @@ func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
 // makes it happen once, and why is kept with it for as long as the ledger.
 func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a Adjustment, err error) {
-	if err := r.List(ctx, team); err != nil { // reports list it from now on
+	if err := r.List(ctx, team); err != nil { // so that reports have it
 		return a, err
 	}
 	t := r.teams.Get(team)

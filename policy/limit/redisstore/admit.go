@@ -11,11 +11,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// Loan is what a call may take of its replica's allowance where a quota has no room for it. The zero Loan is nothing.
+// Loan is what a call may take of its replica's allowance if a quota has no room left. The zero Loan is nothing.
 type Loan struct {
-	Name any         // of the allowance, a text boxed once; nil: there is none
-	Most limit.Stock // that may be taken
-	Took limit.Stock // that was, told by place
+	Name any         // the allowance's, a string; nil: there is none
+	Most limit.Stock // what may be taken
+	Took limit.Stock // what was taken, set by Place
 }
 
 func (l *Loan) name() any {
@@ -25,8 +25,8 @@ func (l *Loan) name() any {
 	return l.Name
 }
 
-// Place places a hold in all of its units at once, or refuses it and takes nothing, and tells the time by Redis's clock. An error
-// means that Redis could not be asked, or was and did not say what came of it: [limit.ErrAway] tells the first.
+// Place places a hold in all of its units at once, or refuses it and takes nothing, and tells the time by Redis's clock. After
+// [limit.ErrAway] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] tells.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)
@@ -45,8 +45,8 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
-	case errors.Is(err, limit.ErrAway): // the word of another node, and not of the hold, which stands
-		return limit.Verdict{}, s.At, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // nobody must take it for that
+	case errors.Is(err, limit.ErrAway): // of the account's node; the hold was placed
+		return limit.Verdict{}, s.At, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not be taken for ErrAway
 	case err != nil:
 		return limit.Verdict{}, s.At, err
 	case wait > 0:
@@ -61,8 +61,8 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	return v, s.At, nil
 }
 
-// whole does something to a team's accounts. Where those that this process knows are gone, because Redis lost its memory, what is
-// known is put back first.
+// whole makes a call about a team's accounts. If the accounts that this process knows are gone, it puts back what is known and
+// repeats the call.
 func (r *Store) whole(ctx context.Context, team string, do func() error) (err error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
 		if err = do(); !errors.Is(err, ErrNotDone) {
@@ -75,11 +75,10 @@ func (r *Store) whole(ctx context.Context, team string, do func() error) (err er
 	return err
 }
 
-// admissions are calls whose room is kept for the next one.
+// admissions keeps the memory of calls for the next ones.
 var admissions = sync.Pool{New: func() any { return new(call) }}
 
-// admit places a hold, and begins the accounts where the caller knows none and there are none. Of the loan it takes what is
-// missing at a limit.
+// admit places a hold by admit.lua.
 func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness) (s standing, err error) {
 	if !h.Amounts.Valid() {
 		return s, limit.ErrAmounts
@@ -109,7 +108,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 		length = took
 	}
 	in, err := r.said(c, length)
-	if err != nil { // somebody may still look at the call
+	if err != nil { // the client may still use the call
 		return s, err
 	}
 	clear(c.args)
@@ -118,7 +117,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 	return p.read(in), nil
 }
 
-// tasksFor is how many open tasks there may be when a hold is placed, for admit.lua.
+// tasksFor is the limit of open tasks for a hold, as admit.lua takes it.
 func (w *wiredTerms) tasksFor(h *limit.Hold) any {
 	if !h.Task {
 		return ""
@@ -168,7 +167,7 @@ func (p *plan) limit(fault int) int {
 	return limit.LimitQuotas + 2*p.units[quota/2] + quota%2
 }
 
-// Look tells how a team stands to all of its limits, and takes nothing.
+// Look returns a team's state. It takes nothing.
 func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error) {
 	var s standing
 	k := r.teams.Get(team.ID)

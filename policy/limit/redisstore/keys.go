@@ -9,14 +9,22 @@ import (
 	"sluice/policy/teams"
 )
 
-// schema begins every key. Another number means another layout: replicas of two versions must not share one.
+// schema begins every key. The package comment lists them.
 const schema = "sl1:"
+
+// The keys of no team. accountKeys begins those of the upstream account's rates, which share a slot.
+const (
+	epochKey    = schema + "epoch"
+	namesKey    = schema + "teams"
+	replicasKey = schema + "replicas"
+	accountKeys = schema + "account:{account}:"
+)
 
 // teamKeys are the keys of one team. All have the team in their hash tag, so they lie in one slot of a cluster and one
 // script may use them all. Team ids are of a–z, 0–9 and -, so no id can end the tag early.
 type teamKeys struct {
 	id     string
-	shared []any // the rates, quota, open: the keys that admit.lua and settle.lua begin with
+	shared []any // rates, quota, open: the first keys of most scripts
 	quota  string
 	open   string
 	aside  string // allowances
@@ -31,7 +39,7 @@ type wiredTerms struct {
 	of    *teams.Team
 	terms limit.Terms
 	rates []any
-	takes any                                             // the rates that there are, as a text
+	takes any                                             // the set of rates, as a text
 	plans [1 << len(limit.Amounts{})]atomic.Pointer[plan] // by the units that a request is charged in
 }
 
@@ -42,7 +50,7 @@ func keysOf(team string) *teamKeys {
 	return k
 }
 
-// wired returns the team's limits for the scripts.
+// wired returns the limits of a team for the scripts.
 func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
 	if w := k.terms.Load(); w != nil && w.of == team {
 		return w
@@ -71,6 +79,3 @@ func appendRate(args []any, r teams.Rate) []any {
 }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
-
-// accountKeys begin the keys of the upstream account's rates, which have a slot of their own.
-const accountKeys = schema + "account:{account}:"

@@ -6,7 +6,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// LastKnown fills in how a team stands on the date of s, by what Redis said last.
+// LastKnown fills in a team's state on the date of s, as Redis told it last.
 func (r *Store) LastKnown(team string, s *limit.State) {
 	o := r.teams.Get(team)
 	o.mu.Lock()
@@ -29,8 +29,8 @@ func (r *Store) Tasks(team string) int64 {
 	return o.tasks
 }
 
-// Undisturbed does something, and reports that, unless the accounts of a team are being put back, or are others than those of an
-// epoch: what is put back was read before. It may note holds that Redis has now.
+// Undisturbed reports whether a team's accounts are not being put back right now. If they are not, and are still those of the epoch,
+// it calls do, which may note holds that Redis has now. While they are put back, do would change what was read for that.
 func (r *Store) Undisturbed(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
 	o := r.teams.Get(team)
 	if !o.restoring.TryAcquire(1) {

@@ -11,24 +11,24 @@ import (
 	"sluice/policy/limit"
 )
 
-// own is what this process knows of a team in Redis, for the day Redis loses its memory: how the team stands, what it used,
-// the holds that this process placed and that nobody has ended, as far as it knows, and those that it settled a short while
-// ago, which an older copy of Redis's memory may still have, and of other replicas' tasks their makers.
+// own is what this process knows of a team in Redis, to put it back if Redis loses its memory: the team's state, what it used, the
+// open holds that this process placed, and the ids of those that were settled a short while ago: an older copy of Redis's memory, or
+// the replica that placed them, may take them for open.
 type own struct {
-	restoring *semaphore.Weighted // one at a time
+	restoring *semaphore.Weighted // held while the accounts are put back
 
 	mu       sync.Mutex
-	seen     witness                 // of what was last told
-	date     limit.Calendar          // of that, by Redis's clock
+	seen     witness                 // the accounts that the last reply was about
+	date     limit.Calendar          // of the last reply, by Redis's clock
 	held     [limit.QuotaCount]int64 // in the day and month of date
 	tasks    int64
-	used     map[int]limit.Amounts // by day and month, those that are over, too
-	restored time.Time             // when all of it was last put back
-	holds    map[string]ownHold    // that are open
-	ended    [3]map[string]bool    // the ids of what was settled, by how many walks ago; true for others' tasks
+	used     map[int]limit.Amounts // by day and month, past ones, too
+	restored time.Time             // when it was last put back
+	holds    map[string]ownHold    // open ones, by id
+	ended    [3]map[string]bool    // ids of settled holds, by how many sweeps ago; true: a task of another replica
 }
 
-// endedMost bounds the ids that are kept of what was settled since the last walk: some hundred kilobytes.
+// endedMost bounds the ids that are kept of holds settled since the last sweep: some hundred kilobytes.
 const endedMost = 10_000
 
 // ownHold is an open hold, and when its lease ends by Redis's clock.
@@ -43,30 +43,30 @@ func (o *own) witness() witness {
 	return o.seen
 }
 
-// know notes how the team stands.
+// know notes the team's state.
 func (o *own) know(s *standing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.learn(s)
 }
 
-// adopt notes how the team stands in accounts that may be others than those that were known.
-func (o *own) adopt(s *standing) {
+// reconcile notes the team's state in accounts that may be of another epoch.
+func (o *own) reconcile(s *standing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.seen.epoch = 0
 	o.learn(s)
 }
 
-// learn is know. The lock is held. Other accounts than those that are known are no news. Replies may overtake each other: an
-// older one tells that no less was used.
+// learn notes a state unless it is of another epoch. Replies may overtake each other: of an older one only greater use counts. The
+// lock is held.
 func (o *own) learn(s *standing) {
 	if o.seen.epoch != 0 && s.epoch != o.seen.epoch {
 		return
 	}
 	newer := o.seen.epoch == 0 || s.seq >= o.seen.seq
 	if newer {
-		o.turn(s.Date)
+		o.newDay(s.Date)
 		o.seen, o.tasks = s.witness, s.Tasks
 	}
 	for q := range s.Used {
@@ -82,8 +82,8 @@ func (o *own) learn(s *standing) {
 	}
 }
 
-// turn notes a new day. The lock is held.
-func (o *own) turn(date limit.Calendar) {
+// newDay forgets what belongs to past days. The lock is held.
+func (o *own) newDay(date limit.Calendar) {
 	if date.Day == o.date.Day {
 		return
 	}
@@ -101,7 +101,7 @@ func (o *own) turn(date limit.Calendar) {
 	}
 }
 
-// note notes what a day or month used of a unit: what is older than what was known counts where it is more. The lock is held.
+// note notes what a day or month used of a unit. An older number counts if it is greater. The lock is held.
 func (o *own) note(period, unit int, n int64, newer bool) {
 	if o.used == nil {
 		o.used = map[int]limit.Amounts{}
@@ -112,7 +112,7 @@ func (o *own) note(period, unit int, n int64, newer bool) {
 	}
 }
 
-// knowCounts notes what was used and is held, of accounts in a state.
+// knowCounts notes what a settlement told of use and holds.
 func (o *own) knowCounts(of witness, counts []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +123,7 @@ func (o *own) knowCounts(of witness, counts []count) {
 	o.seen.seq = max(o.seen.seq, of.seq)
 }
 
-// learnCounts notes what was used and is held. The lock is held.
+// learnCounts is knowCounts. The lock is held.
 func (o *own) learnCounts(counts []count, newer bool) {
 	for _, c := range counts {
 		if !c.held {
@@ -138,7 +138,7 @@ func (o *own) learnCounts(counts []count, newer bool) {
 	}
 }
 
-// counts lists what was used, as far as is known.
+// counts lists what was used.
 func (o *own) counts() (list []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -152,7 +152,7 @@ func (o *own) counts() (list []count) {
 	return list
 }
 
-// placed notes a hold that Redis has.
+// placed notes a hold that was placed in Redis.
 func (o *own) placed(h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +166,7 @@ func (o *own) place(h *limit.Held, due time.Time) {
 	o.holds[h.ID] = ownHold{h, due}
 }
 
-// admitted notes what came of an admission.
+// admitted notes the reply to an admission; h is nil if it was refused.
 func (o *own) admitted(s *standing, h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,7 +185,7 @@ func (o *own) extended(id string, due time.Time) {
 	}
 }
 
-// settled notes that Redis holds something no more.
+// settled notes that a hold was settled in Redis.
 func (o *own) settled(h *limit.Held) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -200,8 +200,8 @@ func (o *own) settled(h *limit.Held) {
 	o.ended[0][h.ID] = !mine
 }
 
-// all lists what there is to tell: a hold without a due time was settled, and only its id is known, and whether it is a task's
-// that another replica may take for open.
+// all lists the holds to put back. One without a due time was settled: of it only the id is known, and as Task whether it is a task
+// of another replica.
 func (o *own) all() (list []ownHold) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -214,16 +214,16 @@ func (o *own) all() (list []ownHold) {
 	return list
 }
 
-// ids lists the holds that nobody has ended, as far as is known here.
+// ids lists the open holds.
 func (o *own) ids() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Collect(maps.Keys(o.holds))
 }
 
-// walked drops what others have ended, and what every other replica has learnt by now: each walks once a minute, and
-// learns of the ends by then.
-func (o *own) walked(gone []string) {
+// swept drops holds that other replicas have settled, and ids of settled ones that all replicas know by now: each sweeps once a
+// minute.
+func (o *own) swept(gone []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, id := range gone {

@@ -9,9 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const checkBatch = 1000 // holds that are looked at in one call
+const checkBatch = 1000 // holds that one call reads
 
-// CheckOwn looks which of the holds that this process placed others have ended, and puts back all where Redis lost them.
+// CheckOwn finds out which of this process's open holds other replicas have settled. If the accounts are gone it puts back what is
+// known.
 func (r *Store) CheckOwn(ctx context.Context, team string) error {
 	o := r.teams.Get(team)
 	known := o.witness()
@@ -20,7 +21,7 @@ func (r *Store) CheckOwn(ctx context.Context, team string) error {
 	}
 	ids := o.ids()
 	if len(ids) == 0 {
-		o.walked(nil)
+		o.swept(nil)
 		return nil
 	}
 	pipe := r.client.Pipeline()
@@ -32,7 +33,7 @@ func (r *Store) CheckOwn(ctx context.Context, team string) error {
 		}
 		texts = append(texts, pipe.MGet(ctx, keys...))
 	}
-	epoch := pipe.HGet(ctx, o.quota, "epoch") // behind them: what they tell is of this epoch
+	epoch := pipe.HGet(ctx, o.quota, "epoch") // read last: the texts are of this epoch
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
@@ -46,6 +47,6 @@ func (r *Store) CheckOwn(ctx context.Context, team string) error {
 			gone = append(gone, id)
 		}
 	}
-	o.walked(gone)
+	o.swept(gone)
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// plan is how admit.lua is asked for requests of one team that are charged in the same units: what of its arguments is
-// the same each time, made once for each reading of the teams file.
+// plan is the arguments of admit.lua that are the same for all requests of a team that are charged in the same units. It is made
+// once for each reading of the teams file.
 type plan struct {
 	units  []int
 	rates  []planRate
@@ -17,7 +17,7 @@ type plan struct {
 	told   []cell
 	fields atomic.Pointer[planFields]
 
-	unitCount, fieldCount any // boxed once, as all of these
+	unitCount, fieldCount any // converted once, as all of these
 }
 
 // planRate is a rate as admit.lua takes it.
@@ -25,24 +25,24 @@ type planRate struct {
 	rate           teams.Rate
 	unit           int
 	key, text, ttl any
-	full           int64 // µs that all of it takes to refill
+	full           int64 // µs that the whole bucket takes to refill
 	fullText       any
 }
 
-// cell is one count of the hash of quotas.
+// cell is a field of the hash of quotas.
 type cell struct {
 	quota int
 	of    string
 }
 
-// What cells count.
+// The ends of fields of the hash of quotas.
 const (
 	cellHeld  = ":held"
 	cellUsed  = ":used"
 	cellAside = ":aside"
 )
 
-// planFields are the names of a plan's fields on one day.
+// planFields are a plan's fields on one day.
 type planFields struct {
 	day   int
 	names []any
@@ -100,7 +100,7 @@ func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
 	}
 }
 
-// names are the fields on a day.
+// names returns the fields on a day.
 func (p *plan) names(day int) []any {
 	if f := p.fields.Load(); f != nil && f.day == day {
 		return f.names

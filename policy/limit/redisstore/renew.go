@@ -9,21 +9,21 @@ import (
 	"sluice/policy/teams"
 )
 
-// Renewal is a call of allowance.lua: what it tells and asks for, and what came of it.
+// Renewal is a call of allowance.lua: what it tells and asks for, and its result.
 type Renewal struct {
 	Team    *teams.Team
-	Alive   int64 // replicas, this one counted
-	Call    int64 // its number, among those of the replica that tell of the team
+	Alive   int64 // replicas that are alive
+	Call    int64 // its number, counted by replica and team
 	Rows    []RenewalRow
 	Running []Placing
-	Rated   limit.Amounts // what it takes from the rates; where a reply is lost, twice
+	Rated   limit.Amounts // what to take from the rates; twice if a reply is lost
 
-	Epoch int64     // of the accounts that it was made in
-	At    time.Time // by Redis's clock
+	Epoch int64     // of the accounts, set by Renew
+	At    time.Time // by Redis's clock, set by Renew
 	Err   error
 }
 
-// Placing is a request that a renewal tells of, and how long its lease is from now on.
+// Placing is a running request that a renewal tells of, and its lease from now on.
 type Placing struct {
 	Held  *limit.Held
 	Lease time.Duration
@@ -32,11 +32,11 @@ type Placing struct {
 // RenewalRow is one allowance in a renewal.
 type RenewalRow struct {
 	Day        int         // yyyymmdd
-	Keep, Want limit.Stock // what is to stay of it, and by how much it may grow
+	Keep, Want limit.Stock // what remains set aside, and by how much it may grow
 	Grown      limit.Stock
 }
 
-// Renew makes renewals, in one round trip, and notes in each what came of it. The error is that of the round trip.
+// Renew makes renewals in one round trip, and notes the result in each. The error is that of the round trip.
 func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 	calls := make([]*call, len(list))
 	for i, n := range list {

@@ -160,8 +160,8 @@ func TestRenewalsAndSumsCountOnce(t *testing.T) {
 		again.Running = first.Running
 		f.renews(again)
 		f.wants("renewed twice", 9, 7)
-		if f.send(first); !errors.Is(first.Err, errOvertaken) {
-			t.Errorf("a late call: %v", first.Err)
+		if err := f.send(first); !errors.Is(err, errOvertaken) {
+			t.Errorf("a late call: %v", err)
 		}
 		f.wants("and once more, late", 9, 7)
 		if s := f.look(f.team); s.Held[2*limit.Images] != 3 {
@@ -211,8 +211,8 @@ func TestARenewalOfBrokenAccounts(t *testing.T) {
 		r := f.renewal("a", 5, 0)
 		run := &limit.Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Amounts: limit.Amounts{limit.Images: 3}, Day: 20261121, Month: 202611}
 		r.Running = []Placing{{run, time.Hour}}
-		if f.send(r); r.Err == nil || !strings.Contains(r.Err.Error(), "WRONGTYPE") {
-			t.Errorf("it says %v", r.Err)
+		if err := f.send(r); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("it says %v", err)
 		}
 		f.client.Del(f.Context(), "sl1:{search}:use:20261121")
 		f.wants("nothing was done", 10, 0)

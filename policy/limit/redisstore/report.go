@@ -13,28 +13,28 @@ import (
 	"sluice/policy/teams"
 )
 
-// estimatedPart ends the names of ledger fields that hold the part nobody knows for certain.
+// estimatedPart ends the names of ledger fields that hold the estimated part.
 const estimatedPart = "|estimated"
 
-// readStep is about how many fields of the ledger one round trip reads: Redis answers no other request meanwhile. It is no
-// fewer than Redis keeps in one piece, which it hands out whole (512 at most by its defaults).
+// readStep is about how many fields of the ledger one round trip reads: Redis does nothing else meanwhile. A smaller
+// number would be of no use: Redis hands out small hashes whole (512 fields at most by its defaults).
 const readStep = 512
 
-// reading is the ledger of one team as far as it has been read.
+// reading is a ledger that is being read.
 type reading struct {
 	*team
 	client redis.UniversalClient
-	most   int // rows; 0 is any number
+	most   int // rows; 0: any number
 	rows   map[dayEntry]*limit.Row
 }
 
-// dayEntry is what a row is of, as the ledger names it: model|endpoint.
+// dayEntry names a row: its day and model|endpoint.
 type dayEntry struct {
 	day  int
 	name string
 }
 
-// dayScan is how far one day has been read.
+// dayScan is how far a day has been read.
 type dayScan struct {
 	day, size    int
 	cursor       uint64
@@ -42,7 +42,7 @@ type dayScan struct {
 }
 
 // rows reads the ledger of one team for some days, at most so many rows, or any number where most is 0. It reads in small
-// steps, so that what is used meanwhile may be in one unit of a row and not in another.
+// steps: use that is posted meanwhile may be in one unit of a row and not in another.
 func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	all := &reading{team: r.teams.Get(team), client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
 	scans, err := all.begin(ctx, days)
@@ -70,7 +70,7 @@ func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]
 	return rows, nil
 }
 
-// begin begins to read those of the days that have something.
+// begin returns the days that have entries.
 func (all *reading) begin(ctx context.Context, days []int) (scans []dayScan, err error) {
 	pipe := all.client.Pipeline()
 	sizes := make([]*redis.IntCmd, len(days))
@@ -88,7 +88,7 @@ func (all *reading) begin(ctx context.Context, days []int) (scans []dayScan, err
 	return scans, nil
 }
 
-// step reads on in some days in one round trip.
+// step reads the next page of some days in one round trip.
 func (all *reading) step(ctx context.Context, scans []dayScan) error {
 	pipe := all.client.Pipeline()
 	pages := make([]*redis.ScanCmd, len(scans))
@@ -106,7 +106,7 @@ func (all *reading) step(ctx context.Context, scans []dayScan) error {
 	return nil
 }
 
-// add takes over one page of a day's hash. A page may repeat what another had.
+// add adds one page of a day's hash. A page may repeat fields of another.
 func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	fields, cursor := page.Val()
 	s.cursor, s.ended = cursor, cursor == 0
@@ -162,7 +162,7 @@ func unitNamed(word string) int {
 	return -1
 }
 
-// Ledger returns the rows of one team, or of all that were ever seen where team is empty, for the days, each yyyymmdd,
+// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd,
 // in the order of reports: team, day, model, endpoint.
 func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []limit.Row, err error) {
 	teams := []string{team}

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	restoreBatch  = 200             // holds that are put back in one call, so that it keeps Redis from nobody
+	restoreBatch  = 200             // holds that one call puts back, so that it does not block Redis for long
 	RestoringTime = 2 * time.Second // its twin is in restore.lua
 )
 
-// Peer is what a process is among the replicas. The zero peer is alone and sets nothing aside.
+// Peer is this process among the replicas. The zero Peer is alone and sets nothing aside.
 type Peer struct {
 	ID    string
 	Alive func() int64            // replicas that may have something to put back
 	Gap   func() (from, to int64) // the last time in which Redis was away for all, in microseconds; 0: not known
 	Lease time.Duration
-	Aside func(team string) (call int64, rows []SetAside) // what the process may spend of a team, or has spent untold
+	Aside func(team string) (call int64, rows []SetAside) // what the process may spend of a team, or has spent without Redis
 }
 
-// SetAside is what Redis is to set aside for a day.
+// SetAside is what Redis has to set aside for a day.
 type SetAside struct {
 	Day int
 	Of  limit.Stock
 }
 
-// Loss is what a replica knows of Redis's memory as a whole.
+// Loss is what a replica knows of a loss of Redis's memory.
 type Loss struct {
-	Lately bool // it began a moment ago, and there was another one before
-	Listed bool // it names the team among those that ever asked
+	Lately bool // the memory is new, and there was another one before
+	Listed bool // the team is in the list of those that ever sent a request
 }
 
-// Restore puts back what this process knows of a team whose accounts are gone: what it used, where the state knows less, what
-// this process holds, and what was set aside for it. Nobody here asks for the team before all of it is there.
+// Restore puts back what this process knows of a team whose accounts are gone: what was used, if Redis knows less, this process's
+// open holds, and what was set aside for it. Calls about the team wait for it.
 func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	o := r.teams.Get(team)
 	met := o.witness().epoch
-	if err := o.restoring.Acquire(ctx, 1); err != nil { // no request waits longer for this than for Redis
+	if err := o.restoring.Acquire(ctx, 1); err != nil { // a request waits for this no longer than for Redis
 		return err
 	}
 	defer o.restoring.Release(1)
@@ -71,18 +71,18 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 		call.counts, call.rows, call.number, call.wentBack = nil, nil, 0, false
 	}
 	if known.epoch != 0 && known.epoch != s.epoch {
-		if r.Cluster { // the others learn of it by their next word, too: only this part has forgotten
+		if r.Cluster { // tells the other replicas that this part lost its memory
 			_ = r.client.Set(ctx, epochKey, "part "+strconv.FormatInt(s.epoch, 10), 0).Err()
 		}
 		o.mu.Lock()
 		o.restored = r.Now()
 		o.mu.Unlock()
 	}
-	o.adopt(&s)
+	o.reconcile(&s)
 	return nil
 }
 
-// puttingBack is what one call of restore.lua puts back.
+// puttingBack is a call of restore.lua.
 type puttingBack struct {
 	Loss
 	wentBack bool // Redis's memory is not what this process knew
@@ -94,7 +94,7 @@ type puttingBack struct {
 	last     bool
 }
 
-// mayBeLost is how sure it is that a team without accounts has lost them: 1 whatever there is, 2 where there is nothing at all.
+// mayBeLost tells if a team without accounts has lost them: 1 yes, 2 if no key of it is left, 0 no.
 func (m *Loss) mayBeLost() int {
 	switch {
 	case m.Lately:
@@ -105,7 +105,7 @@ func (m *Loss) mayBeLost() int {
 	return 0
 }
 
-// restoreSome makes one call. What is held again was taken from none of the rates that there are now.
+// restoreSome makes one call. Holds that are put back were not taken from the present rates.
 func (r *Store) restoreSome(ctx context.Context, team string, n *puttingBack) (standing, error) {
 	t := r.teams.Get(team)
 	keys := append(make([]any, 0, 3+len(n.holds)), t.quota, t.open, t.aside)
@@ -127,7 +127,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *puttingBack) (s
 	}
 	for _, h := range n.holds {
 		if h.due.IsZero() {
-			c.add(h.ID, flag(h.Task)-1, "") // 0: also where it is not there
+			c.add(h.ID, flag(h.Task)-1, "") // 0: remember it even if it is unknown
 		} else {
 			c.add(h.ID, h.due.UnixMicro(), heldText(h.Held, 0))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each does one thing to one team's accounts, whole or not at all.
+// The scripts. Each makes one change of one team's accounts, whole or not at all.
 var (
 	//go:embed scripts/common.lua
 	commonLua string
@@ -57,18 +57,18 @@ var (
 	adjustScript    = newScript(commonLua + holdsLua + adjustLua)
 )
 
-// sweepingLua makes one function of holds.lua, so that an admission that sweeps nothing need not set it up. It is handed
-// the quota, which the other keys are beside.
+// sweepingLua wraps holds.lua in a function, so that an admission that sweeps nothing does not run it. It derives the other keys
+// from the quota's.
 func sweepingLua(holds string) string {
 	return "local function holds(quota, open, due)\n" + holds +
 		"local prefix = string.match(quota, '^(.*:)quota$')\nsweep(quota, open, prefix .. 'hold:', prefix .. 'use:', due)\nend\n"
 }
 
-// script is a Lua script. Unlike the library's own it answers in numbers alone and takes its keys with its arguments, so
-// that a call costs few allocations.
+// script is a Lua script. Unlike the library's scripts it returns numbers only and takes its keys among its arguments, which saves
+// allocations.
 type script struct {
 	source string
-	digest any // a string, boxed once
+	digest any // a string
 }
 
 func newScript(source string) *script {
@@ -78,28 +78,28 @@ func newScript(source string) *script {
 
 // wire sends calls of scripts to Redis.
 type wire struct {
-	// OnDesync is called when a reply belonged to another question: the connections have lost their place and must be
-	// dropped. Nil: nothing is done.
+	// OnDesync is called when a reply belongs to another call: the connections are out of step and must be dropped. Nil: nothing
+	// is called.
 	OnDesync func()
-	Clock    func() int64 // microseconds; New sets it to 0: Redis's own clock. Tests set another
+	Clock    func() int64 // microseconds, 0: Redis's own clock, which is New's setting; for tests
 	client   redis.UniversalClient
 }
 
-// call is one run of a script: its arguments, and its reply once it was sent.
+// call is one run of a script: its arguments, and after send its reply.
 type call struct {
 	script *script
 	args   []any
-	number int64 // that the reply begins with, so that another question's reply is not taken for its own
+	number int64 // random; the reply begins with it, so that another call's reply is noticed
 	reply  *redis.IntSliceCmd
 }
 
-// begin begins a call with its keys, and with what every script is told first: the time, or 0 for Redis's own, and a number to
-// say again. Lua counts exactly to 2^53. There is room for so many arguments more.
+// begin returns a call with its keys and the first two arguments of every script: the time, or 0 for Redis's own, and the number.
+// Lua counts exactly to 2^53. There is room for so many more arguments.
 func (w *wire) begin(s *script, keys []any, room int) *call {
 	return w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, keys...)
 }
 
-// beginIn is begin in a call that was made before.
+// beginIn is begin with the memory of an earlier call.
 func (w *wire) beginIn(c *call, s *script, keys ...any) *call {
 	c.script, c.number = s, 1+rand.Int64N(1<<52)
 	c.args = append(append(append(c.args[:0], "evalsha", s.digest, len(keys)), keys...), w.Clock(), c.number)
@@ -112,14 +112,13 @@ func (c *call) add(args ...any) *call {
 	return c
 }
 
-// run sends a call, and returns its reply of so many numbers behind its own.
+// run sends a call, and returns its reply of so many numbers.
 func (w *wire) run(ctx context.Context, c *call, length int) ([]int64, error) {
 	w.send(ctx, c)
 	return w.said(c, length)
 }
 
-// send sends calls, several of them in one round trip. Each has its reply or its error then. A script that Redis does not know by
-// its digest is sent whole.
+// send sends calls in one round trip. Afterwards each has its reply or its error.
 func (w *wire) send(ctx context.Context, calls ...*call) {
 	var failed error
 	if len(calls) == 1 {
@@ -138,7 +137,7 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 	}
 }
 
-// finish sends a script whole that Redis did not know. A call of a round trip that failed as a whole has failed, too.
+// finish sends the script's text if Redis did not know its digest, and notes the error of a round trip that failed as a whole.
 func (w *wire) finish(ctx context.Context, c *call, failed error) {
 	switch err := c.reply.Err(); {
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
@@ -149,7 +148,7 @@ func (w *wire) finish(ctx context.Context, c *call, failed error) {
 	}
 }
 
-// said takes the number off a reply that has to be so long. A short one says why nothing was done.
+// said checks a reply's number and length, and returns the rest. A short reply tells why nothing was done.
 func (w *wire) said(c *call, length int) ([]int64, error) {
 	reply, err := c.reply.Result()
 	switch {
@@ -166,6 +165,5 @@ func (w *wire) said(c *call, length int) ([]int64, error) {
 	return reply[1:], nil
 }
 
-// notDone are the outcomes of calls that did nothing: the accounts known are gone, a later call came first, replicas are putting
-// the accounts back.
+// notDone are the outcomes in short replies.
 var notDone = map[int64]error{2: ErrNotDone, 3: errOvertaken, 4: errRestoring}

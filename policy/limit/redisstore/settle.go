@@ -10,16 +10,16 @@ import (
 	"sluice/policy/teams"
 )
 
-// Result is what came of a settlement.
+// Result is the result of a settlement.
 type Result struct {
 	Done bool // this call settled it
 	Err  error
 }
 
-// settlement is a call that settles charges, and what its reply is about.
+// settlement is a call that settles charges.
 type settlement struct {
 	*call
-	counts []count // of batch.lua
+	counts []count // that the reply of batch.lua is about
 }
 
 // group is charges that one call settles.
@@ -29,16 +29,15 @@ type group struct {
 	settlement
 }
 
-// Settle charges a hold, once, with what the request used, also where the state has lost it. It may be called again
+// Settle charges a hold, once, with what the request used, also if Redis has lost the hold. It may be called again
 // until it returns no error. It reports whether this call did.
 func (r *Store) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	came := r.SettleAll(ctx, []*limit.Charge{c}, true)[0]
 	return came.Done, came.Err
 }
 
-// SettleAll settles charges in one round trip, those of one team in one script, and says for each what came of it. With post, a hold
-// that the state has lost, or never had, is charged all the same. Those that turn out not to be as they were admitted take another
-// round trip.
+// SettleAll settles charges in one round trip, those of one team in one script, and returns the result of each. With post, a hold that
+// Redis does not know is charged, too.
 func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post bool) []Result {
 	results := make(map[*limit.Charge]Result, len(charges))
 	valid := make([]*limit.Charge, 0, len(charges))
@@ -58,11 +57,11 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 		if list[i].Err == nil {
 			r.teams.Get(c.Held.Team).settled(c.Held)
 		}
-		if list[i].Done && len(c.Held.Account) > 0 && !c.Held.Local { // rates of the account were taken from
+		if list[i].Done && len(c.Held.Account) > 0 && !c.Held.Local { // it was taken from the account's rates
 			correcting = append(correcting, c)
 		}
 	}
-	if len(correcting) > 0 { // in a time of its own: what the settlements left is no measure
+	if len(correcting) > 0 { // with its own time limit
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), correctionTime)
 		defer cancel()
 		r.correctAccount(call, correcting)
@@ -70,8 +69,8 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 	return list
 }
 
-// settleGroups settles groups in one round trip, and returns those that have to be sent again: those of batch.lua that
-// settle.lua has to look at, and those of accounts that were gone and are put back.
+// settleGroups settles groups in one round trip, and returns those to send again: batches that settle.lua has to look at, and groups
+// whose accounts were gone and have been put back.
 func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, results map[*limit.Charge]Result) (rest []*group) {
 	calls := make([]*call, len(groups))
 	for i, g := range groups {
@@ -120,7 +119,7 @@ func (r *Store) settlement(g *group, post bool) settlement {
 	call := r.begin(settleScript, keys, 19+9*len(g.charges)).add(h.Team, t.ledger).add(t.wired(g.charges[0].Team).rates...).add(known.epoch, known.seq)
 	for _, c := range g.charges {
 		h, day := c.Held, ""
-		if post && h.Day > 0 { // one that does not know its day is known to Redis, or lost to all
+		if post && h.Day > 0 { // a Held without its day can only be settled if Redis has the hold
 			day = strconv.Itoa(h.Day)
 		}
 		call.add(h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(c.Amounts), MemoryOf(c).Milliseconds(), flag(!c.Sum))
@@ -128,8 +127,8 @@ func (r *Store) settlement(g *group, post bool) settlement {
 	return settlement{call: call}
 }
 
-// groupsOf puts the charges of each team, of one reading of the teams file, together: those that may be batches by their
-// days, too. Of two charges of one hold only the first is of a batch.
+// groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. Of two charges of one hold only
+// the first goes to batch.lua.
 func groupsOf(charges []*limit.Charge) (groups []*group) {
 	type name struct {
 		team string
@@ -153,11 +152,10 @@ func groupsOf(charges []*limit.Charge) (groups []*group) {
 	return groups
 }
 
-// remembered is how long a settled hold is known, so that a settlement whose reply was lost can be sent again; one of which
-// another may hear late, for [limit.LateTruth].
+// remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
 const remembered = 15 * time.Minute
 
-// MemoryOf is how long what settles a charge remembers its hold.
+// MemoryOf is how long Redis remembers the hold of a charge: longer if another replica may see its end late.
 func MemoryOf(c *limit.Charge) time.Duration {
 	if c.Held.Task || c.Held.Local {
 		return limit.LateTruth

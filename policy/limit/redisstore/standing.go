@@ -6,27 +6,27 @@ import (
 	"sluice/policy/limit"
 )
 
-// standing is how a team stands in Redis, and of which state of its accounts that is.
+// standing is a team's state in Redis, and the version of its accounts.
 type standing struct {
 	limit.State
 	witness
-	tells  uint        // the quotas whose used is told, 1 for number 0, 2 for 1, 4 for 2, added up
-	counts *[]count    // what was used in other days and months; nil: that was not told
-	took   limit.Stock // of the caller's allowance, at a limit
+	tells  uint        // a bit for each quota whose use is told
+	counts *[]count    // use of other days and months; nil: not told
+	took   limit.Stock // from the caller's allowance
 }
 
-// witness names accounts and a state of theirs, so that a script notices where they are gone or older: their epoch, and the number
-// of their last change. The zero witness knows none.
+// witness is a version of a team's accounts: the epoch names them, seq numbers their changes. By it a script notices that Redis lost
+// them or has an older copy. The zero witness knows none.
 type witness struct{ epoch, seq int64 }
 
-// count is what a day or month used of a unit, or holds, as a settlement was told.
+// count is what a day or month used of a unit, or holds.
 type count struct {
 	period, unit int
 	held         bool
 	n            int64
 }
 
-// standing reads the reply to a call that tells how a team stands, so many numbers more, and what it posted to.
+// standing reads a reply that tells a team's state, so many numbers more, and the use that it posted to.
 func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
 	length := 5 + 2*limit.QuotaCount + more
 	if posted := len(c.reply.Val()) - 1 - length; posted > 0 && posted%3 == 0 {

@@ -25,12 +25,12 @@ func limitText(n int64) any {
 	return n
 }
 
-// writtenStock is a stock as the scripts take it.
+// writtenStock writes a stock for the scripts.
 func writtenStock(s limit.Stock) string {
 	return written(limit.Amounts(s[:limit.StockTasks])) + " " + strconv.FormatInt(s[limit.StockTasks], 10)
 }
 
-// written is amounts as the scripts take them.
+// written writes amounts for the scripts.
 func written(a limit.Amounts) string { return string(appendAmounts(make([]byte, 0, 32), &a)) }
 
 func appendAmounts(b []byte, a *limit.Amounts) []byte {
@@ -43,8 +43,7 @@ func appendAmounts(b []byte, a *limit.Amounts) []byte {
 	return b
 }
 
-// appendHold adds what stands in an open hold's text behind its month: what it holds and what it was charged, its id, team and
-// entry of the ledger.
+// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team, entry of the ledger.
 func appendHold(b []byte, h *limit.Held) []byte {
 	b = appendAmounts(append(b, ' '), &h.Amounts)
 	b = append(b, " 0 0 0 0"...)
@@ -54,7 +53,7 @@ func appendHold(b []byte, h *limit.Held) []byte {
 	return append(append(b, '|'), h.Endpoint...)
 }
 
-// heldText is what stands at the hold's key as long as it is open and was taken from those rates.
+// heldText is an open hold's text, if it was taken from those rates.
 func heldText(h *limit.Held, rates limit.RateSet) string {
 	b := append(make([]byte, 0, 192), "held 0 "...)
 	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
@@ -64,7 +63,7 @@ func heldText(h *limit.Held, rates limit.RateSet) string {
 	return string(appendHold(b, h))
 }
 
-// holdText is what stands in the hold's text behind its month.
+// holdText is the part of a hold's text behind its month.
 func holdText(h *limit.Hold) string {
 	held := limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
 	return string(appendHold(make([]byte, 0, 160), &held))

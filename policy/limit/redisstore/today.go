@@ -8,14 +8,13 @@ import (
 	"sluice/policy/limit"
 )
 
-// today is the day as this process's clock has it, which admit.lua is told: where Redis's own is of another day it does
-// not count, but else it saves reckoning one.
+// today is the day by this process's clock. admit.lua uses it if Redis's own day is the same: that saves computing one.
 type today struct {
 	limit.Calendar
-	dayText, monthText, startText any // boxed once
+	dayText, monthText, startText any // converted once
 }
 
-// dayNow keeps the running day.
+// dayNow keeps the current day.
 type dayNow struct{ kept atomic.Pointer[today] }
 
 // at is the day of a moment.
