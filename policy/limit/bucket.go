@@ -10,14 +10,15 @@ import (
 // bucket is a token bucket in this process: the moment at which it will be full, as the scripts keep one in Redis (buckets.lua). A
 // moment further away than filling takes is debt, of one more refill at most. The caller hands in a time that never goes back.
 type bucket struct {
-	rate  teams.Rate
-	full  time.Time
-	taken bool // something was ever taken; until then it is full, whatever the rate
+	rate   teams.Rate
+	fullIn int64 // FullIn of rate
+	full   time.Time
+	taken  bool // something was ever taken; until then it is full, whatever the rate
 }
 
 // newBucket returns a full bucket, or one that is empty now.
 func newBucket(r teams.Rate, dry bool, now time.Time) *bucket {
-	b := &bucket{rate: r}
+	b := &bucket{rate: r, fullIn: FullIn(r)}
 	if dry {
 		b.take(r.Burst, now)
 	}
@@ -29,17 +30,20 @@ func (b *bucket) set(r *teams.Rate, now time.Time) {
 	if *r == b.rate {
 		return
 	}
-	if b.taken {
+	missing, taken := 0.0, b.taken
+	if taken {
 		level := float64(b.rate.Burst) - float64(b.missing(now))*float64(b.rate.Limit)/float64(b.rate.Per.Microseconds())
-		level = min(level, float64(r.Burst))
-		b.fillIn(int64(math.Ceil((float64(r.Burst)-level)*float64(r.Per.Microseconds())/float64(r.Limit))), r, now)
+		missing = math.Ceil((float64(r.Burst) - min(level, float64(r.Burst))) * float64(r.Per.Microseconds()) / float64(r.Limit))
 	}
-	b.rate = *r
+	*b = bucket{rate: *r, fullIn: FullIn(*r), taken: taken}
+	b.fillIn(int64(missing), now)
 }
 
-// fillIn has the bucket full in so many microseconds, at most twice as many as filling it takes.
-func (b *bucket) fillIn(missing int64, r *teams.Rate, now time.Time) {
-	b.full = now.Add(micros(min(missing, 2*FullIn(*r))))
+// fillIn has the bucket full in so many microseconds, at most twice as many as filling it takes, and returns them.
+func (b *bucket) fillIn(missing int64, now time.Time) int64 {
+	missing = min(missing, 2*b.fullIn)
+	b.full = now.Add(micros(missing))
+	return missing
 }
 
 // missing is how many microseconds it takes to be full. An admission looks once and reckons with it.
@@ -47,41 +51,45 @@ func (b *bucket) missing(now time.Time) int64 { return max(b.full.Sub(now).Micro
 
 // wait returns how long it takes until n units fit, 0 when they do.
 func (b *bucket) wait(n, missing int64) time.Duration {
-	return micros(max(missing+Taking(b.rate, n)-FullIn(b.rate), 0))
+	return micros(max(missing+Taking(b.rate, n)-b.fullIn, 0))
 }
 
 // take removes n units, into debt where there are fewer, and returns what is missing then.
 func (b *bucket) take(n int64, now time.Time) int64 {
 	b.taken = b.taken || n > 0
-	b.fillIn(b.missing(now)+Taking(b.rate, n), &b.rate, now)
-	return b.missing(now)
+	return b.fillIn(b.missing(now)+Taking(b.rate, n), now)
 }
 
 // give puts n units back, never above full.
 func (b *bucket) give(n int64, now time.Time) {
-	b.fillIn(max(b.missing(now)-Giving(b.rate, n), 0), &b.rate, now)
+	b.fillIn(max(b.missing(now)-Giving(b.rate, n), 0), now)
 }
 
+// fill says how full a bucket is that misses so many microseconds.
+func (b *bucket) fill(missing int64) Fill { return fillOf(&b.rate, b.fullIn, missing) }
+
 // FillOf says what a bucket holds that takes so many microseconds to be full.
-func FillOf(r teams.Rate, missing int64) Fill {
-	left := math.Floor(float64(FullIn(r)-missing) * float64(r.Limit) / float64(r.Per.Microseconds()))
+func FillOf(r teams.Rate, missing int64) Fill { return fillOf(&r, FullIn(r), missing) }
+
+func fillOf(r *teams.Rate, fullIn, missing int64) Fill {
+	left := math.Floor(float64(fullIn-missing) * float64(r.Limit) / float64(r.Per.Microseconds()))
 	return Fill{Left: min(int64(left), r.Burst), Full: micros(missing)}
 }
 
 // FullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking is: else a request of just as
 // much would never fit. Its twins are in buckets.lua and in moment of common.lua.
-func FullIn(r teams.Rate) int64 { return refill(r, r.Burst, math.Ceil) }
+func FullIn(r teams.Rate) int64 { return int64(math.Ceil(refill(&r, r.Burst))) }
 
 // Taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
 // passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
 // be. Its twin is span in buckets.lua.
-func Taking(r teams.Rate, n int64) int64 { return refill(r, min(n, 3*r.Burst), math.Ceil) }
+func Taking(r teams.Rate, n int64) int64 { return int64(math.Ceil(refill(&r, min(n, 3*r.Burst)))) }
 
 // Giving is Taking, rounded down: what is put back.
-func Giving(r teams.Rate, n int64) int64 { return refill(r, min(n, 3*r.Burst), math.Floor) }
+func Giving(r teams.Rate, n int64) int64 { return int64(math.Floor(refill(&r, min(n, 3*r.Burst)))) }
 
-func refill(r teams.Rate, n int64, round func(float64) float64) int64 {
-	return int64(round(float64(n) * float64(r.Per.Microseconds()) / float64(r.Limit)))
+func refill(r *teams.Rate, n int64) float64 {
+	return float64(n) * float64(r.Per.Microseconds()) / float64(r.Limit)
 }
 
 // micros is so many microseconds, a century at most, which a Duration can hold.

@@ -49,7 +49,7 @@ func (a *account) take(h *Hold, t *Terms, missing *[RateCount]int64, now time.Ti
 func (a *account) fills(t *Terms, missing *[RateCount]int64) (fills [RateCount]Fill) {
 	for i := range t.Rates {
 		if t.Rates[i].Limit > 0 {
-			fills[i] = FillOf(a.buckets[i].rate, missing[i])
+			fills[i] = a.buckets[i].fill(missing[i])
 		}
 	}
 	return fills

@@ -92,7 +92,7 @@ func (r *Shares) Missing(team string) (n Amounts) {
 	now := a.time(r.bank.now)
 	for i, b := range a.buckets {
 		if b != nil {
-			n[i] = max(b.rate.Burst-FillOf(b.rate, b.missing(now)).Left, 0)
+			n[i] = max(b.rate.Burst-b.fill(b.missing(now)).Left, 0)
 		}
 	}
 	return n

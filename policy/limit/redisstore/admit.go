@@ -75,8 +75,8 @@ func (r *Store) whole(ctx context.Context, team string, do func() error) (err er
 	return err
 }
 
-// admissions keeps the memory of calls for the next ones.
-var admissions = sync.Pool{New: func() any { return new(call) }}
+// calls keeps the memory of calls for the next ones.
+var calls = sync.Pool{New: func() any { return new(call) }}
 
 // admit places a hold by admit.lua.
 func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness) (s standing, err error) {
@@ -91,7 +91,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 		keys = append(keys, p.rates[i].key)
 	}
 	today := r.today.at(r.Now())
-	c := r.beginIn(admissions.Get().(*call), admitScript, keys...)
+	c := r.beginIn(calls.Get().(*call), admitScript, keys...)
 	c.add(known.epoch, known.seq, h.Lease.Microseconds(), w.takes, w.tasksFor(h), flag(w.terms.Shadow), h.ID, holdText(h),
 		today.dayText, today.monthText, today.startText, l.name(), l.Most[limit.StockTasks], p.unitCount, p.fieldCount)
 	for i, unit := range p.units {
@@ -102,7 +102,11 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 		rate := &p.rates[i]
 		c.add(rate.text, limit.Taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
 	}
-	r.send(ctx, c)
+	if r.Cluster { // one slow node would hold up what is asked of the others
+		r.send(ctx, c)
+	} else {
+		r.admissions.process(ctx, c)
+	}
 	length := 7 + len(p.rates) + len(p.told)
 	if took := length + len(p.units) + 1; len(c.reply.Val()) == 1+took {
 		length = took
@@ -113,7 +117,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 	}
 	clear(c.args)
 	c.reply = nil
-	admissions.Put(c)
+	calls.Put(c)
 	return p.read(in), nil
 }
 

@@ -17,8 +17,9 @@ type Store struct {
 	Peer    Peer             // this process among the replicas
 	Now     func() time.Time // this process's clock, which decides nothing
 
-	teams limit.PerTeam[team]
-	today dayNow
+	admissions batcher
+	teams      limit.PerTeam[team]
+	today      dayNow
 }
 
 // team is a team's keys, and what this process knows of its accounts.
@@ -29,10 +30,12 @@ type team struct {
 
 // New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.
 func New(client redis.UniversalClient) *Store {
-	return &Store{
+	r := &Store{
 		wire: wire{client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
 		teams: limit.PerTeam[team]{First: func(id string) *team {
 			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
 		}},
 	}
+	r.admissions.wire = &r.wire
+	return r
 }
