@@ -72,7 +72,7 @@ func (a *accounts) putBack(ctx context.Context, team string, b *books, number in
 	if err == nil {
 		err = a.Store.Restore(ctx, team, loss)
 	}
-	if err == nil && !loss.Listed {
+	if err == nil && met == 0 && !loss.Listed {
 		if err = a.Store.List(ctx, team); a.Store.Cluster {
 			err = nil
 		}

@@ -161,7 +161,7 @@ func (k *keeper) renews(t *rapid.T) {
 	terms := limit.TermsOf(k.team)
 	r := &renewal{Renewal: redisstore.Renewal{Team: k.team}, terms: terms}
 	size := limit.Stock{limit.Images: rapid.Int64Range(0, 30).Draw(t, "size")}
-	k.b.compose(r, "r", func(limit.Calendar) limit.Stock { return size }, []limit.Calendar{limit.CalendarOf(k.now)}, k.now)
+	k.b.compose(r, "r", map[int]limit.Stock{limit.CalendarOf(k.now).Day: size}, k.now)
 	switch rapid.SampledFrom([]string{"well", "well", "its reply is lost", "late"}).Draw(t, "fate") {
 	case "late":
 		k.late = append(k.late, r)

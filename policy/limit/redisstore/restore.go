@@ -58,6 +58,9 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	var holds []ownHold
 	if known.epoch != 0 {
 		holds = o.all()
+		if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
+			return err
+		}
 	}
 	var s standing
 	for first := true; first || len(holds) > 0; first = false {

@@ -1,9 +1,8 @@
 -- Takes from the rates of the upstream account that apply to a request, all or nothing; or corrects what was taken.
--- They share one slot, which is not that of any team.
 --
--- KEYS  one for each rate   ARGV  1 now or 0  2 a number to say again  3 1 for a correction  4… each rate and its amount; a
---       correction's amount is what more was used, or, below 0, what less
--- Returns the number, and 1, or 0 with the index of the rate at fault and the wait.
+-- KEYS  one for each rate, all in one slot
+-- ARGV  3 1 for a correction  4… each rate and its amount; of a correction how much more was used, below 0: less
+-- Returns 1, or 0 with the index of the rate that refuses and the wait.
 local now = clock(ARGV[1])
 local buckets = {}
 local fault, wait = -1, 0

@@ -1,9 +1,9 @@
--- Posts a correction to a team's running day and month and to its ledger, once, with who asked for it and why. What a
--- month has used never becomes less than nothing; nor does the day's, which may be younger than what is corrected.
+-- Posts a correction to a team's current day and month and to its ledger, once, with who asked for it and why. The use of a month
+-- never falls below 0. Nor does that of the day, which may be younger than what is corrected.
 --
--- KEYS  1 quota  2 hold:<id>   ARGV  1 now or 0  2 a number to say again  3 team  4 id  5 unit, 1 to 4  6 the correction, below 0 too
---       7 prefix of ledger keys  8 why  9 seconds to keep the record
--- Returns the number, 1 or 0 where the month has not used so much, and what the day and the month have used before and after.
+-- KEYS  1 quota  2 hold:<id>
+-- ARGV  3 team  4 id  5 unit, 1 to 4  6 the correction, may be below 0  7 prefix of ledger keys  8 why  9 seconds to keep the record
+-- Returns 1, or 0 if the month would fall below 0, and the use of day and month before and after.
 local now, id, unit, delta = clock(ARGV[1]), ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local day, month = periods(now)
 local dayField, monthField = day .. ':' .. UNITS[unit] .. ':used', month .. ':' .. UNITS[unit] .. ':used'

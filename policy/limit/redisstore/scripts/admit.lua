@@ -1,25 +1,19 @@
--- Admits a request in all of its units at once, or refuses it and takes nothing. Holds whose lease has ended are charged
--- before, by holds(), which is holds.lua as a function: most admissions have no use for it.
+-- Admits a request in all of its units at once, or refuses it and takes nothing. Expired holds are charged first, by holds(): that
+-- is holds.lua as a function, because most admissions do not need it.
 --
--- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the request
--- is charged in, and takes from its caller what the caller knows: the names of fields, and how long amounts take to refill.
+-- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the request is
+-- charged in, and the caller tells it the names of fields and how long amounts take to refill.
 --
 -- KEYS  1 quota  2 open  3 hold:<id>  4… rate:<unit>, one for each rate that is charged
--- ARGV  1 now or 0  2 a number to say again, so that no other question's reply is taken for this one's  3 the epoch known, 0:
---       none  4 the sequence number known  5 lease  6 the rates that it takes from  7 most open tasks or -1 for
---       a task, else empty  8 1 for a shadow  9 id  10 the hold's text behind its month  11 day  12 month  13 the moment that day begins
---       14 the allowance, <replica>:<day>, of which the request may take at a limit, or empty  15 how many tasks of it
---       16 number of units charged  17 number of fields
---       then for each unit its amount, its quotas of day and month, empty for none, and what of it may be taken from the allowance
---       then the fields of quota: what day and month hold of each unit charged, what was used and what is set aside of each quota
---       in the order above
---       then for each rate " limit per burst", how long the amount takes to refill, how long all of it takes, and how many
---       milliseconds are enough for all that the bucket can owe
--- Returns the number, outcome, epoch, now, sequence number, the limit at fault (from 0 the rates, from 3 the quotas, day and month
---       of each unit charged, 11 the tasks, -1 none), wait, how long each rate takes to be full, the open tasks, the fields, and, if
---       anything was, what was taken from the allowance of each unit charged and of tasks. Outcomes: 0 refused, 1 admitted, 3
---       admitted as a shadow although it would be refused. Or the number, 2 where the accounts known are gone, 4 where the team is
---       restoring, epoch, now.
+-- ARGV  3 and 4 the epoch and sequence number known, 0: none  5 lease  6 the set of rates  7 for a task the most open tasks or -1,
+--       else empty  8 1 in shadow mode  9 id  10 the hold's text behind its month  11 day  12 month  13 the beginning of the day
+--       14 the allowance, <replica>:<day>, or empty  15 how many tasks of it may be taken  16 number of units  17 number of fields
+--       then for each unit its amount, its quotas of day and month or empty, and how much of the allowance may be taken
+--       then the fields of quota: of each unit what day and month hold, of each quota what is used and set aside
+--       then for each rate " limit per burst", how long the amount and the whole bucket take to refill, and how many ms to keep it
+-- Returns the outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), epoch, now, sequence number, the limit that
+--       refuses (from 0 the rates, from 3 day and month of each unit, 11 the tasks, -1 none), wait, how long each rate takes to be
+--       full, the open tasks, the fields, and, if anything was, what was taken from the allowance of each unit and of tasks.
 local call, format = redis.call, string.format
 local now = clock(ARGV[1])
 local written = format('%d', now)
@@ -30,7 +24,7 @@ local units, first, rates = tonumber(ARGV[16]), 18, #KEYS - 3
 local names = first + 4 * units
 local terms = names + ARGV[17]
 local day, month = ARGV[11], ARGV[12]
-if now < ARGV[13] + 0 or now >= ARGV[13] + DAY then -- the caller's clock is of another day
+if now < ARGV[13] + 0 or now >= ARGV[13] + DAY then -- by the caller's clock it is another day
   local then_ = day
   day, month = periods(now)
   for i = names, terms - 1 do
@@ -44,7 +38,7 @@ local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
 if gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
--- At a limit a request takes what is missing from its caller's allowance: of unit i, units + 1 for tasks.
+-- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks.
 local taken, amounts, state, rest
 local function take(i, unit, over, most)
   if over > most or string.sub(ARGV[14], -8) ~= day then return false end

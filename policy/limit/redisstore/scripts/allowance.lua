@@ -1,22 +1,21 @@
--- Renews a replica's allowances, and holds what it admitted without Redis and still runs: in calm times and after an outage
--- alike. All of it may be sent again: holds count once by their ids, and what is to be set aside is told whole. A call that
--- comes behind a later one of its replica changes nothing. Only the rates may be taken from twice.
+-- Renews a replica's allowances, and holds the requests that it admitted without Redis and still run. It may be sent again: holds
+-- count once by their ids, and what is set aside is told as a whole. A call behind a later one of its replica changes nothing. Only
+-- the rates may be taken from twice.
 --
--- KEYS  1–3 rates  4 quota  5 open  6 aside  7… hold:<id>, one for each request that still runs
--- ARGV  1 now or 0  2 a number to say again  3 the epoch known  4 the sequence number known  5 replica  6 number of the call
---       7 prefix of ledger keys  8 lease  9 replicas alive  10–17 quotas, day and month of each unit, empty for none  18 open
---       tasks, empty for none  19 number of allowances  20–34 each rate  35 what was taken from the rates without Redis
---       then of each allowance: day, what is to stay of it, by how much it may grow
+-- KEYS  1–3 rates  4 quota  5 open  6 aside  7… hold:<id>, one for each running request
+-- ARGV  3 and 4 the epoch and sequence number known  5 replica  6 number of the call  7 prefix of ledger keys  8 lease  9 replicas
+--       alive  10–17 quotas, day and month of each unit, or empty  18 open tasks, or empty  19 number of allowances  20–34 each rate
+--       35 what was taken from the rates without Redis
+--       then of each allowance: day, what remains set aside, by how much it may grow
 --       then of each request: id, lease, the hold's text
--- Returns how the team stands, and of each allowance five amounts by which it has grown; or the number, and 2 where the
---       accounts known are gone, 3 where the call came too late, epoch, now.
+-- Returns the team's state, and of each allowance five amounts by which it has grown.
 local now, number = clock(ARGV[1]), tonumber(ARGV[2])
 local replica, turn = ARGV[5], tonumber(ARGV[6])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch = head[1] or '0'
 if gone(epoch, head[2], ARGV[3], ARGV[4]) then return {number, 2, tonumber(epoch), now} end
 if turn <= last_call(KEYS[6], replica) then return {number, 3, tonumber(epoch), now} end
-redis.call('ZCARD', KEYS[5]) -- what is of another type is noticed before anything is written
+redis.call('ZCARD', KEYS[5]) -- a key of the wrong type fails here, before anything is written
 local waits = restoring(head[3], now)
 
 local own, at = {}, 36
@@ -51,8 +50,8 @@ redis.call('HINCRBY', KEYS[4], 'seq', 1)
 heard(KEYS[6], replica, turn, now)
 for _, row in ipairs(own) do move_aside(KEYS[4], row.day, row.was and row.was.amount or NOTHING, row.amount) end
 
--- room is by how much an allowance may grow in a unit, or in open tasks: no more than there is, and neither its share nor all
--- that is set aside past a tenth of what is left.
+-- room is by how much an allowance may grow in a unit, or in open tasks: within what is left, and neither the allowance beyond its
+-- share of a tenth of that, nor all allowances beyond a tenth.
 local function room(day, i, keep)
   local names, limits = {'tasks'}, {ARGV[18]}
   if i < 5 then names, limits = {day .. ':' .. UNITS[i], string.sub(day, 1, 6) .. ':' .. UNITS[i]}, {ARGV[8 + 2 * i], ARGV[9 + 2 * i]} end

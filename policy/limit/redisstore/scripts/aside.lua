@@ -1,13 +1,13 @@
--- What is set aside: for scripts that change allowances or tell how a team stands.
+-- Allowances, and the team's state.
 --
--- The hash aside has a field for each allowance, <replica>:<day>: its state, five amounts (the units and open tasks), the end
--- of its lease and the moment of its renewal. And a field <replica> for each that ever had one: the number of its last call, and
--- when that was. The hash quota has the sums, <period>:<unit>:aside and tasks:aside.
+-- The hash aside has a field <replica>:<day> for each allowance: its state, five amounts (the units and open tasks), the end of its
+-- lease, and when it was renewed; and a field <replica> with the number and the time of the replica's last call. The hash quota has
+-- the sums: <period>:<unit>:aside and tasks:aside.
 --
--- An allowance is open; once its lease has ended it is lapsed, which still sets it aside, or charged.
+-- An allowance is open. When its lease has ended it is charged, or lapsed: still set aside.
 local ASIDE = '^(%a+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$'
 
--- parse_aside takes the field of an allowance apart; nil: there is none.
+-- parse_aside reads the field of an allowance; nil: there is none.
 local function parse_aside(text)
   local state, a, b, c, d, e, due, renewed = string.match(text or '', ASIDE)
   return state and {state = state, due = tonumber(due), renewed = tonumber(renewed),
@@ -25,7 +25,7 @@ end
 
 local NOTHING = {0, 0, 0, 0, 0}
 
--- move_aside sets an amount aside for a day and its month in the place of another.
+-- move_aside replaces an amount that is set aside for a day and its month by another.
 local function move_aside(quota, day, from, to)
   for i = 1, 5 do
     local more = to[i] - from[i]
@@ -45,10 +45,10 @@ end
 
 local function heard(aside, replica, call, now)
   redis.call('HSET', aside, replica, string.format('%d %d', call, now))
-  if call % 100 == 1 then redis.call('EXPIRE', aside, 34560000) end -- now and then is enough for 400 days
+  if call % 100 == 1 then redis.call('EXPIRE', aside, 34560000) end -- 400 days; once in a while is enough
 end
 
--- come_back takes back what was charged for an allowance whose replica tells the truth after all. flush writes it.
+-- come_back takes back what was charged for an allowance whose replica is back. flush writes it.
 local function come_back(row, day)
   if not row or row.state ~= 'charged' then return row end
   local back = {}
@@ -68,11 +68,11 @@ local function keep_aside(aside, row, now, lease)
   end
 end
 
--- standing begins a reply with how a team stands: the number, 1, epoch, sequence number, now, open tasks, used day and month
--- of each unit, held likewise. At its end a reply may have the counts of holds.lua.
+-- standing begins a reply with the team's state: the number, 1, epoch, sequence number, now, open tasks, what day and month have used
+-- of each unit, what they hold. The counts of holds.lua may end such a reply.
 local function standing(number, quota, now)
   local day, month = periods(now)
-  local got, all = {}, redis.call('HGETALL', quota) -- which costs less than to search for so many
+  local got, all = {}, redis.call('HGETALL', quota) -- cheaper than so many single fields
   for i = 1, #all, 2 do got[all[i]] = all[i + 1] end
   local reply = {number, 1, tonumber(got.epoch or 0), tonumber(got.seq or 0), now, tonumber(got.tasks or 0)}
   for _, what in ipairs({':used', ':held'}) do

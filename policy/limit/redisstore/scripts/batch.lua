@@ -1,15 +1,12 @@
--- Settles holds of one team and day that are as they were admitted. What that changes is reckoned by the caller, so that
--- nothing is taken apart here. Where one hold is not as it was, or the ledger is nearly full, nothing is done: settle.lua
--- has to look at each.
+-- Settles holds of one team and day that are as they were admitted. The caller tells what that changes, so this script reads no
+-- hold's text. If one hold has changed, or the ledger is nearly full, it does nothing: settle.lua has to look at each.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6 the day's ledger  7… hold:<id>, one for each charge, none twice
--- ARGV  1 now or 0  2 a number to say again  3–17 each rate  18–23 for each rate how long what is taken more takes to refill,
---       and what is given back  24 the day  25 ms to remember the holds  26 number of counts of quota  27 the epoch known, or 0
---       28 the sequence number known
---       then of each charge the id, of each the hold's text as it was admitted
+-- ARGV  3–17 each rate  18–23 for each rate how long what is taken, and what is given back, takes to refill  24 the day  25 ms to
+--       remember the holds  26 number of counts of quota  27 and 28 the epoch and sequence number known
+--       then the id of each charge, then the text of each hold as it was admitted
 --       then the counts, those of quota first: field, amount
--- Returns the number, 1 if this settled them all, 0 if not, 2 where the accounts known are gone, or 4 where they are being put back; epoch, sequence number, and
---       the counts of quota as they are now.
+-- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota.
 local call, now = redis.call, clock(ARGV[1])
 local charges, number = #KEYS - 6, tonumber(ARGV[2])
 local head = call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')

@@ -1,7 +1,7 @@
--- Buckets, for scripts that change several, or one several times.
+-- Buckets, for scripts that change several.
 
--- A rate comes as five arguments: itself as the text that is kept behind a bucket's moment, empty where there is none and
--- so no bucket; limit, per, burst; and how many milliseconds are enough for all that the bucket can owe.
+-- A rate is five arguments: " limit per burst", which is kept behind a bucket's moment, or empty if there is no rate; limit; per;
+-- burst; and how many milliseconds to keep the bucket.
 local function bucket(key, kept, now, from)
   local rate = ARGV[from]
   if rate == '' then return nil end
@@ -13,17 +13,17 @@ local function bucket(key, kept, now, from)
     kept = kept, changed = changed}
 end
 
--- span is how long so many units take to refill, rounded up once per request, so that no rate is passed however small a
--- unit's share of a microsecond is. More than three buckets are more than all the debt there can be.
+-- span is how long so many units take to refill, rounded up once per request, so that rates of many units a microsecond hold, too.
+-- The debt never reaches three buckets.
 local function span(b, n) return math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit) end
 
--- move takes, and then gives back, what refills in so long.
+-- move takes what refills in one time, and gives back what refills in another.
 local function move(b, taken, given)
   if taken > 0 then
     b.tat = math.min(b.tat + taken, b.now + 2 * b.full)
     b.kept, b.changed = true, true
   end
-  if given > 0 and b.kept then -- else nothing was ever taken: it is full
+  if given > 0 and b.kept then -- else the bucket is full
     b.tat = math.max(b.tat - given, b.now)
     b.changed = true
   end

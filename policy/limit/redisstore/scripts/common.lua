@@ -1,14 +1,16 @@
--- What every script begins with. Numbers are integers below 2^53: amounts in units (spend in 10^-9 of the currency),
--- moments and spans in microseconds. Redis takes half a microsecond to write a number that it is handed, so scripts that
--- run for each request write them by string.format('%d'), which is exact, too. Lua itself would print 1e+15 for one in a
--- longer text, and -0 for less than nothing of nothing, which HINCRBY refuses.
+-- Every script begins with this. Numbers are integers below 2^53: amounts in units (spend in 10^-9 of the currency), times in
+-- microseconds. ARGV 1 is the time, or 0 for Redis's own, and 2 a random number; every reply begins with that. If a script has changed
+-- nothing it returns {number, outcome, epoch, now}: 2 the accounts known are gone, 3 the call came too late, 4 the team is restoring.
+--
+-- Scripts that run for each request write numbers by string.format('%d'), which is faster than Redis's own conversion, and exact. Lua
+-- would write 1e+15 within a longer text, and -0 for the negative of 0, which HINCRBY refuses.
 
--- SETTLED is what is left of a hold that was settled. Redis keeps a small whole number without a text for it.
+-- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
 local SETTLED = '1'
 
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
 
--- clock is Redis's own time, so that the clocks of replicas do not matter. Tests hand one in.
+-- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another.
 local function clock(given)
   given = tonumber(given)
   if given > 0 then return given end
@@ -16,16 +18,16 @@ local function clock(given)
   return tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
--- gone reports whether the accounts are not those that a caller knows: of another epoch, or an older copy of them, whose
--- sequence number is behind. Every change of a team's accounts raises that. A caller that knows none knows epoch 0.
+-- gone reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller sequence
+-- number. Every change of a team's accounts raises that. A caller that knows none has epoch 0.
 local function gone(epoch, seq, known, least)
   return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
 end
 
--- restoring reports whether replicas are putting the accounts back, by the field of that name.
+-- restoring reports whether replicas are putting the accounts back, by the field restoring.
 local function restoring(ends, now) return ends and ends ~= '0' and ends + 0 > now end
 
--- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and how long each has still to run.
+-- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and the time until each ends.
 local DAY = 86400000000
 local function periods(now)
   local z = math.floor(now / DAY) + 719468
@@ -45,16 +47,15 @@ local function periods(now)
   return year * 10000 + month * 100 + day .. '', year * 100 + month .. '', rest, rest + (length - day) * DAY
 end
 
--- A bucket is the moment at which it will be full, kept with the rate, " limit per burst", by which that moment was
--- reckoned. A moment behind now is a full bucket; one later than now + full is debt, of at most one more refill. full is
--- how long the bucket takes to fill.
+-- A bucket is the moment at which it will be full, and the rate, " limit per burst", by which that was computed. A moment before now
+-- is a full bucket; one later than now + full is debt, of one more refill at most. full is how long an empty bucket takes to fill.
 
--- moment reads that moment, never behind now, and says whether it has to be written although nothing is taken.
+-- moment reads that moment, at least now, and whether it has to be written although nothing is taken.
 local function moment(key, kept, rate, full, now)
   local tat, changed = now, false
   if string.sub(kept, -#rate) == rate then
     tat = tonumber(string.sub(kept, 1, -#rate - 1))
-  else -- reloaded: what is in the bucket stays, so that no reload fills it
+  else -- the rate has changed: what is in the bucket stays
     local t, l, p, u = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
     local limit, per, burst = string.match(rate, '^ (%d+) (%d+) (%d+)$')
     tat = tonumber(t)
@@ -67,7 +68,7 @@ local function moment(key, kept, rate, full, now)
     end
   end
   if not tat then error({err = 'CORRUPT ' .. key}) end
-  if tat > now + 2 * full then -- the clock went back: nobody waits for more than what was owed at most
+  if tat > now + 2 * full then -- the clock went back: no wait is longer than the debt there can be
     tat = now + 2 * full
     changed = true
   end

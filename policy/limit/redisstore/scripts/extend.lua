@@ -1,6 +1,6 @@
--- Gives an open hold a new lease, where that ends later than the one it has: an extension may arrive behind a later one.
--- KEYS  1 open  2 hold:<id>   ARGV  1 now or 0  2 a number to say again  3 id  4 lease
--- Returns the number, 1 if the hold is open, and when its lease ends.
+-- Gives an open hold a new lease if that ends later: extensions may overtake each other.
+-- KEYS  1 open  2 hold:<id>   ARGV  3 id  4 lease
+-- Returns 1 if the hold is open, and when its lease ends.
 local now = clock(ARGV[1])
 local hold = read(KEYS[2])
 if not hold or hold.state ~= 'held' then return {tonumber(ARGV[2]), 0, 0} end

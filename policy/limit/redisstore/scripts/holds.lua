@@ -1,27 +1,27 @@
--- Holds, and what becomes of them.
+-- Holds.
 --
--- A hold is one text: its state, 1 where the charge is estimated, and for a task; the rates that it was taken from, 1 for
--- requests, 2 for tokens, 4 for images, added up; its day and month, what it holds and what it was charged of each unit, its
--- id, team and model|endpoint. It knows its own periods, because it may end in others, and its own rates, because a reload
--- may add some. Of a settled one only SETTLED is left: nothing of it is needed but that it is.
+-- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
+-- (1 requests + 2 tokens + 4 images), its day and month, what it holds and what it was charged of each unit, id, team, and
+-- model|endpoint. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. Of a
+-- settled hold only SETTLED is left.
 --
--- An open hold has no time to live: what is held would stay held. One that has ended has one, reckoned from its end.
+-- An open hold has no TTL, because what it holds would stay held. After its end it has one.
 local HOLD = '^(%a+) (%d) (%d) (%d) (%d+) (%d+) (%d+ %d+ %d+ %d+) (%d+ %d+ %d+ %d+) (%S+) (%S+) (.*)$'
 
--- four takes a text of four amounts apart, one for each unit.
+-- four reads a text of four amounts, one for each unit.
 local function four(text)
   local a, b, c, d = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
   return {tonumber(a), tonumber(b), tonumber(c), tonumber(d)}
 end
 
--- What a script changes is written at its end, once everything has been read and found to be of its type: nothing is
--- half done. A hold that was changed is read as it is then.
+-- Changes are written at the end of a script, after every key has been found to be of its type: nothing is half done. read returns a
+-- changed hold as changed.
 local changed, writes = {}, {}
 
--- LATE is how many milliseconds a hold that has ended is known where the truth, or another's word of its end, may come late.
+-- LATE is how many milliseconds an expired hold is kept for the truth, and a settled task for another replica: 49 hours.
 local LATE = 176400000
 
--- write writes a hold that has ended, for so many milliseconds.
+-- write writes a hold after its end, for so many milliseconds.
 local function write(key, hold, ms)
   changed[key] = hold
   local text = SETTLED
@@ -32,7 +32,7 @@ local function write(key, hold, ms)
   writes[#writes + 1] = {key, text, 'PX', ms}
 end
 
--- parse takes an open or expired hold's text apart. It is nil where that cannot be read.
+-- parse reads the text of a held or expired hold; nil: it cannot be read.
 local function parse(text)
   local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
   if not state then return nil end
@@ -40,7 +40,7 @@ local function parse(text)
     id = id, team = team, what = what}
 end
 
--- read returns a hold, or nil where there is none, or none that can be read.
+-- read returns a hold; nil: there is none, or it cannot be read.
 local function read(key)
   if changed[key] then return changed[key] end
   local text = redis.call('GET', key)
@@ -49,7 +49,7 @@ local function read(key)
   return parse(text)
 end
 
--- Counts are added up, for each day and each entry of its ledger: several holds often change the same ones.
+-- Changes are added up by day and entry of the ledger, because several holds often change the same counts.
 local sums, over, tasks = {}, {}, 0
 
 local function sum(hold)
@@ -82,8 +82,8 @@ local function hold_again(hold)
   if hold.task == '1' then tasks = tasks + 1 end
 end
 
--- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the part of them that
--- nobody knows for certain. Either may be negative: a correction.
+-- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the
+-- estimated part of them. A correction may be negative.
 local function post(hold, amount, doubt)
   local s = sum(hold)
   for i = 1, 4 do
@@ -96,8 +96,7 @@ local function count(key, field, n)
   if n ~= 0 then return redis.call('HINCRBY', key, field, n) end
 end
 
--- What days and months have used now that something was posted to them, be it nothing: period, unit, amount, of all one after
--- the other.
+-- counts is what days and months have used after something, or 0, was posted to them: period, unit, amount, in turn.
 local counts = {}
 
 local function count_used(quota, period, i, n)
@@ -106,8 +105,7 @@ local function count_used(quota, period, i, n)
   if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
--- flush writes what was added up. A day's ledger that has so many fields takes no more names, not even of one call: names
--- that a client makes up do not grow it.
+-- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
 local function flush(quota, open, use)
   redis.call('HLEN', quota)
   if open then redis.call('ZCARD', open) end
@@ -137,8 +135,8 @@ local function flush(quota, open, use)
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 
--- sweep charges holds whose lease has ended as they were estimated. The truth may still come and corrects that. Where one is
--- not there, nobody knows what it held: what is held is counted again by the next sweep.lua.
+-- sweep lets holds expire: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
+-- counts again what is held.
 local function sweep(quota, open, prefix, use, due)
   local gone = false
   for _, id in ipairs(due) do

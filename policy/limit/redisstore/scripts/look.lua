@@ -1,10 +1,9 @@
--- Tells how a team stands to all of its limits, and takes nothing. Holds whose lease has ended are charged before, by
--- holds(), as in admit.lua, and buckets are brought to the rates of the day.
+-- Tells a team's state. It takes nothing; expired holds are charged first, as in admit.lua, and buckets are brought to the current
+-- rates.
 --
--- KEYS  1–3 rate:requests, rate:tokens, rate:images  4 quota  5 open
--- ARGV  1 now or 0  2 a number to say again  3 the epoch known, or 0  4–18 each rate  19 the sequence number known
--- Returns how the team stands, and for each rate how long it takes to be full; or the number, 2 where the accounts known are
---       gone, epoch, now.
+-- KEYS  1–3 rates  4 quota  5 open
+-- ARGV  3 the epoch known, or 0  4–18 each rate  19 the sequence number known
+-- Returns the team's state, and for each rate how long it takes to be full.
 local now, number = clock(ARGV[1]), tonumber(ARGV[2])
 local due = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, 16)
 if #due > 0 then holds(KEYS[4], KEYS[5], due) end

@@ -1,11 +1,11 @@
--- Notes that a replica is alive and reaches Redis, and tells who else does.
+-- Notes that a replica is alive and reaches Redis, and tells how many others are.
 --
--- KEYS  1 replicas: a field for each, with the moment of its last word; last, the last word of any; quiet and heard, the last time
---       without a word; from and to, the last such time that some replica lived through
--- ARGV  1 now or 0  2 a number to say again  3 replica  4 the moment that this was last told; 0: never  5 the longest gap
---       6 how long a replica counts as alive  7 how long it is remembered
--- Returns the number, now, how many are alive, 1 where Redis knows less of the replica than it did, and from and to of the last time
---       in which Redis was away for all: one in which no replica was alive says nothing of Redis.
+-- KEYS  1 replicas: a field for each with its last beat; last, the last beat of any; quiet and heard, the last long time without a
+--       beat; from and to, the last such time that some replica survived
+-- ARGV  3 replica  4 the time of its last beat as it was told then, 0: none  5 how long is long  6 how long a replica counts as alive
+--       7 how long it is remembered
+-- Returns now, how many replicas are alive, 1 if Redis has an older beat of this replica than it was told, and from and to: an outage
+--       for all replicas. A time that no replica survived says nothing of Redis.
 local now, told, gap = clock(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local got = redis.call('HMGET', KEYS[1], 'last', 'quiet', 'heard', 'from', 'to', ARGV[3])
 local last, quiet, heard = tonumber(got[1] or now), tonumber(got[2] or 0), tonumber(got[3] or 0)

@@ -1,31 +1,30 @@
--- Puts back what a replica knows of a team whose accounts are gone, because Redis lost its memory or went back to an older copy
--- of it. Until every replica that is alive has done so, for two seconds at most, the team is restoring: it is admitted from
--- allowances alone. A replica that knows nothing learns which accounts there are, and begins them where there are none.
+-- Puts back what a replica knows of a team whose accounts are gone, because Redis lost its memory or went back to an older copy. Until
+-- all live replicas have done so, for two seconds at most, the team is restoring: it is admitted from allowances alone. A replica that
+-- knows nothing learns the accounts, and begins them if there are none.
 --
--- What was used counts by the greatest that any replica tells, beside what was charged since. Holds are put back by their
--- ids: what is there already stays, and what any replica knows to be settled is held no more, whoever told first.
+-- Of use the greatest count that any replica tells is valid, plus what was charged since. Holds are put back by their ids: existing
+-- ones stay, and what any replica knows to be settled is not held, in whichever order they tell.
 --
--- An epoch is a moment, later than any that was seen: of two the smaller is an older copy.
+-- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
 -- KEYS  1 quota  2 open  3 aside  4… hold:<id>
--- ARGV  1 now or 0  2 a number to say again  3 the epoch known, or 0  4 the sequence number known
---       5 1 where Redis went back, as the caller knows  6 1 where a team without accounts has lost them, 2 where it has if there is
---       nothing of it  7 replica, may be empty  8 replicas alive  9 number of the call  10 prefix of ledger keys  11 1 for the last call that puts back
---       12 lease of allowances  13 number of counts  14 number of allowances
+-- ARGV  3 and 4 the epoch known, or 0, and the sequence number  5 1 if the caller knows that Redis went back  6 1 if a team without
+--       accounts has lost them, 2 if it has unless some key is left  7 replica, may be empty  8 replicas alive  9 number of the call
+--       10 prefix of ledger keys  11 1 for the last call that puts back  12 lease of allowances  13 number of counts  14 number of
+--       allowances
 --       then of each count: its field without :used, what was used
 --       then of each allowance: day, what is to be set aside
---       then of each hold: id, when its lease ends, the hold's text; of one that was settled 0, and -1
---       where nobody will hold it again
--- Returns how the team stands.
+--       then of each hold: id, when its lease ends, its text; of a settled one 0, and -1 if no replica will put it back
+-- Returns the team's state.
 local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[7]
-redis.call('ZCARD', KEYS[2]) -- what is of another type is noticed before anything is written
+redis.call('ZCARD', KEYS[2]) -- a key of the wrong type fails here, before anything is written
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 local lost = epoch and tonumber(epoch) < tonumber(known) or not epoch and (known ~= '0' or ARGV[6] == '1' or ARGV[6] == '2' and redis.call('EXISTS', KEYS[1]) == 0)
 if epoch and epoch == known then
   lost = ARGV[5] == '1' or gone(epoch, redis.call('HGET', KEYS[1], 'seq'), known, ARGV[4])
   if not lost then return standing(number, KEYS[1], now) end -- it was put back already
 end
-if lost and epoch then -- what each count is from now on, the greatest that is told adds to
+if lost and epoch then -- from here on the greatest told count adds to these
   local fields = redis.call('HGETALL', KEYS[1])
   for i = 1, #fields, 2 do
     local name = string.match(fields[i], '^(%d+:%a+):used$')
@@ -62,7 +61,7 @@ for n = 1, tonumber(ARGV[14]) do
   end
   at = at + 2
 end
-if tonumber(ARGV[9]) > last and replica ~= '' then -- what it had and gave back is not there any more
+if tonumber(ARGV[9]) > last and replica ~= '' then -- allowances that it has given back
   local rows = redis.call('HGETALL', KEYS[3])
   for i = 1, #rows, 2 do
     local who, day = string.match(rows[i], '^(.*):(%d+)$')
@@ -90,7 +89,7 @@ for _, row in ipairs(own) do
 end
 if replica ~= '' and tonumber(ARGV[9]) > last then heard(KEYS[3], replica, tonumber(ARGV[9]), now) end
 
--- The ledger of each month is brought up to what was used, on the last day that is told of it.
+-- The ledger of each month is raised to what was used, on the last day that was told of it.
 for month, told in pairs(months) do
   local missing = {}
   for i, unit in ipairs(UNITS) do missing[unit] = tonumber(redis.call('HGET', KEYS[1], month .. ':' .. unit .. ':used') or 0) end
@@ -114,7 +113,7 @@ for month, told in pairs(months) do
   end
 end
 
--- It is over when as many replicas as are alive have told: those that knew something.
+-- It is over when as many replicas have told as are alive; those that knew nothing do not count.
 local head = redis.call('HMGET', KEYS[1], 'restoring', 'posted', 'alive')
 if ARGV[11] == '1' and known ~= '0' and tonumber(head[1] or 0) > now then
   local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), tonumber(ARGV[8]))

@@ -1,15 +1,12 @@
--- Settles holds of one team with what their requests used, each once. A hold whose lease has ended was charged as
--- estimated: the truth corrects that. Where a hold is unknown because the state lost it, the charge is posted on its own,
--- also once.
+-- Settles holds of one team with what their requests used, each once. An expired hold was charged as held: the difference is charged. If
+-- a hold is unknown because Redis lost it, the charge is posted alone, also once.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6… hold:<id>, one for each charge
--- ARGV  1 now or 0  2 a number to say again  3 team  4 prefix of ledger keys  5–19 each rate  20 the epoch known, or 0  21 the
---       sequence number known; then nine for each charge: id, 1 if estimated, day (empty: an unknown hold is left alone),
---       month, model|endpoint, 1 for a task, the amounts as a text, ms to remember the hold, 1 if an unknown
---       hold takes from the rates
--- Returns how the team stands, for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of
---       it; or the number, 2 where the accounts known are gone, 4 where they are being put back: what is charged meanwhile no replica
---       would know in all; epoch, now.
+-- ARGV  3 team  4 prefix of ledger keys  5–19 each rate  20 and 21 the epoch and sequence number known; then nine for each charge: id,
+--       1 if estimated, day (empty: an unknown hold is left alone), month, model|endpoint, 1 for a task, the amounts as a text, ms to
+--       remember the hold, 1 if an unknown hold takes from the rates
+-- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it. While a
+--       team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
 local now, number = clock(ARGV[1]), tonumber(ARGV[2])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch = head[1] or '0'

@@ -1,13 +1,12 @@
--- Charges holds whose lease has ended, and forgets what nobody asks for any more: periods that are over, and that nothing is
--- held of a day. Redis searches a small hash from its beginning, so each field that is left makes all admissions slower.
+-- Lets holds expire, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
 --
 -- KEYS  1 quota  2 open  3 aside
--- ARGV  1 now or 0  2 a number to say again  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and
---       8 the time in which an allowance was renewed last that Redis's absence kept from being renewed again; 0: not known
--- Returns how the team stands, and how many holds were due.
+-- ARGV  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and 8 when an allowance was renewed last that an
+--       outage kept from being renewed again; 0: not known
+-- Returns the team's state, and how many holds were due.
 
--- count_again sets what is held, and how many tasks are open, to what the open holds say: once for accounts that an older
--- version kept, and where a hold is gone. It takes from open holds the time to live that an older version gave them.
+-- count_again counts what is held, and the open tasks, from the open holds: after a hold was missing, and once for accounts of an
+-- older version, whose open holds also lose their TTL.
 local function count_again(quota, open, prefix)
   local held, tasks, gone = {}, 0, {}
   for from = 0, redis.call('ZCARD', open) - 1, 1000 do
@@ -36,11 +35,11 @@ local function count_again(quota, open, prefix)
   redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
 end
 
--- LAPSE is how long what was set aside for a replica that is gone stays so: it may have been cut off alone, and come back.
+-- LAPSE is how long an allowance of a replica that is gone stays set aside: the replica may have been cut off, and come back.
 local LAPSE = 3600000000
 
--- abandoned ends the allowances of replicas that do not come any more. One that was alive when Redis went away for all may have
--- spent it: it is charged. It returns what is to be written.
+-- abandoned ends the allowances of replicas that are gone. If the replica was alive when Redis went away for all, it may have spent
+-- the allowance, which is charged. It returns what is to be written.
 local function abandoned(aside, now, replica, from, to)
   local fields, freed, rows = {}, {}, redis.call('HGETALL', aside)
   for i = 1, #rows, 2 do
