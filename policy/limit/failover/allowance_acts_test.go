@@ -199,7 +199,7 @@ func (w *world) judge(r *replica, k kind, counts map[string]int, a answer) {
 		return
 	}
 	counts["200"]++
-	q := &request{kind: k, held: v.Held, by: r, at: a.at, due: a.at.Add(requestLease), told: a.sure && r.wire.sure()}
+	q := &request{kind: k, held: v.Held, by: r, at: a.at, due: a.at.Add(requestLease), told: a.sure && r.wire.sure(), aside: r.counted(k.team, k.amounts)}
 	w.requests = append(w.requests, q)
 	w.blurred = w.blurred || !q.told && w.story.start != "at noon"
 	w.dayIsRight(q)

@@ -48,7 +48,7 @@ func (w *world) withinLimits(by *request) {
 		for _, q := range w.requests {
 			if q.in(quota, by) {
 				sum += q.counted()[unit]
-				if q.forgiven {
+				if q.forgiven || q.unheard(unit) {
 					forgiven += q.counted()[unit]
 				}
 			}
@@ -65,6 +65,10 @@ func (w *world) withinLimits(by *request) {
 		}
 	}
 }
+
+// unheard reports whether Redis cannot know of a unit of the request: a replica admitted it alone, by limits that did not count
+// the unit, so that nothing of it was set aside, and died before it could tell.
+func (q *request) unheard(unit int) bool { return q.by.lost && !q.told && q.aside[unit] == 0 }
 
 // openTasks counts the tasks of a team that are open for certain: those whose lease may have ended are not.
 func (w *world) openTasks(team int) (open, forgiven int64) {
