@@ -139,9 +139,9 @@ type request struct {
 	held     *limit.Held
 	by       *replica
 	at       time.Time
-	due      time.Time // when its lease ends at the soonest
-	told     bool      // Redis admitted it, and the reply came
-	aside    Amounts   // of its amounts, what its replica's limits counted when it was admitted
+	due      time.Time     // when its lease ends at the soonest
+	told     bool          // Redis admitted it, and the reply came
+	aside    limit.Amounts // of its amounts, what its replica's limits counted when it was admitted
 	settled  bool
 	used     limit.Amounts
 	guess    bool

@@ -11,6 +11,7 @@ import (
 	"sluice/policy/limit"
 )
 
+// How replicas are told to be alive, or Redis to be away.
 const (
 	AliveFor = 30 * time.Second // a replica counts as alive for this time after its last beat
 	BeatGap  = 3 * time.Second  // a longer time without any beat may have been an outage
@@ -20,7 +21,7 @@ const (
 type Beat struct {
 	Memory string    // the name of Redis's memory; a new one if it has none
 	Run    string    // the name of Redis's process: a new one may have read an older copy; empty: not told
-	At     time.Time // by Redis's clock, set by Renew
+	At     time.Time // by Redis's clock
 	Alive  int64     // replicas that are alive
 	Gap    [2]int64  // the last outage for all replicas that one of them survived, from and to, in microseconds; zero: none
 	Back   bool      // Redis has an older beat of this replica than it told

@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	restoreBatch  = 200             // holds that one call puts back, so that it does not block Redis for long
-	RestoringTime = 2 * time.Second // its twin is in restore.lua
+	// restoreBatch is how many holds one call puts back, so that it does not block Redis for long.
+	restoreBatch = 200
+	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
+	RestoringTime = 2 * time.Second
 )
 
 // Peer is this process among the replicas. The zero Peer is alone and sets nothing aside.
