@@ -17,7 +17,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/redisstore"
 )
 
 // benchRedis is the address of the Redis that the children share.
@@ -30,8 +31,8 @@ func benchClient() *redis.Client {
 }
 
 // benchShared is the accounts in Redis, as a process has them.
-func benchShared() *limit.Shared {
-	return limit.NewShared(limit.SharedConfig{Redis: limit.NewRedis(benchClient()), Timeout: time.Second, Replicas: 1, Now: time.Now})
+func benchShared() *failover.Failover {
+	return failover.New(failover.Config{Store: redisstore.New(benchClient()), Timeout: time.Second, Replicas: 1, Now: time.Now})
 }
 
 // naiveGateway is what one writes in an afternoon: the body into a map for the model, GET, INCR and EXPIRE for a limit of

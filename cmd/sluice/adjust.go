@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
@@ -38,7 +39,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	defer cancel()
 	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer func() { _ = client.Close() }()
-	accounts := limit.NewRedis(client)
+	accounts := redisstore.New(client)
 	if err := a.find(ctx, s, accounts); err != nil {
 		return err
 	}
@@ -51,14 +52,14 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 
 // post posts the correction and describes the result. If the reply is lost it is sent once more with the same id, so that it
 // counts once. Running the command again posts another correction.
-func (a adjustCommand) post(ctx context.Context, accounts *limit.Redis, delta int64) (string, error) {
+func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, delta int64) (string, error) {
 	id := "adjust-" + rand.Text()
 	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	if err != nil {
 		done, err = accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	}
 	if err != nil {
-		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, limit.AdjustedModel, err)
+		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, redisstore.AdjustedModel, err)
 	}
 	written := func(n int64) string { return limit.Written(a.Unit, n) }
 	if !done.Done {
@@ -72,7 +73,7 @@ func (a adjustCommand) post(ctx context.Context, accounts *limit.Redis, delta in
 }
 
 // find refuses a team that neither the teams file nor Redis knows.
-func (a adjustCommand) find(ctx context.Context, s settings, accounts *limit.Redis) error {
+func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store) error {
 	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
@@ -39,7 +39,7 @@ func TestFR10AdjustLostReplies(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	lost := &losing{}
 	client.AddHook(lost)
-	accounts := limit.NewRedis(client)
+	accounts := redisstore.New(client)
 	a := adjustCommand{Team: "search", Unit: teams.UnitImages, Delta: "5", Reason: "test"}
 	for _, tt := range []struct {
 		lost       int

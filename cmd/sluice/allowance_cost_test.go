@@ -16,6 +16,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
 	"sluice/policy/teams"
 )
 
@@ -62,7 +63,7 @@ type costly struct {
 	*testing.T
 	server *redisServer
 	teams  []*teams.Team
-	shared []*limit.Shared
+	shared []*failover.Failover
 	asked  *asked
 	off    atomic.Int64
 	n      int

@@ -64,9 +64,26 @@ var floorPlan = map[string]plan{
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/limit": {
-		ours:    []string{"policy", "policy/teams"},
-		outside: []string{"golang.org/x/time/rate"},
-		files:   map[string][]string{"*_redis.go": {goRedis}},
+		ours:      []string{"policy", "policy/teams"},
+		testsOurs: []string{"policy/limit/limittest"},
+		never:     silent,
+		timeless:  true,
+	},
+	"policy/limit/redisstore": {
+		ours:      []string{"policy", "policy/teams", "policy/limit"},
+		testsOurs: []string{"policy/limit/limittest"},
+		outside:   []string{goRedis, xSync},
+		never:     []string{httpPkg, "os", otelAPI, slogPkg},
+	},
+	"policy/limit/failover": {
+		ours:      []string{"policy", "policy/teams", "policy/limit", "policy/limit/redisstore"},
+		testsOurs: []string{"policy/limit/limittest"},
+		outside:   []string{xSync},
+		never:     silent,
+	},
+	"policy/limit/limittest": { // for tests alone
+		ours:    []string{"policy/teams"},
+		outside: []string{goRedis, "github.com/alicebob/miniredis"},
 		never:   []string{httpPkg, otelAPI, slogPkg},
 	},
 	"cache": {
@@ -89,7 +106,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway": {
 		ours:      []string{"gateway/tasks", "gateway/upstream", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
@@ -106,7 +123,10 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice": {
-		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient"},
+		ours: []string{
+			"policy", "policy/teams", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "cache", "telemetry", "gateway",
+			"gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
 }
@@ -269,7 +289,12 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"policy", "judge_test.go", "sluice/policy", true},
 		{"policy", "judge_test.go", "sluice/gateway", false},
 		{"policy/limit", "admit.go", "github.com/redis/go-redis/v9", false},
-		{"policy/limit", "admit_redis.go", "github.com/redis/go-redis/v9", true},
+		{"policy/limit", "admit.go", "sluice/policy/limit/redisstore", false},
+		{"policy/limit/redisstore", "admit.go", "github.com/redis/go-redis/v9", true},
+		{"policy/limit/redisstore", "admit.go", "sluice/policy/limit/failover", false},
+		{"policy/limit/failover", "admit.go", "sluice/policy/limit/redisstore", true},
+		{"policy/limit/failover", "admit.go", "github.com/redis/go-redis/v9", false},
+		{"policy/limit/failover", "admit.go", "sluice/policy/limit/limittest", false},
 		{"cache", "claims.go", "github.com/redis/go-redis/v9", false},
 		{"cache", "redis_store.go", "github.com/redis/go-redis/v9", true},
 		{"cache", "claims.go", "github.com/maypok86/otter/v2", true},

@@ -8,6 +8,8 @@ import (
 	"sluice/cache"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -40,14 +42,11 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 }
 
 // sharedAccounts are the accounts in Redis.
-func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *limit.Shared {
-	inRedis := limit.NewRedis(c)
-	inRedis.Mixed = c.DropConnections
-	if c.IsCluster() {
-		inRedis.Part()
-	}
-	return limit.NewShared(limit.SharedConfig{
-		Redis: inRedis, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
+func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *failover.Failover {
+	store := redisstore.New(c)
+	store.OnDesync, store.Cluster = c.DropConnections, c.IsCluster()
+	return failover.New(failover.Config{
+		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed:    func(away bool, lasted time.Duration) { logRedisState(log, away, lasted) },
 		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // other replicas are alive than the settings say
 	})

@@ -15,6 +15,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
@@ -102,9 +103,9 @@ func TestClusterLosesRepliesOfSeveral(t *testing.T) {
 	for n := range 12 {
 		asking.Go(func() {
 			id := fmt.Sprintf("placed-%d", n)
-			_, err := k.Redis.Admit(t.Context(), &limit.Hold{
+			_, _, err := k.Store.Place(t.Context(), &limit.Hold{
 				ID: id, Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Minute,
-			})
+			}, &redisstore.Loan{})
 			if errors.Is(err, limit.ErrAway) && server.do("EXISTS", "sl1:{search}:hold:"+id) == int64(1) {
 				t.Errorf("%s: %v, and Redis holds it", id, err)
 			}
@@ -145,10 +146,10 @@ func TestClusterTakesTheAccountOnce(t *testing.T) {
 	k := openReplica(t, server.url, nil)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
 	server.lose("*4\r\n") // replies of the account's script, not of the admission's
-	_, err := k.Redis.Admit(t.Context(), &limit.Hold{
+	_, _, err := k.Store.Place(t.Context(), &limit.Hold{
 		ID: "one", Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Minute,
 		Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 2, Burst: 10, Per: time.Hour, PerText: "1h"}}}},
-	})
+	}, &redisstore.Loan{})
 	if err == nil {
 		t.Error("no reply was lost")
 	}

@@ -23,6 +23,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
 	"sluice/policy/teams"
 )
 
@@ -148,7 +149,7 @@ func freeTCPPort(t *testing.T) int {
 // ledgerkeeper is the accounts of one replica as the process opens them, over an address of Redis.
 type ledgerkeeper struct {
 	*testing.T
-	*limit.Shared
+	*failover.Failover
 	redis   *redisclient.Client
 	timeout time.Duration // of a call on a request's path
 	team    *teams.Team
@@ -178,7 +179,7 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
 	log := slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	k.redis, k.timeout = openRedis(s, log, nil, 0), s.RedisTimeout
-	k.Shared = sharedAccounts(k.redis, s, log, now)
+	k.Failover = sharedAccounts(k.redis, s, log, now)
 	ctx, stop := context.WithCancel(context.Background())
 	turn := func() { _ = k.Tend(ctx); k.turns.Add(1) }
 	turn()

@@ -16,6 +16,7 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
@@ -103,7 +104,7 @@ func readLedger(ctx context.Context, s settings, team, from, to string) (report 
 	days, _ := limit.Days(from, to) // span has read them
 	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer func() { _ = client.Close() }()
-	rows, err := limit.NewRedis(client).Ledger(ctx, team, days)
+	rows, err := redisstore.New(client).Ledger(ctx, team, days)
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}

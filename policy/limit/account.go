@@ -8,20 +8,20 @@ import (
 	"sluice/policy/teams"
 )
 
-// accountRate is one rate of the upstream account that a request is charged in.
-type accountRate struct {
-	name   string // of the limit's models and the unit, the same after a reload that moves it in the file
-	rate   teams.Rate
-	unit   int
-	amount int64 // what is taken
+// AccountRate is one rate of the upstream account that a request is charged in.
+type AccountRate struct {
+	Name   string // the limit's models and the unit: a reload that moves the limit in the file does not change it
+	Rate   teams.Rate
+	Unit   int
+	Amount int64 // what is taken
 }
 
-// accountRates lists the rates that apply to the units of a hold, each replica's share of them. Tokens are an estimate,
-// which is never too large: no more than a quarter of the bucket is taken for it.
-func accountRates(limits []teams.AccountLimit, amounts Amounts, replicas int) (list []accountRate) {
+// AccountRates lists the rates that apply to the units of a hold, divided by the replicas. Tokens are an estimate: a hold takes no
+// more of them than a quarter of the bucket.
+func AccountRates(limits []teams.AccountLimit, amounts Amounts, replicas int) (list []AccountRate) {
 	for _, l := range limits {
 		for _, r := range l.Rates {
-			unit := unitIndex(r.Unit)
+			unit := UnitIndex(r.Unit)
 			amount := amounts[unit]
 			if amount == 0 {
 				continue
@@ -30,7 +30,7 @@ func accountRates(limits []teams.AccountLimit, amounts Amounts, replicas int) (l
 			if unit == Tokens {
 				amount = min(amount, max(r.Burst/4, 1))
 			}
-			list = append(list, accountRate{modelNames(l.Models) + ":" + string(r.Unit), r, unit, amount})
+			list = append(list, AccountRate{modelNames(l.Models) + ":" + string(r.Unit), r, unit, amount})
 		}
 	}
 	return list
@@ -54,22 +54,22 @@ func AccountFor(limits []teams.AccountLimit, model string) (list []teams.Account
 	return list
 }
 
-// takeAccount takes from all of the account's rates, or from none and says how long the slowest takes. It takes from a
-// share of them where there are several replicas.
+// takeAccount takes from all of the account's rates, or from none, and returns the rate with the longest wait. With force it takes
+// in any case.
 func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault teams.Rate, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
-	list := accountRates(h.Account, h.Amounts, replicas)
+	list := AccountRates(h.Account, h.Amounts, replicas)
 	for _, a := range list {
 		b := m.bucket(a, now)
-		if w := b.wait(a.amount, b.level(now)); w > wait && !force {
-			fault, wait = a.rate, w
+		if w := b.wait(a.Amount, b.missing(now)); w > wait && !force {
+			fault, wait = a.Rate, w
 		}
 	}
 	if wait == 0 {
 		for _, a := range list {
-			m.bucket(a, now).take(a.amount, now)
+			m.bucket(a, now).take(a.Amount, now)
 		}
 	}
 	return fault, wait
@@ -79,9 +79,9 @@ func (m *Memory) correctAccount(c *Charge, replicas int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time()
-	for _, a := range accountRates(c.Held.Account, c.Held.Amounts, replicas) {
+	for _, a := range AccountRates(c.Held.Account, c.Held.Amounts, replicas) {
 		b := m.bucket(a, now)
-		if over := c.Amounts.bound()[a.unit] - a.amount; over > 0 {
+		if over := c.Amounts.Bound()[a.Unit] - a.Amount; over > 0 {
 			b.take(over, now)
 		} else {
 			b.give(-over, now)
@@ -89,7 +89,7 @@ func (m *Memory) correctAccount(c *Charge, replicas int) {
 	}
 }
 
-// time never goes back. The lock is held.
+// time returns a time that never goes back. The lock is held.
 func (m *Memory) time() time.Time {
 	if t := m.now(); t.After(m.last) {
 		m.last = t
@@ -97,21 +97,18 @@ func (m *Memory) time() time.Time {
 	return m.last
 }
 
-func (m *Memory) bucket(a accountRate, now time.Time) *bucket {
-	b := m.own[a.name]
+func (m *Memory) bucket(a AccountRate, now time.Time) *bucket {
+	b := m.own[a.Name]
 	if b == nil {
-		b = newBucket(a.rate)
-		if m.dry.Load() {
-			b.take(a.rate.Burst, now)
-		}
-		m.own[a.name] = b
+		b = newBucket(a.Rate, m.dry.Load(), now)
+		m.own[a.Name] = b
 	}
-	b.set(&a.rate, now)
+	b.set(&a.Rate, now)
 	return b
 }
 
-// refuseAccount turns an admission into a refusal by the account.
-func (v *Verdict) refuseAccount(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
+// RefuseAccount turns an admission into a refusal by the account.
+func (v *Verdict) RefuseAccount(rate teams.Rate, wait time.Duration, h *Hold) Verdict {
 	fault := Standing{Unit: rate.Unit, Per: rate.PerText, Limit: rate.Limit, Window: rate.Per, Reset: wait}
 	for i := range v.Limits { // the hold is given back
 		l := &v.Limits[i]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Admit places a hold in all of its units at once, or refuses it and takes nothing. The error is about the state, never
@@ -19,15 +18,15 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := s.verdict(t, h)
+	v := s.Verdict(t, h)
 	if v.Held == nil || len(h.Account) == 0 {
 		return v, nil
 	}
 	if fault, wait := m.takeAccount(h, false, 1); wait > 0 {
 		_, err := a.settle(&Charge{Held: v.Held}, t) // it was never sent
-		return v.refuseAccount(fault, wait, h), err
+		return v.RefuseAccount(fault, wait, h), err
 	}
-	taken := *v.Held // the accounts' own never changes
+	taken := *v.Held // the one in the accounts never changes
 	taken.Account = h.Account
 	v.Held = &taken
 	return v, nil
@@ -36,12 +35,12 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 // Settle charges a hold, once, with what the request used. It reports whether this call did.
 func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	a := m.account(c.Held.Team)
-	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
+	done, err := a.settle(&Charge{Held: c.Held, Team: c.Team, Amounts: c.Amounts.Bound(), Estimated: c.Estimated}, a.termsOf(c.Team))
 	if done && len(c.Held.Account) > 0 {
 		m.correctAccount(c, 1)
 	}
 	if err == nil {
-		c.tell(done)
+		c.Tell(done)
 	}
 	return done, err
 }
@@ -49,23 +48,13 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 // SettleLater settles a hold. In memory that takes no time, so it is done at once.
 func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), c) }
 
-// Extend gives an open hold a new lease, counted from now.
-func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
-	return m.extend(ctx, h, lease)
-}
-
-// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
-func (m *Memory) Sweep(ctx context.Context, team string, most int) (int, error) {
-	return m.sweep(ctx, team, most)
-}
-
 // Tend charges the holds whose lease has ended, of all teams, and counts those that are open.
 func (m *Memory) Tend(ctx context.Context) error {
 	m.mu.Lock()
 	teams := slices.Collect(maps.Keys(m.teams))
 	m.mu.Unlock()
 	for _, team := range teams {
-		if _, err := m.sweep(ctx, team, tendBatch); err != nil {
+		if _, err := m.Sweep(ctx, team, tendBatch); err != nil {
 			return err
 		}
 	}
@@ -76,8 +65,8 @@ func (m *Memory) Tend(ctx context.Context) error {
 // tendBatch is how many holds of one team are charged at a time where no request waits.
 const tendBatch = 1000
 
-// Close has nothing to keep: the accounts die with the process.
+// Close does nothing: the accounts end with the process.
 func (m *Memory) Close(context.Context) error { return nil }
 
-// asked is what a hold asks of the unit of a limit.
-func (h *Hold) asked(s *Standing) int64 { return h.Amounts[unitIndex(s.Unit)] }
+// asked is how much a hold asks of the unit of a limit.
+func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }

@@ -14,8 +14,8 @@ const (
 	Spend
 )
 
-// valid reports whether every amount can be counted exactly.
-func (a Amounts) valid() bool {
+// Valid reports whether every amount can be counted exactly.
+func (a Amounts) Valid() bool {
 	for _, n := range a {
 		if n < 0 || n > teams.MaxAmount {
 			return false
@@ -24,31 +24,33 @@ func (a Amounts) valid() bool {
 	return true
 }
 
-// bound brings every amount into the range that is counted exactly, so that a number that upstream made up cannot
+// Bound brings every amount into the range that is counted exactly, so that a wrong number from upstream cannot
 // stop a settlement.
-func (a Amounts) bound() Amounts {
+func (a Amounts) Bound() Amounts {
 	for i, n := range a {
 		a[i] = min(max(n, 0), teams.MaxAmount)
 	}
 	return a
 }
 
-func (a Amounts) plus(b Amounts) Amounts {
+// Plus adds amounts.
+func (a Amounts) Plus(b Amounts) Amounts {
 	for i := range a {
 		a[i] += b[i]
 	}
 	return a
 }
 
-// atMost is the smaller of each.
-func (a Amounts) atMost(b Amounts) Amounts {
+// AtMost is the smaller of two amounts of each unit.
+func (a Amounts) AtMost(b Amounts) Amounts {
 	for i := range a {
 		a[i] = min(a[i], b[i])
 	}
 	return a
 }
 
-func (a Amounts) minus(b Amounts) Amounts {
+// Minus subtracts amounts.
+func (a Amounts) Minus(b Amounts) Amounts {
 	for i := range a {
 		a[i] -= b[i]
 	}

@@ -4,93 +4,96 @@ import (
 	"math"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"sluice/policy/teams"
 )
 
-// bucket is a token bucket in this process. It hides what rate.Limiter would let happen: it never takes a number below
-// 0, never fills by a new rate, and its debt is at most one full refill. The caller hands in a time that never goes
-// back, because a Limiter that is told an earlier one makes tokens out of the difference.
+// bucket is a token bucket in this process: the moment at which it will be full, as the scripts keep one in Redis (buckets.lua). A
+// moment further away than filling takes is debt, of one more refill at most. The caller hands in a time that never goes back.
 type bucket struct {
-	limiter *rate.Limiter
-	rate    teams.Rate
-	taken   bool // something was ever taken; until then it is full, whatever the rate
+	rate   teams.Rate
+	fullIn int64 // FullIn of rate
+	full   time.Time
+	taken  bool // something was ever taken; until then it is full, whatever the rate
 }
 
-// newBucket returns a full bucket.
-func newBucket(r teams.Rate) *bucket {
-	return &bucket{limiter: rate.NewLimiter(perSecond(r), int(r.Burst)), rate: r}
+// newBucket returns a full bucket, or one that is empty now.
+func newBucket(r teams.Rate, dry bool, now time.Time) *bucket {
+	b := &bucket{rate: r, fullIn: FullIn(r)}
+	if dry {
+		b.take(r.Burst, now)
+	}
+	return b
 }
-
-func perSecond(r teams.Rate) rate.Limit { return rate.Limit(float64(r.Limit) / r.Per.Seconds()) }
 
 // set changes the rate and leaves in the bucket what is in it.
 func (b *bucket) set(r *teams.Rate, now time.Time) {
 	if *r == b.rate {
 		return
 	}
-	if !b.taken {
-		*b = *newBucket(*r)
-		return
+	missing, taken := 0.0, b.taken
+	if taken {
+		level := float64(b.rate.Burst) - float64(b.missing(now))*float64(b.rate.Limit)/float64(b.rate.Per.Microseconds())
+		missing = math.Ceil((float64(r.Burst) - min(level, float64(r.Burst))) * float64(r.Per.Microseconds()) / float64(r.Limit))
 	}
-	b.limiter.SetLimitAt(now, perSecond(*r))
-	b.limiter.SetBurstAt(now, int(r.Burst))
-	b.rate = *r
-	b.forgive(now)
+	*b = bucket{rate: *r, fullIn: FullIn(*r), taken: taken}
+	b.fillIn(int64(missing), now)
 }
 
-// level is what is in the bucket, below 0 in debt. An admission looks once and reckons with it.
-func (b *bucket) level(now time.Time) float64 { return b.limiter.TokensAt(now) }
-
-// wait returns how long it takes from a level until n units fit, 0 when they do.
-func (b *bucket) wait(n int64, level float64) time.Duration {
-	missing := float64(n) - level
-	if missing <= 0 {
-		return 0
-	}
-	seconds := missing / float64(perSecond(b.rate))
-	return time.Duration(min(seconds, maxWait) * float64(time.Second)) // less than a nanosecond is rounding, not a wait
+// fillIn has the bucket full in so many microseconds, at most twice as many as filling it takes, and returns them.
+func (b *bucket) fillIn(missing int64, now time.Time) int64 {
+	missing = min(missing, 2*b.fullIn)
+	b.full = now.Add(micros(missing))
+	return missing
 }
 
-// maxWait is a century in seconds, which a Duration can hold.
-const maxWait = 100 * 365 * 24 * 60 * 60
+// missing is how many microseconds it takes to be full. An admission looks once and reckons with it.
+func (b *bucket) missing(now time.Time) int64 { return max(b.full.Sub(now).Microseconds(), 0) }
 
-// take removes n units, into debt where there are fewer, and returns the level that this leaves.
-func (b *bucket) take(n int64, now time.Time) (level float64) {
+// wait returns how long it takes until n units fit, 0 when they do.
+func (b *bucket) wait(n, missing int64) time.Duration {
+	return micros(max(missing+Taking(b.rate, n)-b.fullIn, 0))
+}
+
+// take removes n units, into debt where there are fewer, and returns what is missing then.
+func (b *bucket) take(n int64, now time.Time) int64 {
 	b.taken = b.taken || n > 0
-	for n = min(n, 3*b.rate.Burst); n > 0; n -= b.rate.Burst { // a Limiter gives no more than its burst at once
-		b.limiter.ReserveN(now, int(min(n, b.rate.Burst)))
-	}
-	return b.forgive(now)
+	return b.fillIn(b.missing(now)+Taking(b.rate, n), now)
 }
 
-// give puts n units back, never above full: the Limiter sees to that at its next reckoning. A reservation below 0 adds;
-// AllowN would not where debt remains.
+// give puts n units back, never above full.
 func (b *bucket) give(n int64, now time.Time) {
-	if n > 0 {
-		b.limiter.ReserveN(now, -int(min(n, 3*b.rate.Burst)))
-	}
+	b.fillIn(max(b.missing(now)-Giving(b.rate, n), 0), now)
 }
 
-// forgive cancels debt beyond one full refill, and returns the level. A Limiter moves by whole units alone, so it is a new
-// one: full, and then emptied twice.
-func (b *bucket) forgive(now time.Time) (level float64) {
-	level = b.level(now)
-	if most := -float64(b.rate.Burst); level < most {
-		b.limiter = rate.NewLimiter(perSecond(b.rate), int(b.rate.Burst))
-		b.limiter.ReserveN(now, int(b.rate.Burst))
-		b.limiter.ReserveN(now, int(b.rate.Burst))
-		level = most
-	}
-	return level
+// fill says how full a bucket is that misses so many microseconds.
+func (b *bucket) fill(missing int64) Fill { return fillOf(&b.rate, b.fullIn, missing) }
+
+// FillOf says what a bucket holds that takes so many microseconds to be full.
+func FillOf(r teams.Rate, missing int64) Fill { return fillOf(&r, FullIn(r), missing) }
+
+func fillOf(r *teams.Rate, fullIn, missing int64) Fill {
+	left := math.Floor(float64(fullIn-missing) * float64(r.Limit) / float64(r.Per.Microseconds()))
+	return Fill{Left: min(int64(left), r.Burst), Full: micros(missing)}
 }
 
-// fill says what a level means.
-func (b *bucket) fill(level float64) fill {
-	missing := max(float64(b.rate.Burst)-level, 0)
-	return fill{
-		left: int64(math.Floor(level + 1e-9)), // 0.9999999999 is one unit
-		full: time.Duration(math.Ceil(missing / float64(perSecond(b.rate)) * float64(time.Second))),
-	}
+// FullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking is: else a request of just as
+// much would never fit. Its twins are in buckets.lua and in moment of common.lua.
+func FullIn(r teams.Rate) int64 { return int64(math.Ceil(refill(&r, r.Burst))) }
+
+// Taking is how many microseconds it takes to refill so many units, rounded up once per request, so that no rate is
+// passed however small a unit's share of a microsecond is. More than three buckets are more than all the debt there can
+// be. Its twin is span in buckets.lua.
+func Taking(r teams.Rate, n int64) int64 { return int64(math.Ceil(refill(&r, min(n, 3*r.Burst)))) }
+
+// Giving is Taking, rounded down: what is put back.
+func Giving(r teams.Rate, n int64) int64 { return int64(math.Floor(refill(&r, min(n, 3*r.Burst)))) }
+
+func refill(r *teams.Rate, n int64) float64 {
+	return float64(n) * float64(r.Per.Microseconds()) / float64(r.Limit)
+}
+
+// micros is so many microseconds, a century at most, which a Duration can hold.
+func micros(n int64) time.Duration {
+	const century = 100 * 365 * 24 * time.Hour
+	return time.Duration(min(n, century.Microseconds())) * time.Microsecond
 }

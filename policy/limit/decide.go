@@ -2,41 +2,47 @@ package limit
 
 import "time"
 
-// decide judges a hold against all limits at once. Where several stand in its way, the one that does so longest is
-// named: a client that waits for it passes. admit.lua is its twin.
-func (s *state) decide(t *terms, h *Hold, waits [rateCount]time.Duration) {
-	s.fault = limitNone
+// decide judges a hold against all limits at once. If several refuse, it names the one with the longest wait: a client that waits
+// that long passes. admit.lua does the same in Redis.
+func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
+	s.Fault = LimitNone
 	for i, wait := range waits {
 		if wait > 0 {
-			s.blame(limitRates+i, wait)
+			s.blame(LimitRates+i, wait)
 		}
 	}
-	for q, limit := range t.quotas {
+	for q, limit := range t.Quotas {
 		n := h.Amounts[q/2]
-		if limit == none || n == 0 || s.used[q]+s.held[q]+n <= limit {
+		if limit == None || n == 0 || s.Used[q]+s.Held[q]+n <= limit {
 			continue
 		}
-		wait := s.date.end[q%2].Sub(s.at)
-		if s.used[q]+n <= limit {
+		wait := s.Date.End[q%2].Sub(s.At)
+		if s.Used[q]+n <= limit {
 			wait = holdsWait
 		}
-		s.blame(limitQuotas+q, wait)
+		s.blame(LimitQuotas+q, wait)
 	}
-	if h.Task && t.tasks != none && s.tasks >= t.tasks {
-		s.blame(limitTasks, holdsWait)
+	if h.Task && t.Tasks != None && s.Tasks >= t.Tasks {
+		s.blame(LimitTasks, holdsWait)
 	}
 	switch {
-	case s.fault == limitNone:
-		s.outcome = admitted
-	case t.shadow:
-		s.outcome = shadowed
+	case s.Fault == LimitNone:
+		s.Outcome = Admitted
+	case t.Shadow:
+		s.Outcome = Shadowed
 	default:
-		s.outcome = refused
+		s.Outcome = Refused
 	}
 }
 
-func (s *state) blame(limit int, wait time.Duration) {
-	if s.fault == limitNone || wait > s.wait {
-		s.fault, s.wait = limit, wait
+// Judge decides a hold by quotas and open tasks alone.
+func (s *State) Judge(t *Terms, h *Hold) Verdict {
+	s.decide(t, h, [RateCount]time.Duration{})
+	return s.Verdict(t, h)
+}
+
+func (s *State) blame(limit int, wait time.Duration) {
+	if s.Fault == LimitNone || wait > s.Wait {
+		s.Fault, s.Wait = limit, wait
 	}
 }

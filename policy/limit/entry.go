@@ -15,8 +15,8 @@ const LedgerDays = 400
 // DayForm is how reports write a day: 2026-11-21, in UTC.
 const DayForm = time.DateOnly
 
-// Days lists the days from one to another, both included, as the ledger numbers them. It reports false where that is no
-// such span, or one of more than [LedgerDays].
+// Days lists the days from one to another, both included, as the ledger numbers them. It reports false if either is not a day, if
+// the second is before the first, or if they are more than [LedgerDays].
 func Days(from, to string) (days []int, ok bool) {
 	first, errFirst := time.Parse(DayForm, from)
 	last, errLast := time.Parse(DayForm, to)
@@ -36,10 +36,10 @@ type Entry struct {
 	Endpoint  policy.Endpoint `json:"endpoint"`
 	Unit      teams.Unit      `json:"unit"`
 	Used      json.Number     `json:"used"`      // units; spend in the currency
-	Estimated json.Number     `json:"estimated"` // the part of it that nobody knows for certain
+	Estimated json.Number     `json:"estimated"` // the estimated part of it
 }
 
-// Entries are the units of a row of which something was used.
+// Entries are the units of a row that are not 0.
 func (r *Row) Entries() (entries []Entry) {
 	day := fmt.Sprintf("%04d-%02d-%02d", r.Day/10000, r.Day/100%100, r.Day%100)
 	for i, unit := range teams.Units {

@@ -2,17 +2,12 @@ package limit
 
 import "errors"
 
-// ErrAway means that the shared state was not asked: it is known to be away. What was to be changed there has not been.
-// Any other error of a call leaves open whether it took effect.
+// ErrAway means that Redis was not asked, because it is known to be away: nothing was changed there. After any other error of a
+// call it is not known whether the call took effect.
 var ErrAway = errors.New("the shared state is away")
 
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")
 
-// errNotDone means that a script changed nothing, because the accounts that this process knows are gone.
-var errNotDone = errors.New("the shared state lost its memory, or went back to an older one")
-
-// errForgets means that what was put back into Redis was gone again at once.
-var errForgets = errors.New("the shared state forgets what it is told")
-
-var errAmounts = errors.New("an amount is negative or beyond 2^53 - 1")
+// ErrAmounts means that an amount cannot be counted exactly.
+var ErrAmounts = errors.New("an amount is negative or beyond 2^53 - 1")

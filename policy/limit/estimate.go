@@ -7,20 +7,20 @@ import (
 	"sluice/policy/teams"
 )
 
-// What the tokens of an answer are estimated at where the request does not bound them.
+// The estimated tokens of an answer if the request does not bound them.
 const (
 	absentMaxTokens      = 2048
 	absentThinkingBudget = 8192
 )
 
-// Estimates end there, so that the holds of thousands of requests are still counted exactly together: 2^40 tokens, and
-// money for some thousands of the currency.
+// The largest estimates, so that the sum of thousands of holds is still counted exactly: 2^40 tokens, and some thousands of the
+// currency.
 const (
 	mostTokens = 1 << 40
 	mostSpend  = 1 << 43
 )
 
-// million is what token prices are for.
+// million is how many tokens a token price is for.
 const million = 1_000_000
 
 // SizeOf returns what a request may cost. Images are exact, and so is the money for them. Tokens are an estimate, which
@@ -42,7 +42,7 @@ func SizeOf(q *policy.Request, team *teams.Team, price teams.Price) Amounts {
 	return a
 }
 
-// addText adds the estimate of a text, and its money where that is more than there is already.
+// addText adds the estimate of a text. Its money counts if it is more than the images'.
 func (a *Amounts) addText(q *policy.Request, team *teams.Team, price teams.Price) {
 	out := outputOf(q)
 	a[Tokens] = clamp(min(bounded(q.TextLength+out), mostTokens), team, teams.UnitTokens)
@@ -67,7 +67,7 @@ func outputOf(q *policy.Request) int64 {
 	return bounded(times(int64(q.N), bounded(most), 1) + bounded(thinking))
 }
 
-// clamp brings an estimate to a quarter of the smallest bucket and quota of its unit, and to 1 at least.
+// clamp limits an estimate to a quarter of the smallest bucket and quota of its unit, and to 1 at least.
 func clamp(n int64, team *teams.Team, unit teams.Unit) int64 {
 	for _, r := range team.Rates {
 		if r.Unit == unit {
@@ -88,8 +88,8 @@ type Usage struct {
 	Images               int64
 }
 
-// CostOf returns what a request that was sent cost. Images are always charged where an answer counts some; the kinds
-// that make them are charged no tokens.
+// CostOf returns what a request that was sent cost. Images are charged whenever the answer counts some; requests of the kinds that
+// make images are charged no tokens.
 func CostOf(kind policy.Kind, used Usage, price teams.Price) Amounts {
 	a := Amounts{Requests: 1, Images: bounded(used.Images)}
 	a[Spend] = times(a[Images], price.Image, 1)

@@ -2,12 +2,12 @@ package limit
 
 import (
 	"math/big"
+	"sluice/policy"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"sluice/policy"
-	"sluice/policy/teams"
 )
 
 func TestSizeOf(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSizeOf(t *testing.T) {
 			Amounts{1, mostTokens, 0, mostSpend},
 		},
 	} {
-		if got := SizeOf(&tt.q, team(t, tt.lines...), price); got != tt.want {
+		if got := SizeOf(&tt.q, limittest.Team(t, tt.lines...), price); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}

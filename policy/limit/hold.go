@@ -9,14 +9,14 @@ import (
 
 // Hold is what a request asks to reserve until its cost is known.
 type Hold struct {
-	ID       string               // unlike that of any other request; admitting the same one twice holds once
+	ID       string               // unique; admitting the same id twice holds once
 	Team     *teams.Team          // its rates, quotas, open_tasks and shadow count as they are now
-	Account  []teams.AccountLimit // of the upstream account, those that apply to the model; nil: none
+	Account  []teams.AccountLimit // the upstream account's limits that apply to the model; nil: none
 	Model    string               // for the ledger
 	Endpoint policy.Endpoint      // for the ledger
 	Amounts  Amounts              // what the request may cost, exact or estimated
-	Task     bool                 // it creates a task: it counts as open until it is settled or charged
-	Lease    time.Duration        // after this it is charged as estimated, unless it was settled or extended
+	Task     bool                 // the request creates a task, which is open until the hold is settled or expires
+	Lease    time.Duration        // the hold expires after it, unless it was settled or extended
 }
 
 // Held is a hold that was admitted: what it takes to settle it, here or on another replica.
@@ -26,44 +26,45 @@ type Held struct {
 	Model    string
 	Endpoint policy.Endpoint
 	Amounts  Amounts
-	Day      int // yyyymmdd and yyyymm of the admission, in UTC, which the cost belongs to
+	Day      int // yyyymmdd and yyyymm of the admission, in UTC; the cost belongs to them
 	Month    int
 	Task     bool
 	Account  []teams.AccountLimit // the account's limits that it was taken from; nil: none
-	rates    rateSet              // of the team, that it was taken from; none where this process did not admit it
-	local    bool                 // admitted without Redis: its account's rates there have nothing to correct
+	Rates    RateSet              // the team's rates that it was taken from; none if another process admitted it
+	Local    bool                 // admitted without Redis: it was not taken from rates there
 }
 
-// heldOf is the hold as it is admitted on a date, taken from the rates.
-func heldOf(h *Hold, date calendar, rates rateSet) *Held {
+// HeldOf is the hold as it is admitted on a date, taken from the rates.
+func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 	return &Held{
 		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts,
-		Day: date.day, Month: date.month, Task: h.Task, rates: rates,
+		Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}
 }
 
-// what names the hold's entry of the ledger.
-func (h *Held) what() string { return ledgerName(h.Model, h.Endpoint) }
+// What is the name of the hold's entry in the ledger.
+func (h *Held) What() string { return LedgerName(h.Model, h.Endpoint) }
 
-func ledgerName(model string, endpoint policy.Endpoint) string { return model + "|" + string(endpoint) }
+// LedgerName is the name of an entry in the ledger: model|endpoint.
+func LedgerName(model string, endpoint policy.Endpoint) string { return model + "|" + string(endpoint) }
 
 // Charge settles a hold.
 type Charge struct {
 	Held      *Held
-	Team      *teams.Team // whose rates are corrected as they are now; nil: the team is gone, and its rates with it
+	Team      *teams.Team // its current rates are corrected; nil: the team was removed
 	Amounts   Amounts     // what the request used
-	Estimated bool        // nobody knows for certain
-	sum       bool        // of charges that were settled and told here: it takes nothing from the rates
-	// Taken is called once, when the state has taken the charge, at once or when it is tried again; first says that it was
-	// this charge that settled the hold, as far as can be told where a reply was lost. Nil: nobody waits for it.
+	Estimated bool        // Amounts is an estimate
+	Sum       bool        // of charges whose rates were corrected here
+	// Taken is called once, when the charge has been made, now or at a later attempt. first reports whether this charge settled
+	// the hold; if a reply was lost that is a guess. Nil: nothing is called.
 	Taken func(first bool)
-	// Left is called where the state will never take the charge: too many were kept, and the hold is charged as estimated when
-	// its lease ends. It must not wait for anything. Nil: nobody waits for it.
+	// Left is called if the charge is given up because too many were kept: the hold expires when its lease ends. It MUST NOT
+	// block. Nil: nothing is called.
 	Left func()
 }
 
-// join has another charge of the same hold told when this one is taken: it has nothing to settle any more.
-func (c *Charge) join(other *Charge) {
+// Join calls another charge's functions with this one's: both are of the same hold, and this one settles it.
+func (c *Charge) Join(other *Charge) {
 	if other == c {
 		return
 	}
@@ -72,7 +73,7 @@ func (c *Charge) join(other *Charge) {
 			if mine != nil {
 				mine(first)
 			}
-			other.tell(false)
+			other.Tell(false)
 		}
 	}
 	if mine := c.Left; other.Left != nil {
@@ -85,8 +86,8 @@ func (c *Charge) join(other *Charge) {
 	}
 }
 
-// tell tells that the state has taken the charge. It is told once, although it may be sent again for what it is beside.
-func (c *Charge) tell(first bool) {
+// Tell calls Taken, the first time. A charge may be sent again after it.
+func (c *Charge) Tell(first bool) {
 	if taken := c.Taken; taken != nil {
 		c.Taken = nil
 		taken(first)

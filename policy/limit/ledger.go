@@ -17,22 +17,22 @@ type Row struct {
 	Model     string
 	Endpoint  policy.Endpoint
 	Used      Amounts
-	Estimated Amounts // the part of Used that nobody knows for certain
+	Estimated Amounts // the estimated part of Used
 }
 
-// ledger is what a team used, by day and by what.
+// ledger is what a team used, by day, model and endpoint.
 type ledger map[int]map[entry]*Row
 
-// entry is what a row of a day is of.
+// entry names a row of a day.
 type entry struct {
 	model    string
 	endpoint policy.Endpoint
 }
 
-// ledgerNames bounds the names of one day: names that a client makes up do not grow the ledger.
+// ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-// otherModel is the name that the rest goes by.
+// otherModel is the name for the rest.
 const otherModel = "other"
 
 func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
@@ -52,10 +52,10 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 		row = &Row{Day: day, Model: of.model, Endpoint: endpoint}
 		rows[of] = row
 	}
-	row.Used, row.Estimated = row.Used.plus(used), row.Estimated.plus(estimated)
+	row.Used, row.Estimated = row.Used.Plus(used), row.Estimated.Plus(estimated)
 }
 
-// forget drops the oldest day once there are too many.
+// forget drops the oldest day if there are too many.
 func (l ledger) forget() {
 	if len(l) <= LedgerDays {
 		return
@@ -80,11 +80,11 @@ func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row,
 			rows = a.addRows(rows, id, days)
 		}
 	}
-	sortRows(rows)
+	SortRows(rows)
 	return rows, nil
 }
 
-// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [ErrRows].
+// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [limit.ErrRows].
 func (m *Memory) TeamLedger(_ context.Context, team string, days []int, most int) (rows []Row, err error) {
 	m.mu.Lock()
 	a := m.teams[team]
@@ -97,7 +97,7 @@ func (m *Memory) TeamLedger(_ context.Context, team string, days []int, most int
 			return nil, ErrRows
 		}
 	}
-	sortRows(rows)
+	SortRows(rows)
 	return rows, nil
 }
 
@@ -114,8 +114,8 @@ func (a *account) addRows(rows []Row, team string, days []int) []Row {
 	return rows
 }
 
-// sortRows puts rows in the order of reports: team, day, model, endpoint.
-func sortRows(rows []Row) {
+// SortRows puts rows in the order of reports: team, day, model, endpoint.
+func SortRows(rows []Row) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
 			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)))

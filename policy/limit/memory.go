@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// sweepBatch is how many holds whose lease has ended an admission charges first.
+// sweepBatch is how many expired holds an admission charges before it decides.
 const sweepBatch = 16
 
-// lateTruth is how long after the end of its lease a hold may still be corrected: whoever was cut off for two days tells what
-// it cost. As long is known a task's end, which others may hear late, and stays set aside what a replica may have spent that
-// does not come back.
-const lateTruth = 49 * time.Hour
+// LateTruth is how long after the end of its lease a hold may still be corrected, so that a replica that was cut off for two days can
+// tell what it cost. Settled tasks are remembered as long, because other replicas may see their end late.
+const LateTruth = 49 * time.Hour
 
 // Memory keeps the accounts in this process. They die with it. It is safe for concurrent use.
 type Memory struct {
@@ -25,7 +24,7 @@ type Memory struct {
 	last  time.Time
 	dry   atomic.Bool // buckets that are new now are empty instead of full
 
-	counted atomic.Pointer[openHolds] // as Tend last saw them; nil: not yet
+	counted atomic.Pointer[OpenHolds] // as Tend last saw them; nil: not yet
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.
@@ -39,8 +38,8 @@ type account struct {
 	terms   atomic.Pointer[readTerms]
 	mu      sync.Mutex
 	last    time.Time
-	date    calendar
-	buckets [rateCount]*bucket
+	date    Calendar
+	buckets [RateCount]*bucket
 	periods map[int]*tally // by day (yyyymmdd) and by month (yyyymm)
 	tasks   int64
 	holds   map[string]*heldIn
@@ -51,7 +50,7 @@ type account struct {
 // tally is what one day or month used, and what it holds.
 type tally struct{ used, held Amounts }
 
-// heldIn is a hold in memory: open, or charged because its lease has ended.
+// heldIn is a hold in memory: held or expired.
 type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
@@ -80,13 +79,15 @@ func (a *account) time(now func() time.Time) time.Time {
 	return a.last
 }
 
-func (m *Memory) admit(_ context.Context, h *Hold, t *terms) (state, error) {
+// Place is Admit without the upstream account's rates, and returns the whole state. A hold without an id is not placed: the state
+// alone is returned.
+func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
 	return m.account(h.Team.ID).admit(h, t)
 }
 
-func (a *account) admit(h *Hold, t *terms) (s state, err error) {
-	if !h.Amounts.valid() {
-		return s, errAmounts
+func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
+	if !h.Amounts.Valid() {
+		return s, ErrAmounts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,50 +95,50 @@ func (a *account) admit(h *Hold, t *terms) (s state, err error) {
 	a.sweep(now, sweepBatch)
 	a.fit(t, now)
 	a.read(&s, now)
-	levels := a.levels(t, now)
+	missing := a.missing(t, now)
 	if a.holds[h.ID] != nil {
-		s.outcome = admitted
-	} else if s.decide(t, h, a.waits(h, t, &levels)); s.outcome != refused && h.ID != "" {
+		s.Outcome = Admitted
+	} else if s.decide(t, h, a.waits(h, t, &missing)); s.Outcome != Refused && h.ID != "" {
 		a.hold(h, t, &s, now)
-		if s.outcome == admitted {
-			a.take(h, t, &levels, now)
+		if s.Outcome == Admitted {
+			a.take(h, t, &missing, now)
 		}
 	}
-	s.rates = a.fills(t, &levels)
+	s.Rates = a.fills(t, &missing)
 	return s, nil
 }
 
-// read describes the account without its buckets.
-func (a *account) read(s *state, now time.Time) {
-	s.at, s.fault, s.tasks = now, limitNone, a.tasks
-	s.date = a.date.at(s.at)
-	for p, period := range [2]int{s.date.day, s.date.month} {
+// read fills in the state except for the buckets.
+func (a *account) read(s *State, now time.Time) {
+	s.At, s.Fault, s.Tasks = now, LimitNone, a.tasks
+	s.Date = a.date.at(s.At)
+	for p, period := range [2]int{s.Date.Day, s.Date.Month} {
 		if in := a.periods[period]; in != nil {
 			for unit := range in.used {
-				s.used[2*unit+p], s.held[2*unit+p] = in.used[unit], in.held[unit]
+				s.Used[2*unit+p], s.Held[2*unit+p] = in.used[unit], in.held[unit]
 			}
 		}
 	}
 }
 
-// hold places a hold, and brings what was read of the account up to date with it.
-func (a *account) hold(h *Hold, t *terms, s *state, now time.Time) {
+// hold places a hold, and brings the state up to date with it.
+func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{
-		Held: *heldOf(h, s.date, s.takes(t)), in: [2]*tally{a.tally(s.date.day), a.tally(s.date.month)},
+		Held: *HeldOf(h, s.Date, s.takes(t)), in: [2]*tally{a.tally(s.Date.Day), a.tally(s.Date.Month)},
 		due: now.Add(h.Lease), since: now,
 	}
 	a.holds[h.ID] = held
 	heap.Push(&a.due, held)
 	for p, in := range held.in {
-		in.held = in.held.plus(h.Amounts)
+		in.held = in.held.Plus(h.Amounts)
 		for unit, n := range in.held {
-			s.held[2*unit+p] = n
+			s.Held[2*unit+p] = n
 		}
 	}
 	if h.Task {
 		a.tasks++
 	}
-	s.tasks, s.placed = a.tasks, &held.Held
+	s.Tasks, s.placed = a.tasks, &held.Held
 }
 
 func (a *account) tally(period int) *tally {
@@ -152,7 +153,7 @@ func (a *account) tally(period int) *tally {
 // free takes a hold's amounts out of what its day and month hold.
 func (a *account) free(h *heldIn) {
 	for _, in := range h.in {
-		in.held = in.held.minus(h.Amounts)
+		in.held = in.held.Minus(h.Amounts)
 	}
 	if h.Task {
 		a.tasks--
@@ -178,18 +179,19 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 
 func (h *heldIn) use(amounts Amounts) {
 	for _, in := range h.in {
-		in.used = in.used.plus(amounts)
+		in.used = in.used.Plus(amounts)
 	}
 }
 
-func (m *Memory) settle(_ context.Context, c *Charge, t *terms) (bool, error) {
+// Post is Settle without the upstream account's rates. It refuses amounts that cannot be counted exactly.
+func (m *Memory) Post(c *Charge, t *Terms) (bool, error) {
 	return m.account(c.Held.Team).settle(c, t)
 }
 
-// settle charges a hold once. In memory no hold is ever lost, so one that is unknown was settled before.
-func (a *account) settle(c *Charge, t *terms) (bool, error) {
-	if !c.Amounts.valid() {
-		return false, errAmounts
+// settle charges a hold once. Memory never loses a hold, so an unknown one was settled before.
+func (a *account) settle(c *Charge, t *Terms) (bool, error) {
+	if !c.Amounts.Valid() {
+		return false, ErrAmounts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,17 +206,18 @@ func (a *account) settle(c *Charge, t *terms) (bool, error) {
 		doubt = c.Amounts
 	}
 	if held.expired {
-		change, doubt = change.minus(held.Amounts), doubt.minus(held.Amounts)
+		change, doubt = change.Minus(held.Amounts), doubt.Minus(held.Amounts)
 		a.forget(held)
 	} else {
 		a.drop(held)
 	}
 	a.post(held, change, doubt)
-	a.correct(t, held.rates, held.Amounts, c.Amounts, now)
+	a.correct(t, held.Rates, held.Amounts, c.Amounts, now)
 	return true, nil
 }
 
-func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
+// Extend gives an open hold a new lease, counted from now.
+func (m *Memory) Extend(_ context.Context, h *Held, lease time.Duration) error {
 	a := m.account(h.Team)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -227,7 +230,7 @@ func (m *Memory) extend(_ context.Context, h *Held, lease time.Duration) error {
 	return nil
 }
 
-// sweep charges holds whose lease has ended as they were estimated, and forgets those that nobody will correct.
+// sweep lets holds expire whose lease has ended, and forgets those that expired long ago.
 func (a *account) sweep(now time.Time, most int) (n int) {
 	for ; n < most && len(a.due) > 0 && !a.due[0].due.After(now); n++ {
 		h := a.due[0]
@@ -237,13 +240,14 @@ func (a *account) sweep(now time.Time, most int) (n int) {
 		}
 		a.free(h)
 		a.post(h, h.Amounts, h.Amounts)
-		h.expired, h.due = true, h.due.Add(lateTruth)
+		h.expired, h.due = true, h.due.Add(LateTruth)
 		heap.Fix(&a.due, h.index)
 	}
 	return n
 }
 
-func (m *Memory) sweep(_ context.Context, team string, most int) (int, error) {
+// Sweep charges up to most holds of a team whose lease has ended, and says how many there were.
+func (m *Memory) Sweep(_ context.Context, team string, most int) (int, error) {
 	a := m.account(team)
 	a.mu.Lock()
 	defer a.mu.Unlock()

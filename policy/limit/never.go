@@ -2,8 +2,8 @@ package limit
 
 import "sluice/policy/teams"
 
-// neverFits is the refusal of what can never fit. Nobody is asked for it.
-func (h *Hold) neverFits(t *terms) (Verdict, bool) {
+// NeverFits is the refusal of what can never fit. It needs no look at the accounts.
+func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	fault, never := h.never(t)
 	if !never {
 		return Verdict{}, false
@@ -13,7 +13,7 @@ func (h *Hold) neverFits(t *terms) (Verdict, bool) {
 
 // never reports whether an exact cost can never fit, however long the client waits: more images than a bucket holds or
 // a quota allows, or, for images, more money. Tokens are estimates, and an estimate is never too large.
-func (h *Hold) never(t *terms) (fault Standing, ok bool) {
+func (h *Hold) never(t *Terms) (fault Standing, ok bool) {
 	for _, a := range h.Account {
 		for _, r := range a.Rates {
 			if r.Unit == teams.UnitImages && h.Amounts[Images] > r.Burst {
@@ -21,14 +21,14 @@ func (h *Hold) never(t *terms) (fault Standing, ok bool) {
 			}
 		}
 	}
-	if h.Amounts[Images] == 0 || t.shadow {
+	if h.Amounts[Images] == 0 || t.Shadow {
 		return Standing{}, false
 	}
-	if r := t.rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
+	if r := t.Rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
 		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
 	}
-	for q, limit := range t.quotas {
-		if unit := q / 2; (unit == Images || unit == Spend) && limit != none && h.Amounts[unit] > limit {
+	for q, limit := range t.Quotas {
+		if unit := q / 2; (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
 			period := teams.Periods[q%2]
 			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit}, true
 		}

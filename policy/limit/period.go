@@ -2,37 +2,38 @@ package limit
 
 import "time"
 
-// calendar is the day and the month of a moment, in UTC. The arithmetic costs more than the rest of an admission, so
-// it is kept for as long as the day lasts.
-type calendar struct {
-	day, month int              // yyyymmdd and yyyymm
-	start      time.Time        // of the day
-	end        [2]time.Time     // of the day and of the month
+// Calendar is the day and the month of a moment, in UTC. Computing it costs more than the rest of an admission, so callers keep it
+// for a day.
+type Calendar struct {
+	Day, Month int              // yyyymmdd and yyyymm
+	Start      time.Time        // of the day
+	End        [2]time.Time     // of the day and of the month
 	length     [2]time.Duration // of the day and of the month
 }
 
-func calendarOf(t time.Time) (c calendar) {
+// CalendarOf returns the calendar of a moment.
+func CalendarOf(t time.Time) (c Calendar) {
 	year, month, day := t.UTC().Date()
-	c.month = year*100 + int(month)
-	c.day = c.month*100 + day
-	c.start = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	c.end = [2]time.Time{c.start.AddDate(0, 0, 1), time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)}
-	c.length = [2]time.Duration{c.end[0].Sub(c.start), c.end[1].Sub(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC))}
+	c.Month = year*100 + int(month)
+	c.Day = c.Month*100 + day
+	c.Start = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	c.End = [2]time.Time{c.Start.AddDate(0, 0, 1), time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)}
+	c.length = [2]time.Duration{c.End[0].Sub(c.Start), c.End[1].Sub(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC))}
 	return c
 }
 
-// at returns the calendar of a moment: this one, where the moment lies in its day.
-func (c *calendar) at(t time.Time) calendar {
-	if t.Before(c.start) || !t.Before(c.end[0]) {
-		*c = calendarOf(t)
+// at returns the calendar of a moment: this one if the moment lies in its day.
+func (c *Calendar) at(t time.Time) Calendar {
+	if t.Before(c.Start) || !t.Before(c.End[0]) {
+		*c = CalendarOf(t)
 	}
 	return *c
 }
 
-// period is the number of a quota's day or month.
-func (c *calendar) period(quota int) int {
+// Period is the number of a quota's day or month.
+func (c *Calendar) Period(quota int) int {
 	if quota%2 == 1 {
-		return c.month
+		return c.Month
 	}
-	return c.day
+	return c.Day
 }

@@ -14,24 +14,25 @@ type Report struct {
 	Tasks  int64      // open tasks
 }
 
-func (s *state) report(t *terms) Report {
-	r := Report{At: s.at, Tasks: s.tasks}
-	for number := range rateCount + quotaCount {
+// Report describes all of a team's limits.
+func (s *State) Report(t *Terms) Report {
+	r := Report{At: s.At, Tasks: s.Tasks}
+	for number := range RateCount + QuotaCount {
 		if !t.has(number) {
 			continue
 		}
 		standing := s.standing(t, number)
-		if number < limitQuotas {
-			standing.Used = max(t.rates[number].Burst-s.rates[number].left, 0)
+		if number < LimitQuotas {
+			standing.Used = max(t.Rates[number].Burst-s.Rates[number].Left, 0)
 		}
 		r.Limits = append(r.Limits, standing)
 	}
 	return r
 }
 
-// Look reports how a team stands, and takes nothing.
-func (m *Memory) Look(ctx context.Context, team *teams.Team) (Report, error) {
-	t := termsOf(team)
-	s, err := m.admit(ctx, &Hold{Team: team}, &t)
-	return s.report(&t), err
+// Look reports how much of each limit a team has used. It takes nothing.
+func (m *Memory) Look(_ context.Context, team *teams.Team) (Report, error) {
+	t := TermsOf(team)
+	s, err := m.Place(&Hold{Team: team}, &t)
+	return s.Report(&t), err
 }

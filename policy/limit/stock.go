@@ -1,59 +1,60 @@
 package limit
 
-// stock is an amount of everything that a quota or open_tasks counts: the units, in the order of [Amounts], and open tasks.
-type stock [len(Amounts{}) + 1]int64
+// Stock is an amount of everything that a quota or open_tasks counts: the units, in the order of [Amounts], and open tasks.
+type Stock [len(Amounts{}) + 1]int64
 
-// stockTasks is the index of open tasks in a stock.
-const stockTasks = len(Amounts{})
+// StockTasks is the index of open tasks in a Stock.
+const StockTasks = len(Amounts{})
 
-// stockOf is what a request takes: its amounts, and one open task where it creates one.
-func stockOf(a *Amounts, task bool) (s stock) {
+// StockOf is what a request takes: its amounts, and one open task where it creates one.
+func StockOf(a *Amounts, task bool) (s Stock) {
 	copy(s[:], a[:])
 	if task {
-		s[stockTasks] = 1
+		s[StockTasks] = 1
 	}
 	return s
 }
 
-func (s stock) plus(o stock) stock {
+// Plus adds stocks.
+func (s Stock) Plus(o Stock) Stock {
 	for i := range s {
 		s[i] += o[i]
 	}
 	return s
 }
 
-func (s stock) minus(o stock) stock {
+// Minus subtracts stocks.
+func (s Stock) Minus(o Stock) Stock {
 	for i := range s {
 		s[i] -= o[i]
 	}
 	return s
 }
 
-// atMost is the smaller of two in each, and never below 0.
-func (s stock) atMost(o stock) stock {
+// AtMost is the smaller of two in each, and never below 0.
+func (s Stock) AtMost(o Stock) Stock {
 	for i := range s {
 		s[i] = max(min(s[i], o[i]), 0)
 	}
 	return s
 }
 
-// leftOf is what a team has left by what was last known of it: of each unit the smaller of day and month. What is not
-// limited is none.
-func leftOf(t *terms, s *state) (left stock) {
+// LeftOf is what a team has left by its last known state: of each unit the smaller of day and month, None if it is not limited.
+func LeftOf(t *Terms, s *State) (left Stock) {
 	for i := range left {
-		left[i] = none
+		left[i] = None
 	}
-	for q, limit := range t.quotas {
-		if limit == none {
+	for q, limit := range t.Quotas {
+		if limit == None {
 			continue
 		}
-		rest := max(limit-s.used[q]-s.held[q], 0)
-		if unit := q / 2; left[unit] == none || rest < left[unit] {
+		rest := max(limit-s.Used[q]-s.Held[q], 0)
+		if unit := q / 2; left[unit] == None || rest < left[unit] {
 			left[unit] = rest
 		}
 	}
-	if t.tasks != none {
-		left[stockTasks] = max(t.tasks-s.tasks, 0)
+	if t.Tasks != None {
+		left[StockTasks] = max(t.Tasks-s.Tasks, 0)
 	}
 	return left
 }

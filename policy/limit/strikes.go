@@ -7,8 +7,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Strikes slows down keys that send broken requests, which cost a team nothing and this process a reading. It is in
-// memory only: each process defends itself.
+// Strikes slows down keys that send broken requests: those cost a team nothing, and this process time. It is in memory only: each
+// process defends itself.
 type Strikes struct {
 	rate teams.Rate
 	now  func() time.Time
@@ -17,7 +17,7 @@ type Strikes struct {
 	last time.Time
 }
 
-// NewStrikes lets each key have as many broken requests a second, and a burst of them.
+// NewStrikes allows each key so many broken requests a second, and a burst of them.
 func NewStrikes(perSecond, burst int64, now func() time.Time) *Strikes {
 	return &Strikes{
 		rate: teams.Rate{Unit: teams.UnitRequests, Per: time.Second, Limit: perSecond, Burst: burst},
@@ -31,13 +31,13 @@ func (s *Strikes) Add(key string) {
 	defer s.mu.Unlock()
 	b := s.keys[key]
 	if b == nil {
-		b = newBucket(s.rate)
+		b = newBucket(s.rate, false, s.last)
 		s.keys[key] = b
 	}
 	b.take(1, s.time())
 }
 
-// Out returns how long a key has to wait before another request of it is read, 0 when it need not.
+// Out returns how long a key has to wait until another of its requests is read.
 func (s *Strikes) Out(key string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Strikes) Out(key string) time.Duration {
 	if b == nil {
 		return 0
 	}
-	return b.wait(1, b.level(s.time()))
+	return b.wait(1, b.missing(s.time()))
 }
 
 func (s *Strikes) time() time.Time {

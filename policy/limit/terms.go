@@ -6,93 +6,115 @@ import (
 	"sluice/policy/teams"
 )
 
-// none is a quota that is not set.
-const none = -1
+// None is a quota that is not set.
+const None = -1
 
 // Limits are numbered: the rates of requests, tokens and images, then the quotas, day and month of each unit, then
 // open_tasks, then the account's. Scripts return these numbers.
 const (
-	limitRates   = 0
-	limitQuotas  = 3
-	limitTasks   = 11
+	LimitRates   = 0
+	LimitQuotas  = 3
+	LimitTasks   = 11
 	limitAccount = 12
-	limitNone    = -1
+	LimitNone    = -1
 )
 
+// How many rates and quotas a team may have.
 const (
-	rateCount  = limitQuotas - limitRates
-	quotaCount = limitTasks - limitQuotas
+	RateCount  = LimitQuotas - LimitRates
+	QuotaCount = LimitTasks - LimitQuotas
 )
 
-// terms are a team's limits by number, as the forms of the state take them.
-type terms struct {
-	rates  [rateCount]teams.Rate // Limit 0: none
-	quotas [quotaCount]int64     // none: not set
-	tasks  int64                 // none: any number
-	shadow bool
+// Terms are a team's limits by number, as the forms of the state take them.
+type Terms struct {
+	Rates  [RateCount]teams.Rate // Limit 0: none
+	Quotas [QuotaCount]int64     // None: not set
+	Tasks  int64                 // None: any number
+	Shadow bool
 }
 
-func termsOf(t *teams.Team) (l terms) {
-	for i := range l.quotas {
-		l.quotas[i] = none
+// TermsOf returns a team's limits by number. nil has none.
+func TermsOf(t *teams.Team) (l Terms) {
+	for i := range l.Quotas {
+		l.Quotas[i] = None
 	}
-	l.tasks = none
+	l.Tasks = None
 	if t == nil {
 		return l
 	}
 	for _, r := range t.Rates {
-		l.rates[unitIndex(r.Unit)] = r
+		l.Rates[UnitIndex(r.Unit)] = r
 	}
 	for _, q := range t.Quotas {
-		l.quotas[2*unitIndex(q.Unit)+periodIndex(q.Period)] = q.Limit
+		l.Quotas[2*UnitIndex(q.Unit)+periodIndex(q.Period)] = q.Limit
 	}
 	if t.OpenTasks > 0 {
-		l.tasks = int64(t.OpenTasks)
+		l.Tasks = int64(t.OpenTasks)
 	}
-	l.shadow = t.Shadow
+	l.Shadow = t.Shadow
 	return l
 }
 
-// rateSet names rates of a team: 1 for requests, 2 for tokens, 4 for images, added up.
-type rateSet uint8
+// RateSet names rates of a team: 1 for requests, 2 for tokens, 4 for images, added up.
+type RateSet uint8
 
-func (s rateSet) has(unit int) bool { return s&(1<<unit) != 0 }
+// Has reports whether a unit's rate is in the set.
+func (s RateSet) Has(unit int) bool { return s&(1<<unit) != 0 }
 
-// rateSet names the rates that there are.
-func (t *terms) rateSet() (s rateSet) {
-	for i := range t.rates {
-		if t.rates[i].Limit > 0 {
+// RateSet names the rates that are set.
+func (t *Terms) RateSet() (s RateSet) {
+	for i := range t.Rates {
+		if t.Rates[i].Limit > 0 {
 			s |= 1 << i
 		}
 	}
 	return s
 }
 
-// readTerms are the terms of one reading of a team.
+// readTerms are the terms of a team as one reading of the teams file has it.
 type readTerms struct {
 	of *teams.Team
-	terms
+	Terms
 }
 
-// termsOf returns the terms of the account's team, which change when a reload brings another reading of it.
-func (a *account) termsOf(t *teams.Team) *terms {
+// termsOf returns the terms of the account's team. They change with a reload.
+func (a *account) termsOf(t *teams.Team) *Terms {
 	r := a.terms.Load()
 	if r == nil || r.of != t {
-		r = &readTerms{of: t, terms: termsOf(t)}
+		r = &readTerms{of: t, Terms: TermsOf(t)}
 		a.terms.Store(r)
 	}
-	return &r.terms
+	return &r.Terms
 }
 
 // has reports whether a numbered rate or quota is set.
-func (t *terms) has(number int) bool {
-	if number < limitQuotas {
-		return t.rates[number].Limit > 0
+func (t *Terms) has(number int) bool {
+	if number < LimitQuotas {
+		return t.Rates[number].Limit > 0
 	}
-	return t.quotas[number-limitQuotas] != none
+	return t.Quotas[number-LimitQuotas] != None
 }
 
-func unitIndex(u teams.Unit) int {
+// CountsAny reports whether the team has a quota or open_tasks.
+func (t *Terms) CountsAny() bool {
+	for _, q := range t.Quotas {
+		if q != None {
+			return true
+		}
+	}
+	return t.Tasks != None
+}
+
+// Counts reports whether a quota counts a unit, by its index in a Stock, or open_tasks the tasks.
+func (t *Terms) Counts(i int) bool {
+	if i == StockTasks {
+		return t.Tasks != None
+	}
+	return t.Quotas[2*i] != None || t.Quotas[2*i+1] != None
+}
+
+// UnitIndex is a unit's index in Amounts.
+func UnitIndex(u teams.Unit) int {
 	switch u {
 	case teams.UnitRequests:
 		return Requests
@@ -111,6 +133,6 @@ func periodIndex(p teams.Period) int {
 	return 0
 }
 
-// holdsWait is how soon a refused request may try again where only open holds stand in its way: nobody knows when
-// they will be settled, or for how much.
+// holdsWait is how soon a refused request may try again if only open holds stand in its way: it is not known when they will be
+// settled, or for how much.
 const holdsWait = 5 * time.Second

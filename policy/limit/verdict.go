@@ -12,22 +12,22 @@ type Reason string
 // The reasons.
 const (
 	ReasonNone    Reason = ""
-	ReasonNever   Reason = "never"      // an exact cost that no limit will ever let pass
+	ReasonNever   Reason = "never"      // the exact cost is more than a limit ever lets pass
 	ReasonRate    Reason = "rate"       // a token bucket
 	ReasonQuota   Reason = "quota"      // a calendar quota
-	ReasonTasks   Reason = "open_tasks" // as many tasks as may be open
+	ReasonTasks   Reason = "open_tasks" // too many tasks are open
 	ReasonAccount Reason = "account"    // a limit of the upstream account
-	ReasonState   Reason = "state"      // nobody knows what the team has left
+	ReasonState   Reason = "state"      // it is not known what the team has left
 )
 
 // Verdict is the answer to a hold.
 type Verdict struct {
 	Held   *Held         // nil when the request is refused; it must not be changed
 	Reason Reason        // why it is refused, or why a team in shadow mode would be
-	Fault  Standing      // the limit behind the reason; zero for never and state
+	Fault  Standing      // the limit that refuses; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
 	Asked  int64         // what the request asked of that limit
-	owed   *Charge       // gives back what is held all the same; nil: nothing is
+	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
 }
 
@@ -53,26 +53,26 @@ func (s *Standing) Name() string {
 }
 
 // standing describes one limit by number, which has to be set.
-func (s *state) standing(t *terms, number int) Standing {
-	if number < limitQuotas {
-		r := t.rates[number]
-		f := s.rates[number]
+func (s *State) standing(t *Terms, number int) Standing {
+	if number < LimitQuotas {
+		r := t.Rates[number]
+		f := s.Rates[number]
 		return Standing{
-			Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.left, 0), Reset: f.full,
+			Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full,
 		}
 	}
-	q := number - limitQuotas
+	q := number - LimitQuotas
 	unit, period := teams.Units[q/2], teams.Periods[q%2]
-	limit := t.quotas[q]
+	limit := t.Quotas[q]
 	return Standing{
-		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: s.date.length[q%2],
-		Used: s.used[q], Held: s.held[q], Left: max(limit-s.used[q]-s.held[q], 0), Reset: s.date.end[q%2].Sub(s.at),
+		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: s.Date.length[q%2],
+		Used: s.Used[q], Held: s.Held[q], Left: max(limit-s.Used[q]-s.Held[q], 0), Reset: s.Date.End[q%2].Sub(s.At),
 	}
 }
 
-// verdict says what a decision means for a request.
-func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
-	for number := range rateCount + quotaCount {
+// Verdict turns the state into the answer to a request.
+func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
+	for number := range RateCount + QuotaCount {
 		if h.Amounts[unitOf(number)] == 0 || !t.has(number) {
 			continue
 		}
@@ -81,31 +81,31 @@ func (s *state) verdict(t *terms, h *Hold) (v Verdict) {
 		}
 		v.Limits = append(v.Limits, s.standing(t, number))
 	}
-	if s.fault != limitNone {
+	if s.Fault != LimitNone {
 		v.blame(s, t, h)
 	}
-	if s.outcome != refused {
+	if s.Outcome != Refused {
 		if v.Held = s.placed; v.Held == nil {
-			v.Held = heldOf(h, s.date, s.takes(t))
+			v.Held = HeldOf(h, s.Date, s.takes(t))
 		}
 	}
 	return v
 }
 
-func (v *Verdict) blame(s *state, t *terms, h *Hold) {
-	v.Wait = s.wait
+func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
+	v.Wait = s.Wait
 	switch {
-	case s.fault == limitTasks:
+	case s.Fault == LimitTasks:
 		v.Reason, v.Asked = ReasonTasks, 1
-		v.Fault = Standing{Limit: t.tasks, Used: s.tasks}
+		v.Fault = Standing{Limit: t.Tasks, Used: s.Tasks}
 		return
-	case s.fault < limitQuotas:
+	case s.Fault < LimitQuotas:
 		v.Reason = ReasonRate
 	default:
 		v.Reason = ReasonQuota
 	}
-	v.Fault = s.standing(t, s.fault)
-	v.Asked = h.Amounts[unitOf(s.fault)]
+	v.Fault = s.standing(t, s.Fault)
+	v.Asked = h.Amounts[unitOf(s.Fault)]
 	for i := range v.Limits {
 		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period {
 			l.Reset = v.Wait
@@ -113,10 +113,10 @@ func (v *Verdict) blame(s *state, t *terms, h *Hold) {
 	}
 }
 
-// unitOf is the unit of a numbered rate or quota.
+// unitOf is the unit of a rate or quota, by its number.
 func unitOf(number int) int {
-	if number < limitQuotas {
+	if number < LimitQuotas {
 		return number
 	}
-	return (number - limitQuotas) / 2
+	return (number - LimitQuotas) / 2
 }

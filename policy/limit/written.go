@@ -18,8 +18,8 @@ func Written(unit teams.Unit, n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// ReadAmount reads what Written writes, with a sign or without. It reports false for what is no amount: a part of a
-// unit, more than nine decimals, or beyond what is counted exactly.
+// ReadAmount reads what Written writes, with a sign or without. It reports false for anything else: a part of a
+// unit, more than nine decimals, or a number beyond what is counted exactly.
 func ReadAmount(unit teams.Unit, text string) (n int64, ok bool) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok || strings.ContainsAny(text, "eEpPxX/_") {

@@ -1,0 +1,123 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+)
+
+// accounts are the teams' accounts: in Redis, and what this process knows besides.
+type accounts struct {
+	link
+	teams limit.PerTeam[books]
+}
+
+// lastKnown is a team's state as Redis told it last.
+func (a *accounts) lastKnown(team string, now time.Time) (st limit.State) {
+	st.Date, st.At, st.Fault = a.dated(now), now.Add(time.Duration(a.ahead.Load())), limit.LimitNone
+	a.Store.LastKnown(team, &st)
+	return st
+}
+
+// unreported counts the teams that spent something here that Redis does not know yet.
+func (a *accounts) unreported() (n int) {
+	a.teams.Each(func(_ string, b *books) {
+		if b.spending() {
+			n++
+		}
+	})
+	return n
+}
+
+// meet makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the first call
+// after a failed one, it asks Redis whether it lost its memory. In a cluster, whose parts lose memory separately, a failed question
+// does not stop the call.
+func (a *accounts) meet(ctx context.Context, team string, b *books) error {
+	met := b.met.Load()
+	if met == 0 || a.away.Load() != nil && !a.Store.Cluster {
+		if err := a.beat(ctx); err != nil && (a.memory.Load() == 0 || !a.Store.Cluster) {
+			return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
+		}
+	}
+	number := a.memory.Load()
+	if met == number {
+		return nil
+	}
+	return a.putBack(ctx, team, b, number)
+}
+
+// putBack puts back what is known here of a team after Redis lost its memory.
+func (a *accounts) putBack(ctx context.Context, team string, b *books, number int64) error {
+	if err := b.meeting.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
+	}
+	defer b.meeting.Release(1)
+	met := b.met.Load()
+	if met == number { // another call has done it
+		return nil
+	}
+	// In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
+	loss := redisstore.Loss{Lately: a.lostLately()}
+	var err error
+	if met == 0 {
+		if loss.Listed, err = a.Store.Knows(ctx, team); a.Store.Cluster {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = a.Store.Restore(ctx, team, loss)
+	}
+	if err == nil && met == 0 && !loss.Listed {
+		if err = a.Store.List(ctx, team); a.Store.Cluster {
+			err = nil
+		}
+	}
+	a.heard(err)
+	if err != nil {
+		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
+	}
+	b.met.Store(number)
+	return nil
+}
+
+// putBackAll puts back what is known of all teams after Redis lost its memory.
+func (a *accounts) putBackAll(ctx context.Context) error {
+	number := a.memory.Load()
+	var teams []string
+	a.teams.Each(func(id string, b *books) {
+		if met := b.met.Load(); met != 0 && met != number {
+			teams = append(teams, id)
+		}
+	})
+	if len(teams) == 0 {
+		return nil
+	}
+	err := atOnce(teams, func(id string) error {
+		return a.call(ctx, func(ctx context.Context) error { return a.putBack(ctx, id, a.teams.Get(id), number) })
+	})
+	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was put back", len(teams)), err) //nolint:staticcheck // a name
+}
+
+// atOnce does something for several teams at the same time, so that a slow network does not delay the other work.
+func atOnce(teams []string, do func(team string) error) (errs error) {
+	var mu sync.Mutex
+	var working sync.WaitGroup
+	room := make(chan struct{}, 16)
+	for _, team := range teams {
+		room <- struct{}{}
+		working.Go(func() {
+			err := do(team)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = errors.Join(errs, err)
+			<-room
+		})
+	}
+	working.Wait()
+	return errs
+}

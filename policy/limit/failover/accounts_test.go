@@ -1,0 +1,176 @@
+package failover
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// beside is another replica over the same Redis, by the same clock.
+func (s *harness) beside() *harness {
+	other := &harness{T: s.T, client: s.client, clock: s.clock, fault: s.fault}
+	config := *s.Config
+	config.Store = storeAt(s.client, s.clock)
+	other.Failover = New(config)
+	s.Cleanup(func() { _ = other.Close(s.Context()) })
+	return other
+}
+
+// makes makes tasks of four images each.
+func (s *harness) makes(team *teams.Team, name string, n int) (made []*limit.Held) {
+	s.Helper()
+	for i := range n {
+		v, err := s.Failover.Admit(s.Context(), taskHold(fmt.Sprint(name, i), team))
+		if err != nil || v.Held == nil {
+			s.Fatalf("%s%d: %+v, %v", name, i, v, err)
+		}
+		made = append(made, v.Held)
+	}
+	return made
+}
+
+// refuses checks that a team may make no task more.
+func (s *harness) refuses(team *teams.Team, reason limit.Reason) {
+	s.Helper()
+	if v, err := s.Failover.Admit(s.Context(), taskHold("one more", team)); err != nil || v.Held != nil || v.Reason != reason {
+		s.Errorf("another task is not refused for %s: %+v, %v", reason, v, err)
+	}
+}
+
+// Redis loses its memory. Each replica puts back its own open holds and tasks, by their ids: none is forgotten, none
+// counts twice, however often and in which order, and each is settled where it is.
+func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
+	for _, limits := range []struct {
+		line   string
+		reason limit.Reason
+	}{{"quotas: {images: {day: 48}}", limit.ReasonQuota}, {"open_tasks: 10", limit.ReasonTasks}} {
+		harnesses(t, nil, func(a *harness) {
+			team := limittest.Team(a, limits.line)
+			b := a.beside()
+			for _, h := range a.makes(team, "ended", 2) {
+				a.charge(h, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+			}
+			a.settled()
+			mine, others := a.makes(team, "a", 5), b.makes(team, "b", 5)
+			a.refuses(team, limits.reason)
+			for _, s := range []*harness{a, b} {
+				_ = s.Tend(s.Context())
+			}
+			a.client.FlushDB(a.Context())
+			for _, s := range []*harness{b, a, b, a} {
+				_ = s.Tend(s.Context())
+			}
+			if st := a.look(team); st.Used[2*limit.Images] != 8 || st.Held[2*limit.Images] != 40 || st.Tasks != 10 {
+				a.Errorf("%d images used, %d held by %d tasks; want 8, 40, 10", st.Used[2*limit.Images], st.Held[2*limit.Images], st.Tasks)
+			}
+			a.refuses(team, limits.reason)
+			b.refuses(team, limits.reason)
+			for _, s := range []*harness{a, b} {
+				for _, h := range append(mine, others...) { // each hears of each end
+					s.charge(h, team, limit.Amounts{limit.Requests: 1, limit.Images: 3})
+				}
+				s.settled()
+			}
+			a.free(team, 8+30)
+		})
+	}
+}
+
+// A request that meets the loss is judged after what its own replica holds was put back.
+func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		team := limittest.Team(s, "quotas: {images: {day: 4000}}")
+		s.makes(team, "a", 1000)
+		s.client.FlushDB(s.Context())
+		s.refuses(team, limit.ReasonQuota)
+		if st := s.look(team); st.Held[2*limit.Images] != 4000 || st.Tasks != 1000 {
+			s.Errorf("%d images held by %d tasks", st.Held[2*limit.Images], st.Tasks)
+		}
+	})
+}
+
+// What another replica has settled is not held again, whichever of the two puts back first, and however long ago it was.
+func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
+	for _, first := range []string{"maker", "settler"} {
+		for _, ago := range []time.Duration{0, 2 * time.Minute, time.Hour} {
+			harnesses(t, nil, func(a *harness) {
+				team := limittest.Team(a, "quotas: {images: {day: 100}}")
+				b := a.beside()
+				a.must("seen here", team, limit.Amounts{})
+				b.must("seen there", team, limit.Amounts{})
+				_, _ = a.Tend(a.Context()), b.Tend(b.Context()) // the next walk is a minute later
+				for _, h := range a.makes(team, "a", 3) {
+					b.charge(h, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+				}
+				b.settled()
+				for range int(ago/time.Minute) + 1 {
+					for _, s := range []*harness{a, b} {
+						_, _ = s.Failover.Look(s.Context(), team)
+						_ = s.Tend(s.Context())
+					}
+					if ago > 0 {
+						a.clock.Move(time.Minute)
+					}
+				}
+				a.client.FlushDB(a.Context())
+				order := []*harness{a, b, a, b}
+				if first == "settler" {
+					order = order[1:]
+				}
+				for _, s := range order {
+					_ = s.Tend(s.Context())
+				}
+				a.free(team, 12)
+			})
+		}
+	}
+}
+
+// One shard of a cluster loses its memory, and with it a team that has open tasks and asks for nothing any more: what it
+// holds is held again within a minute.
+func TestMend19AnIdleTeamOfALostShard(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		team := limittest.Team(s, "open_tasks: 3")
+		s.makes(team, "a", 3)
+		for range 11 {
+			s.swept()
+		}
+		for _, key := range s.client.Keys(s.Context(), "sl1:{search}:*").Val() {
+			s.client.Del(s.Context(), key)
+		}
+		s.swept()
+		if st := s.look(team); st.Held[2*limit.Images] != 12 || st.Tasks != 3 {
+			s.Errorf("%d images held by %d tasks", st.Held[2*limit.Images], st.Tasks)
+		}
+	})
+}
+
+// A lease that was extended before the loss is as long after it.
+func TestMend19AnExtendedLeaseStays(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		team := limittest.Team(s)
+		h := taskHold("a", team)
+		h.Lease = 10 * time.Minute
+		v, err := s.Failover.Admit(s.Context(), h)
+		if err != nil || v.Held == nil {
+			s.Fatal(v, err)
+		}
+		_ = s.Extend(s.Context(), v.Held, 25*time.Hour)
+		s.settled()
+		_ = s.Tend(s.Context())
+		s.client.FlushDB(s.Context())
+		_ = s.Tend(s.Context())
+		s.clock.Move(24 * time.Hour)
+		s.swept()
+		if st := s.look(team); st.Tasks != 1 {
+			s.Errorf("%d open tasks, want 1", st.Tasks)
+		}
+		s.clock.Move(2 * time.Hour)
+		s.swept()
+		s.free(team, 4)
+	})
+}

@@ -1,0 +1,140 @@
+package failover
+
+import (
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+)
+
+// The sizes of allowances; docs/limits.md explains them.
+const (
+	allowancePart  = 50               // an allowance is at least 1/50 of what is left,
+	allowanceUse   = 30 * time.Second // or what this replica used in this time, if that is more,
+	allowancesPart = 10               // and all of a team's together are at most 1/10
+	allowanceIdle  = time.Minute      // a team that was idle for this time has none
+)
+
+const (
+	renewEvery = 10 * time.Second // how often a team's allowances are renewed,
+	renewLeast = 30 * time.Second // or how late, if a renewal would change little
+	// renewPart says what little is: the allowance differs from its wanted size by at most 1/4.
+	renewPart = 4
+	// renewBatch is how many running requests one renewal tells of, and how many renewals one round trip has, so that no call
+	// blocks Redis for long.
+	renewBatch = 100
+	// driftPart is how much slower than Redis's clock a process's may run while an allowance is spent: 1/100.
+	driftPart = 100
+)
+
+// allowance is what Redis has set aside for one team at this replica on one day. What Redis has set aside is never less
+// than what is left here, what is lent to calls under way, and what was spent here and not posted. Every step keeps this true, even
+// if a call's reply is lost or the call is executed late.
+type allowance struct {
+	day   int          // yyyymmdd, in UTC, in which it counts
+	field any          // its name in Redis, converted once
+	terms *limit.Terms // whose quotas count
+	until time.Time    // spending ends, by this process's clock
+	left  limit.Stock  // may be spent or lent; below 0 if a request used more than it held
+	lent  limit.Stock  // to calls that have not been answered
+}
+
+// loan is the part of an allowance that one call may take.
+type loan struct {
+	from *allowance // nil: nothing is lent
+	redisstore.Loan
+}
+
+// lend lends a call what it may take at most.
+func (a *allowance) lend(want limit.Stock) loan {
+	of := want.AtMost(a.left)
+	a.left, a.lent = a.left.Minus(of), a.lent.Plus(of)
+	return loan{a, redisstore.Loan{Name: a.field, Most: of}}
+}
+
+// end ends a loan of which so much was taken.
+func (l *loan) end(took limit.Stock) {
+	if l.from != nil {
+		l.from.lent = l.from.lent.Minus(l.Most)
+		l.from.left = l.from.left.Plus(l.Most).Minus(took)
+		*l = loan{}
+	}
+}
+
+// giveBack puts back what a request took and did not use. A request that used more leaves a debt.
+func (a *allowance) giveBack(took, used limit.Stock) {
+	for i := range a.left {
+		if a.counts(i) {
+			a.left[i] += took[i] - used[i]
+		}
+	}
+}
+
+// counts reports whether the allowance covers a unit, or the open tasks.
+func (a *allowance) counts(i int) bool { return a.terms != nil && a.terms.Counts(i) }
+
+// covers reports whether a loan is enough for a request, of all that is counted, and may be spent on that day at that moment.
+func (l *loan) covers(want limit.Stock, counted *limit.Terms, day int, now time.Time) bool {
+	for i, n := range want {
+		if n == 0 || !counted.Counts(i) {
+			continue
+		}
+		if l.from == nil || l.from.day != day || l.Most[i] < n || !now.Before(l.from.until) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep lowers an allowance to its size, and returns what Redis has to set aside for it.
+func (a *allowance) keep(size limit.Stock, now time.Time) limit.Stock {
+	if !now.Before(a.until) {
+		size = limit.Stock{} // Redis has set nothing aside since the lease ended
+	}
+	for i := range a.left {
+		a.left[i] = min(a.left[i], max(size[i]-a.lent[i], 0))
+	}
+	var kept limit.Stock
+	for i := range kept {
+		kept[i] = max(a.left[i], 0) + a.lent[i]
+	}
+	return kept
+}
+
+// allowanceSize is how large an allowance is to be: left is what the team has left, None if there is no limit;
+// used is what this replica used lately.
+func allowanceSize(left, used limit.Stock, replicas int64) (size limit.Stock) {
+	for i, n := range left {
+		if n != limit.None {
+			size[i] = min(max(n/allowancePart, used[i]), n/allowancesPart/max(replicas, 1))
+		}
+	}
+	return size
+}
+
+// recent is what was used in the last [allowanceUse], in two halves: the current one and the one before.
+type recent struct {
+	begun  time.Time
+	halves [2]limit.Stock
+}
+
+func (r *recent) add(n limit.Stock, now time.Time) {
+	r.turn(now)
+	r.halves[0] = r.halves[0].Plus(n)
+}
+
+func (r *recent) sum(now time.Time) limit.Stock {
+	r.turn(now)
+	return r.halves[0].Plus(r.halves[1])
+}
+
+func (r *recent) turn(now time.Time) {
+	const half = allowanceUse / 2
+	switch since := now.Sub(r.begun); {
+	case since < half:
+	case since < 2*half:
+		r.begun, r.halves = r.begun.Add(half), [2]limit.Stock{{}, r.halves[0]}
+	default:
+		*r = recent{begun: now}
+	}
+}

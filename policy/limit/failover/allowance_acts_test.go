@@ -1,0 +1,229 @@
+package failover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+// requestLease is the lease of a request, and of a task until it is extended.
+const requestLease = 12 * time.Minute
+
+// run makes every act happen, and looks at the accounts after each.
+func (w *world) run() {
+	for _, a := range w.story.acts {
+		w.say("%s", a)
+		w.make(a)
+		synctest.Wait() // what has begun at this moment
+		w.heldAddsUp()
+	}
+}
+
+func (w *world) make(a act) {
+	switch a.do {
+	case passes:
+		w.pass(a.wait)
+	case forgets:
+		w.forget()
+	case saves:
+		w.saved = dumpOf(w.server)
+	case rollsBack:
+		w.rollBack()
+	default:
+		for _, r := range w.crew(a.who) {
+			w.with(r, a)
+		}
+	}
+}
+
+// with is what a replica does.
+func (w *world) with(r *replica, a act) {
+	switch a.do {
+	case asks:
+		w.ask(r, a)
+	case settles:
+		w.settle(r, a, func(q *request) bool { return q.by == r })
+	case takesOver:
+		w.settle(r, a, func(q *request) bool { return q.by != r && q.task })
+	case repeats:
+		w.repeat(r)
+	case extends:
+		w.extend(r)
+	case fares:
+		w.fare(r, a.lets, a.calls)
+	case arrives:
+		w.say("    %d commands arrive late", w.arrive(r.name))
+	case tends:
+		w.tend(r)
+	case watches:
+		w.watch(r)
+	case looks:
+		w.look(r)
+	case dies:
+		w.kill(r)
+	case restarts:
+		w.restart(r)
+	case reads:
+		w.calm = false // it may refuse what another would admit
+		w.read(r, a.limit)
+	}
+}
+
+// tendsAt are the moments of a wait at which replicas do what they do every second: a test has less time. What is longer
+// goes on in steps of the last, which is less than an allowance lives.
+var tendsAt = []time.Duration{time.Second, 11 * time.Second, 5 * time.Minute}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	for gone := time.Duration(0); gone < d; {
+		next := gone + tendsAt[len(tendsAt)-1]
+		for _, at := range slices.Backward(tendsAt) {
+			if at > gone {
+				next = at
+			}
+		}
+		next = min(next, d)
+		begun := time.Now()
+		time.Sleep(next - gone)
+		gone = next
+		w.heardSince(begun)
+		w.tendAll()
+	}
+}
+
+// heardSince has Redis know of the words that replicas would have said each second of a wait, where it heard of them until then.
+func (w *world) heardSince(begun time.Time) {
+	at, until := time.Now().Add(-time.Second), begun.Add(-time.Second)
+	for _, r := range w.crew(everywhere) {
+		words := &r.shared.link
+		words.mu.Lock()
+		known := fmt.Sprint(words.last.At.UnixMicro())
+		if r.wire.now() == works && at.After(words.last.At) && !words.last.At.Before(until) && w.server.HGet("sl1:replicas", r.shared.Store.Peer.ID) == known {
+			words.last.At, words.at = at, r.shared.Now().Add(-time.Second)
+			w.server.HSet("sl1:replicas", r.shared.Store.Peer.ID, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
+			w.mu.Lock()
+			if !w.lastReach.Before(until) {
+				w.lastReach = at
+			}
+			w.mu.Unlock()
+		}
+		words.mu.Unlock()
+	}
+}
+
+func (w *world) tendAll() {
+	for _, r := range w.crew(everywhere) {
+		w.tend(r)
+	}
+	w.lapse()
+}
+
+// watch lets time pass in which one replica tends as often as it does outside of tests.
+func (w *world) watch(r *replica) {
+	for range 11 * 60 / 3 {
+		time.Sleep(3 * time.Second)
+		w.tend(r)
+	}
+	w.lapse()
+}
+
+// lapse closes the losses whose time is over, for they forgive nothing any more.
+func (w *world) lapse() {
+	w.losses = slices.DeleteFunc(w.losses, func(l loss) bool { return time.Since(l.at) > settlesIn })
+}
+
+// ask makes requests. Where calls are slow all of them are made at once, and the replica tends beside them.
+func (w *world) ask(r *replica, a act) {
+	counts := map[string]int{}
+	if r.wire.now() != isSlow {
+		for range a.times {
+			w.judge(r, kinds[a.kind], counts, w.admit(r, kinds[a.kind]))
+		}
+	} else {
+		answers := make(chan answer, a.times)
+		for range a.times {
+			w.n++
+			n := w.n
+			go func() { answers <- w.admitAs(r, kinds[a.kind], n) }()
+		}
+		w.tend(r)
+		for range a.times {
+			w.judge(r, kinds[a.kind], counts, <-answers)
+		}
+	}
+	w.say("    %s: %v", r.name, counts)
+}
+
+// answer is what came of a request.
+type answer struct {
+	verdict limit.Verdict
+	err     error
+	at      time.Time
+	sure    bool // Redis was asked
+}
+
+func (w *world) admit(r *replica, k kind) answer {
+	w.n++
+	return w.admitAs(r, k, w.n)
+}
+
+func (w *world) admitAs(r *replica, k kind, n int) answer {
+	now := time.Now()
+	h := limit.Hold{
+		ID: idAt(now, n), Team: r.teams[k.team], Model: k.model, Endpoint: k.endpoint, Amounts: k.amounts, Task: k.task, Lease: requestLease,
+	}
+	sure := r.wire.sure()
+	v, err := r.shared.Admit(context.Background(), &h)
+	return answer{verdict: v, err: err, at: now, sure: sure}
+}
+
+// judge notes what came of a request, and holds an admission against the limits.
+func (w *world) judge(r *replica, k kind, counts map[string]int, a answer) {
+	v := a.verdict
+	switch {
+	case a.err != nil:
+		counts["503"]++
+		w.refused = append(w.refused, &request{kind: k, by: r})
+		if w.calm {
+			w.fail("%s: %v, although all is well", r.name, a.err)
+		}
+		return
+	case v.Held == nil:
+		counts["429 "+string(v.Reason)]++
+		w.refused = append(w.refused, &request{kind: k, by: r})
+		w.refusedRightly(k, v)
+		return
+	}
+	counts["200"]++
+	q := &request{kind: k, held: v.Held, by: r, at: a.at, due: a.at.Add(requestLease), told: a.sure && r.wire.sure(), aside: r.counted(k.team, k.amounts)}
+	w.requests = append(w.requests, q)
+	w.blurred = w.blurred || !q.told && w.story.start != "at noon"
+	w.dayIsRight(q)
+	w.withinLimits(q)
+}
+
+func (w *world) look(r *replica) {
+	for _, team := range r.teams {
+		if report, err := r.shared.Look(context.Background(), team); err != nil {
+			w.say("    %s: %v", team.ID, err)
+		} else if report.Tasks < 0 {
+			w.fail("%s has %d open tasks", team.ID, report.Tasks)
+		}
+	}
+	if _, err := r.shared.Ledger(context.Background(), "", nil); err != nil {
+		w.say("    %v", err)
+	}
+}
+
+// fare changes how a replica's calls fare.
+func (w *world) fare(r *replica, lets passage, calls int) {
+	if lets != works {
+		w.calm = false
+		w.cutOff(r)
+	}
+	r.wire.set(lets, calls)
+}

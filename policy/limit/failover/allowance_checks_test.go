@@ -1,0 +1,186 @@
+package failover
+
+import (
+	"slices"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// counted is what of a request certainly counts against limits: no more than its hold, for an estimate may turn out too
+// small and the rest becomes debt.
+func (q *request) counted() limit.Amounts {
+	if q.settled {
+		return leastOf(q.used, q.amounts)
+	}
+	return q.amounts
+}
+
+// charged is what is to be charged for a request: what it used, or its hold where nobody ever says.
+func (q *request) charged() limit.Amounts {
+	if q.settled {
+		return q.used
+	}
+	return q.amounts
+}
+
+// in reports whether a request belongs to the period of a quota that another counts in.
+func (q *request) in(quota int, other *request) bool {
+	if q.team != other.team {
+		return false
+	}
+	if quota%2 == 1 {
+		return q.held.Month == other.held.Month
+	}
+	return q.held.Day == other.held.Day
+}
+
+// withinLimits holds what was admitted so far, with the request, against every limit that it counts in.
+func (w *world) withinLimits(by *request) {
+	t := w.limits(by.team)
+	for quota, most := range t.Quotas {
+		unit := quota / 2
+		if most == limit.None || by.amounts[unit] == 0 {
+			continue
+		}
+		sum, forgiven := int64(0), int64(0)
+		for _, q := range w.requests {
+			if q.in(quota, by) {
+				sum += q.counted()[unit]
+				if q.forgiven || q.unheard(unit) {
+					forgiven += q.counted()[unit]
+				}
+			}
+		}
+		if sum > most+forgiven {
+			w.fail("limits: %s admitted %d %s of one %s for %s, the most is %d%s", by.by.name, sum, teams.Units[unit], teams.Periods[quota%2],
+				worldTeams[by.team], most, w.unknown(forgiven))
+		}
+	}
+	if by.task && t.Tasks != limit.None {
+		open, forgiven := w.openTasks(by.team)
+		if open > t.Tasks+forgiven {
+			w.fail("limits: %s admitted task %d of %s, the limit is %d%s", by.by.name, open, worldTeams[by.team], t.Tasks, w.unknown(forgiven))
+		}
+	}
+}
+
+// unheard reports whether Redis cannot know of a unit of the request: a replica admitted it alone, by limits that did not count
+// the unit, so that nothing of it was set aside, and died before it could tell.
+func (q *request) unheard(unit int) bool { return q.by.lost && !q.told && q.aside[unit] == 0 }
+
+// openTasks counts the tasks of a team that are open for certain: those whose lease may have ended are not.
+func (w *world) openTasks(team int) (open, forgiven int64) {
+	for _, q := range w.requests {
+		if q.task && q.team == team && !q.settled && time.Until(q.due) > 0 {
+			open++
+			if q.forgiven {
+				forgiven++
+			}
+		}
+	}
+	return open, forgiven
+}
+
+func (w *world) unknown(forgiven int64) string {
+	if len(w.losses) == 0 && forgiven == 0 {
+		return ""
+	}
+	return " and " + limit.Written(teams.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
+}
+
+// refusedRightly holds a refusal in calm times against what is left: one replica alone refuses what does not fit and
+// nothing else; of several, each may lack what is set aside for the others.
+func (w *world) refusedRightly(k kind, v limit.Verdict) {
+	if !w.calm || v.Reason != limit.ReasonQuota {
+		return
+	}
+	today := limit.CalendarOf(time.Now())
+	probe := &request{kind: k, held: &limit.Held{Day: today.Day, Month: today.Month}}
+	t := w.limits(k.team)
+	for quota, most := range t.Quotas {
+		unit := quota / 2
+		if most == limit.None || k.amounts[unit] == 0 {
+			continue
+		}
+		sum := k.amounts[unit]
+		for _, q := range w.requests {
+			if q.in(quota, probe) {
+				sum += q.atMost()[unit]
+			}
+		}
+		if room := most; sum > room || len(w.replicas) > 1 && sum > room-room/10 {
+			return
+		}
+	}
+	w.fail("calm: refused for %s, although it fits", v.Fault.Name())
+}
+
+// nearMidnight is how far from midnight a request may be of either day.
+const nearMidnight = 2 * time.Second
+
+// dayIsRight checks that a request belongs to the day that Redis's clock has.
+func (w *world) dayIsRight(q *request) {
+	before, after := limit.CalendarOf(q.at.Add(-nearMidnight)), limit.CalendarOf(time.Now().Add(nearMidnight))
+	if q.held.Day < before.Day || q.held.Day > after.Day || q.held.Month != q.held.Day/100 {
+		w.fail("days: a request of %s belongs to %d (%d) by Redis's clock, and was admitted on %d (%d)", q.by.name, before.Day, before.Month, q.held.Day, q.held.Month)
+	}
+}
+
+// loss is a moment at which Redis lost its memory, or went back to an earlier one.
+type loss struct{ at, memory time.Time }
+
+const (
+	lossOf    = 2 * time.Second // what was admitted just before may be forgotten where nobody tells
+	settlesIn = 6 * time.Second // until every replica that reaches Redis has told what it knows
+)
+
+// forget empties Redis.
+func (w *world) forget() {
+	w.server.FlushAll()
+	w.saved = nil // an older dump would be of another memory
+	w.lose(time.Now())
+}
+
+// rollBack starts Redis again with what was saved.
+func (w *world) rollBack() {
+	if w.saved == nil {
+		return
+	}
+	w.runs.Add(1)
+	w.saved.restore(w.server)
+	w.flushScripts()
+	for _, r := range w.crew(everywhere) {
+		if r.wire.now() == works {
+			r.wire.set(isRefused, 1) // its connections are gone
+		}
+	}
+	w.lose(w.saved.at)
+}
+
+// lose forgives what was admitted just before a loss, and what only replicas know of that do not reach Redis now.
+func (w *world) lose(memory time.Time) {
+	w.calm = false
+	l := loss{at: time.Now(), memory: memory}
+	w.losses = append(w.losses, l)
+	w.ever = true
+	for _, q := range w.requests {
+		r := q.by
+		reaches := !r.lost && r.wire.reaches()
+		if slices.Contains(w.former, r) || !reaches || l.at.Sub(q.at) <= lossOf {
+			q.forgiven = true
+		}
+	}
+}
+
+// cutOff forgives what a replica knows where it does not reach Redis soon after a loss.
+func (w *world) cutOff(r *replica) {
+	for _, l := range w.losses {
+		for _, q := range w.requests {
+			if q.by == r && q.at.Before(l.at) && time.Since(l.at) < settlesIn {
+				q.forgiven = true
+			}
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package failover
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+)
+
+// worldTeams are the teams of the world.
+var worldTeams = []string{"search", "shop"}
+
+// editions are the limits that a replica may have read.
+var editions = map[string][]*teams.Team{
+	"as it was":     readEdition(bothTeams(1, 1)),
+	"half":          readEdition(bothTeams(1, 2)),
+	"double":        readEdition(bothTeams(2, 1)),
+	"requests only": readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n"),
+}
+
+// bothTeams are the teams with a part of their limits.
+func bothTeams(part, of int) string {
+	const doc = "teams:\n  - id: search\n    quotas: {requests: {day: %d}, images: {day: %d, month: %d}, spend: {month: %d}}\n    open_tasks: %d\n" +
+		"  - id: shop\n    quotas: {requests: {day: %d}, tokens: {day: %d, month: %d}}\n"
+	parts := []any{100, 240, 320, 56, 30, 100, 2400, 2800}
+	for i := range parts {
+		parts[i] = parts[i].(int) * part / of
+	}
+	return fmt.Sprintf(doc, parts...)
+}
+
+// readEdition reads the two teams of an edition.
+func readEdition(doc string) []*teams.Team {
+	file, err := teams.Parse([]byte(doc))
+	if err != nil {
+		panic(err)
+	}
+	return file.List
+}
+
+// kind is what a request asks for.
+type kind struct {
+	team     int // of worldTeams
+	model    string
+	endpoint policy.Endpoint
+	amounts  limit.Amounts
+	task     bool
+}
+
+const imagePrice = teams.Nano / 5
+
+var kinds = map[string]kind{
+	"a task of 4 images": {0, "gen2.6-image", policy.EndpointImage, limit.Amounts{1, 0, 4, 4 * imagePrice}, true},
+	"3 pictures":         {0, "llm-image", policy.EndpointMultimodal, limit.Amounts{1, 0, 3, 3 * imagePrice}, false},
+	"a text":             {1, "llm-max", policy.EndpointText, limit.Amounts{1, 30, 0, 300}, false},
+}
+
+// mostOf is the greater of each amount.
+func mostOf(a, b limit.Amounts) limit.Amounts {
+	for i := range a {
+		a[i] = max(a[i], b[i])
+	}
+	return a
+}
+
+// leastOf is the smaller of each amount.
+func leastOf(a, b limit.Amounts) limit.Amounts {
+	for i := range a {
+		a[i] = min(a[i], b[i])
+	}
+	return a
+}
+
+// world is a history that runs, and what really happened in it: which requests were admitted, and so went upstream, and
+// what each of them used.
+type world struct {
+	seen     []string // for people
+	story    story
+	server   *miniredis.Miniredis
+	admin    *redis.Client // without a wire
+	replicas []*replica    // by letter
+	former   []*replica    // that died or stopped
+	saved    *dump
+	runs     atomic.Int64 // how often Redis was started
+	n        int          // ids
+
+	mu        sync.Mutex
+	late      []lateCall
+	anyLate   bool // there ever were some
+	pipes     []*pipe
+	lastReach time.Time // when a call of any replica was executed last
+	gaps      []gap
+
+	requests   []*request
+	refused    []*request // Redis may hold one all the same where its replica died before it gave that back
+	editions   []edition
+	allowances map[string]limit.Amounts // the largest that was seen of each, by team and id
+	losses     []loss                   // of the last seconds
+	ever       bool                     // Redis ever lost its memory
+	blurred    bool                     // the day of some request is as its replica has it: Redis may have placed its hold on the next
+	calm       bool                     // nothing has gone wrong so far
+}
+
+// edition is the limits that some replica has, or had until a moment.
+type edition struct {
+	teams []*teams.Team
+	name  string
+	until time.Time // zero: it has them now
+	by    *replica
+}
+
+// replica is one process.
+type replica struct {
+	name   string
+	shared *Failover
+	client *redis.Client
+	wire   *wire
+	teams  []*teams.Team
+	begun  time.Time
+	ended  time.Time // zero: it runs
+	lost   bool      // it died, or stopped without Redis
+}
+
+// request is a request that was admitted.
+type request struct {
+	kind
+	held     *limit.Held
+	by       *replica
+	at       time.Time
+	due      time.Time     // when its lease ends at the soonest
+	told     bool          // Redis admitted it, and the reply came
+	aside    limit.Amounts // of its amounts, what its replica's limits counted when it was admitted
+	settled  bool
+	used     limit.Amounts
+	guess    bool
+	taken    int      // how often somebody was told that its settlement is taken
+	through  *replica // that was told what it used
+	forgiven bool     // nobody who lives knows of it since Redis lost its memory
+}
+
+// newWorld makes a double of Redis. All of it lives in the bubble of the caller.
+func newWorld(s story) *world {
+	time.Sleep(time.Until(starts[s.start]))
+	w := &world{story: s, server: miniredis.NewMiniRedis(), allowances: map[string]limit.Amounts{}, calm: true, lastReach: time.Now()}
+	w.server.ClockTTL(true)
+	w.admin = w.connect()
+	return w
+}
+
+// start starts the replicas, and gives them the time to find each other.
+func (w *world) start() {
+	w.replicas = make([]*replica, w.story.replicas)
+	for i := range w.replicas {
+		w.launch(i)
+	}
+	w.pass(4 * time.Second)
+}
+
+func (w *world) connect() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", Dialer: func(context.Context, string, string) (net.Conn, error) { return w.dial() },
+		Protocol: 2, DisableIdentity: true, MaxRetries: -1, ContextTimeoutEnabled: true,
+	})
+}
+
+// launch starts a replica in a place.
+func (w *world) launch(i int) {
+	name := everywhere[i : i+1]
+	r := &replica{name: name, client: w.connect(), wire: &wire{world: w, name: name, lets: works}, begun: time.Now()}
+	r.client.AddHook(r.wire)
+	now := time.Now
+	if skew := w.story.skew; name == "B" && skew != 0 {
+		now = func() time.Time { return time.Now().Add(skew) }
+	}
+	r.shared = openShared(r.client, now, w.story.told)
+	w.replicas[i] = r
+	w.read(r, "as it was")
+	w.tend(r)
+}
+
+// openShared is the one place that knows how a replica's accounts are made.
+func openShared(client *redis.Client, now func() time.Time, replicas int) *Failover {
+	accounts := redisstore.New(client) // by Redis's own clock
+	accounts.Now = now
+	return New(Config{Store: accounts, Timeout: 250 * time.Millisecond, Replicas: replicas, Now: now})
+}
+
+// close ends everything, so that the bubble may end.
+func (w *world) close() {
+	time.Sleep(time.Minute) // what is under way ends
+	for _, r := range slices.Concat(w.replicas, w.former) {
+		if r != nil {
+			r.wire.set(isAway, 0)
+			_ = r.shared.Close(context.Background())
+			_ = r.client.Close()
+		}
+	}
+	_ = w.admin.Close()
+	w.server.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pipes { // the library may have made one too many
+		_ = p.Close()
+	}
+}
+
+// fail ends the story. format begins with the word of the promise that does not hold.
+func (w *world) fail(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
+
+// say notes what is seen, with the time by Redis's clock.
+func (w *world) say(format string, args ...any) {
+	w.seen = append(w.seen, time.Now().UTC().Format("02 15:04:05.000 ")+fmt.Sprintf(format, args...))
+}
+
+// read gives a replica other limits.
+func (w *world) read(r *replica, name string) {
+	for i := range w.editions {
+		if e := &w.editions[i]; e.by == r && e.until.IsZero() {
+			e.until = time.Now()
+		}
+	}
+	r.teams = editions[name]
+	w.editions = append(w.editions, edition{teams: r.teams, name: name, by: r})
+}
+
+// editionsLast is how long limits that were read anew may still be spent by: as long as an allowance lives.
+const editionsLast = 11 * time.Minute
+
+// limits are the greatest limits of a team that any replica has, or had a moment ago.
+func (w *world) limits(team int) (all limit.Terms) {
+	first := true
+	for _, e := range w.editions {
+		if !e.until.IsZero() && time.Since(e.until) > editionsLast {
+			continue
+		}
+		t := limit.TermsOf(e.teams[team])
+		if first {
+			all, first = t, false
+			continue
+		}
+		for q := range all.Quotas {
+			all.Quotas[q] = wider(all.Quotas[q], t.Quotas[q])
+		}
+		all.Tasks = wider(all.Tasks, t.Tasks)
+	}
+	return all
+}
+
+func wider(a, b int64) int64 {
+	if a == limit.None || b == limit.None {
+		return limit.None
+	}
+	return max(a, b)
+}
+
+// crew are the replicas of an act that run.
+func (w *world) crew(who string) (list []*replica) {
+	for i, r := range w.replicas {
+		if strings.Contains(who, everywhere[i:i+1]) && r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// tend has a replica do what it does every second.
+func (w *world) tend(r *replica) {
+	if err := r.shared.Tend(context.Background()); err != nil {
+		w.say("%s: %v", r.name, err)
+	}
+}
+
+// clearlyAway is how long no call is executed where Redis was away beyond doubt.
+const clearlyAway = 5 * time.Second
+
+// gap is a time in which no call was executed.
+type gap struct{ from, to time.Time }
+
+// reached notes that some replica's call is executed.
+func (w *world) reached() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	if now.Sub(w.lastReach) > clearlyAway {
+		w.gaps = append(w.gaps, gap{w.lastReach, now})
+	}
+	w.lastReach = now
+}

@@ -1,0 +1,256 @@
+package failover
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+)
+
+// books are what this replica knows of one team besides Redis: its allowances, and what was spent of them. There is no mode: each
+// request asks Redis first, and spends its loan if Redis does not answer.
+type books struct {
+	meeting    *semaphore.Weighted // held while its accounts are put back
+	met        atomic.Int64        // the memory of Redis that has what is known here, by link.memory; 0: none
+	mu         sync.Mutex
+	team       *teams.Team           // as of its last request; nil: there was none
+	seen       time.Time             // its last request
+	told       time.Time             // the last answer of Redis about it
+	asked      time.Time             // when a renewal of its allowances was last considered
+	renewed    time.Time             // when they were last renewed
+	allowances []*allowance          // of today and, towards midnight, of tomorrow
+	running    map[string]*spent     // admitted here, and not known to be held in Redis, by id
+	held       map[int]limit.Amounts // by the running ones, by day
+	openTasks  int64                 // of the running ones
+	unposted   map[int]limit.Amounts // settled here, by day, and not yet charged in Redis
+	rated      limit.Amounts         // taken from the rates here, and not yet from Redis's
+	calls      int64                 // calls that told Redis of allowances
+	recent     recent
+}
+
+// spent is a request that was admitted without Redis.
+type spent struct {
+	held  *limit.Held
+	from  *allowance  // nil: no quota counts it
+	took  limit.Stock // of the allowance
+	due   time.Time   // the end of its lease
+	state holdState
+}
+
+// see notes a request of the team, and lends it what it may take of the day's allowance.
+func (b *books) see(h *limit.Hold, day int, now time.Time) (l loan) {
+	want := limit.StockOf(&h.Amounts, h.Task)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.team, b.seen = h.Team, now
+	if a := b.on(day); a != nil {
+		l = a.lend(want)
+	}
+	return l
+}
+
+// on returns the allowance of a day; nil: there is none.
+func (b *books) on(day int) *allowance {
+	for _, a := range b.allowances {
+		if a.day == day {
+			return a
+		}
+	}
+	return nil
+}
+
+// answered notes that Redis has answered, and what it took of the loan. held is nil if it refused.
+func (b *books) answered(l *loan, took limit.Stock, held *limit.Held, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l.end(took)
+	b.told = now
+	if held != nil {
+		b.recent.add(limit.StockOf(&held.Amounts, held.Task), now)
+	}
+}
+
+// giveUp ends a loan of which nothing was taken. After spend it does nothing.
+func (b *books) giveUp(l *loan) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l.end(limit.Stock{})
+}
+
+// spend turns a loan into a hold here.
+func (b *books) spend(l *loan, s *spent, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.from, s.took = l.from, l.Most
+	l.end(l.Most)
+	b.recent.add(s.took, now)
+	if s.held.Rates != 0 && s.state == unknown { // else its settlement takes from Redis's rates
+		b.rated = b.rated.Plus(s.held.Amounts)
+	}
+	if b.running == nil {
+		b.running, b.held = map[string]*spent{}, map[int]limit.Amounts{}
+	}
+	b.running[s.held.ID] = s
+	b.held[s.held.Day] = b.held[s.held.Day].Plus(s.held.Amounts)
+	if s.held.Task {
+		b.openTasks++
+	}
+}
+
+// happens has an event happen to a request, and returns its new state. The lock is held.
+func (b *books) happens(s *spent, event holdEvent) holdState {
+	if s.state = nextState[s.state][event]; s.state != gone || b.running[s.held.ID] != s {
+		return s.state
+	}
+	delete(b.running, s.held.ID)
+	if s.held.Task {
+		b.openTasks--
+	}
+	if b.held[s.held.Day] = b.held[s.held.Day].Minus(s.held.Amounts); b.held[s.held.Day] == (limit.Amounts{}) {
+		delete(b.held, s.held.Day)
+	}
+	return gone
+}
+
+// settle settles a request that Redis does not know, and reports whether it was one. The caller posts its charge.
+func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[h.ID]
+	event := ended
+	if h.Task {
+		event = taskEnded
+	}
+	if s == nil || b.happens(s, event) != gone {
+		return false
+	}
+	if s.from != nil {
+		s.from.giveBack(s.took, limit.StockOf(&used, false))
+	}
+	if b.unposted == nil {
+		b.unposted = map[int]limit.Amounts{}
+	}
+	b.unposted[h.Day] = b.unposted[h.Day].Plus(used)
+	return true
+}
+
+// posted notes that Redis has charged what was settled here.
+func (b *books) posted(day int, used limit.Amounts) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unposted[day] = b.unposted[day].Minus(used); b.unposted[day] == (limit.Amounts{}) {
+		delete(b.unposted, day)
+	}
+	b.asked, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
+}
+
+// extend gives what runs here a new lease, and reports whether Redis may hold it.
+func (b *books) extend(id string, due time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[id]
+	if s != nil && due.After(s.due) {
+		s.due = due
+	}
+	return s == nil || s.state == doubtful
+}
+
+// spending reports whether something was spent here that Redis does not know.
+func (b *books) spending() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unreported()
+}
+
+func (b *books) unreported() bool {
+	return len(b.running)+len(b.unposted) > 0 || b.rated != (limit.Amounts{})
+}
+
+// settledInRedis notes that Redis has settled a request that was admitted here. What was set aside for it is given back soon.
+func (b *books) settledInRedis(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.running[id]
+	if s == nil {
+		return
+	}
+	if s.from != nil {
+		b.asked, b.renewed = time.Time{}, time.Time{}
+	}
+	b.happens(s, settledThere)
+}
+
+// setAside is what Redis has to set aside on each day: what may be spent, is lent, or was spent and not posted. It is numbered like
+// the renewals.
+func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.allowances {
+		of := a.left.AtMost(a.left).Plus(a.lent)
+		for _, s := range b.running {
+			if s.from == a {
+				of = of.Plus(s.took)
+			}
+		}
+		rows = append(rows, redisstore.SetAside{Day: a.day, Of: a.counted(of).Plus(b.owed(a))})
+	}
+	b.calls++
+	return b.calls, rows
+}
+
+// owed is what was spent of an allowance, settled, and not posted. The lock is held.
+func (b *books) owed(a *allowance) limit.Stock {
+	used := b.unposted[a.day]
+	return a.counted(limit.StockOf(&used, false))
+}
+
+// counted is the part of a stock that the allowance covers.
+func (a *allowance) counted(n limit.Stock) limit.Stock {
+	for i := range n {
+		if !a.counts(i) {
+			n[i] = 0
+		}
+	}
+	return n
+}
+
+// openHolds counts the running requests.
+func (b *books) openHolds() (o limit.OpenHolds) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.running {
+		o.Note(limit.MadeAt(s.held.ID))
+	}
+	return o
+}
+
+// toldAfter reports whether Redis told of the team after a moment.
+func (b *books) toldAfter(at time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told.After(at)
+}
+
+// spentInto adds to a team's last known state what was spent here and Redis does not know.
+func (b *books) spentInto(st *limit.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	st.Tasks += b.openTasks
+	for q := range st.Used {
+		for day, used := range b.unposted {
+			if day/100 == st.Date.Month && (q%2 == 1 || day == st.Date.Day) {
+				st.Used[q] += used[q/2]
+			}
+		}
+		for day, held := range b.held {
+			if day/100 == st.Date.Month && (q%2 == 1 || day == st.Date.Day) {
+				st.Held[q] += held[q/2]
+			}
+		}
+	}
+}

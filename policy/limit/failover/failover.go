@@ -1,0 +1,162 @@
+// Package failover keeps the accounts in Redis and bridges the times without it.
+//
+// It answers a request from Redis, with one call, or from what Redis has set aside for this process. What no request waits for it
+// does behind them: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in
+// packages limit and redisstore. It logs nothing.
+//
+// It promises that no quota is passed, whichever replicas are cut off, and that each charge arrives once. docs/limits.md says what
+// can be lost, docs/architecture.md how it works.
+package failover
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+)
+
+// Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for Timeout at most.
+// Settlements wait in this process until Redis has taken them.
+//
+// While Redis is away a team spends its allowance: what Redis set aside for it at this replica. So no quota is passed, whichever
+// replicas are cut off. Rates are checked by this replica's share of them. What was spent is reported when Redis is back; requests
+// do not wait for that.
+// Create it with [New]; it is safe for concurrent use.
+type Failover struct {
+	*accounts
+	rates   *limit.Shares // the rates without Redis
+	queue   *queue
+	renewer renewer
+	sweeper sweeper
+}
+
+// New starts the goroutines that settle. Close ends them.
+func New(config Config) *Failover {
+	if config.Bridge == 0 {
+		config.Bridge = bridgeDefault
+	}
+	a := &accounts{
+		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
+		teams: limit.PerTeam[books]{First: func(string) *books { return &books{meeting: semaphore.NewWeighted(1)} }},
+	}
+	s := &Failover{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}
+	a.reached = s.rates.Opened
+	s.queue = newQueue(s.post)
+	s.renewer = renewer{accounts: a, rates: s.rates, keep: s.queue.keep}
+	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
+	s.Store.Peer = redisstore.Peer{
+		ID: rand.Text()[:12], Alive: a.most.Load, Gap: a.gap, Lease: s.Bridge,
+		Aside: func(team string) (int64, []redisstore.SetAside) { return a.teams.Get(team).setAside() },
+	}
+	return s
+}
+
+// Look reports how much of each limit a team has used. It takes nothing.
+func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, error) {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
+	if err := s.meet(call, team.ID, s.teams.Get(team.ID)); err != nil {
+		return limit.Report{}, err
+	}
+	st, err := s.Store.Look(call, team)
+	s.heard(err)
+	if err != nil {
+		return limit.Report{}, err
+	}
+	t := limit.TermsOf(team)
+	return st.Report(&t), nil
+}
+
+// Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd.
+func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+	return s.Store.Ledger(ctx, team, days)
+}
+
+// TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].
+func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
+	return s.Store.TeamLedger(ctx, team, days, most)
+}
+
+// Alive tells how many replicas were heard of in the last 30 seconds; 0: not known.
+func (s *Failover) Alive() int64 { return s.alive.Load() }
+
+// Holds tells how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
+// was made: zero if none is open. It makes no call of Redis. Holds in a part of Redis that is away count as last seen; those of this
+// process without Redis count, too. The error is [limit.ErrUncounted] until the first count.
+func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error) {
+	if w := s.sweeper.walked.Load(); w != nil {
+		return w.Count, w.Oldest, nil
+	}
+	return 0, time.Time{}, limit.ErrUncounted
+}
+
+// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago if the team is active here,
+// else up to a minute ago. It makes no call of Redis.
+func (s *Failover) OpenTasks(team string) int64 {
+	w := s.sweeper.walked.Load()
+	if w == nil {
+		w = new(walk)
+	}
+	if s.teams.Get(team).toldAfter(w.at) {
+		return s.Store.Tasks(team)
+	}
+	return w.teams[team].Tasks
+}
+
+// Degraded reports whether Redis is away, or does not know yet all that was spent while it was.
+func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported() > 0 }
+
+// State is nil when all is well; else it says what is wrong, in words without secrets.
+func (s *Failover) State() error {
+	waiting, teams := s.queue.waiting(), s.unreported()
+	if since := s.away.Load(); since != nil {
+		then := "teams spend their allowances of this process"
+		if s.Refuse {
+			then = "requests are refused"
+		}
+		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting) //nolint:staticcheck // a name
+	}
+	if teams > 0 {
+		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting) //nolint:staticcheck // a name
+	}
+	return s.miscounted()
+}
+
+// Tend does the work behind the requests: it posts what waits, tells Redis what was spent without it, renews the allowances of active
+// teams, lets holds expire, also of teams that were removed, and counts those that are open. One goroutine calls it, every second or
+// so. Its errors are worth a log line; that Redis is away is not among them.
+func (s *Failover) Tend(ctx context.Context) error {
+	errs := s.queue.lostError()
+	// Each step for itself: in a cluster a part of Redis may be away.
+	err := s.call(ctx, s.beat)
+	if err == nil {
+		s.tellMiscounted()
+		err = s.putBackAll(ctx)
+	}
+	err = errors.Join(err, s.queue.retry(ctx))
+	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
+		err = errors.Join(err, s.renewer.all(ctx))
+	}
+	err = errors.Join(err, s.sweeper.sweep(ctx))
+	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) {
+		return errs // Changed tells that
+	}
+	return errors.Join(errs, err)
+}
+
+// Close posts what waits and gives the allowances back. Its error tells what could not be posted before ctx ended.
+func (s *Failover) Close(ctx context.Context) error {
+	s.queue.drain(ctx)
+	err := s.renewer.leave(ctx)
+	if lost := s.queue.waiting(); lost > 0 {
+		err = errors.Join(err, fmt.Errorf("%d settlements were not posted; their holds are charged as estimated when their leases end", lost))
+	}
+	return err
+}

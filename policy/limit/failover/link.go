@@ -1,0 +1,177 @@
+package failover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+)
+
+// link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that it heard of.
+type link struct {
+	*Config
+	reached func()                    // called when a call came through for the first time
+	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
+	told    atomic.Bool               // Changed was
+	ever    atomic.Bool               // some call came through
+	ahead   atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
+
+	beating *semaphore.Weighted // one beat at a time
+	beats   atomic.Int64        // that came through
+	memory  atomic.Int64        // numbers the memories of Redis that this process has met; 0: none
+	alive   atomic.Int64        // replicas that were heard of last
+	most    atomic.Int64        // and the most of late: after a loss of memory so many may have something to put back
+
+	mu      sync.Mutex
+	last    redisstore.Beat
+	at      time.Time // when it came, by this process's clock
+	runs    []string  // names of Redis's processes, the last that were met
+	lost    time.Time // when Redis's memory was last found to be lost
+	toldOdd bool      // Miscounted was
+	odd     time.Time // since when other than the set number of replicas are alive; zero: they are not
+}
+
+// tellAfter is how long Redis is away before Changed is called: one slow call is no outage.
+const tellAfter = time.Second
+
+// heard notes whether a call came through.
+func (l *link) heard(err error) {
+	switch {
+	case err == nil:
+		if since := l.away.Swap(nil); since != nil && l.told.CompareAndSwap(true, false) && l.Changed != nil {
+			l.Changed(false, l.Now().Sub(*since))
+		}
+		if l.ever.CompareAndSwap(false, true) {
+			l.reached()
+		}
+	case !redisstore.OfAccounts(err):
+		now := l.Now()
+		l.away.CompareAndSwap(nil, &now)
+		if since := l.away.Load(); since != nil && now.Sub(*since) >= tellAfter && l.told.CompareAndSwap(false, true) && l.Changed != nil {
+			l.Changed(true, 0)
+		}
+	}
+}
+
+// call makes a call that no request waits for.
+func (l *link) call(ctx context.Context, do func(context.Context) error) error {
+	call, cancel := context.WithTimeout(ctx, l.patience())
+	defer cancel()
+	err := do(call)
+	if err == nil || ctx.Err() == nil { // else the caller's own time was over, which says nothing of Redis
+		l.heard(err)
+	}
+	return err
+}
+
+// patience is how long a call may take that no request waits for.
+func (l *link) patience() time.Duration { return max(l.Timeout, time.Second) }
+
+// dated is the calendar of a moment by Redis's clock, as it was last known.
+func (l *link) dated(now time.Time) limit.Calendar {
+	return limit.CalendarOf(now.Add(time.Duration(l.ahead.Load())))
+}
+
+// beat tells Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one.
+func (l *link) beat(ctx context.Context) error {
+	before := l.beats.Load()
+	if err := l.beating.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
+	}
+	defer l.beating.Release(1)
+	if l.beats.Load() != before { // another call has done it
+		return nil
+	}
+	l.mu.Lock()
+	last := l.last.At
+	l.mu.Unlock()
+	b, err := l.Store.Beat(ctx, last)
+	l.heard(err)
+	if err != nil {
+		return err
+	}
+	l.beats.Add(1)
+	l.learn(b, l.Now())
+	return nil
+}
+
+// learn notes what a beat told.
+func (l *link) learn(b redisstore.Beat, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := l.last.Memory == ""
+	restarted := l.restarted(b.Run) && !l.Store.Cluster
+	switch {
+	case first:
+		l.memory.Add(1)
+	case b.Memory != l.last.Memory || b.Back || restarted:
+		l.lost = now
+		l.memory.Add(1)
+	}
+	if b.Alive >= l.most.Load() || now.Sub(l.lost) > redisstore.AliveFor {
+		l.most.Store(max(b.Alive, l.alive.Load())) // one replica may be late with its beat
+	}
+	l.alive.Store(b.Alive)
+	l.last, l.at = b, now
+	l.ahead.Store(int64(b.At.Sub(now)))
+	if b.Alive == int64(l.Replicas) {
+		l.odd = time.Time{}
+	} else if l.odd.IsZero() {
+		l.odd = now
+	}
+}
+
+// restarted notes the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
+// proxies several processes answer in turn. The lock is held.
+func (l *link) restarted(run string) bool {
+	if run == "" || slices.Contains(l.runs, run) {
+		return false
+	}
+	const most = 64
+	l.runs = append(l.runs[max(0, len(l.runs)-most+1):], run)
+	return len(l.runs) > 1
+}
+
+// gap is the last time in which Redis was away for all replicas, from the last renewals before it, as long as this process's own
+// last beat is no older than such a time is long; zero: not known.
+func (l *link) gap() (from, to int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Now().Sub(l.at) > redisstore.BeatGap {
+		return 0, 0
+	}
+	return max(l.last.Gap[0]-(renewLeast+renewEvery).Microseconds(), 0), l.last.Gap[1]
+}
+
+// lostLately reports whether Redis's memory was lost a moment ago.
+func (l *link) lostLately() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.lost.IsZero() && l.Now().Sub(l.lost) < 2*redisstore.RestoringTime
+}
+
+// tellMiscounted calls Miscounted, once.
+func (l *link) tellMiscounted() {
+	err := l.miscounted()
+	tell := err != nil && !l.toldOdd && l.Miscounted != nil
+	if l.toldOdd = err != nil; tell {
+		l.Miscounted(err)
+	}
+}
+
+// miscounted is an error if another number of replicas than SLUICE_REPLICAS has been alive for a while.
+func (l *link) miscounted() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.odd.IsZero() || l.Now().Sub(l.odd) < redisstore.AliveFor {
+		return nil
+	}
+	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the number that runs, because it divides rates without Redis", l.alive.Load(), l.Replicas)
+}

@@ -1,0 +1,249 @@
+package failover
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+const (
+	queueLength = 4096 // settlements that wait for a goroutine
+	queueBatch  = 32   // that are sent in one round trip
+	settlers    = 2    // goroutines that send them
+	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
+	settlePause = 5 * time.Millisecond
+	keptMost    = 100000 // that are kept while Redis is away; past it the oldest are left to their leases
+)
+
+// job is a settlement, or a longer lease.
+type job struct {
+	charge *limit.Charge
+	extend *limit.Held
+	lease  time.Duration
+	tried  time.Time // when its reply was lost first; zero: never
+	kept   bool      // it has been kept
+}
+
+// jobKey names a kind of job of a hold, of which one is kept.
+type jobKey struct {
+	hold   string
+	extend bool
+}
+
+func (j *job) key() jobKey {
+	if j.charge == nil {
+		return jobKey{j.extend.ID, true}
+	}
+	return jobKey{j.charge.Held.ID, false}
+}
+
+// sumOf names the charges that are added up together.
+type sumOf struct {
+	team      string
+	day       int
+	model     string
+	endpoint  policy.Endpoint
+	estimated bool
+}
+
+// queue settles behind the requests. What Redis did not take is kept and sent again; the ids make that harmless.
+type queue struct {
+	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns what came of each
+	jobs  chan job
+	ended sync.WaitGroup
+
+	gate   sync.RWMutex // add reads what drain writes
+	closed bool
+
+	mu    sync.Mutex
+	kept  []*job // in the order in which they failed first
+	index map[jobKey]*job
+	sums  map[sumOf]*limit.Charge // settled here, and never sent
+	most  int                     // that are kept
+	lost  int64                   // charges that were given up
+}
+
+func newQueue(send func(ctx context.Context, batch []job) []error) *queue {
+	q := &queue{send: send, jobs: make(chan job, queueLength), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
+	for range settlers {
+		q.ended.Go(q.work)
+	}
+	return q
+}
+
+// add hands a job to the goroutines. If they are too busy the caller does it.
+func (q *queue) add(j job) {
+	q.gate.RLock()
+	defer q.gate.RUnlock()
+	if !q.closed {
+		select {
+		case q.jobs <- j:
+			return
+		default:
+		}
+	}
+	_ = q.do(context.Background(), []job{j}) // kept, if it failed
+}
+
+func (q *queue) work() {
+	batch := make([]job, 0, queueBatch)
+	for j := range q.jobs {
+		batch = append(batch[:0], j)
+		q.gather()
+		for more := true; more && len(batch) < queueBatch; {
+			select { // the other goroutine may have taken what there was
+			case j, ok := <-q.jobs:
+				if more = ok; ok {
+					batch = append(batch, j)
+				}
+			default:
+				more = false
+			}
+		}
+		_ = q.do(context.Background(), batch)
+	}
+}
+
+// gather waits for more jobs, unless there are enough or no more will come.
+func (q *queue) gather() {
+	q.gate.RLock()
+	closed := q.closed
+	q.gate.RUnlock()
+	if !closed && len(q.jobs) < queueBatch {
+		time.Sleep(settlePause)
+	}
+}
+
+// do sends jobs and keeps those that failed. It returns the failures.
+func (q *queue) do(ctx context.Context, batch []job) (failed error) {
+	for i, err := range q.send(ctx, batch) {
+		if err != nil {
+			q.keep(batch[i]) //nolint:gosec // there is an error for each
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// keep keeps a job until Redis takes it. If too many are kept, the oldest is given up.
+func (q *queue) keep(j job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	first := q.index[j.key()]
+	switch {
+	case j.charge != nil && j.charge.Sum && j.tried.IsZero():
+		q.addUp(j.charge)
+	case first != nil && j.charge != nil:
+		first.charge.Join(j.charge) // the first settlement of a hold counts
+	case first != nil:
+		first.lease = max(first.lease, j.lease)
+	default:
+		if len(q.kept) >= q.most {
+			q.giveUp()
+		}
+		j.kept = true
+		q.kept, q.index[j.key()] = append(q.kept, &j), &j
+	}
+}
+
+// sum keeps a charge of a hold that Redis does not know. It is added to others until they are sent, as one charge.
+func (q *queue) sum(c *limit.Charge) {
+	h := *c.Held
+	h.ID, h.Amounts, h.Local = "sum-"+rand.Text(), limit.Amounts{}, true
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts, Estimated: c.Estimated, Sum: true})
+}
+
+// addUp adds a charge to what was not sent yet. The lock is held.
+func (q *queue) addUp(c *limit.Charge) {
+	h := c.Held
+	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, c.Estimated}
+	if s := q.sums[of]; s != nil {
+		s.Team, s.Amounts = c.Team, s.Amounts.Plus(c.Amounts)
+		return
+	}
+	q.sums[of] = c
+}
+
+// giveUp gives up the oldest job that is no sum: its hold expires when its lease ends. The lock is held.
+func (q *queue) giveUp() {
+	i := slices.IndexFunc(q.kept, func(j *job) bool { return j.charge == nil || !j.charge.Sum })
+	if i < 0 {
+		return
+	}
+	oldest := q.kept[i]
+	delete(q.index, oldest.key())
+	q.kept = slices.Delete(q.kept, i, i+1)
+	if c := oldest.charge; c != nil {
+		q.lost++
+		if c.Left != nil {
+			c.Left()
+		}
+	}
+}
+
+// retry sends what is kept, and returns the first failure.
+func (q *queue) retry(ctx context.Context) error {
+	q.mu.Lock()
+	now := make([]job, 0, len(q.kept)+len(q.sums))
+	for _, j := range q.kept {
+		now = append(now, *j)
+	}
+	for _, c := range q.sums {
+		now = append(now, job{charge: c})
+	}
+	q.kept = nil
+	clear(q.index)
+	clear(q.sums)
+	q.mu.Unlock()
+	for len(now) > 0 {
+		n := min(queueBatch, len(now))
+		if err := q.do(ctx, now[:n]); err != nil {
+			for _, j := range now[n:] {
+				q.keep(j)
+			}
+			return err
+		}
+		now = now[n:]
+	}
+	return nil
+}
+
+// waiting counts what Redis has not taken yet.
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.kept) + len(q.sums) + len(q.jobs)
+}
+
+// drain ends the goroutines when they have done what waits. Later jobs are done by their callers.
+func (q *queue) drain(ctx context.Context) {
+	q.gate.Lock()
+	if !q.closed {
+		q.closed = true
+		close(q.jobs)
+	}
+	q.gate.Unlock()
+	q.ended.Wait() // each call has a time limit
+	_ = q.retry(ctx)
+}
+
+// lostError tells how many settlements were given up since its last call.
+func (q *queue) lostError() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.lost
+	q.lost = 0
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d settlements were too many to keep; their holds are charged as estimated when their leases end", n)
+}

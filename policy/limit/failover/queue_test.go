@@ -1,0 +1,107 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+)
+
+// A charge that is too many to keep is told of as left: else who waits for it waits for ever. It is not told of as taken.
+func TestTooManyToKeep(t *testing.T) {
+	s := newHarness(t, limittest.RealRedis(t), nil)
+	s.queue.most = 2
+	team := limittest.Team(t)
+	held := []*limit.Held{s.must("a", team, limit.Amounts{limit.Requests: 1}), s.must("b", team, limit.Amounts{limit.Requests: 1}), s.must("c", team, limit.Amounts{limit.Requests: 1})}
+	s.fault.mode.Store(away)
+	told, left := make([]took, len(held)), make([]int, len(held))
+	for n, h := range held {
+		c := told[n].charge(h, team, limit.Amounts{limit.Requests: 1})
+		c.Left = func() { left[n]++ }
+		s.SettleLater(c)
+		s.settled()
+	}
+	if left[0] != 1 || left[1] != 0 || left[2] != 0 {
+		t.Errorf("%v are told that their charges are left", left)
+	}
+	told[0].wants(t, "the oldest", took{})
+	told[1].wants(t, "one that is kept", took{})
+	s.fault.mode.Store(well)
+	if err := s.Tend(s.Context()); err == nil {
+		t.Error("nobody is told that one was lost")
+	}
+	told[0].wants(t, "the oldest", took{})
+	told[2].wants(t, "one that was kept", took{first: 1})
+}
+
+// The extensions of one hold are one, the longest: they push out no charges.
+func TestExtensionsAreKeptOnce(t *testing.T) {
+	s := newHarness(t, limittest.RealRedis(t), nil)
+	s.queue.most = 2
+	team := limittest.Team(t)
+	charged := new(took)
+	a, b := s.must("a", team, limit.Amounts{limit.Requests: 1}), s.must("b", team, limit.Amounts{limit.Requests: 1})
+	s.fault.mode.Store(away)
+	s.SettleLater(charged.charge(a, team, limit.Amounts{limit.Requests: 1}))
+	s.settled()
+	for _, lease := range []time.Duration{2 * time.Hour, 25 * time.Hour, 3 * time.Hour} {
+		_ = s.Extend(s.Context(), b, lease)
+		s.settled()
+	}
+	charged.wants(t, "kept", took{})
+	s.back()
+	charged.wants(t, "taken", took{first: 1})
+	s.clock.Move(24 * time.Hour)
+	s.sweep("search")
+	if st := s.look(team); st.Used[2*limit.Requests+1] != 1 || st.Held[2*limit.Requests+1] != 1 { // of the month
+		t.Errorf("used %v, held %v: the longest lease was lost", st.Used, st.Held)
+	}
+}
+
+// Q10: what is known of a hold late counts instead of what was feared when its lease ended, also where Redis heard of neither.
+func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
+	s := newHarness(t, limittest.RealRedis(t), nil)
+	team, charged := limittest.Team(t), new(took)
+	s.must("seen", team, limit.Amounts{})
+	s.fault.mode.Store(away)
+	h := s.must("a", team, limit.Amounts{limit.Requests: 1, limit.Tokens: 5})
+	s.clock.Move(2 * time.Hour)
+	s.SettleLater(charged.charge(h, team, limit.Amounts{limit.Requests: 1, limit.Tokens: 3}))
+	s.settled()
+	s.back()
+	s.settled()
+	charged.wants(t, "the truth", took{first: 1})
+	if st := s.look(team); st.Used[2*limit.Tokens] != 3 || st.Used[2*limit.Requests] != 1 {
+		t.Errorf("used %v, want 3 tokens of 1 request", st.Used)
+	}
+}
+
+// FK1: a hold that was made without Redis and whose lease ended without it is charged, however long Redis was away.
+func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
+	for _, outage := range []time.Duration{2 * time.Hour, 26 * time.Hour} {
+		s := newHarness(t, limittest.RealRedis(t), nil)
+		team := limittest.Team(t)
+		s.must("seen", team, limit.Amounts{})
+		s.fault.mode.Store(away)
+		s.must(fmt.Sprintf("%08x-%04x-7000-8000-000000000001", s.clock.Now().UnixMilli()>>16, s.clock.Now().UnixMilli()&0xffff), team, limit.Amounts{limit.Requests: 1, limit.Tokens: 5})
+		s.clock.Move(outage)
+		s.back()
+		s.settled()
+		s.sweep("search")
+		days := []int{limit.CalendarOf(s.clock.Now().Add(-outage)).Day, limit.CalendarOf(s.clock.Now()).Day}
+		rows, err := s.Ledger(s.Context(), "search", slices.Compact(days))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := int64(0)
+		for _, r := range rows {
+			tokens += r.Used[limit.Tokens]
+		}
+		if tokens != 5 {
+			t.Errorf("after %v without Redis %d tokens are charged, want 5", outage, tokens)
+		}
+	}
+}

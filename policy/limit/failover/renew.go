@@ -1,0 +1,258 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+)
+
+// renewer keeps the allowances.
+type renewer struct {
+	*accounts
+	rates *limit.Shares
+	keep  func(job) // keeps a job to be sent later
+}
+
+// renewal is a renewal of one team's allowances, and what it was made of.
+type renewal struct {
+	redisstore.Renewal
+	terms   limit.Terms
+	idle    bool         // the team is idle: it wants nothing more
+	of      []*allowance // the allowances of its rows
+	running []placing
+	spent   limit.Amounts // taken from the rates here
+	more    bool          // some running requests are left for the next renewal
+}
+
+// placing is a request that a renewal tells of, and when its lease ended then.
+type placing struct {
+	*spent
+	due time.Time
+}
+
+// all tells Redis what still runs here, and renews the allowances, of every team for which that is due.
+func (s *renewer) all(ctx context.Context) (errs error) {
+	for more := true; more && errs == nil; {
+		more = false
+		now := s.Now()
+		var due []*renewal
+		s.teams.Each(func(id string, b *books) {
+			r := s.renewal(id, b, now)
+			if r == nil {
+				return
+			}
+			if b.met.Load() == 0 { // none of its requests has reached Redis yet
+				if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
+					errs = errors.Join(errs, err)
+					return
+				}
+			}
+			due = append(due, r)
+			more = more || r.more
+		})
+		errs = errors.Join(errs, s.renew(ctx, due))
+	}
+	return errs
+}
+
+// renew makes renewals in pipelines, and notes what came of each. If a team's accounts are gone it puts them back, and the
+// renewal is repeated soon.
+func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
+	for some := range slices.Chunk(due, renewBatch) {
+		now := s.Now()
+		calls := make([]*redisstore.Renewal, len(some))
+		for i, r := range some {
+			calls[i] = &r.Renewal
+		}
+		errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Store.Renew(ctx, calls) }))
+		for _, r := range some {
+			switch id := r.Team.ID; {
+			case r.Err == nil:
+				s.acknowledged(r, now)
+			case errors.Is(r.Err, redisstore.ErrNotDone):
+				errs = errors.Join(errs, s.call(ctx, func(ctx context.Context) error { return s.Store.Restore(ctx, id, redisstore.Loss{}) }))
+				s.teams.Get(id).again()
+			}
+		}
+	}
+	return errs
+}
+
+// renewal is what Redis is told of a team and asked for it. It is nil if none is due.
+func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.team == nil {
+		return nil
+	}
+	t := limit.TermsOf(b.team)
+	idle := now.Sub(b.seen) > allowanceIdle
+	if (idle || s.Refuse || !t.CountsAny()) && !b.unreported() && len(b.allowances) == 0 {
+		return nil
+	}
+	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.alive.Load(), 1)}, terms: t, idle: idle, spent: b.rated}
+	wants := s.wants(b, r, now)
+	if urgent := b.unreported() || b.exceeds(wants); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
+		return nil
+	} else if b.asked = now; !urgent && b.serves(wants, now) {
+		return nil
+	}
+	r.Rated = b.rated.AtMost(s.rates.Missing(b.team.ID)) // what was taken longer ago has refilled
+	b.compose(r, s.Store.Peer.ID, wants, now)
+	return r
+}
+
+// exceeds reports whether an allowance is much larger than wanted, and so withheld from other replicas. The lock is held.
+func (b *books) exceeds(wants map[int]limit.Stock) bool {
+	for _, a := range b.allowances {
+		for i, n := range wants[a.day] {
+			if a.left[i]+a.lent[i] > n+n/renewPart {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serves reports whether a renewal would change little: the team's state is fresh, and no allowance is much smaller than wanted.
+// Renewing all the same every ten seconds would cost 1.6 % of Redis's time at 1,000 teams and three replicas, instead of 0.7 %. The
+// lock is held.
+func (b *books) serves(wants map[int]limit.Stock, now time.Time) bool {
+	if now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(wants) {
+		return false
+	}
+	for day, want := range wants {
+		a := b.on(day)
+		if a == nil {
+			return false
+		}
+		for i, n := range want {
+			if a.left[i]+a.lent[i] < n-n/renewPart {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wants is how large the team's allowances should be, by day: today, and tomorrow if a lease reaches into it. The lock is held.
+func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock {
+	last, recent := s.lastKnown(r.Team.ID, now), b.recent.sum(now)
+	size := func() (n limit.Stock) {
+		if !s.Refuse && !r.idle {
+			n = allowanceSize(limit.LeftOf(&r.terms, &last), recent, r.Alive)
+		}
+		return n
+	}
+	wants := map[int]limit.Stock{last.Date.Day: size()}
+	if next := s.dated(now.Add(s.Bridge)); next.Day != last.Date.Day {
+		for q := 0; q < limit.QuotaCount; q += 2 { // nothing is used of a day to come
+			last.Used[q], last.Held[q] = 0, 0
+		}
+		wants[next.Day] = size()
+	}
+	return wants
+}
+
+// compose fills in what a renewal tells and asks for. The lock is held.
+func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, now time.Time) {
+	for _, day := range slices.Sorted(maps.Keys(wants)) {
+		if b.on(day) == nil {
+			b.allowances = append(b.allowances, &allowance{day: day, field: replica + ":" + strconv.Itoa(day)})
+		}
+	}
+	for _, a := range b.allowances {
+		a.terms = &r.terms
+		want := wants[a.day] // nothing if its day is over
+		kept := a.keep(want, now)
+		r.Rows = append(r.Rows, redisstore.RenewalRow{Day: a.day, Keep: kept.Plus(b.owed(a)), Want: want.Minus(kept).AtMost(want)})
+	}
+	r.of = slices.Clone(b.allowances)
+	b.calls++
+	r.Call = b.calls
+	for _, run := range b.running {
+		if len(r.running) < renewBatch {
+			b.happens(run, told)
+			r.running = append(r.running, placing{run, run.due})
+			r.Running = append(r.Running, redisstore.Placing{Held: run.held, Lease: run.due.Sub(now)})
+			continue
+		}
+		r.more = true
+		if i := slices.Index(r.of, run.from); i >= 0 {
+			r.Rows[i].Keep = r.Rows[i].Keep.Plus(run.from.counted(run.took))
+		}
+	}
+}
+
+// acknowledged notes that Redis has made a renewal that was sent at a moment. If the accounts are being put back, it is repeated.
+func (s *renewer) acknowledged(r *renewal, sent time.Time) {
+	b := s.teams.Get(r.Team.ID)
+	if !s.Store.Undisturbed(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
+		b.again()
+	}
+}
+
+// grow notes by how much allowances have grown, and which requests Redis holds now.
+func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
+	for _, run := range r.running {
+		if run.state == gone { // Redis has settled it meanwhile
+			continue
+		}
+		b.happens(run.spent, heldThere)
+		placed(run.held, r.At.Add(run.due.Sub(sent)))
+		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
+			s.keep(job{extend: run.held, lease: longer.Sub(sent)})
+		}
+	}
+	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
+	kept := b.allowances[:0]
+	for _, a := range b.allowances {
+		if i := slices.Index(r.of, a); i >= 0 {
+			a.left, a.until = a.left.Plus(r.Rows[i].Grown), until
+		}
+		if a.left != (limit.Stock{}) || a.lent != (limit.Stock{}) || b.owed(a) != (limit.Stock{}) || !r.idle && a.day >= s.dated(sent).Day {
+			kept = append(kept, a)
+		}
+	}
+	b.allowances = kept
+	s.ahead.Store(int64(r.At.Sub(sent)))
+}
+
+// again makes the team's renewal due.
+func (b *books) again() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked, b.renewed = time.Time{}, time.Time{}
+}
+
+// leave tells Redis what still runs here, and gives all allowances back.
+func (s *renewer) leave(ctx context.Context) (errs error) {
+	failed := redisstore.ErrNotDone
+	for range 2 { // the first may find the accounts gone, and put them back
+		s.teams.Each(func(_ string, b *books) {
+			b.mu.Lock()
+			b.seen = time.Time{}
+			b.mu.Unlock()
+			b.again()
+		})
+		if err := s.all(ctx); err != nil {
+			failed = err
+		}
+	}
+	s.teams.Each(func(id string, b *books) {
+		if b.spending() {
+			errs = errors.Join(errs, fmt.Errorf("team %s: what it spent without Redis is not reported: %w", id, failed))
+		}
+	})
+	return errs
+}

@@ -1,0 +1,112 @@
+package failover
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+)
+
+// An allowance does not shrink while Redis is away, although the team asks for nothing for a while.
+func TestAnIdleMinuteWithoutRedis(t *testing.T) {
+	inWorld(t, 1, func(w *world) {
+		r := w.replicas[0]
+		ask := func() bool {
+			a := w.admit(r, kinds["a text"])
+			if a.verdict.Held != nil {
+				w.charge(r, &request{kind: kinds["a text"], held: a.verdict.Held, by: r}, kinds["a text"].amounts, false)
+			}
+			return a.verdict.Held != nil
+		}
+		for range 5 {
+			ask()
+		}
+		w.tick(11)
+		r.wire.set(isAway, 0)
+		if !ask() {
+			t.Fatal("there is no allowance")
+		}
+		w.tick(90)
+		if !ask() {
+			t.Error("the allowance is gone")
+		}
+	})
+}
+
+// A team that has nothing left is renewed no more often than others.
+func TestAUsedUpTeamIsRenewedSeldom(t *testing.T) {
+	inWorld(t, 1, func(w *world) {
+		r := w.replicas[0]
+		ask := func() { w.admit(r, kinds["a task of 4 images"]) }
+		for range 40 { // 30 may be open
+			ask()
+		}
+		w.tick(3)
+		before, _ := w.renewals("search", r)
+		for range 60 {
+			ask()
+			w.tick(1)
+		}
+		if after, _ := w.renewals("search", r); after-before > 7 {
+			t.Errorf("%d renewals in a minute, want at most 7", after-before)
+		}
+	})
+}
+
+// renewals reads the number of a replica's last renewal of a team.
+func (w *world) renewals(team string, r *replica) (call int64, err error) {
+	_, err = fmt.Sscan(w.server.HGet("sl1:{"+team+"}:aside", r.shared.Store.Peer.ID), &call)
+	return call, err
+}
+
+// What runs without Redis is held in parts, each of which Redis does at once, and Redis has set aside what is not held yet.
+func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
+	inWorld(t, 1, func(w *world) {
+		r := w.replicas[0]
+		r.teams = readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 1000000}}\n  - id: shop\n    quotas: {requests: {day: 1000000}}\n")
+		w.admit(r, kinds["a text"])
+		w.tick(11)
+		r.wire.set(isAway, 0)
+		const requests = 2*renewBatch + 7
+		for range requests {
+			if a := w.admit(r, kinds["a text"]); a.verdict.Held == nil {
+				t.Fatal(a.err)
+			}
+		}
+		r.wire.set(works, 0)
+		r.wire.set(neverComes, 3) // the first renewal is executed
+		w.tend(r)
+		w.heldAddsUp()
+		r.wire.set(works, 0)
+		time.Sleep(2 * time.Second)
+		w.tend(r)
+		if held := w.count("shop", "20000115:requests:held"); held != requests+1 {
+			t.Errorf("%d requests are held, want %d", held, requests+1)
+		}
+		if r.shared.Degraded() {
+			t.Error(r.shared.State())
+		}
+	})
+}
+
+// Towards midnight an allowance is of the next day, too; both are of the month.
+func TestAllowancesOfTheNextDay(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		s.clock.Move(11*time.Hour + 55*time.Minute)
+		s.must("a", limittest.Team(s, "quotas: {images: {day: 1000, month: 100000}}"), limit.Amounts{limit.Images: 1})
+		s.back()
+		counts := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["20261121:images:aside"] != "19" || counts["20261122:images:aside"] != "20" || counts["202611:images:aside"] != "39" {
+			t.Errorf("set aside are %v", counts)
+		}
+		s.clock.Move(10 * time.Minute)
+		s.must("b", s.teams.Get("search").team, limit.Amounts{limit.Images: 1})
+		s.back()
+		counts = s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
+		if counts["202611:images:aside"] != "19" || counts["20261122:images:aside"] != "19" {
+			t.Errorf("set aside after midnight are %v", counts)
+		}
+	})
+}

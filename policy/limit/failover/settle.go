@@ -1,0 +1,117 @@
+package failover
+
+import (
+	"context"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/redisstore"
+)
+
+// Settle charges a hold, once, with what the request used, and reports whether this call did. What cannot be charged
+// now is kept and charged later, although an error is returned.
+func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
+	c.Amounts = c.Amounts.Bound()
+	if s.settleHere(c) {
+		return true, nil
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+	defer cancel()
+	done, err := s.Store.Settle(call, c)
+	j := job{charge: c}
+	s.came(&j, redisstore.Result{Done: done, Err: err}, s.Now())
+	if err != nil {
+		s.queue.keep(j)
+	}
+	return done, err
+}
+
+// SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be charged now is
+// kept. If the queue is full, the caller waits after all.
+func (s *Failover) SettleLater(c *limit.Charge) {
+	c.Amounts = c.Amounts.Bound()
+	if !s.settleHere(c) {
+		s.queue.add(job{charge: c})
+	}
+}
+
+// settleHere settles a hold that Redis does not know, and reports whether it was one.
+func (s *Failover) settleHere(c *limit.Charge) bool {
+	if !s.teams.Get(c.Held.Team).settle(c.Held, c.Amounts) {
+		return false
+	}
+	if !s.Refuse {
+		s.rates.Settle(c)
+	}
+	s.queue.sum(c)
+	c.Tell(true)
+	return true
+}
+
+// post sends jobs to Redis, settlements in one round trip, and returns what came of each.
+func (s *Failover) post(ctx context.Context, batch []job) []error {
+	errs, now := make([]error, len(batch)), s.Now()
+	settling := map[bool][]int{} // by whether a hold that Redis does not know is charged
+	for i := range batch {
+		j := &batch[i]
+		if j.charge == nil {
+			errs[i] = s.call(ctx, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) })
+			continue
+		}
+		settling[!j.old(now)] = append(settling[!j.old(now)], i)
+	}
+	for unknown, of := range settling {
+		charges := make([]*limit.Charge, len(of))
+		for n, i := range of {
+			charges[n] = batch[i].charge
+		}
+		call, cancel := context.WithTimeout(ctx, s.patience())
+		for n, came := range s.Store.SettleAll(call, charges, unknown) {
+			s.came(&batch[of[n]], came, now)
+			errs[of[n]] = came.Err
+		}
+		cancel()
+	}
+	return errs
+}
+
+// came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
+// likely settled it.
+func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
+	s.heard(of.Err)
+	if of.Done && !j.charge.Sum && !s.Refuse {
+		s.rates.Settle(j.charge)
+	}
+	if b := s.teams.Get(j.charge.Held.Team); of.Err == nil && j.charge.Sum {
+		b.posted(j.charge.Held.Day, j.charge.Amounts)
+	} else if of.Err == nil {
+		b.settledInRedis(j.charge.Held.ID)
+	}
+	if of.Done || of.Err == nil {
+		j.charge.Tell(of.Done || !j.tried.IsZero() && !j.old(sent))
+	}
+	if of.Err != nil && j.tried.IsZero() && !redisstore.NotDone(of.Err) {
+		j.tried = sent
+	}
+}
+
+// old reports whether Redis may have forgotten that the charge arrived, or that the hold expired. After that, settle only if the hold
+// exists.
+func (j *job) old(now time.Time) bool {
+	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.MemoryOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
+}
+
+// outlived reports whether a hold is so old that Redis may have let it expire and forgotten it. A hold that was admitted without Redis
+// may never have been there.
+func outlived(c *limit.Charge, now time.Time) bool {
+	made := limit.MadeAt(c.Held.ID)
+	return !c.Held.Local && !made.IsZero() && now.Sub(made) > limit.LateTruth
+}
+
+// Extend gives an open hold a new lease, soon. One that ends sooner than the one it has changes nothing.
+func (s *Failover) Extend(_ context.Context, h *limit.Held, lease time.Duration) error {
+	if s.teams.Get(h.Team).extend(h.ID, s.Now().Add(lease)) {
+		s.queue.add(job{extend: h, lease: lease})
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+const (
+	sweepEvery = time.Minute
+	sweepHolds = 1000 // of a team that are charged in one call
+	sweepTeams = 200  // swept in one turn, so that the other work is not late
+)
+
+// sweeper lets holds expire, and counts those that are open.
+type sweeper struct {
+	*accounts
+	at     time.Time
+	rest   []string                   // of the teams, for the next turns
+	open   map[string]limit.OpenHolds // of those that were swept
+	listed map[string]bool            // teams that were in Redis's list
+	walked atomic.Pointer[walk]       // nil: not yet
+}
+
+// walk is the open holds that a sweep over all teams has seen.
+type walk struct {
+	limit.OpenHolds                            // of all, and of this process without Redis
+	teams           map[string]limit.OpenHolds // of each team in Redis, as it was last seen
+	at              time.Time
+}
+
+// names reads Redis's list of teams, and puts back those that it has lost. In a cluster the list is on another part than most teams.
+func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
+	err = s.call(ctx, func(ctx context.Context) (err error) {
+		teams, err = s.Store.Teams(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	gone := maps.Clone(s.listed)
+	s.teams.Each(func(team string, b *books) {
+		if b.met.Load() != 0 {
+			gone[team] = true
+		}
+	})
+	for _, team := range teams {
+		s.listed[team] = true
+		delete(gone, team)
+	}
+	if len(gone) == 0 {
+		return teams, nil
+	}
+	back := slices.Collect(maps.Keys(gone))
+	if err := s.call(ctx, func(ctx context.Context) error { return s.Store.List(ctx, back...) }); err != nil {
+		return teams, err
+	}
+	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were put back", len(back)) //nolint:staticcheck // a name
+}
+
+// sweep lets the holds of some teams expire, and counts those that are open. Each team has its turn once a minute, or as often as
+// possible.
+func (s *sweeper) sweep(ctx context.Context) (err error) {
+	now := s.Now()
+	var before map[string]limit.OpenHolds
+	if w := s.walked.Load(); w != nil {
+		before = w.teams
+	}
+	if len(s.rest) == 0 {
+		if now.Sub(s.at) < sweepEvery {
+			return nil
+		}
+		s.at = now
+		if s.rest, err = s.names(ctx); len(s.rest) == 0 && err != nil {
+			if before != nil { // count at least what is held here
+				s.countOpen(before)
+			}
+			return err
+		}
+		s.open = make(map[string]limit.OpenHolds, len(s.rest))
+	}
+	n := min(sweepTeams, len(s.rest))
+	var mu sync.Mutex
+	err = errors.Join(err, atOnce(s.rest[:n], func(team string) error {
+		o, err := s.sweepTeam(ctx, team)
+		if err != nil && o.Count == 0 {
+			o = before[team]
+		}
+		mu.Lock()
+		s.open[team] = o
+		mu.Unlock()
+		return err
+	}))
+	if s.rest = s.rest[n:]; len(s.rest) == 0 {
+		s.countOpen(s.open)
+	}
+	return err
+}
+
+// sweepTeam lets the holds of a team expire, counts those that are open, and learns which of this process's holds other replicas have
+// settled.
+func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
+	err = s.call(ctx, func(ctx context.Context) error {
+		if err := s.meet(ctx, team, s.teams.Get(team)); err != nil { // so that what the sweep tells is known here, should Redis lose it
+			return err
+		}
+		if _, err := s.Store.Sweep(ctx, team, sweepHolds); err != nil {
+			return err
+		}
+		if o, err = s.Store.OpenHolds(ctx, team); err != nil {
+			return err
+		}
+		return s.Store.CheckOwn(ctx, team)
+	})
+	return o, err
+}
+
+// countOpen adds up what is open: of each team in Redis, and here.
+func (s *sweeper) countOpen(teams map[string]limit.OpenHolds) {
+	w := &walk{teams: teams, at: s.Now()}
+	for _, o := range teams {
+		w.Add(o)
+	}
+	s.teams.Each(func(_ string, b *books) { w.Add(b.openHolds()) })
+	s.walked.Store(w)
+}

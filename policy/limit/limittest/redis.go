@@ -1,0 +1,116 @@
+package limittest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+// FakeRedis is a client of a miniredis.
+func FakeRedis(t testing.TB) redis.UniversalClient {
+	server := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// AgedRedis is a miniredis whose keys a test can make expire.
+func AgedRedis(t testing.TB) (*miniredis.Miniredis, redis.UniversalClient) {
+	server := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	return server, client
+}
+
+// server is the redis-server of this test binary. Each test has its own database, emptied before.
+var server struct {
+	sync.Mutex
+	socket string
+	port   int
+	next   int
+	stop   func()
+}
+
+// RealRedis is a client of a redis-server over a socket. The test is skipped if none is installed.
+func RealRedis(t testing.TB) redis.UniversalClient {
+	server.Lock()
+	defer server.Unlock()
+	if server.socket == "" {
+		startRedis(t)
+	}
+	server.next = (server.next + 1) % 16
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: server.socket, DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, PoolSize: 64})
+	if err := client.FlushDB(context.Background()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// TCPRedis is the same server over TCP.
+func TCPRedis(t testing.TB) redis.UniversalClient {
+	RealRedis(t)
+	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64, PipelinePoolSize: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func startRedis(t testing.TB) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv("CI_REQUIRES_REDIS") != "" {
+			t.Fatal("redis-server is not installed, and CI requires it")
+		}
+		t.Skip("redis-server is not installed; miniredis runs the same test")
+	}
+	dir, err := os.MkdirTemp("", "sluice-redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "socket")
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for tests
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.port = listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--dir", dir) //nolint:gosec,noctx // for tests
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	server.stop = func() { _ = command.Process.Kill(); _ = command.Wait(); _ = os.RemoveAll(dir) }
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "ready to accept connections at") {
+	}
+	go func() {
+		for lines.Scan() { // it must not block on its log
+		}
+	}()
+	if conn, err := net.Dial("unix", socket); err != nil { //nolint:noctx // for tests
+		t.Fatalf("redis-server did not start: %v", err)
+	} else {
+		_ = conn.Close()
+	}
+	server.socket = socket
+}
+
+// StopRedis ends the redis-server of this test binary.
+func StopRedis() {
+	if server.stop != nil {
+		server.stop()
+	}
+}

@@ -1,0 +1,23 @@
+package limit
+
+import (
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+	"testing"
+	"time"
+)
+
+// What an admission hands out is the request's: the accounts keep what they hold, whatever rates of the upstream account
+// are written on it.
+func TestAccountsKeepTheirOwnHold(t *testing.T) {
+	m := NewMemory(limittest.NewClock().Now)
+	h := Hold{ID: "a", Team: limittest.Team(t, "rates: {images: {per: 1m, limit: 6}}"), Amounts: Amounts{Images: 1}}
+	h.Account = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}}}
+	v, err := m.Admit(t.Context(), &h)
+	if err != nil || v.Held == nil || len(v.Held.Account) != 1 {
+		t.Fatalf("%+v %v", v, err)
+	}
+	if own := m.teams["search"].holds["a"]; own.Account != nil {
+		t.Errorf("the accounts' own hold says %+v", own.Account)
+	}
+}

@@ -1,0 +1,38 @@
+package redisstore
+
+import (
+	"context"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// AdjustedModel is the model of corrections in the ledger.
+const AdjustedModel = "adjustment"
+
+// Adjustment is a correction that was posted, or could not be.
+type Adjustment struct {
+	Done               bool // false: the month would fall below 0, and nothing was changed
+	DayBefore, Day     int64
+	MonthBefore, Month int64
+}
+
+// Knows reports whether a team is in the list of those that ever sent a request.
+func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
+	return r.client.SIsMember(ctx, namesKey, team).Result()
+}
+
+// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
+// makes it happen once, and why is kept with it for as long as the ledger.
+func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a Adjustment, err error) {
+	if err := r.List(ctx, team); err != nil { // so that reports have it
+		return a, err
+	}
+	t := r.teams.Get(team)
+	c := r.begin(adjustScript, []any{t.quota, t.hold + id}, 7).add(team, id, limit.UnitIndex(unit)+1, delta, t.ledger, why, limit.LedgerDays*24*60*60)
+	in, err := r.run(ctx, c, 5)
+	if err != nil {
+		return a, err
+	}
+	return Adjustment{Done: in[0] == 1, DayBefore: in[1], Day: in[2], MonthBefore: in[3], Month: in[4]}, nil
+}

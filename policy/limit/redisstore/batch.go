@@ -1,0 +1,116 @@
+package redisstore
+
+import (
+	"strconv"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted.
+func plain(c *limit.Charge) bool {
+	return c.Held.Day > 0 && !c.Held.Task && !c.Held.Local
+}
+
+// batch settles plain charges of one team and day, none of them twice, by batch.lua, which is told what they add up to. With it
+// BenchmarkDecisions takes a fifth less processor time, of this process and Redis together, than with settle.lua alone.
+func (r *Store) batch(charges []*limit.Charge) settlement {
+	h := charges[0].Held
+	t := r.teams.Get(h.Team)
+	w := t.wired(charges[0].Team)
+	sums := newSums(w, charges)
+	keys := append(append(make([]any, 0, 6+len(charges)), t.shared...), t.day(h.Day))
+	for _, c := range charges {
+		keys = append(keys, t.hold+c.Held.ID)
+	}
+	call := r.begin(batchScript, keys, 28+2*len(charges)+2*(len(sums.quota)+len(sums.ledger))).add(w.rates...)
+	for i := range sums.taken {
+		call.add(sums.taken[i], sums.given[i])
+	}
+	known := t.witness()
+	call.add(h.Day, remembered.Milliseconds(), len(sums.quota)/2, known.epoch, known.seq)
+	for _, c := range charges {
+		call.add(c.Held.ID)
+	}
+	for _, c := range charges {
+		call.add(heldText(c.Held, c.Held.Rates))
+	}
+	return settlement{call: call.add(sums.quota...).add(sums.ledger...), counts: sums.counts}
+}
+
+// sums are what charges add up to.
+type sums struct {
+	taken, given  [limit.RateCount]int64 // µs of refill
+	quota, ledger []any                  // field, amount
+	counts        []count                // for each of quota
+}
+
+func newSums(w *wiredTerms, charges []*limit.Charge) (s sums) {
+	var freed, charged limit.Amounts
+	names := make([]string, 0, 1)
+	byName := make([][2]limit.Amounts, 0, 1) // used, and the estimated part of it
+	for _, c := range charges {
+		held, used := &c.Held.Amounts, &c.Amounts
+		freed, charged = freed.Plus(*held), charged.Plus(*used)
+		i := 0
+		for name := c.Held.What(); i < len(names) && names[i] != name; i++ {
+		}
+		if i == len(names) {
+			names, byName = append(names, c.Held.What()), append(byName, [2]limit.Amounts{})
+		}
+		byName[i][0] = byName[i][0].Plus(*used)
+		if c.Estimated {
+			byName[i][1] = byName[i][1].Plus(*used)
+		}
+		for i, rate := range w.terms.Rates {
+			switch over := used[i] - held[i]; {
+			case rate.Limit == 0 || !c.Held.Rates.Has(i):
+			case over > 0:
+				s.taken[i] += limit.Taking(rate, over)
+			case over < 0:
+				s.given[i] += limit.Giving(rate, -over)
+			}
+		}
+	}
+	h := charges[0].Held
+	for unit, word := range teams.Units {
+		for _, period := range [2]int{h.Day, h.Month} {
+			field := strconv.Itoa(period) + ":" + string(word)
+			if n := freed[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, field+":held", -n), append(s.counts, count{period: period, unit: unit, held: true})
+			}
+			if n := charged[unit]; n != 0 {
+				s.quota, s.counts = append(s.quota, field+":used", n), append(s.counts, count{period: period, unit: unit})
+			}
+		}
+		for i, name := range names {
+			s.ledger = add(s.ledger, name+"|"+string(word), byName[i][0][unit])
+			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, byName[i][1][unit])
+		}
+	}
+	return s
+}
+
+func add(list []any, field string, n int64) []any {
+	if n == 0 {
+		return list
+	}
+	return append(list, field, n)
+}
+
+// batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
+func (r *Store) batched(team string, s *settlement) (bool, error) {
+	length := 3
+	if in := s.call.reply.Val(); len(in) > 1 && in[1] == 1 {
+		length += len(s.counts)
+	}
+	in, err := r.said(s.call, length)
+	if err != nil || in[0] == 0 {
+		return false, err
+	}
+	for i := range s.counts {
+		s.counts[i].n = in[3+i]
+	}
+	r.teams.Get(team).knowCounts(witness{in[1], in[2]}, s.counts)
+	return true, nil
+}

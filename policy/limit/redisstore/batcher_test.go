@@ -1,0 +1,131 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// trips notes the round trips of several calls, and fails them as the library may: without telling the calls.
+type trips struct {
+	mu    sync.Mutex
+	calls []int // of each
+	fail  error
+}
+
+func (n *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return next(ctx, cmd) }
+}
+
+func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if len(cmds) == 1 { // a connection's first words
+			return next(ctx, cmds)
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.calls = append(n.calls, len(cmds))
+		if n.fail != nil {
+			return n.fail
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// A round takes who has the time of the caller that sends it, or little more, and no more than it has room for.
+func TestBatcherEnqueues(t *testing.T) {
+	f, now := &batcher{}, time.Now()
+	c := new(call)
+	first, sends := f.enqueue(c, now)
+	if first == nil || !sends {
+		t.Fatal("nobody sends the round")
+	}
+	if r, _ := f.enqueue(c, now.Add(-1)); r != nil {
+		t.Error("one that has less time is in it")
+	}
+	if r, _ := f.enqueue(c, now.Add(moreTime+1)); r != nil {
+		t.Error("one that has more time is in it, and would fail with the sender")
+	}
+	for range roundMost - 1 {
+		if r, sends := f.enqueue(c, now.Add(moreTime)); r != first || sends {
+			t.Error("one that has the time is not in it")
+		}
+	}
+	if r, sends := f.enqueue(c, now); r == first || !sends {
+		t.Error("a round has more than its room")
+	}
+}
+
+// together has callers ask for holds of teams of their own, in one round trip.
+func together(s *form, n *trips) (verdicts [roundMost - 1]limit.Verdict, errs [roundMost - 1]error) {
+	s.Helper()
+	s.redis.admissions.callers.Store(1)                          // one that never ends: nobody is alone
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
+	defer cancel()
+	until, _ := ctx.Deadline()
+	first, _ := s.redis.admissions.enqueue(new(call), until)
+	var asking sync.WaitGroup
+	for n := range verdicts {
+		asking.Go(func() {
+			h := hold(id(n), &teams.Team{ID: "t" + id(n)}, limit.Amounts{limit.Requests: int64(n + 1)})
+			h.Lease = time.Hour
+			verdicts[n], errs[n] = admitAlone(ctx, s.redis, &h)
+		})
+	}
+	for all := false; !all; runtime.Gosched() {
+		s.redis.admissions.mu.Lock()
+		all = s.redis.admissions.next == nil
+		s.redis.admissions.mu.Unlock()
+	}
+	first.calls = first.calls[1:]
+	s.redis.admissions.sendRound(ctx, first)
+	asking.Wait()
+	if !slices.Equal(n.calls, []int{len(verdicts)}) {
+		s.Errorf("the round trips had %v calls", n.calls)
+	}
+	return verdicts, errs
+}
+
+// Calls of one round trip have each its own reply, also where Redis does not know the script.
+func TestFlightGivesEachItsReply(t *testing.T) {
+	redisForms(t, func(s *form) {
+		n := &trips{}
+		s.client.AddHook(n)
+		s.client.ScriptFlush(s.Context())
+		verdicts, errs := together(s, n)
+		for n, v := range verdicts {
+			if errs[n] != nil || v.Held == nil || v.Held.ID != id(n) {
+				t.Errorf("%d: %+v, %v", n, v, errs[n])
+			}
+			if st := s.look(&teams.Team{ID: "t" + id(n)}); st.Held[2*limit.Requests] != int64(n+1) {
+				t.Errorf("%d: %d held", n, st.Held[2*limit.Requests])
+			}
+		}
+	})
+}
+
+// F-R2: a round trip that fails fails all of its calls, as nothing else: no connection is taken for mixed up.
+func TestFR2FlightFails(t *testing.T) {
+	redisForms(t, func(s *form) {
+		lost := errors.New("lost")
+		n := &trips{fail: lost}
+		s.client.AddHook(n)
+		_, errs := together(s, n)
+		for n, err := range errs {
+			if !errors.Is(err, lost) || errors.Is(err, errMixed) {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,27 @@
+// Package redisstore keeps the accounts of package limit in Redis, where all replicas share them.
+//
+// It promises what limit promises, also if calls are repeated, executed late, or lose their replies. Every change is one Lua script
+// (directory scripts), and every change of a team's accounts raises their sequence number, so that a caller notices lost or older
+// memory. Then each replica puts back what it knows (restore.lua). What to do while Redis is away is package failover's affair.
+//
+// # Keys
+//
+// sl1 is the layout's version; replicas of two versions must not share one. The keys of one team have its id as their hash tag, so
+// they are in one slot of a cluster.
+//
+//	key                                  type    lives                       written by                what
+//	sl1:epoch                            string  for ever                    Beat                      the name of Redis's memory
+//	sl1:teams                            set     for ever                    List                      the teams that ever sent a request
+//	sl1:replicas                         hash    fields 49 h                 replicas.lua              when each replica was alive, and outages
+//	sl1:account:{account}:<models>:<unit> string two refills and a minute    account.lua               a bucket of the upstream account
+//	sl1:{<team>}:rate:<unit>             string  two refills and a minute    admit, settle, allowance  a bucket: "<full at, µs> <limit> <per, µs> <burst>"
+//	sl1:{<team>}:quota                   hash    for ever; old fields go     all but account           <day or month>:<unit>:used, held, aside, told; tasks;
+//	                                                                                                   epoch, seq, restoring
+//	sl1:{<team>}:open                    zset    for ever                    admit, extend, settle     ids of open holds, by the end of their leases
+//	sl1:{<team>}:hold:<id>               string  open: for ever; expired:    admit, settle, sweep      a hold's text, see holds.lua; of a settled one "1"
+//	                                             49 h; settled: 15 min,
+//	                                             tasks 49 h
+//	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who asked for it and why
+//	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
+//	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated
+package redisstore

@@ -1,0 +1,145 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// The three forms of the accounts: in memory, in a real Redis, and in the double that stands in where no redis-server
+// is installed. One contract holds for all.
+type form struct {
+	*testing.T
+	name   string
+	clock  *limittest.Clock
+	memory *limit.Memory
+	redis  *Store
+	client redis.UniversalClient
+	epoch  map[string]int64 // by team, as a caller would remember it
+	before func()           // called before each step of a history; nil: nothing is
+	// lenient: what fails panics, for the caller to recover.
+	lenient bool
+}
+
+func newMemoryForm(t *testing.T) *form {
+	c := limittest.NewClock()
+	return &form{T: t, name: "memory", clock: c, memory: limit.NewMemory(c.Now)}
+}
+
+func newRedisForm(t *testing.T, client redis.UniversalClient) *form {
+	c := limittest.NewClock()
+	r := New(client)
+	r.Clock, r.Now = c.Micros, c.Wrong
+	return &form{T: t, name: "redis", clock: c, redis: r, client: client, epoch: map[string]int64{}}
+}
+
+// forms runs a test over every form.
+func forms(t *testing.T, test func(f *form)) {
+	t.Run("memory", func(t *testing.T) { test(newMemoryForm(t)) })
+	t.Run("redis", func(t *testing.T) { test(newRedisForm(t, limittest.RealRedis(t))) })
+	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
+}
+
+// fail ends the test, or the history where the form is lenient.
+func (f *form) fail(format string, args ...any) {
+	f.Helper()
+	if f.lenient {
+		panic(fmt.Sprintf(format, args...))
+	}
+	f.Fatalf(format, args...)
+}
+
+func (f *form) admit(h limit.Hold) standing {
+	f.Helper()
+	s, err := f.tryAdmit(h)
+	if err != nil {
+		f.fail("%s: admit %+v: %v", f.name, h, err)
+	}
+	return s
+}
+
+func (f *form) tryAdmit(h limit.Hold) (standing, error) {
+	t := limit.TermsOf(h.Team)
+	if h.Lease == 0 {
+		h.Lease = time.Hour
+	}
+	if f.memory != nil {
+		s, err := f.memory.Place(&h, &t)
+		return standing{State: s}, err
+	}
+	if h.ID == "" {
+		s, err := f.redis.Look(context.Background(), h.Team)
+		return standing{State: s}, err
+	}
+	s, err := f.redis.admit(context.Background(), &h, &Loan{}, witness{epoch: f.epoch[h.Team.ID]})
+	if err == nil {
+		f.epoch[h.Team.ID] = s.epoch
+	}
+	return s, err
+}
+
+func (f *form) held(h limit.Hold) *limit.Held {
+	date, t := limit.CalendarOf(f.clock.Now()), limit.TermsOf(h.Team)
+	rates := t.RateSet()
+	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
+}
+
+func (f *form) settle(h *limit.Held, team *teams.Team, used limit.Amounts, estimated bool) bool {
+	f.Helper()
+	done, err := f.trySettle(h, team, used, estimated)
+	if err != nil {
+		f.fail("%s: settle %+v: %v", f.name, h, err)
+	}
+	return done
+}
+
+func (f *form) trySettle(h *limit.Held, team *teams.Team, used limit.Amounts, estimated bool) (bool, error) {
+	c := &limit.Charge{Held: h, Team: team, Amounts: used, Estimated: estimated}
+	if f.memory != nil {
+		t := limit.TermsOf(team)
+		return f.memory.Post(c, &t)
+	}
+	came := f.redis.SettleAll(context.Background(), []*limit.Charge{c}, false)[0]
+	return came.Done, came.Err
+}
+
+func (f *form) extend(h *limit.Held, lease time.Duration) {
+	f.Helper()
+	var err error
+	if f.memory != nil {
+		err = f.memory.Extend(context.Background(), h, lease)
+	} else {
+		err = f.redis.Extend(context.Background(), h, lease)
+	}
+	if err != nil {
+		f.fail("%v", err)
+	}
+}
+
+func (f *form) sweep(team string) int {
+	f.Helper()
+	var n int
+	var err error
+	if f.memory != nil {
+		n, err = f.memory.Sweep(context.Background(), team, 100)
+	} else {
+		n, err = f.redis.Sweep(context.Background(), team, 100)
+	}
+	if err != nil {
+		f.fail("%v", err)
+	}
+	return n
+}
+
+// look reads a team's accounts and changes nothing.
+func (f *form) look(team *teams.Team) standing {
+	f.Helper()
+	return f.admit(limit.Hold{Team: team})
+}

@@ -1,0 +1,59 @@
+package redisstore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// A refusal by the account takes nothing from the team's buckets.
+func TestAccountRefusalTakesNothing(t *testing.T) {
+	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, limittest.RealRedis(t))} {
+		team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 10}}")
+		acc := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}
+		for n := range 5 {
+			h := hold(id(n), team, limit.Amounts{limit.Requests: 1})
+			h.Account, h.Lease = acc, time.Hour
+			if _, err := f.verdict(t.Context(), &h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := f.look(team); s.Rates[limit.Requests].Left != 9 {
+			t.Errorf("%s: %d left, want 9: account refusals took from the team's bucket", f.name, s.Rates[limit.Requests].Left)
+		}
+	}
+}
+
+// Sums that nobody can count exactly stay numbers.
+func TestHugeHolds(t *testing.T) {
+	f := newRedisForm(t, limittest.RealRedis(t))
+	free := &teams.Team{ID: "search"}
+	for n := range 12 {
+		f.admit(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: teams.MaxAmount}))
+	}
+	for n := range 12 {
+		if _, err := f.trySettle(f.held(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: teams.MaxAmount})), free, limit.Amounts{limit.Requests: 1, limit.Tokens: 5}, false); err != nil {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
+// A task whose hold was lost is charged once, however late its end is heard again.
+func TestATaskWhoseHoldIsLost(t *testing.T) {
+	server, client := limittest.AgedRedis(t)
+	f := newRedisForm(t, client)
+	team := limittest.Team(t)
+	h := f.held(limit.Hold{ID: "t", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}, Task: true})
+	c := &limit.Charge{Held: h, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}}
+	_, _ = f.redis.Settle(context.Background(), c)
+	server.FastForward(16 * time.Minute)
+	_, _ = f.redis.Settle(context.Background(), c)
+	if s := f.look(team); s.Used[2*limit.Images] != 4 {
+		t.Errorf("%d images", s.Used[2*limit.Images])
+	}
+}

@@ -1,0 +1,504 @@
+package redisstore
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// model is the accounts of one team as one would do them on paper: in whole microseconds and whole units, with no
+// thought of speed. What the forms say must be what it says after every step of any history.
+type model struct {
+	tat    [limit.RateCount]int64 // when each bucket is full
+	taken  [limit.RateCount]bool  // it was used: until then it is full, whatever the rate
+	rates  [limit.RateCount]teams.Rate
+	used   map[string]int64 // "20261121:tokens"
+	held   map[string]int64
+	holds  map[string]*modelHold
+	ledger map[string]int64 // "20261121|llm-max|text|tokens"
+	doubt  map[string]int64
+}
+
+type modelHold struct {
+	limit.Held
+	state   string // held, expired, settled
+	due     int64
+	charged limit.Amounts
+	doubted bool
+}
+
+func newModel() *model {
+	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{}}
+}
+
+func refill(n int64, r teams.Rate) int64 { // rounded up
+	return (n*r.Per.Microseconds() + r.Limit - 1) / r.Limit
+}
+
+func full(r teams.Rate) int64 { return refill(r.Burst, r) }
+
+// reload brings the buckets to new rates: what is in them stays.
+func (m *model) reload(t *limit.Terms, now int64) {
+	for i, r := range t.Rates {
+		if r.Limit == 0 {
+			continue
+		}
+		if old := m.rates[i]; m.taken[i] && r != old {
+			behind := min(max(m.tat[i]-now, 0), 2*full(old))
+			// exact: burst − level, in the new rate's microseconds, rounded up
+			level := float64(old.Burst) - float64(behind)*float64(old.Limit)/float64(old.Per.Microseconds())
+			level = min(level, float64(r.Burst))
+			m.tat[i] = now + ceil((float64(r.Burst)-level)*float64(r.Per.Microseconds())/float64(r.Limit))
+		}
+		m.rates[i] = r
+		m.tat[i] = min(m.tat[i], now+2*full(r))
+	}
+}
+
+func ceil(x float64) int64 {
+	n := int64(x)
+	if float64(n) < x {
+		n++
+	}
+	return n
+}
+
+func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
+	for i, unit := range teams.Units {
+		for _, period := range []int{h.Day, h.Month} {
+			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
+		}
+	}
+}
+
+func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
+	for i, unit := range teams.Units {
+		change := charge[i] - h.charged[i]
+		name := fmt.Sprintf("%d|%s|%s", h.Day, h.What(), unit)
+		m.ledger[name] += change
+		if h.doubted {
+			m.doubt[name] -= h.charged[i]
+		}
+		if doubted {
+			m.doubt[name] += charge[i]
+		}
+		for _, period := range []int{h.Day, h.Month} {
+			m.used[fmt.Sprintf("%d:%s", period, unit)] += change
+		}
+	}
+	h.charged, h.doubted = charge, doubted
+}
+
+func (m *model) sweep(now int64) (n int) {
+	for _, h := range m.holds {
+		if h.state == "held" && h.due <= now {
+			n++
+			m.each(&h.Held, m.held, -1)
+			m.post(h, h.Amounts, true)
+			h.state = "expired"
+		}
+	}
+	return n
+}
+
+func (m *model) tasks() (n int64) {
+	for _, h := range m.holds {
+		if h.state == "held" && h.Task {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome {
+	now := at.UnixMicro()
+	m.sweep(now)
+	m.reload(t, now)
+	if m.holds[h.ID] != nil {
+		return limit.Admitted
+	}
+	date := limit.CalendarOf(at)
+	fits := true
+	for i, r := range t.Rates {
+		if r.Limit > 0 && h.Amounts[i] > 0 && max(m.tat[i], now)+refill(h.Amounts[i], r)-full(r) > now {
+			fits = false
+		}
+	}
+	for q, most := range t.Quotas {
+		name := fmt.Sprintf("%d:%s", date.Period(q), teams.Units[q/2])
+		if n := h.Amounts[q/2]; most != limit.None && n > 0 && m.used[name]+m.held[name]+n > most {
+			fits = false
+		}
+	}
+	if h.Task && t.Tasks != limit.None && m.tasks() >= t.Tasks {
+		fits = false
+	}
+	if !fits && !t.Shadow {
+		return limit.Refused
+	}
+	held := &modelHold{
+		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
+		state: "held", due: now + h.Lease.Microseconds(),
+	}
+	if fits {
+		held.Rates = t.RateSet()
+	}
+	m.holds[h.ID] = held
+	m.each(&held.Held, m.held, 1)
+	if !fits {
+		return limit.Shadowed
+	}
+	for i, r := range t.Rates {
+		if r.Limit > 0 {
+			if h.Amounts[i] > 0 {
+				m.tat[i] = max(m.tat[i], now) + refill(h.Amounts[i], r)
+			}
+			m.taken[i] = m.taken[i] || h.Amounts[i] > 0
+		}
+	}
+	return limit.Admitted
+}
+
+func (m *model) settle(id string, charge limit.Amounts, estimated bool, t *limit.Terms, at time.Time) bool {
+	h := m.holds[id]
+	if h == nil || h.state == "settled" {
+		return false
+	}
+	if h.state == "held" {
+		m.each(&h.Held, m.held, -1)
+	}
+	h.state = "settled"
+	m.post(h, charge, estimated)
+	now := at.UnixMicro()
+	for i, r := range t.Rates {
+		if over := charge[i] - h.Amounts[i]; h.Rates.Has(i) && r.Limit > 0 && over != 0 {
+			// Only the buckets that a settlement corrects are brought up to date by it.
+			one := *m
+			one.reload(t, now)
+			m.tat[i], m.rates[i] = one.tat[i], one.rates[i]
+			if over > 0 {
+				m.taken[i] = true
+				m.tat[i] = min(max(m.tat[i], now)+refill(over, r), now+2*full(r))
+			} else if m.taken[i] {
+				m.tat[i] = max(m.tat[i]-(-over*r.Per.Microseconds()/r.Limit), now)
+			}
+		}
+	}
+	return true
+}
+
+// known reports whether the state still has to know a hold.
+func (m *model) known(id string, at time.Time) bool {
+	h := m.holds[id]
+	return h != nil && at.UnixMicro() < h.due+limit.LateTruth.Microseconds()
+}
+
+// step is one thing that happens.
+type step struct {
+	Do        string // admit, again, settle, tick, back, sweep, extend, reload
+	Hold      int    // which, counted from the first
+	Amounts   limit.Amounts
+	Task      bool
+	Estimated bool
+	Lease     int // seconds
+	Move      int // milliseconds
+	Team      int // which of the teams
+}
+
+var steps = rapid.Custom(func(t *rapid.T) step {
+	small := rapid.Int64Range(0, 12)
+	s := step{
+		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "reload"}).Draw(t, "do"),
+		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
+		Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
+		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
+	}
+	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
+	return s
+})
+
+var histories = rapid.SliceOfN(steps, 1, 60)
+
+// modelTeams have rates of which one unit takes a whole number of microseconds.
+var modelTeams = []string{
+	"rates: {requests: {per: 1s, limit: 5}, tokens: {per: 10s, limit: 20}}\n    quotas: {tokens: {day: 30, month: 70}, spend: {day: 25}}\n    open_tasks: 3",
+	"rates: {requests: {per: 1s, limit: 5, burst: 9}, tokens: {per: 10s, limit: 10, burst: 15}, images: {per: 1m, limit: 6}}\n    quotas: {images: {day: 8}, requests: {month: 15}}",
+	"shadow: true\n    rates: {tokens: {per: 1s, limit: 1}, images: {per: 1m, limit: 1}}\n    quotas: {spend: {day: 10, month: 12}}\n    open_tasks: 1",
+}
+
+// oddTeams have rates of which neither a unit nor a whole bucket takes a whole number of microseconds.
+var oddTeams = []string{
+	"rates: {requests: {per: 1s, limit: 7, burst: 2}, tokens: {per: 10s, limit: 70, burst: 11}, images: {per: 1m, limit: 7, burst: 3}}",
+	"rates: {requests: {per: 1s, limit: 3}, tokens: {per: 7s, limit: 30, burst: 8}, images: {per: 1m, limit: 11, burst: 2}}",
+}
+
+// play runs a history on a form and on the model and returns where they part.
+func (f *form) play(history []step, list []*teams.Team) error {
+	m := newModel()
+	team := list[0]
+	for i, s := range history {
+		if f.memory != nil && s.Do == "back" {
+			continue // memory has a clock of its own that never goes back: see TestFX2
+		}
+		if f.before != nil {
+			f.before()
+		}
+		if err := f.step(m, s, &team, list); err != nil {
+			return fmt.Errorf("step %d, %+v: %w", i, s, err)
+		}
+		if err := f.compare(m, team); err != nil {
+			return fmt.Errorf("after step %d, %+v: %w", i, s, err)
+		}
+	}
+	return nil
+}
+
+func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) error {
+	t := limit.TermsOf(*team)
+	now := f.clock.Now()
+	switch s.Do {
+	case "admit", "again":
+		h := hold(id(len(m.holds)), *team, s.Amounts)
+		h.Task, h.Lease = s.Task, time.Duration(s.Lease)*time.Second
+		if s.Do == "again" {
+			if h.ID = id(s.Hold); !m.known(h.ID, now) || m.holds[h.ID].state == "settled" {
+				return nil
+			}
+		}
+		want := m.admit(&h, &t, now)
+		got, err := f.tryAdmit(h)
+		if err != nil || got.Outcome != want {
+			return fmt.Errorf("admitted %d (%w), the model says %d", got.Outcome, err, want)
+		}
+		if want == limit.Refused && (got.Fault == limit.LimitNone || got.Wait <= 0) {
+			return fmt.Errorf("refused by %d for %v", got.Fault, got.Wait)
+		}
+	case "settle":
+		h := m.holds[id(s.Hold)]
+		if !m.known(id(s.Hold), now) {
+			return nil
+		}
+		want := m.settle(h.ID, s.Amounts, s.Estimated, &t, now)
+		got, err := f.trySettle(&h.Held, *team, s.Amounts, s.Estimated)
+		if err != nil || got != want {
+			return fmt.Errorf("settled %v (%w), the model says %v", got, err, want)
+		}
+	case "tick":
+		f.clock.Move(time.Duration(s.Move) * time.Millisecond)
+	case "back":
+		f.clock.Move(-time.Duration(s.Move) * time.Millisecond)
+	case "sweep":
+		m.sweep(now.UnixMicro())
+		f.sweep("search")
+	case "extend":
+		if h := m.holds[id(s.Hold)]; h != nil {
+			if h.state == "held" {
+				h.due = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6)
+			}
+			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
+		}
+	case "reload":
+		*team = list[s.Team%len(list)]
+	}
+	return nil
+}
+
+// compare holds what the form shows against the model: used and held of the running periods, buckets, tasks, and the
+// ledger. With it I2 (held is the sum of open holds) and I3 (used is the sum of the ledger) hold too, as the model has
+// them by construction.
+func (f *form) compare(m *model, team *teams.Team) error {
+	t := limit.TermsOf(team)
+	now := f.clock.Now()
+	const swept = 16 // by one admission, in every form
+	for n := m.sweep(now.UnixMicro()); n > swept; n -= swept {
+		f.look(team) // an admission sweeps no more than a batch
+	}
+	s := f.look(team)
+	date := limit.CalendarOf(now)
+	for q := range limit.QuotaCount {
+		name := fmt.Sprintf("%d:%s", date.Period(q), teams.Units[q/2])
+		if s.Used[q] != m.used[name] || s.Held[q] != m.held[name] {
+			return fmt.Errorf("%s: used %d held %d, the model says %d and %d", name, s.Used[q], s.Held[q], m.used[name], m.held[name])
+		}
+	}
+	if s.Tasks != m.tasks() {
+		return fmt.Errorf("%d open tasks, the model says %d", s.Tasks, m.tasks())
+	}
+	m.reload(&t, now.UnixMicro()) // looking brings the buckets up to date
+	const slack = 1
+	for i, r := range t.Rates {
+		if r.Limit == 0 {
+			continue
+		}
+		want := max(m.tat[i]-now.UnixMicro(), 0)
+		if d := s.Rates[i].Full.Microseconds() - want; d < -slack || d > slack {
+			return fmt.Errorf("%s full in %v, the model says %d µs", r.Unit, s.Rates[i].Full, want)
+		}
+	}
+	return f.compareLedger(m)
+}
+
+func (f *form) compareLedger(m *model) error {
+	used, doubt := map[string]int64{}, map[string]int64{}
+	for _, row := range f.rows() {
+		for i, unit := range teams.Units {
+			name := fmt.Sprintf("%d|%s|%s", row.Day, limit.LedgerName(row.Model, row.Endpoint), unit)
+			used[name], doubt[name] = row.Used[i], row.Estimated[i]
+		}
+	}
+	drop := func(_ string, n int64) bool { return n == 0 }
+	for _, pair := range [][2]map[string]int64{{used, m.ledger}, {doubt, m.doubt}} {
+		got, want := maps.Clone(pair[0]), maps.Clone(pair[1])
+		maps.DeleteFunc(got, drop)
+		maps.DeleteFunc(want, drop)
+		if !maps.Equal(got, want) {
+			return fmt.Errorf("the ledger has %v, the model says %v", got, want)
+		}
+	}
+	return nil
+}
+
+func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
+	for _, lines := range docs {
+		list = append(list, limittest.Team(t, lines))
+	}
+	return list
+}
+
+// Q01: any history leaves every form where the model is.
+func TestQ01Model(t *testing.T) {
+	list := readTeams(t, modelTeams)
+	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams)} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				for range 20 {
+					if err := newMemoryForm(t).play(histories.Draw(rt, "history"), list); err != nil {
+						rt.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams)} {
+		t.Run(name, func(t *testing.T) {
+			client := limittest.RealRedis(t)
+			rapid.Check(t, func(rt *rapid.T) {
+				for range 20 {
+					client.FlushDB(t.Context())
+					if err := newRedisForm(t, client).play(histories.Draw(rt, "history"), list); err != nil {
+						rt.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Q02: each of these faults, put into the scripts, is found.
+func TestQ02Mutants(t *testing.T) {
+	client := limittest.RealRedis(t)
+	teams := readTeams(t, modelTeams)
+	admit, look, batch, settle, sweep := admitScript, lookScript, batchScript, settleScript, sweepScript
+	defer func() {
+		admitScript, lookScript, batchScript, settleScript, sweepScript = admit, look, batch, settle, sweep
+	}()
+	for _, m := range mutants {
+		t.Run(m.about, func(t *testing.T) {
+			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, admitLua, batchLua, settleLua, sweepLua}, "")
+			if !strings.Contains(source, m.old) {
+				t.Fatalf("the scripts do not contain %q", m.old)
+			}
+			bend := func(parts ...string) *script {
+				for i := range parts {
+					parts[i] = strings.Replace(parts[i], m.old, m.bent, 1)
+				}
+				return newScript(strings.Join(parts, ""))
+			}
+			admitScript = bend(commonLua, sweepingLua(holdsLua), admitLua)
+			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), asideLua, lookLua), bend(commonLua, bucketsLua, batchLua)
+			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, asideLua, settleLua), bend(commonLua, holdsLua, asideLua, sweepLua)
+			for seed := range 400 {
+				client.FlushDB(t.Context())
+				f := newRedisForm(t, client)
+				if f.survives(histories.Example(seed), teams) != nil {
+					return
+				}
+			}
+			t.Error("no history shows this fault")
+		})
+	}
+}
+
+// survives is play for a form whose scripts may fail.
+func (f *form) survives(history []step, list []*teams.Team) (err error) {
+	f.lenient = true
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return f.play(history, list)
+}
+
+var mutants = []struct{ about, old, bent string }{
+	{"no dedupe by id", "local again, task, tasks = kept[1],", "local again, task, tasks = false,"},
+	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
+	{"ignores holds", "local over = n + held + (got[used] or 0) - limit", "local over = n + (got[used] or 0) - limit"},
+	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
+	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
+	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
+	{"-0", "if n ~= 0 then return redis.call('HINCRBY', key, field, n) end", "return redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
+	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
+	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
+	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock(ARGV[1]))) post(hold, amount, amount)"},
+	{"frees the wrong period", "count(quota, s.day .. ':' .. unit .. ':held', s.held[i])", "count(quota, (periods(clock(ARGV[1]))) .. ':' .. unit .. ':held', s.held[i])"},
+	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
+	{"credits a rate that was not taken from", "if taken(hold, i) and actual[i]", "if actual[i]"},
+	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},
+	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
+	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
+	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
+	{"shadow takes", "if outcome == 1 then\n      local at", "if outcome ~= 0 then\n      local at"},
+	{"a batch looks at no hold", "if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end", ""},
+	{"a batch gives nothing back", "move(b, taken, given)\n    buckets", "move(b, taken, 0)\n    buckets"},
+	{"another day's fields", "if now < ARGV[13] + 0 or", "if false and"},
+	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	limittest.StopRedis()
+	os.Exit(code)
+}
+
+// rows reads the whole ledger of the team.
+func (f *form) rows() (rows []limit.Row) {
+	if f.memory != nil {
+		days, _ := limit.Days("2026-11-20", "2027-03-01")
+		rows, _ = f.memory.Ledger(f.Context(), "search", days)
+		return rows
+	}
+	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()
+	if err != nil {
+		f.Fatal(err)
+	}
+	var days []int
+	for _, key := range keys {
+		day, _ := strconv.Atoi(strings.TrimPrefix(key, keysOf("search").ledger))
+		days = append(days, day)
+	}
+	if rows, err = f.redis.Ledger(f.Context(), "search", days); err != nil {
+		f.Fatal(err)
+	}
+	return rows
+}

@@ -1,0 +1,143 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+const (
+	// restoreBatch is how many holds one call puts back, so that it does not block Redis for long.
+	restoreBatch = 200
+	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
+	RestoringTime = 2 * time.Second
+)
+
+// Peer is this process among the replicas. The zero Peer is alone and sets nothing aside.
+type Peer struct {
+	ID    string
+	Alive func() int64            // replicas that may have something to put back
+	Gap   func() (from, to int64) // the last time in which Redis was away for all, in microseconds; 0: not known
+	Lease time.Duration
+	Aside func(team string) (call int64, rows []SetAside) // what the process may spend of a team, or has spent without Redis
+}
+
+// SetAside is what Redis has to set aside for a day.
+type SetAside struct {
+	Day int
+	Of  limit.Stock
+}
+
+// Loss is what a replica knows of a loss of Redis's memory.
+type Loss struct {
+	Lately bool // the memory is new, and there was another one before
+	Listed bool // the team is in the list of those that ever sent a request
+}
+
+// Restore puts back what this process knows of a team whose accounts are gone: what was used, if Redis knows less, this process's
+// open holds, and what was set aside for it. Calls about the team wait for it.
+func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
+	o := r.teams.Get(team)
+	met := o.witness().epoch
+	if err := o.restoring.Acquire(ctx, 1); err != nil { // a request waits for this no longer than for Redis
+		return err
+	}
+	defer o.restoring.Release(1)
+	known := o.witness()
+	if known.epoch != met { // another call has done it
+		return nil
+	}
+	o.mu.Lock()
+	again := known.epoch != 0 && r.Now().Sub(o.restored) < 2*RestoringTime // what was lost then is back
+	o.mu.Unlock()
+	call := puttingBack{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known, counts: o.counts()}
+	if r.Peer.Aside != nil {
+		call.number, call.rows = r.Peer.Aside(team)
+	}
+	var holds []ownHold
+	if known.epoch != 0 {
+		holds = o.all()
+		if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
+			return err
+		}
+	}
+	var s standing
+	for first := true; first || len(holds) > 0; first = false {
+		n := min(restoreBatch, len(holds))
+		call.holds, call.last = holds[:n], n == len(holds)
+		var err error
+		if s, err = r.restoreSome(ctx, team, &call); err != nil {
+			return err
+		}
+		holds = holds[n:]
+		call.counts, call.rows, call.number, call.wentBack = nil, nil, 0, false
+	}
+	if known.epoch != 0 && known.epoch != s.epoch {
+		if r.Cluster { // tells the other replicas that this part lost its memory
+			_ = r.client.Set(ctx, epochKey, "part "+strconv.FormatInt(s.epoch, 10), 0).Err()
+		}
+		o.mu.Lock()
+		o.restored = r.Now()
+		o.mu.Unlock()
+	}
+	o.reconcile(&s)
+	return nil
+}
+
+// puttingBack is a call of restore.lua.
+type puttingBack struct {
+	Loss
+	wentBack bool // Redis's memory is not what this process knew
+	known    witness
+	counts   []count
+	number   int64 // of the call, for rows
+	rows     []SetAside
+	holds    []ownHold
+	last     bool
+}
+
+// mayBeLost tells if a team without accounts has lost them: 1 yes, 2 if no key of it is left, 0 no.
+func (m *Loss) mayBeLost() int {
+	switch {
+	case m.Lately:
+		return 1
+	case m.Listed:
+		return 2
+	}
+	return 0
+}
+
+// restoreSome makes one call. Holds that are put back were not taken from the present rates.
+func (r *Store) restoreSome(ctx context.Context, team string, n *puttingBack) (standing, error) {
+	t := r.teams.Get(team)
+	keys := append(make([]any, 0, 3+len(n.holds)), t.quota, t.open, t.aside)
+	for _, h := range n.holds {
+		keys = append(keys, t.hold+h.ID)
+	}
+	alive := int64(1)
+	if r.Peer.Alive != nil {
+		alive = r.Peer.Alive()
+	}
+	c := r.begin(restoreScript, keys, 12+2*len(n.counts)+2*len(n.rows)+3*len(n.holds))
+	c.add(n.known.epoch, n.known.seq, flag(n.wentBack), n.mayBeLost(), r.Peer.ID, alive, n.number, t.ledger,
+		flag(n.last), r.Peer.Lease.Microseconds(), len(n.counts), len(n.rows))
+	for _, u := range n.counts {
+		c.add(strconv.Itoa(u.period)+":"+string(teams.Units[u.unit]), u.n)
+	}
+	for _, row := range n.rows {
+		c.add(row.Day, writtenStock(row.Of))
+	}
+	for _, h := range n.holds {
+		if h.due.IsZero() {
+			c.add(h.ID, flag(h.Task)-1, "") // 0: remember it even if it is unknown
+		} else {
+			c.add(h.ID, h.due.UnixMicro(), heldText(h.Held, 0))
+		}
+	}
+	r.send(ctx, c)
+	s, _, err := r.standing(c, 0)
+	return s, err
+}

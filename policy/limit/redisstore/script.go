@@ -1,0 +1,169 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the name that Redis gives a script, not a protection
+	_ "embed"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts. Each makes one change of one team's accounts, whole or not at all.
+var (
+	//go:embed scripts/common.lua
+	commonLua string
+	//go:embed scripts/buckets.lua
+	bucketsLua string
+	//go:embed scripts/holds.lua
+	holdsLua string
+	//go:embed scripts/aside.lua
+	asideLua string
+	//go:embed scripts/admit.lua
+	admitLua string
+	//go:embed scripts/look.lua
+	lookLua string
+	//go:embed scripts/batch.lua
+	batchLua string
+	//go:embed scripts/settle.lua
+	settleLua string
+	//go:embed scripts/extend.lua
+	extendLua string
+	//go:embed scripts/sweep.lua
+	sweepLua string
+	//go:embed scripts/allowance.lua
+	allowanceLua string
+	//go:embed scripts/replicas.lua
+	replicasLua string
+	//go:embed scripts/restore.lua
+	restoreLua string
+	//go:embed scripts/account.lua
+	accountLua string
+	//go:embed scripts/adjust.lua
+	adjustLua string
+
+	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
+	lookScript      = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + asideLua + lookLua)
+	batchScript     = newScript(commonLua + bucketsLua + batchLua)
+	settleScript    = newScript(commonLua + bucketsLua + holdsLua + asideLua + settleLua)
+	extendScript    = newScript(commonLua + holdsLua + extendLua)
+	sweepScript     = newScript(commonLua + holdsLua + asideLua + sweepLua)
+	allowanceScript = newScript(commonLua + bucketsLua + holdsLua + asideLua + allowanceLua)
+	restoreScript   = newScript(commonLua + holdsLua + asideLua + restoreLua)
+	replicasScript  = newScript(commonLua + replicasLua)
+	accountScript   = newScript(commonLua + bucketsLua + accountLua)
+	adjustScript    = newScript(commonLua + holdsLua + adjustLua)
+)
+
+// sweepingLua wraps holds.lua in a function, so that an admission that sweeps nothing does not run it. It derives the other keys
+// from the quota's.
+func sweepingLua(holds string) string {
+	return "local function holds(quota, open, due)\n" + holds +
+		"local prefix = string.match(quota, '^(.*:)quota$')\nsweep(quota, open, prefix .. 'hold:', prefix .. 'use:', due)\nend\n"
+}
+
+// script is a Lua script. Unlike the library's scripts it returns numbers only and takes its keys among its arguments, which saves
+// allocations.
+type script struct {
+	source string
+	digest any // a string
+}
+
+func newScript(source string) *script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
+	return &script{source: source, digest: hex.EncodeToString(sum[:])}
+}
+
+// wire sends calls of scripts to Redis.
+type wire struct {
+	// OnDesync is called when a reply belongs to another call: the connections are out of step and must be dropped. Nil: nothing
+	// is called.
+	OnDesync func()
+	Clock    func() int64 // microseconds, 0: Redis's own clock, which is New's setting; for tests
+	client   redis.UniversalClient
+}
+
+// call is one run of a script: its arguments, and after send its reply.
+type call struct {
+	script *script
+	args   []any
+	number int64 // random; the reply begins with it, so that another call's reply is noticed
+	reply  *redis.IntSliceCmd
+}
+
+// begin returns a call with its keys and the first two arguments of every script: the time, or 0 for Redis's own, and the number.
+// Lua counts exactly to 2^53. There is room for so many more arguments.
+func (w *wire) begin(s *script, keys []any, room int) *call {
+	return w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, keys...)
+}
+
+// beginIn is begin with the memory of an earlier call.
+func (w *wire) beginIn(c *call, s *script, keys ...any) *call {
+	c.script, c.number = s, 1+rand.Int64N(1<<52)
+	c.args = append(append(append(c.args[:0], "evalsha", s.digest, len(keys)), keys...), w.Clock(), c.number)
+	return c
+}
+
+// add adds arguments.
+func (c *call) add(args ...any) *call {
+	c.args = append(c.args, args...)
+	return c
+}
+
+// run sends a call, and returns its reply of so many numbers.
+func (w *wire) run(ctx context.Context, c *call, length int) ([]int64, error) {
+	w.send(ctx, c)
+	return w.said(c, length)
+}
+
+// send sends calls in one round trip. Afterwards each has its reply or its error.
+func (w *wire) send(ctx context.Context, calls ...*call) {
+	var failed error
+	if len(calls) == 1 {
+		calls[0].reply = redis.NewIntSliceCmd(ctx, calls[0].args...)
+		failed = w.client.Process(ctx, calls[0].reply)
+	} else {
+		pipe := w.client.Pipeline()
+		for _, c := range calls {
+			c.reply = redis.NewIntSliceCmd(ctx, c.args...)
+			_ = pipe.Process(ctx, c.reply) // it is only queued
+		}
+		_, failed = pipe.Exec(ctx)
+	}
+	for _, c := range calls {
+		w.finish(ctx, c, failed)
+	}
+}
+
+// finish sends the script's text if Redis did not know its digest, and notes the error of a round trip that failed as a whole.
+func (w *wire) finish(ctx context.Context, c *call, failed error) {
+	switch err := c.reply.Err(); {
+	case redis.HasErrorPrefix(err, "NOSCRIPT"):
+		c.reply = redis.NewIntSliceCmd(ctx, append([]any{"eval", c.script.source}, c.args[2:]...)...)
+		_ = w.client.Process(ctx, c.reply) // the reply has the error
+	case err == nil && len(c.reply.Val()) == 0 && failed != nil: // it was not sent at all
+		c.reply.SetErr(failed)
+	}
+}
+
+// said checks a reply's number and length, and returns the rest. A short reply tells why nothing was done.
+func (w *wire) said(c *call, length int) ([]int64, error) {
+	reply, err := c.reply.Result()
+	switch {
+	case err != nil && !strings.HasPrefix(err.Error(), "redis: can't parse"):
+		return nil, err
+	case err == nil && len(reply) == 4 && reply[0] == c.number && notDone[reply[1]] != nil:
+		return nil, notDone[reply[1]]
+	case err != nil || len(reply) != 1+length || reply[0] != c.number:
+		if w.OnDesync != nil {
+			w.OnDesync()
+		}
+		return nil, errMixed
+	}
+	return reply[1:], nil
+}
+
+// notDone are the outcomes in short replies.
+var notDone = map[int64]error{2: ErrNotDone, 3: errOvertaken, 4: errRestoring}

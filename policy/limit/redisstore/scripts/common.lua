@@ -1,0 +1,77 @@
+-- Every script begins with this. Numbers are integers below 2^53: amounts in units (spend in 10^-9 of the currency), times in
+-- microseconds. ARGV 1 is the time, or 0 for Redis's own, and 2 a random number; every reply begins with that. If a script has changed
+-- nothing it returns {number, outcome, epoch, now}: 2 the accounts known are gone, 3 the call came too late, 4 the team is restoring.
+--
+-- Scripts that run for each request write numbers by string.format('%d'), which is faster than Redis's own conversion, and exact. Lua
+-- would write 1e+15 within a longer text, and -0 for the negative of 0, which HINCRBY refuses.
+
+-- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
+local SETTLED = '1'
+
+local UNITS = {'requests', 'tokens', 'images', 'spend'}
+
+-- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another.
+local function clock(given)
+  given = tonumber(given)
+  if given > 0 then return given end
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+
+-- gone reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller sequence
+-- number. Every change of a team's accounts raises that. A caller that knows none has epoch 0.
+local function gone(epoch, seq, known, least)
+  return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
+end
+
+-- restoring reports whether replicas are putting the accounts back, by the field restoring.
+local function restoring(ends, now) return ends and ends ~= '0' and ends + 0 > now end
+
+-- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and the time until each ends.
+local DAY = 86400000000
+local function periods(now)
+  local z = math.floor(now / DAY) + 719468
+  local era = math.floor(z / 146097)
+  local doe = z - era * 146097
+  local yoe = math.floor((doe - math.floor(doe / 1460) + math.floor(doe / 36524) - math.floor(doe / 146096)) / 365)
+  local doy = doe - (365 * yoe + math.floor(yoe / 4) - math.floor(yoe / 100))
+  local mp = math.floor((5 * doy + 2) / 153)
+  local day = doy - math.floor((153 * mp + 2) / 5) + 1
+  local month = mp + 3
+  if mp >= 10 then month = mp - 9 end
+  local year = yoe + era * 400
+  if month <= 2 then year = year + 1 end
+  local length = ({31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31})[month]
+  if month == 2 and year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0) then length = 29 end
+  local rest = DAY - now % DAY
+  return year * 10000 + month * 100 + day .. '', year * 100 + month .. '', rest, rest + (length - day) * DAY
+end
+
+-- A bucket is the moment at which it will be full, and the rate, " limit per burst", by which that was computed. A moment before now
+-- is a full bucket; one later than now + full is debt, of one more refill at most. full is how long an empty bucket takes to fill.
+
+-- moment reads that moment, at least now, and whether it has to be written although nothing is taken.
+local function moment(key, kept, rate, full, now)
+  local tat, changed = now, false
+  if string.sub(kept, -#rate) == rate then
+    tat = tonumber(string.sub(kept, 1, -#rate - 1))
+  else -- the rate has changed: what is in the bucket stays
+    local t, l, p, u = string.match(kept, '^(%d+) (%d+) (%d+) (%d+)$')
+    local limit, per, burst = string.match(rate, '^ (%d+) (%d+) (%d+)$')
+    tat = tonumber(t)
+    if tat then
+      l, p, u = tonumber(l), tonumber(p), tonumber(u)
+      local behind = math.min(math.max(tat - now, 0), 2 * math.ceil(u * p / l))
+      local level = math.min(u - behind * l / p, tonumber(burst))
+      tat = now + math.ceil((burst - level) * per / limit)
+      changed = true
+    end
+  end
+  if not tat then error({err = 'CORRUPT ' .. key}) end
+  if tat > now + 2 * full then -- the clock went back: no wait is longer than the debt there can be
+    tat = now + 2 * full
+    changed = true
+  end
+  if tat < now then tat = now end
+  return tat, changed
+end

@@ -1,0 +1,158 @@
+-- Holds.
+--
+-- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
+-- (1 requests + 2 tokens + 4 images), its day and month, what it holds and what it was charged of each unit, id, team, and
+-- model|endpoint. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. Of a
+-- settled hold only SETTLED is left.
+--
+-- An open hold has no TTL, because what it holds would stay held. After its end it has one.
+local HOLD = '^(%a+) (%d) (%d) (%d) (%d+) (%d+) (%d+ %d+ %d+ %d+) (%d+ %d+ %d+ %d+) (%S+) (%S+) (.*)$'
+
+-- four reads a text of four amounts, one for each unit.
+local function four(text)
+  local a, b, c, d = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+  return {tonumber(a), tonumber(b), tonumber(c), tonumber(d)}
+end
+
+-- Changes are written at the end of a script, after every key has been found to be of its type: nothing is half done. read returns a
+-- changed hold as changed.
+local changed, writes = {}, {}
+
+-- LATE is how many milliseconds an expired hold is kept for the truth, and a settled task for another replica: 49 hours.
+local LATE = 176400000
+
+-- write writes a hold after its end, for so many milliseconds.
+local function write(key, hold, ms)
+  changed[key] = hold
+  local text = SETTLED
+  if hold.state ~= 'settled' then
+    text = hold.state .. ' ' .. hold.estimated .. ' ' .. hold.task .. ' ' .. hold.rates .. ' ' .. hold.day .. ' ' .. hold.month ..
+      ' ' .. hold.held .. ' ' .. hold.charged .. ' ' .. hold.id .. ' ' .. hold.team .. ' ' .. hold.what
+  end
+  writes[#writes + 1] = {key, text, 'PX', ms}
+end
+
+-- parse reads the text of a held or expired hold; nil: it cannot be read.
+local function parse(text)
+  local state, estimated, task, rates, day, month, held, charged, id, team, what = string.match(text, HOLD)
+  if not state then return nil end
+  return {state = state, estimated = estimated, task = task, rates = rates, day = day, month = month, held = held, charged = charged,
+    id = id, team = team, what = what}
+end
+
+-- read returns a hold; nil: there is none, or it cannot be read.
+local function read(key)
+  if changed[key] then return changed[key] end
+  local text = redis.call('GET', key)
+  if not text then return nil end
+  if text == SETTLED then return {state = 'settled'} end
+  return parse(text)
+end
+
+-- Changes are added up by day and entry of the ledger, because several holds often change the same counts.
+local sums, over, tasks = {}, {}, 0
+
+local function sum(hold)
+  local name = hold.day .. hold.what
+  local s = sums[name]
+  if not s then
+    s = {day = hold.day, month = hold.month, what = hold.what, held = {0, 0, 0, 0}, used = {0, 0, 0, 0}, doubt = {0, 0, 0, 0}}
+    sums[name] = s
+  end
+  return s
+end
+
+-- taken reports whether a hold was taken from the rate of a unit.
+local function taken(hold, i) return math.floor(hold.rates / 2 ^ (i - 1)) % 2 == 1 end
+
+local function add(list, i, n) list[i] = list[i] + n end
+
+-- free takes a hold's amounts out of what its day and month hold.
+local function free(hold, amount)
+  local s = sum(hold)
+  for i = 1, 4 do add(s.held, i, -amount[i]) end
+  if hold.task == '1' then tasks = tasks - 1 end
+  over[#over + 1] = hold.id
+end
+
+-- hold_again adds a hold's amounts to what its day and month hold.
+local function hold_again(hold)
+  local s = sum(hold)
+  for i, n in ipairs(four(hold.held)) do add(s.held, i, n) end
+  if hold.task == '1' then tasks = tasks + 1 end
+end
+
+-- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the
+-- estimated part of them. A correction may be negative.
+local function post(hold, amount, doubt)
+  local s = sum(hold)
+  for i = 1, 4 do
+    add(s.used, i, amount[i])
+    add(s.doubt, i, doubt[i])
+  end
+end
+
+local function count(key, field, n)
+  if n ~= 0 then return redis.call('HINCRBY', key, field, n) end
+end
+
+-- counts is what days and months have used after something, or 0, was posted to them: period, unit, amount, in turn.
+local counts = {}
+
+local function count_used(quota, period, i, n)
+  local field = period .. ':' .. UNITS[i] .. ':used'
+  local used = count(quota, field, n) or tonumber(redis.call('HGET', quota, field) or 0)
+  if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
+end
+
+-- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
+local function flush(quota, open, use)
+  redis.call('HLEN', quota)
+  if open then redis.call('ZCARD', open) end
+  for _, s in pairs(sums) do redis.call('HLEN', use .. s.day) end
+  for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
+  for _, s in pairs(sums) do
+    local ledger, what = use .. s.day, s.what
+    local size = redis.call('HLEN', ledger)
+    if size == 0 then
+      redis.call('HSET', ledger, 'day', s.day)
+      redis.call('EXPIRE', ledger, 34560000)
+    elseif size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
+      what = string.gsub(what, '^.*|', 'other|')
+    end
+    for i = 1, 4 do
+      local unit = UNITS[i]
+      count(quota, s.day .. ':' .. unit .. ':held', s.held[i])
+      count(quota, s.month .. ':' .. unit .. ':held', s.held[i])
+      count_used(quota, s.day, i, s.used[i])
+      count_used(quota, s.month, i, s.used[i])
+      count(ledger, what .. '|' .. unit, s.used[i])
+      count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
+    end
+  end
+  count(quota, 'tasks', tasks)
+  if next(sums) then count(quota, 'seq', 1) end
+  if #over > 0 then redis.call('ZREM', open, unpack(over)) end
+end
+
+-- sweep lets holds expire: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
+-- counts again what is held.
+local function sweep(quota, open, prefix, use, due)
+  local gone = false
+  for _, id in ipairs(due) do
+    local key = prefix .. id
+    local hold = read(key)
+    if hold and hold.state == 'held' then
+      local amount = four(hold.held)
+      free(hold, amount)
+      post(hold, amount, amount)
+      hold.state, hold.estimated, hold.charged = 'expired', '1', hold.held
+      write(key, hold, LATE)
+    else
+      gone = gone or not hold
+      over[#over + 1] = id
+    end
+  end
+  flush(quota, open, use)
+  if gone then redis.call('HDEL', quota, 'counted') end
+end

@@ -1,0 +1,94 @@
+-- Lets holds expire, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
+--
+-- KEYS  1 quota  2 open  3 aside
+-- ARGV  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and 8 when an allowance was renewed last that an
+--       outage kept from being renewed again; 0: not known
+-- Returns the team's state, and how many holds were due.
+
+-- count_again counts what is held, and the open tasks, from the open holds: after a hold was missing, and once for accounts of an
+-- older version, whose open holds also lose their TTL.
+local function count_again(quota, open, prefix)
+  local held, tasks, gone = {}, 0, {}
+  for from = 0, redis.call('ZCARD', open) - 1, 1000 do
+    for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
+      local hold = read(prefix .. id)
+      if hold and hold.state == 'held' then
+        for i, n in ipairs(four(hold.held)) do
+          for _, period in ipairs({hold.day, hold.month}) do
+            local field = period .. ':' .. UNITS[i] .. ':held'
+            held[field] = (held[field] or 0) + n
+          end
+        end
+        tasks = tasks + hold.task
+        redis.call('SET', prefix .. id, redis.call('GET', prefix .. id))
+      else
+        gone[#gone + 1] = id
+      end
+    end
+  end
+  for _, id in ipairs(gone) do redis.call('ZREM', open, id) end
+  local fields = redis.call('HGETALL', quota)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], -5) == ':held' then held[fields[i]] = held[fields[i]] or 0 end
+  end
+  for field, n in pairs(held) do redis.call('HSET', quota, field, string.format('%d', n)) end
+  redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
+end
+
+-- LAPSE is how long an allowance of a replica that is gone stays set aside: the replica may have been cut off, and come back.
+local LAPSE = 3600000000
+
+-- abandoned ends the allowances of replicas that are gone. If the replica was alive when Redis went away for all, it may have spent
+-- the allowance, which is charged. It returns what is to be written.
+local function abandoned(aside, now, replica, from, to)
+  local fields, freed, rows = {}, {}, redis.call('HGETALL', aside)
+  for i = 1, #rows, 2 do
+    local field, text = rows[i], rows[i + 1]
+    local who, day = string.match(field, '^(.*):(%d+)$')
+    local row = who and who ~= replica and parse_aside(text)
+    local over = row and row.state ~= 'charged' and row.due <= now
+    if over and row.renewed >= from and row.renewed < to then
+      row.state, row.due = 'charged', now
+      post({day = day, month = string.sub(day, 1, 6), what = 'allowance|other'}, row.amount, row.amount)
+      freed[#freed + 1] = {day, row.amount}
+      fields[field] = row
+    elseif over and row.state == 'open' then
+      row.state, row.due = 'lapsed', now
+      fields[field] = row
+    elseif row and row.state ~= 'open' and row.due < now - (row.state == 'lapsed' and LAPSE or LATE * 1000) then
+      if row.state == 'lapsed' then freed[#freed + 1] = {day, row.amount} end
+      fields[field] = ''
+    elseif not who and tonumber(string.match(text, '(%d+)$')) < now - 2 * LATE * 1000 then
+      fields[field] = ''
+    end
+  end
+  return fields, freed
+end
+
+local now = clock(ARGV[1])
+local fields, freed = {}, {}
+if not restoring(redis.call('HGET', KEYS[1], 'restoring'), now) then
+  fields, freed = abandoned(KEYS[3], now, ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
+end
+local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[3])
+sweep(KEYS[1], KEYS[2], ARGV[4], ARGV[5], due)
+for _, f in ipairs(freed) do move_aside(KEYS[1], f[1], f[2], NOTHING) end
+for field, row in pairs(fields) do
+  if row == '' then redis.call('HDEL', KEYS[3], field) else redis.call('HSET', KEYS[3], field, aside_text(row)) end
+end
+if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[4]) end
+local today = periods(now)
+local week, season = tonumber((periods(now - 8 * DAY))), tonumber((periods(now - 70 * DAY)))
+local counted = redis.call('HGETALL', KEYS[1])
+for i = 1, #counted, 2 do
+  local period, what = string.match(counted[i], '^(%d+):%a+:(%a+)$')
+  if period and period ~= today then
+    local ends, over = tonumber(period), season
+    if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' or what == 'told' then over = week end
+    if ends < over or #period == 8 and (what == 'held' or what == 'aside') and counted[i + 1] == '0' then redis.call('HDEL', KEYS[1], counted[i]) end
+  end
+end
+local reply = standing(tonumber(ARGV[2]), KEYS[1], now)
+reply[#reply + 1] = #due
+for _, n in ipairs(counts) do reply[#reply + 1] = n end
+return reply

@@ -1,0 +1,164 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Result is the result of a settlement.
+type Result struct {
+	Done bool // this call settled it
+	Err  error
+}
+
+// settlement is a call that settles charges.
+type settlement struct {
+	*call
+	counts []count // that the reply of batch.lua is about
+}
+
+// group is charges that one call settles.
+type group struct {
+	charges []*limit.Charge
+	script  *script
+	settlement
+}
+
+// Settle charges a hold, once, with what the request used, also if Redis has lost the hold. It may be called again
+// until it returns no error. It reports whether this call did.
+func (r *Store) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
+	came := r.SettleAll(ctx, []*limit.Charge{c}, true)[0]
+	return came.Done, came.Err
+}
+
+// SettleAll settles charges in one round trip, those of one team in one script, and returns the result of each. With post, a hold that
+// Redis does not know is charged, too.
+func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post bool) []Result {
+	results := make(map[*limit.Charge]Result, len(charges))
+	valid := make([]*limit.Charge, 0, len(charges))
+	for _, c := range charges {
+		if results[c] = (Result{Err: limit.ErrAmounts}); c.Amounts.Valid() {
+			valid = append(valid, c)
+		}
+	}
+	groups := groupsOf(valid)
+	for round := 0; len(groups) > 0 && round < 4; round++ {
+		groups = r.settleGroups(ctx, groups, post, results)
+	}
+	list := make([]Result, len(charges))
+	var correcting []*limit.Charge
+	for i, c := range charges {
+		list[i] = results[c]
+		if list[i].Err == nil {
+			r.teams.Get(c.Held.Team).settled(c.Held)
+		}
+		if list[i].Done && len(c.Held.Account) > 0 && !c.Held.Local { // it was taken from the account's rates
+			correcting = append(correcting, c)
+		}
+	}
+	if len(correcting) > 0 { // with its own time limit
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), correctionTime)
+		defer cancel()
+		r.correctAccount(call, correcting)
+	}
+	return list
+}
+
+// settleGroups settles groups in one round trip, and returns those to send again: batches that settle.lua has to look at, and groups
+// whose accounts were gone and have been put back.
+func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, results map[*limit.Charge]Result) (rest []*group) {
+	calls := make([]*call, len(groups))
+	for i, g := range groups {
+		g.settlement = r.settlement(g, post)
+		calls[i] = g.call
+	}
+	r.send(ctx, calls...)
+	for _, g := range groups {
+		team := g.charges[0].Held.Team
+		var done []int64
+		var err error
+		if g.script == batchScript {
+			var all bool
+			if all, err = r.batched(team, &g.settlement); !all && err == nil {
+				rest = append(rest, &group{charges: g.charges, script: settleScript})
+				continue
+			}
+		} else {
+			var s standing
+			if s, done, err = r.standing(g.call, len(g.charges)); err == nil {
+				r.teams.Get(team).know(&s)
+			}
+		}
+		for n, c := range g.charges {
+			results[c] = Result{err == nil && (done == nil || done[n] == 1), err}
+		}
+		if errors.Is(err, ErrNotDone) && r.Restore(ctx, team, Loss{}) == nil {
+			rest = append(rest, g)
+		}
+	}
+	return rest
+}
+
+// settlement is the call that settles a group.
+func (r *Store) settlement(g *group, post bool) settlement {
+	if g.script == batchScript {
+		return r.batch(g.charges)
+	}
+	h := g.charges[0].Held
+	t := r.teams.Get(h.Team)
+	known := t.witness()
+	keys := append(make([]any, 0, 5+len(g.charges)), t.shared...)
+	for _, c := range g.charges {
+		keys = append(keys, t.hold+c.Held.ID)
+	}
+	call := r.begin(settleScript, keys, 19+9*len(g.charges)).add(h.Team, t.ledger).add(t.wired(g.charges[0].Team).rates...).add(known.epoch, known.seq)
+	for _, c := range g.charges {
+		h, day := c.Held, ""
+		if post && h.Day > 0 { // a Held without its day can only be settled if Redis has the hold
+			day = strconv.Itoa(h.Day)
+		}
+		call.add(h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(c.Amounts), MemoryOf(c).Milliseconds(), flag(!c.Sum))
+	}
+	return settlement{call: call}
+}
+
+// groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. Of two charges of one hold only
+// the first goes to batch.lua.
+func groupsOf(charges []*limit.Charge) (groups []*group) {
+	type name struct {
+		team string
+		of   *teams.Team
+		day  int // 0: no batch
+	}
+	at, ids := map[name]*group{}, make(map[string]bool, len(charges))
+	for _, c := range charges {
+		name, script := name{c.Held.Team, c.Team, 0}, settleScript
+		if plain(c) && !ids[c.Held.ID] {
+			name.day, script = c.Held.Day, batchScript
+		}
+		ids[c.Held.ID] = true
+		g := at[name]
+		if g == nil {
+			g = &group{script: script}
+			at[name], groups = g, append(groups, g)
+		}
+		g.charges = append(g.charges, c)
+	}
+	return groups
+}
+
+// remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
+const remembered = 15 * time.Minute
+
+// MemoryOf is how long Redis remembers the hold of a charge: longer if another replica may see its end late.
+func MemoryOf(c *limit.Charge) time.Duration {
+	if c.Held.Task || c.Held.Local {
+		return limit.LateTruth
+	}
+	return remembered
+}

@@ -1,0 +1,41 @@
+package redisstore
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
+
+	"sluice/policy/limit"
+)
+
+// Store keeps the accounts in Redis, where every replica sees them. Every change is one script, so it happens whole or not at all,
+// and knows its hold's id, so it may be sent again if its reply was lost. It is safe for concurrent use.
+type Store struct {
+	wire                     // set its fields, and those below, before the first call
+	Cluster bool             // Redis has several parts, which go away and lose memory separately
+	Peer    Peer             // this process among the replicas
+	Now     func() time.Time // this process's clock, which decides nothing
+
+	admissions batcher
+	teams      limit.PerTeam[team]
+	today      dayNow
+}
+
+// team is a team's keys, and what this process knows of its accounts.
+type team struct {
+	*teamKeys
+	*own
+}
+
+// New returns the accounts in client's Redis. The client sets time limits; it MUST NOT repeat calls.
+func New(client redis.UniversalClient) *Store {
+	r := &Store{
+		wire: wire{client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
+		teams: limit.PerTeam[team]{First: func(id string) *team {
+			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
+		}},
+	}
+	r.admissions.wire = &r.wire
+	return r
+}

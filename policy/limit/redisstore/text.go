@@ -1,0 +1,70 @@
+package redisstore
+
+import (
+	"strconv"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+// How values are written for the scripts.
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+func limitText(n int64) any {
+	if n == limit.None {
+		return ""
+	}
+	return n
+}
+
+// writtenStock writes a stock for the scripts.
+func writtenStock(s limit.Stock) string {
+	return written(limit.Amounts(s[:limit.StockTasks])) + " " + strconv.FormatInt(s[limit.StockTasks], 10)
+}
+
+// written writes amounts for the scripts.
+func written(a limit.Amounts) string { return string(appendAmounts(make([]byte, 0, 32), &a)) }
+
+func appendAmounts(b []byte, a *limit.Amounts) []byte {
+	for i, n := range a {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
+}
+
+// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team, entry of the ledger.
+func appendHold(b []byte, h *limit.Held) []byte {
+	b = appendAmounts(append(b, ' '), &h.Amounts)
+	b = append(b, " 0 0 0 0"...)
+	b = append(append(b, ' '), h.ID...)
+	b = append(append(b, ' '), h.Team...)
+	b = append(append(b, ' '), h.Model...)
+	return append(append(b, '|'), h.Endpoint...)
+}
+
+// heldText is an open hold's text, if it was taken from those rates.
+func heldText(h *limit.Held, rates limit.RateSet) string {
+	b := append(make([]byte, 0, 192), "held 0 "...)
+	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
+	for _, n := range [...]int{int(rates), h.Day, h.Month} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	return string(appendHold(b, h))
+}
+
+// holdText is the part of a hold's text behind its month.
+func holdText(h *limit.Hold) string {
+	held := limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
+	return string(appendHold(make([]byte, 0, 160), &held))
+}

@@ -1,0 +1,29 @@
+package redisstore
+
+import (
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+// today is the day by this process's clock. admit.lua uses it if Redis's own day is the same: that saves computing one.
+type today struct {
+	limit.Calendar
+	dayText, monthText, startText any // converted once
+}
+
+// dayNow keeps the current day.
+type dayNow struct{ kept atomic.Pointer[today] }
+
+// at is the day of a moment.
+func (d *dayNow) at(now time.Time) *today {
+	if t := d.kept.Load(); t != nil && !now.Before(t.Start) && now.Before(t.End[0]) {
+		return t
+	}
+	c := limit.CalendarOf(now)
+	t := &today{c, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
+	d.kept.Store(t)
+	return t
+}

@@ -1,0 +1,140 @@
+package limit
+
+import (
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// Shares is one replica's share of all rates, the teams' and the upstream account's, for the times without Redis. Its buckets live
+// as long as the process and are debited while Redis is well, too, so that an outage brings no fresh burst.
+type Shares struct {
+	bank     *Memory
+	replicas int
+}
+
+// NewShares returns the share of one of so many replicas. Until Opened is called new buckets are empty, because
+// it is not known what was spent before this process started.
+func NewShares(replicas int, now func() time.Time) *Shares {
+	r := &Shares{bank: NewMemory(now), replicas: replicas}
+	r.bank.dry.Store(true)
+	return r
+}
+
+// Opened makes buckets that are created from now on full: Redis was reached, and knows what is left.
+func (r *Shares) Opened() { r.bank.dry.Store(false) }
+
+// Fit returns the hold with its estimate of tokens cut to what a share of the bucket lets pass.
+func (r *Shares) Fit(h *Hold, t *Terms) Hold {
+	small := *h
+	if rate := shareOf(t.Rates[Tokens], int64(r.replicas)); rate.Limit > 0 {
+		small.Amounts[Tokens] = min(h.Amounts[Tokens], max(rate.Burst/4, 1))
+	}
+	return small
+}
+
+// Admit decides a hold, cut by Fit, by the share of the rates, and takes it from them. The quotas and open tasks of s count unless
+// they are covered.
+func (r *Shares) Admit(h *Hold, t *Terms, s *State, covered bool) Verdict {
+	small, share := r.Fit(h, t), t.share(r.replicas)
+	if covered {
+		for q := range share.Quotas {
+			share.Quotas[q] = None
+		}
+		share.Tasks = None
+	}
+	s.Rates = r.bank.takeShare(h.Team.ID, &share, &small, s)
+	v := s.Verdict(t, &small)
+	if v.Held == nil {
+		return v
+	}
+	if fault, wait := r.bank.takeAccount(&small, false, r.replicas); wait > 0 {
+		r.change(v.Held, t, small.Amounts, Amounts{})
+		return v.RefuseAccount(fault, wait, h)
+	}
+	v.Held.Account, v.Held.Local = h.Account, true
+	return v
+}
+
+// Debit takes what Redis admitted from the buckets here, too.
+func (r *Shares) Debit(h *Hold, held *Held, t *Terms) {
+	r.change(held, t, Amounts{}, h.Amounts)
+	if len(h.Account) > 0 {
+		_, _ = r.bank.takeAccount(h, true, r.replicas)
+	}
+}
+
+// Settle brings the buckets here to what was used of a hold.
+func (r *Shares) Settle(c *Charge) {
+	t := TermsOf(c.Team)
+	r.change(c.Held, &t, c.Held.Amounts, c.Amounts.Bound())
+	if len(c.Held.Account) > 0 {
+		r.bank.correctAccount(c, r.replicas)
+	}
+}
+
+// change brings the buckets that a hold was taken from, from what was taken to what was used.
+func (r *Shares) change(h *Held, t *Terms, held, used Amounts) {
+	share := t.share(r.replicas)
+	a := r.bank.account(h.Team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.time(r.bank.now)
+	a.fit(&share, now) // there may be no buckets yet
+	a.correct(&share, h.Rates, held, used, now)
+}
+
+// Missing is what the buckets of a team have less than they hold at most: what was taken longer ago has refilled.
+func (r *Shares) Missing(team string) (n Amounts) {
+	a := r.bank.account(team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.time(r.bank.now)
+	for i, b := range a.buckets {
+		if b != nil {
+			n[i] = max(b.rate.Burst-b.fill(b.missing(now)).Left, 0)
+		}
+	}
+	return n
+}
+
+// largestImages is the most images that one request makes: no share of a bucket is smaller.
+const largestImages = 5
+
+// takeShare decides a hold by the buckets of this process alone, and takes it from them where it fits.
+func (m *Memory) takeShare(team string, share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
+	a := m.account(team)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.time(m.now)
+	a.fit(share, now)
+	missing := a.missing(share, now)
+	if st.decide(share, h, a.waits(h, share, &missing)); st.Outcome == Admitted {
+		a.take(h, share, &missing, now)
+	}
+	return a.fills(share, &missing)
+}
+
+// share is this process's part of a team's rates.
+func (t *Terms) share(replicas int) Terms {
+	mine := *t
+	for i := range mine.Rates {
+		mine.Rates[i] = shareOf(t.Rates[i], int64(replicas))
+	}
+	return mine
+}
+
+// shareOf spreads a rate over its replicas. The period grows rather than that the limit shrinks: 5 per second of three
+// replicas is 5 per 3 seconds each.
+func shareOf(r teams.Rate, replicas int64) teams.Rate {
+	if r.Limit == 0 {
+		return r
+	}
+	least := int64(1)
+	if r.Unit == teams.UnitImages {
+		least = min(largestImages, r.Burst)
+	}
+	r.Per *= time.Duration(replicas)
+	r.Burst = max(r.Burst/replicas, least)
+	return r
+}
