@@ -45,11 +45,13 @@ func (s *settings) rereadRedis() (a redisclient.Address, ok bool) {
 func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
 	store.OnDesync, store.Cluster = c.DropConnections, c.IsCluster()
-	return failover.New(failover.Config{
+	accounts := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == stateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed:    func(away bool, lasted time.Duration) { logRedisState(log, away, lasted) },
 		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // other replicas are alive than the settings say
 	})
+	c.OnConnect(accounts.Connected)
+	return accounts
 }
 
 // logRedisState logs that Redis is away, or back; nothing in between.

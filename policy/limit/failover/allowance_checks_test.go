@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -148,12 +149,13 @@ func (w *world) rollBack() {
 	if w.saved == nil {
 		return
 	}
-	w.runs.Add(1)
+	run := w.runs.Add(1)
 	w.saved.restore(w.server)
 	w.flushScripts()
-	for _, r := range w.crew(everywhere) {
-		if r.wire.now() == works {
-			r.wire.set(isRefused, 1) // its connections are gone
+	for _, r := range w.crew(everywhere) { // their connections are gone
+		r.wire.reconnect(func() error { return r.shared.Connected(fmt.Sprint(run)) })
+		if r.wire.now() == works && run%2 == 0 {
+			r.wire.set(isRefused, 1)
 		}
 	}
 	w.lose(w.saved.at)

@@ -78,6 +78,10 @@ func TestAllowance5Stories(t *testing.T) {
 		"Redis was restarted": {acts: []act{
 			ask("BC", 1, text), after(11 * time.Second), does("A", saves), {do: settles, who: "C", times: 1, truth: "more"}, does("A", rollsBack),
 		}},
+		// What C charges in the copy must not hide what B had charged before, which only B knows.
+		"Redis was restarted, and the first to charge knows nothing of what is gone": {acts: []act{
+			ask("BC", 5, text), after(5 * time.Second), does("A", saves), {do: settles, who: "B", times: 1, truth: "all"}, does("A", rollsBack), {do: settles, who: "C", times: 5, truth: "all"},
+		}},
 		// The copy that came back second is older than the accounts that were begun after the first.
 		"Redis rolls back twice": {acts: []act{does("A", saves), ask("B", 1, task), after(11 * time.Second), does("A", rollsBack), ask("A", 5, task), does("A", rollsBack), ask("A", 40, task)}},
 		// What one replica charges while the others have not told what they know is not forgotten with the rest.

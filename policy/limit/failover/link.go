@@ -128,6 +128,20 @@ func (l *link) learn(b redisstore.Beat, now time.Time) {
 	}
 }
 
+// Connected takes the name of Redis's process (run_id) at the other end of a new connection; empty: Redis does not tell it. It returns
+// an error if Redis was restarted and so may have lost its last writes. The connection must not be used then: a call that is under way
+// would change accounts before the replicas have put back what they know.
+func (l *link) Connected(run string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.restarted(run) || l.Store.Cluster {
+		return nil
+	}
+	l.lost = l.Now()
+	l.memory.Add(1)
+	return fmt.Errorf("%w: it was restarted", limit.ErrAway)
+}
+
 // restarted notes the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
 // proxies several processes answer in turn. The lock is held.
 func (l *link) restarted(run string) bool {

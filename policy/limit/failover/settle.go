@@ -17,8 +17,12 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	done, err := s.Store.Settle(call, c)
 	j := job{charge: c}
+	if err := s.meet(call, c.Held.Team, s.teams.Get(c.Held.Team)); err != nil {
+		s.queue.keep(j)
+		return false, err
+	}
+	done, err := s.Store.Settle(call, c)
 	s.came(&j, redisstore.Result{Done: done, Err: err}, s.Now())
 	if err != nil {
 		s.queue.keep(j)
@@ -52,13 +56,19 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 func (s *Failover) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
 	settling := map[bool][]int{} // by whether a hold that Redis does not know is charged
+	var unmet error
 	for i := range batch {
 		j := &batch[i]
 		if j.charge == nil {
 			errs[i] = s.call(ctx, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) })
 			continue
 		}
-		settling[!j.old(now)] = append(settling[!j.old(now)], i)
+		if unmet == nil || s.Store.Cluster { // else Redis is away
+			unmet = s.meetToSettle(ctx, j.charge.Held.Team)
+		}
+		if errs[i] = unmet; unmet == nil {
+			settling[!j.old(now)] = append(settling[!j.old(now)], i)
+		}
 	}
 	for unknown, of := range settling {
 		charges := make([]*limit.Charge, len(of))
@@ -73,6 +83,16 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 		cancel()
 	}
 	return errs
+}
+
+// meetToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
+// them the charge would hide what is missing.
+func (s *Failover) meetToSettle(ctx context.Context, team string) error {
+	b := s.teams.Get(team)
+	if b.met.Load() == s.memory.Load() && s.away.Load() == nil {
+		return nil
+	}
+	return s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, team, b) })
 }
 
 // came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
