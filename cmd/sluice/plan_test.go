@@ -148,6 +148,9 @@ type source struct {
 
 func (s source) isTest() bool { return strings.HasSuffix(s.name, "_test.go") }
 
+// positions are those of every parsed file.
+var positions = token.NewFileSet()
+
 // sources parses every Go file that the build knows, whatever tags it has.
 func sources(t *testing.T) []source {
 	t.Helper()
@@ -176,7 +179,7 @@ func sources(t *testing.T) []source {
 
 func parseSource(t *testing.T, pkg, file string) source {
 	t.Helper()
-	syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(positions, file, nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The walls inside the packages: how many files of a package need each other, and how many methods a receiver has. Both are
+// read off the code, so a package that becomes a maze fails here while it is still easy to divide.
+
+const (
+	mostMethods  = 30 // of one receiver
+	smallPackage = 8  // in a package of fewer files any file may use any other
+)
+
+func TestPackagesHaveWalls(t *testing.T) {
+	for pkg, files := range filesByPackage(t) {
+		if fault := mazeIn(files); fault != "" {
+			t.Errorf("%s: %s", pkg, fault)
+		}
+	}
+}
+
+// filesByPackage returns the code of each package, without tests and without files for other systems, which declare the same
+// names a second time.
+func filesByPackage(t *testing.T) map[string][]*ast.File {
+	t.Helper()
+	files := map[string][]*ast.File{}
+	for _, s := range sources(t) {
+		if !s.isTest() && !strings.HasSuffix(s.name, "_other.go") {
+			files[s.pkg] = append(files[s.pkg], s.syntax)
+		}
+	}
+	return files
+}
+
+// mazeIn says which wall is missing in a package, "" if none is.
+func mazeIn(files []*ast.File) string {
+	var faults []string
+	if knot := largestKnot(usesOf(files)); len(files) >= smallPackage && 2*len(knot) > len(files) {
+		faults = append(faults, "more than half of its files need each other: "+strings.Join(knot, " "))
+	}
+	for receiver, methods := range methodsOf(files) {
+		if methods > mostMethods {
+			faults = append(faults, "too many methods: "+receiver)
+		}
+	}
+	slices.Sort(faults)
+	return strings.Join(faults, "; ")
+}
+
+// usesOf returns, for each file, the files whose declarations it uses: package-level names, methods and fields. Imports are not
+// resolved: what other packages declare makes no difference, and type errors for want of it are ignored.
+func usesOf(files []*ast.File) map[string]map[string]bool {
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	lenient := types.Config{Importer: unresolved{}, Error: func(error) {}}
+	pkg, _ := lenient.Check("room", positions, files, info)
+	uses := map[string]map[string]bool{}
+	for ident, object := range info.Uses {
+		from, to := fileOf(ident.Pos()), fileOf(object.Pos())
+		if object.Pkg() != pkg || !sharedByFiles(pkg, object) || from == to {
+			continue
+		}
+		if uses[from] == nil {
+			uses[from] = map[string]bool{}
+		}
+		uses[from][to] = true
+	}
+	return uses
+}
+
+type unresolved struct{}
+
+func (unresolved) Import(string) (*types.Package, error) { return nil, errors.New("not resolved") }
+
+func fileOf(pos token.Pos) string { return filepath.Base(positions.Position(pos).Filename) }
+
+// sharedByFiles reports whether another file can use an object: locals and parameters it cannot.
+func sharedByFiles(pkg *types.Package, object types.Object) bool {
+	switch object := object.(type) {
+	case *types.Func:
+		return true
+	case *types.Var:
+		return object.IsField() || object.Parent() == pkg.Scope()
+	default:
+		return object.Parent() == pkg.Scope()
+	}
+}
+
+// largestKnot returns the largest set of files each of which needs all others, directly or through more files.
+func largestKnot(uses map[string]map[string]bool) []string {
+	reached := map[string]map[string]bool{}
+	for file := range uses {
+		reached[file] = map[string]bool{}
+		reach(uses, file, reached[file])
+	}
+	var largest []string
+	for file := range uses {
+		var knot []string
+		for _, other := range slices.Sorted(maps.Keys(reached[file])) {
+			if reached[other][file] {
+				knot = append(knot, other)
+			}
+		}
+		if len(knot) > len(largest) {
+			largest = knot
+		}
+	}
+	return largest
+}
+
+func reach(uses map[string]map[string]bool, file string, seen map[string]bool) {
+	for next := range uses[file] {
+		if !seen[next] {
+			seen[next] = true
+			reach(uses, next, seen)
+		}
+	}
+}
+
+// methodsOf counts the methods of each receiver.
+func methodsOf(files []*ast.File) map[string]int {
+	count := map[string]int{}
+	for _, file := range files {
+		for _, declaration := range file.Decls {
+			if f, ok := declaration.(*ast.FuncDecl); ok && f.Recv != nil {
+				count[receiverOf(f)]++
+			}
+		}
+	}
+	return count
+}
+
+// receiverOf returns the name of a method's receiver, without pointer and type parameters.
+func receiverOf(method *ast.FuncDecl) string {
+	switch t := ast.Unparen(method.Recv.List[0].Type).(type) {
+	case *ast.StarExpr:
+		return nameOf(t.X)
+	default:
+		return nameOf(t)
+	}
+}
+
+func nameOf(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.Ident:
+		return t.Name
+	case *ast.IndexExpr:
+		return nameOf(t.X)
+	case *ast.IndexListExpr:
+		return nameOf(t.X)
+	}
+	return ""
+}
+
+// TestTheWallsAreSeen builds a maze of each kind, and a chain of files, which is none.
+func TestTheWallsAreSeen(t *testing.T) {
+	ring, chain := map[string]string{}, map[string]string{}
+	for i := range smallPackage {
+		this, next := string(rune('a'+i)), string(rune('a'+(i+1)%smallPackage))
+		ring[this+".go"] = "package room\nfunc " + this + "() { " + next + "() }\n"
+		chain[this+".go"] = ring[this+".go"]
+	}
+	chain["h.go"] = "package room\nfunc h() {}\n"
+	crowd := "package room\ntype giant[T any] struct{}\n"
+	for i := range mostMethods + 1 {
+		crowd += "func (g *giant[T]) m" + strings.Repeat("x", i) + "() {}\n"
+	}
+	for _, tt := range []struct {
+		about string
+		files map[string]string
+		want  string
+	}{
+		{"a ring", ring, "more than half of its files need each other: a.go b.go c.go d.go e.go f.go g.go h.go"},
+		{"a chain", chain, ""},
+		{"a receiver that does everything", map[string]string{"crowd.go": crowd}, "too many methods: giant"},
+	} {
+		var files []*ast.File
+		for _, name := range slices.Sorted(maps.Keys(tt.files)) {
+			syntax, err := parser.ParseFile(positions, name, tt.files[name], parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, syntax)
+		}
+		if fault := mazeIn(files); fault != tt.want {
+			t.Errorf("%s: %q, want %q", tt.about, fault, tt.want)
+		}
+	}
+}
