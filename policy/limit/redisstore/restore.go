@@ -64,16 +64,9 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 			return err
 		}
 	}
-	var s standing
-	for first := true; first || len(holds) > 0; first = false {
-		n := min(restoreBatch, len(holds))
-		call.holds, call.last = holds[:n], n == len(holds)
-		var err error
-		if s, err = r.restoreSome(ctx, team, &call); err != nil {
-			return err
-		}
-		holds = holds[n:]
-		call.counts, call.rows, call.number, call.wentBack = nil, nil, 0, false
+	s, err := call.make(ctx, r, team, holds)
+	if err != nil {
+		return err
 	}
 	if known.epoch != 0 && known.epoch != s.epoch {
 		if r.Cluster { // tells the other replicas that this part lost its memory
@@ -85,6 +78,20 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	}
 	o.reconcile(&s)
 	return nil
+}
+
+// make makes as many calls as the holds take. The first puts back everything else.
+func (n *puttingBack) make(ctx context.Context, r *Store, team string, holds []ownHold) (s standing, err error) {
+	for first := true; first || len(holds) > 0; first = false {
+		some := min(restoreBatch, len(holds))
+		n.holds, n.last = holds[:some], some == len(holds)
+		if s, err = r.restoreSome(ctx, team, n); err != nil {
+			return s, err
+		}
+		holds = holds[some:]
+		n.counts, n.rows, n.number, n.wentBack = nil, nil, 0, false
+	}
+	return s, nil
 }
 
 // puttingBack is a call of restore.lua.
