@@ -133,8 +133,10 @@ func TestClusterChargesOnceWhatLostItsReply(t *testing.T) {
 	asking.Wait()
 	server.loses.Store(nil)
 	k.eventually(patience, "back", k.well)
+	var used, held int64
+	defer func() { t.Logf("used %d, held %d, admitted %d", used, held, admitted.Load()) }()
 	k.eventually(patience, "each is charged once", func() bool {
-		used, held := k.used(server.redisServer, "tokens")
+		used, held = k.used(server.redisServer, "tokens")
 		return used == 10+admitted.Load() && held == 0
 	})
 }
