@@ -41,7 +41,7 @@ func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	_ = pipe.Process(ctx, c.reply) // it is only queued
 	info := pipe.Info(ctx, "server")
 	_, failed := pipe.Exec(ctx) // each command has its error; INFO may be forbidden
-	r.finish(ctx, c, failed)
+	r.finish(ctx, failed, c)
 	if err := got.Err(); err != nil {
 		return b, err
 	}

@@ -118,7 +118,8 @@ func (w *wire) run(ctx context.Context, c *call, length int) ([]int64, error) {
 	return w.said(c, length)
 }
 
-// send sends calls in one round trip. Afterwards each has its reply or its error.
+// send sends calls in one round trip. Afterwards each has its reply or its error. A script that Redis does not know by its digest is
+// sent as text once, and its other calls in one more round trip.
 func (w *wire) send(ctx context.Context, calls ...*call) {
 	var failed error
 	if len(calls) == 1 {
@@ -132,19 +133,30 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 		}
 		_, failed = pipe.Exec(ctx)
 	}
-	for _, c := range calls {
-		w.finish(ctx, c, failed)
-	}
+	w.finish(ctx, failed, calls...)
 }
 
-// finish sends the script's text if Redis did not know its digest, and notes the error of a round trip that failed as a whole.
-func (w *wire) finish(ctx context.Context, c *call, failed error) {
-	switch err := c.reply.Err(); {
-	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		c.reply = redis.NewIntSliceCmd(ctx, append([]any{"eval", c.script.source}, c.args[2:]...)...)
-		_ = w.client.Process(ctx, c.reply) // the reply has the error
-	case err == nil && len(c.reply.Val()) == 0 && failed != nil: // it was not sent at all
-		c.reply.SetErr(failed)
+// finish sends again what Redis did not know by its digest, and notes the error of a round trip that failed as a whole.
+func (w *wire) finish(ctx context.Context, failed error, calls ...*call) {
+	var again []*call
+	var known map[*script]bool // whose text was sent now
+	for _, c := range calls {
+		switch err := c.reply.Err(); {
+		case redis.HasErrorPrefix(err, "NOSCRIPT") && known[c.script]:
+			again = append(again, c)
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			if known == nil {
+				known = map[*script]bool{}
+			}
+			known[c.script] = true
+			c.reply = redis.NewIntSliceCmd(ctx, append([]any{"eval", c.script.source}, c.args[2:]...)...)
+			_ = w.client.Process(ctx, c.reply) // the reply has the error
+		case err == nil && len(c.reply.Val()) == 0 && failed != nil: // it was not sent at all
+			c.reply.SetErr(failed)
+		}
+	}
+	if len(again) > 0 {
+		w.send(ctx, again...)
 	}
 }
 
