@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -354,4 +355,29 @@ func TestClusterThatComesLater(t *testing.T) {
 	}
 	c.nodes[0].start()
 	k.eventually(patience, "found", func() bool { return k.spend(10) && k.well() })
+}
+
+// Sentinels that are restarted are no Redis that is: the master runs on, and no team's accounts are restored.
+func TestRestartedSentinelsRestoreNothing(t *testing.T) {
+	t.Parallel()
+	master := startRedis(t)
+	var sentinels []*redisServer
+	var hosts []string
+	for range 3 {
+		s := startRedis(t, "--sentinel", fmt.Sprintf("sentinel monitor sluice 127.0.0.1 %d 2", master.port))
+		sentinels, hosts = append(sentinels, s), append(hosts, s.address())
+	}
+	k := openReplica(t, "redis+sentinel://"+strings.Join(hosts, ",")+"/sluice", unhurried, "quotas: {tokens: {day: 100000}}")
+	k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	epoch := master.do("HGET", "sl1:{search}:quota", "epoch")
+	for _, s := range sentinels {
+		s.signal(os.Kill)
+		_ = s.process.Wait()
+		s.launch()
+		k.redis.DropConnections()
+		k.eventually(patience, "connected", func() bool { return k.spend(10) && k.well() })
+	}
+	if now := master.do("HGET", "sl1:{search}:quota", "epoch"); now != epoch || strings.Contains(k.log.text(), "lost its memory") {
+		t.Errorf("the accounts were restored: epoch %v was %v\n%s", now, epoch, k.log.text())
+	}
 }

@@ -49,7 +49,7 @@ type Client struct {
 	redis.UniversalClient
 	config    Config
 	conns     conns
-	connected atomic.Pointer[func(run string) error] // told of each connection; nil: none is
+	connected atomic.Pointer[func(ctx context.Context, run string) error] // told of each connection; nil: none is
 
 	mu     sync.Mutex
 	guards []*guard

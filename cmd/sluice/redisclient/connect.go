@@ -13,8 +13,10 @@ type connecting struct{}
 
 // OnConnect has a function told the name of Redis's process (run_id) at the other end of each new connection, before anything
 // else is sent over it; empty where Redis does not tell it. If the function returns an error the connection is closed and the
-// call that needed it fails with that error. A cluster's nodes are not asked.
-func (c *Client) OnConnect(connected func(run string) error) { c.connected.Store(&connected) }
+// call that needed it, whose context the function gets, fails with that error. Sentinels and a cluster's nodes are not asked.
+func (c *Client) OnConnect(connected func(ctx context.Context, run string) error) {
+	c.connected.Store(&connected)
+}
 
 func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 	connected := c.connected.Load()
@@ -26,7 +28,10 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 	if err != nil && !errors.As(err, &said) { // what Redis itself refuses, it does not tell
 		return err
 	}
+	if strings.Contains(info, "redis_mode:sentinel") { // it only tells where the master is
+		return nil
+	}
 	_, run, _ := strings.Cut(info, "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
-	return (*connected)(run)
+	return (*connected)(ctx, run)
 }

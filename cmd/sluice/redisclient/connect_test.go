@@ -1,6 +1,7 @@
 package redisclient
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ func TestEachConnectionTellsItsProcess(t *testing.T) {
 	c := open(t, startRedis(t), time.Second)
 	refused := errors.New("another process")
 	var runs []string
-	c.OnConnect(func(run string) error {
+	c.OnConnect(func(_ context.Context, run string) error {
 		runs = append(runs, run)
 		if len(runs) == 1 {
 			return refused

@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -153,7 +154,7 @@ func (w *world) rollBack() {
 	w.saved.restore(w.server)
 	w.flushScripts()
 	for _, r := range w.crew(everywhere) { // their connections are gone
-		r.wire.reconnect(func() error { return r.shared.Connected(fmt.Sprint(run)) })
+		r.wire.reconnect(func(ctx context.Context) error { return r.shared.Connected(ctx, fmt.Sprint(run)) })
 		if r.wire.now() == works && run%2 == 0 {
 			r.wire.set(isRefused, 1)
 		}

@@ -22,7 +22,7 @@ type wire struct {
 	name  string // of the replica
 
 	mu    sync.Mutex
-	fresh func() error // tells of the connection that the next call makes; nil: it needs none
+	fresh func(context.Context) error // tells of the connections that calls make; nil: there is one
 	lets  passage
 	calls int       // for how many more; 0: until it is told otherwise
 	ill   time.Time // when a call fared badly last
@@ -117,29 +117,32 @@ func (n *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// reconnect has the next call make a connection of its own: the library replaces one that Redis has closed without a word.
-func (n *wire) reconnect(connected func() error) {
+// reconnect has calls make connections until one may be used: the library replaces those that Redis has closed without a word.
+func (n *wire) reconnect(connected func(context.Context) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fresh = connected
 }
 
-func (n *wire) connect() error {
+func (n *wire) connect(ctx context.Context) error {
 	n.mu.Lock()
 	connected := n.fresh
-	n.fresh = nil
 	n.mu.Unlock()
 	if connected == nil {
 		return nil
 	}
-	return connected()
+	err := connected(ctx)
+	if err == nil {
+		n.reconnect(nil)
+	}
+	return err
 }
 
 func (n *wire) call(ctx context.Context, make func(part []redis.Cmder) error, cmds []redis.Cmder) (err error) {
 	lost := cmds
 	switch n.take() {
 	case works:
-		if err = n.connect(); err == nil {
+		if err = n.connect(ctx); err == nil {
 			n.world.reached()
 			return make(cmds)
 		}

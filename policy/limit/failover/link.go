@@ -31,11 +31,12 @@ type link struct {
 
 	mu      sync.Mutex
 	last    redisstore.Beat
-	at      time.Time // when it came, by this process's clock
-	runs    []string  // names of Redis's processes, the last that were met
-	lost    time.Time // when Redis's memory was last found to be lost
-	toldOdd bool      // Miscounted was
-	odd     time.Time // since when other than the set number of replicas are alive; zero: they are not
+	at      time.Time     // when it came, by this process's clock
+	runs    []string      // names of Redis's processes, the last that were met
+	lost    time.Time     // when Redis's memory was last found to be lost
+	charges map[int64]int // that are under way, by the number of the memory that they are for
+	toldOdd bool          // Miscounted was
+	odd     time.Time     // since when other than the set number of replicas are alive; zero: they are not
 }
 
 // tellAfter is how long Redis is away before Changed is called: one slow call is no outage.
@@ -128,18 +129,57 @@ func (l *link) learn(b redisstore.Beat, now time.Time) {
 	}
 }
 
-// Connected takes the name of Redis's process (run_id) at the other end of a new connection; empty: Redis does not tell it. It returns
-// an error if Redis was restarted and so may have lost its last writes. The connection must not be used then: a call that is under way
-// would change accounts before the replicas have put back what they know.
-func (l *link) Connected(run string) error {
+// Connected takes the name of Redis's process (run_id) at the other end of a new connection that a call needs; empty: Redis does not
+// tell it. It returns an error if the connection must not be used: Redis was restarted and may have lost its last writes, and a charge
+// that is under way would change accounts before the replicas have put back what they know.
+func (l *link) Connected(ctx context.Context, run string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.restarted(run) || l.Store.Cluster {
+	if l.Store.Cluster {
 		return nil
 	}
-	l.lost = l.Now()
-	l.memory.Add(1)
+	if l.restarted(run) {
+		l.lost = l.Now()
+		l.memory.Add(1)
+	} else if !l.tooEarly(ctx) {
+		return nil
+	}
 	return fmt.Errorf("%w: it was restarted", limit.ErrAway)
+}
+
+// chargedMemory is the key of a charge's context for the number of the memory that the charge is for.
+type chargedMemory struct{}
+
+// charge returns the context of a call that charges something in a memory of Redis. The call has ended when done is called.
+func (l *link) charge(ctx context.Context, memory int64) (_ context.Context, done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.charges == nil {
+		l.charges = map[int64]int{}
+	}
+	l.charges[memory]++
+	return context.WithValue(ctx, chargedMemory{}, memory), func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.charges[memory]--; l.charges[memory] == 0 {
+			delete(l.charges, memory)
+		}
+	}
+}
+
+// tooEarly reports whether a call's connection could serve a charge in an earlier memory than the last: the call is one, or one is
+// under way that might find the connection free. The lock is held.
+func (l *link) tooEarly(ctx context.Context) bool {
+	last := l.memory.Load()
+	if memory, ok := ctx.Value(chargedMemory{}).(int64); ok {
+		return memory < last
+	}
+	for memory := range l.charges {
+		if memory < last {
+			return true
+		}
+	}
+	return false
 }
 
 // restarted notes the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
 )
 
@@ -156,4 +157,24 @@ func (c *callCount) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error { c.Add(1); return next(ctx, cmds) }
+}
+
+// TestClusterIsBackByACallAlone: while all of a cluster is away and a charge waits, nothing says in between that it is back.
+func TestClusterIsBackByACallAlone(t *testing.T) {
+	var changes []bool
+	s := newHarness(t, limittest.FakeRedis(t), func(c *Config) {
+		c.Store.Cluster = true
+		c.Changed = func(away bool, _ time.Duration) { changes = append(changes, away) }
+	})
+	team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}}")
+	held := s.must("a", team, limit.Amounts{limit.Requests: 1})
+	s.fault.mode.Store(away)
+	s.queue.keep(job{charge: &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1}}})
+	for range 10 {
+		s.clock.Move(time.Second)
+		_ = s.Tend(t.Context())
+	}
+	if len(changes) != 1 || !changes[0] {
+		t.Errorf("Changed was called with %v, want once, that Redis is away", changes)
+	}
 }

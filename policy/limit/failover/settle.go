@@ -17,11 +17,13 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	j := job{charge: c}
-	if err := s.meet(call, c.Held.Team, s.teams.Get(c.Held.Team)); err != nil {
+	j, b := job{charge: c}, s.teams.Get(c.Held.Team)
+	if err := s.meet(call, c.Held.Team, b); err != nil {
 		s.queue.keep(j)
 		return false, err
 	}
+	call, ended := s.charge(call, b.met.Load())
+	defer ended()
 	done, err := s.Store.Settle(call, c)
 	s.came(&j, redisstore.Result{Done: done, Err: err}, s.Now())
 	if err != nil {
@@ -56,17 +58,12 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 func (s *Failover) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
 	settling := map[bool][]int{} // by whether a hold that Redis does not know is charged
-	var unmet error
+	memory := s.meetToSettle(ctx, batch, errs)
 	for i := range batch {
-		j := &batch[i]
-		if j.charge == nil {
+		switch j := &batch[i]; {
+		case j.charge == nil:
 			errs[i] = s.call(ctx, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) })
-			continue
-		}
-		if unmet == nil || s.Store.Cluster { // else Redis is away
-			unmet = s.meetToSettle(ctx, j.charge.Held.Team)
-		}
-		if errs[i] = unmet; unmet == nil {
+		case errs[i] == nil:
 			settling[!j.old(now)] = append(settling[!j.old(now)], i)
 		}
 	}
@@ -76,23 +73,49 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 			charges[n] = batch[i].charge
 		}
 		call, cancel := context.WithTimeout(ctx, s.patience())
+		call, ended := s.charge(call, memory)
 		for n, came := range s.Store.SettleAll(call, charges, unknown) {
 			s.came(&batch[of[n]], came, now)
 			errs[of[n]] = came.Err
 		}
+		ended()
 		cancel()
 	}
 	return errs
 }
 
 // meetToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
-// them the charge would hide what is missing.
-func (s *Failover) meetToSettle(ctx context.Context, team string) error {
-	b := s.teams.Get(team)
-	if b.met.Load() == s.memory.Load() && s.away.Load() == nil {
-		return nil
+// them the charge would hide what is missing. It notes the error of each charge that must wait, and returns the number of the earliest
+// memory in which the teams of the others were met.
+func (s *Failover) meetToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
+	memory = s.memory.Load()
+	var down error // Redis as a whole is away
+	asked := map[string]error{}
+	for i := range batch {
+		if batch[i].charge == nil {
+			continue
+		}
+		team := batch[i].charge.Held.Team
+		b := s.teams.Get(team)
+		err, known := asked[team]
+		switch {
+		case known:
+		case down != nil:
+			err = down
+		case b.met.Load() != s.memory.Load() || s.away.Load() != nil && !s.Store.Cluster:
+			call, cancel := context.WithTimeout(ctx, s.patience())
+			err = s.meet(call, team, b)
+			cancel()
+			if s.away.Load() != nil && !s.Store.Cluster {
+				down = err
+			}
+			asked[team] = err
+		}
+		if errs[i] = err; err == nil {
+			memory = min(memory, b.met.Load())
+		}
 	}
-	return s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, team, b) })
+	return memory
 }
 
 // came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most

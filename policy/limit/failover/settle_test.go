@@ -2,6 +2,7 @@ package failover
 
 import (
 	"testing"
+	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
@@ -53,4 +54,34 @@ func TestTakenIsToldOnce(t *testing.T) {
 			second.wants(s, about+", and it is back, a second time", took{later: 1})
 		}
 	})
+}
+
+// TestABrokenTeamKeepsNoOtherWaiting: after a restart of Redis the accounts of one team cannot be read. The charges of another arrive,
+// whichever was settled first.
+func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
+	for _, order := range [][]string{{"broken", "sound"}, {"sound", "broken"}} {
+		t.Run(order[0]+" first", func(t *testing.T) {
+			s := newHarness(t, limittest.FakeRedis(t), nil)
+			byName, held := map[string]*teams.Team{}, map[string]*limit.Held{}
+			for _, name := range order {
+				team := *limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}}")
+				team.ID = name
+				byName[name], held[name] = &team, s.must(name, &team, limit.Amounts{limit.Requests: 1})
+			}
+			if err := s.client.Set(t.Context(), "sl1:{broken}:quota", "x", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = s.Connected(t.Context(), "one"), s.Connected(t.Context(), "two") // with all that it had
+			for _, name := range order {
+				s.queue.keep(job{charge: &limit.Charge{Held: held[name], Team: byName[name], Amounts: limit.Amounts{limit.Requests: 1}}})
+			}
+			for range 5 {
+				s.clock.Move(3 * time.Second)
+				_ = s.Tend(t.Context())
+			}
+			if st := s.look(byName["sound"]); st.Used[0] != 1 {
+				t.Errorf("%d requests of the sound team are used, want 1; %d charges wait", st.Used[0], s.queue.waiting())
+			}
+		})
+	}
 }

@@ -108,9 +108,12 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 // settled.
 func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
-		if err := s.meet(ctx, team, s.teams.Get(team)); err != nil { // so that what the sweep tells is known here, should Redis lose it
+		b := s.teams.Get(team)
+		if err := s.meet(ctx, team, b); err != nil { // so that what the sweep tells is known here, should Redis lose it
 			return err
 		}
+		ctx, ended := s.charge(ctx, b.met.Load())
+		defer ended()
 		if _, err := s.Store.Sweep(ctx, team, sweepHolds); err != nil {
 			return err
 		}
