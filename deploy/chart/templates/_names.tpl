@@ -14,7 +14,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
-{{/* A memory quantity of Kubernetes in bytes. Exponents and milli-bytes are refused: nobody means them. */}}
+{{/* A memory quantity of Kubernetes in bytes. Exponents and milli-bytes are refused as mistakes. */}}
 {{- define "sluice.bytes" -}}
 {{- $quantity := toString . -}}
 {{- if not (regexMatch "^[1-9][0-9]*(Ki|Mi|Gi|Ti|k|M|G|T)?$" $quantity) }}{{ fail (printf "resources.limits.memory: %q; allowed: a whole number with Ki, Mi, Gi, Ti, k, M, G, T or nothing" $quantity) }}{{ end -}}
