@@ -74,5 +74,5 @@ var mutations = []mutation{
 
 	// What is told.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
-	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusGone || http.StatusText(status) != "" {`, new: "if status > 0 {"},
+	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},
 }
