@@ -33,7 +33,7 @@ func (l *localCache) keep(claim *Claim) *Claim {
 			return was, otter.CancelOp
 		}
 		if found {
-			kept.Tally = was.Tally
+			kept.Counts = was.Counts
 		}
 		return &kept, otter.WriteOp
 	})

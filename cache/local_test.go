@@ -28,7 +28,7 @@ func TestFU9NearKeepsTheLater(t *testing.T) {
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()
 	claim := func(body string, fetched int64, after time.Duration) *Claim {
-		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), Tally: new(PollCounts), fetched: fetched, Fetched: now.Add(after)}
+		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), Counts: new(PollCounts), fetched: fetched, Fetched: now.Add(after)}
 	}
 	for _, c := range []struct {
 		name          string
@@ -43,7 +43,7 @@ func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	} {
 		n := newLocalCache()
 		n.keep(c.first)
-		c.first.Tally.Serve()
+		c.first.Counts.Serve()
 		told := n.keep(c.second)
 		got := n.get("s", "t")
 		if string(got.Body) != c.kept || told != got {

@@ -151,7 +151,7 @@ type rememberedOutcomes struct {
 	ended chan cache.Outcome
 }
 
-func (o *rememberedOutcomes) End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome) {
+func (o *rememberedOutcomes) End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome) {
 	o.Outcomes.End(ctx, name, body, outcome)
 	o.ended <- outcome
 }

@@ -108,7 +108,7 @@ func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h.stands(t, "images", "1", "0", 0)
 }
 
-// A task whose end waits for its charge is not charged as unheard of when its life is over.
+// A task whose end waits for its charge is not charged as held when its life is over.
 func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {month: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})
