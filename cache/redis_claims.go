@@ -40,7 +40,7 @@ func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err err
 		c.local.forget(claim.Team, claim.Task)
 		return false, nil
 	}
-	c.local.keep(claim)
+	c.local.merge(claim)
 	if err == nil {
 		_, err = c.write(ctx, c.latest(claim), 0, c.losses.hasLost(claim.Team))
 	}
@@ -100,7 +100,7 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	c.losses.saw(claim.Team, before, now)
 	stands := *claim
 	stands.written, _ = reply[1].(string)
-	c.local.keep(&stands)
+	c.local.merge(&stands)
 	return reply[0] == int64(1), nil
 }
 
@@ -134,7 +134,7 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 	case claim == nil:
 		return Claim{}, false, nil
 	}
-	return c.unexpired(c.local.keep(claim))
+	return c.unexpired(c.local.merge(claim))
 }
 
 // find reads a task from Redis. If there is none, complete says that no replica has such a claim pending.

@@ -11,7 +11,7 @@ func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, bod
 	write := func(ctx context.Context) (*Claim, error) { return c.writeAnswer(ctx, heard, answer, body, asks) }
 	claim, err := write(ctx)
 	if err == nil && claim != nil {
-		return *c.local.keep(claim), nil
+		return *c.local.merge(claim), nil
 	}
 	here := *heard
 	if here.Answer.passes(answer) {
@@ -20,7 +20,7 @@ func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, bod
 	if here.Final() { // Redis is away, or does not have the claim yet
 		c.pending.add(heard.Team, func(ctx context.Context) error { _, err := write(ctx); return err })
 	}
-	return *c.local.keep(&here), nil
+	return *c.local.merge(&here), nil
 }
 
 // writeAnswer writes an answer to Redis and returns the claim as it stands there; nil if Redis has none.

@@ -11,7 +11,7 @@ import (
 // away is noticed a second late, too.
 const repeatTime = 10 * time.Second
 
-// memory names what Redis remembers of a team's tasks, as the team's claims key tells.
+// memory names what Redis remembers of a team's tasks, as the team's claims key says.
 type memory struct {
 	epoch string // when it began; empty: there is none, or none is known here
 	count int64  // claims that were written to it
@@ -129,7 +129,7 @@ func readMemory(epoch, count any) (m memory) {
 	return m
 }
 
-// cutMemory takes what a script's reply tells of Redis's memory off its end, and how long ago a claim was last restored
+// cutMemory cuts what a script's reply says of Redis's memory off its end, and how long ago a claim was last restored
 // there; below 0: none was.
 func cutMemory(reply []any) (rest []any, m memory, restored time.Duration, err error) {
 	n := len(reply) - 3

@@ -121,7 +121,7 @@ func (s *store) fieldsOf(ctx context.Context, keys []string, names ...string) []
 	return list
 }
 
-// sizes tells how many members each of the sorted sets has; -1 if it could not be read.
+// sizes returns how many members each of the sorted sets has; -1 if it could not be read.
 func (s *store) sizes(ctx context.Context, keys []string) []int64 {
 	call, cancel := s.long(ctx)
 	defer cancel()

@@ -20,7 +20,7 @@ func (g *Gateway) Work(ctx context.Context) {
 		func() { accounts.log(g.deps.Accounts.Tend(ctx)) },
 		func() { claims.log(g.deps.Claims.Tend(ctx)) },
 		func() { g.tasks.Finish(ctx) },
-		func() { quotas.turn(ctx) },
+		func() { quotas.round(ctx) },
 	} {
 		working.Go(func() { every(ctx, do) })
 	}
