@@ -126,7 +126,7 @@ func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
 
 // replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
-// is a time from the first answer on.
+// counts from the first answer.
 var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
 
 // inbound is the part of an answer's header that a team may see.

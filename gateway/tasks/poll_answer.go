@@ -10,7 +10,7 @@ import (
 // Source is where a poll's answer came from.
 type Source string
 
-// The sources. Of an encrypted poll, whose answer is not kept, Asked is the source too.
+// The sources. Asked is also the source of the answer to an encrypted poll, which is not kept.
 const (
 	Hit       Source = "hit"       // a fresh answer was known
 	Asked     Source = "miss"      // the service was asked for this poll
