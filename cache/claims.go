@@ -21,9 +21,9 @@ type Claim struct {
 	Fetched time.Time // when Body was received
 
 	Trace  string      // traceparent of the creation's span; empty: none was recorded
-	Served int64       // polls answered, as far as Redis was told; see [Claim.Polls]
-	Sent   int64       // queries sent, as far as Redis was told
-	Tally  *PollCounts // what this process has not told yet; the store makes it
+	Served int64       // polls answered, as far as Redis knows; see [Claim.Polls]
+	Sent   int64       // queries sent, as far as Redis knows
+	Counts *PollCounts // what Redis does not know of it yet; the store makes it
 
 	Asks int // how often the finisher asked since a client's poll last did
 
@@ -87,7 +87,7 @@ func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	}
 	c.owners[claim.Task] = claim.Team
 	claim.Created = c.now()
-	claim.Fetched, claim.Tally = claim.Created, new(PollCounts)
+	claim.Fetched, claim.Counts = claim.Created, new(PollCounts)
 	c.byTask[name] = &claim
 	c.byTeam[claim.Team] = append(c.byTeam[claim.Team], &claim)
 	c.oldest = append(c.oldest, &claim)
@@ -166,7 +166,7 @@ func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byt
 		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
 	}
 	claim.Asks = asks
-	served, sent := claim.Tally.take()
+	served, sent := claim.Counts.take()
 	claim.Served, claim.Sent = claim.Served+served, claim.Sent+sent
 	delete(c.turns, claim)
 	if claim.Final() {

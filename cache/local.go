@@ -23,8 +23,8 @@ func (l *localCache) get(team, task string) *Claim {
 	return claim
 }
 
-// keep keeps a claim unless a later state is known, and returns what is known then. It MUST NOT be changed.
-func (l *localCache) keep(claim *Claim) *Claim {
+// merge keeps a claim unless a later state is known, and returns what is known then. It MUST NOT be changed.
+func (l *localCache) merge(claim *Claim) *Claim {
 	kept := *claim
 	known := &kept
 	_, _ = l.claims.Compute(owned{claim.Team, claim.Task}, func(was *Claim, found bool) (*Claim, otter.ComputeOp) {
@@ -33,7 +33,7 @@ func (l *localCache) keep(claim *Claim) *Claim {
 			return was, otter.CancelOp
 		}
 		if found {
-			kept.Tally = was.Tally
+			kept.Counts = was.Counts
 		}
 		return &kept, otter.WriteOp
 	})

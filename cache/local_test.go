@@ -14,7 +14,7 @@ func TestFU9NearKeepsTheLater(t *testing.T) {
 		task := fmt.Sprint(i)
 		var keeping sync.WaitGroup
 		for _, status := range []Status{Running, Succeeded} {
-			keeping.Go(func() { n.keep(&Claim{Team: "s", Task: task, Answer: Answer{Status: status}, Fetched: begun}) })
+			keeping.Go(func() { n.merge(&Claim{Team: "s", Task: task, Answer: Answer{Status: status}, Fetched: begun}) })
 		}
 		keeping.Wait()
 		if !n.get("s", task).Final() {
@@ -28,7 +28,7 @@ func TestFU9NearKeepsTheLater(t *testing.T) {
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()
 	claim := func(body string, fetched int64, after time.Duration) *Claim {
-		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), Tally: new(PollCounts), fetched: fetched, Fetched: now.Add(after)}
+		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), Counts: new(PollCounts), fetched: fetched, Fetched: now.Add(after)}
 	}
 	for _, c := range []struct {
 		name          string
@@ -42,11 +42,11 @@ func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 		{"stored later, read before", claim("a", 7, 1), claim("b", 8, 0), "b"},
 	} {
 		n := newLocalCache()
-		n.keep(c.first)
-		c.first.Tally.Serve()
-		told := n.keep(c.second)
+		n.merge(c.first)
+		c.first.Counts.Serve()
+		merged := n.merge(c.second)
 		got := n.get("s", "t")
-		if string(got.Body) != c.kept || told != got {
+		if string(got.Body) != c.kept || merged != got {
 			t.Errorf("%s: %s is kept, want %s", c.name, got.Body, c.kept)
 		}
 		if served, _ := got.Polls(); served != 1 {

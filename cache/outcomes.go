@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// OnceName names a request that must run once: its team, and a digest of its path and Idempotency-Key.
-type OnceName struct{ Team, Digest string }
+// IdempotencyName names a request that must run once: its team, and a digest of its path and Idempotency-Key.
+type IdempotencyName struct{ Team, Digest string }
 
 // Outcome is the result of a request that runs once.
 type Outcome struct {
@@ -27,24 +27,24 @@ type Outcomes struct {
 	ttl    time.Duration
 	now    func() time.Time
 	mu     sync.Mutex
-	byName map[OnceName]*Outcome
-	oldest []onceEntry
+	byName map[IdempotencyName]*Outcome
+	oldest []outcomeEntry
 }
 
-type onceEntry struct {
-	name OnceName
+type outcomeEntry struct {
+	name IdempotencyName
 	at   time.Time
 	is   *Outcome
 }
 
 // NewOutcomes makes an empty store. ttl is how long an outcome is remembered; now is the clock.
 func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
-	return &Outcomes{ttl: ttl, now: now, byName: make(map[OnceName]*Outcome)}
+	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome)}
 }
 
 // Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
 // remembered of the first.
-func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
+func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire()
@@ -57,7 +57,7 @@ func (o *Outcomes) Begin(_ context.Context, name OnceName, body [sha256.Size]byt
 }
 
 // End remembers the outcome, or forgets the name if it has no status: the request may be made again.
-func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, outcome Outcome) {
+func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.byName[name]
@@ -68,7 +68,7 @@ func (o *Outcomes) End(_ context.Context, name OnceName, _ [sha256.Size]byte, ou
 		delete(o.byName, name)
 	default:
 		*known = outcome
-		o.oldest = append(o.oldest, onceEntry{name, o.now(), known})
+		o.oldest = append(o.oldest, outcomeEntry{name, o.now(), known})
 	}
 }
 

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // PollCounts counts the polls and queries of a task in this process since it last wrote them to Redis. All copies of a claim
 // share one. A nil PollCounts counts nothing.
-type PollCounts struct{ served, sent, private atomic.Int64 }
+type PollCounts struct{ served, sent, encrypted atomic.Int64 }
 
 // Serve counts an answered poll.
 func (t *PollCounts) Serve() {
@@ -20,20 +20,20 @@ func (t *PollCounts) Send() {
 	}
 }
 
-// SendPrivately counts a query with an encrypted answer, which only one client can read.
-func (t *PollCounts) SendPrivately() {
+// SendEncrypted counts a query with an encrypted answer, which only one client can read.
+func (t *PollCounts) SendEncrypted() {
 	t.Send()
 	if t != nil {
-		t.private.Add(1)
+		t.encrypted.Add(1)
 	}
 }
 
-// Private is how many such queries were sent since an answer was last heard.
-func (t *PollCounts) Private() int64 {
+// Encrypted is how many such queries were sent since an answer was last heard.
+func (t *PollCounts) Encrypted() int64 {
 	if t == nil {
 		return 0
 	}
-	return t.private.Load()
+	return t.encrypted.Load()
 }
 
 // take returns the counts and resets them; give adds them again if they could not be written.
@@ -41,7 +41,7 @@ func (t *PollCounts) take() (served, sent int64) {
 	if t == nil {
 		return 0, 0
 	}
-	t.private.Store(0)
+	t.encrypted.Store(0)
 	return t.served.Swap(0), t.sent.Swap(0)
 }
 
@@ -56,8 +56,8 @@ func (t *PollCounts) give(served, sent int64) {
 // processes as far as written, and those of this one.
 func (c *Claim) Polls() (served, sent int64) {
 	served, sent = c.Served, c.Sent
-	if c.Tally != nil {
-		served, sent = served+c.Tally.served.Load(), sent+c.Tally.sent.Load()
+	if c.Counts != nil {
+		served, sent = served+c.Counts.served.Load(), sent+c.Counts.sent.Load()
 	}
 	return served, sent
 }

@@ -18,14 +18,14 @@ type redisClaims struct {
 	restore []*Claim // that Redis lost; used by Tend alone
 }
 
-// errUntold is why an unknown task is not denied yet.
-var errUntold = errors.New("Redis was away or lost tasks in the last 10 s, and another replica may not have written the task yet")
+// errIncomplete is why an unknown task is not denied yet.
+var errIncomplete = errors.New("Redis was away or lost tasks in the last 10 s, and another replica may not have written the task yet")
 
 // Put claims a task for a team, here at once and in Redis now or later, and reports whether it is the team's. While Redis
 // is away it is the team's, until Redis says that another team claimed it before.
 func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = c.Now()
-	claim.Fetched, claim.Tally = claim.Created, new(PollCounts)
+	claim.Fetched, claim.Counts = claim.Created, new(PollCounts)
 	ours, err := c.put(ctx, &claim)
 	if err != nil {
 		c.pending.add(claim.Team, func(ctx context.Context) error { _, err := c.put(ctx, &claim); return err })
@@ -40,7 +40,7 @@ func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err err
 		c.local.forget(claim.Team, claim.Task)
 		return false, nil
 	}
-	c.local.keep(claim)
+	c.local.merge(claim)
 	if err == nil {
 		_, err = c.write(ctx, c.latest(claim), 0, c.losses.hasLost(claim.Team))
 	}
@@ -100,7 +100,7 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	c.losses.saw(claim.Team, before, now)
 	stands := *claim
 	stands.written, _ = reply[1].(string)
-	c.local.keep(&stands)
+	c.local.merge(&stands)
 	return reply[0] == int64(1), nil
 }
 
@@ -113,14 +113,14 @@ func (c *redisClaims) kept(claim *Claim) time.Duration {
 }
 
 // Get returns a team's claim. One that is final or fresh here is not looked up in Redis, and one that is known here serves
-// while Redis is away. Of an unknown task an error is returned while Redis is away, and until other replicas have written
-// their pending claims.
+// while Redis is away. An unknown task returns an error while Redis is away, and until other replicas have written their
+// pending claims.
 func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, error) {
 	here := c.local.get(team, task)
 	if here != nil && (here.Final() || c.Now().Sub(here.Fetched) < c.Fresh) {
 		return c.unexpired(here)
 	}
-	claim, told, err := c.find(ctx, team, task)
+	claim, complete, err := c.find(ctx, team, task)
 	switch {
 	case here != nil && (err != nil || claim == nil): // not written yet, or lost with Redis's memory
 		if err == nil && here.written != "" {
@@ -129,16 +129,16 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 		return c.unexpired(here)
 	case err != nil:
 		return Claim{}, false, err
-	case claim == nil && !told:
-		return Claim{}, false, errUntold
+	case claim == nil && !complete:
+		return Claim{}, false, errIncomplete
 	case claim == nil:
 		return Claim{}, false, nil
 	}
-	return c.unexpired(c.local.keep(claim))
+	return c.unexpired(c.local.merge(claim))
 }
 
-// find reads a task from Redis. If there is none, told says that no replica has such a claim pending.
-func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim, told bool, err error) {
+// find reads a task from Redis. If there is none, complete says that no replica has such a claim pending.
+func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim, complete bool, err error) {
 	before := c.losses.seen(team)
 	reply, err := c.run(ctx, readScript, []string{taskKey(team, task), memoryKey(team)}).Slice()
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim
 	}
 	c.losses.saw(team, before, now)
 	claim, err = readClaim(team, task, reply, c.Now())
-	return claim, (back < 0 || back >= tellTime) && !c.losses.untold(team), err
+	return claim, (back < 0 || back >= repeatTime) && !c.losses.incomplete(team), err
 }
 
 // unexpired hides a task that the service has forgotten.

@@ -24,14 +24,14 @@ const (
 	cancelsKey = queriesKey + ":cancel"
 )
 
-func teamKey(team, name string) string { return KeyPrefix + "{" + team + "}:" + name }
-func tasksKey(team string) string      { return teamKey(team, "tasks") }
-func dueKey(team string) string        { return teamKey(team, "due") }
-func memoryKey(team string) string     { return teamKey(team, "claims") }
-func taskKey(team, task string) string { return teamKey(team, "task:"+task) }
-func turnKey(team, task string) string { return taskKey(team, task) + ":asking" }
-func onceKey(name OnceName) string     { return teamKey(name.Team, "once:"+name.Digest) }
-func ownerKey(task string) string      { return KeyPrefix + "task:" + task }
+func teamKey(team, name string) string       { return KeyPrefix + "{" + team + "}:" + name }
+func tasksKey(team string) string            { return teamKey(team, "tasks") }
+func dueKey(team string) string              { return teamKey(team, "due") }
+func memoryKey(team string) string           { return teamKey(team, "claims") }
+func taskKey(team, task string) string       { return teamKey(team, "task:"+task) }
+func turnKey(team, task string) string       { return taskKey(team, task) + ":asking" }
+func outcomeKey(name IdempotencyName) string { return teamKey(name.Team, "once:"+name.Digest) }
+func ownerKey(task string) string            { return KeyPrefix + "task:" + task }
 
 func taskKeys(team string, ids []string) []string {
 	keys := make([]string, len(ids))

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// tellTime is by when every replica has repeated its pending writes once Redis is back: it sees that within a breaker's
-// probe (250 ms), repeats them within a turn of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
-// away is seen a turn late, too.
-const tellTime = 10 * time.Second
+// repeatTime is how long every replica takes to repeat its pending writes once Redis is back: it notices that within a breaker's
+// probe (250 ms), repeats them within a call of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
+// away is noticed a second late, too.
+const repeatTime = 10 * time.Second
 
-// memory names what Redis remembers of a team's tasks, as the team's claims key tells.
+// memory names what Redis remembers of a team's tasks, as the team's claims key says.
 type memory struct {
 	epoch string // when it began; empty: there is none, or none is known here
 	count int64  // claims that were written to it
@@ -45,12 +45,12 @@ func (l *losses) missed(team string) {
 	l.away[team] = l.now()
 }
 
-// untold reports whether another replica may know a task of the team that Redis does not know yet.
-func (l *losses) untold(team string) bool {
+// incomplete reports whether another replica may know a task of the team that Redis does not know yet.
+func (l *losses) incomplete(team string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, of := range [...]string{team, ""} {
-		if at, ever := l.away[of]; ever && l.now().Sub(at) < tellTime {
+		if at, ever := l.away[of]; ever && l.now().Sub(at) < repeatTime {
 			return true
 		}
 	}
@@ -64,8 +64,8 @@ func (l *losses) seen(team string) memory {
 	return l.memories[team]
 }
 
-// saw notes what Redis's memory is by a reply, and whether something of it is lost since before the call. Where another
-// caller has noticed the loss, it is noticed already.
+// saw notes what Redis's memory is by a reply, and whether something of it is lost since before the call. A loss is
+// reported once, by the first caller that notices it.
 func (l *losses) saw(team string, before, now memory) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +93,8 @@ func (l *losses) watch(teams []string) {
 	}
 }
 
-// watched lists the teams whose memory is looked at, and what was last seen of it. The first is a team that never exists:
-// a process that knows no team asks about it whether Redis is there.
+// watched lists the teams whose memory is looked at, and what was last seen of it. The first is a dummy team, so that a
+// process without teams still probes Redis.
 func (l *losses) watched() (teams []string, last []memory) {
 	teams, last = []string{""}, []memory{{}}
 	l.mu.Lock()
@@ -129,7 +129,7 @@ func readMemory(epoch, count any) (m memory) {
 	return m
 }
 
-// cutMemory takes what a script's reply tells of Redis's memory off its end, and how long ago a claim was last restored
+// cutMemory cuts what a script's reply says of Redis's memory off its end, and how long ago a claim was last restored
 // there; below 0: none was.
 func cutMemory(reply []any) (rest []any, m memory, restored time.Duration, err error) {
 	n := len(reply) - 3

@@ -15,21 +15,21 @@ type redisOutcomes struct {
 
 // Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
 // remembered of the first.
-func (o *redisOutcomes) Begin(ctx context.Context, name OnceName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
+func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
 	running := Outcome{Body: body, Started: o.Now(), Token: rand.Text()}
 	text, err := json.Marshal(running)
 	if err != nil {
 		return was, false, err
 	}
-	first, err = o.setFirst(ctx, onceKey(name), text, o.TTL)
+	first, err = o.setFirst(ctx, outcomeKey(name), text, o.TTL)
 	switch {
 	case err != nil: // the name may be taken by now, although the request does not run
-		o.pending.add(name.Team, func(ctx context.Context) error { return o.forgetOnce(ctx, name, running.Token) })
+		o.pending.add(name.Team, func(ctx context.Context) error { return o.forget(ctx, name, running.Token) })
 		return was, false, err
 	case first:
 		return running, true, nil
 	}
-	known, found, err := o.get(ctx, onceKey(name))
+	known, found, err := o.get(ctx, outcomeKey(name))
 	switch {
 	case err != nil:
 		return was, false, err
@@ -39,22 +39,22 @@ func (o *redisOutcomes) Begin(ctx context.Context, name OnceName, body [sha256.S
 	return was, false, json.Unmarshal([]byte(known), &was)
 }
 
-// forgetOnce frees a name if it still stands for that request: a late or repeated write must not free another request's.
-func (o *redisOutcomes) forgetOnce(ctx context.Context, name OnceName, token string) error {
-	return o.run(ctx, forgetScript, []string{onceKey(name)}, token).Err()
+// forget frees a name if it still stands for that request: a late or repeated write must not free another request's.
+func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
+	return o.run(ctx, forgetScript, []string{outcomeKey(name)}, token).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name if it has no status.
-func (o *redisOutcomes) End(ctx context.Context, name OnceName, _ [sha256.Size]byte, outcome Outcome) {
+func (o *redisOutcomes) End(ctx context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
 	text, err := json.Marshal(outcome)
 	if err != nil {
 		return
 	}
 	end := func(ctx context.Context) error {
 		if outcome.Status == 0 {
-			return o.forgetOnce(ctx, name, outcome.Token)
+			return o.forget(ctx, name, outcome.Token)
 		}
-		return o.set(ctx, onceKey(name), text, o.TTL)
+		return o.set(ctx, outcomeKey(name), text, o.TTL)
 	}
 	if end(ctx) != nil {
 		o.pending.add(name.Team, end)

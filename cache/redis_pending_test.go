@@ -85,7 +85,7 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 		return err
 	})
 	b := open(t, "unix", socket)
-	ctx, name, body := t.Context(), cache.OnceName{Team: "search", Digest: "d"}, sha256.Sum256([]byte("b"))
+	ctx, name, body := t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}, sha256.Sum256([]byte("b"))
 	begin := func(r *cache.Redis) cache.Outcome {
 		t.Helper()
 		was, first, err := r.Begin(ctx, name, body)

@@ -12,9 +12,8 @@ import (
 const (
 	// restoreMost is how many claims are restored in one turn.
 	restoreMost = 500
-	// restoreDue is how long no caller asks for a task that Redis lost, neither the finisher nor for a client: by then a replica
-	// that knows of its end has restored that, and the task is not charged again. What was charged before the loss is known to
-	// replicas as a sum, in which a second charge of one task would go unnoticed.
+	// restoreDue is the wait before the service is asked about a lost task, so that a replica that knows its end can restore
+	// it; otherwise it could be charged twice: replicas know what was charged before the loss only as a sum.
 	restoreDue = 30 * time.Second
 )
 
@@ -27,7 +26,7 @@ func (c *redisClaims) Tend(ctx context.Context) error {
 	return errors.Join(news, err)
 }
 
-// look asks Redis what it remembers of the teams that are known here, which also tells whether it is there. Claims of teams
+// look asks Redis what it remembers of the teams that are known here, which also shows whether it is there. Claims of teams
 // of which it lost something are restored in this turn and the next ones; the error is the news of it.
 func (c *redisClaims) look(ctx context.Context) error {
 	teams, last := c.losses.watched()
@@ -75,7 +74,7 @@ func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	}
 	first, err := c.write(ctx, claim, restoreDue, true)
 	if err == nil && !first && claim.Final() {
-		_, err = c.tell(ctx, claim, claim.Answer, claim.Body, claim.Asks)
+		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Asks)
 	}
 	return err
 }

@@ -38,8 +38,8 @@ var (
 	forgetScript  = redis.NewScript(forgetLua)
 )
 
-// errMixed is a reply that belongs to another question.
-var errMixed = errors.New("the shared state answered another question")
+// errMixed is a reply to another call: the connection is out of step.
+var errMixed = errors.New("Redis sent the reply to another call")
 
 // RedisConfig is what [NewRedis] needs.
 type RedisConfig struct {
@@ -47,7 +47,7 @@ type RedisConfig struct {
 	Timeout time.Duration         // of one call that a request waits for
 	TTL     time.Duration         // how long the service knows a task
 	Fresh   time.Duration         // how long an answer that is not final is not looked up again
-	Rate    int                   // upstream task queries a second, of all replicas; as many cancels
+	Rate    int                   // task queries a second, of all replicas; as many cancels
 	Now     func() time.Time
 }
 
@@ -121,7 +121,7 @@ func (s *store) fieldsOf(ctx context.Context, keys []string, names ...string) []
 	return list
 }
 
-// sizes tells how many members each of the sorted sets has; -1 if it could not be read.
+// sizes returns how many members each of the sorted sets has; -1 if it could not be read.
 func (s *store) sizes(ctx context.Context, keys []string) []int64 {
 	call, cancel := s.long(ctx)
 	defer cancel()

@@ -33,8 +33,8 @@ type claims interface {
 	Forget(ctx context.Context, claim *cache.Claim) error
 	Tend(ctx context.Context) error
 	Allow(ctx context.Context, team string, spare bool) (bool, error)
-	Begin(ctx context.Context, name cache.OnceName, body [sha256.Size]byte) (cache.Outcome, bool, error)
-	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
+	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (cache.Outcome, bool, error)
+	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 
 type inMemory struct {
@@ -319,7 +319,7 @@ func TestQueriesOverReplicas(t *testing.T) {
 // A name runs once over all replicas, and its outcome is known to all.
 func TestOnceOverReplicas(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
-		ctx, name := t.Context(), cache.OnceName{Team: "search", Digest: "d"}
+		ctx, name := t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}
 		views := []claims{replica(), replica()}
 		body := sha256.Sum256([]byte("body"))
 		begun, first, err := views[0].Begin(ctx, name, body)
@@ -333,7 +333,7 @@ func TestOnceOverReplicas(t *testing.T) {
 		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 200 || string(was.Answer) != "x" || was.Header["A"] != "b" {
 			t.Errorf("%+v %v %v", was, first, err)
 		}
-		again := cache.OnceName{Team: "search", Digest: "e"}
+		again := cache.IdempotencyName{Team: "search", Digest: "e"}
 		begun, _, _ = views[0].Begin(ctx, again, body)
 		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
 		if _, first, err := views[1].Begin(ctx, again, body); err != nil || !first {
@@ -436,7 +436,7 @@ func TestH17StoredAnswersEnd(t *testing.T) {
 	a.Put(t.Context(), aClaim("search", "t1"))
 	claim := aClaim("search", "t1")
 	_, _ = a.Hear(t.Context(), &claim, heard("t1", cache.Succeeded), []byte("end"), 0)
-	a.End(t.Context(), cache.OnceName{Team: "search", Digest: "d"}, [sha256.Size]byte{}, cache.Outcome{Status: 200, Answer: []byte("x")})
+	a.End(t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}, [sha256.Size]byte{}, cache.Outcome{Status: 200, Answer: []byte("x")})
 	for _, key := range []string{"sl1:{search}:task:t1", "sl1:{search}:once:d"} {
 		if ttl := server.TTL(key); ttl <= 0 || ttl > time.Hour {
 			t.Errorf("%s is kept for %v, the task lives for an hour", key, ttl)

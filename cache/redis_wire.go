@@ -39,7 +39,7 @@ func readClaim(team, task string, reply []any, here time.Time) (*Claim, error) {
 	if fields[1] != team || fields[2] != task { // another team's task, or the reply to another command
 		return nil, errMixed
 	}
-	claim := &Claim{Team: team, Task: task, Body: []byte(fields[5]), Tally: new(PollCounts)}
+	claim := &Claim{Team: team, Task: task, Body: []byte(fields[5]), Counts: new(PollCounts)}
 	var static fixedClaim
 	if err := errors.Join(json.Unmarshal([]byte(fields[3]), &static), json.Unmarshal([]byte(fields[4]), &claim.Answer)); err != nil {
 		return nil, fmt.Errorf("the claim of task %s of team %s cannot be read: %w", task, team, err)

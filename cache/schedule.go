@@ -13,8 +13,8 @@ var steps = []time.Duration{1, 2, 4, 8, 12}
 // lastLook is how long before the end of a task's life the finisher asks about it once more.
 const lastLook = time.Minute
 
-// unheardFor is how much longer than the task a claim is kept if no end was seen. The hold lasts as long, so that it is
-// charged with what the claim says. Polls do not find such a claim.
+// unheardFor is how much longer than the task a claim is kept if the end of the task was never seen. The hold lasts as long, so
+// that it is charged with what the claim says. Polls do not find such a claim.
 const unheardFor = time.Hour
 
 // handedFor is how long a task that was handed out is not handed out again. It is again after that: the process that

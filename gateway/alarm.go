@@ -36,7 +36,7 @@ func (a *alarms) raise(code, text string) {
 	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if last, told := a.logged[code]; told && now.Sub(last) < alarmEvery {
+	if last, logged := a.logged[code]; logged && now.Sub(last) < alarmEvery {
 		return
 	}
 	if a.logged == nil {

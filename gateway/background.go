@@ -17,10 +17,10 @@ func (g *Gateway) Work(ctx context.Context) {
 	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
 	quotas := quotaWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, shown: make(map[string]bool)}
 	for _, do := range []func(){
-		func() { accounts.tell(g.deps.Accounts.Tend(ctx)) },
-		func() { claims.tell(g.deps.Claims.Tend(ctx)) },
+		func() { accounts.log(g.deps.Accounts.Tend(ctx)) },
+		func() { claims.log(g.deps.Claims.Tend(ctx)) },
 		func() { g.tasks.Finish(ctx) },
-		func() { quotas.turn(ctx) },
+		func() { quotas.round(ctx) },
 	} {
 		working.Go(func() { every(ctx, do) })
 	}
@@ -43,16 +43,16 @@ func every(ctx context.Context, do func()) {
 type news struct {
 	logger *slog.Logger
 	of     string
-	told   string // the last error; empty: the last round had none
+	last   string // the last error; empty: the last round had none
 }
 
-func (n *news) tell(err error) {
+func (n *news) log(err error) {
 	if err == nil {
-		n.told = ""
+		n.last = ""
 		return
 	}
-	if text := err.Error(); text != n.told {
+	if text := err.Error(); text != n.last {
 		n.logger.Error(n.of, slog.String("error", text))
-		n.told = text
+		n.last = text
 	}
 }

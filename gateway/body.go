@@ -17,7 +17,7 @@ const (
 	unknownBuffer = 8 << 10
 )
 
-var errClientGone = errors.New("the client left while it was sending the body")
+var errClientLeft = errors.New("the client left while it was sending the body")
 
 // hasBody reports whether the client sends a body that is not yet known to be empty.
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
@@ -121,7 +121,7 @@ func (u *upload) explain(err error, have int) error {
 	case isTimeout(err):
 		return refuse(refuseSlow).say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after the first %s.", have, slowRate, u.slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientGone)
+		return refuse(refuseBody).say("The body ended after %d bytes.", have).because(errClientLeft)
 	default:
 		return refuse(refuseBody).say("The body could not be read: its framing is broken.").because(err)
 	}

@@ -40,7 +40,7 @@ func line(method, path, key string, more ...string) string {
 
 // endOf sends a request, reads its answer and waits until the gateway closes. A connection that stays open is told of as
 // an error: the client never closes first.
-func (h *house) endOf(text string) (status int, err error) {
+func (h *harness) endOf(text string) (status int, err error) {
 	conn, err := net.Dial("tcp", h.address)
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (h *house) endOf(text string) (status int, err error) {
 }
 
 // endAll sends each request in each of the framings, all at once.
-func (h *house) endAll(requests []early, framed []framing) {
+func (h *harness) endAll(requests []early, framed []framing) {
 	h.Helper()
 	var all sync.WaitGroup
 	for _, request := range requests {

@@ -22,9 +22,9 @@ func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	if got.status == http.StatusOK && !claim.Final() {
-		told := p.tasks.Look(context.WithoutCancel(r.Context()), claim, s.Span)
-		s.tellEnd(&told)
-		s.waited += told.Took
+		latest := p.tasks.Look(context.WithoutCancel(r.Context()), claim, s.Span)
+		s.recordEnd(&latest)
+		s.waited += latest.Took
 	}
 	return got.write(w)
 }

@@ -7,7 +7,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-func (h *house) cancel(id string, headers ...string) reading {
+func (h *harness) cancel(id string, headers ...string) reading {
 	return h.ask("POST", tasksPath+"/"+id+"/cancel", "", headers...)
 }
 

@@ -25,7 +25,7 @@ type claims struct {
 	logger *slog.Logger
 }
 
-var errNoTask = errors.New("upstream's answer to a task's creation names no task")
+var errNoTask = errors.New("the service's answer to a task's creation names no task")
 
 // claimWhole reads a creation's answer whole and claims the task before a byte of it leaves: a client that knows the
 // id may poll it in the same instant.

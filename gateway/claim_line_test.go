@@ -14,7 +14,7 @@ import (
 )
 
 // taskLines are the lines that the log has of tasks that were settled.
-func (h *house) taskLines() (lines []map[string]any) {
+func (h *harness) taskLines() (lines []map[string]any) {
 	h.Helper()
 	for scanner := bufio.NewScanner(strings.NewReader(h.log.String())); scanner.Scan(); {
 		var line map[string]any
@@ -26,7 +26,7 @@ func (h *house) taskLines() (lines []map[string]any) {
 }
 
 // settled is the line of the one task that was settled, without its moments and durations.
-func (h *house) settled(t *testing.T) map[string]any {
+func (h *harness) settled(t *testing.T) map[string]any {
 	t.Helper()
 	lines := h.taskLines()
 	if len(lines) != 1 {
@@ -45,7 +45,7 @@ func wantMembers(t *testing.T, line map[string]any, wants map[string]any) {
 }
 
 // creation is the Record of the request that made the task.
-func (h *house) creation(t *testing.T) telemetry.Record {
+func (h *harness) creation(t *testing.T) telemetry.Record {
 	t.Helper()
 	for _, r := range h.records.await(t, 1) {
 		if r.Kind != "" {
@@ -91,23 +91,23 @@ func TestMend14APollThatHearsTheEnd(t *testing.T) {
 func TestMend14OtherEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault  simulator.FaultTask
-		end    func(h *house, clock *handClock, id string)
+		end    func(h *harness, clock *handClock, id string)
 		wants  map[string]any
 		status string // in the line of the request that heard of it
 	}{
 		"finisher": {
-			end:   func(h *house, clock *handClock, _ string) { clock.move(time.Minute); h.gateway.Finish(h.Context()) },
+			end:   func(h *harness, clock *handClock, _ string) { clock.move(time.Minute); h.gateway.Finish(h.Context()) },
 			wants: map[string]any{"outcome": "succeeded", "settled_by": "finisher", "polls_served": 0},
 		},
 		"failed": {
 			fault:  simulator.FaultTask{Outcome: "fail"},
-			end:    func(h *house, clock *handClock, id string) { clock.move(time.Minute); h.poll(id) },
+			end:    func(h *harness, clock *handClock, id string) { clock.move(time.Minute); h.poll(id) },
 			wants:  map[string]any{"outcome": "failed", "settled_by": "poll", "cost": map[string]any{"requests": 1, "tokens": 0, "images": 0, "spend": 0, "flag": "exact"}},
 			status: "FAILED",
 		},
 		"lease": {
 			fault: simulator.FaultTask{Outcome: "never"},
-			end: func(h *house, clock *handClock, _ string) {
+			end: func(h *harness, clock *handClock, _ string) {
 				clock.move(24*time.Hour + time.Minute)
 				h.gateway.Finish(h.Context())
 				h.gateway.Finish(h.Context())
@@ -115,7 +115,7 @@ func TestMend14OtherEnds(t *testing.T) {
 			wants: map[string]any{"outcome": "unheard", "settled_by": "lease", "usage": nil, "cost": map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0, "flag": "estimated"}},
 		},
 		"cancelled": {
-			end:    func(h *house, _ *handClock, id string) { h.ask("POST", tasksPath+"/"+id+"/cancel", "") },
+			end:    func(h *harness, _ *handClock, id string) { h.ask("POST", tasksPath+"/"+id+"/cancel", "") },
 			wants:  map[string]any{"outcome": "cancelled", "settled_by": "poll"},
 			status: "CANCELED",
 		},

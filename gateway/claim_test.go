@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"sluice/cache"
+	"sluice/gateway"
 	"sluice/policy/limit"
 )
 
@@ -315,4 +317,47 @@ func TestMend21AnEndThatIsNotChargedYet(t *testing.T) {
 		t.Errorf("%s is kept, %q counted", claim.Answer.Status, h.settlements())
 	}
 	h.stands(t, "images", "0", "0", 0)
+}
+
+// slowClaims take their time.
+type slowClaims struct {
+	gateway.Claims
+	took time.Duration
+	move func(time.Duration)
+}
+
+func (s *slowClaims) Put(ctx context.Context, claim cache.Claim) bool {
+	s.move(s.took)
+	return s.Claims.Put(ctx, claim)
+}
+
+// What Sluice does once a creation's answer is there is its own doing, and not the service's.
+func TestACreationsCallEndsWithItsAnswer(t *testing.T) {
+	h, _ := tasked(t, func(p *plan) {
+		clock := p.now
+		var moved time.Duration
+		p.now = func() time.Time { return clock().Add(moved) }
+		p.claims = &slowClaims{cache.NewClaims(p.config.TaskTTL, p.now), time.Minute, func(d time.Duration) { moved += d }}
+	})
+	h.create(t)
+	h.spansNamed(t)
+	seen := 0
+	for _, s := range h.spans.spans {
+		took := time.Duration(s.GetEndTimeUnixNano() - s.GetStartTimeUnixNano())
+		switch {
+		case strings.HasPrefix(s.GetName(), "generate_content"):
+			seen++
+			if took >= time.Minute {
+				t.Errorf("the call took %v", took)
+			}
+		case strings.HasPrefix(s.GetName(), "POST"):
+			seen++
+			if took < time.Minute {
+				t.Errorf("the request took %v", took)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d spans were seen", seen)
+	}
 }

@@ -12,7 +12,7 @@ import (
 // Settings for Config.Workspace and Config.DataInspection, beside a value to send.
 const (
 	HeaderStrip   = "strip"   // the client's header is dropped; the default
-	HeaderForward = "forward" // the client's header goes upstream as it came
+	HeaderForward = "forward" // the client's header goes to the service as it came
 )
 
 // Config has the operator's settings for the public listener. Every field is required unless it says otherwise. cmd/sluice

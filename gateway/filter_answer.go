@@ -21,10 +21,10 @@ const (
 )
 
 var (
-	errUpgraded   = errors.New("upstream switched protocols")
-	errRedirected = errors.New("upstream answered with a redirect")
-	errEncoded    = errors.New("upstream sent a compressed answer without being asked")
-	errOurKey     = errors.New("upstream refused the gateway's own key")
+	errUpgraded   = errors.New("the service switched protocols")
+	errRedirected = errors.New("the service answered with a redirect")
+	errEncoded    = errors.New("the service sent a compressed answer without being asked")
+	errOurKey     = errors.New("the service refused the gateway's own key")
 )
 
 // filterAnswer turns the service's answer into one that a team may see, or refuses it. The copy has the listed headers only,

@@ -3,14 +3,19 @@ package gateway_test
 import (
 	"context"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
 	"sluice/cache"
 	"sluice/gateway/simulator"
+	"sluice/policy/limit"
 )
 
 // askedFirst remembers which teams were to go first.
@@ -70,4 +75,63 @@ func TestA144FullTeamsLeaveTurns(t *testing.T) {
 		t.Errorf("after two minutes %q is settled", got)
 	}
 	t.Logf("heard after %d s of a task that takes 11", seconds)
+}
+
+// F-U18: what nobody heard of by the end of the task's life is charged as held, once, flagged, counted and logged, wherever
+// claims are kept.
+func TestFU18NeverHeardOf(t *testing.T) {
+	for _, form := range []string{"memory", "redis"} {
+		t.Run(form, func(t *testing.T) {
+			var server *miniredis.Miniredis
+			h, clock := tasked(t, limited("quotas: {images: {month: 100}}"), func(p *plan) {
+				if form == "redis" {
+					server = miniredis.RunT(t)
+					p.claims = claimsIn(t, server, p)
+				}
+			})
+			move := func(d time.Duration) {
+				clock.move(d)
+				if server != nil {
+					server.SetTime(clock.now())
+					server.FastForward(d)
+				}
+			}
+			move(0)
+			id := h.create(t)
+			h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Error: &simulator.FaultError{Status: 500}})
+			move(24*time.Hour - time.Second)
+			h.gateway.Finish(t.Context())
+			if strings.Contains(h.log.String(), "charged as held") {
+				t.Error("it is charged while its end may still be heard")
+			}
+			move(2 * time.Second)
+			for range 3 {
+				move(31 * time.Second) // it may be handed out already
+				h.gateway.Finish(t.Context())
+			}
+			rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-26*time.Hour), 3))
+			if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 || rows[0].Estimated[limit.Images] != 1 {
+				t.Errorf("%+v, %v", rows, err)
+			}
+			if n := strings.Count(h.log.String(), "charged as held"); n != 1 {
+				t.Errorf("it is logged %d times", n)
+			}
+			page := httptest.NewRecorder()
+			h.tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
+			if !strings.Contains(page.Body.String(), `outcome="unheard"} 1`) {
+				t.Errorf("it is not counted in\n%s", page.Body)
+			}
+			h.poll(id).wants(t, 404, "recall/task", "NotFound")
+		})
+	}
+}
+
+// claimsIn keeps claims in a Redis that shares the plan's clock.
+func claimsIn(t *testing.T, server *miniredis.Miniredis, p *plan) *cache.Redis {
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	client.SAdd(t.Context(), "sl1:teams", "search", "shop")
+	return cache.NewRedis(cache.RedisConfig{
+		Client: client, Timeout: time.Second, TTL: p.config.TaskTTL, Fresh: p.config.PollInterval, Rate: 20, Now: p.now,
+	})
 }

@@ -13,7 +13,7 @@ import (
 // Raw requests: what the framing, the request line and the header may hold. What net/http refuses itself keeps its form.
 
 // post makes a raw text request; extra are whole header lines.
-func (h *house) post(extra ...string) string {
+func (h *harness) post(extra ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
 		textPath, h.keys["search"], lines(extra), len(textBody), textBody)
 }
@@ -169,7 +169,7 @@ func TestA37BodyOfAPollIsIgnored(t *testing.T) {
 }
 
 // late sends a request's head, and more once it is answered; it returns what comes after that answer.
-func (h *house) late(head, more string) string {
+func (h *harness) late(head, more string) string {
 	h.Helper()
 	conn := h.dial()
 	defer func() { _ = conn.Close() }()

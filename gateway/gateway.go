@@ -32,7 +32,7 @@ type Gateway struct {
 func (g *Gateway) table() []route {
 	authenticate := authenticate(g.live, g.alarms)
 	generate := chain(g.forward.forward,
-		authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.once, g.admission.admit)
+		authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
 	recall := chain(g.polls.recall, authenticate)
 	cancel := chain(g.polls.cancel, authenticate)
 	list := chain(g.polls.list, authenticate)

@@ -99,7 +99,7 @@ func (k *headers) copyInto(h http.Header, s *requestState) {
 	setBy(k.config.DataInspection, h, s.header, k.inspection)
 }
 
-// copyOne copies a header that has exactly one value. Of two values the service might read either.
+// copyOne copies a header that has exactly one value. With two values, the service might read either.
 func copyOne(to, from http.Header, name string) {
 	if values := from[name]; len(values) == 1 {
 		to[name] = values
@@ -121,8 +121,13 @@ func setBy(setting string, to, from http.Header, name string) {
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
 // inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or set
-// rules between other parties.
+// rules between other parties. A replay repeats only replayNames. [polls.write] sets a poll's headers itself, because its answer
+// may be an older one: a header to pass on in all answers must be added in all three places.
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
+
+// replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
+// counts from the first answer.
+var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
 
 // inbound is the part of an answer's header that a team may see.
 func inbound(h http.Header) http.Header {

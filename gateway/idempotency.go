@@ -19,15 +19,15 @@ const longestIdempotencyKey = 255
 // longestRun is how long a creation may take. After that, its process has died and the outcome is unknown.
 const longestRun = 15 * time.Minute
 
-// idempotency runs a task creation that carries an Idempotency-Key once.
+// idempotency is the stage that runs a task creation with an Idempotency-Key only once.
 type idempotency struct {
 	outcomes Outcomes
 	now      func() time.Time
 }
 
-// once answers a repeated request with the outcome of the first. It remembers successes and unknown outcomes, which must not
+// runOnce answers a repeated request with the outcome of the first. It remembers successes and unknown outcomes, which must not
 // run again either. A request that certainly made no task may run again.
-func (i *idempotency) once(next handler) handler {
+func (i *idempotency) runOnce(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		keys := s.header["Idempotency-Key"]
 		if !s.creates || len(keys) == 0 {
@@ -36,7 +36,7 @@ func (i *idempotency) once(next handler) handler {
 		if len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey {
 			return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
 		}
-		name, body := onceName(s, keys[0]), sha256.Sum256(s.body)
+		name, body := idempotencyName(s, keys[0]), sha256.Sum256(s.body)
 		was, first, err := i.outcomes.Begin(r.Context(), name, body)
 		switch {
 		case err != nil:
@@ -56,27 +56,27 @@ func (i *idempotency) once(next handler) handler {
 			w.Header().Set(header, value)
 		}
 		w.WriteHeader(was.Status)
-		_, _ = w.Write(was.Answer) // the Record notes a client that is gone
+		_, _ = w.Write(was.Answer) // the Record notes that the client left
 		return nil
 	}
 }
 
-func onceName(s *requestState, key string) cache.OnceName {
+func idempotencyName(s *requestState, key string) cache.IdempotencyName {
 	path := s.route.path
 	if s.route.prefix {
 		path = s.rest + "?" + s.query
 	}
 	sum := sha256.Sum256([]byte(s.Team + "\x00" + path + "\x00" + key))
-	return cache.OnceName{Team: s.Team, Digest: hex.EncodeToString(sum[:])}
+	return cache.IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum[:])}
 }
 
 // firstRun is the first request with a name.
 type firstRun struct {
-	outcomes Outcomes
-	name     cache.OnceName
-	outcome  cache.Outcome
-	kept     keptAnswer
-	told     bool // the kept answer is the outcome
+	outcomes  Outcomes
+	name      cache.IdempotencyName
+	outcome   cache.Outcome
+	kept      keptAnswer
+	isOutcome bool // the kept answer is the outcome
 }
 
 // run remembers the outcome also if the client leaves or a stage panics: otherwise the name would be refused for ever.
@@ -91,19 +91,19 @@ func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState)
 		writeRefusal(w, s, asRefusal(err)) // here, so that it is kept
 		err = nil
 	}
-	f.told = err == nil && s.mayHaveRun() && (s.unknown || s.Status/100 == 2)
+	f.isOutcome = err == nil && s.mayHaveRun() && (s.unknown || s.Status/100 == 2)
 	return err
 }
 
 // decide sets the outcome. Without a status the request may run again.
 func (f *firstRun) decide(w *reply, s *requestState) {
 	switch {
-	case !f.told && !s.mayHaveRun():
+	case !f.isOutcome && !s.mayHaveRun():
 	case f.kept.over:
 		f.loseAnswer(s, "is too long to be kept")
-	case f.told || s.claimed && whole(w, len(f.kept.bytes)):
+	case f.isOutcome || s.claimed && whole(w, len(f.kept.bytes)):
 		f.outcome.Status, f.outcome.Answer, f.outcome.Header = s.Status, bytes.Clone(f.kept.bytes), map[string]string{}
-		for _, header := range []string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"} {
+		for _, header := range replayNames {
 			if value := w.Header().Get(header); value != "" {
 				f.outcome.Header[header] = value
 			}

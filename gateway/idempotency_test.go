@@ -19,8 +19,8 @@ const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"u
 // answer is no success, and the task that it made is named.
 func TestFC10ACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
-	for about, run := range map[string]func(h *house, gone chan struct{}){
-		"its client leaves": func(h *house, gone chan struct{}) {
+	for about, run := range map[string]func(h *harness, gone chan struct{}){
+		"its client leaves": func(h *harness, gone chan struct{}) {
 			h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Stall: "body", After: 1, PadBytes: 200})
 			conn := h.dial()
 			if err := h.request("POST", imagePath, interleavedBody, key...).Write(conn); err != nil {
@@ -38,7 +38,7 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 			h.sim.SetFault()
 			h.sim.Release()
 		},
-		"the service cuts it": func(h *house, _ chan struct{}) {
+		"the service cuts it": func(h *harness, _ chan struct{}) {
 			h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Cut: "close", After: 2})
 			if got := h.ask("POST", imagePath, interleavedBody, key...); got.err == nil {
 				t.Errorf("it is not cut: %s", got.body)
@@ -151,7 +151,7 @@ type rememberedOutcomes struct {
 	ended chan cache.Outcome
 }
 
-func (o *rememberedOutcomes) End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome) {
+func (o *rememberedOutcomes) End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome) {
 	o.Outcomes.End(ctx, name, body, outcome)
 	o.ended <- outcome
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"sluice/gateway/simulator"
 )
 
 // TestMend10ImagesOutsideThePatterns: a model in no pattern that is asked for images is charged images, and no tokens
@@ -100,5 +102,25 @@ func TestMend10TextIsPaidAsText(t *testing.T) {
 				t.Errorf("%s, %s: charged %+v, want %+v", about, parameters, c, tt)
 			}
 		}
+	}
+}
+
+// A132: a request that will be refused for its content holds nothing and is not even asked for.
+func TestA132NothingIsHeldForBrokenRequests(t *testing.T) {
+	h, accounts := stopped(t, "quotas: {tokens: {day: 100}, images: {day: 10}}")
+	for _, tt := range []struct{ path, body string }{
+		{textPath, `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"top_p":7}}`},
+		{textPath, `{"model":`},
+		{imagePath, strings.Replace(imageBody, `"n":1`, `"n":99`, 1) + "x"},
+	} {
+		if got := h.ask("POST", tt.path, tt.body, "X-Service-Async", map[bool]string{true: "enable"}[tt.path == imagePath]); got.status != 400 {
+			t.Errorf("%s: %d %s", tt.body, got.status, got.body)
+		}
+	}
+	if n := accounts.asked.Load(); n != 0 {
+		t.Errorf("the accounts were asked %d times", n)
+	}
+	if n := h.sim.Count(simulator.EndpointText) + h.sim.Count(simulator.EndpointImage); n != 0 {
+		t.Errorf("%d requests reached the service", n)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // ledgerOf asks for a team's ledger, and returns its rows without what was used.
-func (h *house) ledgerOf(t *testing.T, team, query string) (rows []string, got reading) {
+func (h *harness) ledgerOf(t *testing.T, team, query string) (rows []string, got reading) {
 	t.Helper()
 	got = h.ask("GET", "/sluice/v1/usage"+query, "", "Authorization", "Bearer "+h.keys[team])
 	var body struct {

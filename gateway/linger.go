@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// leaveBody is called when the answer's header leaves before the body has come, which no stage will read any more. By itself
-// net/http would read the rest of the body first, without a time limit. Full duplex sends the answer first, and a body that
-// does not come within lingerTime ends the connection.
+// leaveBody is called when the answer, a refusal as a rule, is sent while the body is still arriving and will not be read. By
+// itself net/http would read the rest of the body first, without a time limit. Full duplex sends the answer first, and a body
+// that does not come within lingerTime ends the connection.
 func (w *reply) leaveBody(now time.Time) {
 	_ = w.control.EnableFullDuplex()
 	_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))

@@ -16,7 +16,7 @@ import (
 )
 
 // counted reads every series of an instrument, by its labels as the page writes them.
-func (h *house) counted(name string) map[string]float64 {
+func (h *harness) counted(name string) map[string]float64 {
 	h.Helper()
 	page := httptest.NewRecorder()
 	h.tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
@@ -31,7 +31,7 @@ func (h *house) counted(name string) map[string]float64 {
 	return values
 }
 
-func (h *house) counts(t *testing.T, name string, want map[string]float64) {
+func (h *harness) counts(t *testing.T, name string, want map[string]float64) {
 	t.Helper()
 	if got := h.counted(name); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s is\n%v, want\n%v", name, got, want)
@@ -39,7 +39,7 @@ func (h *house) counts(t *testing.T, name string, want map[string]float64) {
 }
 
 // spansNamed are the names of the spans that were sent, how often. Nothing is recorded after it.
-func (h *house) spansNamed(t *testing.T) map[string]int {
+func (h *harness) spansNamed(t *testing.T) map[string]int {
 	t.Helper()
 	if err := h.spans.send(); err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"sluice/telemetry"
 )
 
-// statusClientGone is the logged status of a request whose client left before its answer. No client receives it.
-const statusClientGone = 499
+// statusClientLeft is the logged status of a request whose client left before its answer. No client receives it.
+const statusClientLeft = 499
 
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, recovers from panics, and ends all of it exactly once.
@@ -80,7 +80,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was written all the same.
 	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {
-		s.Status = statusClientGone
+		s.Status = statusClientLeft
 	}
 	if s.answered.IsZero() {
 		s.answered = s.Time.Add(s.Duration)

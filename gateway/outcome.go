@@ -46,7 +46,7 @@ func (s *requestState) doubtful() bool {
 	return status >= 500 && !(status == http.StatusServiceUnavailable && (s.exchange.Whole || s.reading.Closed))
 }
 
-// complete reports whether the whole answer came: it told its own end, or its bytes ended in order.
+// complete reports whether the whole answer came: it named its own end, or its bytes ended in order.
 func (s *requestState) complete() bool {
 	return s.reading.Complete || s.exchange.Clean && s.reading.Closed
 }

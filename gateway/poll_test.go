@@ -35,9 +35,9 @@ func (c *handClock) move(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// tasked is a house whose gateway and simulator share a clock that the test moves; a task takes a second in the queue and
+// tasked is a harness whose gateway and simulator share a clock that the test moves; a task takes a second in the queue and
 // ten at work.
-func tasked(t testing.TB, changes ...func(*plan)) (*house, *handClock) {
+func tasked(t testing.TB, changes ...func(*plan)) (*harness, *handClock) {
 	clock := &handClock{at: time.Now()}
 	h := build(t, append([]func(*plan){func(p *plan) {
 		p.now, p.sim.Now = clock.now, clock.now
@@ -47,7 +47,7 @@ func tasked(t testing.TB, changes ...func(*plan)) (*house, *handClock) {
 	return h, clock
 }
 
-func (h *house) create(t testing.TB, headers ...string) string {
+func (h *harness) create(t testing.TB, headers ...string) string {
 	t.Helper()
 	id := h.ask("POST", imagePath, imageBody, append(async, headers...)...).member(t, "output", "task_id")
 	if id == "" {
@@ -56,7 +56,7 @@ func (h *house) create(t testing.TB, headers ...string) string {
 	return id
 }
 
-func (h *house) poll(id string, headers ...string) reading {
+func (h *harness) poll(id string, headers ...string) reading {
 	return h.ask("GET", tasksPath+"/"+id, "", headers...)
 }
 
@@ -135,7 +135,7 @@ func TestA134ChargedOnce(t *testing.T) {
 }
 
 // stands checks what a team has used and holds of its daily quota of a unit, and how many tasks are open.
-func (h *house) stands(t testing.TB, unit, used, held string, open int) {
+func (h *harness) stands(t testing.TB, unit, used, held string, open int) {
 	t.Helper()
 	got := h.ask("GET", "/sluice/v1/usage", "").body
 	if want := fmt.Sprintf(`"used":%s,"held":%s`, used, held); !strings.Contains(got, `{"unit":"`+unit+`","period":"day"`) || !strings.Contains(got, want) || !strings.Contains(got, fmt.Sprintf(`"used":%d,"tasks"`, open)) {

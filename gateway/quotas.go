@@ -7,7 +7,7 @@ import (
 	"sluice/telemetry"
 )
 
-// quotaRounds is how many turns it takes to look at every team's quotas once. A look costs a call of Redis.
+// quotaRounds is how many rounds it takes to look at every team's quotas once. A look costs a call of Redis.
 const quotaRounds = 10
 
 // quotaWatch shows in the metrics how far quotas are used. One goroutine uses it.
@@ -19,8 +19,8 @@ type quotaWatch struct {
 	next     int
 }
 
-// turn looks at the next few teams.
-func (q *quotaWatch) turn(ctx context.Context) {
+// round looks at the next few teams.
+func (q *quotaWatch) round(ctx context.Context) {
 	file := q.live.teams.Load()
 	q.forget(file)
 	list := file.List

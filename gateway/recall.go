@@ -30,15 +30,15 @@ func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	if !claim.Final() {
-		claim.Tally.Serve()
+		claim.Counts.Serve()
 	}
 	if len(s.header[p.service.headers.encryption]) > 0 {
 		return p.recallEncrypted(w, s, claim)
 	}
 	if span := tasks.PreferredWait(r.Header); span > 0 {
-		return p.tell(w, s, p.await(r.Context(), w, s, claim, span))
+		return p.write(w, s, p.await(r.Context(), w, s, claim, span))
 	}
-	return p.tell(w, s, p.tasks.Current(r.Context(), claim, s.Span))
+	return p.write(w, s, p.tasks.Current(r.Context(), claim, s.Span))
 }
 
 // own finds the team's claim of the task in the path.
@@ -60,45 +60,45 @@ const mostWaiters = 100
 
 // await lets a poll wait until its task's state changes. Only so many polls of a team may wait; more are answered at once, and
 // so are all polls when the gateway drains.
-func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.Told {
-	held, most := &p.slots.of(s.Team).waiting, p.slots.most(s.team)
+func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cache.Claim, span time.Duration) tasks.PollAnswer {
+	waiting, most := &p.slots.of(s.Team).waiting, p.slots.most(s.team)
 	if most == 0 {
 		most = mostWaiters
 	}
-	defer held.Add(-1)
-	if held.Add(1) > most {
+	defer waiting.Add(-1)
+	if waiting.Add(1) > most {
 		return p.tasks.Current(ctx, claim, s.Span)
 	}
 	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
-	told, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
+	latest, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
 	s.waited += waited // the client asked for the wait
-	return told
+	return latest
 }
 
 // recallEncrypted passes on an answer that only this client can decrypt, or writes the last known one.
 func (p *polls) recallEncrypted(w *reply, s *requestState, claim cache.Claim) error {
 	var fresh answer
-	told, passes := p.tasks.Encrypted(claim, s.Span, func() (tasks.Reply, error) {
+	known, passes := p.tasks.Encrypted(claim, s.Span, func() (tasks.Reply, error) {
 		var err error
 		fresh, err = p.service.do(s, get, "tasks/"+s.task)
 		return tasks.Reply{Status: fresh.status, Body: fresh.body}, err
 	})
 	if !passes {
-		return p.tell(w, s, told)
+		return p.write(w, s, known)
 	}
-	s.Cache = string(tasks.Stored)
+	s.Cache = string(tasks.Asked)
 	p.deps.Metrics.Poll(s.Cache)
 	w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
 	return fresh.write(w)
 }
 
-// tell writes a task's answer as the service wrote it, with its age and its source.
-func (p *polls) tell(w *reply, s *requestState, t tasks.Told) error {
+// write writes a task's answer as the service wrote it, with its age and its source.
+func (p *polls) write(w *reply, s *requestState, t tasks.PollAnswer) error {
 	now := p.deps.Now()
 	age := max(now.Sub(t.Claim.Fetched), 0)
 	s.Cache, s.UpstreamID, s.UpstreamStatus = string(t.Source), t.UpstreamID, t.UpstreamStatus
 	s.waited += t.Took
-	s.tellEnd(&t)
+	s.recordEnd(&t)
 	p.deps.Metrics.Poll(s.Cache)
 	h := w.Header()
 	facts := [2]string{strconv.Itoa(int(age / time.Second)), p.tasks.CacheStatus(&t, age, now)} // one allocation for both
@@ -110,8 +110,8 @@ func (p *polls) tell(w *reply, s *requestState, t tasks.Told) error {
 	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)
 }
 
-// tellEnd notes what a task used and cost in the Record of the request that heard of its end.
-func (s *requestState) tellEnd(t *tasks.Told) {
+// recordEnd notes what a task used and cost in the Record of the request that heard of its end.
+func (s *requestState) recordEnd(t *tasks.PollAnswer) {
 	if t.End != nil {
 		s.Usage, s.Cost, s.TaskStatus = t.End.Usage, t.End.Cost(&t.Claim), string(t.End.Answer.Status)
 	}

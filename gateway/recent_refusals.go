@@ -65,8 +65,8 @@ func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRe
 	}
 }
 
-// blocked tells which requests a verdict refuses altogether. A request that asked for much may pass later than a smaller one,
-// so this is known only if it asked for one unit, a period is used up, or there is no room for a task.
+// blocked reports which routes cannot pass at all after a verdict. A smaller request than the refused one may pass, so this is
+// known only if the request asked for one unit, a period is used up, or there is no room for a task.
 func blocked(v *limit.Verdict) (need int, ok bool) {
 	if v.Reason == limit.ReasonTasks {
 		return needsTask, true

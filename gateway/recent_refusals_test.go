@@ -23,8 +23,8 @@ func (c *counted) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, erro
 	return c.Accounts.Admit(ctx, h)
 }
 
-// stopped is a house whose clock stands still, with its accounts counted.
-func stopped(t *testing.T, lines ...string) (*house, *counted) {
+// stopped is a harness whose clock stands still, with its accounts counted.
+func stopped(t *testing.T, lines ...string) (*harness, *counted) {
 	at := time.Now()
 	accounts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
 	return build(t, limited(lines...), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, accounts }), accounts

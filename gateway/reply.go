@@ -19,7 +19,7 @@ type reply struct {
 	closes  bool        // the connection ends with this answer, if it is alone
 	lingers bool        // the rest of the body is dropped once the request has ended
 	wrote   bool        // the header has left
-	failed  error       // the first failed write: the client is gone or does not read
+	failed  error       // the first failed write: the client left or does not read
 	bound   time.Time   // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited at once: the proxy flushes the header of a
@@ -87,7 +87,7 @@ func serverTiming(own time.Duration) string {
 // whole sends a whole answer, header and body, with one look at the clock.
 func (w *reply) whole(status int, body []byte, now time.Time) {
 	w.header(status, now)
-	_, _ = w.write(body, now) // the Record notes a client that is gone
+	_, _ = w.write(body, now) // the Record notes that the client left
 }
 
 // Write sends bytes of the body. A client that does not read them within WriteTimeout is cut off.
@@ -112,7 +112,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	return n, err
 }
 
-// FlushError flushes, and notes a client that is gone.
+// FlushError flushes, and notes that the client left.
 func (w *reply) FlushError() error {
 	before := w.terms.now()
 	w.extendDeadline(before)

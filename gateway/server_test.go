@@ -104,7 +104,7 @@ func TestMend25TheAdminListenerEnds(t *testing.T) {
 	server.Config.ReadTimeout = 200 * time.Millisecond
 	server.Start()
 	t.Cleanup(server.Close)
-	h := &house{TB: t, address: server.Listener.Addr().String()}
+	h := &harness{TB: t, address: server.Listener.Addr().String()}
 	start := func(method, path string) string {
 		return strings.Replace(line(method, path, "x"), "Host: sluice", "Host: 127.0.0.1", 1)
 	}

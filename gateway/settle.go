@@ -9,7 +9,7 @@ import (
 	"sluice/telemetry"
 )
 
-// settle charges what the request used, as far as that is known when its answer has ended. The client may be gone.
+// settle charges what the request used, as far as that is known when its answer has ended. The client may have left.
 func (a *admission) settle(ctx context.Context, s *requestState) {
 	a.claims.claimUnseen(s)
 	used, flag := s.outcome()

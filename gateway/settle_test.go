@@ -104,7 +104,7 @@ func cuts(status int, contentType, body string) func(*plan) {
 }
 
 // try is ask for an answer that may be cut before its header is whole.
-func (h *house) try(path, body string, headers ...string) reading {
+func (h *harness) try(path, body string, headers ...string) reading {
 	resp, err := h.client.Do(h.request("POST", path, body, headers...))
 	if err != nil {
 		return reading{err: err}

@@ -49,10 +49,10 @@ type Reports interface {
 type Outcomes interface {
 	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
 	// one without a status while it runs. To the one that runs it MUST return a new token.
-	Begin(ctx context.Context, name cache.OnceName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
+	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
 	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST forget the name instead,
 	// provided that the name still stands for the request with its token.
-	End(ctx context.Context, name cache.OnceName, body [sha256.Size]byte, outcome cache.Outcome)
+	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 
 // Claims keeps the tasks of teams.

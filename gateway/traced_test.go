@@ -41,7 +41,7 @@ func (s *spanSink) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans
 	return nil
 }
 
-// traced makes the telemetry of a house: every request of every test is recorded, and at the test's end no span may be
+// traced makes the telemetry of a harness: every request of every test is recorded, and at the test's end no span may be
 // left that was begun and not ended.
 func traced(t testing.TB, config telemetry.Config) (*telemetry.Telemetry, *spanSink) {
 	t.Helper()

@@ -52,8 +52,8 @@ func (l *late) recover() {
 	l.kept = nil
 }
 
-// lately is a house whose accounts can be late, and its claims.
-func lately(t testing.TB, changes ...func(*plan)) (*house, *handClock, *late, *cache.Claims) {
+// lately is a harness whose accounts can be late, and its claims.
+func lately(t testing.TB, changes ...func(*plan)) (*harness, *handClock, *late, *cache.Claims) {
 	accounts, claims := &late{}, (*cache.Claims)(nil)
 	h, clock := tasked(t, append(changes, func(p *plan) {
 		accounts.Memory = limit.NewMemory(p.now)
@@ -64,7 +64,7 @@ func lately(t testing.TB, changes ...func(*plan)) (*house, *handClock, *late, *c
 }
 
 // settlements is what the metrics count of them, "exact 1, succeeded 2".
-func (h *house) settlements() string {
+func (h *harness) settlements() string {
 	page := httptest.NewRecorder()
 	h.tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
 	var list []string
@@ -108,7 +108,7 @@ func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h.stands(t, "images", "1", "0", 0)
 }
 
-// A task whose end waits for its charge is not charged as unheard of when its life is over.
+// A task whose end waits for its charge is not charged as held when its life is over.
 func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {month: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})

@@ -348,7 +348,7 @@ func TestFU16EndlessAnswers(t *testing.T) {
 }
 
 // grows passes bytes of an answer on and tells how many came, and what they left on the heap while the answer goes on.
-func (h *house) grows(r *http.Request, size int64) (passed, grown int64) {
+func (h *harness) grows(r *http.Request, size int64) (passed, grown int64) {
 	h.Helper()
 	before := live()
 	resp, err := h.client.Do(r)

@@ -64,8 +64,8 @@ func overTLS(serve func(net.Conn), certificate []tls.Certificate) func(net.Conn)
 	}
 }
 
-// upstreamOf builds a house whose upstream is serve, over TLS or not.
-func upstreamOf(t *testing.T, secure bool, serve func(net.Conn), changes ...func(*plan)) (*house, *atomic.Int32) {
+// upstreamOf builds a harness whose upstream is serve, over TLS or not.
+func upstreamOf(t *testing.T, secure bool, serve func(net.Conn), changes ...func(*plan)) (*harness, *atomic.Int32) {
 	t.Helper()
 	certificate, roots := certified(t)
 	scheme := "http://"

@@ -50,8 +50,8 @@ func TestMend01SlowReaderGetsTheWholeBody(t *testing.T) {
 	}
 }
 
-// slowUpstream builds a house in front of an upstream that gets each request with its body unread.
-func slowUpstream(t *testing.T, secure bool, change func(*plan), serve func(net.Conn, *http.Request)) *house {
+// slowUpstream builds a harness in front of an upstream that gets each request with its body unread.
+func slowUpstream(t *testing.T, secure bool, change func(*plan), serve func(net.Conn, *http.Request)) *harness {
 	t.Helper()
 	h, _ := upstreamOf(t, secure, func(conn net.Conn) {
 		if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {

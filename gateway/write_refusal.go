@@ -35,7 +35,7 @@ func writeRefusal(w *reply, s *requestState, r *refusal) {
 	body := errorBody(r.code, r.message, s.ID)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(r.status)
-	_, _ = w.Write(body) // the Record notes a client that is gone
+	_, _ = w.Write(body) // the Record notes that the client left
 }
 
 // errorBody writes {"code":…,"message":…,"request_id":…}, in this order because some clients match the beginning.

@@ -1,7 +1,7 @@
 package telemetry
 
 // Cost is an amount of each unit that teams are limited in: what was held for a request, or what it was charged. The zero value
-// means "not known". A refused request has a known cost of zero.
+// means "not known". A refused request has a known cost of zero. appendCost and recordLine.cost write each unit too.
 type Cost struct {
 	Known    bool   // false: the log line says null
 	Requests int64  // requests

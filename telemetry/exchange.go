@@ -107,7 +107,7 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 
 // Result is how an exchange ended.
 type Result struct {
-	Status  int            // upstream's; 0: it did not answer
+	Status  int            // the service's; 0: it did not answer
 	Fault   string         // name of the refusal if no usable answer came; else empty
 	Reading *meter.Reading // of the answer; nil: it was not read
 }

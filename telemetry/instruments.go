@@ -22,7 +22,7 @@ type instruments struct {
 	spend            metric.Float64Counter
 
 	active  atomic.Int64 // requests in flight
-	surplus atomic.Int64 // connections to upstream
+	surplus atomic.Int64 // connections to the service
 
 	polls, settlements, alarms, warnings, reloads labelCounter
 }

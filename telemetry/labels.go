@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// statusGone is the status of a request whose client left before the answer.
-const statusGone = 499
+// statusClientLeft is the status of a request whose client left before the answer.
+const statusClientLeft = 499
 
-// statusLabel keeps the statuses that HTTP has a name for, and 499; others are rounded down to the hundred. Upstream may answer
+// statusLabel keeps the statuses that HTTP has a name for, and 499; others are rounded down to the hundred. The service may answer
 // any number, and every one would be a series.
 func statusLabel(status int) int {
-	if status == statusGone || http.StatusText(status) != "" {
+	if status == statusClientLeft || http.StatusText(status) != "" {
 		return status
 	}
 	return status / 100 * 100

@@ -8,7 +8,7 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// level is WARN for failures that Sluice caused, which the operator should look into. Upstream's own 5xx and refusals of a
+// level is WARN for failures that Sluice caused, which the operator should look into. The service's own 5xx and refusals of a
 // team's requests are INFO.
 func (r *Record) level() slog.Level {
 	if r.Status >= 500 && (r.Refusal != "" || r.UpstreamStatus != r.Status) {
@@ -17,7 +17,7 @@ func (r *Record) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// clean shortens every text and makes it valid UTF-8. Clients and upstream choose some of them, and a collector refuses a whole
+// clean shortens every text and makes it valid UTF-8. Clients and the service choose some of them, and a collector refuses a whole
 // batch for one invalid text.
 func (r *Record) clean() {
 	for _, value := range [...]*string{

@@ -72,7 +72,7 @@ func (m *Metrics) Alarm(code string) {
 	}
 }
 
-// Surplus counts a connection on which upstream sent bytes that no request asked for.
+// Surplus counts a connection on which the service sent bytes that no request asked for.
 func (m *Metrics) Surplus() {
 	if m != nil {
 		m.surplus.Add(1)

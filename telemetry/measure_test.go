@@ -128,7 +128,7 @@ func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
 		seen := map[string]bool{}
 		for _, m := range regexp.MustCompile(series+`\{[^}]*`+label+`="(\d+)"`).FindAllStringSubmatch(pageOf(tells.Metrics), -1) {
 			seen[m[1]] = true
-			if status, _ := strconv.Atoi(m[1]); status != statusGone && http.StatusText(status) == "" && status%100 != 0 {
+			if status, _ := strconv.Atoi(m[1]); status != statusClientLeft && http.StatusText(status) == "" && status%100 != 0 {
 				t.Errorf("%s has a series of its own for %d", series, status)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 type Record struct {
 	Time           time.Time     // when the request arrived
 	ID             string        // Sluice's request id, a lower-case UUID
-	UpstreamID     string        // upstream's X-Request-Id
+	UpstreamID     string        // the service's X-Request-Id
 	TraceID        string        // 32 hex digits; empty if no span is recorded
 	Team           string        // id of the team whose key was presented
 	Key            string        // public id of that key
@@ -31,11 +31,11 @@ type Record struct {
 	Cost           Cost          // what was charged
 	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler
-	Overhead       time.Duration // the part of Duration spent neither on upstream nor on the client's connection
+	Overhead       time.Duration // the part of Duration spent neither on the service nor on the client's connection
 	FirstByte      time.Duration // from arrival to the first byte handed to the client
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
-	UpstreamStatus int           // HTTP status of upstream's answer; 0 if it was not asked or did not answer
+	UpstreamStatus int           // HTTP status of the service's answer; 0 if it was not asked or did not answer
 	TaskStatus     string        // the final state of a task, for the poll that saw it; empty is left out of the line
 
 	// For metrics and spans alone.

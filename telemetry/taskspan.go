@@ -23,7 +23,7 @@ type Task struct {
 	Started   time.Time // when it left the queue; zero: the service does not say
 	Ended     time.Time
 	Served    int64       // polls that clients were answered
-	Sent      int64       // queries that upstream was sent
+	Sent      int64       // queries that the service was sent
 	Images    int64       // that it made; charged unless its path is charged by the request
 	Usage     meter.Usage // in the answer that showed the end
 	Cost      Cost        // what was charged

@@ -13,7 +13,7 @@ import (
 
 // Watched are what a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
 type Watched struct {
-	Degraded    func() bool                       // some team is limited by this process alone
+	Degraded    func() bool                       // Redis is away, or was not told yet what teams spent meanwhile
 	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 if that is not known, and are set
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the one before is in force
@@ -24,7 +24,7 @@ type Watched struct {
 func (m *Metrics) Watch(w Watched) error {
 	b := builder{meter: m.meter}
 	if w.Degraded != nil {
-		b.gauge(ownDegraded, "", "1 while some team is limited by this process alone, because Redis is away", yesNo(w.Degraded))
+		b.gauge(ownDegraded, "", "1 while Redis is away, or was not told yet what teams spent", yesNo(w.Degraded))
 	}
 	if w.Replicas != nil {
 		b.replicas(w.Replicas)

@@ -43,9 +43,9 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	if err := a.find(ctx, s, accounts); err != nil {
 		return err
 	}
-	told, err := a.post(ctx, accounts, delta)
+	result, err := a.post(ctx, accounts, delta)
 	if err == nil {
-		_, err = fmt.Fprintln(p.stdout, told)
+		_, err = fmt.Fprintln(p.stdout, result)
 	}
 	return err
 }

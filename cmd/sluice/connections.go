@@ -21,7 +21,7 @@ const (
 )
 
 // connectionsFor is how many clients' connections a process with that limit of open files may hold: each may need one
-// to upstream, too.
+// to the service, too.
 func connectionsFor(files uint64) int {
 	half := (max(files, ownFiles) - ownFiles) / 2
 	return int(max(1, min(max(half, files/4), mostByDefault)))

@@ -65,7 +65,7 @@ var mutations = []mutation{
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
-		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "OnceName{Team: s.Team,", new: `OnceName{Team: "any",`,
+		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team,", new: `IdempotencyName{Team: "any",`,
 		lives: "the digest beside it is of the team, too",
 	},
 	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != body:", new: "case false:"},
@@ -74,5 +74,5 @@ var mutations = []mutation{
 
 	// What is told.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
-	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusGone || http.StatusText(status) != "" {`, new: "if status > 0 {"},
+	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},
 }

@@ -411,7 +411,7 @@ func TestACLOfTheDocs(t *testing.T) {
 
 // useTasks does with tasks what a gateway does.
 func useTasks(t *testing.T, tasks *cache.Redis) {
-	ctx, name := t.Context(), cache.OnceName{Team: "search", Digest: "d"}
+	ctx, name := t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}
 	tasks.Put(ctx, cache.Claim{Team: "search", Task: "t", Answer: cache.Answer{Task: "t", Status: cache.Pending}})
 	claim, ok, err := tasks.Get(ctx, "search", "t")
 	_, errTake := tasks.Take(ctx, "search", "t")

@@ -45,7 +45,7 @@ type settings struct {
 	UpstreamKeyFile string `env:"UPSTREAM_KEY_FILE" allow:"a readable file with nothing but the service's key"`
 	// HeaderPrefix is the service's word in its header names, dashes included.
 	HeaderPrefix string `env:"HEADER_PREFIX" envDefault:"X-Service-" allow:"letters, digits and dashes, ending in a dash, such as X-Service-"`
-	// Workspace is sent upstream in <prefix>WorkSpace: strip (nothing), forward (the client's value), or a fixed value.
+	// Workspace is sent to the service in <prefix>WorkSpace: strip (nothing), forward (the client's value), or a fixed value.
 	Workspace string `env:"WORKSPACE" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
 	// DataInspection is the same for <prefix>DataInspection.
 	DataInspection string `env:"DATA_INSPECTION" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
@@ -70,9 +70,9 @@ type settings struct {
 	// Replicas is how many processes share the rates.
 	Replicas int `env:"REPLICAS" envDefault:"1" allow:"a whole number of at least 1"`
 
-	// PollInterval is the least time between two upstream queries about one running task.
+	// PollInterval is the least time between two queries about one running task.
 	PollInterval time.Duration `env:"POLL_INTERVAL" envDefault:"5s" allow:"a duration of at least 100ms, such as 5s"`
-	// TaskQueryRate is how many upstream task queries a second all teams make together.
+	// TaskQueryRate is how many task queries a second all teams make together.
 	TaskQueryRate int `env:"TASK_QUERY_RATE" envDefault:"20" allow:"a whole number of at least 1"`
 	// TaskTTL is how long the service knows a task and serves its images.
 	TaskTTL time.Duration `env:"TASK_TTL" envDefault:"24h" allow:"a duration above 0, such as 24h"`
@@ -84,11 +84,11 @@ type settings struct {
 	// BodyBudget is the most bytes of all request bodies in memory at once; one team may have half of it.
 	BodyBudget byteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
 
-	// ConnectTimeout bounds connecting to upstream, TLS included.
+	// ConnectTimeout bounds connecting to the service, TLS included.
 	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0, such as 5s"`
-	// HeaderTimeout bounds the wait for upstream's response header after the request's last byte.
+	// HeaderTimeout bounds the wait for the service's response header after the request's last byte.
 	HeaderTimeout time.Duration `env:"HEADER_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
-	// IdleTimeout bounds the time without a byte in an upstream response, and while a request is sent.
+	// IdleTimeout bounds the time without a byte in a response of the service, and while a request is sent.
 	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
 	// WriteTimeout bounds one write to a client that does not read.
 	WriteTimeout time.Duration `env:"WRITE_TIMEOUT" envDefault:"30s" allow:"a duration above 0, such as 30s"`
@@ -112,7 +112,7 @@ type settings struct {
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`
 	// TraceContext says whether a span links to the client's traceparent or joins its trace.
 	TraceContext string `env:"TRACE_CONTEXT" envDefault:"link" allow:"link or join"`
-	// TraceUpstream sends the trace context upstream.
+	// TraceUpstream sends the trace context to the service.
 	TraceUpstream bool `env:"TRACE_UPSTREAM" envDefault:"false" allow:"true or false"`
 	// CaptureContent puts prompts and answers into spans, never into the log.
 	CaptureContent bool `env:"CAPTURE_CONTENT" envDefault:"false" allow:"true or false"`

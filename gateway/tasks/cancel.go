@@ -16,8 +16,8 @@ func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
 
 // Look asks for a task's state even if the last answer is fresh, for the cancel of a client. It does not ask if another query
 // runs or has just failed; Took is then 0.
-func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Span) Told {
-	last := Told{Claim: claim, Source: Stale}
+func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Span) PollAnswer {
+	last := PollAnswer{Claim: claim, Source: Stale}
 	if t.turn(ctx, &claim, false, true) != cache.Mine {
 		return last
 	}

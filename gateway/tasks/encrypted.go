@@ -12,21 +12,21 @@ import (
 const encryptedQueries = 4
 
 // Encrypted asks the service for one client that sent a public key. The answer is encrypted with it, so it can neither be read
-// nor kept. ask makes the query. passes: its answer may be passed on; otherwise the client gets told.
+// nor kept. ask makes the query. passes: its answer may be passed on; otherwise the client gets the known answer.
 //
 // Encrypted queries count like all others, one an interval. After a few of them the gateway asks for itself: otherwise it would
 // never hear of the end of a task with encrypted polls only.
-func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Reply, error)) (told Told, passes bool) {
+func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Reply, error)) (known PollAnswer, passes bool) {
 	ctx := context.Background()
-	last := Told{Claim: claim, Source: Stale}
+	last := PollAnswer{Claim: claim, Source: Stale}
 	if t.turn(ctx, &claim, false, false) != cache.Mine {
 		return last, false
 	}
-	if !claim.Final() && claim.Tally.Private() >= encryptedQueries {
+	if !claim.Final() && claim.Counts.Encrypted() >= encryptedQueries {
 		return t.query(ctx, last, Asker{Span: poll}), false
 	}
 	defer t.release(ctx, &claim, t.config.Interval)
-	claim.Tally.SendPrivately()
+	claim.Counts.SendEncrypted()
 	reply, err := ask()
 	return last, err == nil && reply.Status == http.StatusOK && !t.denies(reply.Body, claim.Task)
 }

@@ -40,7 +40,7 @@ func (t *Tasks) Finish(ctx context.Context) {
 	}
 }
 
-// finishOne asks about a task. One that has expired, end never seen, is charged as held.
+// finishOne asks about a task. If it has expired and its end was never seen, it is charged as held.
 func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 	if _, waits := t.unsettled.of(claim.Team, claim.Task); waits { // Charge tries again by itself
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
@@ -50,7 +50,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 		end := &End{Outcome: "unheard", Answer: claim.Answer, Images: claim.Hold.Images, Estimated: true, By: ByLease}
 		t.charge(ctx, claim, end, func(first bool) {
 			if first {
-				t.deps.Logger.Warn("a task ended unheard of and is charged as held",
+				t.deps.Logger.Warn("the end of a task was never seen; charged as held",
 					slog.String("team", claim.Team), slog.String("task", claim.Task), slog.Int64("images", claim.Hold.Images))
 			}
 		}, nil) // if this fails, the end of the lease charges the same
@@ -58,14 +58,14 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 		return
 	}
 	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.ask(claim, Asker{Finisher: true}), nil })
-	switch told := landed.(Told); {
-	case told.Claim.Final():
+	switch answer := landed.(PollAnswer); {
+	case answer.Claim.Final():
 		if _, waits := t.unsettled.of(claim.Team, claim.Task); !waits { // the end may have been known before the task was handed out
 			_ = t.deps.Claims.Forget(ctx, claim)
 		}
-	case told.Source == Hit: // a client polls it
-		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextAsk(told.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
-	case told.Source == Stale: // the rate had no query left, or the service did not answer
+	case answer.Source == Hit: // a client polls it
+		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextAsk(answer.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
+	case answer.Source == Stale: // the rate had no query left, or the service did not answer
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
 	}
 }

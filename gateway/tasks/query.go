@@ -22,16 +22,16 @@ const (
 
 // Current returns the claim with a fresh answer, or with the last known one if no fresh one can be had. Polls at the same time
 // share one query, which goes on if a client leaves.
-func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.Span) Told {
+func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.Span) PollAnswer {
 	if t.fresh(&claim) {
-		return Told{Claim: claim, Source: Hit}
+		return PollAnswer{Claim: claim, Source: Hit}
 	}
 	return t.collapse(ctx, claim, Asker{Span: poll})
 }
 
 // collapse asks the service once for all polls at the same time. It is apart from Current because what it shares with the query
 // escapes to the heap, and a poll that needs no query should not pay for that.
-func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) Told {
+func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) PollAnswer {
 	led := false
 	flight := t.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
 		led = true
@@ -41,46 +41,46 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) Told 
 	defer patience.Stop()
 	select {
 	case landed := <-flight:
-		told := landed.Val.(Told)
+		answer := landed.Val.(PollAnswer)
 		if !led {
-			told.End = nil // the poll that asked reports it
-			if told.Source == Stored {
-				told.Source = Collapsed
+			answer.End = nil // the poll that asked reports it
+			if answer.Source == Asked {
+				answer.Source = Collapsed
 			}
 		}
-		return told
+		return answer
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	return Told{Claim: claim, Source: Stale}
+	return PollAnswer{Claim: claim, Source: Stale}
 }
 
 // ask asks the service about a task, once among all replicas and within the account's rate.
-func (t *Tasks) ask(claim *cache.Claim, by Asker) Told {
+func (t *Tasks) ask(claim *cache.Claim, by Asker) PollAnswer {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
-	last := Told{Claim: *claim, Source: Stale}
+	last := PollAnswer{Claim: *claim, Source: Stale}
 	if kept, ok, err := t.deps.Claims.Get(ctx, claim.Team, claim.Task); err == nil && ok {
 		if t.fresh(&kept) {
-			return Told{Claim: kept, Source: Hit}
+			return PollAnswer{Claim: kept, Source: Hit}
 		}
 		last.Claim = kept
 	}
 	if ended, waits := t.unsettled.of(claim.Team, claim.Task); waits {
-		return Told{Claim: ended, Source: Hit}
+		return PollAnswer{Claim: ended, Source: Hit}
 	}
 	spare := by.Finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
-	switch t.turn(ctx, claim, spare, !by.Finisher) { // without the shared state a replica asks for clients only
+	switch t.turn(ctx, claim, spare, !by.Finisher) { // without Redis a replica asks for clients only
 	case cache.Busy:
-		return t.overhear(ctx, last)
+		return t.awaitReplica(ctx, last)
 	case cache.Resting:
 		return last
 	}
 	return t.query(ctx, last, by)
 }
 
-// overhear waits for the answer to another replica's query. If that query fails, it returns the last known answer.
-func (t *Tasks) overhear(ctx context.Context, last Told) Told {
+// awaitReplica waits for the answer to another replica's query. If that query fails, it returns the last known answer.
+func (t *Tasks) awaitReplica(ctx context.Context, last PollAnswer) PollAnswer {
 	tick := time.NewTicker(otherReplica)
 	defer tick.Stop()
 	end := time.NewTimer(pollPatience)
@@ -94,7 +94,7 @@ func (t *Tasks) overhear(ctx context.Context, last Told) Told {
 		}
 	}
 	if kept, ok, err := t.deps.Claims.Get(ctx, last.Claim.Team, last.Claim.Task); err == nil && ok && kept.HeardAfter(&last.Claim) {
-		return Told{Claim: kept, Source: Collapsed}
+		return PollAnswer{Claim: kept, Source: Collapsed}
 	}
 	return last
 }
@@ -109,14 +109,14 @@ func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
 }
 
 // query asks the service and keeps the answer.
-func (t *Tasks) query(ctx context.Context, last Told, by Asker) Told {
+func (t *Tasks) query(ctx context.Context, last PollAnswer, by Asker) PollAnswer {
 	claim := &last.Claim
-	claim.Tally.Send()
+	claim.Counts.Send()
 	begun := t.deps.Now()
 	reply, err := t.deps.Ask(claim, by)
 	last.Took, last.UpstreamStatus, last.UpstreamID = t.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
 	answer, asks, who := cache.ReadAnswer(reply.Body, t.config.Zone), 0, ByPoll
-	if err != nil || reply.Status != http.StatusOK || !tells(&answer, claim.Task) {
+	if err != nil || reply.Status != http.StatusOK || !hasState(&answer, claim.Task) {
 		t.release(ctx, claim, t.config.Interval)
 		return last
 	}
@@ -125,7 +125,7 @@ func (t *Tasks) query(ctx context.Context, last Told, by Asker) Told {
 	}
 	if answer.Status.Final() {
 		last.Claim, last.End = t.settle(ctx, heardEnd{last.Claim, answer, reply.Body, asks, who})
-		last.Source = Stored
+		last.Source = Asked
 		return last
 	}
 	heard, err := t.deps.Claims.Hear(ctx, claim, answer, reply.Body, asks)
@@ -140,11 +140,11 @@ func (t *Tasks) query(ctx context.Context, last Told, by Asker) Told {
 		t.release(ctx, &heard, t.config.Interval)
 		return last
 	}
-	last.Source = Stored
+	last.Source = Asked
 	return last
 }
 
-// tells reports whether an answer has a state of that task. The service's "unknown" has none: it can lose a task for a moment.
-func tells(answer *cache.Answer, task string) bool {
+// hasState reports whether an answer has a state of that task. The service's "unknown" has none: it can lose a task for a moment.
+func hasState(answer *cache.Answer, task string) bool {
 	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
 }

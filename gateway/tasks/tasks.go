@@ -103,7 +103,7 @@ func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error)
 	}
 }
 
-// Lease is how long a task's hold stands. If no end is seen by then, the hold is charged.
+// Lease is how long a task's hold stands. If the task's end was not seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
 
 // fresh reports whether the last answer still serves. A final one always does.

@@ -9,7 +9,7 @@ import (
 
 // turn takes the turn to ask the service about a task, once among all replicas and within the account's rate. If it is Mine, the
 // caller MUST ask, and then hear an answer or release the task. spare: leave room in the rate for others. blind: the caller may
-// ask even if the shared state is away.
+// ask even if Redis is away.
 func (t *Tasks) turn(ctx context.Context, claim *cache.Claim, spare, blind bool) cache.Turn {
 	turn, err := t.deps.Claims.Take(ctx, claim.Team, claim.Task)
 	switch {

@@ -36,18 +36,18 @@ func PreferredWait(h http.Header) time.Duration {
 
 // Await waits until the task's state changes, the span has passed, or the gateway drains. waited is the time that it waited,
 // without the last query.
-func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Span, span time.Duration, drains func() bool) (told Told, waited time.Duration) {
+func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Span, span time.Duration, drains func() bool) (answer PollAnswer, waited time.Duration) {
 	begun := claim.Answer.Status
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
-	for ; ; claim = told.Claim {
+	for ; ; claim = answer.Claim {
 		before := t.deps.Now()
-		told = t.Current(ctx, claim, poll)
-		waited += t.deps.Now().Sub(before) - told.Took
-		if told.Claim.Answer.Status != begun || told.Claim.Final() || drains() || ctx.Err() != nil {
-			return told, waited
+		answer = t.Current(ctx, claim, poll)
+		waited += t.deps.Now().Sub(before) - answer.Took
+		if answer.Claim.Answer.Status != begun || answer.Claim.Final() || drains() || ctx.Err() != nil {
+			return answer, waited
 		}
-		pause := time.NewTimer(t.pause(&told.Claim))
+		pause := time.NewTimer(t.pause(&answer.Claim))
 		before = t.deps.Now()
 		select {
 		case <-pause.C:

@@ -47,7 +47,7 @@ func (b *body) arm() {
 	deadline := now.Add(b.client.config.IdleTimeout)
 	_ = b.conn.SetReadDeadline(deadline) // on a closed connection the read fails
 	// This check follows the deadline, so that a client that leaves in between is not missed.
-	if b.limit.IsZero() && b.gone() {
+	if b.limit.IsZero() && b.clientLeft() {
 		b.limit = time.Now().Add(b.client.config.DrainTime)
 	}
 	if !b.limit.IsZero() && deadline.After(b.limit) {
@@ -55,8 +55,8 @@ func (b *body) arm() {
 	}
 }
 
-// gone reports whether the client has left and the rest is to be dropped.
-func (b *body) gone() bool { return !b.exchange.Uncut && b.exchange.Client.Err() != nil }
+// clientLeft reports whether the client has left and the rest is to be dropped.
+func (b *body) clientLeft() bool { return !b.exchange.Uncut && b.exchange.Client.Err() != nil }
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.closed {
@@ -91,7 +91,7 @@ func (b *body) explain(err error) error {
 	}
 	fault := explain(err, true)
 	b.exchange.Fault = fault
-	b.exchange.Wanted = b.limit.IsZero() && !b.gone() // the end of draining is not the service's fault
+	b.exchange.Wanted = b.limit.IsZero() && !b.clientLeft() // the end of draining is not the service's fault
 	return fault
 }
 

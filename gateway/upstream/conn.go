@@ -25,8 +25,8 @@ const (
 )
 
 var (
-	errLongHeader    = errors.New("upstream's answer has a header over the bound")
-	errInformational = errors.New("upstream sent more informational answers than the bound")
+	errLongHeader    = errors.New("the service's answer has a header over the bound")
+	errInformational = errors.New("the service sent more informational answers than the bound")
 )
 
 // conn is a connection to the service, used by one exchange at a time. The goroutine that makes the request also writes
@@ -78,8 +78,8 @@ func (c *conn) readNow(p []byte) (int, error) {
 
 // Why a connection cannot carry a request.
 var (
-	errEnded   = errors.New("upstream closed an idle connection")
-	errSurplus = errors.New("upstream sent bytes on an idle connection")
+	errEnded   = errors.New("the service closed an idle connection")
+	errSurplus = errors.New("the service sent bytes on an idle connection")
 )
 
 // look tells why a connection cannot carry a request; nil: it can. Unrequested bytes would be read as the answer. They may be

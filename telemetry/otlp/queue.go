@@ -115,8 +115,8 @@ func (q *Queue) run(ctx context.Context) {
 	}
 }
 
-// pause waits after a batch that was lost. Meanwhile the queue fills up, and a span that finds no room costs next to nothing,
-// while one that is written and sent in vain costs as much as any.
+// pause waits after a batch that was lost. Meanwhile the queue fills up and drops spans, which costs next to nothing: writing and
+// sending a lost span is as dear as a good one.
 func (q *Queue) pause() {
 	timer := time.NewTimer(pauseTime)
 	defer timer.Stop()

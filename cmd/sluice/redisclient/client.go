@@ -38,9 +38,9 @@ type Config struct {
 	// Away is the error of a call that was not sent because the breaker is open.
 	Away error
 	Log  *slog.Logger
-	// Learned is told once how Redis keeps its data, as soon as Redis says so. Nil: not told.
+	// Learned is called once with how Redis keeps its data, as soon as that is known. Nil: not called.
 	Learned func(Facts)
-	// Measure is told of each call: the command, why it failed ("": it did not) and how long it took. Nil: not told.
+	// Measure is called after each call with the command, why it failed ("": it did not) and how long it took. Nil: not called.
 	Measure func(command, failure string, took time.Duration)
 }
 
@@ -49,7 +49,7 @@ type Client struct {
 	redis.UniversalClient
 	config    Config
 	conns     conns
-	connected atomic.Pointer[func(ctx context.Context, run string) error] // told of each connection; nil: none is
+	connected atomic.Pointer[func(ctx context.Context, run string) error] // called for each connection; nil: for none
 
 	mu     sync.Mutex
 	guards []*guard
@@ -100,7 +100,7 @@ func (c *Client) credentials() (user, password string) {
 	return address.user, address.password
 }
 
-// measure tells of a call.
+// measure reports a call.
 func (c *Client) measure(command, failure string, took time.Duration) {
 	if c.config.Measure != nil {
 		c.config.Measure(command, failure, took)

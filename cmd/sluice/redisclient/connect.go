@@ -11,9 +11,9 @@ import (
 // connecting marks in a context the calls of a connection that is being made. They are part of the call that needs it.
 type connecting struct{}
 
-// OnConnect has a function told the name of Redis's process (run_id) at the other end of each new connection, before anything
-// else is sent over it; empty where Redis does not tell it. If the function returns an error the connection is closed and the
-// call that needed it, whose context the function gets, fails with that error. Sentinels and a cluster's nodes are not asked.
+// OnConnect sets a function that is called for each new connection, before anything else is sent over it, with the context of the
+// call that needs it and the name of Redis's process (run_id) at the other end; empty if Redis refuses to say it. If the function
+// returns an error the connection is closed and the call fails with that error. Sentinels and a cluster's nodes are not asked.
 func (c *Client) OnConnect(connected func(ctx context.Context, run string) error) {
 	c.connected.Store(&connected)
 }
@@ -25,7 +25,7 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 	}
 	info, err := conn.Info(context.WithValue(ctx, connecting{}, true), "server").Result()
 	var said redis.Error
-	if err != nil && !errors.As(err, &said) { // what Redis itself refuses, it does not tell
+	if err != nil && !errors.As(err, &said) { // else Redis refused to say it
 		return err
 	}
 	if strings.Contains(info, "redis_mode:sentinel") { // it only tells where the master is

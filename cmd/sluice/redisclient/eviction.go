@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// evicts tells of a Redis that may throw limits away to make room.
+// evicts is the error for a Redis that may delete limits to make room.
 func evicts(policy string) error {
 	return fmt.Errorf("the eviction policy of Redis is %s, so it deletes limits when its memory is full; set maxmemory-policy to noeviction", policy)
 }

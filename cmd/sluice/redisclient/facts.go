@@ -31,8 +31,8 @@ func readFacts(info string) (f Facts) {
 	}
 	f.EvictionPolicy, f.MaxMemory, f.appends = said["maxmemory_policy"], number("maxmemory"), number("aof_enabled") == 1
 	f.hidden = said["aof_enabled"] == ""
-	lasted, told := said["rdb_last_bgsave_time_sec"]
-	f.snapshots = told && lasted != "-1" || number("rdb_saves") > 0 || number("rdb_bgsave_in_progress") > 0 || number("rdb_last_load_keys_loaded") > 0
+	lasted, given := said["rdb_last_bgsave_time_sec"]
+	f.snapshots = given && lasted != "-1" || number("rdb_saves") > 0 || number("rdb_bgsave_in_progress") > 0 || number("rdb_last_load_keys_loaded") > 0
 	f.Uptime = time.Duration(number("uptime_in_seconds")) * time.Second
 	return f
 }

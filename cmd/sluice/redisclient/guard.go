@@ -139,7 +139,8 @@ func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err
 	return err, true
 }
 
-// operation is the command's name for the metrics; a command that Sluice does not send is "other".
+// operation is the command's name for the metrics. A command that is not listed here is "other", so that the names are few; Sluice
+// sends some of those too, such as hget, mget and sadd, in its work behind the requests.
 func operation(cmd redis.Cmder) string {
 	switch name := cmd.Name(); name {
 	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":

@@ -10,16 +10,16 @@ import (
 // Source is where a poll's answer came from.
 type Source string
 
-// The sources.
+// The sources. Asked is also the source of the answer to an encrypted poll, which is not kept.
 const (
 	Hit       Source = "hit"       // a fresh answer was known
-	Stored    Source = "miss"      // the service was asked for this poll
+	Asked     Source = "miss"      // the service was asked for this poll
 	Collapsed Source = "collapsed" // the service was asked for another poll
 	Stale     Source = "stale"     // the service could not be asked, or did not answer
 )
 
-// Told is the answer to a poll.
-type Told struct {
+// PollAnswer is the answer to a poll.
+type PollAnswer struct {
 	Claim          cache.Claim // with the answer
 	Source         Source
 	UpstreamID     string        // of the query; empty: none was made
@@ -30,15 +30,15 @@ type Told struct {
 
 // CacheStatus is the value of the Cache-Status header. ttl is the seconds until the service is asked again, negative if that is
 // overdue. A final answer is not asked for again; its ttl is the life of the task.
-func (t *Tasks) CacheStatus(told *Told, age time.Duration, now time.Time) string {
+func (t *Tasks) CacheStatus(answer *PollAnswer, age time.Duration, now time.Time) string {
 	left := t.config.Interval - age
-	if told.Claim.Final() {
-		left = told.Claim.Created.Add(t.config.TTL).Sub(now)
+	if answer.Claim.Final() {
+		left = answer.Claim.Created.Add(t.config.TTL).Sub(now)
 	}
-	switch told.Source {
+	switch answer.Source {
 	case Hit:
 		return string(strconv.AppendInt(append(make([]byte, 0, 32), "sluice;hit;ttl="...), int64((left+time.Second-1)/time.Second), 10))
-	case Stored:
+	case Asked:
 		return "sluice;fwd=uri-miss;stored"
 	case Collapsed:
 		return "sluice;fwd=uri-miss;collapsed"

@@ -50,8 +50,8 @@ const (
 	syncBody  = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},"parameters":{"size":"640*480"}}`
 )
 
-// house is a gateway in front of a service, over real sockets, with two teams.
-type house struct {
+// harness is a gateway in front of a service, over real sockets, with two teams.
+type harness struct {
 	testing.TB
 	gateway  *gateway.Gateway
 	sim      *simulator.Simulator // nil where the test brings its own upstream
@@ -69,7 +69,7 @@ type house struct {
 	spans        *spanSink
 }
 
-// plan is what a test may change before the house is built.
+// plan is what a test may change before the harness is built.
 type plan struct {
 	config    gateway.Config
 	sim       simulator.Config
@@ -91,7 +91,7 @@ type plan struct {
 }
 
 // build starts everything and stops it at the test's end, where no goroutine may be left.
-func build(t testing.TB, changes ...func(*plan)) *house {
+func build(t testing.TB, changes ...func(*plan)) *harness {
 	t.Helper()
 	if _, ok := t.(*testing.T); ok {
 		ignore := goleak.IgnoreCurrent()
@@ -101,7 +101,7 @@ func build(t testing.TB, changes ...func(*plan)) *house {
 	for _, change := range changes {
 		change(p)
 	}
-	h := &house{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
+	h := &harness{TB: t, keys: make(map[string]string), records: new(records), log: new(syncBuffer)}
 	base := h.startUpstream(p)
 	p.config.UpstreamURL, h.upstreamHost = base, base.Host
 	if p.queryRate == 0 {
@@ -136,7 +136,7 @@ func settings() gateway.Config {
 	}
 }
 
-func (h *house) startUpstream(p *plan) *url.URL {
+func (h *harness) startUpstream(p *plan) *url.URL {
 	address := p.address
 	if address == "" {
 		handler := p.upstream
@@ -160,7 +160,7 @@ func (h *house) startUpstream(p *plan) *url.URL {
 	return base
 }
 
-func (h *house) startGateway(p *plan) {
+func (h *harness) startGateway(p *plan) {
 	var handler http.Handler = h.gateway
 	if p.wrap != nil {
 		handler = p.wrap(handler)
@@ -185,7 +185,7 @@ func (h *house) startGateway(p *plan) {
 }
 
 // teams makes a teams file with two teams, reader and writer, and mints their keys.
-func (h *house) teams(p *plan) *teams.File {
+func (h *harness) teams(p *plan) *teams.File {
 	h.Helper()
 	doc := "currency: CNY\nteams:\n"
 	for _, team := range []string{"search", "shop"} {
@@ -210,7 +210,7 @@ func (h *house) teams(p *plan) *teams.File {
 }
 
 // request makes a request of team search. Headers come in pairs and replace those that are there.
-func (h *house) request(method, path, body string, headers ...string) *http.Request {
+func (h *harness) request(method, path, body string, headers ...string) *http.Request {
 	h.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, h.server.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -238,12 +238,12 @@ type reading struct {
 }
 
 // ask sends a request of team search and reads the answer.
-func (h *house) ask(method, path, body string, headers ...string) reading {
+func (h *harness) ask(method, path, body string, headers ...string) reading {
 	h.Helper()
 	return h.send(h.request(method, path, body, headers...))
 }
 
-func (h *house) send(r *http.Request) reading {
+func (h *harness) send(r *http.Request) reading {
 	h.Helper()
 	resp, err := h.client.Do(r)
 	if err != nil {
@@ -256,7 +256,7 @@ func (h *house) send(r *http.Request) reading {
 
 // raw sends bytes as they are on a connection of their own and returns everything that comes back until the gateway
 // closes or falls silent for the bound.
-func (h *house) raw(bytes string, bound time.Duration) string {
+func (h *harness) raw(bytes string, bound time.Duration) string {
 	h.Helper()
 	conn := h.dial()
 	defer func() { _ = conn.Close() }()
@@ -268,7 +268,7 @@ func (h *house) raw(bytes string, bound time.Duration) string {
 	return string(answer)
 }
 
-func (h *house) dial() *net.TCPConn {
+func (h *harness) dial() *net.TCPConn {
 	h.Helper()
 	conn, err := net.Dial("tcp", h.address)
 	if err != nil {
@@ -278,7 +278,7 @@ func (h *house) dial() *net.TCPConn {
 }
 
 // rawAnswer sends bytes as they are and reads one answer.
-func (h *house) rawAnswer(text string) reading {
+func (h *harness) rawAnswer(text string) reading {
 	h.Helper()
 	conn := h.dial()
 	defer func() { _ = conn.Close() }()

@@ -33,7 +33,7 @@ func TestA89Passage(t *testing.T) {
 }
 
 // passes sends one body and looks at what came of it on both sides.
-func (s *scribe) passes(h *house, w way, body string, fault [2]string) {
+func (s *scribe) passes(h *harness, w way, body string, fault [2]string) {
 	before := received(h.sim)
 	got := h.ask("POST", w.path, body, w.header...)
 	arrived, refused := received(h.sim)-before, got.header.Get("Sluice-Refusal") != ""

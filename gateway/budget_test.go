@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The budget against a model: sums are right after every step, bounds hold, and all comes back.
+func TestBudget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := newBudget(1000)
+		var open []share
+		for range rapid.IntRange(1, 50).Draw(t, "steps") {
+			team := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "team")
+			if len(open) > 0 && rapid.Bool().Draw(t, "release") {
+				i := rapid.IntRange(0, len(open)-1).Draw(t, "which")
+				open[i].release()
+				open[i].release()
+			}
+			s, n := b.share(team), rapid.Int64Range(1, 600).Draw(t, "n")
+			before := b.used.Load()
+			fits := before+n <= 1000 && s.team.Load()+n <= 500
+			if s.take(n) != fits || !fits && b.used.Load() != before {
+				t.Fatalf("take %d of team %s: want %v", n, team, fits)
+			}
+			open = append(open, s)
+		}
+		for i := range open {
+			open[i].release()
+		}
+		if b.used.Load() != 0 {
+			t.Fatalf("%d left", b.used.Load())
+		}
+	})
+}

@@ -1,0 +1,18 @@
+package gateway
+
+import (
+	"bytes"
+	"testing"
+)
+
+// What is kept of an answer is bounded while it comes, and nothing where it was too much.
+func TestMend28NothingIsKeptOfTooMuch(t *testing.T) {
+	var kept keptAnswer
+	piece := bytes.Repeat([]byte("x"), 32<<10)
+	for n := range 400 << 20 / len(piece) {
+		kept.keep(piece)
+		if fits := (n+1)*len(piece) <= mostKept; fits == kept.over || cap(kept.bytes) > 2*mostKept || !fits && kept.bytes != nil {
+			t.Fatalf("%d bytes are kept of %d", cap(kept.bytes), (n+1)*len(piece))
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The table of refusals, as teams see it.
+func TestRefusalsGolden(t *testing.T) {
+	var b bytes.Buffer
+	names := make(map[string]bool)
+	for _, r := range reasons {
+		_, _ = fmt.Fprintf(&b, "%-22s %d %s\n", r.name, r.status, r.code)
+		row := fmt.Sprint(r.name, r.status)
+		if names[row] || !regexp.MustCompile(`^[a-z]+/[a-z_]+$`).MatchString(r.name) {
+			t.Errorf("%s: twice, or not of the form stage/reason", r.name)
+		}
+		names[row] = true
+	}
+	const path = "testdata/refusals.golden"
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("%v; the table is\n%s", err, b.String())
+	}
+	page, err := os.ReadFile("../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reasons {
+		if row := fmt.Sprintf("| `%s` | %d | %s |", r.name, r.status, r.code); !strings.Contains(string(page), row) {
+			t.Errorf("docs/errors.md lacks the row %s", row)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package gateway
+
+import (
+	"net/url"
+	"regexp"
+	"testing"
+)
+
+// FuzzTaskID: what is taken for a task's id is never more than the service's alphabet, whatever the path.
+func FuzzTaskID(f *testing.F) {
+	for _, seed := range []string{"a", "a/", "a/cancel", "%61", "..%2f", "a%2fcancel", "%252e", "a;b", "\xff", "a//", "a.b~c", ".", "..", "%2e%2e"} {
+		f.Add(seed)
+	}
+	form := regexp.MustCompile(`^[A-Za-z0-9._~-]{1,256}$`)
+	rs := newRoutes(mustURL("http://host/api/v1"), []route{{method: get, path: "tasks"}, {method: get, path: "tasks/{id}"}, {method: post, path: "tasks/{id}/cancel"}})
+	f.Fuzz(func(t *testing.T, rest string) {
+		if m, ok := rs.lookup(versionPrefix + "tasks/" + rest); ok && m.task != "" && (!form.MatchString(m.task) || m.task == "." || m.task == "..") {
+			t.Errorf("%q is taken for the id %q", rest, m.task)
+		}
+	})
+}
+
+func mustURL(s string) *url.URL {
+	u, err := url.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
