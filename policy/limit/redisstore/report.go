@@ -135,7 +135,7 @@ func (all *reading) read(day int, field, value string) {
 	if cut < 0 {
 		return
 	}
-	unit, of := unitNamed(name[cut+1:]), dayEntry{day, name[:cut]}
+	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), dayEntry{day, name[:cut]}
 	split := strings.LastIndexByte(of.name, '|')
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {
@@ -151,15 +151,6 @@ func (all *reading) read(day int, field, value string) {
 	} else {
 		row.Used[unit] = n
 	}
-}
-
-func unitNamed(word string) int {
-	for i, unit := range teams.Units {
-		if string(unit) == word {
-			return i
-		}
-	}
-	return -1
 }
 
 // Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd,
