@@ -86,8 +86,8 @@ func (l *loan) covers(want limit.Stock, counted *limit.Terms, day int, now time.
 	return true
 }
 
-// keep lowers an allowance to its size, and returns what Redis has to set aside for it.
-func (a *allowance) keep(size limit.Stock, now time.Time) limit.Stock {
+// shrinkTo lowers an allowance to its size, and returns what Redis has to set aside for it.
+func (a *allowance) shrinkTo(size limit.Stock, now time.Time) limit.Stock {
 	if !now.Before(a.until) {
 		size = limit.Stock{} // Redis has set nothing aside since the lease ended
 	}
@@ -119,16 +119,17 @@ type recent struct {
 }
 
 func (r *recent) add(n limit.Stock, now time.Time) {
-	r.turn(now)
+	r.rotate(now)
 	r.halves[0] = r.halves[0].Plus(n)
 }
 
 func (r *recent) sum(now time.Time) limit.Stock {
-	r.turn(now)
+	r.rotate(now)
 	return r.halves[0].Plus(r.halves[1])
 }
 
-func (r *recent) turn(now time.Time) {
+// rotate makes the current half the older one when its time is over.
+func (r *recent) rotate(now time.Time) {
 	const half = allowanceUse / 2
 	switch since := now.Sub(r.begun); {
 	case since < half:

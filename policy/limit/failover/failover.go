@@ -49,7 +49,7 @@ func New(config Config) *Failover {
 	s := &Failover{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}
 	a.reached = s.rates.Opened
 	s.queue = newQueue(s.post)
-	s.renewer = renewer{accounts: a, rates: s.rates, keep: s.queue.keep}
+	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain}
 	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
 	s.Store.Peer = redisstore.Peer{
 		ID: rand.Text()[:12], Alive: a.most.Load, Gap: a.gap, Lease: s.Bridge,
@@ -104,7 +104,7 @@ func (s *Failover) OpenTasks(team string) int64 {
 	if w == nil {
 		w = new(walk)
 	}
-	if s.teams.Get(team).toldAfter(w.at) {
+	if s.teams.Get(team).answeredAfter(w.at) {
 		return s.Store.Tasks(team)
 	}
 	return w.teams[team].Tasks
@@ -137,7 +137,7 @@ func (s *Failover) Tend(ctx context.Context) error {
 	// Each step for itself: in a cluster a part of Redis may be away.
 	err := s.call(ctx, s.beat)
 	if err == nil {
-		s.tellMiscounted()
+		s.reportMiscounted()
 		err = s.putBackAll(ctx)
 	}
 	err = errors.Join(err, s.queue.retry(ctx))

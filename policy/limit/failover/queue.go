@@ -125,15 +125,15 @@ func (q *queue) gather() {
 func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	for i, err := range q.send(ctx, batch) {
 		if err != nil {
-			q.keep(batch[i]) //nolint:gosec // there is an error for each
+			q.retain(batch[i]) //nolint:gosec // there is an error for each
 			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
 }
 
-// keep keeps a job until Redis takes it. If too many are kept, the oldest is given up.
-func (q *queue) keep(j job) {
+// retain keeps a job until Redis takes it. If too many are kept, the oldest is given up.
+func (q *queue) retain(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	first := q.index[j.key()]
@@ -208,7 +208,7 @@ func (q *queue) retry(ctx context.Context) error {
 		n := min(queueBatch, len(now))
 		if err := q.do(ctx, now[:n]); err != nil {
 			for _, j := range now[n:] {
-				q.keep(j)
+				q.retain(j)
 			}
 			return err
 		}

@@ -16,8 +16,8 @@ import (
 // renewer keeps the allowances.
 type renewer struct {
 	*accounts
-	rates *limit.Shares
-	keep  func(job) // keeps a job to be sent later
+	rates  *limit.Shares
+	retain func(job) // retains a job to be sent later
 }
 
 // renewal is a renewal of one team's allowances, and what it was made of.
@@ -125,7 +125,7 @@ func (b *books) exceeds(wants map[int]limit.Stock) bool {
 // Renewing all the same every ten seconds would cost 1.6 % of Redis's time at 1,000 teams and three replicas, instead of 0.7 %. The
 // lock is held.
 func (b *books) serves(wants map[int]limit.Stock, now time.Time) bool {
-	if now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(wants) {
+	if now.Sub(b.lastAnswer) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(wants) {
 		return false
 	}
 	for day, want := range wants {
@@ -171,7 +171,7 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	for _, a := range b.allowances {
 		a.terms = &r.terms
 		want := wants[a.day] // nothing if its day is over
-		kept := a.keep(want, now)
+		kept := a.shrinkTo(want, now)
 		r.Rows = append(r.Rows, redisstore.RenewalRow{Day: a.day, Keep: kept.Plus(b.owed(a)), Want: want.Minus(kept).AtMost(want)})
 	}
 	r.of = slices.Clone(b.allowances)
@@ -179,7 +179,7 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	r.Call = b.calls
 	for _, run := range b.running {
 		if len(r.running) < renewBatch {
-			b.happens(run, told)
+			b.happens(run, reported)
 			r.running = append(r.running, placing{run, run.due})
 			r.Running = append(r.Running, redisstore.Placing{Held: run.held, Lease: run.due.Sub(now)})
 			continue
@@ -203,15 +203,15 @@ func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
+	b.lastAnswer, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
 	for _, run := range r.running {
-		if run.state == gone { // Redis has settled it meanwhile
+		if run.state == inRedis { // Redis has settled it meanwhile
 			continue
 		}
-		b.happens(run.spent, heldThere)
+		b.happens(run.spent, heldInRedis)
 		placed(run.held, r.At.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
-			s.keep(job{extend: run.held, lease: longer.Sub(sent)})
+			s.retain(job{extend: run.held, lease: longer.Sub(sent)})
 		}
 	}
 	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)

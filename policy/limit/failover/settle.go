@@ -19,13 +19,13 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	defer cancel()
 	j := job{charge: c}
 	if err := s.meet(call, c.Held.Team, s.teams.Get(c.Held.Team)); err != nil {
-		s.queue.keep(j)
+		s.queue.retain(j)
 		return false, err
 	}
 	done, err := s.Store.Settle(call, c)
 	s.came(&j, redisstore.Result{Done: done, Err: err}, s.Now())
 	if err != nil {
-		s.queue.keep(j)
+		s.queue.retain(j)
 	}
 	return done, err
 }
@@ -105,7 +105,7 @@ func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 	if b := s.teams.Get(j.charge.Held.Team); of.Err == nil && j.charge.Sum {
 		b.posted(j.charge.Held.Day, j.charge.Amounts)
 	} else if of.Err == nil {
-		b.settledInRedis(j.charge.Held.ID)
+		b.settledByRedis(j.charge.Held.ID)
 	}
 	if of.Done || of.Err == nil {
 		j.charge.Tell(of.Done || !j.tried.IsZero() && !j.old(sent))
