@@ -28,7 +28,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	var at time.Time
 	err := limit.ErrAway
 	if call.Err() == nil { // else there is no time for a call
-		err = s.meet(call, h.Team.ID, b)
+		err = s.ensureRestored(call, h.Team.ID, b)
 	}
 	if err == nil {
 		v, at, err = s.Store.Place(call, h, &l.Loan)
@@ -79,7 +79,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 		if v := st.Judge(t, &small); v.Held == nil { // the quota itself is used up
 			return v, nil
 		}
-		return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice, and Redis is away: %w", cause)
+		return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice without Redis: %w", cause)
 	}
 	v := s.rates.Admit(h, t, &st, covered)
 	if v.Held != nil {

@@ -9,18 +9,18 @@ import (
 
 // The sizes of allowances; docs/limits.md explains them.
 const (
-	allowancePart  = 50               // an allowance is at least 1/50 of what is left,
-	allowanceUse   = 30 * time.Second // or what this replica used in this time, if that is more,
-	allowancesPart = 10               // and all of a team's together are at most 1/10
+	allowancePart  = 50               // an allowance is 1/50 of what is left, or what its replica used in allowanceUse if that is more
+	allowanceUse   = 30 * time.Second // how long ago use still counts
+	allowancesPart = 10               // all allowances of a team together are at most 1/10 of what is left
 	allowanceIdle  = time.Minute      // a team that was idle for this time has none
 )
 
 const (
-	renewEvery = 10 * time.Second // how often a team's allowances are renewed,
-	renewLeast = 30 * time.Second // or how late, if a renewal would change little
-	// renewPart says what little is: the allowance differs from its wanted size by at most 1/4.
+	renewEvery = 10 * time.Second // between two renewals of a team's allowances
+	renewLeast = 30 * time.Second // between two renewals if one would change little
+	// renewPart is the largest change that counts as little: 1/4 of the wanted size.
 	renewPart = 4
-	// renewBatch is how many running requests one renewal tells of, and how many renewals one round trip has, so that no call
+	// renewBatch is how many running requests one renewal reports, and how many renewals one round trip has, so that no call
 	// blocks Redis for long.
 	renewBatch = 100
 	// driftPart is how much slower than Redis's clock a process's may run while an allowance is spent: 1/100.
@@ -61,7 +61,7 @@ func (l *loan) end(took limit.Stock) {
 	}
 }
 
-// giveBack puts back what a request took and did not use. A request that used more leaves a debt.
+// giveBack returns to the allowance what a request took and did not use. A request that used more leaves a debt.
 func (a *allowance) giveBack(took, used limit.Stock) {
 	for i := range a.left {
 		if a.counts(i) {

@@ -15,8 +15,8 @@ import (
 // books are what this replica knows of one team besides Redis: its allowances, and what was spent of them. There is no mode: each
 // request asks Redis first, and spends its loan if Redis does not answer.
 type books struct {
-	meeting    *semaphore.Weighted // held while its accounts are put back
-	met        atomic.Int64        // the memory of Redis that has what is known here, by link.memory; 0: none
+	restoring  *semaphore.Weighted // held while its accounts are restored
+	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
 	mu         sync.Mutex
 	team       *teams.Team           // as of its last request; nil: there was none
 	seen       time.Time             // its last request
@@ -29,7 +29,7 @@ type books struct {
 	openTasks  int64                 // of the running ones
 	unposted   map[int]limit.Amounts // settled here, by day, and not yet charged in Redis
 	rated      limit.Amounts         // taken from the rates here, and not yet from Redis's
-	calls      int64                 // calls that told Redis of allowances
+	calls      int64                 // calls that reported allowances to Redis
 	recent     recent
 }
 

@@ -1,8 +1,8 @@
 // Package failover keeps the accounts in Redis and bridges the times without it.
 //
-// It answers a request from Redis, with one call, or from what Redis has set aside for this process. What no request waits for it
-// does behind them: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in
-// packages limit and redisstore. It logs nothing.
+// It answers a request from Redis, with one call, or from what Redis has set aside for this process. Everything else runs in the
+// background: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in packages
+// limit and redisstore. It logs nothing.
 //
 // It promises that no quota is passed, whichever replicas are cut off, and that each charge arrives once. docs/limits.md says what
 // can be lost, docs/architecture.md how it works.
@@ -44,7 +44,7 @@ func New(config Config) *Failover {
 	}
 	a := &accounts{
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
-		teams: limit.PerTeam[books]{First: func(string) *books { return &books{meeting: semaphore.NewWeighted(1)} }},
+		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
 	s := &Failover{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}
 	a.reached = s.rates.Opened
@@ -62,7 +62,7 @@ func New(config Config) *Failover {
 func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	if err := s.meet(call, team.ID, s.teams.Get(team.ID)); err != nil {
+	if err := s.ensureRestored(call, team.ID, s.teams.Get(team.ID)); err != nil {
 		return limit.Report{}, err
 	}
 	st, err := s.Store.Look(call, team)
@@ -110,7 +110,7 @@ func (s *Failover) OpenTasks(team string) int64 {
 	return w.teams[team].Tasks
 }
 
-// Degraded reports whether Redis is away, or does not know yet all that was spent while it was.
+// Degraded reports whether Redis is away, or some local spending is not yet in Redis.
 func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported() > 0 }
 
 // State is nil when all is well; else it says what is wrong, in words without secrets.
@@ -124,12 +124,12 @@ func (s *Failover) State() error {
 		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting) //nolint:staticcheck // a name
 	}
 	if teams > 0 {
-		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting) //nolint:staticcheck // a name
+		return fmt.Errorf("what %d teams spent without Redis is not reported to it yet; %d settlements wait", teams, waiting) //nolint:staticcheck // a name
 	}
 	return s.miscounted()
 }
 
-// Tend does the work behind the requests: it posts what waits, tells Redis what was spent without it, renews the allowances of active
+// Tend does the background work: it posts what waits, reports to Redis what was spent without it, renews the allowances of active
 // teams, lets holds expire, also of teams that were removed, and counts those that are open. One goroutine calls it, every second or
 // so. Its errors are worth a log line; that Redis is away is not among them.
 func (s *Failover) Tend(ctx context.Context) error {
@@ -138,7 +138,7 @@ func (s *Failover) Tend(ctx context.Context) error {
 	err := s.call(ctx, s.beat)
 	if err == nil {
 		s.reportMiscounted()
-		err = s.putBackAll(ctx)
+		err = s.restoreAll(ctx)
 	}
 	err = errors.Join(err, s.queue.retry(ctx))
 	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
@@ -146,7 +146,7 @@ func (s *Failover) Tend(ctx context.Context) error {
 	}
 	err = errors.Join(err, s.sweeper.sweep(ctx))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) {
-		return errs // Changed tells that
+		return errs // Changed reports that
 	}
 	return errors.Join(errs, err)
 }

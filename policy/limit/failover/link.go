@@ -25,7 +25,7 @@ type link struct {
 
 	beating *semaphore.Weighted // one beat at a time
 	beats   atomic.Int64        // that came through
-	memory  atomic.Int64        // numbers the memories of Redis that this process has met; 0: none
+	memory  atomic.Int64        // numbers the memories of Redis that this process has seen; 0: none
 	alive   atomic.Int64        // replicas that were heard of last
 	most    atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
 
@@ -130,7 +130,7 @@ func (l *link) record(b redisstore.Beat, now time.Time) {
 
 // Connected takes the name of Redis's process (run_id) at the other end of a new connection; empty: Redis does not tell it. It returns
 // an error if Redis was restarted and so may have lost its last writes. The connection must not be used then: a call that is under way
-// would change accounts before the replicas have put back what they know.
+// would change accounts before the replicas have restored what they know.
 func (l *link) Connected(run string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// renewer keeps the allowances.
+// renewer renews the allowances.
 type renewer struct {
 	*accounts
 	rates  *limit.Shares
@@ -31,13 +31,13 @@ type renewal struct {
 	more    bool          // some running requests are left for the next renewal
 }
 
-// placing is a request that a renewal tells of, and when its lease ended then.
+// placing is a request that a renewal reports, and when its lease ended then.
 type placing struct {
 	*spent
 	due time.Time
 }
 
-// all tells Redis what still runs here, and renews the allowances, of every team for which that is due.
+// all reports to Redis what still runs here, and renews the allowances, of every team for which that is due.
 func (s *renewer) all(ctx context.Context) (errs error) {
 	for more := true; more && errs == nil; {
 		more = false
@@ -48,8 +48,8 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 			if r == nil {
 				return
 			}
-			if b.met.Load() == 0 { // none of its requests has reached Redis yet
-				if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
+			if b.restored.Load() == 0 { // none of its requests has reached Redis yet
+				if err := s.call(ctx, func(ctx context.Context) error { return s.ensureRestored(ctx, id, b) }); err != nil {
 					errs = errors.Join(errs, err)
 					return
 				}
@@ -62,7 +62,7 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 	return errs
 }
 
-// renew makes renewals in pipelines, and notes what came of each. If a team's accounts are gone it puts them back, and the
+// renew makes renewals in pipelines, and notes what came of each. If a team's accounts are lost it restores them, and the
 // renewal is repeated soon.
 func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	for some := range slices.Chunk(due, renewBatch) {
@@ -85,7 +85,7 @@ func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	return errs
 }
 
-// renewal is what Redis is told of a team and asked for it. It is nil if none is due.
+// renewal is what this process reports of a team and asks for it. It is nil if none is due.
 func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock
 	return wants
 }
 
-// compose fills in what a renewal tells and asks for. The lock is held.
+// compose fills in what a renewal reports and asks for. The lock is held.
 func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, now time.Time) {
 	for _, day := range slices.Sorted(maps.Keys(wants)) {
 		if b.on(day) == nil {
@@ -191,10 +191,10 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	}
 }
 
-// acknowledged notes that Redis has made a renewal that was sent at a moment. If the accounts are being put back, it is repeated.
+// acknowledged notes that Redis has made a renewal that was sent at a moment. If the accounts are being restored, it is repeated.
 func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	b := s.teams.Get(r.Team.ID)
-	if !s.Store.Undisturbed(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
+	if !s.Store.UnlessRestoring(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
 		b.again()
 	}
 }
@@ -235,10 +235,10 @@ func (b *books) again() {
 	b.asked, b.renewed = time.Time{}, time.Time{}
 }
 
-// leave tells Redis what still runs here, and gives all allowances back.
+// leave reports to Redis what still runs here, and gives all allowances back.
 func (s *renewer) leave(ctx context.Context) (errs error) {
 	failed := redisstore.ErrNotDone
-	for range 2 { // the first may find the accounts gone, and put them back
+	for range 2 { // the first may find the accounts lost, and restore them
 		s.teams.Each(func(_ string, b *books) {
 			b.mu.Lock()
 			b.seen = time.Time{}

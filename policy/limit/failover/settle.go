@@ -18,7 +18,7 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	j := job{charge: c}
-	if err := s.meet(call, c.Held.Team, s.teams.Get(c.Held.Team)); err != nil {
+	if err := s.ensureRestored(call, c.Held.Team, s.teams.Get(c.Held.Team)); err != nil {
 		s.queue.retain(j)
 		return false, err
 	}
@@ -55,28 +55,28 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 // post sends jobs to Redis, settlements in one round trip, and returns what came of each.
 func (s *Failover) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
-	settling := map[bool][]int{} // by whether a hold that Redis does not know is charged
-	var unmet error
+	settling := map[bool][]int{} // by whether a hold that is not in Redis is charged
+	var failed error             // why a team could not be restored
 	for i := range batch {
 		j := &batch[i]
 		if j.charge == nil {
 			errs[i] = s.call(ctx, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) })
 			continue
 		}
-		if unmet == nil || s.Store.Cluster { // else Redis is away
-			unmet = s.meetToSettle(ctx, j.charge.Held.Team)
+		if failed == nil || s.Store.Cluster { // else Redis is away
+			failed = s.restoredToSettle(ctx, j.charge.Held.Team)
 		}
-		if errs[i] = unmet; unmet == nil {
+		if errs[i] = failed; failed == nil {
 			settling[!j.old(now)] = append(settling[!j.old(now)], i)
 		}
 	}
-	for unknown, of := range settling {
+	for post, of := range settling {
 		charges := make([]*limit.Charge, len(of))
 		for n, i := range of {
 			charges[n] = batch[i].charge
 		}
 		call, cancel := context.WithTimeout(ctx, s.patience())
-		for n, came := range s.Store.SettleAll(call, charges, unknown) {
+		for n, came := range s.Store.SettleAll(call, charges, post) {
 			s.came(&batch[of[n]], came, now)
 			errs[of[n]] = came.Err
 		}
@@ -85,14 +85,14 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 	return errs
 }
 
-// meetToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
+// restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
 // them the charge would hide what is missing.
-func (s *Failover) meetToSettle(ctx context.Context, team string) error {
+func (s *Failover) restoredToSettle(ctx context.Context, team string) error {
 	b := s.teams.Get(team)
-	if b.met.Load() == s.memory.Load() && s.away.Load() == nil {
+	if b.restored.Load() == s.memory.Load() && s.away.Load() == nil {
 		return nil
 	}
-	return s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, team, b) })
+	return s.call(ctx, func(ctx context.Context) error { return s.ensureRestored(ctx, team, b) })
 }
 
 // came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
@@ -118,7 +118,7 @@ func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 // old reports whether Redis may have forgotten that the charge arrived, or that the hold expired. After that, settle only if the hold
 // exists.
 func (j *job) old(now time.Time) bool {
-	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.MemoryOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
+	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.RetentionOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
 }
 
 // outlived reports whether a hold is so old that Redis may have let it expire and forgotten it. A hold that was admitted without Redis

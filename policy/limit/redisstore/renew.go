@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Renewal is a call of allowance.lua: what it tells and asks for, and its result.
+// Renewal is a call of allowance.lua: what it reports and asks for, and its result.
 type Renewal struct {
 	Team    *teams.Team
 	Alive   int64 // replicas that are alive
@@ -23,7 +23,7 @@ type Renewal struct {
 	Err   error
 }
 
-// Placing is a running request that a renewal tells of, and its lease from now on.
+// Placing is a running request that a renewal reports, and its lease from now on.
 type Placing struct {
 	Held  *limit.Held
 	Lease time.Duration
@@ -84,6 +84,6 @@ func (r *Store) renewed(n *Renewal, c *call) error {
 		copy(n.Rows[i].Grown[:], grown[i*len(limit.Stock{}):])
 	}
 	n.Epoch, n.At = s.epoch, s.At
-	r.teams.Get(n.Team.ID).know(&s)
+	r.teams.Get(n.Team.ID).record(&s)
 	return nil
 }

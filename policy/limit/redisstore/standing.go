@@ -10,9 +10,9 @@ import (
 type standing struct {
 	limit.State
 	witness
-	tells  uint        // a bit for each quota whose use is told
-	counts *[]count    // use of other days and months; nil: not told
-	took   limit.Stock // from the caller's allowance
+	hasUsed uint        // a bit for each quota whose use the reply has
+	counts  *[]count    // use of other days and months; nil: the reply has none
+	took    limit.Stock // from the caller's allowance
 }
 
 // witness is a version of a team's accounts: the epoch names them, seq numbers their changes. By it a script notices that Redis lost
@@ -26,7 +26,7 @@ type count struct {
 	n            int64
 }
 
-// standing reads a reply that tells a team's state, so many numbers more, and the use that it posted to.
+// standing reads a reply that has a team's state, so many numbers more, and the use that it posted to.
 func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
 	length := 5 + 2*limit.QuotaCount + more
 	if posted := len(c.reply.Val()) - 1 - length; posted > 0 && posted%3 == 0 {
@@ -40,7 +40,7 @@ func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
 	s.Date = limit.CalendarOf(s.At)
 	copy(s.Used[:], in[5:])
 	copy(s.Held[:], in[5+limit.QuotaCount:])
-	s.tells = 1<<limit.QuotaCount - 1
+	s.hasUsed = 1<<limit.QuotaCount - 1
 	in = in[5+2*limit.QuotaCount:]
 	if posted := in[more:]; len(posted) > 0 {
 		s.counts = new([]count)

@@ -35,7 +35,7 @@ end
 local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
-if gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
+if accounts_lost(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
 -- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks.

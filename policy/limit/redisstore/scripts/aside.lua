@@ -57,8 +57,8 @@ local function come_back(row, day)
   return nil
 end
 
--- keep_aside writes an allowance.
-local function keep_aside(aside, row, now, lease)
+-- write_aside writes an allowance.
+local function write_aside(aside, row, now, lease)
   local a, some = row.amount, 0
   for i = 1, 5 do some = some + a[i] end
   if some > 0 then
