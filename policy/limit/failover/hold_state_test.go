@@ -1,6 +1,14 @@
 package failover
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
 
 // A hold that Redis may have is never settled here: it would count twice. Once it is in Redis it stays so, and a settlement in
 // Redis ends it in every state.
@@ -24,4 +32,16 @@ func TestHoldStates(t *testing.T) {
 			}
 		}
 	}
+}
+
+func hold(id string, team *teams.Team, amounts limit.Amounts) limit.Hold {
+	return limit.Hold{ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: amounts}
+}
+
+func id(n int) string { return fmt.Sprintf("h%d", n) }
+
+// idAt is a request's id of that moment.
+func idAt(at time.Time, n int) string {
+	ms := fmt.Sprintf("%012x", at.UnixMilli())
+	return fmt.Sprintf("%s-%s-7000-8000-%012x", ms[:8], ms[8:], n)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
@@ -143,3 +144,9 @@ func (f *form) look(team *teams.Team) standing {
 	f.Helper()
 	return f.admit(limit.Hold{Team: team})
 }
+
+func hold(id string, team *teams.Team, amounts limit.Amounts) limit.Hold {
+	return limit.Hold{ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: amounts}
+}
+
+func id(n int) string { return fmt.Sprintf("h%d", n) }
