@@ -42,7 +42,7 @@ type spent struct {
 	state holdState
 }
 
-// see notes a request of the team, and lends it what it may take of the day's allowance.
+// see records a request of the team, and lends it what it may take of the day's allowance.
 func (b *books) see(h *limit.Hold, day int, now time.Time) (l loan) {
 	want := limit.StockOf(&h.Amounts, h.Task)
 	b.mu.Lock()
@@ -64,7 +64,7 @@ func (b *books) on(day int) *allowance {
 	return nil
 }
 
-// answered notes that Redis has answered, and what it took of the loan. held is nil if it refused.
+// answered records that Redis has answered, and what it took of the loan. held is nil if it refused.
 func (b *books) answered(l *loan, took limit.Stock, held *limit.Held, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	}
 }
 
-// happens has an event happen to a request, and returns its new state. The lock is held.
+// happens applies an event to a request, and returns its new state. The lock is held.
 func (b *books) happens(s *spent, event holdEvent) holdState {
 	if s.state = nextState[s.state][event]; s.state != inRedis || b.running[s.held.ID] != s {
 		return s.state
@@ -139,7 +139,7 @@ func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
 	return true
 }
 
-// posted notes that Redis has charged what was settled here.
+// posted records that Redis has charged what was settled here.
 func (b *books) posted(day int, used limit.Amounts) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +171,7 @@ func (b *books) unreported() bool {
 	return len(b.running)+len(b.unposted) > 0 || b.rated != (limit.Amounts{})
 }
 
-// settledByRedis notes that Redis has settled a request that was admitted here. What was set aside for it is given back soon.
+// settledByRedis records that Redis has settled a request that was admitted here. What was set aside for it is given back soon.
 func (b *books) settledByRedis(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

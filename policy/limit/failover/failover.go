@@ -84,10 +84,10 @@ func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most
 	return s.Store.TeamLedger(ctx, team, days, most)
 }
 
-// Alive tells how many replicas were heard of in the last 30 seconds; 0: not known.
+// Alive returns how many replicas were alive in the last 30 seconds; 0: unknown.
 func (s *Failover) Alive() int64 { return s.alive.Load() }
 
-// Holds tells how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
+// Holds returns how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
 // was made: zero if none is open. It makes no call of Redis. Holds in a part of Redis that is away count as last seen; those of this
 // process without Redis count, too. The error is [limit.ErrUncounted] until the first count.
 func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error) {
@@ -97,7 +97,7 @@ func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error
 	return 0, time.Time{}, limit.ErrUncounted
 }
 
-// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago if the team is active here,
+// OpenTasks returns how many tasks of a team were open at Redis's last answer about it: a moment ago if the team is active here,
 // else up to a minute ago. It makes no call of Redis.
 func (s *Failover) OpenTasks(team string) int64 {
 	w := s.sweeper.walked.Load()
@@ -151,7 +151,7 @@ func (s *Failover) Tend(ctx context.Context) error {
 	return errors.Join(errs, err)
 }
 
-// Close posts what waits and gives the allowances back. Its error tells what could not be posted before ctx ended.
+// Close posts what waits and gives the allowances back. Its error says what could not be posted before ctx ended.
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
 	err := s.renewer.leave(ctx)

@@ -14,10 +14,10 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that it heard of.
+// link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that are alive.
 type link struct {
 	*Config
-	reached      func()                    // called when a call came through for the first time
+	reached      func()                    // called when the first call came through
 	away         atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
 	awayReported atomic.Bool               // Changed was called with true last
 	ever         atomic.Bool               // some call came through
@@ -26,7 +26,7 @@ type link struct {
 	beating *semaphore.Weighted // one beat at a time
 	beats   atomic.Int64        // that came through
 	memory  atomic.Int64        // numbers the memories of Redis that this process has seen; 0: none
-	alive   atomic.Int64        // replicas that were heard of last
+	alive   atomic.Int64        // replicas that were alive at the last beat
 	most    atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
 
 	mu          sync.Mutex
@@ -41,7 +41,7 @@ type link struct {
 // reportAfter is how long Redis is away before Changed is called: one slow call is no outage.
 const reportAfter = time.Second
 
-// heard notes whether a call came through.
+// heard records whether a call came through.
 func (l *link) heard(err error) {
 	switch {
 	case err == nil:
@@ -142,7 +142,7 @@ func (l *link) Connected(run string) error {
 	return fmt.Errorf("%w: it was restarted", limit.ErrAway)
 }
 
-// restarted notes the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
+// restarted records the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
 // proxies several processes answer in turn. The lock is held.
 func (l *link) restarted(run string) bool {
 	if run == "" || slices.Contains(l.runs, run) {

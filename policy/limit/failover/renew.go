@@ -62,7 +62,7 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 	return errs
 }
 
-// renew makes renewals in pipelines, and notes what came of each. If a team's accounts are lost it restores them, and the
+// renew makes renewals in pipelines, and records the result of each. If a team's accounts are lost it restores them, and the
 // renewal is repeated soon.
 func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	for some := range slices.Chunk(due, renewBatch) {
@@ -191,7 +191,7 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	}
 }
 
-// acknowledged notes that Redis has made a renewal that was sent at a moment. If the accounts are being restored, it is repeated.
+// acknowledged records that Redis has made a renewal, which was sent at the given time. If the accounts are being restored, it is repeated.
 func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	b := s.teams.Get(r.Team.ID)
 	if !s.Store.UnlessRestoring(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
@@ -199,7 +199,7 @@ func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	}
 }
 
-// grow notes by how much allowances have grown, and which requests Redis holds now.
+// grow records by how much allowances have grown, and which requests Redis holds now.
 func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

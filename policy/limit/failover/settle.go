@@ -95,7 +95,7 @@ func (s *Failover) restoredToSettle(ctx context.Context, team string) error {
 	return s.call(ctx, func(ctx context.Context) error { return s.ensureRestored(ctx, team, b) })
 }
 
-// came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
+// came records the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
 // likely settled it.
 func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 	s.heard(of.Err)

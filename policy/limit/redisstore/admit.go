@@ -25,8 +25,8 @@ func (l *Loan) name() any {
 	return l.Name
 }
 
-// Place places a hold in all of its units at once, or refuses it and takes nothing, and tells the time by Redis's clock. After
-// [limit.ErrAway] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] tells.
+// Place places a hold in all of its units at once, or refuses it and takes nothing, and returns the time by Redis's clock. After
+// [limit.ErrAway] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)

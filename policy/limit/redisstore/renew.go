@@ -36,7 +36,7 @@ type RenewalRow struct {
 	Grown      limit.Stock
 }
 
-// Renew makes renewals in one round trip, and notes the result in each. The error is that of the round trip.
+// Renew makes renewals in one round trip, and records the result in each. The error is that of the round trip.
 func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 	calls := make([]*call, len(list))
 	for i, n := range list {

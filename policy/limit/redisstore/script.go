@@ -137,7 +137,7 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 	}
 }
 
-// finish sends the script's text if Redis did not know its digest, and notes the error of a round trip that failed as a whole.
+// finish sends the script's text if Redis did not know its digest, and records the error of a round trip that failed as a whole.
 func (w *wire) finish(ctx context.Context, c *call, failed error) {
 	switch err := c.reply.Err(); {
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):

@@ -47,7 +47,7 @@ for _, p in ipairs(placed) do
   redis.call('ZADD', KEYS[5], p[3], p[4])
 end
 redis.call('HINCRBY', KEYS[4], 'seq', 1)
-heard(KEYS[6], replica, call, now)
+record_call(KEYS[6], replica, call, now)
 for _, row in ipairs(own) do move_aside(KEYS[4], row.day, row.was and row.was.amount or NOTHING, row.amount) end
 
 -- room is by how much an allowance may grow in a unit, or in open tasks. The growth is bounded by what is left, by the replica's share

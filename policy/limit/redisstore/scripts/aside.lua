@@ -43,7 +43,8 @@ local function last_call(aside, replica)
   return tonumber(string.match(redis.call('HGET', aside, replica) or '', '^(%d+) %d+$') or 0)
 end
 
-local function heard(aside, replica, call, now)
+-- record_call records the number and the time of a replica's last call.
+local function record_call(aside, replica, call, now)
   redis.call('HSET', aside, replica, string.format('%d %d', call, now))
   if call % 100 == 1 then redis.call('EXPIRE', aside, 34560000) end -- 400 days; once in a while is enough
 end

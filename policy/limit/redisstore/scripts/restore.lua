@@ -1,6 +1,6 @@
 -- Restores what a replica knows of a team whose accounts are lost, because Redis lost its memory or went back to an older copy. Until
 -- all live replicas have done so, for two seconds at most, the team is restoring: it is admitted from allowances alone. A replica that
--- knows nothing learns the accounts, and begins them if there are none.
+-- knows nothing receives the accounts, and creates them if there are none.
 --
 -- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay,
 -- and what any replica knows to be settled is not held, in whichever order they report.
@@ -87,7 +87,7 @@ for _, row in ipairs(own) do
   move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
   write_aside(KEYS[3], row, now, ARGV[12])
 end
-if replica ~= '' and tonumber(ARGV[9]) > last then heard(KEYS[3], replica, tonumber(ARGV[9]), now) end
+if replica ~= '' and tonumber(ARGV[9]) > last then record_call(KEYS[3], replica, tonumber(ARGV[9]), now) end
 
 -- The ledger of each month is raised to what was used, on the last day of it that was reported.
 for month, last_day in pairs(months) do
