@@ -124,7 +124,7 @@ func (s *Failover) State() error {
 		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting) //nolint:staticcheck // a name
 	}
 	if teams > 0 {
-		return fmt.Errorf("what %d teams spent without Redis is not reported to it yet; %d settlements wait", teams, waiting) //nolint:staticcheck // a name
+		return fmt.Errorf("what %d teams spent without Redis is not reported to it yet; %d settlements wait", teams, waiting)
 	}
 	return s.miscounted()
 }

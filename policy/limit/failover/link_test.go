@@ -65,7 +65,7 @@ func TestCrashesAreNotCharged(t *testing.T) {
 	}
 }
 
-// Where one part of a cluster loses its memory, replicas that ask for nothing there put back what they know all the same.
+// Where one part of a cluster loses its memory, replicas that ask for nothing there restore what they know all the same.
 func TestAPartForgets(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		for _, r := range w.replicas {

@@ -88,7 +88,7 @@ func TestMend18CutOffFor26Hours(t *testing.T) {
 	}
 }
 
-// A hold whose key is gone, as one that an older version wrote, and what an older version left held for ever, stand in
+// A hold whose key is missing, as one that an older version wrote, and what an older version left held for ever, stand in
 // nobody's way: what is held is counted again from the holds that there are.
 func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {

@@ -15,7 +15,7 @@ import (
 )
 
 // The three forms of the accounts: in memory, in a real Redis, and in the double that stands in where no redis-server
-// is installed. One contract holds for all.
+// is installed. One contract applies to all.
 type form struct {
 	*testing.T
 	name   string
