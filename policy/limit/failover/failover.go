@@ -74,7 +74,7 @@ func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, er
 	return st.Report(&t), nil
 }
 
-// Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd.
+// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
 func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
 	return s.Store.Ledger(ctx, team, days)
 }

@@ -32,7 +32,7 @@ type link struct {
 	mu          sync.Mutex
 	last        redisstore.Beat
 	at          time.Time // when it came, by this process's clock
-	runs        []string  // names of Redis's processes, the last that were met
+	runs        []string  // names of Redis's processes, the latest
 	lost        time.Time // when Redis's memory was last found to be lost
 	oddReported bool      // Miscounted was called
 	odd         time.Time // since when the count of live replicas differs from SLUICE_REPLICAS; zero: it does not

@@ -41,7 +41,7 @@ type dayScan struct {
 	named, ended bool
 }
 
-// rows reads the ledger of one team for some days, at most so many rows, or any number where most is 0. It reads in small
+// rows reads the ledger of one team for some days, at most so many rows, or any number if most is 0. It reads in small
 // steps: use that is posted meanwhile may be in one unit of a row and not in another.
 func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	all := &reading{team: r.teams.Get(team), client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
@@ -173,7 +173,7 @@ func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []lim
 	return rows, nil
 }
 
-// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [limit.ErrRows].
+// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [limit.ErrRows].
 func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	return r.rows(ctx, team, days, most)
 }
