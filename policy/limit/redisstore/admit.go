@@ -31,7 +31,7 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	var s standing
 	t := r.teams.Get(h.Team.ID)
 	err := r.whole(ctx, h.Team.ID, func() (err error) {
-		s, err = r.admit(ctx, h, l, t.witness())
+		s, err = r.admit(ctx, h, l, t.version())
 		return err
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Store) whole(ctx context.Context, team string, do func() error) (err er
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // admit places a hold by admit.lua.
-func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness) (s standing, err error) {
+func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version) (s standing, err error) {
 	if !h.Amounts.Valid() {
 		return s, limit.ErrAmounts
 	}
@@ -131,7 +131,7 @@ func (w *wiredTerms) tasksFor(h *limit.Hold) any {
 
 // read reads the reply of admit.lua. What it lacks is 0.
 func (p *plan) read(in []int64) (s standing) {
-	s.Outcome, s.witness, s.At = limit.Outcome(in[0]), witness{in[1], in[3]}, time.UnixMicro(in[2]).UTC()
+	s.Outcome, s.version, s.At = limit.Outcome(in[0]), version{in[1], in[3]}, time.UnixMicro(in[2]).UTC()
 	s.Date = limit.CalendarOf(s.At)
 	s.Fault, s.Wait = p.limit(int(in[4])), micros(in[5])
 	in = in[6:]
@@ -177,7 +177,7 @@ func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error)
 	k := r.teams.Get(team.ID)
 	w := k.wired(team)
 	err := r.whole(ctx, team.ID, func() error {
-		known := k.witness()
+		known := k.version()
 		c := r.begin(lookScript, k.shared, 20).add(known.epoch).add(w.rates...).add(known.seq)
 		r.send(ctx, c)
 		var rest []int64

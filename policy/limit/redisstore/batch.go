@@ -27,7 +27,7 @@ func (r *Store) batch(charges []*limit.Charge) settlement {
 	for i := range sums.taken {
 		call.add(sums.taken[i], sums.given[i])
 	}
-	known := t.witness()
+	known := t.version()
 	call.add(h.Day, remembered.Milliseconds(), len(sums.quota)/2, known.epoch, known.seq)
 	for _, c := range charges {
 		call.add(c.Held.ID)
@@ -111,6 +111,6 @@ func (r *Store) batched(team string, s *settlement) (bool, error) {
 	for i := range s.counts {
 		s.counts[i].n = in[3+i]
 	}
-	r.teams.Get(team).recordCounts(witness{in[1], in[2]}, s.counts)
+	r.teams.Get(team).recordCounts(version{in[1], in[2]}, s.counts)
 	return true, nil
 }

@@ -37,7 +37,7 @@ func (r *Store) UnlessRestoring(team string, epoch int64, do func(placed func(h 
 		return false
 	}
 	defer o.restoring.Release(1)
-	if o.witness().epoch == epoch {
+	if o.version().epoch == epoch {
 		do(o.placed)
 	}
 	return true

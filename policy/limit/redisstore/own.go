@@ -18,7 +18,7 @@ type own struct {
 	restoring *semaphore.Weighted // held while the accounts are restored
 
 	mu       sync.Mutex
-	seen     witness                 // the accounts that the last reply was about
+	seen     version                 // the accounts that the last reply was about
 	date     limit.Calendar          // of the last reply, by Redis's clock
 	held     [limit.QuotaCount]int64 // in the day and month of date
 	tasks    int64
@@ -40,7 +40,7 @@ type ownHold struct {
 	due time.Time
 }
 
-func (o *own) witness() witness {
+func (o *own) version() version {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.seen
@@ -70,7 +70,7 @@ func (o *own) recordLocked(s *standing) {
 	newer := o.seen.epoch == 0 || s.seq >= o.seen.seq
 	if newer {
 		o.newDay(s.Date)
-		o.seen, o.tasks = s.witness, s.Tasks
+		o.seen, o.tasks = s.version, s.Tasks
 	}
 	for q := range s.Used {
 		if s.hasUsed&(1<<q) == 0 {
@@ -116,7 +116,7 @@ func (o *own) setUsed(period, unit int, n int64, newer bool) {
 }
 
 // recordCounts records the use and the holds in the reply to a settlement.
-func (o *own) recordCounts(of witness, counts []count) {
+func (o *own) recordCounts(of version, counts []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if of.epoch != o.seen.epoch {

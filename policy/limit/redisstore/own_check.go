@@ -15,7 +15,7 @@ const checkBatch = 1000 // holds that one call reads
 // known.
 func (r *Store) CheckOwn(ctx context.Context, team string) error {
 	o := r.teams.Get(team)
-	known := o.witness()
+	known := o.version()
 	if known.epoch == 0 {
 		return nil
 	}

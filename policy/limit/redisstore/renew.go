@@ -53,7 +53,7 @@ func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 
 func (r *Store) renewalCall(n *Renewal) *call {
 	t := r.teams.Get(n.Team.ID)
-	w, known := t.wired(n.Team), t.witness()
+	w, known := t.wired(n.Team), t.version()
 	keys := append(append(make([]any, 0, 6+len(n.Running)), t.shared...), t.aside)
 	for _, s := range n.Running {
 		keys = append(keys, t.hold+s.Held.ID)

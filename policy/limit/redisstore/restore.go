@@ -41,12 +41,12 @@ type Loss struct {
 // open holds, and what was set aside for it. Calls about the team wait for it.
 func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	o := r.teams.Get(team)
-	before := o.witness().epoch
+	before := o.version().epoch
 	if err := o.restoring.Acquire(ctx, 1); err != nil { // a request waits for this no longer than for Redis
 		return err
 	}
 	defer o.restoring.Release(1)
-	known := o.witness()
+	known := o.version()
 	if known.epoch != before { // another call has done it
 		return nil
 	}
@@ -98,7 +98,7 @@ func (n *restoration) make(ctx context.Context, r *Store, team string, holds []o
 type restoration struct {
 	Loss
 	wentBack bool // Redis's memory is not what this process knew
-	known    witness
+	known    version
 	counts   []count
 	number   int64 // of the call, for rows
 	rows     []SetAside

@@ -111,7 +111,7 @@ func (r *Store) settlement(g *group, post bool) settlement {
 	}
 	h := g.charges[0].Held
 	t := r.teams.Get(h.Team)
-	known := t.witness()
+	known := t.version()
 	keys := append(make([]any, 0, 5+len(g.charges)), t.shared...)
 	for _, c := range g.charges {
 		keys = append(keys, t.hold+c.Held.ID)

@@ -9,15 +9,15 @@ import (
 // standing is a team's state in Redis, and the version of its accounts.
 type standing struct {
 	limit.State
-	witness
+	version
 	hasUsed uint        // a bit for each quota whose use the reply has
 	counts  *[]count    // use of other days and months; nil: the reply has none
 	took    limit.Stock // from the caller's allowance
 }
 
-// witness is a version of a team's accounts: the epoch names them, seq numbers their changes. By it a script notices that Redis lost
-// them or has an older copy. The zero witness knows none.
-type witness struct{ epoch, seq int64 }
+// version is a version of a team's accounts: the epoch names them, seq numbers their changes. By it a script notices that Redis lost
+// them or has an older copy. The zero version knows none.
+type version struct{ epoch, seq int64 }
 
 // count is what a day or month used of a unit, or holds.
 type count struct {
@@ -36,7 +36,7 @@ func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
 	if err != nil {
 		return s, nil, err
 	}
-	s.Outcome, s.witness, s.At, s.Tasks, s.Fault = limit.Outcome(in[0]), witness{in[1], in[2]}, time.UnixMicro(in[3]).UTC(), in[4], limit.LimitNone
+	s.Outcome, s.version, s.At, s.Tasks, s.Fault = limit.Outcome(in[0]), version{in[1], in[2]}, time.UnixMicro(in[3]).UTC(), in[4], limit.LimitNone
 	s.Date = limit.CalendarOf(s.At)
 	copy(s.Used[:], in[5:])
 	copy(s.Held[:], in[5+limit.QuotaCount:])

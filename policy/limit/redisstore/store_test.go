@@ -79,7 +79,7 @@ func (f *form) tryAdmit(h limit.Hold) (standing, error) {
 		s, err := f.redis.Look(context.Background(), h.Team)
 		return standing{State: s}, err
 	}
-	s, err := f.redis.admit(context.Background(), &h, &Loan{}, witness{epoch: f.epoch[h.Team.ID]})
+	s, err := f.redis.admit(context.Background(), &h, &Loan{}, version{epoch: f.epoch[h.Team.ID]})
 	if err == nil {
 		f.epoch[h.Team.ID] = s.epoch
 	}
