@@ -55,7 +55,7 @@ func AccountFor(limits []teams.AccountLimit, model string) (list []teams.Account
 }
 
 // takeAccount takes from all of the account's rates, or from none, and returns the rate with the longest wait. With force it takes
-// in any case.
+// even if a bucket is empty.
 func (m *Memory) takeAccount(h *Hold, force bool, replicas int) (fault teams.Rate, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,9 +4,9 @@ import "sluice/policy/teams"
 
 // Amounts is an amount of each unit, in the order of [teams.Units]: requests, tokens, images, and spend in 10⁻⁹ of
 // the teams file's currency. Amounts are never negative.
-type Amounts [4]int64
+type Amounts [len(teams.Units)]int64
 
-// The units as indices of Amounts.
+// The units as indices of Amounts, in the order of [teams.Units].
 const (
 	Requests = iota
 	Tokens

@@ -93,7 +93,7 @@ func FullIn(r teams.Rate) int64 { return int64(math.Ceil(refill(&r, r.Burst))) }
 // be. Its twin is span in buckets.lua.
 func Taking(r teams.Rate, n int64) int64 { return int64(math.Ceil(refill(&r, min(n, 3*r.Burst)))) }
 
-// Giving is Taking, rounded down: what is put back.
+// Giving is Taking, rounded down: what is given back.
 func Giving(r teams.Rate, n int64) int64 { return int64(math.Floor(refill(&r, min(n, 3*r.Burst)))) }
 
 func refill(r *teams.Rate, n int64) float64 {

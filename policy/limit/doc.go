@@ -25,7 +25,7 @@
 // months used, hold and have set aside, a text for each hold, the open holds by the end of their leases, a bucket for each rate, and
 // a ledger for each day. One test plays the same histories against both forms. Package failover adds what a replica does while it
 // does not reach Redis: it spends its allowances, amounts that Redis has set aside for it beforehand, and [Shares] of the rates, and
-// tells Redis afterwards.
+// reports to Redis afterwards.
 //
 // # Promises
 //

@@ -4,7 +4,7 @@ import "errors"
 
 // ErrAway means that Redis was not asked, because it is known to be away: nothing was changed there. After any other error of a
 // call it is not known whether the call took effect.
-var ErrAway = errors.New("the shared state is away")
+var ErrAway = errors.New("Redis is unavailable") //nolint:staticcheck // a name
 
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")

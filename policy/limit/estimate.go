@@ -25,8 +25,8 @@ const million = 1_000_000
 
 // SizeOf returns what a request may cost. Images are exact, and so is the money for them. Tokens are an estimate, which
 // is never more than a quarter of the team's smallest token bucket or quota, so that no estimate is too large to pass;
-// what the answer uses beyond it becomes debt. A request of a guessed kind holds both, or a word about images would be a
-// way around a limit of tokens; its answer says which of them it used.
+// what the answer uses beyond it becomes debt. A request of a guessed kind holds both: otherwise a request could avoid
+// the token limit by mentioning images. Its answer says which of them it used.
 func SizeOf(q *policy.Request, team *teams.Team, price teams.Price) Amounts {
 	a := Amounts{Requests: 1}
 	switch q.Kind {

@@ -69,7 +69,7 @@ func (l ledger) forget() {
 	delete(l, oldest)
 }
 
-// Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd, in the order of
+// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of
 // reports: team, day, model, endpoint.
 func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row, err error) {
 	m.mu.Lock()

@@ -11,7 +11,7 @@ import (
 type OpenHolds struct {
 	Count  int
 	Oldest time.Time // when the oldest of them was made; zero: none is open, or the ids do not tell
-	Tasks  int64     // how many are tasks, if Redis told
+	Tasks  int64     // how many are tasks, if Redis said so
 }
 
 // Note counts one more. since is when it was made; zero: not known.
@@ -53,7 +53,7 @@ func MadeAt(id string) time.Time {
 // ErrUncounted is the error of Holds until the holds have been counted.
 var ErrUncounted = errors.New("the open holds were not counted yet")
 
-// Holds tells how many holds were open when Tend last looked, and when the oldest of them was made: zero where none is
+// Holds returns how many holds were open when Tend last looked, and when the oldest of them was made: zero if none is
 // open. Until Tend has run the error is [ErrUncounted].
 func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
 	if o := m.counted.Load(); o != nil {
@@ -88,7 +88,7 @@ func (a *account) openHolds() (o OpenHolds) {
 	return o
 }
 
-// OpenTasks tells how many tasks of a team are open.
+// OpenTasks returns how many tasks of a team are open.
 func (m *Memory) OpenTasks(team string) int64 {
 	m.mu.Lock()
 	a := m.teams[team]

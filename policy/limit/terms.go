@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"time"
 
 	"sluice/policy/teams"
@@ -9,20 +10,19 @@ import (
 // None is a quota that is not set.
 const None = -1
 
-// Limits are numbered: the rates of requests, tokens and images, then the quotas, day and month of each unit, then
-// open_tasks, then the account's. Scripts return these numbers.
+// Limits are numbered: the rates, one for each unit before [Spend], then the quotas, day and month of each unit, then open_tasks.
+// admit.lua returns these numbers.
 const (
-	LimitRates   = 0
-	LimitQuotas  = 3
-	LimitTasks   = 11
-	limitAccount = 12
-	LimitNone    = -1
+	LimitRates  = 0
+	LimitQuotas = LimitRates + RateCount
+	LimitTasks  = LimitQuotas + QuotaCount
+	LimitNone   = -1
 )
 
 // How many rates and quotas a team may have.
 const (
-	RateCount  = LimitQuotas - LimitRates
-	QuotaCount = LimitTasks - LimitQuotas
+	RateCount  = Spend
+	QuotaCount = len(teams.Units) * len(teams.Periods)
 )
 
 // Terms are a team's limits by number, as the forms of the state take them.
@@ -113,18 +113,8 @@ func (t *Terms) Counts(i int) bool {
 	return t.Quotas[2*i] != None || t.Quotas[2*i+1] != None
 }
 
-// UnitIndex is a unit's index in Amounts.
-func UnitIndex(u teams.Unit) int {
-	switch u {
-	case teams.UnitRequests:
-		return Requests
-	case teams.UnitTokens:
-		return Tokens
-	case teams.UnitImages:
-		return Images
-	}
-	return Spend
-}
+// UnitIndex is a unit's index in Amounts; -1: there is no such unit.
+func UnitIndex(u teams.Unit) int { return slices.Index(teams.Units[:], u) }
 
 func periodIndex(p teams.Period) int {
 	if p == teams.PeriodMonth {

@@ -18,7 +18,7 @@ const (
 )
 
 // Units lists every unit in the order in which limits and reports name them.
-var Units = []Unit{UnitRequests, UnitTokens, UnitImages, UnitSpend}
+var Units = [...]Unit{UnitRequests, UnitTokens, UnitImages, UnitSpend}
 
 // Period is the length of a quota, by the calendar in UTC.
 type Period string
@@ -30,7 +30,7 @@ const (
 )
 
 // Periods lists every period, the shorter first.
-var Periods = []Period{PeriodDay, PeriodMonth}
+var Periods = [...]Period{PeriodDay, PeriodMonth}
 
 // Nano is how many parts an amount of the currency is counted in: 1.50 is 1,500,000,000.
 const Nano = 1_000_000_000

@@ -7,17 +7,17 @@ import (
 	"sluice/policy"
 )
 
-// warnFile warns of what the file says and its author may not have meant.
+// warnFile warns of what is legal in the file and maybe not meant.
 func (r *fileReader) warnFile(n node, t *File) {
 	if len(t.List) == 0 {
 		r.warn(n, "no teams: every request will be refused")
 	}
 	spends := slices.ContainsFunc(t.List, (*Team).Spends)
 	if (spends || len(t.Prices) > 0) && !covered(t.Prices, "*") {
-		r.warn(n, "no price catches all: other models count as free, and a team with a spend quota may not use them")
+		r.warn(n, "no price for *: other models count as free, and a team with a spend quota may not use them")
 	}
 	if (spends || len(t.Prices) > 0) && t.Currency == "" {
-		r.warn(n, "no currency: reports will show amounts without a word")
+		r.warn(n, "no currency: reports will show amounts without a currency")
 	}
 	for i, team := range t.List {
 		r.warnTeam(r.places[i], team, t.Prices)
@@ -30,7 +30,7 @@ func (r *fileReader) warnTeam(n node, t *Team, prices []Price) {
 		r.warn(n, t.ID+" has no key")
 	}
 	if t.MayUse(policy.EndpointImage) && !t.MayUse(policy.EndpointTasks) {
-		r.warn(n, t.ID+" may create image tasks and not ask how they stand: its endpoints lack tasks")
+		r.warn(n, t.ID+" can create image tasks but not poll them: add tasks to its endpoints")
 	}
 	for _, rate := range t.Rates {
 		if rate.Unit == UnitImages && rate.Burst < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
@@ -47,7 +47,7 @@ func (r *fileReader) warnTeam(n node, t *Team, prices []Price) {
 	}
 	for _, model := range models {
 		if !covered(prices, model) {
-			r.warn(n, t.ID+" has a spend quota and no one price covers "+shown(string(model))+
+			r.warn(n, t.ID+" has a spend quota and no single price covers "+shown(string(model))+
 				": models without a price are refused")
 		}
 	}

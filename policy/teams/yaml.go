@@ -14,8 +14,8 @@ type node struct {
 	path string
 }
 
-// token returns the token at which a fault in the node is shown. Of a block mapping that is the first key: its own token
-// is a colon.
+// token returns the token at which a fault in the node is shown. For a block mapping that is the first key: the mapping's own token is
+// a colon.
 func (n node) token() *token.Token {
 	if m, ok := n.ast.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken()

@@ -17,7 +17,7 @@ type accounts struct {
 	teams limit.PerTeam[books]
 }
 
-// lastKnown is a team's state as Redis told it last.
+// lastKnown is a team's state by Redis's last answer.
 func (a *accounts) lastKnown(team string, now time.Time) (st limit.State) {
 	st.Date, st.At, st.Fault = a.dated(now), now.Add(time.Duration(a.ahead.Load())), limit.LimitNone
 	a.Store.LastKnown(team, &st)
@@ -34,37 +34,37 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
-// meet makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the first call
-// after a failed one, it asks Redis whether it lost its memory. In a cluster, whose parts lose memory separately, a failed question
-// does not stop the call.
-func (a *accounts) meet(ctx context.Context, team string, b *books) error {
-	met := b.met.Load()
-	if met == 0 || a.away.Load() != nil && !a.Store.Cluster {
+// ensureRestored makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the
+// first call after a failed one, it asks Redis whether it lost its memory. In a cluster, whose parts lose memory separately, a failed
+// question does not stop the call.
+func (a *accounts) ensureRestored(ctx context.Context, team string, b *books) error {
+	restored := b.restored.Load()
+	if restored == 0 || a.away.Load() != nil && !a.Store.Cluster {
 		if err := a.beat(ctx); err != nil && (a.memory.Load() == 0 || !a.Store.Cluster) {
 			return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 		}
 	}
 	number := a.memory.Load()
-	if met == number {
+	if restored == number {
 		return nil
 	}
-	return a.putBack(ctx, team, b, number)
+	return a.restore(ctx, team, b, number)
 }
 
-// putBack puts back what is known here of a team after Redis lost its memory.
-func (a *accounts) putBack(ctx context.Context, team string, b *books, number int64) error {
-	if err := b.meeting.Acquire(ctx, 1); err != nil {
+// restore restores what is known here of a team after Redis lost its memory.
+func (a *accounts) restore(ctx context.Context, team string, b *books, number int64) error {
+	if err := b.restoring.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
-	defer b.meeting.Release(1)
-	met := b.met.Load()
-	if met == number { // another call has done it
+	defer b.restoring.Release(1)
+	restored := b.restored.Load()
+	if restored == number { // another call has done it
 		return nil
 	}
 	// In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
 	loss := redisstore.Loss{Lately: a.lostLately()}
 	var err error
-	if met == 0 {
+	if restored == 0 {
 		if loss.Listed, err = a.Store.Knows(ctx, team); a.Store.Cluster {
 			err = nil
 		}
@@ -72,7 +72,7 @@ func (a *accounts) putBack(ctx context.Context, team string, b *books, number in
 	if err == nil {
 		err = a.Store.Restore(ctx, team, loss)
 	}
-	if err == nil && met == 0 && !loss.Listed {
+	if err == nil && restored == 0 && !loss.Listed {
 		if err = a.Store.List(ctx, team); a.Store.Cluster {
 			err = nil
 		}
@@ -81,16 +81,16 @@ func (a *accounts) putBack(ctx context.Context, team string, b *books, number in
 	if err != nil {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
-	b.met.Store(number)
+	b.restored.Store(number)
 	return nil
 }
 
-// putBackAll puts back what is known of all teams after Redis lost its memory.
-func (a *accounts) putBackAll(ctx context.Context) error {
+// restoreAll restores what is known of all teams after Redis lost its memory.
+func (a *accounts) restoreAll(ctx context.Context) error {
 	number := a.memory.Load()
 	var teams []string
 	a.teams.Each(func(id string, b *books) {
-		if met := b.met.Load(); met != 0 && met != number {
+		if restored := b.restored.Load(); restored != 0 && restored != number {
 			teams = append(teams, id)
 		}
 	})
@@ -98,9 +98,9 @@ func (a *accounts) putBackAll(ctx context.Context) error {
 		return nil
 	}
 	err := atOnce(teams, func(id string) error {
-		return a.call(ctx, func(ctx context.Context) error { return a.putBack(ctx, id, a.teams.Get(id), number) })
+		return a.call(ctx, func(ctx context.Context) error { return a.restore(ctx, id, a.teams.Get(id), number) })
 	})
-	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was put back", len(teams)), err) //nolint:staticcheck // a name
+	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was restored", len(teams)), err) //nolint:staticcheck // a name
 }
 
 // atOnce does something for several teams at the same time, so that a slow network does not delay the other work.

@@ -41,7 +41,7 @@ func (s *harness) refuses(team *teams.Team, reason limit.Reason) {
 	}
 }
 
-// Redis loses its memory. Each replica puts back its own open holds and tasks, by their ids: none is forgotten, none
+// Redis loses its memory. Each replica restores its own open holds and tasks, by their ids: none is forgotten, none
 // counts twice, however often and in which order, and each is settled where it is.
 func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
 	for _, limits := range []struct {
@@ -80,7 +80,7 @@ func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
 	}
 }
 
-// A request that meets the loss is judged after what its own replica holds was put back.
+// A request that meets the loss is judged after what its own replica holds was restored.
 func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {images: {day: 4000}}")
@@ -93,7 +93,7 @@ func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
 	})
 }
 
-// What another replica has settled is not held again, whichever of the two puts back first, and however long ago it was.
+// What another replica has settled is not held again, whichever of the two restores first, and however long ago it was.
 func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 	for _, first := range []string{"maker", "settler"} {
 		for _, ago := range []time.Duration{0, 2 * time.Minute, time.Hour} {

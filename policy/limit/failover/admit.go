@@ -28,7 +28,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	var at time.Time
 	err := limit.ErrAway
 	if call.Err() == nil { // else there is no time for a call
-		err = s.meet(call, h.Team.ID, b)
+		err = s.ensureRestored(call, h.Team.ID, b)
 	}
 	if err == nil {
 		v, at, err = s.Store.Place(call, h, &l.Loan)
@@ -41,7 +41,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	s.ahead.Store(int64(at.Sub(now)))
 	b.answered(&l, l.Took, v.Held, now)
 	if v.Owed != nil {
-		s.queue.keep(job{charge: v.Owed, tried: now})
+		s.queue.retain(job{charge: v.Owed, tried: now})
 	}
 	if v.Held != nil && !s.Refuse {
 		s.rates.Debit(h, v.Held, &t)
@@ -51,16 +51,16 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 
 // admitHere decides a hold without Redis; cause is why.
 func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, cause error) (limit.Verdict, error) {
-	state := doubtful
+	state := maybeInRedis
 	if redisstore.NotDone(cause) {
-		state = unknown
+		state = localOnly
 	}
 	v, err := s.decideHere(b, l, h, t, cause, state)
-	if v.Held == nil && state == doubtful { // Redis may hold it and have taken it from the loan: a settlement gives both back
+	if v.Held == nil && state == maybeInRedis { // Redis may hold it and have taken it from the loan: a settlement gives both back
 		held := limit.HeldOf(h, s.dated(s.Now()), 0)
 		held.Local = true
-		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), state: doubtful}, s.Now())
-		s.queue.keep(job{charge: &limit.Charge{Held: held, Team: h.Team}})
+		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), state: maybeInRedis}, s.Now())
+		s.queue.retain(job{charge: &limit.Charge{Held: held, Team: h.Team}})
 	}
 	b.giveUp(l)
 	return v, err
@@ -79,7 +79,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 		if v := st.Judge(t, &small); v.Held == nil { // the quota itself is used up
 			return v, nil
 		}
-		return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice, and Redis is away: %w", cause)
+		return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice without Redis: %w", cause)
 	}
 	v := s.rates.Admit(h, t, &st, covered)
 	if v.Held != nil {

@@ -31,7 +31,7 @@ func TestNeverIsNoCall(t *testing.T) {
 					t.Error(err)
 				}
 				never("n" + id(n))
-				s.clock.Move(tellAfter)
+				s.clock.Move(reportAfter)
 				if !s.Degraded() {
 					t.Error("taken for a Redis that answers")
 				}

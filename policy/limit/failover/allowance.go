@@ -9,18 +9,18 @@ import (
 
 // The sizes of allowances; docs/limits.md explains them.
 const (
-	allowancePart  = 50               // an allowance is at least 1/50 of what is left,
-	allowanceUse   = 30 * time.Second // or what this replica used in this time, if that is more,
-	allowancesPart = 10               // and all of a team's together are at most 1/10
+	allowancePart  = 50               // an allowance is 1/50 of what is left, or what its replica used in allowanceUse if that is more
+	allowanceUse   = 30 * time.Second // how long ago use still counts
+	allowancesPart = 10               // all allowances of a team together are at most 1/10 of what is left
 	allowanceIdle  = time.Minute      // a team that was idle for this time has none
 )
 
 const (
-	renewEvery = 10 * time.Second // how often a team's allowances are renewed,
-	renewLeast = 30 * time.Second // or how late, if a renewal would change little
-	// renewPart says what little is: the allowance differs from its wanted size by at most 1/4.
+	renewEvery = 10 * time.Second // between two renewals of a team's allowances
+	renewLeast = 30 * time.Second // between two renewals if one would change little
+	// renewPart is the largest change that counts as little: 1/4 of the wanted size.
 	renewPart = 4
-	// renewBatch is how many running requests one renewal tells of, and how many renewals one round trip has, so that no call
+	// renewBatch is how many running requests one renewal reports, and how many renewals one round trip has, so that no call
 	// blocks Redis for long.
 	renewBatch = 100
 	// driftPart is how much slower than Redis's clock a process's may run while an allowance is spent: 1/100.
@@ -61,7 +61,7 @@ func (l *loan) end(took limit.Stock) {
 	}
 }
 
-// giveBack puts back what a request took and did not use. A request that used more leaves a debt.
+// giveBack returns to the allowance what a request took and did not use. A request that used more leaves a debt.
 func (a *allowance) giveBack(took, used limit.Stock) {
 	for i := range a.left {
 		if a.counts(i) {
@@ -86,8 +86,8 @@ func (l *loan) covers(want limit.Stock, counted *limit.Terms, day int, now time.
 	return true
 }
 
-// keep lowers an allowance to its size, and returns what Redis has to set aside for it.
-func (a *allowance) keep(size limit.Stock, now time.Time) limit.Stock {
+// shrinkTo lowers an allowance to its size, and returns what Redis has to set aside for it.
+func (a *allowance) shrinkTo(size limit.Stock, now time.Time) limit.Stock {
 	if !now.Before(a.until) {
 		size = limit.Stock{} // Redis has set nothing aside since the lease ended
 	}
@@ -119,16 +119,17 @@ type recent struct {
 }
 
 func (r *recent) add(n limit.Stock, now time.Time) {
-	r.turn(now)
+	r.rotate(now)
 	r.halves[0] = r.halves[0].Plus(n)
 }
 
 func (r *recent) sum(now time.Time) limit.Stock {
-	r.turn(now)
+	r.rotate(now)
 	return r.halves[0].Plus(r.halves[1])
 }
 
-func (r *recent) turn(now time.Time) {
+// rotate makes the current half the older one when its time is over.
+func (r *recent) rotate(now time.Time) {
 	const half = allowanceUse / 2
 	switch since := now.Sub(r.begun); {
 	case since < half:

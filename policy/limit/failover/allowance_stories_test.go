@@ -51,7 +51,7 @@ func TestAllowance5Stories(t *testing.T) {
 		"the first to ask after a restart is new to the team": {acts: []act{does("A", saves), ask("A", 20, task), after(5 * time.Second), does("A", rollsBack), ask("C", 20, task)}},
 		// Who meets a team for the first time asks whether Redis has forgotten it a moment ago.
 		"the first to ask after Redis forgot is new to the team": {acts: []act{ask("C", 1, task), after(11 * time.Second), does("A", forgets), ask("AB", 20, task)}},
-		// A replica that beats late is alive all the same: the accounts are not put back before it has told what it holds.
+		// A replica that beats late is alive all the same: the accounts are not restored before it has reported what it holds.
 		"Redis forgets after a quiet minute": {acts: []act{ask("AB", 20, task), after(time.Minute), does("A", forgets), ask("A", 1, task)}},
 		// An older dump has no list with the team on it: whoever puts it back lists it, or nobody would sweep what it holds.
 		"the list of teams is older than the team": {acts: []act{does("A", saves), ask(everywhere, 1, task), does("A", rollsBack), ask(everywhere, 5, "3 pictures"), does("C", dies)}},
@@ -70,8 +70,8 @@ func TestAllowance5Stories(t *testing.T) {
 		"Redis forgets what was swept": {start: "20s before the month is over", acts: []act{ask("B", 1, text), after(20 * time.Minute), settle("B"), does("A", forgets)}},
 		// A settlement in doubt of a request in doubt is charged although Redis is away for longer than it remembers the settled.
 		"away for longer than what is settled is remembered": {acts: []act{fare("A", neverGoes), ask("A", 1, text), settle("A"), after(20 * time.Minute), fare("A", works), after(5 * time.Second)}},
-		// Who has put back what it knew and starts again counts once, and its successor knows nothing to put back.
-		"a replica restarts while Redis is put back": {acts: []act{
+		// A replica that has restored what it knew and starts again counts once: its successor knows nothing to restore.
+		"a replica restarts while Redis is restored": {acts: []act{
 			ask("C", 20, task), after(11 * time.Second), does("A", forgets), ask("A", 1, task), does("A", restarts), ask("A", 1, task), ask("B", 1, task), ask("B", 20, task), ask("A", 20, task),
 		}},
 		// The copy is as new as the last word of each replica, and what it lacks is overtaken before who knows that asks again.

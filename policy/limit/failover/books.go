@@ -15,12 +15,12 @@ import (
 // books are what this replica knows of one team besides Redis: its allowances, and what was spent of them. There is no mode: each
 // request asks Redis first, and spends its loan if Redis does not answer.
 type books struct {
-	meeting    *semaphore.Weighted // held while its accounts are put back
-	met        atomic.Int64        // the memory of Redis that has what is known here, by link.memory; 0: none
+	restoring  *semaphore.Weighted // held while its accounts are restored
+	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
 	mu         sync.Mutex
 	team       *teams.Team           // as of its last request; nil: there was none
 	seen       time.Time             // its last request
-	told       time.Time             // the last answer of Redis about it
+	lastAnswer time.Time             // when Redis last answered about it
 	asked      time.Time             // when a renewal of its allowances was last considered
 	renewed    time.Time             // when they were last renewed
 	allowances []*allowance          // of today and, towards midnight, of tomorrow
@@ -29,7 +29,7 @@ type books struct {
 	openTasks  int64                 // of the running ones
 	unposted   map[int]limit.Amounts // settled here, by day, and not yet charged in Redis
 	rated      limit.Amounts         // taken from the rates here, and not yet from Redis's
-	calls      int64                 // calls that told Redis of allowances
+	calls      int64                 // calls that reported allowances to Redis
 	recent     recent
 }
 
@@ -42,7 +42,7 @@ type spent struct {
 	state holdState
 }
 
-// see notes a request of the team, and lends it what it may take of the day's allowance.
+// see records a request of the team, and lends it what it may take of the day's allowance.
 func (b *books) see(h *limit.Hold, day int, now time.Time) (l loan) {
 	want := limit.StockOf(&h.Amounts, h.Task)
 	b.mu.Lock()
@@ -64,12 +64,12 @@ func (b *books) on(day int) *allowance {
 	return nil
 }
 
-// answered notes that Redis has answered, and what it took of the loan. held is nil if it refused.
+// answered records that Redis has answered, and what it took of the loan. held is nil if it refused.
 func (b *books) answered(l *loan, took limit.Stock, held *limit.Held, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l.end(took)
-	b.told = now
+	b.lastAnswer = now
 	if held != nil {
 		b.recent.add(limit.StockOf(&held.Amounts, held.Task), now)
 	}
@@ -89,7 +89,7 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	s.from, s.took = l.from, l.Most
 	l.end(l.Most)
 	b.recent.add(s.took, now)
-	if s.held.Rates != 0 && s.state == unknown { // else its settlement takes from Redis's rates
+	if s.held.Rates != 0 && s.state == localOnly { // else its settlement takes from Redis's rates
 		b.rated = b.rated.Plus(s.held.Amounts)
 	}
 	if b.running == nil {
@@ -102,9 +102,9 @@ func (b *books) spend(l *loan, s *spent, now time.Time) {
 	}
 }
 
-// happens has an event happen to a request, and returns its new state. The lock is held.
+// happens applies an event to a request, and returns its new state. The lock is held.
 func (b *books) happens(s *spent, event holdEvent) holdState {
-	if s.state = nextState[s.state][event]; s.state != gone || b.running[s.held.ID] != s {
+	if s.state = nextState[s.state][event]; s.state != inRedis || b.running[s.held.ID] != s {
 		return s.state
 	}
 	delete(b.running, s.held.ID)
@@ -114,7 +114,7 @@ func (b *books) happens(s *spent, event holdEvent) holdState {
 	if b.held[s.held.Day] = b.held[s.held.Day].Minus(s.held.Amounts); b.held[s.held.Day] == (limit.Amounts{}) {
 		delete(b.held, s.held.Day)
 	}
-	return gone
+	return inRedis
 }
 
 // settle settles a request that Redis does not know, and reports whether it was one. The caller posts its charge.
@@ -122,11 +122,11 @@ func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.running[h.ID]
-	event := ended
+	event := requestEnded
 	if h.Task {
 		event = taskEnded
 	}
-	if s == nil || b.happens(s, event) != gone {
+	if s == nil || b.happens(s, event) != inRedis {
 		return false
 	}
 	if s.from != nil {
@@ -139,7 +139,7 @@ func (b *books) settle(h *limit.Held, used limit.Amounts) bool {
 	return true
 }
 
-// posted notes that Redis has charged what was settled here.
+// posted records that Redis has charged what was settled here.
 func (b *books) posted(day int, used limit.Amounts) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +157,7 @@ func (b *books) extend(id string, due time.Time) bool {
 	if s != nil && due.After(s.due) {
 		s.due = due
 	}
-	return s == nil || s.state == doubtful
+	return s == nil || s.state == maybeInRedis
 }
 
 // spending reports whether something was spent here that Redis does not know.
@@ -171,8 +171,8 @@ func (b *books) unreported() bool {
 	return len(b.running)+len(b.unposted) > 0 || b.rated != (limit.Amounts{})
 }
 
-// settledInRedis notes that Redis has settled a request that was admitted here. What was set aside for it is given back soon.
-func (b *books) settledInRedis(id string) {
+// settledByRedis records that Redis has settled a request that was admitted here. What was set aside for it is given back soon.
+func (b *books) settledByRedis(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.running[id]
@@ -182,7 +182,7 @@ func (b *books) settledInRedis(id string) {
 	if s.from != nil {
 		b.asked, b.renewed = time.Time{}, time.Time{}
 	}
-	b.happens(s, settledThere)
+	b.happens(s, settledInRedis)
 }
 
 // setAside is what Redis has to set aside on each day: what may be spent, is lent, or was spent and not posted. It is numbered like
@@ -229,11 +229,11 @@ func (b *books) openHolds() (o limit.OpenHolds) {
 	return o
 }
 
-// toldAfter reports whether Redis told of the team after a moment.
-func (b *books) toldAfter(at time.Time) bool {
+// answeredAfter reports whether Redis answered about the team after a moment.
+func (b *books) answeredAfter(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.told.After(at)
+	return b.lastAnswer.After(at)
 }
 
 // spentInto adds to a team's last known state what was spent here and Redis does not know.

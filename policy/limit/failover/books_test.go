@@ -106,11 +106,11 @@ func (k *keeper) spends(t *rapid.T) {
 	k.loans = k.loans[1:]
 	k.n++
 	h := &limit.Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: limit.Amounts{limit.Images: l.Most[limit.Images]}, Day: limit.CalendarOf(k.now).Day}
-	state := unknown
+	state := localOnly
 	if rapid.Bool().Draw(t, "in doubt") {
-		state = doubtful
+		state = maybeInRedis
 	}
-	if state == doubtful && rapid.Bool().Draw(t, "and held") {
+	if state == maybeInRedis && rapid.Bool().Draw(t, "and held") {
 		k.redis.held[h.ID] = h.Amounts[limit.Images]
 	}
 	k.b.spend(l, &spent{held: h, due: k.now.Add(time.Hour), state: state}, k.now)
@@ -130,7 +130,7 @@ func (k *keeper) settles(t *rapid.T) {
 		return
 	}
 	k.redis.settle(h.ID, used)
-	k.b.settledInRedis(h.ID)
+	k.b.settledByRedis(h.ID)
 }
 
 // keptSum is a charge of what was settled here, and whether Redis has it.

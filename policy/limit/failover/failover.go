@@ -1,8 +1,8 @@
 // Package failover keeps the accounts in Redis and bridges the times without it.
 //
-// It answers a request from Redis, with one call, or from what Redis has set aside for this process. What no request waits for it
-// does behind them: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in
-// packages limit and redisstore. It logs nothing.
+// It answers a request from Redis, with one call, or from what Redis has set aside for this process. Everything else runs in the
+// background: it settles, renews allowances, sweeps, and posts what was spent without Redis. The accounts themselves are in packages
+// limit and redisstore. It logs nothing.
 //
 // It promises that no quota is passed, whichever replicas are cut off, and that each charge arrives once. docs/limits.md says what
 // can be lost, docs/architecture.md how it works.
@@ -44,12 +44,12 @@ func New(config Config) *Failover {
 	}
 	a := &accounts{
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
-		teams: limit.PerTeam[books]{First: func(string) *books { return &books{meeting: semaphore.NewWeighted(1)} }},
+		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
 	s := &Failover{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}
 	a.reached = s.rates.Opened
 	s.queue = newQueue(s.post)
-	s.renewer = renewer{accounts: a, rates: s.rates, keep: s.queue.keep}
+	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain}
 	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
 	s.Store.Peer = redisstore.Peer{
 		ID: rand.Text()[:12], Alive: a.most.Load, Gap: a.gap, Lease: s.Bridge,
@@ -62,7 +62,7 @@ func New(config Config) *Failover {
 func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	if err := s.meet(call, team.ID, s.teams.Get(team.ID)); err != nil {
+	if err := s.ensureRestored(call, team.ID, s.teams.Get(team.ID)); err != nil {
 		return limit.Report{}, err
 	}
 	st, err := s.Store.Look(call, team)
@@ -74,7 +74,7 @@ func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, er
 	return st.Report(&t), nil
 }
 
-// Ledger returns the rows of one team, or of all where team is empty, for the days, each yyyymmdd.
+// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
 func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
 	return s.Store.Ledger(ctx, team, days)
 }
@@ -84,10 +84,10 @@ func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most
 	return s.Store.TeamLedger(ctx, team, days, most)
 }
 
-// Alive tells how many replicas were heard of in the last 30 seconds; 0: not known.
+// Alive returns how many replicas were alive in the last 30 seconds; 0: unknown.
 func (s *Failover) Alive() int64 { return s.alive.Load() }
 
-// Holds tells how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
+// Holds returns how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
 // was made: zero if none is open. It makes no call of Redis. Holds in a part of Redis that is away count as last seen; those of this
 // process without Redis count, too. The error is [limit.ErrUncounted] until the first count.
 func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error) {
@@ -97,20 +97,20 @@ func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error
 	return 0, time.Time{}, limit.ErrUncounted
 }
 
-// OpenTasks tells how many tasks of a team were open when Redis last told of it: a moment ago if the team is active here,
+// OpenTasks returns how many tasks of a team were open at Redis's last answer about it: a moment ago if the team is active here,
 // else up to a minute ago. It makes no call of Redis.
 func (s *Failover) OpenTasks(team string) int64 {
 	w := s.sweeper.walked.Load()
 	if w == nil {
 		w = new(walk)
 	}
-	if s.teams.Get(team).toldAfter(w.at) {
+	if s.teams.Get(team).answeredAfter(w.at) {
 		return s.Store.Tasks(team)
 	}
 	return w.teams[team].Tasks
 }
 
-// Degraded reports whether Redis is away, or does not know yet all that was spent while it was.
+// Degraded reports whether Redis is away, or some local spending is not yet in Redis.
 func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported() > 0 }
 
 // State is nil when all is well; else it says what is wrong, in words without secrets.
@@ -124,12 +124,12 @@ func (s *Failover) State() error {
 		return fmt.Errorf("Redis has been away for %s; %s; %d settlements wait", s.Now().Sub(*since).Round(time.Second), then, waiting) //nolint:staticcheck // a name
 	}
 	if teams > 0 {
-		return fmt.Errorf("Redis was not told yet what %d teams spent without it; %d settlements wait", teams, waiting) //nolint:staticcheck // a name
+		return fmt.Errorf("what %d teams spent without Redis is not reported to it yet; %d settlements wait", teams, waiting)
 	}
 	return s.miscounted()
 }
 
-// Tend does the work behind the requests: it posts what waits, tells Redis what was spent without it, renews the allowances of active
+// Tend does the background work: it posts what waits, reports to Redis what was spent without it, renews the allowances of active
 // teams, lets holds expire, also of teams that were removed, and counts those that are open. One goroutine calls it, every second or
 // so. Its errors are worth a log line; that Redis is away is not among them.
 func (s *Failover) Tend(ctx context.Context) error {
@@ -137,8 +137,8 @@ func (s *Failover) Tend(ctx context.Context) error {
 	// Each step for itself: in a cluster a part of Redis may be away.
 	err := s.call(ctx, s.beat)
 	if err == nil {
-		s.tellMiscounted()
-		err = s.putBackAll(ctx)
+		s.reportMiscounted()
+		err = s.restoreAll(ctx)
 	}
 	err = errors.Join(err, s.queue.retry(ctx))
 	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
@@ -146,12 +146,12 @@ func (s *Failover) Tend(ctx context.Context) error {
 	}
 	err = errors.Join(err, s.sweeper.sweep(ctx))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) {
-		return errs // Changed tells that
+		return errs // Changed reports that
 	}
 	return errors.Join(errs, err)
 }
 
-// Close posts what waits and gives the allowances back. Its error tells what could not be posted before ctx ended.
+// Close posts what waits and gives the allowances back. Its error says what could not be posted before ctx ended.
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
 	err := s.renewer.leave(ctx)

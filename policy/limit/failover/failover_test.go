@@ -474,8 +474,8 @@ func TestLeaseEndsWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-R6: Redis loses its memory, and what the process knows of its teams is put back before anybody asks.
-func TestFR6MemoryLostIsPutBack(t *testing.T) {
+// F-R6: Redis loses its memory, and what the process knows of its teams is restored before the first request.
+func TestFR6MemoryLostIsRestored(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {tokens: {month: 100}}")
 		s.charge(s.must("a", team, limit.Amounts{limit.Tokens: 60}), team, limit.Amounts{limit.Tokens: 60})

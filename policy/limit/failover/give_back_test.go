@@ -33,7 +33,7 @@ func TestWhatWasGivenBackIsNotSetAsideAgain(t *testing.T) {
 	})
 }
 
-// A correction that is larger than what its day has used stands when the accounts are put back.
+// A correction that is larger than what its day has used stands when the accounts are restored.
 func TestACorrectionIsNotUndone(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]

@@ -4,25 +4,29 @@ package failover
 type holdState int
 
 const (
-	unknown  holdState = iota // Redis does not know it: it is settled here, and its charge added up with others
-	doubtful                  // Redis may hold it: it is settled there, by its id
-	gone                      // Redis holds it, or it is settled: nothing of it is kept here
+	localOnly    holdState = iota // Redis does not know it: it is settled here, and its charge is added up with others (queue.go)
+	maybeInRedis                  // Redis may hold it: it is settled there, by its id
+	inRedis                       // Redis holds it or has settled it, or it was settled here: this process forgets it
 )
 
 // holdEvent is what may happen to such a hold.
 type holdEvent int
 
 const (
-	told         holdEvent = iota // a renewal tells Redis of it, whose reply may be lost
-	heldThere                     // Redis has answered that it holds it
-	ended                         // its request has ended
-	taskEnded                     // its task has ended: another replica may see that, too
-	settledThere                  // Redis has settled it
+	reported       holdEvent = iota // a renewal reports it to Redis; the reply may be lost
+	heldInRedis                     // Redis has answered that it holds it
+	requestEnded                    // its request has ended
+	taskEnded                       // its task has ended: another replica may see that, too
+	settledInRedis                  // Redis has settled it
 )
 
 // nextState has the state after each event.
-var nextState = [...][settledThere + 1]holdState{
-	unknown:  {told: doubtful, heldThere: gone, ended: gone, taskEnded: doubtful, settledThere: gone},
-	doubtful: {told: doubtful, heldThere: gone, ended: doubtful, taskEnded: doubtful, settledThere: gone},
-	gone:     {gone, gone, gone, gone, gone},
+var nextState = [...][settledInRedis + 1]holdState{
+	localOnly: {
+		reported: maybeInRedis, heldInRedis: inRedis, requestEnded: inRedis, taskEnded: maybeInRedis, settledInRedis: inRedis,
+	},
+	maybeInRedis: {
+		reported: maybeInRedis, heldInRedis: inRedis, requestEnded: maybeInRedis, taskEnded: maybeInRedis, settledInRedis: inRedis,
+	},
+	inRedis: {inRedis, inRedis, inRedis, inRedis, inRedis},
 }

@@ -1,27 +1,47 @@
 package failover
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+	"time"
 
-// A hold that Redis may have is never settled here: it would count twice. Once it is gone it stays so, and whatever happens a
-// settlement in Redis is the end of it.
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// A hold that Redis may have is never settled here: it would count twice. Once it is in Redis it stays so, and a settlement in
+// Redis ends it in every state.
 func TestHoldStates(t *testing.T) {
-	for _, from := range []holdState{unknown, doubtful, gone} {
-		for _, event := range []holdEvent{told, heldThere, ended, taskEnded, settledThere} {
+	for _, from := range []holdState{localOnly, maybeInRedis, inRedis} {
+		for _, event := range []holdEvent{reported, heldInRedis, requestEnded, taskEnded, settledInRedis} {
 			to := nextState[from][event]
 			switch {
-			case from == gone && to != gone:
-				t.Errorf("event %d brings back what is gone", event)
-			case from == doubtful && to == unknown:
+			case from == inRedis && to != inRedis:
+				t.Errorf("event %d brings back what is in Redis", event)
+			case from == maybeInRedis && to == localOnly:
 				t.Errorf("after event %d Redis is said not to know what it may hold", event)
-			case from == doubtful && (event == ended || event == taskEnded) && to == gone:
+			case from == maybeInRedis && (event == requestEnded || event == taskEnded) && to == inRedis:
 				t.Error("what Redis may hold is settled here")
-			case event == taskEnded && from == unknown && to != doubtful:
+			case event == taskEnded && from == localOnly && to != maybeInRedis:
 				t.Error("a task is settled here, although another replica may see its end")
-			case event == told && from != gone && to != doubtful:
+			case event == reported && from != inRedis && to != maybeInRedis:
 				t.Error("Redis was told of it, and is said not to know it")
-			case (event == heldThere || event == settledThere) && to != gone:
+			case (event == heldInRedis || event == settledInRedis) && to != inRedis:
 				t.Errorf("it is kept although Redis has it: event %d", event)
 			}
 		}
 	}
+}
+
+func hold(id string, team *teams.Team, amounts limit.Amounts) limit.Hold {
+	return limit.Hold{ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: amounts}
+}
+
+func id(n int) string { return fmt.Sprintf("h%d", n) }
+
+// idAt is a request's id of that moment.
+func idAt(at time.Time, n int) string {
+	ms := fmt.Sprintf("%012x", at.UnixMilli())
+	return fmt.Sprintf("%s-%s-7000-8000-%012x", ms[:8], ms[8:], n)
 }

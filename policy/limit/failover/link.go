@@ -14,39 +14,39 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that it heard of.
+// link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that are alive.
 type link struct {
 	*Config
-	reached func()                    // called when a call came through for the first time
-	away    atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
-	told    atomic.Bool               // Changed was
-	ever    atomic.Bool               // some call came through
-	ahead   atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
+	reached      func()                    // called when the first call came through
+	away         atomic.Pointer[time.Time] // since when no call has come through; nil: the last one did
+	awayReported atomic.Bool               // Changed was called with true last
+	ever         atomic.Bool               // some call came through
+	ahead        atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
 
 	beating *semaphore.Weighted // one beat at a time
 	beats   atomic.Int64        // that came through
-	memory  atomic.Int64        // numbers the memories of Redis that this process has met; 0: none
-	alive   atomic.Int64        // replicas that were heard of last
-	most    atomic.Int64        // and the most of late: after a loss of memory so many may have something to put back
+	memory  atomic.Int64        // numbers the memories of Redis that this process has seen; 0: none
+	alive   atomic.Int64        // replicas that were alive at the last beat
+	most    atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
 
-	mu      sync.Mutex
-	last    redisstore.Beat
-	at      time.Time     // when it came, by this process's clock
-	runs    []string      // names of Redis's processes, the last that were met
-	lost    time.Time     // when Redis's memory was last found to be lost
-	charges map[int64]int // that are under way, by the number of the memory that they are for
-	toldOdd bool          // Miscounted was
-	odd     time.Time     // since when other than the set number of replicas are alive; zero: they are not
+	mu          sync.Mutex
+	last        redisstore.Beat
+	at          time.Time     // when it came, by this process's clock
+	runs        []string      // names of Redis's processes, the latest
+	lost        time.Time     // when Redis's memory was last found to be lost
+	charges     map[int64]int // that are under way, by the number of the memory that they are for
+	oddReported bool          // Miscounted was called
+	odd         time.Time     // since when the count of live replicas differs from SLUICE_REPLICAS; zero: it does not
 }
 
-// tellAfter is how long Redis is away before Changed is called: one slow call is no outage.
-const tellAfter = time.Second
+// reportAfter is how long Redis is away before Changed is called: one slow call is no outage.
+const reportAfter = time.Second
 
-// heard notes whether a call came through.
+// heard records whether a call came through.
 func (l *link) heard(err error) {
 	switch {
 	case err == nil:
-		if since := l.away.Swap(nil); since != nil && l.told.CompareAndSwap(true, false) && l.Changed != nil {
+		if since := l.away.Swap(nil); since != nil && l.awayReported.CompareAndSwap(true, false) && l.Changed != nil {
 			l.Changed(false, l.Now().Sub(*since))
 		}
 		if l.ever.CompareAndSwap(false, true) {
@@ -55,7 +55,7 @@ func (l *link) heard(err error) {
 	case !redisstore.OfAccounts(err):
 		now := l.Now()
 		l.away.CompareAndSwap(nil, &now)
-		if since := l.away.Load(); since != nil && now.Sub(*since) >= tellAfter && l.told.CompareAndSwap(false, true) && l.Changed != nil {
+		if since := l.away.Load(); since != nil && now.Sub(*since) >= reportAfter && l.awayReported.CompareAndSwap(false, true) && l.Changed != nil {
 			l.Changed(true, 0)
 		}
 	}
@@ -99,12 +99,12 @@ func (l *link) beat(ctx context.Context) error {
 		return err
 	}
 	l.beats.Add(1)
-	l.learn(b, l.Now())
+	l.record(b, l.Now())
 	return nil
 }
 
-// learn notes what a beat told.
-func (l *link) learn(b redisstore.Beat, now time.Time) {
+// record records the answer to a beat.
+func (l *link) record(b redisstore.Beat, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := l.last.Memory == ""
@@ -131,7 +131,7 @@ func (l *link) learn(b redisstore.Beat, now time.Time) {
 
 // Connected takes the name of Redis's process (run_id) at the other end of a new connection that a call needs; empty: Redis does not
 // tell it. It returns an error if the connection must not be used: Redis was restarted and may have lost its last writes, and a charge
-// that is under way would change accounts before the replicas have put back what they know.
+// that is under way would change accounts before the replicas have restored what they know.
 func (l *link) Connected(ctx context.Context, run string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +182,7 @@ func (l *link) tooEarly(ctx context.Context) bool {
 	return false
 }
 
-// restarted notes the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
+// restarted records the name of Redis's process, and reports whether it is a new one, which may have lost the last writes. Behind some
 // proxies several processes answer in turn. The lock is held.
 func (l *link) restarted(run string) bool {
 	if run == "" || slices.Contains(l.runs, run) {
@@ -193,8 +193,8 @@ func (l *link) restarted(run string) bool {
 	return len(l.runs) > 1
 }
 
-// gap is the last time in which Redis was away for all replicas, from the last renewals before it, as long as this process's own
-// last beat is no older than such a time is long; zero: not known.
+// gap is the last outage of Redis that all replicas saw, counted from the last renewals before it. It is zero if that is unknown, or
+// if this process's own last beat is older than [redisstore.BeatGap].
 func (l *link) gap() (from, to int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,11 +211,11 @@ func (l *link) lostLately() bool {
 	return !l.lost.IsZero() && l.Now().Sub(l.lost) < 2*redisstore.RestoringTime
 }
 
-// tellMiscounted calls Miscounted, once.
-func (l *link) tellMiscounted() {
+// reportMiscounted calls Miscounted, once.
+func (l *link) reportMiscounted() {
 	err := l.miscounted()
-	tell := err != nil && !l.toldOdd && l.Miscounted != nil
-	if l.toldOdd = err != nil; tell {
+	report := err != nil && !l.oddReported && l.Miscounted != nil
+	if l.oddReported = err != nil; report {
 		l.Miscounted(err)
 	}
 }

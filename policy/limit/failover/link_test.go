@@ -66,7 +66,7 @@ func TestCrashesAreNotCharged(t *testing.T) {
 	}
 }
 
-// Where one part of a cluster loses its memory, replicas that ask for nothing there put back what they know all the same.
+// Where one part of a cluster loses its memory, replicas that ask for nothing there restore what they know all the same.
 func TestAPartForgets(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		for _, r := range w.replicas {
@@ -169,7 +169,7 @@ func TestClusterIsBackByACallAlone(t *testing.T) {
 	team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}}")
 	held := s.must("a", team, limit.Amounts{limit.Requests: 1})
 	s.fault.mode.Store(away)
-	s.queue.keep(job{charge: &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1}}})
+	s.queue.retain(job{charge: &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1}}})
 	for range 10 {
 		s.clock.Move(time.Second)
 		_ = s.Tend(t.Context())

@@ -15,11 +15,11 @@ import (
 
 const (
 	queueLength = 4096 // settlements that wait for a goroutine
-	queueBatch  = 32   // that are sent in one round trip
-	settlers    = 2    // goroutines that send them
+	queueBatch  = 32   // settlements in one round trip
+	settlers    = 2    // goroutines that send settlements
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
-	keptMost    = 100000 // that are kept while Redis is away; past it the oldest are left to their leases
+	keptMost    = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
 )
 
 // job is a settlement, or a longer lease.
@@ -66,7 +66,7 @@ type queue struct {
 	kept  []*job // in the order in which they failed first
 	index map[jobKey]*job
 	sums  map[sumOf]*limit.Charge // settled here, and never sent
-	most  int                     // that are kept
+	most  int                     // jobs that are kept
 	lost  int64                   // charges that were given up
 }
 
@@ -125,15 +125,15 @@ func (q *queue) gather() {
 func (q *queue) do(ctx context.Context, batch []job) (failed error) {
 	for i, err := range q.send(ctx, batch) {
 		if err != nil {
-			q.keep(batch[i]) //nolint:gosec // there is an error for each
+			q.retain(batch[i]) //nolint:gosec // there is an error for each
 			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
 }
 
-// keep keeps a job until Redis takes it. If too many are kept, the oldest is given up.
-func (q *queue) keep(j job) {
+// retain keeps a job until Redis takes it. If too many are kept, the oldest is given up.
+func (q *queue) retain(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	first := q.index[j.key()]
@@ -208,7 +208,7 @@ func (q *queue) retry(ctx context.Context) error {
 		n := min(queueBatch, len(now))
 		if err := q.do(ctx, now[:n]); err != nil {
 			for _, j := range now[n:] {
-				q.keep(j)
+				q.retain(j)
 			}
 			return err
 		}
@@ -236,7 +236,7 @@ func (q *queue) drain(ctx context.Context) {
 	_ = q.retry(ctx)
 }
 
-// lostError tells how many settlements were given up since its last call.
+// lostError reports how many settlements were given up since its last call.
 func (q *queue) lostError() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// renewer keeps the allowances.
+// renewer renews the allowances.
 type renewer struct {
 	*accounts
-	rates *limit.Shares
-	keep  func(job) // keeps a job to be sent later
+	rates  *limit.Shares
+	retain func(job) // retains a job to be sent later
 }
 
 // renewal is a renewal of one team's allowances, and what it was made of.
@@ -31,13 +31,13 @@ type renewal struct {
 	more    bool          // some running requests are left for the next renewal
 }
 
-// placing is a request that a renewal tells of, and when its lease ended then.
+// placing is a request that a renewal reports, and when its lease ended then.
 type placing struct {
 	*spent
 	due time.Time
 }
 
-// all tells Redis what still runs here, and renews the allowances, of every team for which that is due.
+// all reports to Redis what still runs here, and renews the allowances, of every team for which that is due.
 func (s *renewer) all(ctx context.Context) (errs error) {
 	for more := true; more && errs == nil; {
 		more = false
@@ -48,8 +48,8 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 			if r == nil {
 				return
 			}
-			if b.met.Load() == 0 { // none of its requests has reached Redis yet
-				if err := s.call(ctx, func(ctx context.Context) error { return s.meet(ctx, id, b) }); err != nil {
+			if b.restored.Load() == 0 { // none of its requests has reached Redis yet
+				if err := s.call(ctx, func(ctx context.Context) error { return s.ensureRestored(ctx, id, b) }); err != nil {
 					errs = errors.Join(errs, err)
 					return
 				}
@@ -62,7 +62,7 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 	return errs
 }
 
-// renew makes renewals in pipelines, and notes what came of each. If a team's accounts are gone it puts them back, and the
+// renew makes renewals in pipelines, and records the result of each. If a team's accounts are lost it restores them, and the
 // renewal is repeated soon.
 func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	for some := range slices.Chunk(due, renewBatch) {
@@ -85,7 +85,7 @@ func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	return errs
 }
 
-// renewal is what Redis is told of a team and asked for it. It is nil if none is due.
+// renewal is what this process reports of a team and asks for it. It is nil if none is due.
 func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +125,7 @@ func (b *books) exceeds(wants map[int]limit.Stock) bool {
 // Renewing all the same every ten seconds would cost 1.6 % of Redis's time at 1,000 teams and three replicas, instead of 0.7 %. The
 // lock is held.
 func (b *books) serves(wants map[int]limit.Stock, now time.Time) bool {
-	if now.Sub(b.told) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(wants) {
+	if now.Sub(b.lastAnswer) > renewEvery || now.Sub(b.renewed) > renewLeast-renewEvery || len(b.allowances) != len(wants) {
 		return false
 	}
 	for day, want := range wants {
@@ -161,7 +161,7 @@ func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock
 	return wants
 }
 
-// compose fills in what a renewal tells and asks for. The lock is held.
+// compose fills in what a renewal reports and asks for. The lock is held.
 func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, now time.Time) {
 	for _, day := range slices.Sorted(maps.Keys(wants)) {
 		if b.on(day) == nil {
@@ -171,7 +171,7 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	for _, a := range b.allowances {
 		a.terms = &r.terms
 		want := wants[a.day] // nothing if its day is over
-		kept := a.keep(want, now)
+		kept := a.shrinkTo(want, now)
 		r.Rows = append(r.Rows, redisstore.RenewalRow{Day: a.day, Keep: kept.Plus(b.owed(a)), Want: want.Minus(kept).AtMost(want)})
 	}
 	r.of = slices.Clone(b.allowances)
@@ -179,7 +179,7 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	r.Call = b.calls
 	for _, run := range b.running {
 		if len(r.running) < renewBatch {
-			b.happens(run, told)
+			b.happens(run, reported)
 			r.running = append(r.running, placing{run, run.due})
 			r.Running = append(r.Running, redisstore.Placing{Held: run.held, Lease: run.due.Sub(now)})
 			continue
@@ -191,27 +191,27 @@ func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, n
 	}
 }
 
-// acknowledged notes that Redis has made a renewal that was sent at a moment. If the accounts are being put back, it is repeated.
+// acknowledged records that Redis has made a renewal, which was sent at the given time. If the accounts are being restored, it is repeated.
 func (s *renewer) acknowledged(r *renewal, sent time.Time) {
 	b := s.teams.Get(r.Team.ID)
-	if !s.Store.Undisturbed(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
+	if !s.Store.UnlessRestoring(r.Team.ID, r.Epoch, func(placed func(*limit.Held, time.Time)) { s.grow(b, r, sent, placed) }) {
 		b.again()
 	}
 }
 
-// grow notes by how much allowances have grown, and which requests Redis holds now.
+// grow records by how much allowances have grown, and which requests Redis holds now.
 func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.Held, time.Time)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
+	b.lastAnswer, b.renewed, b.rated = sent, sent, b.rated.Minus(r.spent)
 	for _, run := range r.running {
-		if run.state == gone { // Redis has settled it meanwhile
+		if run.state == inRedis { // Redis has settled it meanwhile
 			continue
 		}
-		b.happens(run.spent, heldThere)
+		b.happens(run.spent, heldInRedis)
 		placed(run.held, r.At.Add(run.due.Sub(sent)))
 		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
-			s.keep(job{extend: run.held, lease: longer.Sub(sent)})
+			s.retain(job{extend: run.held, lease: longer.Sub(sent)})
 		}
 	}
 	until := sent.Add(s.Bridge - s.Bridge/driftPart - time.Second)
@@ -235,10 +235,10 @@ func (b *books) again() {
 	b.asked, b.renewed = time.Time{}, time.Time{}
 }
 
-// leave tells Redis what still runs here, and gives all allowances back.
+// leave reports to Redis what still runs here, and gives all allowances back.
 func (s *renewer) leave(ctx context.Context) (errs error) {
 	failed := redisstore.ErrNotDone
-	for range 2 { // the first may find the accounts gone, and put them back
+	for range 2 { // the first may find the accounts lost, and restore them
 		s.teams.Each(func(_ string, b *books) {
 			b.mu.Lock()
 			b.seen = time.Time{}

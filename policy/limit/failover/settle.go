@@ -18,16 +18,16 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	j, b := job{charge: c}, s.teams.Get(c.Held.Team)
-	if err := s.meet(call, c.Held.Team, b); err != nil {
-		s.queue.keep(j)
+	if err := s.ensureRestored(call, c.Held.Team, b); err != nil {
+		s.queue.retain(j)
 		return false, err
 	}
-	call, ended := s.charge(call, b.met.Load())
+	call, ended := s.charge(call, b.restored.Load())
 	defer ended()
 	done, err := s.Store.Settle(call, c)
 	s.came(&j, redisstore.Result{Done: done, Err: err}, s.Now())
 	if err != nil {
-		s.queue.keep(j)
+		s.queue.retain(j)
 	}
 	return done, err
 }
@@ -57,8 +57,8 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 // post sends jobs to Redis, settlements in one round trip, and returns what came of each.
 func (s *Failover) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
-	settling := map[bool][]int{} // by whether a hold that Redis does not know is charged
-	memory := s.meetToSettle(ctx, batch, errs)
+	settling := map[bool][]int{} // by whether a hold that is not in Redis is charged
+	memory := s.restoredToSettle(ctx, batch, errs)
 	for i := range batch {
 		switch j := &batch[i]; {
 		case j.charge == nil:
@@ -67,14 +67,14 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 			settling[!j.old(now)] = append(settling[!j.old(now)], i)
 		}
 	}
-	for unknown, of := range settling {
+	for post, of := range settling {
 		charges := make([]*limit.Charge, len(of))
 		for n, i := range of {
 			charges[n] = batch[i].charge
 		}
 		call, cancel := context.WithTimeout(ctx, s.patience())
 		call, ended := s.charge(call, memory)
-		for n, came := range s.Store.SettleAll(call, charges, unknown) {
+		for n, came := range s.Store.SettleAll(call, charges, post) {
 			s.came(&batch[of[n]], came, now)
 			errs[of[n]] = came.Err
 		}
@@ -84,10 +84,10 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 	return errs
 }
 
-// meetToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
-// them the charge would hide what is missing. It notes the error of each charge that must wait, and returns the number of the earliest
-// memory in which the teams of the others were met.
-func (s *Failover) meetToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
+// restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
+// them the charge would hide what is missing. It records the error of each charge that must wait, and returns the number of the earliest
+// memory in which the teams of the others were restored.
+func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
 	memory = s.memory.Load()
 	var down error // Redis as a whole is away
 	asked := map[string]error{}
@@ -102,9 +102,9 @@ func (s *Failover) meetToSettle(ctx context.Context, batch []job, errs []error) 
 		case known:
 		case down != nil:
 			err = down
-		case b.met.Load() != s.memory.Load() || s.away.Load() != nil && !s.Store.Cluster:
+		case b.restored.Load() != s.memory.Load() || s.away.Load() != nil && !s.Store.Cluster:
 			call, cancel := context.WithTimeout(ctx, s.patience())
-			err = s.meet(call, team, b)
+			err = s.ensureRestored(call, team, b)
 			cancel()
 			if s.away.Load() != nil && !s.Store.Cluster {
 				down = err
@@ -112,13 +112,13 @@ func (s *Failover) meetToSettle(ctx context.Context, batch []job, errs []error) 
 			asked[team] = err
 		}
 		if errs[i] = err; err == nil {
-			memory = min(memory, b.met.Load())
+			memory = min(memory, b.restored.Load())
 		}
 	}
 	return memory
 }
 
-// came notes the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
+// came records the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
 // likely settled it.
 func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 	s.heard(of.Err)
@@ -128,7 +128,7 @@ func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 	if b := s.teams.Get(j.charge.Held.Team); of.Err == nil && j.charge.Sum {
 		b.posted(j.charge.Held.Day, j.charge.Amounts)
 	} else if of.Err == nil {
-		b.settledInRedis(j.charge.Held.ID)
+		b.settledByRedis(j.charge.Held.ID)
 	}
 	if of.Done || of.Err == nil {
 		j.charge.Tell(of.Done || !j.tried.IsZero() && !j.old(sent))
@@ -141,7 +141,7 @@ func (s *Failover) came(j *job, of redisstore.Result, sent time.Time) {
 // old reports whether Redis may have forgotten that the charge arrived, or that the hold expired. After that, settle only if the hold
 // exists.
 func (j *job) old(now time.Time) bool {
-	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.MemoryOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
+	return !j.tried.IsZero() && now.Sub(j.tried) > redisstore.RetentionOf(j.charge)-time.Minute || j.kept && outlived(j.charge, now)
 }
 
 // outlived reports whether a hold is so old that Redis may have let it expire and forgotten it. A hold that was admitted without Redis

@@ -73,7 +73,7 @@ func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
 			}
 			_, _ = s.Connected(t.Context(), "one"), s.Connected(t.Context(), "two") // with all that it had
 			for _, name := range order {
-				s.queue.keep(job{charge: &limit.Charge{Held: held[name], Team: byName[name], Amounts: limit.Amounts{limit.Requests: 1}}})
+				s.queue.retain(job{charge: &limit.Charge{Held: held[name], Team: byName[name], Amounts: limit.Amounts{limit.Requests: 1}}})
 			}
 			for range 5 {
 				s.clock.Move(3 * time.Second)

@@ -16,14 +16,14 @@ import (
 const (
 	sweepEvery = time.Minute
 	sweepHolds = 1000 // of a team that are charged in one call
-	sweepTeams = 200  // swept in one turn, so that the other work is not late
+	sweepTeams = 200  // swept in one round, so that the other work is not late
 )
 
 // sweeper lets holds expire, and counts those that are open.
 type sweeper struct {
 	*accounts
 	at     time.Time
-	rest   []string                   // of the teams, for the next turns
+	rest   []string                   // of the teams, for the next rounds
 	open   map[string]limit.OpenHolds // of those that were swept
 	listed map[string]bool            // teams that were in Redis's list
 	walked atomic.Pointer[walk]       // nil: not yet
@@ -36,7 +36,7 @@ type walk struct {
 	at              time.Time
 }
 
-// names reads Redis's list of teams, and puts back those that it has lost. In a cluster the list is on another part than most teams.
+// names reads Redis's list of teams, and restores those that it has lost. In a cluster the list is on another part than most teams.
 func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	err = s.call(ctx, func(ctx context.Context) (err error) {
 		teams, err = s.Store.Teams(ctx)
@@ -45,27 +45,27 @@ func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := maps.Clone(s.listed)
+	lost := maps.Clone(s.listed)
 	s.teams.Each(func(team string, b *books) {
-		if b.met.Load() != 0 {
-			gone[team] = true
+		if b.restored.Load() != 0 {
+			lost[team] = true
 		}
 	})
 	for _, team := range teams {
 		s.listed[team] = true
-		delete(gone, team)
+		delete(lost, team)
 	}
-	if len(gone) == 0 {
+	if len(lost) == 0 {
 		return teams, nil
 	}
-	back := slices.Collect(maps.Keys(gone))
+	back := slices.Collect(maps.Keys(lost))
 	if err := s.call(ctx, func(ctx context.Context) error { return s.Store.List(ctx, back...) }); err != nil {
 		return teams, err
 	}
-	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were put back", len(back)) //nolint:staticcheck // a name
+	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were restored", len(back)) //nolint:staticcheck // a name
 }
 
-// sweep lets the holds of some teams expire, and counts those that are open. Each team has its turn once a minute, or as often as
+// sweep lets the holds of some teams expire, and counts those that are open. Each team is swept once a minute, or as often as
 // possible.
 func (s *sweeper) sweep(ctx context.Context) (err error) {
 	now := s.Now()
@@ -104,15 +104,15 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 	return err
 }
 
-// sweepTeam lets the holds of a team expire, counts those that are open, and learns which of this process's holds other replicas have
-// settled.
+// sweepTeam lets the holds of a team expire, counts those that are open, and finds out which of this process's holds other
+// replicas have settled.
 func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
 		b := s.teams.Get(team)
-		if err := s.meet(ctx, team, b); err != nil { // so that what the sweep tells is known here, should Redis lose it
+		if err := s.ensureRestored(ctx, team, b); err != nil { // so that this process can restore what the sweep reads
 			return err
 		}
-		ctx, ended := s.charge(ctx, b.met.Load())
+		ctx, ended := s.charge(ctx, b.restored.Load())
 		defer ended()
 		if _, err := s.Store.Sweep(ctx, team, sweepHolds); err != nil {
 			return err

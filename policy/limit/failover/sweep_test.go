@@ -1,6 +1,8 @@
 package failover
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,7 +88,7 @@ func TestMend18CutOffFor26Hours(t *testing.T) {
 	}
 }
 
-// A hold whose key is gone, as one that an older version wrote, and what an older version left held for ever, stand in
+// A hold whose key is missing, as one that an older version wrote, and what an older version left held for ever, stand in
 // nobody's way: what is held is counted again from the holds that there are.
 func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
@@ -151,4 +153,36 @@ func TestMend23ASettledHoldIsSmall(t *testing.T) {
 			t.Errorf("a task's is kept for %v", left)
 		}
 	}
+}
+
+// The list of teams is lost with one shard of a cluster, while the teams' own memory stays. Whoever knows a team lists it
+// again, also one that asks for nothing any more, and reports over all teams have their rows.
+func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		ctx, team := s.Context(), limittest.Team(s)
+		s.client.SAdd(ctx, "sl1:teams", "removed") // from no teams file, and known to nobody but the list
+		s.charge(s.must("a", team, limit.Amounts{limit.Requests: 1}), team, limit.Amounts{limit.Requests: 1})
+		s.settled()
+		if err := s.Tend(ctx); err != nil {
+			s.Fatal(err)
+		}
+		s.client.Del(ctx, "sl1:teams")
+		if rows, _ := s.Ledger(ctx, "", []int{20261121}); len(rows) != 0 {
+			s.Fatalf("the list is not lost: %+v", rows)
+		}
+		s.clock.Move(time.Minute)
+		if err := s.Tend(ctx); err == nil || !strings.Contains(err.Error(), "list of teams") {
+			s.Errorf("the operator is not told: %v", err)
+		}
+		if err := s.Tend(ctx); err != nil {
+			s.Errorf("told again: %v", err)
+		}
+		if rows, err := s.Ledger(ctx, "", []int{20261121}); err != nil || len(rows) != 1 || rows[0].Team != "search" {
+			s.Errorf("the report has %+v, %v", rows, err)
+		}
+		names, err := s.client.SMembers(ctx, "sl1:teams").Result()
+		if slices.Sort(names); err != nil || !slices.Equal(names, []string{"removed", "search"}) {
+			s.Errorf("the list has %q, %v", names, err)
+		}
+	})
 }

@@ -52,7 +52,7 @@ func (w *wire) correctAccount(ctx context.Context, charges []*limit.Charge) {
 	_, _ = w.account(ctx, list, amounts, true)
 }
 
-// account runs account.lua; with force it takes in any case.
+// account runs account.lua; with force it takes even if a bucket is empty.
 func (w *wire) account(ctx context.Context, list []limit.AccountRate, amounts []int64, force bool) ([]int64, error) {
 	keys := make([]any, len(list))
 	for i, a := range list {

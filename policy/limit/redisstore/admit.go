@@ -25,13 +25,13 @@ func (l *Loan) name() any {
 	return l.Name
 }
 
-// Place places a hold in all of its units at once, or refuses it and takes nothing, and tells the time by Redis's clock. After
-// [limit.ErrAway] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] tells.
+// Place places a hold in all of its units at once, or refuses it and takes nothing, and returns the time by Redis's clock. After
+// [limit.ErrAway] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)
 	err := r.whole(ctx, h.Team.ID, func() (err error) {
-		s, err = r.admit(ctx, h, l, t.witness())
+		s, err = r.admit(ctx, h, l, t.version())
 		return err
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	return v, s.At, nil
 }
 
-// whole makes a call about a team's accounts. If the accounts that this process knows are gone, it puts back what is known and
+// whole makes a call about a team's accounts. If the accounts that this process knows are lost, it restores what is known and
 // repeats the call.
 func (r *Store) whole(ctx context.Context, team string, do func() error) (err error) {
 	for range 3 { // other replicas restore too, each with an epoch of its own
@@ -75,11 +75,11 @@ func (r *Store) whole(ctx context.Context, team string, do func() error) (err er
 	return err
 }
 
-// calls keeps the memory of calls for the next ones.
+// calls are used calls, whose arrays the next ones use.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // admit places a hold by admit.lua.
-func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness) (s standing, err error) {
+func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version) (s standing, err error) {
 	if !h.Amounts.Valid() {
 		return s, limit.ErrAmounts
 	}
@@ -107,7 +107,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known witness
 	} else {
 		r.admissions.process(ctx, c)
 	}
-	length := 7 + len(p.rates) + len(p.told)
+	length := 7 + len(p.rates) + len(p.cells)
 	if took := length + len(p.units) + 1; len(c.reply.Val()) == 1+took {
 		length = took
 	}
@@ -129,9 +129,9 @@ func (w *wiredTerms) tasksFor(h *limit.Hold) any {
 	return w.terms.Tasks
 }
 
-// read reads the reply of admit.lua. What was not told is 0.
+// read reads the reply of admit.lua. What it lacks is 0.
 func (p *plan) read(in []int64) (s standing) {
-	s.Outcome, s.witness, s.At = limit.Outcome(in[0]), witness{in[1], in[3]}, time.UnixMicro(in[2]).UTC()
+	s.Outcome, s.version, s.At = limit.Outcome(in[0]), version{in[1], in[3]}, time.UnixMicro(in[2]).UTC()
 	s.Date = limit.CalendarOf(s.At)
 	s.Fault, s.Wait = p.limit(int(in[4])), micros(in[5])
 	in = in[6:]
@@ -141,16 +141,16 @@ func (p *plan) read(in []int64) (s standing) {
 	}
 	in = in[len(p.rates):]
 	s.Tasks = in[0]
-	for i, c := range p.told {
+	for i, c := range p.cells {
 		switch c.of {
 		case cellHeld:
 			s.Held[c.quota] = in[1+i]
 		case cellUsed:
 			s.Used[c.quota] = in[1+i]
-			s.tells |= 1 << c.quota
+			s.hasUsed |= 1 << c.quota
 		}
 	}
-	if took := in[1+len(p.told):]; len(took) > 0 {
+	if took := in[1+len(p.cells):]; len(took) > 0 {
 		for i, unit := range p.units {
 			s.took[unit] = took[i]
 		}
@@ -177,7 +177,7 @@ func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error)
 	k := r.teams.Get(team.ID)
 	w := k.wired(team)
 	err := r.whole(ctx, team.ID, func() error {
-		known := k.witness()
+		known := k.version()
 		c := r.begin(lookScript, k.shared, 20).add(known.epoch).add(w.rates...).add(known.seq)
 		r.send(ctx, c)
 		var rest []int64
@@ -191,7 +191,7 @@ func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error)
 		return err
 	})
 	if err == nil {
-		k.know(&s)
+		k.record(&s)
 	}
 	return s.State, err
 }

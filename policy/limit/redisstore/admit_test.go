@@ -205,8 +205,8 @@ func TestQ03A129AllAtOnce(t *testing.T) {
 	})
 }
 
-// F-R6: Redis loses its memory. What this process knew is put back before anything is admitted, and what it settles
-// later is charged although the hold is gone.
+// F-R6: Redis loses its memory. What this process knew is restored before anything is admitted, and what it settles
+// later is charged although the hold is lost.
 func TestFR6LostMemory(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	team := limittest.Team(t, "quotas: {tokens: {day: 1000}}")

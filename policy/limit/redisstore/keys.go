@@ -46,7 +46,10 @@ type wiredTerms struct {
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
 	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:"}
-	k.shared = []any{p + "rate:requests", p + "rate:tokens", p + "rate:images", k.quota, k.open}
+	for _, unit := range teams.Units[:limit.RateCount] {
+		k.shared = append(k.shared, p+"rate:"+string(unit))
+	}
+	k.shared = append(k.shared, k.quota, k.open)
 	return k
 }
 

@@ -6,7 +6,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// LastKnown fills in a team's state on the date of s, as Redis told it last.
+// LastKnown fills in a team's state on the date of s, by Redis's last answer.
 func (r *Store) LastKnown(team string, s *limit.State) {
 	o := r.teams.Get(team)
 	o.mu.Lock()
@@ -21,7 +21,7 @@ func (r *Store) LastKnown(team string, s *limit.State) {
 	s.Tasks = o.tasks
 }
 
-// Tasks are the open tasks of a team that Redis told of last.
+// Tasks are the open tasks of a team by Redis's last answer.
 func (r *Store) Tasks(team string) int64 {
 	o := r.teams.Get(team)
 	o.mu.Lock()
@@ -29,15 +29,15 @@ func (r *Store) Tasks(team string) int64 {
 	return o.tasks
 }
 
-// Undisturbed reports whether a team's accounts are not being put back right now. If they are not, and are still those of the epoch,
-// it calls do, which may note holds that Redis has now. While they are put back, do would change what was read for that.
-func (r *Store) Undisturbed(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
+// UnlessRestoring calls do unless the team is being restored or the epoch has changed: a restore must not see do's changes. It reports
+// false if the team is being restored. With placed do records holds that Redis has now.
+func (r *Store) UnlessRestoring(team string, epoch int64, do func(placed func(h *limit.Held, due time.Time))) bool {
 	o := r.teams.Get(team)
 	if !o.restoring.TryAcquire(1) {
 		return false
 	}
 	defer o.restoring.Release(1)
-	if o.witness().epoch == epoch {
+	if o.version().epoch == epoch {
 		do(o.placed)
 	}
 	return true

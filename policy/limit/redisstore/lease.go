@@ -30,6 +30,6 @@ func (r *Store) Sweep(ctx context.Context, team string, most int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t.know(&s)
+	t.record(&s)
 	return int(n[0]), nil
 }

@@ -11,22 +11,25 @@ import (
 	"sluice/policy/limit"
 )
 
-// own is what this process knows of a team in Redis, to put it back if Redis loses its memory: the team's state, what it used, the
-// open holds that this process placed, and the ids of those that were settled a short while ago: an older copy of Redis's memory, or
-// the replica that placed them, may take them for open.
+// own is what this process knows of a team in Redis, to restore it if Redis loses its memory: the team's state, what it used, the open
+// holds that this process placed, and the ids of recently settled ones. An older copy of Redis's memory, or the replica that placed
+// them, may take those for open.
 type own struct {
-	restoring *semaphore.Weighted // held while the accounts are put back
+	restoring *semaphore.Weighted // held while the accounts are restored
 
 	mu       sync.Mutex
-	seen     witness                 // the accounts that the last reply was about
+	seen     version                 // the accounts that the last reply was about
 	date     limit.Calendar          // of the last reply, by Redis's clock
 	held     [limit.QuotaCount]int64 // in the day and month of date
 	tasks    int64
-	used     map[int]limit.Amounts // by day and month, past ones, too
-	restored time.Time             // when it was last put back
-	holds    map[string]ownHold    // open ones, by id
-	ended    [3]map[string]bool    // ids of settled holds, by how many sweeps ago; true: a task of another replica
+	used     map[int]limit.Amounts    // by day and month, past ones, too
+	restored time.Time                // when it was last restored
+	holds    map[string]ownHold       // open ones, by id
+	ended    [3]map[string]othersTask // ids of settled holds, by how many sweeps ago
 }
+
+// othersTask reports whether a settled hold was a task that another replica placed.
+type othersTask = bool
 
 // endedMost bounds the ids that are kept of holds settled since the last sweep: some hundred kilobytes.
 const endedMost = 10_000
@@ -37,48 +40,48 @@ type ownHold struct {
 	due time.Time
 }
 
-func (o *own) witness() witness {
+func (o *own) version() version {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.seen
 }
 
-// know notes the team's state.
-func (o *own) know(s *standing) {
+// record records the team's state.
+func (o *own) record(s *standing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.learn(s)
+	o.recordLocked(s)
 }
 
-// reconcile notes the team's state in accounts that may be of another epoch.
-func (o *own) reconcile(s *standing) {
+// recordRestored records the team's state in accounts that may be of another epoch.
+func (o *own) recordRestored(s *standing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.seen.epoch = 0
-	o.learn(s)
+	o.recordLocked(s)
 }
 
-// learn notes a state unless it is of another epoch. Replies may overtake each other: of an older one only greater use counts. The
-// lock is held.
-func (o *own) learn(s *standing) {
+// recordLocked records a state unless it is of another epoch. Replies may overtake each other: an older one counts only if its use is
+// greater. The lock is held.
+func (o *own) recordLocked(s *standing) {
 	if o.seen.epoch != 0 && s.epoch != o.seen.epoch {
 		return
 	}
 	newer := o.seen.epoch == 0 || s.seq >= o.seen.seq
 	if newer {
 		o.newDay(s.Date)
-		o.seen, o.tasks = s.witness, s.Tasks
+		o.seen, o.tasks = s.version, s.Tasks
 	}
 	for q := range s.Used {
-		if s.tells&(1<<q) == 0 {
+		if s.hasUsed&(1<<q) == 0 {
 			continue
 		}
-		if o.note(s.Date.Period(q), q/2, s.Used[q], newer); newer {
+		if o.setUsed(s.Date.Period(q), q/2, s.Used[q], newer); newer {
 			o.held[q] = s.Held[q]
 		}
 	}
 	if s.counts != nil {
-		o.learnCounts(*s.counts, newer)
+		o.recordCountsLocked(*s.counts, newer)
 	}
 }
 
@@ -101,8 +104,8 @@ func (o *own) newDay(date limit.Calendar) {
 	}
 }
 
-// note notes what a day or month used of a unit. An older number counts if it is greater. The lock is held.
-func (o *own) note(period, unit int, n int64, newer bool) {
+// setUsed records what a day or month used of a unit. An older number counts only if it is greater. The lock is held.
+func (o *own) setUsed(period, unit int, n int64, newer bool) {
 	if o.used == nil {
 		o.used = map[int]limit.Amounts{}
 	}
@@ -112,22 +115,22 @@ func (o *own) note(period, unit int, n int64, newer bool) {
 	}
 }
 
-// knowCounts notes what a settlement told of use and holds.
-func (o *own) knowCounts(of witness, counts []count) {
+// recordCounts records the use and the holds in the reply to a settlement.
+func (o *own) recordCounts(of version, counts []count) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if of.epoch != o.seen.epoch {
 		return
 	}
-	o.learnCounts(counts, of.seq >= o.seen.seq)
+	o.recordCountsLocked(counts, of.seq >= o.seen.seq)
 	o.seen.seq = max(o.seen.seq, of.seq)
 }
 
-// learnCounts is knowCounts. The lock is held.
-func (o *own) learnCounts(counts []count, newer bool) {
+// recordCountsLocked is recordCounts. The lock is held.
+func (o *own) recordCountsLocked(counts []count, newer bool) {
 	for _, c := range counts {
 		if !c.held {
-			o.note(c.period, c.unit, c.n, newer)
+			o.setUsed(c.period, c.unit, c.n, newer)
 			continue
 		}
 		for q := 2 * c.unit; q < 2*c.unit+2; q++ {
@@ -152,7 +155,7 @@ func (o *own) counts() (list []count) {
 	return list
 }
 
-// placed notes a hold that was placed in Redis.
+// placed records a hold that was placed in Redis.
 func (o *own) placed(h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,17 +169,17 @@ func (o *own) place(h *limit.Held, due time.Time) {
 	o.holds[h.ID] = ownHold{h, due}
 }
 
-// admitted notes the reply to an admission; h is nil if it was refused.
+// admitted records the reply to an admission; h is nil if it was refused.
 func (o *own) admitted(s *standing, h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.learn(s)
+	o.recordLocked(s)
 	if h != nil {
 		o.place(h, due)
 	}
 }
 
-// extended notes that a hold has a longer lease.
+// extended records that a hold has a longer lease.
 func (o *own) extended(id string, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,7 +188,7 @@ func (o *own) extended(id string, due time.Time) {
 	}
 }
 
-// settled notes that a hold was settled in Redis.
+// settled records that a hold was settled in Redis.
 func (o *own) settled(h *limit.Held) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -195,13 +198,13 @@ func (o *own) settled(h *limit.Held) {
 		return
 	}
 	if o.ended[0] == nil {
-		o.ended[0] = map[string]bool{}
+		o.ended[0] = map[string]othersTask{}
 	}
 	o.ended[0][h.ID] = !mine
 }
 
-// all lists the holds to put back. One without a due time was settled: of it only the id is known, and as Task whether it is a task
-// of another replica.
+// all lists the holds to restore. One without a due time was settled: only its id is known, and as Task whether it was a task of
+// another replica.
 func (o *own) all() (list []ownHold) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -223,11 +226,11 @@ func (o *own) ids() []string {
 
 // swept drops holds that other replicas have settled, and ids of settled ones that all replicas know by now: each sweeps once a
 // minute.
-func (o *own) swept(gone []string) {
+func (o *own) swept(ended []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, id := range gone {
+	for _, id := range ended {
 		delete(o.holds, id)
 	}
-	o.ended = [3]map[string]bool{nil, o.ended[0], o.ended[1]}
+	o.ended = [3]map[string]othersTask{nil, o.ended[0], o.ended[1]}
 }

@@ -11,11 +11,11 @@ import (
 
 const checkBatch = 1000 // holds that one call reads
 
-// CheckOwn finds out which of this process's open holds other replicas have settled. If the accounts are gone it puts back what is
+// CheckOwn finds out which of this process's open holds other replicas have settled. If the accounts are lost it restores what is
 // known.
 func (r *Store) CheckOwn(ctx context.Context, team string) error {
 	o := r.teams.Get(team)
-	known := o.witness()
+	known := o.version()
 	if known.epoch == 0 {
 		return nil
 	}
@@ -40,13 +40,13 @@ func (r *Store) CheckOwn(ctx context.Context, team string) error {
 	if n, _ := epoch.Int64(); n != known.epoch {
 		return r.Restore(ctx, team, Loss{})
 	}
-	var gone []string
+	var ended []string
 	for i, id := range ids {
 		text, _ := texts[i/checkBatch].Val()[i%checkBatch].(string)
 		if !strings.HasPrefix(text, "held ") {
-			gone = append(gone, id)
+			ended = append(ended, id)
 		}
 	}
-	o.swept(gone)
+	o.swept(ended)
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 type plan struct {
 	units  []int
 	rates  []planRate
-	quotas []any // day and month of each unit, "" for none
-	told   []cell
+	quotas []any  // day and month of each unit, "" for none
+	cells  []cell // that the reply has
 	fields atomic.Pointer[planFields]
 
 	unitCount, fieldCount any // converted once, as all of these
@@ -73,7 +73,7 @@ func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
 			continue
 		}
 		p.units = append(p.units, unit)
-		p.told = append(p.told, cell{day, cellHeld}, cell{month, cellHeld})
+		p.cells = append(p.cells, cell{day, cellHeld}, cell{month, cellHeld})
 		for _, q := range []int{day, month} {
 			if t.Quotas[q] == limit.None {
 				p.quotas = append(p.quotas, "")
@@ -86,8 +86,8 @@ func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
 			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))
 		}
 	}
-	p.told = append(p.told, used...)
-	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(len(p.told))
+	p.cells = append(p.cells, used...)
+	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(len(p.cells))
 	return p
 }
 
@@ -105,8 +105,8 @@ func (p *plan) names(day int) []any {
 	if f := p.fields.Load(); f != nil && f.day == day {
 		return f.names
 	}
-	names := make([]any, 0, len(p.told))
-	for _, c := range p.told {
+	names := make([]any, 0, len(p.cells))
+	for _, c := range p.cells {
 		names = append(names, strconv.Itoa(periodOf(day, c.quota))+":"+string(teams.Units[c.quota/2])+c.of)
 	}
 	p.fields.Store(&planFields{day, names})

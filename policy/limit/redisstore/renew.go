@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Renewal is a call of allowance.lua: what it tells and asks for, and its result.
+// Renewal is a call of allowance.lua: what it reports and asks for, and its result.
 type Renewal struct {
 	Team    *teams.Team
 	Alive   int64 // replicas that are alive
@@ -23,7 +23,7 @@ type Renewal struct {
 	Err   error
 }
 
-// Placing is a running request that a renewal tells of, and its lease from now on.
+// Placing is a running request that a renewal reports, and its lease from now on.
 type Placing struct {
 	Held  *limit.Held
 	Lease time.Duration
@@ -36,7 +36,7 @@ type RenewalRow struct {
 	Grown      limit.Stock
 }
 
-// Renew makes renewals in one round trip, and notes the result in each. The error is that of the round trip.
+// Renew makes renewals in one round trip, and records the result in each. The error is that of the round trip.
 func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 	calls := make([]*call, len(list))
 	for i, n := range list {
@@ -53,7 +53,7 @@ func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 
 func (r *Store) renewalCall(n *Renewal) *call {
 	t := r.teams.Get(n.Team.ID)
-	w, known := t.wired(n.Team), t.witness()
+	w, known := t.wired(n.Team), t.version()
 	keys := append(append(make([]any, 0, 6+len(n.Running)), t.shared...), t.aside)
 	for _, s := range n.Running {
 		keys = append(keys, t.hold+s.Held.ID)
@@ -84,6 +84,6 @@ func (r *Store) renewed(n *Renewal, c *call) error {
 		copy(n.Rows[i].Grown[:], grown[i*len(limit.Stock{}):])
 	}
 	n.Epoch, n.At = s.epoch, s.At
-	r.teams.Get(n.Team.ID).know(&s)
+	r.teams.Get(n.Team.ID).record(&s)
 	return nil
 }

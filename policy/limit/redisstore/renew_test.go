@@ -116,7 +116,7 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 		ask := func(id string, images int64) standing {
 			h := hold(id, f.team, limit.Amounts{limit.Requests: 1, limit.Images: images})
 			h.Lease = time.Hour
-			s, err := f.redis.admit(f.Context(), &h, l, f.redis.teams.Get("search").witness())
+			s, err := f.redis.admit(f.Context(), &h, l, f.redis.teams.Get("search").version())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,32 +11,32 @@ import (
 	"sluice/policy/limit"
 )
 
-// How replicas are told to be alive, or Redis to be away.
+// When a replica counts as alive, and Redis as away.
 const (
 	AliveFor = 30 * time.Second // a replica counts as alive for this time after its last beat
 	BeatGap  = 3 * time.Second  // a longer time without any beat may have been an outage
 )
 
-// Beat is what Redis tells of its memory and of the replicas.
+// Beat is Redis's answer to a beat: its memory, and the replicas.
 type Beat struct {
 	Memory string    // the name of Redis's memory; a new one if it has none
-	Run    string    // the name of Redis's process: a new one may have read an older copy; empty: not told
+	Run    string    // the name of Redis's process: a new one may have read an older copy; empty: unknown
 	At     time.Time // by Redis's clock
 	Alive  int64     // replicas that are alive
 	Gap    [2]int64  // the last outage for all replicas that one of them survived, from and to, in microseconds; zero: none
-	Back   bool      // Redis has an older beat of this replica than it told
+	Back   bool      // Redis has an older beat of this replica than it acknowledged
 }
 
-// Beat tells Redis that this process is alive. last is what the beat before told as At; zero: there was none.
+// Beat tells Redis that this process is alive. last is At of the beat before; zero: there was none.
 func (r *Store) Beat(ctx context.Context, last time.Time) (b Beat, err error) {
 	pipe := r.client.Pipeline()
 	pipe.SetNX(ctx, epochKey, rand.Text(), 0)
 	got := pipe.Get(ctx, epochKey)
-	told := int64(0)
+	before := int64(0)
 	if !last.IsZero() {
-		told = last.UnixMicro()
+		before = last.UnixMicro()
 	}
-	c := r.begin(replicasScript, []any{replicasKey}, 5).add(r.Peer.ID, told, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds())
+	c := r.begin(replicasScript, []any{replicasKey}, 5).add(r.Peer.ID, before, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds())
 	c.reply = redis.NewIntSliceCmd(ctx, c.args...)
 	_ = pipe.Process(ctx, c.reply) // it is only queued
 	info := pipe.Info(ctx, "server")

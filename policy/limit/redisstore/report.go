@@ -41,7 +41,7 @@ type dayScan struct {
 	named, ended bool
 }
 
-// rows reads the ledger of one team for some days, at most so many rows, or any number where most is 0. It reads in small
+// rows reads the ledger of one team for some days, at most so many rows, or any number if most is 0. It reads in small
 // steps: use that is posted meanwhile may be in one unit of a row and not in another.
 func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	all := &reading{team: r.teams.Get(team), client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
@@ -135,7 +135,7 @@ func (all *reading) read(day int, field, value string) {
 	if cut < 0 {
 		return
 	}
-	unit, of := unitNamed(name[cut+1:]), dayEntry{day, name[:cut]}
+	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), dayEntry{day, name[:cut]}
 	split := strings.LastIndexByte(of.name, '|')
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {
@@ -151,15 +151,6 @@ func (all *reading) read(day int, field, value string) {
 	} else {
 		row.Used[unit] = n
 	}
-}
-
-func unitNamed(word string) int {
-	for i, unit := range teams.Units {
-		if string(unit) == word {
-			return i
-		}
-	}
-	return -1
 }
 
 // Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd,
@@ -182,7 +173,7 @@ func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []lim
 	return rows, nil
 }
 
-// TeamLedger returns the rows of one team for the days, as Ledger does, where they are at most so many; else [limit.ErrRows].
+// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [limit.ErrRows].
 func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	return r.rows(ctx, team, days, most)
 }

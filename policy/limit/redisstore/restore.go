@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// restoreBatch is how many holds one call puts back, so that it does not block Redis for long.
+	// restoreBatch is how many holds one call restores, so that it does not block Redis for long.
 	restoreBatch = 200
 	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
 	RestoringTime = 2 * time.Second
@@ -19,7 +19,7 @@ const (
 // Peer is this process among the replicas. The zero Peer is alone and sets nothing aside.
 type Peer struct {
 	ID    string
-	Alive func() int64            // replicas that may have something to put back
+	Alive func() int64            // replicas that may have something to restore
 	Gap   func() (from, to int64) // the last time in which Redis was away for all, in microseconds; 0: not known
 	Lease time.Duration
 	Aside func(team string) (call int64, rows []SetAside) // what the process may spend of a team, or has spent without Redis
@@ -37,23 +37,23 @@ type Loss struct {
 	Listed bool // the team is in the list of those that ever sent a request
 }
 
-// Restore puts back what this process knows of a team whose accounts are gone: what was used, if Redis knows less, this process's
+// Restore restores what this process knows of a team whose accounts are lost: what was used, if Redis knows less, this process's
 // open holds, and what was set aside for it. Calls about the team wait for it.
 func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	o := r.teams.Get(team)
-	met := o.witness().epoch
+	before := o.version().epoch
 	if err := o.restoring.Acquire(ctx, 1); err != nil { // a request waits for this no longer than for Redis
 		return err
 	}
 	defer o.restoring.Release(1)
-	known := o.witness()
-	if known.epoch != met { // another call has done it
+	known := o.version()
+	if known.epoch != before { // another call has done it
 		return nil
 	}
 	o.mu.Lock()
 	again := known.epoch != 0 && r.Now().Sub(o.restored) < 2*RestoringTime // what was lost then is back
 	o.mu.Unlock()
-	call := puttingBack{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known, counts: o.counts()}
+	call := restoration{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known, counts: o.counts()}
 	if r.Peer.Aside != nil {
 		call.number, call.rows = r.Peer.Aside(team)
 	}
@@ -69,19 +69,19 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 		return err
 	}
 	if known.epoch != 0 && known.epoch != s.epoch {
-		if r.Cluster { // tells the other replicas that this part lost its memory
+		if r.Cluster { // so that the other replicas see that this part lost its memory
 			_ = r.client.Set(ctx, epochKey, "part "+strconv.FormatInt(s.epoch, 10), 0).Err()
 		}
 		o.mu.Lock()
 		o.restored = r.Now()
 		o.mu.Unlock()
 	}
-	o.reconcile(&s)
+	o.recordRestored(&s)
 	return nil
 }
 
-// make makes as many calls as the holds take. The first puts back everything else.
-func (n *puttingBack) make(ctx context.Context, r *Store, team string, holds []ownHold) (s standing, err error) {
+// make makes as many calls as the holds take. The first restores everything else.
+func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold) (s standing, err error) {
 	for first := true; first || len(holds) > 0; first = false {
 		some := min(restoreBatch, len(holds))
 		n.holds, n.last = holds[:some], some == len(holds)
@@ -94,11 +94,11 @@ func (n *puttingBack) make(ctx context.Context, r *Store, team string, holds []o
 	return s, nil
 }
 
-// puttingBack is a call of restore.lua.
-type puttingBack struct {
+// restoration is a call of restore.lua.
+type restoration struct {
 	Loss
 	wentBack bool // Redis's memory is not what this process knew
-	known    witness
+	known    version
 	counts   []count
 	number   int64 // of the call, for rows
 	rows     []SetAside
@@ -106,7 +106,7 @@ type puttingBack struct {
 	last     bool
 }
 
-// mayBeLost tells if a team without accounts has lost them: 1 yes, 2 if no key of it is left, 0 no.
+// mayBeLost is for a team without accounts: 0 it is new, 1 they were lost, 2 they were lost if none of its keys is left.
 func (m *Loss) mayBeLost() int {
 	switch {
 	case m.Lately:
@@ -117,8 +117,8 @@ func (m *Loss) mayBeLost() int {
 	return 0
 }
 
-// restoreSome makes one call. Holds that are put back were not taken from the present rates.
-func (r *Store) restoreSome(ctx context.Context, team string, n *puttingBack) (standing, error) {
+// restoreSome makes one call. Restored holds were not taken from the present rates.
+func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (standing, error) {
 	t := r.teams.Get(team)
 	keys := append(make([]any, 0, 3+len(n.holds)), t.quota, t.open, t.aside)
 	for _, h := range n.holds {

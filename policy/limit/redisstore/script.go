@@ -99,7 +99,7 @@ func (w *wire) begin(s *script, keys []any, room int) *call {
 	return w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, keys...)
 }
 
-// beginIn is begin with the memory of an earlier call.
+// beginIn is begin with the arrays of an earlier call.
 func (w *wire) beginIn(c *call, s *script, keys ...any) *call {
 	c.script, c.number = s, 1+rand.Int64N(1<<52)
 	c.args = append(append(append(c.args[:0], "evalsha", s.digest, len(keys)), keys...), w.Clock(), c.number)
@@ -160,7 +160,7 @@ func (w *wire) finish(ctx context.Context, failed error, calls ...*call) {
 	}
 }
 
-// said checks a reply's number and length, and returns the rest. A short reply tells why nothing was done.
+// said checks a reply's number and length, and returns the rest. A short reply says why nothing was done.
 func (w *wire) said(c *call, length int) ([]int64, error) {
 	reply, err := c.reply.Result()
 	switch {

@@ -2,12 +2,16 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 )
 
 // roundTrips counts the round trips of a client.
@@ -46,5 +50,19 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	}
 	if n := counted.Load(); n != 3 {
 		t.Errorf("%d round trips, want 3: by the digest, the text for one, by the digest for the others", n)
+	}
+}
+
+// The scripts repeat the units and the number of open_tasks.
+func TestScriptsHaveTheUnits(t *testing.T) {
+	var words []string
+	for _, unit := range teams.Units {
+		words = append(words, "'"+string(unit)+"'")
+	}
+	if line := "local UNITS = {" + strings.Join(words, ", ") + "}\n"; !strings.Contains(commonLua, line) {
+		t.Errorf("common.lua lacks %q", line)
+	}
+	if text := fmt.Sprintf("fault, wait = %d, 5000000", limit.LimitTasks); !strings.Contains(admitLua, text) {
+		t.Errorf("admit.lua lacks %q", text)
 	}
 }

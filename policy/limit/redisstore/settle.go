@@ -70,7 +70,7 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 }
 
 // settleGroups settles groups in one round trip, and returns those to send again: batches that settle.lua has to look at, and groups
-// whose accounts were gone and have been put back.
+// whose accounts were lost and have been restored.
 func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, results map[*limit.Charge]Result) (rest []*group) {
 	calls := make([]*call, len(groups))
 	for i, g := range groups {
@@ -91,7 +91,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 		} else {
 			var s standing
 			if s, done, err = r.standing(g.call, len(g.charges)); err == nil {
-				r.teams.Get(team).know(&s)
+				r.teams.Get(team).record(&s)
 			}
 		}
 		for n, c := range g.charges {
@@ -111,7 +111,7 @@ func (r *Store) settlement(g *group, post bool) settlement {
 	}
 	h := g.charges[0].Held
 	t := r.teams.Get(h.Team)
-	known := t.witness()
+	known := t.version()
 	keys := append(make([]any, 0, 5+len(g.charges)), t.shared...)
 	for _, c := range g.charges {
 		keys = append(keys, t.hold+c.Held.ID)
@@ -122,13 +122,13 @@ func (r *Store) settlement(g *group, post bool) settlement {
 		if post && h.Day > 0 { // a Held without its day can only be settled if Redis has the hold
 			day = strconv.Itoa(h.Day)
 		}
-		call.add(h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(c.Amounts), MemoryOf(c).Milliseconds(), flag(!c.Sum))
+		call.add(h.ID, flag(c.Estimated), day, h.Month, h.What(), flag(h.Task), written(c.Amounts), RetentionOf(c).Milliseconds(), flag(!c.Sum))
 	}
 	return settlement{call: call}
 }
 
-// groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. Of two charges of one hold only
-// the first goes to batch.lua.
+// groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of
+// one hold, only the first goes to batch.lua.
 func groupsOf(charges []*limit.Charge) (groups []*group) {
 	type name struct {
 		team string
@@ -155,8 +155,8 @@ func groupsOf(charges []*limit.Charge) (groups []*group) {
 // remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
 const remembered = 15 * time.Minute
 
-// MemoryOf is how long Redis remembers the hold of a charge: longer if another replica may see its end late.
-func MemoryOf(c *limit.Charge) time.Duration {
+// RetentionOf is how long Redis remembers the hold of a charge: longer if another replica may see its end late.
+func RetentionOf(c *limit.Charge) time.Duration {
 	if c.Held.Task || c.Held.Local {
 		return limit.LateTruth
 	}

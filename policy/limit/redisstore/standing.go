@@ -9,15 +9,15 @@ import (
 // standing is a team's state in Redis, and the version of its accounts.
 type standing struct {
 	limit.State
-	witness
-	tells  uint        // a bit for each quota whose use is told
-	counts *[]count    // use of other days and months; nil: not told
-	took   limit.Stock // from the caller's allowance
+	version
+	hasUsed uint        // a bit for each quota whose use the reply has
+	counts  *[]count    // use of other days and months; nil: the reply has none
+	took    limit.Stock // from the caller's allowance
 }
 
-// witness is a version of a team's accounts: the epoch names them, seq numbers their changes. By it a script notices that Redis lost
-// them or has an older copy. The zero witness knows none.
-type witness struct{ epoch, seq int64 }
+// version is a version of a team's accounts: the epoch names them, seq numbers their changes. By it a script notices that Redis lost
+// them or has an older copy. The zero version knows none.
+type version struct{ epoch, seq int64 }
 
 // count is what a day or month used of a unit, or holds.
 type count struct {
@@ -26,7 +26,7 @@ type count struct {
 	n            int64
 }
 
-// standing reads a reply that tells a team's state, so many numbers more, and the use that it posted to.
+// standing reads a reply that has a team's state, so many numbers more, and the use that it posted to.
 func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
 	length := 5 + 2*limit.QuotaCount + more
 	if posted := len(c.reply.Val()) - 1 - length; posted > 0 && posted%3 == 0 {
@@ -36,11 +36,11 @@ func (w *wire) standing(c *call, more int) (s standing, rest []int64, _ error) {
 	if err != nil {
 		return s, nil, err
 	}
-	s.Outcome, s.witness, s.At, s.Tasks, s.Fault = limit.Outcome(in[0]), witness{in[1], in[2]}, time.UnixMicro(in[3]).UTC(), in[4], limit.LimitNone
+	s.Outcome, s.version, s.At, s.Tasks, s.Fault = limit.Outcome(in[0]), version{in[1], in[2]}, time.UnixMicro(in[3]).UTC(), in[4], limit.LimitNone
 	s.Date = limit.CalendarOf(s.At)
 	copy(s.Used[:], in[5:])
 	copy(s.Held[:], in[5+limit.QuotaCount:])
-	s.tells = 1<<limit.QuotaCount - 1
+	s.hasUsed = 1<<limit.QuotaCount - 1
 	in = in[5+2*limit.QuotaCount:]
 	if posted := in[more:]; len(posted) > 0 {
 		s.counts = new([]count)

@@ -46,7 +46,7 @@ func appendAmounts(b []byte, a *limit.Amounts) []byte {
 // appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team, entry of the ledger.
 func appendHold(b []byte, h *limit.Held) []byte {
 	b = appendAmounts(append(b, ' '), &h.Amounts)
-	b = append(b, " 0 0 0 0"...)
+	b = appendAmounts(append(b, ' '), &limit.Amounts{})
 	b = append(append(b, ' '), h.ID...)
 	b = append(append(b, ' '), h.Team...)
 	b = append(append(b, ' '), h.Model...)

@@ -1,7 +1,7 @@
 -- Takes from the rates of the upstream account that apply to a request, all or nothing; or corrects what was taken.
 --
 -- KEYS  one for each rate, all in one slot
--- ARGV  3 1 for a correction  4… each rate and its amount; of a correction how much more was used, below 0: less
+-- ARGV  3 1 for a correction  4… each rate and its amount; for a correction the difference, which may be negative
 -- Returns 1, or 0 with the index of the rate that refuses and the wait.
 local now = clock(ARGV[1])
 local buckets = {}

@@ -2,7 +2,7 @@
 -- is holds.lua as a function, because most admissions do not need it.
 --
 -- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the request is
--- charged in, and the caller tells it the names of fields and how long amounts take to refill.
+-- charged in, and the caller sends the names of fields and how long amounts take to refill.
 --
 -- KEYS  1 quota  2 open  3 hold:<id>  4… rate:<unit>, one for each rate that is charged
 -- ARGV  3 and 4 the epoch and sequence number known, 0: none  5 lease  6 the set of rates  7 for a task the most open tasks or -1,
@@ -35,7 +35,7 @@ end
 local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
 local kept = call('MGET', unpack(KEYS, 3))
 local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
-if gone(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
+if accounts_lost(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
 -- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks.

@@ -1,5 +1,5 @@
 -- Renews a replica's allowances, and holds the requests that it admitted without Redis and still run. It may be sent again: holds
--- count once by their ids, and what is set aside is told as a whole. A call behind a later one of its replica changes nothing. Only
+-- count once by their ids, and what is set aside is reported as a whole. A call behind a later one of its replica changes nothing. Only
 -- the rates may be taken from twice.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6 aside  7… hold:<id>, one for each running request
@@ -10,11 +10,11 @@
 --       then of each request: id, lease, the hold's text
 -- Returns the team's state, and of each allowance five amounts by which it has grown.
 local now, number = clock(ARGV[1]), tonumber(ARGV[2])
-local replica, turn = ARGV[5], tonumber(ARGV[6])
+local replica, call = ARGV[5], tonumber(ARGV[6])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch = head[1] or '0'
-if gone(epoch, head[2], ARGV[3], ARGV[4]) then return {number, 2, tonumber(epoch), now} end
-if turn <= last_call(KEYS[6], replica) then return {number, 3, tonumber(epoch), now} end
+if accounts_lost(epoch, head[2], ARGV[3], ARGV[4]) then return {number, 2, tonumber(epoch), now} end
+if call <= last_call(KEYS[6], replica) then return {number, 3, tonumber(epoch), now} end
 redis.call('ZCARD', KEYS[5]) -- a key of the wrong type fails here, before anything is written
 local waits = restoring(head[3], now)
 
@@ -47,11 +47,11 @@ for _, p in ipairs(placed) do
   redis.call('ZADD', KEYS[5], p[3], p[4])
 end
 redis.call('HINCRBY', KEYS[4], 'seq', 1)
-heard(KEYS[6], replica, turn, now)
+record_call(KEYS[6], replica, call, now)
 for _, row in ipairs(own) do move_aside(KEYS[4], row.day, row.was and row.was.amount or NOTHING, row.amount) end
 
--- room is by how much an allowance may grow in a unit, or in open tasks: within what is left, and neither the allowance beyond its
--- share of a tenth of that, nor all allowances beyond a tenth.
+-- room is by how much an allowance may grow in a unit, or in open tasks. The growth is bounded by what is left, by the replica's share
+-- of a tenth of that, and by a tenth of it for all allowances together.
 local function room(day, i, keep)
   local names, limits = {'tasks'}, {ARGV[18]}
   if i < 5 then names, limits = {day .. ':' .. UNITS[i], string.sub(day, 1, 6) .. ':' .. UNITS[i]}, {ARGV[8 + 2 * i], ARGV[9 + 2 * i]} end
@@ -78,7 +78,7 @@ for _, row in ipairs(own) do
     grown[#grown + 1], row.amount[i] = more, kept[i] + more
   end
   move_aside(KEYS[4], row.day, kept, row.amount)
-  keep_aside(KEYS[6], row, now, ARGV[8])
+  write_aside(KEYS[6], row, now, ARGV[8])
 end
 local reply = standing(number, KEYS[4], now)
 for _, n in ipairs(grown) do reply[#reply + 1] = n end

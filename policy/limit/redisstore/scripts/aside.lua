@@ -43,7 +43,8 @@ local function last_call(aside, replica)
   return tonumber(string.match(redis.call('HGET', aside, replica) or '', '^(%d+) %d+$') or 0)
 end
 
-local function heard(aside, replica, call, now)
+-- record_call records the number and the time of a replica's last call.
+local function record_call(aside, replica, call, now)
   redis.call('HSET', aside, replica, string.format('%d %d', call, now))
   if call % 100 == 1 then redis.call('EXPIRE', aside, 34560000) end -- 400 days; once in a while is enough
 end
@@ -57,8 +58,8 @@ local function come_back(row, day)
   return nil
 end
 
--- keep_aside writes an allowance.
-local function keep_aside(aside, row, now, lease)
+-- write_aside writes an allowance.
+local function write_aside(aside, row, now, lease)
   local a, some = row.amount, 0
   for i = 1, 5 do some = some + a[i] end
   if some > 0 then

@@ -1,4 +1,4 @@
--- Settles holds of one team and day that are as they were admitted. The caller tells what that changes, so this script reads no
+-- Settles holds of one team and day that are as they were admitted. The caller sends what that changes, so this script reads no
 -- hold's text. If one hold has changed, or the ledger is nearly full, it does nothing: settle.lua has to look at each.
 --
 -- KEYS  1–3 rates  4 quota  5 open  6 the day's ledger  7… hold:<id>, one for each charge, none twice
@@ -11,7 +11,7 @@ local call, now = redis.call, clock(ARGV[1])
 local charges, number = #KEYS - 6, tonumber(ARGV[2])
 local head = call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch, seq = head[1] or '0', tonumber(head[2] or 0)
-if gone(epoch, seq, ARGV[27], ARGV[28]) then return {number, 2, tonumber(epoch), seq} end
+if accounts_lost(epoch, seq, ARGV[27], ARGV[28]) then return {number, 2, tonumber(epoch), seq} end
 if restoring(head[3], now) then return {number, 4, tonumber(epoch), seq} end
 local texts = call('MGET', unpack(KEYS, 7))
 for n = 1, charges do

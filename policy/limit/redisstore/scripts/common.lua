@@ -1,6 +1,6 @@
 -- Every script begins with this. Numbers are integers below 2^53: amounts in units (spend in 10^-9 of the currency), times in
 -- microseconds. ARGV 1 is the time, or 0 for Redis's own, and 2 a random number; every reply begins with that. If a script has changed
--- nothing it returns {number, outcome, epoch, now}: 2 the accounts known are gone, 3 the call came too late, 4 the team is restoring.
+-- nothing it returns {number, outcome, epoch, now}: 2 the accounts known are lost, 3 the call came too late, 4 the team is restoring.
 --
 -- Scripts that run for each request write numbers by string.format('%d'), which is faster than Redis's own conversion, and exact. Lua
 -- would write 1e+15 within a longer text, and -0 for the negative of 0, which HINCRBY refuses.
@@ -8,6 +8,8 @@
 -- SETTLED is the text of a settled hold. Redis stores a small whole number without extra memory.
 local SETTLED = '1'
 
+-- UNITS is Go's teams.Units. The scripts repeat numbers that follow from it: 3 rates (limit.RateCount; the first quota's number in
+-- admit.lua), 4 amounts of a hold (limit.Amounts), 5 of an allowance (limit.Stock), and 11, the number of open_tasks (limit.LimitTasks).
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
 
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another.
@@ -18,13 +20,13 @@ local function clock(given)
   return tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
--- gone reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller sequence
--- number. Every change of a team's accounts raises that. A caller that knows none has epoch 0.
-local function gone(epoch, seq, known, least)
+-- accounts_lost reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller
+-- sequence number. Every change of a team's accounts raises that. A caller that knows none has epoch 0.
+local function accounts_lost(epoch, seq, known, least)
   return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
 end
 
--- restoring reports whether replicas are putting the accounts back, by the field restoring.
+-- restoring reports whether replicas are restoring the accounts, by the field restoring.
 local function restoring(ends, now) return ends and ends ~= '0' and ends + 0 > now end
 
 -- periods returns the day as yyyymmdd and the month as yyyymm, in UTC, and the time until each ends.

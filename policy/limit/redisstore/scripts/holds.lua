@@ -2,8 +2,8 @@
 --
 -- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
 -- (1 requests + 2 tokens + 4 images), its day and month, what it holds and what it was charged of each unit, id, team, and
--- model|endpoint. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. Of a
--- settled hold only SETTLED is left.
+-- model|endpoint. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
+-- of a settled hold is SETTLED.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
 local HOLD = '^(%a+) (%d) (%d) (%d) (%d+) (%d+) (%d+ %d+ %d+ %d+) (%d+ %d+ %d+ %d+) (%S+) (%S+) (.*)$'
@@ -138,7 +138,7 @@ end
 -- sweep lets holds expire: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
 -- counts again what is held.
 local function sweep(quota, open, prefix, use, due)
-  local gone = false
+  local missing = false
   for _, id in ipairs(due) do
     local key = prefix .. id
     local hold = read(key)
@@ -149,10 +149,10 @@ local function sweep(quota, open, prefix, use, due)
       hold.state, hold.estimated, hold.charged = 'expired', '1', hold.held
       write(key, hold, LATE)
     else
-      gone = gone or not hold
+      missing = missing or not hold
       over[#over + 1] = id
     end
   end
   flush(quota, open, use)
-  if gone then redis.call('HDEL', quota, 'counted') end
+  if missing then redis.call('HDEL', quota, 'counted') end
 end

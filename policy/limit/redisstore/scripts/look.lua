@@ -9,7 +9,7 @@ local due = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, 16)
 if #due > 0 then holds(KEYS[4], KEYS[5], due) end
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq')
 local epoch = head[1] or '0'
-if gone(epoch, head[2], ARGV[3], ARGV[19]) then return {number, 2, tonumber(epoch), now} end
+if accounts_lost(epoch, head[2], ARGV[3], ARGV[19]) then return {number, 2, tonumber(epoch), now} end
 local reply = standing(number, KEYS[4], now)
 local kept = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
 for i = 1, 3 do

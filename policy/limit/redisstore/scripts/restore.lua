@@ -1,30 +1,30 @@
--- Puts back what a replica knows of a team whose accounts are gone, because Redis lost its memory or went back to an older copy. Until
+-- Restores what a replica knows of a team whose accounts are lost, because Redis lost its memory or went back to an older copy. Until
 -- all live replicas have done so, for two seconds at most, the team is restoring: it is admitted from allowances alone. A replica that
--- knows nothing learns the accounts, and begins them if there are none.
+-- knows nothing receives the accounts, and creates them if there are none.
 --
--- Of use the greatest count that any replica tells is valid, plus what was charged since. Holds are put back by their ids: existing
--- ones stay, and what any replica knows to be settled is not held, in whichever order they tell.
+-- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay,
+-- and what any replica knows to be settled is not held, in whichever order they report.
 --
 -- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
 -- KEYS  1 quota  2 open  3 aside  4… hold:<id>
--- ARGV  3 and 4 the epoch known, or 0, and the sequence number  5 1 if the caller knows that Redis went back  6 1 if a team without
---       accounts has lost them, 2 if it has unless some key is left  7 replica, may be empty  8 replicas alive  9 number of the call
---       10 prefix of ledger keys  11 1 for the last call that puts back  12 lease of allowances  13 number of counts  14 number of
---       allowances
+-- ARGV  3 and 4 the epoch known, or 0, and the sequence number  5 1 if the caller knows that Redis went back  6 if the team has no
+--       accounts: 0 it is new, 1 they were lost, 2 they were lost if none of its keys is left  7 replica, may be empty  8 replicas alive
+--       9 number of the call  10 prefix of ledger keys  11 1 for the last call that restores  12 lease of allowances
+--       13 number of counts  14 number of allowances
 --       then of each count: its field without :used, what was used
 --       then of each allowance: day, what is to be set aside
---       then of each hold: id, when its lease ends, its text; of a settled one 0, and -1 if no replica will put it back
+--       then of each hold: id, when its lease ends, its text; of a settled one 0, and -1 if no replica will restore it
 -- Returns the team's state.
 local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[7]
 redis.call('ZCARD', KEYS[2]) -- a key of the wrong type fails here, before anything is written
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 local lost = epoch and tonumber(epoch) < tonumber(known) or not epoch and (known ~= '0' or ARGV[6] == '1' or ARGV[6] == '2' and redis.call('EXISTS', KEYS[1]) == 0)
 if epoch and epoch == known then
-  lost = ARGV[5] == '1' or gone(epoch, redis.call('HGET', KEYS[1], 'seq'), known, ARGV[4])
-  if not lost then return standing(number, KEYS[1], now) end -- it was put back already
+  lost = ARGV[5] == '1' or accounts_lost(epoch, redis.call('HGET', KEYS[1], 'seq'), known, ARGV[4])
+  if not lost then return standing(number, KEYS[1], now) end -- it was restored already
 end
-if lost and epoch then -- from here on the greatest told count adds to these
+if lost and epoch then -- from here on the largest reported count adds to these
   local fields = redis.call('HGETALL', KEYS[1])
   for i = 1, #fields, 2 do
     local name = string.match(fields[i], '^(%d+:%a+):used$')
@@ -39,11 +39,11 @@ end
 
 local at, months = 15, {}
 for _ = 1, tonumber(ARGV[13]) do
-  local name, told = ARGV[at], tonumber(ARGV[at + 1])
+  local name, reported = ARGV[at], tonumber(ARGV[at + 1])
   local before = tonumber(redis.call('HGET', KEYS[1], name .. ':told') or 0)
-  if told > before then
-    redis.call('HINCRBY', KEYS[1], name .. ':used', string.format('%d', told - before))
-    redis.call('HSET', KEYS[1], name .. ':told', string.format('%d', told))
+  if reported > before then
+    redis.call('HINCRBY', KEYS[1], name .. ':used', string.format('%d', reported - before))
+    redis.call('HSET', KEYS[1], name .. ':told', string.format('%d', reported))
   end
   local period = string.match(name, '^%d+')
   months[string.sub(period, 1, 6)] = math.max(months[string.sub(period, 1, 6)] or 0, #period == 8 and tonumber(period) or 0)
@@ -51,13 +51,13 @@ for _ = 1, tonumber(ARGV[13]) do
 end
 local last = 0
 if replica ~= '' then last = last_call(KEYS[3], replica) end
-local own, told = {}, {}
+local own, listed = {}, {}
 for n = 1, tonumber(ARGV[14]) do
   local row = {day = ARGV[at], field = replica .. ':' .. ARGV[at], amount = five(ARGV[at + 1])}
   if tonumber(ARGV[9]) > last then
     row.was = come_back(parse_aside(redis.call('HGET', KEYS[3], row.field)), row.day)
     own[#own + 1] = row
-    told[row.day] = true
+    listed[row.day] = true
   end
   at = at + 2
 end
@@ -65,7 +65,7 @@ if tonumber(ARGV[9]) > last and replica ~= '' then -- allowances that it has giv
   local rows = redis.call('HGETALL', KEYS[3])
   for i = 1, #rows, 2 do
     local who, day = string.match(rows[i], '^(.*):(%d+)$')
-    local row = who == replica and not told[day] and parse_aside(rows[i + 1])
+    local row = who == replica and not listed[day] and parse_aside(rows[i + 1])
     if row then own[#own + 1] = {day = day, field = rows[i], amount = NOTHING, was = come_back(row, day)} end
   end
 end
@@ -85,12 +85,12 @@ flush(KEYS[1], KEYS[2], ARGV[10])
 redis.call('HINCRBY', KEYS[1], 'seq', 1)
 for _, row in ipairs(own) do
   move_aside(KEYS[1], row.day, row.was and row.was.amount or NOTHING, row.amount)
-  keep_aside(KEYS[3], row, now, ARGV[12])
+  write_aside(KEYS[3], row, now, ARGV[12])
 end
-if replica ~= '' and tonumber(ARGV[9]) > last then heard(KEYS[3], replica, tonumber(ARGV[9]), now) end
+if replica ~= '' and tonumber(ARGV[9]) > last then record_call(KEYS[3], replica, tonumber(ARGV[9]), now) end
 
--- The ledger of each month is raised to what was used, on the last day that was told of it.
-for month, told in pairs(months) do
+-- The ledger of each month is raised to what was used, on the last day of it that was reported.
+for month, last_day in pairs(months) do
   local missing = {}
   for i, unit in ipairs(UNITS) do missing[unit] = tonumber(redis.call('HGET', KEYS[1], month .. ':' .. unit .. ':used') or 0) end
   for d = 1, 31 do
@@ -101,7 +101,7 @@ for month, told in pairs(months) do
     end
   end
   local today, running = periods(now)
-  local day = told > 0 and string.format('%d', told) or month == running and today or month .. '28' -- which each month has
+  local day = last_day > 0 and string.format('%d', last_day) or month == running and today or month .. '28' -- which each month has
   local use = ARGV[10] .. day
   for unit, n in pairs(missing) do
     if n > 0 then
@@ -113,7 +113,7 @@ for month, told in pairs(months) do
   end
 end
 
--- It is over when as many replicas have told as are alive; those that knew nothing do not count.
+-- The restore is over when as many replicas have reported as are alive; those that knew nothing do not count.
 local head = redis.call('HMGET', KEYS[1], 'restoring', 'posted', 'alive')
 if ARGV[11] == '1' and known ~= '0' and tonumber(head[1] or 0) > now then
   local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), tonumber(ARGV[8]))

@@ -10,7 +10,7 @@
 local now, number = clock(ARGV[1]), tonumber(ARGV[2])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch = head[1] or '0'
-if gone(epoch, head[2], ARGV[20], ARGV[21]) then return {number, 2, tonumber(epoch), now} end
+if accounts_lost(epoch, head[2], ARGV[20], ARGV[21]) then return {number, 2, tonumber(epoch), now} end
 if restoring(head[3], now) then return {number, 4, tonumber(epoch), now} end
 local settled, buckets = {}, {}
 for n = 6, #KEYS do

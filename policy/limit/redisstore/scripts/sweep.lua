@@ -1,14 +1,14 @@
 -- Lets holds expire, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
 --
 -- KEYS  1 quota  2 open  3 aside
--- ARGV  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and 8 when an allowance was renewed last that an
---       outage kept from being renewed again; 0: not known
+-- ARGV  3 most holds  4 prefix of hold keys  5 prefix of ledger keys  6 replica  7 and 8 the first
+--       and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
 -- Returns the team's state, and how many holds were due.
 
 -- count_again counts what is held, and the open tasks, from the open holds: after a hold was missing, and once for accounts of an
 -- older version, whose open holds also lose their TTL.
 local function count_again(quota, open, prefix)
-  local held, tasks, gone = {}, 0, {}
+  local held, tasks, closed = {}, 0, {}
   for from = 0, redis.call('ZCARD', open) - 1, 1000 do
     for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
       local hold = read(prefix .. id)
@@ -22,11 +22,11 @@ local function count_again(quota, open, prefix)
         tasks = tasks + hold.task
         redis.call('SET', prefix .. id, redis.call('GET', prefix .. id))
       else
-        gone[#gone + 1] = id
+        closed[#closed + 1] = id
       end
     end
   end
-  for _, id in ipairs(gone) do redis.call('ZREM', open, id) end
+  for _, id in ipairs(closed) do redis.call('ZREM', open, id) end
   local fields = redis.call('HGETALL', quota)
   for i = 1, #fields, 2 do
     if string.sub(fields[i], -5) == ':held' then held[fields[i]] = held[fields[i]] or 0 end
@@ -35,11 +35,11 @@ local function count_again(quota, open, prefix)
   redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
 end
 
--- LAPSE is how long an allowance of a replica that is gone stays set aside: the replica may have been cut off, and come back.
+-- LAPSE is how long an allowance stays set aside after its lease ended: its replica may have been cut off, and come back.
 local LAPSE = 3600000000
 
--- abandoned ends the allowances of replicas that are gone. If the replica was alive when Redis went away for all, it may have spent
--- the allowance, which is charged. It returns what is to be written.
+-- abandoned ends the allowances of other replicas whose lease has ended. If such a replica was alive when Redis
+-- went away for all, it may have spent the allowance, which is charged. It returns what is to be written.
 local function abandoned(aside, now, replica, from, to)
   local fields, freed, rows = {}, {}, redis.call('HGETALL', aside)
   for i = 1, #rows, 2 do

@@ -8,13 +8,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 )
 
 // The three forms of the accounts: in memory, in a real Redis, and in the double that stands in where no redis-server
-// is installed. One contract holds for all.
+// is installed. One contract applies to all.
 type form struct {
 	*testing.T
 	name   string
@@ -78,7 +79,7 @@ func (f *form) tryAdmit(h limit.Hold) (standing, error) {
 		s, err := f.redis.Look(context.Background(), h.Team)
 		return standing{State: s}, err
 	}
-	s, err := f.redis.admit(context.Background(), &h, &Loan{}, witness{epoch: f.epoch[h.Team.ID]})
+	s, err := f.redis.admit(context.Background(), &h, &Loan{}, version{epoch: f.epoch[h.Team.ID]})
 	if err == nil {
 		f.epoch[h.Team.ID] = s.epoch
 	}
@@ -143,3 +144,9 @@ func (f *form) look(team *teams.Team) standing {
 	f.Helper()
 	return f.admit(limit.Hold{Team: team})
 }
+
+func hold(id string, team *teams.Team, amounts limit.Amounts) limit.Hold {
+	return limit.Hold{ID: id, Team: team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: amounts}
+}
+
+func id(n int) string { return fmt.Sprintf("h%d", n) }
