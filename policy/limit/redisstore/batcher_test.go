@@ -67,8 +67,8 @@ func TestBatcherEnqueues(t *testing.T) {
 	}
 }
 
-// together has callers ask for holds of teams of their own, in one round trip.
-func together(s *form, n *trips) (verdicts [roundMost - 1]limit.Verdict, errs [roundMost - 1]error) {
+// together has callers ask for holds of teams of their own, in one round trip, and in those of so many calls after it.
+func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Verdict, errs [roundMost - 1]error) {
 	s.Helper()
 	s.redis.admissions.callers.Store(1)                          // one that never ends: nobody is alone
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
@@ -91,7 +91,7 @@ func together(s *form, n *trips) (verdicts [roundMost - 1]limit.Verdict, errs [r
 	first.calls = first.calls[1:]
 	s.redis.admissions.sendRound(ctx, first)
 	asking.Wait()
-	if !slices.Equal(n.calls, []int{len(verdicts)}) {
+	if want := append([]int{len(verdicts)}, trips...); !slices.Equal(n.calls, want) {
 		s.Errorf("the round trips had %v calls", n.calls)
 	}
 	return verdicts, errs
@@ -103,7 +103,7 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 		n := &trips{}
 		s.client.AddHook(n)
 		s.client.ScriptFlush(s.Context())
-		verdicts, errs := together(s, n)
+		verdicts, errs := together(s, n, roundMost-2) // one sends the script, the others then its digest
 		for n, v := range verdicts {
 			if errs[n] != nil || v.Held == nil || v.Held.ID != id(n) {
 				t.Errorf("%d: %+v, %v", n, v, errs[n])
