@@ -142,12 +142,12 @@ func TestFR5BackOverASlowNetwork(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	proxy := proxied(t, server)
-	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 100 * time.Millisecond }, generous)
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 300 * time.Millisecond }, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	k.eventually(patience, "spare connections", func() bool {
 		return connectionsOf(t, server.do("INFO", "stats").(string)) >= redisclient.SpareConnections
 	})
-	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":60,"jitter":0}}`)
+	toxic(t, proxy, `{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":180,"jitter":0}}`)
 	toxic(t, proxy, `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 	k.eventually(patience, "the breaker opens", func() bool { k.loaded(during(100 * time.Millisecond)); return k.breakerOpen() })
 	_ = proxy.Toxics.RemoveToxic(t.Context(), "hole")
