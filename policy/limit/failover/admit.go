@@ -74,7 +74,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 	small := s.rates.Fit(h, t)
 	st := s.lastKnown(h.Team.ID, now)
 	b.spentInto(&st)
-	covered := l.covers(limit.StockOf(&small.Amounts, h.Task), t, st.Date.Day, now)
+	covered := b.covers(l, limit.StockOf(&small.Amounts, h.Task), t, st.Date.Day, now)
 	if !covered && !t.Shadow {
 		if v := st.Judge(t, &small); v.Held == nil { // the quota itself is used up
 			return v, nil

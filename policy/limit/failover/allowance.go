@@ -73,19 +73,6 @@ func (a *allowance) giveBack(took, used limit.Stock) {
 // counts reports whether the allowance covers a unit, or the open tasks.
 func (a *allowance) counts(i int) bool { return a.terms != nil && a.terms.Counts(i) }
 
-// covers reports whether a loan is enough for a request, of all that is counted, and may be spent on that day at that moment.
-func (l *loan) covers(want limit.Stock, counted *limit.Terms, day int, now time.Time) bool {
-	for i, n := range want {
-		if n == 0 || !counted.Counts(i) {
-			continue
-		}
-		if l.from == nil || l.from.day != day || l.Most[i] < n || !now.Before(l.from.until) {
-			return false
-		}
-	}
-	return true
-}
-
 // shrinkTo lowers an allowance to its size, and returns what Redis has to set aside for it.
 func (a *allowance) shrinkTo(size limit.Stock, now time.Time) limit.Stock {
 	if !now.Before(a.until) {

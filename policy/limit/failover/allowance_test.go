@@ -81,7 +81,7 @@ func TestLoanCovers(t *testing.T) {
 		{"its lease has ended", four, limit.Stock{1, 0, 4}, 20000101, until, false},
 		{"its day is over", four, limit.Stock{1, 0, 4}, 20000102, until.Add(-1), false},
 	} {
-		if ok := tt.loan.covers(tt.want, &counted, tt.day, tt.at); ok != tt.ok {
+		if ok := new(books).covers(&tt.loan, tt.want, &counted, tt.day, tt.at); ok != tt.ok {
 			t.Errorf("%s: %v", tt.about, ok)
 		}
 	}

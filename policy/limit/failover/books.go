@@ -82,6 +82,21 @@ func (b *books) giveUp(l *loan) {
 	l.end(limit.Stock{})
 }
 
+// covers reports whether a loan is enough for a request, of all that is counted, and may be spent on that day at that moment.
+func (b *books) covers(l *loan, want limit.Stock, counted *limit.Terms, day int, now time.Time) bool {
+	b.mu.Lock() // a renewal may change how long the allowance may be spent
+	defer b.mu.Unlock()
+	for i, n := range want {
+		if n == 0 || !counted.Counts(i) {
+			continue
+		}
+		if l.from == nil || l.from.day != day || l.Most[i] < n || !now.Before(l.from.until) {
+			return false
+		}
+	}
+	return true
+}
+
 // spend turns a loan into a hold here.
 func (b *books) spend(l *loan, s *spent, now time.Time) {
 	b.mu.Lock()
