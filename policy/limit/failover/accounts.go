@@ -34,6 +34,11 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
+// isRestored reports whether ensureRestored has nothing to ask.
+func (a *accounts) isRestored(b *books) bool {
+	return b.restored.Load() == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
+}
+
 // ensureRestored makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the
 // first call after a failed one, it asks Redis whether it lost its memory. In a cluster, whose parts lose memory separately, a failed
 // question does not stop the call.

@@ -26,13 +26,15 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	defer cancel()
 	var v limit.Verdict
 	var at time.Time
-	err := limit.ErrAway
+	err, shared := limit.ErrAway, !s.isRestored(b)
 	if call.Err() == nil { // else there is no time for a call
 		err = s.ensureRestored(call, h.Team.ID, b)
 	}
 	if err == nil {
 		v, at, err = s.Store.Place(call, h, &l.Loan)
-		s.heard(err)
+		if err == nil || !shared || call.Err() == nil { // else it had what a call before left of the time, which says nothing of Redis
+			s.heard(err)
+		}
 	}
 	if err != nil {
 		return s.admitHere(b, &l, h, &t, err)

@@ -1,9 +1,13 @@
 package failover
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
@@ -72,5 +76,69 @@ func TestNeverMakesNothingFresh(t *testing.T) {
 		}
 		_, _ = s.ask("never "+about, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
 		s.clock.Move(time.Second)
+	}
+}
+
+// far is a network over which a call of a request has the time for one round trip.
+type far struct {
+	mu    sync.Mutex
+	trips map[time.Time]int // by the deadline of the call
+}
+
+func (f *far) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f *far) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := f.trip(ctx); err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (f *far) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if err := f.trip(ctx); err != nil {
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+			return err
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (f *far) trip(ctx context.Context) error {
+	deadline, _ := ctx.Deadline()
+	f.mu.Lock()
+	f.trips[deadline]++
+	n := f.trips[deadline]
+	f.mu.Unlock()
+	if n == 1 {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestRequestsComeBackOverASlowNetwork: the first request after an outage asks whether Redis has lost its memory, and has no time left
+// for its own call. That is no outage: the next one is admitted by Redis.
+func TestRequestsComeBackOverASlowNetwork(t *testing.T) {
+	s := newHarness(t, limittest.FakeRedis(t), func(c *Config) { c.Timeout = 50 * time.Millisecond })
+	team, one := limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}}"), limit.Amounts{limit.Requests: 1}
+	s.must("before", team, one)
+	s.fault.mode.Store(away)
+	s.must("without", team, one)
+	s.fault.mode.Store(well)
+	s.client.AddHook(&far{trips: map[time.Time]int{}})
+	s.must("first", team, one)
+	if s.away.Load() != nil {
+		t.Fatal("Redis is away, although it has answered")
+	}
+	before := s.beats.Load()
+	s.must("second", team, one)
+	if s.away.Load() != nil || s.beats.Load() != before {
+		t.Error("the second request is not admitted by Redis")
 	}
 }

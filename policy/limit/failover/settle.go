@@ -102,7 +102,7 @@ func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []err
 		case known:
 		case down != nil:
 			err = down
-		case b.restored.Load() != s.memory.Load() || s.away.Load() != nil && !s.Store.Cluster:
+		case !s.isRestored(b):
 			call, cancel := context.WithTimeout(ctx, s.patience())
 			err = s.ensureRestored(call, team, b)
 			cancel()
