@@ -114,8 +114,8 @@ func TestPuttingBackIsBounded(t *testing.T) {
 	})
 }
 
-// A task that another replica made while Redis was away is neither denied nor opened until it has told Redis; what
-// nobody told in that time is absent.
+// A task that another replica made while Redis was away is neither denied nor opened until that replica has told Redis. A
+// task that no replica has told by then is absent.
 func TestATaskThatIsNotToldYetIsNotDenied(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
 		a, b := open(), open()

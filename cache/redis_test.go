@@ -377,8 +377,8 @@ func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
 	}
 }
 
-// At claim time Redis is away: the claim works here at once, and is written when Redis is back. What nobody here knows is
-// not denied.
+// A claim that is made while Redis is away works in this replica at once, and is written when Redis is back. A task that
+// this replica does not know is not denied meanwhile.
 func TestClaimedWithoutRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())

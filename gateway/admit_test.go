@@ -211,8 +211,8 @@ func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
 	}
 }
 
-// Of a creation that the service answered with an error of its own, nobody knows whether a task runs: it is held for an
-// hour, and then charged as held.
+// A creation that the service answered with an internal error may have made a task: it is held for an hour, and then
+// charged as held.
 func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Error: &simulator.FaultError{Status: 500}})

@@ -57,7 +57,7 @@ func (s sent) set(name, value string) sent {
 	return s
 }
 
-// param is a parameter as it is written, empty where there is none.
+// param returns a parameter as it is written, empty if it is absent.
 func (s sent) param(name string) string {
 	for _, p := range s.parameters {
 		if p[0] == name && s.instead == "" {

@@ -38,7 +38,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// Requests with several changes at once, which nobody thought of.
+// Random requests with several changes at once.
 func TestAgreementAtRandom(t *testing.T) {
 	all := changes(t)
 	c := newCourt()

@@ -158,7 +158,7 @@ func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
 	}
 }
 
-// F-C5: headers that drip end with their deadline, and hold up nobody else.
+// F-C5: a client that sends its headers slowly is cut off at the deadline, and delays no other client.
 func TestFC5SlowHeaders(t *testing.T) {
 	if server := gateway.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
 		t.Errorf("the server's bounds are %+v", server)
