@@ -71,7 +71,7 @@ func (r *replica) putAged(t *testing.T, age time.Duration, claim cache.Claim) {
 	r.Put(t.Context(), claim)
 	r.behind.Store(0)
 	r.away.Store(false)
-	if err := r.Tend(t.Context()); err != nil || r.Unwritten() > 0 {
+	if err := r.Maintain(t.Context()); err != nil || r.Unwritten() > 0 {
 		t.Fatalf("%d unwritten, %v", r.Unwritten(), err)
 	}
 }

@@ -15,7 +15,7 @@ type redisClaims struct {
 	losses  *losses
 	teams   *openTeams
 	turns   *redisTurns
-	restore []*Claim // that Redis lost; used by Tend alone
+	restore []*Claim // that Redis lost; used by Maintain alone
 }
 
 // errIncomplete is why an unknown task is not denied yet.

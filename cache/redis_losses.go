@@ -7,7 +7,7 @@ import (
 )
 
 // repeatTime is how long every replica takes to repeat its pending writes once Redis is back: it notices that within a breaker's
-// probe (250 ms), repeats them within a call of Tend (1 s), and 10,000 writes take some seconds more. That Redis was
+// probe (250 ms), repeats them within a call of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
 // away is noticed a second late, too.
 const repeatTime = 10 * time.Second
 

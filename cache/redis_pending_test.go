@@ -65,7 +65,7 @@ func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	away = false
-	if err := r.Tend(t.Context()); err != nil {
+	if err := r.Maintain(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if first != "1" {
@@ -104,7 +104,7 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	made := begin(b)
 	made.Status, made.Answer = 200, []byte("a task")
 	b.End(ctx, name, body, made)
-	if err := a.Tend(ctx); err != nil || a.Unwritten() != 0 {
+	if err := a.Maintain(ctx); err != nil || a.Unwritten() != 0 {
 		t.Errorf("%v; %d unwritten", err, a.Unwritten())
 	}
 	if was, first, err := b.Begin(ctx, name, body); first || err != nil || string(was.Answer) != "a task" {

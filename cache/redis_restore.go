@@ -17,9 +17,9 @@ const (
 	restoreDue = 30 * time.Second
 )
 
-// Tend repeats the writes that Redis did not take, and restores what it lost and this process knows. One goroutine calls it
+// Maintain repeats the writes that Redis did not take, and restores what it lost and this process knows. One goroutine calls it
 // every second. Its error is news: what Redis lost, and what there was no room to keep.
-func (c *redisClaims) Tend(ctx context.Context) error {
+func (c *redisClaims) Maintain(ctx context.Context) error {
 	news := c.look(ctx)
 	err := c.pending.flush(ctx)
 	c.restoreSome(ctx)

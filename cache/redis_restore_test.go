@@ -35,14 +35,14 @@ func TestFR6ClaimsArePutBack(t *testing.T) {
 		b.Put(t.Context(), aClaim("search", "ended"))
 		b.end(t, "ended")
 		a.knows(t, "ended", cache.Succeeded) // it was polled here, too
-		if err := a.Tend(t.Context()); err != nil {
+		if err := a.Maintain(t.Context()); err != nil {
 			t.Fatalf("nothing is lost: %v", err)
 		}
 		flush()
-		if err := a.Tend(t.Context()); err == nil || !strings.Contains(err.Error(), "lost tasks of 1 teams") {
+		if err := a.Maintain(t.Context()); err == nil || !strings.Contains(err.Error(), "lost tasks of 1 teams") {
 			t.Errorf("nobody is told: %v", err)
 		}
-		if err := a.Tend(t.Context()); err != nil {
+		if err := a.Maintain(t.Context()); err != nil {
 			t.Errorf("told again: %v", err)
 		}
 		other := open()
@@ -74,9 +74,9 @@ func TestAnEndIsPutBackOverLess(t *testing.T) {
 		b.knows(t, "t1", cache.Pending)
 		a.end(t, "t1")
 		flush()
-		_ = b.Tend(t.Context())
+		_ = b.Maintain(t.Context())
 		open().knows(t, "t1", cache.Pending)
-		_ = a.Tend(t.Context())
+		_ = a.Maintain(t.Context())
 		open().knows(t, "t1", cache.Succeeded)
 	})
 }
@@ -98,18 +98,18 @@ func TestPuttingBackIsBounded(t *testing.T) {
 				t.Errorf("%d are listed, %v; want %d", total, err, want)
 			}
 		}
-		_ = a.Tend(t.Context())
+		_ = a.Maintain(t.Context())
 		listed(500)
 		for n := range 5 {
 			other.knows(t, fmt.Sprint("t", n), cache.Succeeded)
 		}
 		a.away.Store(true)
-		_ = a.Tend(t.Context())
+		_ = a.Maintain(t.Context())
 		listed(500)
 		a.away.Store(false)
-		_ = a.Tend(t.Context())
+		_ = a.Maintain(t.Context())
 		listed(1000)
-		_ = a.Tend(t.Context())
+		_ = a.Maintain(t.Context())
 		listed(1100)
 	})
 }
@@ -125,13 +125,13 @@ func TestATaskThatIsNotToldYetIsNotDenied(t *testing.T) {
 		a.away.Store(true)
 		b.away.Store(true)
 		a.Put(t.Context(), aClaim("search", "t1"))
-		_ = b.Tend(t.Context()) // it looks even without polls
+		_ = b.Maintain(t.Context()) // it looks even without polls
 		a.away.Store(false)
 		b.away.Store(false)
 		if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
 			t.Errorf("of a task that is not told yet is said %+v, %v", got, err)
 		}
-		_ = a.Tend(t.Context())
+		_ = a.Maintain(t.Context())
 		b.knows(t, "t1", cache.Pending)
 		b.behind.Store(int64(-10 * time.Second))
 		if got, ok, err := b.Get(t.Context(), "search", "absent"); ok || err != nil {
@@ -182,11 +182,11 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 			turn(a, task, cache.Resting)
 		}
 		flush()
-		_ = a.Tend(t.Context()) // without polls the loss is seen, and known tasks are restored
+		_ = a.Maintain(t.Context()) // without polls the loss is seen, and known tasks are restored
 		other := open()
 		other.knows(t, "polled here", cache.Pending)
 		turn(other, "polled here", cache.Resting)
-		_ = b.Tend(t.Context())
+		_ = b.Maintain(t.Context())
 		other.knows(t, "polled here", cache.Succeeded)
 		other.Put(t.Context(), aClaim("search", "new"))
 		turn(a, "new", cache.Mine)
@@ -205,7 +205,7 @@ func (r *replica) present(t *testing.T, tasks []string, others ...*replica) {
 			}
 			if known = ok; !known {
 				for _, other := range others {
-					_ = other.Tend(t.Context())
+					_ = other.Maintain(t.Context())
 				}
 			}
 		}
@@ -235,7 +235,7 @@ func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
 			others := b.putMany(t, "b", 20)
 			for _, r := range []*replica{a, b, c} {
 				_, _ = r.Due(t.Context(), 0, nil) // which also finds the teams
-				_ = r.Tend(t.Context())
+				_ = r.Maintain(t.Context())
 			}
 			flush()
 			fresh := map[string]*replica{"maker": a, "other": b, "stranger": c}[first].putMany(t, "new", 5)
@@ -267,7 +267,7 @@ func TestMend17TheNewestClaimsAreLost(t *testing.T) {
 	a, b := newReplica(t, "unix", socket), newReplica(t, "unix", socket)
 	made := a.putMany(t, "a", 10)
 	_, _ = b.Due(t.Context(), 0, nil)
-	_ = b.Tend(t.Context())
+	_ = b.Maintain(t.Context())
 	keys := own.Keys(t.Context(), "sl1:{search}:*").Val()
 	dumps := map[string]string{}
 	for _, key := range keys {
@@ -283,7 +283,7 @@ func TestMend17TheNewestClaimsAreLost(t *testing.T) {
 	}
 	b.putMany(t, "after", 3)
 	b.present(t, append(made, newest...), a, b)
-	if err := a.Tend(t.Context()); err != nil {
+	if err := a.Maintain(t.Context()); err != nil {
 		t.Errorf("told again: %v", err)
 	}
 	newReplica(t, "unix", socket).present(t, append(made, newest...))

@@ -31,7 +31,7 @@ type claims interface {
 	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
 	Forget(ctx context.Context, claim *cache.Claim) error
-	Tend(ctx context.Context) error
+	Maintain(ctx context.Context) error
 	Allow(ctx context.Context, team string, spare bool) (bool, error)
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (cache.Outcome, bool, error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
@@ -359,7 +359,7 @@ func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
 		t.Error("a task that is paid for is refused because Redis is away")
 	}
 	server.SetError("")
-	if err := b.Tend(ctx); err != nil || b.Unwritten() != 0 {
+	if err := b.Maintain(ctx); err != nil || b.Unwritten() != 0 {
 		t.Errorf("%v; %d unwritten", err, b.Unwritten())
 	}
 	for _, tt := range []struct {
@@ -396,7 +396,7 @@ func TestClaimedWithoutRedis(t *testing.T) {
 		t.Errorf("%+v, %v", ended, err)
 	}
 	server.SetError("")
-	if err := a.Tend(ctx); err != nil {
+	if err := a.Maintain(ctx); err != nil {
 		t.Error(err)
 	}
 	if got, ok, err := b.Get(ctx, "search", "t1"); err != nil || !ok || string(got.Body) != "end" || got.Hold.ID != "h-t1" {
@@ -457,12 +457,12 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	}
 	server.SetError("")
 	_ = server.Set("sl1:{search}:tasks", "of another type")
-	_ = a.Tend(ctx)
+	_ = a.Maintain(ctx)
 	if got, ok, err := b.Get(ctx, "shop", "t2"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 2 {
 		t.Errorf("%+v %v %v; %d unwritten, want the broken team's 2", got, ok, err, a.Unwritten())
 	}
 	server.Del("sl1:{search}:tasks")
-	_ = a.Tend(ctx)
+	_ = a.Maintain(ctx)
 	if got, ok, err := b.Get(ctx, "search", "t1"); err != nil || !ok || string(got.Body) != "end" || a.Unwritten() != 0 {
 		t.Errorf("%+v %v %v; %d unwritten", got, ok, err, a.Unwritten())
 	}

@@ -74,8 +74,8 @@ func (c *Claims) Schedule(_ context.Context, claim *Claim, at time.Time) error {
 	return nil
 }
 
-// Tend has nothing to do in memory.
-func (c *Claims) Tend(context.Context) error { return nil }
+// Maintain has nothing to do in memory.
+func (c *Claims) Maintain(context.Context) error { return nil }
 
 // Forget hands a task out no more.
 func (c *Claims) Forget(_ context.Context, claim *Claim) error {

@@ -226,7 +226,7 @@ func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
 		open       int
 	}{{0, "0", "1", 1}, {59 * time.Minute, "0", "1", 1}, {2 * time.Minute, "1", "0", 0}} {
 		clock.move(tt.after)
-		if err := h.accounts.Tend(t.Context()); err != nil {
+		if err := h.accounts.Maintain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		h.stands(t, "images", tt.used, tt.held, tt.open)

@@ -17,8 +17,8 @@ func (g *Gateway) Work(ctx context.Context) {
 	accounts, claims := news{g.deps.Logger, "accounts", ""}, news{g.deps.Logger, "tasks", ""}
 	quotas := quotaWatch{live: g.live, accounts: g.deps.Accounts, metrics: g.deps.Metrics, shown: make(map[string]bool)}
 	for _, do := range []func(){
-		func() { accounts.log(g.deps.Accounts.Tend(ctx)) },
-		func() { claims.log(g.deps.Claims.Tend(ctx)) },
+		func() { accounts.log(g.deps.Accounts.Maintain(ctx)) },
+		func() { claims.log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.tasks.Finish(ctx) },
 		func() { quotas.round(ctx) },
 	} {

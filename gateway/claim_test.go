@@ -198,7 +198,7 @@ func TestMend08OddIDIsRelayed(t *testing.T) {
 				t.Errorf("%s: %d errors in %s", id, n, h.log.String())
 			}
 			clock.move(time.Hour + time.Second)
-			if err := h.accounts.Tend(t.Context()); err != nil {
+			if err := h.accounts.Maintain(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			rows, err := h.accounts.Ledger(t.Context(), "search", days(clock.now().Add(-2*time.Hour), 2))

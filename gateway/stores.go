@@ -16,8 +16,8 @@ import (
 type Accounts interface {
 	Holds
 	Reports
-	// Tend MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
-	Tend(ctx context.Context) error
+	// Maintain MUST do what is due and no request waits for. One goroutine calls it. Its error is for the operator's log.
+	Maintain(ctx context.Context) error
 }
 
 // Holds keeps the cost of running requests.

@@ -58,7 +58,7 @@ func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return func(ctx context.Context, cmds []redis.Cmder) error { a.note(cmds...); return next(ctx, cmds) }
 }
 
-// costly are the accounts of replicas that tend when the test says so, by a clock that it moves.
+// costly are the accounts of replicas. The test calls Maintain and moves their clock.
 type costly struct {
 	*testing.T
 	server *redisServer
@@ -94,15 +94,15 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 			_ = client.Close()
 		})
 	}
-	c.tend() // who is there, and which teams
+	c.maintain() // who is there, and which teams
 	return c
 }
 
-// tend has every replica do what it does every second.
-func (c *costly) tend() {
+// maintain has every replica do what it does every second.
+func (c *costly) maintain() {
 	c.Helper()
 	for _, shared := range c.shared {
-		if err := shared.Tend(c.Context()); err != nil {
+		if err := shared.Maintain(c.Context()); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestAllowance4(t *testing.T) {
 	t.Run("one call for each admission", func(t *testing.T) {
 		c := newCostly(t, 1, 1)
 		c.spend(0, c.teams[0]) // the first one of a team may ask for more
-		c.tend()
+		c.maintain()
 		before := c.asked.total()
 		for range 200 {
 			c.spend(0, c.teams[0])
@@ -176,7 +176,7 @@ func renewals(t *testing.T) {
 		}
 		c.off.Add(int64(time.Second))
 		before, workedBefore := c.asked.total(), c.cpu()
-		c.tend()
+		c.maintain()
 		if second >= seconds {
 			commands += c.asked.total() - before
 			worked += c.cpu() - workedBefore

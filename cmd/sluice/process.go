@@ -150,7 +150,7 @@ func (p *process) closeAccounts() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
 	defer cancel()
 	if inRedis, ok := p.tasks.claims.(*cache.Redis); ok {
-		_ = inRedis.Tend(ctx) // Unwritten counts the failures
+		_ = inRedis.Maintain(ctx) // Unwritten counts the failures
 		if n := inRedis.Unwritten(); n > 0 {
 			p.log.Logger().Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes could not be written to Redis and are lost", n))
 		}

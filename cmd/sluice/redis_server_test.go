@@ -181,7 +181,7 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	k.redis, k.timeout = openRedis(s, log, nil, 0), s.RedisTimeout
 	k.Failover = sharedAccounts(k.redis, s, log, now)
 	ctx, stop := context.WithCancel(context.Background())
-	turn := func() { _ = k.Tend(ctx); k.turns.Add(1) }
+	turn := func() { _ = k.Maintain(ctx); k.turns.Add(1) }
 	turn()
 	var working sync.WaitGroup
 	working.Go(func() {

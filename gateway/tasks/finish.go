@@ -18,7 +18,7 @@ const (
 func (t *Tasks) Finish(ctx context.Context) {
 	due, err := t.deps.Claims.Due(ctx, finishMost, t.deps.Full())
 	if err != nil || len(due) == 0 {
-		return // Tend reports what is away
+		return // Maintain reports what is away
 	}
 	turns := make(chan cache.Claim)
 	var asking sync.WaitGroup

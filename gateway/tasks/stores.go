@@ -47,8 +47,8 @@ type Agenda interface {
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
 	// Forget MUST no longer hand the task out.
 	Forget(ctx context.Context, claim *cache.Claim) error
-	// Tend MUST do what failed before. One goroutine calls it. Its error is for the operator's log.
-	Tend(ctx context.Context) error
+	// Maintain MUST do what failed before. One goroutine calls it. Its error is for the operator's log.
+	Maintain(ctx context.Context) error
 }
 
 // Rate keeps the account's rate of task queries, or of cancels.

@@ -48,8 +48,8 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 // SettleLater settles a hold. In memory that takes no time, so it is done at once.
 func (m *Memory) SettleLater(c *Charge) { _, _ = m.Settle(context.Background(), c) }
 
-// Tend charges the holds whose lease has ended, of all teams, and counts those that are open.
-func (m *Memory) Tend(ctx context.Context) error {
+// Maintain charges the holds whose lease has ended, of all teams, and counts those that are open.
+func (m *Memory) Maintain(ctx context.Context) error {
 	m.mu.Lock()
 	teams := slices.Collect(maps.Keys(m.teams))
 	m.mu.Unlock()

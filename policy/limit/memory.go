@@ -24,7 +24,7 @@ type Memory struct {
 	last  time.Time
 	dry   atomic.Bool // buckets that are new now are empty instead of full
 
-	counted atomic.Pointer[OpenHolds] // as Tend last saw them; nil: not yet
+	counted atomic.Pointer[OpenHolds] // as Maintain last saw them; nil: not yet
 }
 
 // NewMemory returns empty accounts: every bucket is full, nothing is used.

@@ -53,8 +53,8 @@ func MadeAt(id string) time.Time {
 // ErrUncounted is the error of Holds until the holds have been counted.
 var ErrUncounted = errors.New("the open holds were not counted yet")
 
-// Holds returns how many holds were open when Tend last looked, and when the oldest of them was made: zero if none is
-// open. Until Tend has run the error is [ErrUncounted].
+// Holds returns how many holds were open when Maintain last looked, and when the oldest of them was made: zero if none is
+// open. Until Maintain has run the error is [ErrUncounted].
 func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
 	if o := m.counted.Load(); o != nil {
 		return o.Count, o.Oldest, nil

@@ -77,7 +77,7 @@ func TestFK2TheAccountsNodeIsAway(t *testing.T) {
 				for n := range 8 {
 					ask(1+n, []int64{100, 995}[n%2]) // the second is more than is left
 					s.settled()
-					_ = s.Tend(s.Context())
+					_ = s.Maintain(s.Context())
 				}
 				gone.on.Store(false)
 				if gone.met.Load() == 0 {

@@ -58,11 +58,11 @@ func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
 			mine, others := a.makes(team, "a", 5), b.makes(team, "b", 5)
 			a.refuses(team, limits.reason)
 			for _, s := range []*harness{a, b} {
-				_ = s.Tend(s.Context())
+				_ = s.Maintain(s.Context())
 			}
 			a.client.FlushDB(a.Context())
 			for _, s := range []*harness{b, a, b, a} {
-				_ = s.Tend(s.Context())
+				_ = s.Maintain(s.Context())
 			}
 			if st := a.look(team); st.Used[2*limit.Images] != 8 || st.Held[2*limit.Images] != 40 || st.Tasks != 10 {
 				a.Errorf("%d images used, %d held by %d tasks; want 8, 40, 10", st.Used[2*limit.Images], st.Held[2*limit.Images], st.Tasks)
@@ -102,7 +102,7 @@ func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 				b := a.beside()
 				a.must("seen here", team, limit.Amounts{})
 				b.must("seen there", team, limit.Amounts{})
-				_, _ = a.Tend(a.Context()), b.Tend(b.Context()) // the next walk is a minute later
+				_, _ = a.Maintain(a.Context()), b.Maintain(b.Context()) // the next walk is a minute later
 				for _, h := range a.makes(team, "a", 3) {
 					b.charge(h, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
 				}
@@ -110,7 +110,7 @@ func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 				for range int(ago/time.Minute) + 1 {
 					for _, s := range []*harness{a, b} {
 						_, _ = s.Failover.Look(s.Context(), team)
-						_ = s.Tend(s.Context())
+						_ = s.Maintain(s.Context())
 					}
 					if ago > 0 {
 						a.clock.Move(time.Minute)
@@ -122,7 +122,7 @@ func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 					order = order[1:]
 				}
 				for _, s := range order {
-					_ = s.Tend(s.Context())
+					_ = s.Maintain(s.Context())
 				}
 				a.free(team, 12)
 			})
@@ -161,9 +161,9 @@ func TestMend19AnExtendedLeaseStays(t *testing.T) {
 		}
 		_ = s.Extend(s.Context(), v.Held, 25*time.Hour)
 		s.settled()
-		_ = s.Tend(s.Context())
+		_ = s.Maintain(s.Context())
 		s.client.FlushDB(s.Context())
-		_ = s.Tend(s.Context())
+		_ = s.Maintain(s.Context())
 		s.clock.Move(24 * time.Hour)
 		s.swept()
 		if st := s.look(team); st.Tasks != 1 {

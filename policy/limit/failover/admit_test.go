@@ -41,7 +41,7 @@ func TestNeverIsNoCall(t *testing.T) {
 				}
 			}
 			if !refuse { // the team is not asked for any more
-				_ = s.Tend(s.Context())
+				_ = s.Maintain(s.Context())
 			}
 			if !slices.Equal(told, []bool{true}) {
 				t.Errorf("told %v of one outage", told)

@@ -57,8 +57,8 @@ func (w *world) with(r *replica, a act) {
 		w.fare(r, a.lets, a.calls)
 	case arrives:
 		w.say("    %d commands arrive late", w.arrive(r.name))
-	case tends:
-		w.tend(r)
+	case maintains:
+		w.maintain(r)
 	case watches:
 		w.watch(r)
 	case looks:
@@ -117,16 +117,16 @@ func (w *world) heardSince(begun time.Time) {
 
 func (w *world) tendAll() {
 	for _, r := range w.crew(everywhere) {
-		w.tend(r)
+		w.maintain(r)
 	}
 	w.lapse()
 }
 
-// watch lets time pass in which one replica tends as often as it does outside of tests.
+// watch lets time pass in which one replica maintains as often as it does outside of tests.
 func (w *world) watch(r *replica) {
 	for range 11 * 60 / 3 {
 		time.Sleep(3 * time.Second)
-		w.tend(r)
+		w.maintain(r)
 	}
 	w.lapse()
 }
@@ -136,7 +136,7 @@ func (w *world) lapse() {
 	w.losses = slices.DeleteFunc(w.losses, func(l loss) bool { return time.Since(l.at) > settlesIn })
 }
 
-// ask makes requests. Where calls are slow all of them are made at once, and the replica tends beside them.
+// ask makes requests. Where calls are slow all of them are made at once, and the replica maintains beside them.
 func (w *world) ask(r *replica, a act) {
 	counts := map[string]int{}
 	if r.wire.now() != isSlow {
@@ -150,7 +150,7 @@ func (w *world) ask(r *replica, a act) {
 			n := w.n
 			go func() { answers <- w.admitAs(r, kinds[a.kind], n) }()
 		}
-		w.tend(r)
+		w.maintain(r)
 		for range a.times {
 			w.judge(r, kinds[a.kind], counts, <-answers)
 		}

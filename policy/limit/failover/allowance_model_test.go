@@ -13,13 +13,13 @@ import (
 )
 
 // inCalm is what happens on a good day.
-var inCalm = []verb{asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, tends, looks}
+var inCalm = []verb{asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, maintains, looks}
 
 // inOutages is what happens while Redis keeps its memory: calls fail in every way, replicas die and stop, limits change.
-var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives, tends, watches, looks, dies, restarts, reads}
+var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives, maintains, watches, looks, dies, restarts, reads}
 
 // inMemoryLoss is that, and a Redis that forgets, or goes back to what it knew before.
-var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, tends, dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
+var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, maintains, dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
 
 // TestAllowance5: replicas, a Redis that stalls, forgets and goes back, and the world, through random stories. However they
 // end, no team was admitted more than its limits, and once all is well the accounts are what upstream did. Ten thousand

@@ -100,7 +100,7 @@ func TestAllowance5Stories(t *testing.T) {
 		// What the script took of the allowance for a call that is refused here is not to be spent again.
 		"a call in doubt is refused": {replicas: 2, acts: []act{
 			ask("AB", 14, task), settle("A"), settle("B"), ask("AB", 8, task), settle("A"), settle("B"), ask("A", 1, task), settle("A"), after(11 * time.Second),
-			does("B", restarts), ask("B", 14, task), fare("A", neverComes), ask("A", 1, task), fare("A", works), does("A", tends), ask("B", 1, task), fare("A", isAway), ask("A", 1, "3 pictures"),
+			does("B", restarts), ask("B", 14, task), fare("A", neverComes), ask("A", 1, task), fare("A", works), does("A", maintains), ask("B", 1, task), fare("A", isAway), ask("A", 1, "3 pictures"),
 		}},
 		// A call is under way at midnight: the day that it was lent for is over when it is decided.
 		"midnight while a call is under way": {start: "20s before midnight", acts: []act{

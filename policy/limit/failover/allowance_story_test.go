@@ -46,8 +46,8 @@ const (
 	passes     verb = "passes"
 	fares      verb = "fares"
 	arrives    verb = "arrives" // late calls do
-	tends      verb = "tends"
-	watches    verb = "tends every 3s for 11m"
+	maintains  verb = "maintains"
+	watches    verb = "maintains every 3s for 11m"
 	looks      verb = "looks"
 	dies       verb = "dies"
 	restarts   verb = "restarts"

@@ -187,7 +187,7 @@ func (w *world) launch(i int) {
 	r.shared = openShared(r.client, now, w.story.told)
 	w.replicas[i] = r
 	w.read(r, "as it was")
-	w.tend(r)
+	w.maintain(r)
 }
 
 // openShared is the one place that knows how a replica's accounts are made.
@@ -275,9 +275,9 @@ func (w *world) crew(who string) (list []*replica) {
 	return list
 }
 
-// tend has a replica do what it does every second.
-func (w *world) tend(r *replica) {
-	if err := r.shared.Tend(context.Background()); err != nil {
+// maintain has a replica do what it does every second.
+func (w *world) maintain(r *replica) {
+	if err := r.shared.Maintain(context.Background()); err != nil {
 		w.say("%s: %v", r.name, err)
 	}
 }

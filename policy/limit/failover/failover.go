@@ -87,7 +87,7 @@ func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most
 // Alive returns how many replicas were alive in the last 30 seconds; 0: unknown.
 func (s *Failover) Alive() int64 { return s.alive.Load() }
 
-// Holds returns how many holds of all replicas were open when Tend last counted them, about every minute, and when the oldest of them
+// Holds returns how many holds of all replicas were open when Maintain last counted them, about every minute, and when the oldest of them
 // was made: zero if none is open. It makes no call of Redis. Holds in a part of Redis that is away count as last seen; those of this
 // process without Redis count, too. The error is [limit.ErrUncounted] until the first count.
 func (s *Failover) Holds(context.Context) (open int, oldest time.Time, err error) {
@@ -129,10 +129,10 @@ func (s *Failover) State() error {
 	return s.miscounted()
 }
 
-// Tend does the background work: it posts what waits, reports to Redis what was spent without it, renews the allowances of active
+// Maintain does the background work: it posts what waits, reports to Redis what was spent without it, renews the allowances of active
 // teams, lets holds expire, also of teams that were removed, and counts those that are open. One goroutine calls it, every second or
 // so. Its errors are worth a log line; that Redis is away is not among them.
-func (s *Failover) Tend(ctx context.Context) error {
+func (s *Failover) Maintain(ctx context.Context) error {
 	errs := s.queue.lostError()
 	// Each step for itself: in a cluster a part of Redis may be away.
 	err := s.call(ctx, s.beat)

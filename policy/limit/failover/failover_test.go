@@ -156,8 +156,8 @@ func (s *harness) settled() {
 func (s *harness) back() {
 	s.Helper()
 	s.fault.mode.Store(well)
-	if err := s.Tend(context.Background()); err != nil {
-		s.Errorf("tend: %v", err)
+	if err := s.Maintain(context.Background()); err != nil {
+		s.Errorf("maintain: %v", err)
 	}
 	if s.Degraded() {
 		s.Errorf("still without Redis: %v", s.State())
@@ -314,7 +314,7 @@ func TestFR4Q10Flapping(t *testing.T) {
 					t.Fatalf("tick %d: Redis is not away", tick)
 				}
 				s.fault.mode.Store(well)
-				_ = s.Tend(context.Background())
+				_ = s.Maintain(context.Background())
 			}
 			for range 20 {
 				n++
@@ -375,11 +375,11 @@ func TestQ04FR10LostReplies(t *testing.T) {
 					if when == "post" {
 						s.fault.mode.Store(away)
 						s.charge(s.must("b", team, ten), team, seven)
-						lose("post", func() { _ = s.Tend(s.Context()) })
+						lose("post", func() { _ = s.Maintain(s.Context()) })
 					}
 					lose("sweep", func() {
 						_, _ = s.Store.Sweep(s.Context(), "search", 10)
-						_ = s.Tend(s.Context())
+						_ = s.Maintain(s.Context())
 					})
 					s.clock.Move(3 * time.Hour)
 					s.back()
@@ -481,14 +481,14 @@ func TestFR6MemoryLostIsRestored(t *testing.T) {
 		s.charge(s.must("a", team, limit.Amounts{limit.Tokens: 60}), team, limit.Amounts{limit.Tokens: 60})
 		s.settled()
 		s.must("look", team, limit.Amounts{})
-		if err := s.Tend(s.Context()); err != nil {
+		if err := s.Maintain(s.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s.client.FlushDB(s.Context())
-		if err := s.Tend(s.Context()); err == nil || !strings.Contains(err.Error(), "lost its memory") {
+		if err := s.Maintain(s.Context()); err == nil || !strings.Contains(err.Error(), "lost its memory") {
 			t.Errorf("not noticed: %v", err)
 		}
-		if err := s.Tend(s.Context()); err != nil {
+		if err := s.Maintain(s.Context()); err != nil {
 			t.Errorf("noticed twice: %v", err)
 		}
 		if st := s.look(team); st.Used[2*limit.Tokens+1] != 60 {
@@ -538,7 +538,7 @@ func TestEveryChargeArrives(t *testing.T) {
 				default:
 				}
 				s.fault.mode.Store([]int32{well, deaf, well, silent, well, away}[n%6])
-				_ = s.Tend(context.Background())
+				_ = s.Maintain(context.Background())
 			}
 		})
 		var want atomic.Int64

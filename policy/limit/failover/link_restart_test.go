@@ -90,7 +90,7 @@ func TestNoChargeHidesWhatARestartLost(t *testing.T) {
 			two, _ := server.replica()
 			team, picture := limittest.Team(t, "quotas: {images: {day: 1000}}"), limit.Amounts{limit.Requests: 1, limit.Images: 1}
 			turn := func() {
-				_, _ = one.Tend(t.Context()), two.Tend(t.Context())
+				_, _ = one.Maintain(t.Context()), two.Maintain(t.Context())
 			}
 			admit := func(f *Failover, id string) *limit.Held {
 				for begun := time.Now(); time.Since(begun) < time.Minute; turn() {

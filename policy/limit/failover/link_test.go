@@ -26,7 +26,7 @@ func inWorld(t *testing.T, replicas int, test func(w *world)) {
 	})
 }
 
-// tick lets seconds pass, in each of which every replica tends.
+// tick lets seconds pass, in each of which every replica maintains.
 func (w *world) tick(seconds int) {
 	for range seconds {
 		time.Sleep(time.Second)
@@ -115,7 +115,7 @@ func TestManyTeamsOverASlowNetwork(t *testing.T) {
 		for range 90 {
 			time.Sleep(time.Second)
 			begun := time.Now()
-			w.tend(r)
+			w.maintain(r)
 			longest = max(longest, time.Since(begun))
 		}
 		if longest > redisstore.BeatGap {
@@ -172,7 +172,7 @@ func TestClusterIsBackByACallAlone(t *testing.T) {
 	s.queue.retain(job{charge: &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1}}})
 	for range 10 {
 		s.clock.Move(time.Second)
-		_ = s.Tend(t.Context())
+		_ = s.Maintain(t.Context())
 	}
 	if len(changes) != 1 || !changes[0] {
 		t.Errorf("Changed was called with %v, want once, that Redis is away", changes)

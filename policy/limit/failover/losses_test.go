@@ -36,7 +36,7 @@ func TestHeldWithoutRedisOverMidnight(t *testing.T) {
 		t.Errorf("%d open tasks, want 1", st.Tasks)
 	}
 	s.clock.Move(26 * time.Hour)
-	_ = s.Tend(s.Context())
+	_ = s.Maintain(s.Context())
 	_, _ = s.Store.Sweep(s.Context(), "search", 100)
 	rows, _ := s.Ledger(s.Context(), "search", []int{20261121, 20261122, 20261123})
 	images := int64(0)
@@ -58,13 +58,13 @@ func TestAnotherOutageKnowsLess(t *testing.T) {
 		t.Fatal("unknown")
 	}
 	s.fault.mode.Store(well)
-	_ = s.Tend(s.Context())
+	_ = s.Maintain(s.Context())
 	s.charge(s.must("a", team, one), team, one)
 	s.settled()
 	// idle for two hours: other replicas use up the quota
 	for range 7200 / 60 {
 		s.clock.Move(time.Minute)
-		_ = s.Tend(s.Context())
+		_ = s.Maintain(s.Context())
 	}
 	h := hold("elsewhere", team, limit.Amounts{limit.Images: 99})
 	h.Lease = time.Hour
@@ -132,7 +132,7 @@ func TestABusyTeamComesBack(t *testing.T) {
 	s.fault.mode.Store(well)
 	back := 0
 	for range 10 {
-		_ = s.Tend(context.Background())
+		_ = s.Maintain(context.Background())
 		if !s.teams.Get("search").spending() {
 			back++
 			break
@@ -435,7 +435,7 @@ func TestARepairedLedgerHasAll(t *testing.T) {
 		s.charge(h, team, limit.Amounts{limit.Requests: 1})
 		s.settled()
 		s.clock.Move(time.Second)
-		_ = s.Tend(ctx)
+		_ = s.Maintain(ctx)
 	}
 	s.client.Del(ctx, ledger) // the operator repairs it
 	s.back()

@@ -14,7 +14,7 @@ type holding interface {
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
-	Tend(ctx context.Context) error
+	Maintain(ctx context.Context) error
 	Holds(ctx context.Context) (int, time.Time, error)
 	OpenTasks(team string) int64
 }
@@ -41,7 +41,7 @@ func TestOpenHoldsAreCounted(t *testing.T) {
 		wants := func(about string, open int, oldest time.Time) {
 			t.Helper()
 			clock.Move(sweepEvery)
-			if err := accounts.Tend(ctx); err != nil {
+			if err := accounts.Maintain(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if n, at, err := accounts.Holds(ctx); err != nil || n != open || !at.Equal(oldest) {
@@ -108,7 +108,7 @@ func TestManyOpenHoldsAreCounted(t *testing.T) {
 				t.Fatalf("%+v %v", v, err)
 			}
 		}
-		if err := accounts.Tend(t.Context()); err != nil {
+		if err := accounts.Maintain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n, at, err := accounts.Holds(t.Context()); err != nil || n != 2*openStep+1 || !at.Equal(oldest) {
@@ -124,7 +124,7 @@ func TestOpenHoldsWithoutRedis(t *testing.T) {
 		wants := func(about string, open int, oldest time.Time) {
 			s.Helper()
 			s.clock.Move(sweepEvery)
-			if err := s.Tend(s.Context()); err != nil {
+			if err := s.Maintain(s.Context()); err != nil {
 				s.Fatal(err)
 			}
 			if n, at, err := s.Holds(s.Context()); err != nil || n != open || !at.Equal(oldest) {
@@ -132,7 +132,7 @@ func TestOpenHoldsWithoutRedis(t *testing.T) {
 			}
 		}
 		s.fault.mode.Store(away)
-		if err := s.Tend(s.Context()); err != nil {
+		if err := s.Maintain(s.Context()); err != nil {
 			s.Error(err)
 		}
 		if _, _, err := s.Holds(s.Context()); err == nil {
@@ -180,14 +180,14 @@ func TestOpenTasksAreKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.Move(sweepEvery)
-		if err := accounts.Tend(t.Context()); err != nil {
+		if err := accounts.Maintain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		wants("one is settled", 1)
 		if s, ok := accounts.(*Failover); ok {
 			other := New(*s.Config)
 			defer func() { _ = other.Close(t.Context()) }()
-			if err := other.Tend(t.Context()); err != nil {
+			if err := other.Maintain(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			accounts = other

@@ -30,7 +30,7 @@ func TestTooManyToKeep(t *testing.T) {
 	told[0].wants(t, "the oldest", took{})
 	told[1].wants(t, "one that is kept", took{})
 	s.fault.mode.Store(well)
-	if err := s.Tend(s.Context()); err == nil {
+	if err := s.Maintain(s.Context()); err == nil {
 		t.Error("nobody is told that one was lost")
 	}
 	told[0].wants(t, "the oldest", took{})

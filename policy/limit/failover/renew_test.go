@@ -80,11 +80,11 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 		}
 		r.wire.set(works, 0)
 		r.wire.set(neverComes, 3) // the first renewal is executed
-		w.tend(r)
+		w.maintain(r)
 		w.heldAddsUp()
 		r.wire.set(works, 0)
 		time.Sleep(2 * time.Second)
-		w.tend(r)
+		w.maintain(r)
 		if held := w.count("shop", "20000115:requests:held"); held != requests+1 {
 			t.Errorf("%d requests are held, want %d", held, requests+1)
 		}
@@ -152,25 +152,25 @@ func TestMend16AnIdleTeamIsNotRenewed(t *testing.T) {
 	renewals := &onScript{}
 	client.AddHook(renewals)
 	s.must("a", limittest.Team(t, "quotas: {images: {day: 100}}"), limit.Amounts{limit.Requests: 1})
-	tend := func(after time.Duration) int {
+	maintain := func(after time.Duration) int {
 		s.clock.Move(after)
 		before := renewals.runs
-		if err := s.Tend(t.Context()); err != nil {
+		if err := s.Maintain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		return renewals.runs - before
 	}
-	if n := tend(50 * time.Second); n == 0 {
+	if n := maintain(50 * time.Second); n == 0 {
 		t.Error("after 50 seconds it is not renewed")
 	}
-	if n := tend(11 * time.Second); n != 1 {
+	if n := maintain(11 * time.Second); n != 1 {
 		t.Errorf("after more than a minute its allowance is given back %d times", n)
 	}
 	if aside := client.HLen(t.Context(), "sl1:{search}:aside").Val(); aside != 1 { // the number of the call
 		t.Errorf("%d fields are left of what was set aside", aside)
 	}
 	for range 3 {
-		if n := tend(11 * time.Second); n != 0 {
+		if n := maintain(11 * time.Second); n != 0 {
 			t.Errorf("later it is renewed %d times", n)
 		}
 	}

@@ -77,7 +77,7 @@ func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
 			}
 			for range 5 {
 				s.clock.Move(3 * time.Second)
-				_ = s.Tend(t.Context())
+				_ = s.Maintain(t.Context())
 			}
 			if st := s.look(byName["sound"]); st.Used[0] != 1 {
 				t.Errorf("%d requests of the sound team are used, want 1; %d charges wait", st.Used[0], s.queue.waiting())

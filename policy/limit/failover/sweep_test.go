@@ -17,7 +17,7 @@ import (
 func (s *harness) swept() {
 	s.Helper()
 	s.clock.Move(time.Minute)
-	if err := s.Tend(s.Context()); err != nil {
+	if err := s.Maintain(s.Context()); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -163,7 +163,7 @@ func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
 		s.client.SAdd(ctx, "sl1:teams", "removed") // from no teams file, and known to nobody but the list
 		s.charge(s.must("a", team, limit.Amounts{limit.Requests: 1}), team, limit.Amounts{limit.Requests: 1})
 		s.settled()
-		if err := s.Tend(ctx); err != nil {
+		if err := s.Maintain(ctx); err != nil {
 			s.Fatal(err)
 		}
 		s.client.Del(ctx, "sl1:teams")
@@ -171,10 +171,10 @@ func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
 			s.Fatalf("the list is not lost: %+v", rows)
 		}
 		s.clock.Move(time.Minute)
-		if err := s.Tend(ctx); err == nil || !strings.Contains(err.Error(), "list of teams") {
+		if err := s.Maintain(ctx); err == nil || !strings.Contains(err.Error(), "list of teams") {
 			s.Errorf("the operator is not told: %v", err)
 		}
-		if err := s.Tend(ctx); err != nil {
+		if err := s.Maintain(ctx); err != nil {
 			s.Errorf("told again: %v", err)
 		}
 		if rows, err := s.Ledger(ctx, "", []int{20261121}); err != nil || len(rows) != 1 || rows[0].Team != "search" {
