@@ -17,16 +17,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := play(ctx, os.Args[1:]); err != nil {
+	if err := play(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // play plays one of the benchmark's programs. The servers take the address to listen at, and the proxy its service's.
-func play(ctx context.Context, args []string) error {
+func play(args []string) error {
 	if len(args) < 2 {
 		return errors.New("want a program and its arguments: service, bare, handler or measure")
 	}
@@ -35,6 +33,8 @@ func play(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // what was started is stopped
+		defer stop()
 		return measureAll(ctx, options)
 	}
 	listener, err := net.Listen("tcp", args[1])

@@ -48,11 +48,11 @@ var allMeasures = []measure{
 		without: tasksAlone, with: []string{"handler"}, turn: poll,
 	},
 	{
-		name: "bodies", title: "16 bodies of 13 MB at once", columns: []column{{"idle RSS MB", 0, false}, {"peak above it MB", 0, false}, {"of the bodies", 2, false}, {"MB/s", 0, true}},
+		name: "bodies", title: "16 bodies of 13 MB at once, three times", columns: []column{{"idle RSS MB", 0, false}, {"peak above it MB", 0, false}, {"of the bodies", 2, false}, {"MB/s", 0, true}},
 		fresh: true, turn: bodies,
 	},
-	{name: "streams-500", title: "500 streams that rest", columns: streamColumns, fresh: true, turn: streams(500)},
-	{name: "streams-2000", title: "2,000 streams that rest", columns: streamColumns, fresh: true, turn: streams(2000)},
+	{name: "streams-500", title: "500 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(500)},
+	{name: "streams-2000", title: "2,000 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(2000)},
 }
 
 var streamColumns = []column{{"RSS KB/stream", 1, true}}

@@ -34,7 +34,7 @@ func serviceRequests() requests {
 	return requests{
 		json:   post(textPath, "", chat("llm-max", 1024)),
 		frames: post(textPath, "X-Service-SSE: enable\r\n", chat(pausing(5), 1024)),
-		idle:   post(textPath, "X-Service-SSE: enable\r\n", chat(pausing(20_000), 1024)),
+		idle:   post(textPath, "X-Service-SSE: enable\r\n", chat(pausing(1000), 1024)),
 		body: post(multimodalPath, "", padded(`{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},`+
 			`{"image":"data:image/png;base64,%s"}]}]}}`, bodySize)),
 		create: post(imagePath, "X-Service-Async: enable\r\n", `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":`+
@@ -52,7 +52,7 @@ func openAIRequests() requests {
 	return requests{
 		json:   post(openAIPath, "", chat("llm-max", "", 1024)),
 		frames: post(openAIPath, "", chat(pausing(5), `,"stream":true`, 1024)),
-		idle:   post(openAIPath, "", chat(pausing(20_000), `,"stream":true`, 1024)),
+		idle:   post(openAIPath, "", chat(pausing(1000), `,"stream":true`, 1024)),
 		body: post(openAIPath, "", padded(`{"model":"llm-max","messages":[{"role":"user","content":[{"type":"text","text":"What is this?"},`+
 			`{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]}]}`, bodySize)),
 	}

@@ -38,8 +38,15 @@ var openAI = form{
 		`{"role":"assistant","content":"` + river + `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":140,"total_tokens":160}}`),
 	streamHead: streamHead,
 	frames: frames(func(i int) string {
+		delta, end := `{"content":" river"}`, `null}]`
+		switch i {
+		case 1:
+			delta = `{"role":"assistant","content":" river"}`
+		case Frames:
+			delta, end = `{}`, `"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":48,"total_tokens":68}`
+		}
 		return `data: {"id":"chatcmpl-7f3c","object":"chat.completion.chunk","created":1770000000,"model":"llm-max","choices":[{"index":0,"delta":` +
-			`{"content":" river"},"finish_reason":null}]}` + "\n\n"
+			delta + `,"finish_reason":` + end + "}\n\n"
 	}),
 	streamEnd: []byte("e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"),
 }
