@@ -55,7 +55,7 @@ var allMeasures = []measure{
 	{name: "streams-2000", title: "2,000 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(2000)},
 }
 
-var streamColumns = []column{{"RSS KB/stream", 1, true}}
+var streamColumns = []column{{"RSS KB/stream", 1, true}, {"peak KB/stream", 1, true}}
 
 const warm = 300 * time.Millisecond
 

@@ -64,7 +64,8 @@ func streams(n int) func(*world, *gateway) ([]float64, error) {
 			return nil, err
 		}
 		time.Sleep(rest)
-		after, _ := g.Memory()
-		return []float64{float64(after-before) / 1e3 / float64(n)}, nil
+		after, most := g.Memory()
+		each := func(bytes int64) float64 { return float64(bytes-before) / 1e3 / float64(n) }
+		return []float64{each(after), each(most)}, nil
 	}
 }
