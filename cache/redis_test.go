@@ -27,7 +27,7 @@ type claims interface {
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
 	Release(ctx context.Context, team, task string, after time.Duration)
-	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
+	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
 	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
 	Forget(ctx context.Context, claim *cache.Claim) error

@@ -51,7 +51,7 @@ func (s *requestState) complete() bool {
 	return s.reading.Complete || s.exchange.Clean && s.reading.Closed
 }
 
-// tellsAll reports whether the answer to a creation is whole and tells what it made, so that nothing has to be asked about a
+// tellsAll reports whether the answer to a creation is whole and tells what it made, so that no query is needed about a
 // task: it names none, or says that the task has ended.
 func (s *requestState) tellsAll() bool {
 	_, known := s.reading.Images()

@@ -16,7 +16,7 @@ type SpanInfo struct {
 	Model      string // as the request named it
 	Label      string // the model in metrics, from a closed set
 	Team       string
-	Task       string // the task that a query asks about
+	Task       string // the task that a query is about
 	Stream     bool
 	Parent     Span   // of the request; zero: the request is not recorded, or there is none
 	Alone      bool   // no request caused the exchange, so it may begin a trace

@@ -57,9 +57,9 @@ func (b *builder) replicas(read func() (alive, set int64)) {
 	})
 }
 
-func yesNo(ask func() bool) func() (float64, bool) {
+func yesNo(state func() bool) func() (float64, bool) {
 	return func() (float64, bool) {
-		if ask() {
+		if state() {
 			return 1, true
 		}
 		return 0, true

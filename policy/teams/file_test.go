@@ -143,8 +143,8 @@ defaults:
 	}
 }
 
-// TestMayUseMayAsk: absent is all, present is exactly what is listed.
-func TestMayUseMayAsk(t *testing.T) {
+// TestMayUse: absent is all, present is exactly what is listed.
+func TestMayUse(t *testing.T) {
 	teams := mustParse(t, `
 teams:
   - id: all
@@ -162,8 +162,8 @@ teams:
 	for model, want := range map[string]bool{
 		"llm-max": true, "gen2.6-image": true, "LLM-max": false, "gen2.6-image-2": false, "xllm-max": false, "": false,
 	} {
-		if !all.MayAsk(model) || some.MayAsk(model) != want {
-			t.Errorf("%q: all may %v, some may %v", model, all.MayAsk(model), some.MayAsk(model))
+		if !all.MayUseModel(model) || some.MayUseModel(model) != want {
+			t.Errorf("%q: all may %v, some may %v", model, all.MayUseModel(model), some.MayUseModel(model))
 		}
 	}
 }

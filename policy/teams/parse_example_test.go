@@ -24,7 +24,7 @@ func TestTeamsExample(t *testing.T) {
 		t.Errorf("the example is warned of: %q", warnings)
 	}
 	batch := file.Team("batch-reports")
-	if batch.Concurrent != 100 || len(batch.Rates) != 1 || len(batch.Quotas) != 0 || !batch.MayAsk("any") {
+	if batch.Concurrent != 100 || len(batch.Rates) != 1 || len(batch.Quotas) != 0 || !batch.MayUseModel("any") {
 		t.Errorf("the least team is %+v", batch)
 	}
 }

@@ -53,7 +53,7 @@ func (ch *chat) length() int {
 	return n
 }
 
-// frames streams the answer step by step. Each frame repeats what went before it unless increments are asked for.
+// frames streams the answer step by step. Each frame repeats what went before it unless the request wants increments.
 func (ch *chat) frames(steps int) iter.Seq[answer.Frame] {
 	incremental := ch.parameters.Flag("incremental_output")
 	return func(yield func(answer.Frame) bool) {

@@ -21,7 +21,7 @@ type books struct {
 	team       *teams.Team           // as of its last request; nil: there was none
 	seen       time.Time             // its last request
 	lastAnswer time.Time             // when Redis last answered about it
-	asked      time.Time             // when a renewal of its allowances was last considered
+	considered time.Time             // when a renewal of its allowances was last considered
 	renewed    time.Time             // when they were last renewed
 	allowances []*allowance          // of today and, towards midnight, of tomorrow
 	running    map[string]*spent     // admitted here, and not known to be held in Redis, by id
@@ -161,7 +161,7 @@ func (b *books) posted(day int, used limit.Amounts) {
 	if b.unposted[day] = b.unposted[day].Minus(used); b.unposted[day] == (limit.Amounts{}) {
 		delete(b.unposted, day)
 	}
-	b.asked, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
+	b.considered, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.
@@ -195,7 +195,7 @@ func (b *books) settledByRedis(id string) {
 		return
 	}
 	if s.from != nil {
-		b.asked, b.renewed = time.Time{}, time.Time{}
+		b.considered, b.renewed = time.Time{}, time.Time{}
 	}
 	b.happens(s, settledInRedis)
 }

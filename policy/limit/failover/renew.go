@@ -99,9 +99,9 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	}
 	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.alive.Load(), 1)}, terms: t, idle: idle, spent: b.rated}
 	wants := s.wants(b, r, now)
-	if urgent := b.unreported() || b.exceeds(wants); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
+	if urgent := b.unreported() || b.exceeds(wants); !urgent && now.Sub(b.considered) < renewEvery-renewEvery/10 {
 		return nil
-	} else if b.asked = now; !urgent && b.serves(wants, now) {
+	} else if b.considered = now; !urgent && b.serves(wants, now) {
 		return nil
 	}
 	r.Rated = b.rated.AtMost(s.rates.Missing(b.team.ID)) // what was taken longer ago has refilled
@@ -232,7 +232,7 @@ func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.
 func (b *books) again() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asked, b.renewed = time.Time{}, time.Time{}
+	b.considered, b.renewed = time.Time{}, time.Time{}
 }
 
 // leave reports to Redis what still runs here, and gives all allowances back.
