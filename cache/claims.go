@@ -154,7 +154,7 @@ func (c *Claims) Release(_ context.Context, team, task string, after time.Durati
 }
 
 // Hear records an answer about a claimed task and returns the claim as it then stands. An answer without a state, or with an
-// earlier one than is known, changes nothing. queries is what [Claim.Queries] becomes.
+// earlier one than is known, changes nothing. queries becomes [Claim.Queries].
 func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// outcome is what an admitted request cost, and how that amount came about.
+// outcome is the cost of an admitted request, and how that amount came about.
 func (s *requestState) outcome() (limit.Amounts, string) {
 	read := &s.reading
 	failed := s.UpstreamStatus >= 400 || read.Failed && !read.Content

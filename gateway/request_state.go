@@ -13,7 +13,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// requestState is what one request knows of itself on its way through the stages. ServeHTTP makes it, the stages fill it, and
+// requestState holds the facts about one request on its way through the stages. ServeHTTP makes it, the stages fill it, and
 // its Record is written when the request ends.
 type requestState struct {
 	telemetry.Record

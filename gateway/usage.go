@@ -21,7 +21,7 @@ type usageBody struct {
 	Limits     []usageLimit `json:"limits"`
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
-	// Ledger is what the team used, by day, model, endpoint and unit; absent unless the query names days.
+	// Ledger is the team's use by day, model, endpoint and unit; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
 

@@ -25,7 +25,7 @@ type SpanInfo struct {
 	Secrets    Secrets // what to cover in the service's words; nil: nothing
 }
 
-// Parameters are what a request asks a model for. Zero and nil mean that the request does not say.
+// Parameters are a request's wishes to the model. Zero and nil mean that the request does not say.
 type Parameters struct {
 	MaxTokens, TopK, Seed       Optional[int64]
 	Temperature, TopP, Presence Optional[float64]

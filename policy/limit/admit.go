@@ -62,7 +62,7 @@ func (m *Memory) Maintain(ctx context.Context) error {
 	return nil
 }
 
-// tendBatch is how many holds of one team are charged at a time where no request waits.
+// tendBatch is how many holds of one team are charged at a time while no request waits.
 const tendBatch = 1000
 
 // Close does nothing: the accounts end with the process.

@@ -12,7 +12,7 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// Settings is what the request does not say.
+// Settings are the parts of an answer that the request does not determine.
 type Settings struct {
 	answer.Style
 	MaxOutput  int  // longest answer in tokens, without its chain of thought

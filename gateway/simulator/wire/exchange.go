@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// Sender is what all exchanges share.
+// Sender has the parts that all exchanges share.
 type Sender struct {
 	HeaderPrefix string        // of the service's own headers
 	FrameDelay   time.Duration // before every stream frame

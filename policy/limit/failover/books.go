@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// books are what this replica knows of one team besides Redis: its allowances, and what was spent of them. There is no mode: each
+// books hold this replica's knowledge of one team besides Redis: its allowances, and the use of them. There is no mode: each
 // request asks Redis first, and spends its loan if Redis does not answer.
 type books struct {
 	restoring  *semaphore.Weighted // held while its accounts are restored
@@ -200,7 +200,7 @@ func (b *books) settledByRedis(id string) {
 	b.happens(s, settledInRedis)
 }
 
-// setAside is what Redis has to set aside on each day: what may be spent, is lent, or was spent and not posted. It is numbered like
+// setAside is the amount that Redis has to set aside on each day: all that may be spent, is lent, or was spent and not posted. It is numbered like
 // the renewals.
 func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
 	b.mu.Lock()
@@ -218,7 +218,7 @@ func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
 	return b.calls, rows
 }
 
-// owed is what was spent of an allowance, settled, and not posted. The lock is held.
+// owed is the part of an allowance that was spent and settled, but not posted. The lock is held.
 func (b *books) owed(a *allowance) limit.Stock {
 	used := b.unposted[a.day]
 	return a.counted(limit.StockOf(&used, false))

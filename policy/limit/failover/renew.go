@@ -20,7 +20,7 @@ type renewer struct {
 	retain func(job) // retains a job to be sent later
 }
 
-// renewal is a renewal of one team's allowances, and what it was made of.
+// renewal is a renewal of one team's allowances, and the figures it was made from.
 type renewal struct {
 	redisstore.Renewal
 	terms   limit.Terms
@@ -85,7 +85,7 @@ func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	return errs
 }
 
-// renewal is what this process reports of a team and asks for it. It is nil if none is due.
+// renewal returns this process's report of a team and its request for it. It is nil if none is due.
 func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock
 	return wants
 }
 
-// compose fills in what a renewal reports and asks for. The lock is held.
+// compose fills in the report and the request of a renewal. The lock is held.
 func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, now time.Time) {
 	for _, day := range slices.Sorted(maps.Keys(wants)) {
 		if b.on(day) == nil {
