@@ -12,7 +12,7 @@ import (
 	"sluice/cache"
 )
 
-// However teams ask for queries, no second has more queries than the account may make.
+// However teams query, no second has more queries than the account may make.
 func TestQueriesInNoSecondTooMany(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
@@ -34,7 +34,7 @@ func TestQueriesInNoSecondTooMany(t *testing.T) {
 	})
 }
 
-// A team that floods leaves the others their share, and gets what they do not want.
+// A team that floods leaves the others their share, and gets the queries that they do not use.
 func TestQueriesAreShared(t *testing.T) {
 	clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	queries := cache.NewQueries(20, clock.now)
