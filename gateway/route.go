@@ -15,7 +15,7 @@ const (
 	post = http.MethodPost
 
 	versionPrefix = "/api/v1/"
-	usagePath     = "/sluice/v1/usage" // where a team reads its limits and use
+	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
 )
 
 // route is one row of the public surface.
