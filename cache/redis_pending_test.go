@@ -69,7 +69,7 @@ func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 		t.Error(err)
 	}
 	if first != "1" {
-		t.Errorf("Redis is told that it has not ended: %q", first)
+		t.Errorf("Redis gets an open task: %q", first)
 	}
 }
 

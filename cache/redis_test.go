@@ -20,7 +20,7 @@ import (
 	"sluice/cache"
 )
 
-// claims is what every form promises the gateway.
+// claims has the methods that every form promises the gateway.
 type claims interface {
 	Put(ctx context.Context, claim cache.Claim) bool
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)

@@ -57,7 +57,7 @@ type requestState struct {
 	finisher   bool                  // no client waits: the finisher queries a task
 	creation   string                // traceparent of the creation of the task that is queried
 	meter      *meter.Meter          // reads the usage in the answer; nil: usage is not read
-	reading    meter.Reading         // what it read
+	reading    meter.Reading         // its result
 	fault      string                // name of the refusal if the answer broke off or cannot be used; else empty
 	answered   time.Time             // when a creation's answer was whole; its span is then still open; zero: not so
 }

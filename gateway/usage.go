@@ -61,7 +61,7 @@ type usageTask struct {
 	Status cache.Status `json:"status"`
 }
 
-// usage tells a team how it stands.
+// usage reports a team's limits, tasks and ledger.
 type usage struct {
 	accounts Accounts
 	tasks    *tasks.Tasks

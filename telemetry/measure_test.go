@@ -129,7 +129,7 @@ func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
 		for _, m := range regexp.MustCompile(series+`\{[^}]*`+label+`="(\d+)"`).FindAllStringSubmatch(pageOf(tells.Metrics), -1) {
 			seen[m[1]] = true
 			if status, _ := strconv.Atoi(m[1]); status != statusClientLeft && http.StatusText(status) == "" && status%100 != 0 {
-				t.Errorf("%s has a series of its own for %d", series, status)
+				t.Errorf("%s has a separate series for %d", series, status)
 			}
 		}
 		if !seen["404"] || !seen["499"] || !seen["700"] || !seen["500"] {

@@ -230,7 +230,7 @@ func TestFR11RepliesShift(t *testing.T) {
 		}
 	}
 	if k.log.count("belongs to another command") == 0 {
-		t.Errorf("nobody noticed:\n%s", k.log.text())
+		t.Errorf("nothing was logged:\n%s", k.log.text())
 	}
 	k.eventually(patience, "back", k.well)
 	k.eventually(patience, fmt.Sprintf("%d charges", admitted), func() bool {

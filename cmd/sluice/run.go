@@ -35,7 +35,7 @@ type commandLine struct {
 	Version  versionCommand  `cmd:"" help:"Show what this binary was built from."`
 }
 
-// run does what the arguments say and returns the exit code. It ends soon after ctx does.
+// run executes the command in the arguments and returns the exit code. It ends soon after ctx does.
 func run(ctx context.Context, p program, args []string) int {
 	var line commandLine
 	helped := false

@@ -269,7 +269,7 @@ func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 	})
 }
 
-// A FIFO in the file's place is one more faulty content: the watch goes on, and ends when it is told to.
+// A FIFO in the file's place is another faulty content: the watch goes on, and ends when it is stopped.
 func TestMend32TheReloadDoesNotWaitForAFIFO(t *testing.T) {
 	path := write(t, someTeams)
 	waiting := fifo(t)

@@ -25,7 +25,7 @@ func newBucket(r teams.Rate, dry bool, now time.Time) *bucket {
 	return b
 }
 
-// set changes the rate and leaves in the bucket what is in it.
+// set changes the rate and keeps the bucket's level.
 func (b *bucket) set(r *teams.Rate, now time.Time) {
 	if *r == b.rate {
 		return
@@ -76,7 +76,7 @@ func (b *bucket) give(n int64, now time.Time) {
 // fill says how full a bucket is that misses so many microseconds.
 func (b *bucket) fill(missing int64) Fill { return fillOf(&b.rate, b.fullIn, missing) }
 
-// FillOf says what a bucket holds that takes so many microseconds to be full.
+// FillOf returns the content of a bucket that takes so many microseconds to be full.
 func FillOf(r teams.Rate, missing int64) Fill { return fillOf(&r, FullIn(r), missing) }
 
 func fillOf(r *teams.Rate, fullIn, missing int64) Fill {

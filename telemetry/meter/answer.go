@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// answer holds the parts of an answer that have been read. The scanner tells it of values at known places.
+// answer holds the parts of an answer that have been read. The scanner reports values at known places to it.
 type answer struct {
 	usage      Usage
 	odd        bool

@@ -23,7 +23,7 @@ type Address struct {
 	tls      bool
 	user     string
 	password string
-	hosts    []string // each with its port; of the sentinels, where they are asked for the master
+	hosts    []string // each with its port; those of the sentinels if they name the master
 	master   string
 	db       int
 }

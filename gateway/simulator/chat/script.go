@@ -9,7 +9,7 @@ import (
 	"sluice/gateway/simulator/prose"
 )
 
-// script is one alternative of an answer, cut into the steps in which a stream tells it.
+// script is one alternative of an answer, cut into the steps of a stream.
 type script struct {
 	steps  []step
 	finish string // finish_reason

@@ -45,7 +45,7 @@ type loan struct {
 	redisstore.Loan
 }
 
-// lend lends a call what it may take at most.
+// lend lends a call the most that it may take.
 func (a *allowance) lend(want limit.Stock) loan {
 	of := want.AtMost(a.left)
 	a.left, a.lent = a.left.Minus(of), a.lent.Plus(of)
@@ -61,7 +61,7 @@ func (l *loan) end(took limit.Stock) {
 	}
 }
 
-// giveBack returns to the allowance what a request took and did not use. A request that used more leaves a debt.
+// giveBack returns to the allowance the unused part of a loan. A request that used more leaves a debt.
 func (a *allowance) giveBack(took, used limit.Stock) {
 	for i := range a.left {
 		if a.counts(i) {

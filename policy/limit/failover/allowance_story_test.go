@@ -13,7 +13,7 @@ import (
 type story struct {
 	start    string        // a key of starts
 	replicas int           // that run
-	told     int           // how many run as each is told: REPLICAS
+	told     int           // the number of replicas that each is told: REPLICAS
 	skew     time.Duration // of B's clock
 	acts     []act
 }

@@ -588,7 +588,7 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 				s.Errorf("the day has 198 left, and yet %+v, %v", v, err)
 			}
 			if v, err := s.ask("d", team, limit.Amounts{limit.Images: 200}); err != nil || v.Wait != 12*time.Hour {
-				s.Errorf("it is noon, and the day's reset is told to be in %v, %v", v.Wait, err)
+				s.Errorf("it is noon, and the day's reset is in %v, %v", v.Wait, err)
 			}
 			s.back()
 			s.charge(open, team, one)

@@ -26,7 +26,7 @@ func TestHoldStates(t *testing.T) {
 			case event == taskEnded && from == localOnly && to != maybeInRedis:
 				t.Error("a task is settled here, although another replica may see its end")
 			case event == reported && from != inRedis && to != maybeInRedis:
-				t.Error("Redis was told of it, and is said not to know it")
+				t.Error("Redis has the hold, and the state says that it does not know it")
 			case (event == heldInRedis || event == settledInRedis) && to != inRedis:
 				t.Errorf("it is kept although Redis has it: event %d", event)
 			}

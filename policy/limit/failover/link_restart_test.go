@@ -27,7 +27,7 @@ type restarting struct {
 
 func startRestarting(t *testing.T) *restarting {
 	t.Helper()
-	limittest.RealRedis(t) // skips where there is none
+	limittest.RealRedis(t) // skips without a redis-server
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func (r *restarting) kill() {
 	_ = r.process.Wait()
 }
 
-// replica opens accounts that are told of each connection, as the process's are.
+// replica opens accounts that learn of each connection, as the process's do.
 func (r *restarting) replica() (*Failover, *redis.Client) {
 	var f *Failover
 	client := redis.NewClient(&redis.Options{

@@ -16,7 +16,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// inWorld runs a test in a world of its own, in simulated time.
+// inWorld runs a test in its own world, in simulated time.
 func inWorld(t *testing.T, replicas int, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(story{start: "at noon", replicas: replicas, told: replicas})

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// settler is what both forms promise the gateway.
+// settler has the methods that both forms promise the gateway.
 type settler interface {
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error

@@ -2,7 +2,7 @@
 //
 // It promises what limit promises, also if calls are repeated, executed late, or lose their replies. Every change is one Lua script
 // (directory scripts), and every change of a team's accounts raises their sequence number, so that a caller notices lost or older
-// memory. Then each replica restores what it knows (restore.lua). What to do while Redis is away is package failover's affair.
+// memory. Then each replica restores what it knows (restore.lua). Package failover handles outages of Redis.
 //
 // # Keys
 //
