@@ -26,7 +26,7 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 	return errors.Join(news, err)
 }
 
-// look asks Redis what it remembers of the teams that are known here, which also shows whether it is there. Claims of teams
+// look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams
 // of which it lost something are restored in this turn and the next ones; the error is the news of it.
 func (c *redisClaims) look(ctx context.Context) error {
 	teams, last := c.losses.watched()

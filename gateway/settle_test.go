@@ -103,7 +103,7 @@ func cuts(status int, contentType, body string) func(*plan) {
 	}
 }
 
-// try is ask for an answer that may be cut before its header is whole.
+// try is h.ask for an answer that may be cut before its header is whole.
 func (h *harness) try(path, body string, headers ...string) reading {
 	resp, err := h.client.Do(h.request("POST", path, body, headers...))
 	if err != nil {

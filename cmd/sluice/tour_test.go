@@ -77,7 +77,7 @@ func TestTour(t *testing.T) {
 		`"task_status":"SUCCEEDED"`, "picture.png", "gen2.6-image  image     images    1", "\nready\n",
 	} {
 		if !strings.Contains(said.String(), want) {
-			t.Errorf("the tour never says %q; it said\n%s", want, said.String())
+			t.Errorf("the tour never prints %q; it said\n%s", want, said.String())
 		}
 	}
 	picture, err := os.Open(filepath.Join(shell.Dir, "picture.png"))

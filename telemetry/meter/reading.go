@@ -35,7 +35,7 @@ func (r *Reading) Images() (int64, bool) {
 	return int64(r.ImageCount), r.ImageCount > 0
 }
 
-// reading returns what the answer has said, but for Closed and Complete.
+// reading returns the facts of the answer so far, except Closed and Complete.
 func (a *answer) reading() Reading {
 	return Reading{
 		Usage:         a.usage,

@@ -33,7 +33,7 @@ func (c *Client) EvictionFault() error {
 	return nil
 }
 
-// learn asks Redis how it keeps its data until Redis has said so, and returns its eviction policy; empty: not known yet.
+// learn reads Redis's facts until they are known, and returns its eviction policy; empty: not known yet.
 func (c *Client) learn(ctx context.Context) string {
 	c.mu.Lock()
 	policy := c.policy

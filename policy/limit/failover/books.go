@@ -13,7 +13,7 @@ import (
 )
 
 // books hold this replica's knowledge of one team besides Redis: its allowances, and the use of them. There is no mode: each
-// request asks Redis first, and spends its loan if Redis does not answer.
+// request calls Redis first, and spends its loan if Redis does not answer.
 type books struct {
 	restoring  *semaphore.Weighted // held while its accounts are restored
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none

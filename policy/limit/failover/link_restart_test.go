@@ -80,8 +80,8 @@ func (r *restarting) replica() (*Failover, *redis.Client) {
 	return f, client
 }
 
-// TestNoChargeHidesWhatARestartLost: Redis restarts from a dump that lacks what the other replica has charged. This one, which knows
-// nothing newer than the dump, charges several holds at once before anything else reaches the new process.
+// TestNoChargeHidesWhatARestartLost: Redis restarts from a dump without the other replica's charges. This replica, which
+// knows only the dump's data, charges several holds at once before anything else reaches the new process.
 func TestNoChargeHidesWhatARestartLost(t *testing.T) {
 	for _, charges := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("%d charges", charges), func(t *testing.T) {
