@@ -14,7 +14,7 @@ import (
 	"sluice/cache"
 )
 
-// around runs a command by do, or does not; its error takes the place of the reply.
+// around runs a command by calling do, or not; its error replaces the reply's.
 type around func(cmd redis.Cmder, do func() error) error
 
 func (a around) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -46,8 +46,8 @@ func client(t *testing.T, socket string) *redis.Client {
 	return c
 }
 
-// Q06: a task is made and ends while Redis is away. Redis is told of it as it stands by then: another replica that found it
-// running for a moment would ask for it.
+// Q06: a task is created and ends while Redis is away. Redis then gets its final state: a replica that briefly found it
+// running would query it.
 func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 	socket := realRedis(t)
 	own, away, first := client(t, socket), true, ""
@@ -75,8 +75,8 @@ func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 	}
 }
 
-// F-R10: a request that runs once is forgotten, and the reply is lost. When that is told again another request has the name:
-// what came of that stays.
+// F-R10: a request that runs once is forgotten, and the reply is lost. Another request has the name when the command is
+// repeated: its outcome stays.
 func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	socket, lost := realRedis(t), false
 	a := openAround(t, socket, func(_ redis.Cmder, do func() error) error {

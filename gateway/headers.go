@@ -23,7 +23,7 @@ func newHeaders(config *Config) *headers {
 	}
 }
 
-// policyCall is what the headers say of a request, for the rules that depend on both headers and body.
+// policyCall returns the facts that the headers give of a request, for the rules that depend on both headers and body.
 func (k *headers) policyCall(s *requestState) policy.Call {
 	return policy.Call{
 		Endpoint: s.route.endpoint,

@@ -17,7 +17,7 @@ func TestWhereAListenerIsAsked(t *testing.T) {
 		"localhost:8081": "localhost:8081",
 	} {
 		if got := dialable(listen); got != want {
-			t.Errorf("a listener at %s is asked at %s, want %s", listen, got, want)
+			t.Errorf("a listener at %s is probed at %s, want %s", listen, got, want)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 	defer admin.Close()
 	address := "SLUICE_ADMIN_LISTEN=" + strings.TrimPrefix(admin.URL, "http://")
 
-	// Faults elsewhere do not matter: whether the process is well is all that is asked.
+	// Faults elsewhere do not matter: only the health of the process counts.
 	if got := command(t.Context(), []string{address, "SLUICE_REPLICAS=none"}, "health"); got.code != exitClean || got.text() != "" {
 		t.Errorf("healthy: %+v", got)
 	}

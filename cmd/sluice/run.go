@@ -16,7 +16,7 @@ const (
 	exitFaulty  = 2 // the configuration or the command line is faulty
 )
 
-// program is what a command may use of the process.
+// program has the parts of the process that a command may use.
 type program struct {
 	environ        []string // in the form of os.Environ
 	stdout, stderr io.Writer

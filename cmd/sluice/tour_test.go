@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// tour is the shell script of the README's tour. The binary is this test's; the ports are free ones.
+// tour is the shell script of the README's tour, with the test's binary and free ports.
 func tour(t *testing.T) string {
 	t.Helper()
 	_, section, found := strings.Cut(readRoot(t, "README.md"), "\n## A tour\n")

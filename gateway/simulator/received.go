@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Received is what one request looked like when it arrived, and what became of it.
+// Received records one request as it arrived, and its outcome.
 type Received struct {
 	// ID is the request id that was answered, in body and header.
 	ID string

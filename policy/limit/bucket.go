@@ -62,7 +62,7 @@ func (b *bucket) wait(n, missing int64) time.Duration {
 	return micros(max(missing+Taking(b.rate, n)-b.fullIn, 0))
 }
 
-// take removes n units, into debt where there are fewer, and returns what is missing then.
+// take removes n units, into debt if there are fewer, and returns the amount missing.
 func (b *bucket) take(n int64, now time.Time) int64 {
 	b.taken = b.taken || n > 0
 	return b.fillIn(b.missing(now)+Taking(b.rate, n), now)

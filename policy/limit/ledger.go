@@ -20,7 +20,7 @@ type Row struct {
 	Estimated Amounts // the estimated part of Used
 }
 
-// ledger is what a team used, by day, model and endpoint.
+// ledger is a team's use by day, model and endpoint.
 type ledger map[int]map[rowName]*Row
 
 // rowName names a row of a day.

@@ -1,6 +1,6 @@
 package meter
 
-// Reading is what a Meter has read of one answer. The zero value of a field means that the answer does not say.
+// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer does not say.
 type Reading struct {
 	Usage Usage // of each number the largest value in any part of the answer
 	Odd   bool  // a usage number was ignored: negative, too large, a string, or null if the interface has no null for it

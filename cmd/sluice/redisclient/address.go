@@ -17,7 +17,7 @@ const (
 	sentinel topology = "sentinel"
 )
 
-// Address says where Redis is and by which user and password it is asked. Make one with [ParseAddress].
+// Address says where Redis is and which user and password to use there. Make one with [ParseAddress].
 type Address struct {
 	topology topology
 	tls      bool

@@ -28,7 +28,7 @@ type Frame struct {
 	Last  bool
 }
 
-// Cost is what one piece of work takes, in tokens and images.
+// Cost is the cost of one piece of work, in tokens and images.
 type Cost struct {
 	Input, Output, Images int64
 }

@@ -15,7 +15,7 @@ type script struct {
 	finish string // finish_reason
 }
 
-// step is what one frame adds.
+// step is the text that one frame adds.
 type step struct {
 	thinking, content string
 	calls             []answer.ToolCall

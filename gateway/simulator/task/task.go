@@ -106,7 +106,7 @@ func (t *Task) failed() int {
 	return min(max(t.Fate.Failed, 1), t.Count)
 }
 
-// imageCount is what usage tells in a final state, or nil.
+// imageCount returns the images that usage counts in a final state, or nil.
 func (t *Task) imageCount(state string) *int {
 	switch {
 	case t.Fate.NoImageCount:

@@ -11,7 +11,7 @@ import (
 type Clock struct {
 	mu    sync.Mutex
 	at    time.Time
-	asked atomic.Int64
+	reads atomic.Int64
 }
 
 // Now is the clock's time.
@@ -33,7 +33,7 @@ func (c *Clock) Micros() int64 { return c.Now().UnixMicro() }
 
 // Wrong is the time of a process with a bad clock: in turn right, a day fast, a day slow.
 func (c *Clock) Wrong() time.Time {
-	return c.Now().AddDate(0, 0, int(c.asked.Add(1)%3)-1)
+	return c.Now().AddDate(0, 0, int(c.reads.Add(1)%3)-1)
 }
 
 // NewClock returns a clock that shows a noon.

@@ -21,7 +21,7 @@
 //	sl1:{<team>}:hold:<id>               string  open: for ever; expired:    admit, settle, sweep      a hold's text, see holds.lua; of a settled one "1"
 //	                                             49 h; settled: 15 min,
 //	                                             tasks 49 h
-//	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who asked for it and why
+//	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who ordered it and why
 //	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
 //	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated
 package redisstore
