@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,5 +111,26 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	}
 	if was, first, err := b.Begin(ctx, name, body); first || err != nil || string(was.Answer) != "a task" {
 		t.Errorf("the creation runs a second time: %+v, %v, %v", was, first, err)
+	}
+}
+
+// More writes wait than are kept. The newest is dropped, and the next flush reports it once.
+func TestTooManyWritesWait(t *testing.T) {
+	r := openAround(t, realRedis(t), func(redis.Cmder, func() error) error { return errAbsent })
+	body := sha256.Sum256([]byte("b"))
+	for i := range 10_001 {
+		r.End(t.Context(), cache.IdempotencyName{Team: "search", Digest: strconv.Itoa(i)}, body, cache.Outcome{Status: 200, Answer: []byte("a task")})
+	}
+	if n := r.Unwritten(); n != 10_000 {
+		t.Errorf("%d writes wait, want 10,000", n)
+	}
+	if err := r.Maintain(t.Context()); err == nil || !strings.Contains(err.Error(), "1 claims, answers or outcomes were dropped") {
+		t.Errorf("%v, want the dropped write", err)
+	}
+	if err := r.Maintain(t.Context()); err != nil && strings.Contains(err.Error(), "dropped") {
+		t.Errorf("the dropped write is reported again: %v", err)
+	}
+	if n := r.Unwritten(); n != 10_000 {
+		t.Errorf("%d writes wait after two flushes, want 10,000", n)
 	}
 }

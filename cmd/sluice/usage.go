@@ -156,7 +156,7 @@ func fetch(ctx context.Context, target string) ([]byte, error) {
 	return content, err
 }
 
-// usageColumns are pinned: scripts read them.
+// usageColumns do not change: users' programs read the CSV by these names.
 var usageColumns = []string{"team", "day", "model", "endpoint", "unit", "used", "estimated"}
 
 func writeUsageCSV(w io.Writer, report admin.UsageReport) error {

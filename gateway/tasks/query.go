@@ -55,7 +55,7 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Origin) Poll
 	return PollAnswer{Claim: claim, Source: Stale}
 }
 
-// queryInTurn queries the service about a task, once among all replicas and within the account's rate.
+// queryInTurn answers from what is known by now, or queries the service, once among all replicas and within the account's rate.
 func (t *Tasks) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
@@ -144,7 +144,7 @@ func (t *Tasks) query(ctx context.Context, last PollAnswer, by Origin) PollAnswe
 	return last
 }
 
-// hasState reports whether an answer has a state of that task. The service's "unknown" has none: it can lose a task for a moment.
+// hasState reports whether an answer has a state of that task. "unknown" is not a state, because the service can lose a task for a moment.
 func hasState(answer *cache.Answer, task string) bool {
 	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
 }

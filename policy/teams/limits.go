@@ -9,7 +9,7 @@ import (
 // Unit is the unit in which a limit counts.
 type Unit string
 
-// The units.
+// The units, named in letters alone. docs/architecture.md, Adding a unit, lists all places that know them.
 const (
 	UnitRequests Unit = "requests"
 	UnitTokens   Unit = "tokens"
