@@ -163,7 +163,7 @@ func TestWhichAnswerWasHeardLater(t *testing.T) {
 }
 
 // One replica at a time queries upstream, until the answer is heard.
-func TestOneReplicaAsks(t *testing.T) {
+func TestOneReplicaQueries(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a, b := replica(), replica()
 		a.Put(t.Context(), aClaim("search", "t1"))

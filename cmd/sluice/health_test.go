@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhereAListenerIsAsked(t *testing.T) {
+func TestWhereAListenerIsProbed(t *testing.T) {
 	for listen, want := range map[string]string{
 		":8081":          "127.0.0.1:8081",
 		"0.0.0.0:8081":   "127.0.0.1:8081",
@@ -26,7 +26,7 @@ func TestHealth(t *testing.T) {
 	status := http.StatusOK
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
-			t.Errorf("asked %s", r.URL.Path)
+			t.Errorf("probed %s", r.URL.Path)
 		}
 		w.WriteHeader(status)
 	}))
