@@ -125,6 +125,9 @@ func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 // may be an older one: a header to pass on in all answers must be added in all three places.
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
 
+// answerNames are the headers of an answer that are read at all.
+var answerNames = append(inboundNames[:], "Content-Encoding")
+
 // replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
 // counts from the first answer.
 var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}

@@ -31,7 +31,7 @@ type service struct {
 func (u *service) clientConfig() upstream.Config {
 	return upstream.Config{
 		URL: u.config.UpstreamURL, ConnectTimeout: u.config.ConnectTimeout, HeaderTimeout: u.config.HeaderTimeout, IdleTimeout: u.config.IdleTimeout,
-		DrainTime: drainTime, Now: u.deps.Now, Surplus: u.deps.Metrics.Surplus,
+		Keep: answerNames, DrainTime: drainTime, Now: u.deps.Now, Surplus: u.deps.Metrics.Surplus,
 	}
 }
 

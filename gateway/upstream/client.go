@@ -16,6 +16,7 @@ type Config struct {
 	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
 
+	Keep    []string         // the headers of answers that are needed, in canonical form; others may be missing; nil: all are needed
 	Roots   *x509.CertPool   // authorities for the service's certificate; nil: the system's
 	Now     func() time.Time // the clock
 	Surplus func()           // called for each connection on which the service sent unrequested bytes
@@ -61,7 +62,7 @@ func (u *Client) try(conn *conn, err error, out *http.Request, x *Exchange) (ans
 		return nil, false, err
 	}
 	if err = conn.send(x, out, u.headerTime(x)); err == nil {
-		answer, err = conn.receive(out)
+		answer, err = conn.receive(x, out, u.config.Keep)
 	}
 	if err != nil {
 		sent = conn.written.Load() > 0

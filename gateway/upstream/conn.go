@@ -131,12 +131,18 @@ func (c *conn) expect(bound time.Duration) error {
 }
 
 // receive reads an answer's header. It drops informational answers.
-func (c *conn) receive(out *http.Request) (*http.Response, error) {
+func (c *conn) receive(x *Exchange, out *http.Request, keep []string) (*http.Response, error) {
 	for range mostInformational + 1 {
 		c.left = longestHeader
-		answer, err := http.ReadResponse(c.in, out)
-		if err != nil {
+		if _, err := c.in.Peek(1); err != nil {
 			return nil, unexpectedEOF(err)
+		}
+		answer := x.head.read(c.in, out, keep)
+		if answer == nil {
+			var err error
+			if answer, err = http.ReadResponse(c.in, out); err != nil {
+				return nil, unexpectedEOF(err)
+			}
 		}
 		if answer.StatusCode >= http.StatusOK || answer.StatusCode == http.StatusSwitchingProtocols {
 			c.left = math.MaxInt64

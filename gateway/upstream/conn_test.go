@@ -249,7 +249,7 @@ func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 			if err := c.send(&Exchange{Body: make([]byte, size), Listener: deaf{}}, out, time.Hour); err != nil {
 				t.Fatal(err)
 			}
-			answer, err := c.receive(out)
+			answer, err := c.receive(new(Exchange), out, nil)
 			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s, %d bytes: %v, %v", tls.VersionName(version), size, answer, err)
 			}

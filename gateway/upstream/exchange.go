@@ -28,6 +28,7 @@ type Exchange struct {
 	Fault   error         // why reading the body failed, an [*Error]; nil: it did not
 	Wanted  bool          // the client was still there when it failed
 
+	head answerHead
 	body body
 }
 
