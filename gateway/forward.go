@@ -28,9 +28,11 @@ func newForward(service *service, base *url.URL) *forward {
 }
 
 // forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
-func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
-	bare := &http.Request{Method: s.method, URL: f.target(s), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	f.proxy.ServeHTTP(w, bare.WithContext(s.attach(r.Context())))
+func (f *forward) forward(w *reply, _ *http.Request, s *requestState) error {
+	bare := s.room.request
+	bare.Method, bare.URL = s.method, f.target(s)
+	s.out = w.Header()
+	f.proxy.ServeHTTP(w, bare)
 	return s.failure
 }
 

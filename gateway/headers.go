@@ -53,8 +53,10 @@ func enabled(values []string) bool {
 // set from what the rules judged and never copied, so that no trick of a client (a Connection header that names them, a second
 // value) makes Sluice and the service read the request differently.
 func (k *headers) outbound(s *requestState, authorization string) http.Header {
-	h := make(http.Header, 8) // room for more would be a larger kind of map, and few requests need it
-	h["Authorization"] = []string{authorization}
+	h := s.room.outbound
+	clear(h)
+	s.room.authorization[0] = authorization
+	h["Authorization"] = s.room.authorization[:]
 	h["User-Agent"] = userAgent
 	h["Accept"] = acceptJSON
 	h["Accept-Encoding"] = identity // a compressed answer could not be read
@@ -132,13 +134,16 @@ var answerNames = append(inboundNames[:], "Content-Encoding")
 // counts from the first answer.
 var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
 
-// inbound is the part of an answer's header that a team may see.
-func inbound(h http.Header) http.Header {
-	kept := make(http.Header, 8)
+// inbound copies the part of an answer's header that a team may see. The values are a slice of the client's answer alone, which
+// outlives the exchange.
+func inbound(kept, h http.Header) {
+	clear(kept)
+	slab := make([]string, 0, len(inboundNames))
 	for _, name := range inboundNames {
 		if values := h[name]; len(values) > 0 {
-			kept[name] = values[:1]
+			n := len(slab)
+			slab = append(slab, values[0])
+			kept[name] = slab[n : n+1 : n+1]
 		}
 	}
-	return kept
 }

@@ -19,16 +19,13 @@ type reply struct {
 	closes  bool        // the connection ends with this answer, if it is alone
 	lingers bool        // the rest of the body is dropped once the request has ended
 	wrote   bool        // the header has left
+	ended   bool        // the request has ended in order
 	failed  error       // the first failed write: the client left or does not read
 	bound   time.Time   // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited at once: the proxy flushes the header of a
 	// stream from another goroutine while the answer is read.
 	writing time.Duration
-}
-
-func newReply(w http.ResponseWriter, s *requestState, terms *clientTerms) *reply {
-	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), state: s, terms: terms}
 }
 
 // begin removes the server's own write deadline, which would bound the wait until the answer.

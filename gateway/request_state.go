@@ -50,7 +50,9 @@ type requestState struct {
 
 	// The exchange with the service.
 
-	exchange   upstream.Exchange
+	exchange   *upstream.Exchange
+	room       *room                 // for what the exchange needs
+	out        http.Header           // of the client's answer; nil: there is no client
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client asked for a stream
@@ -60,18 +62,6 @@ type requestState struct {
 	reading    meter.Reading         // what it read
 	fault      string                // name of the refusal if the answer broke off or cannot be used; else empty
 	answered   time.Time             // when a creation's answer was whole; its span is then still open; zero: not so
-}
-
-// stateKey is the context key of a request's state. The ReverseProxy hands its hooks nothing but the request.
-type stateKey struct{}
-
-func (s *requestState) attach(ctx context.Context) context.Context {
-	return context.WithValue(ctx, stateKey{}, s)
-}
-
-func stateOf(ctx context.Context) *requestState {
-	s, _ := ctx.Value(stateKey{}).(*requestState)
-	return s
 }
 
 // away is the time so far that was spent waiting for the service or for the client's connection.

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// inlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer.
-	inlineBody = 64 << 10
+	// InlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer, in bytes.
+	// Another goroutine may write a larger one until after the exchange.
+	InlineBody = 64 << 10
 	// longestHeader bounds an answer's header, in bytes.
 	longestHeader = 64 << 10
 	// mostInformational bounds the informational (1xx) answers before the answer.
@@ -105,7 +106,7 @@ func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 	c.written.Store(0)
 	c.sending, c.body = nil, nil
 	c.head = appendHead(c.head[:0], out, len(x.Body))
-	large := len(x.Body) > inlineBody
+	large := len(x.Body) > InlineBody
 	if !large {
 		c.head = append(c.head, x.Body...)
 	}

@@ -231,7 +231,7 @@ func over(s *sending) bool {
 // What upstream said before a write failed is the answer, also where the request is small enough for one write.
 func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
-		for _, size := range []int{inlineBody, 1 << 20} {
+		for _, size := range []int{InlineBody, 1 << 20} {
 			c, far := connected(t, version)
 			c.wire.silence, c.wire.writeBy = 50*time.Millisecond, time.Time{} // that of the handshake
 			for _, err := range []error{c.wire.SetWriteBuffer(4 << 10), far.SetReadBuffer(4 << 10)} {

@@ -32,6 +32,14 @@ type Exchange struct {
 	body body
 }
 
+// Reset makes an ended exchange ready for another one. It keeps memory, and nothing that was in it.
+func (x *Exchange) Reset() {
+	head := answerHead{header: x.head.header, values: x.head.values}
+	clear(head.header)
+	clear(head.values[:cap(head.values)])
+	*x = Exchange{head: head}
+}
+
 // Listener follows an exchange.
 type Listener interface {
 	// Runs is called while the exchange goes on: before each large piece of the request, and before each wait for bytes of the
