@@ -66,3 +66,8 @@ type requestState struct {
 
 // away is the time so far that was spent waiting for the service or for the client's connection.
 func (s *requestState) away() time.Duration { return s.waited + s.exchange.Waited }
+
+func stateOf(ctx context.Context) *requestState {
+	s, _ := ctx.Value(stateKey{}).(*requestState)
+	return s
+}

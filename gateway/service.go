@@ -104,9 +104,9 @@ var queryRoute = &route{method: get, path: "tasks/{id}", endpoint: policy.Endpoi
 func (u *service) askTask(claim *cache.Claim, by tasks.Asker) (tasks.Reply, error) {
 	s := &requestState{
 		service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace,
-		exchange: new(upstream.Exchange),
+		exchange: new(upstream.Exchange), room: new(room),
 	}
-	s.room = newRoom(s)
+	s.room.prepare(s, s.client)
 	s.Team, s.Task, s.Model, s.Label, s.Span = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model), by.Span
 	got, err := u.do(s, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err
