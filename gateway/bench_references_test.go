@@ -52,6 +52,11 @@ func (t *ownTransport) RoundTrip(out *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	for name, values := range out.Header {
+		for _, value := range values {
+			x.Header = append(x.Header, upstream.Field{Name: name, Value: value})
+		}
+	}
 	return t.client.Do(out, x)
 }
 

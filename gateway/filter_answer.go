@@ -43,7 +43,7 @@ func (u *service) filterAnswer(answer *http.Response, s *requestState) (*http.Re
 		StatusCode: answer.StatusCode, Header: s.room.header, ContentLength: answer.ContentLength, Body: answer.Body,
 		Proto: answer.Proto, ProtoMajor: answer.ProtoMajor, ProtoMinor: answer.ProtoMinor, Request: answer.Request,
 	}
-	inbound(kept.Header, answer.Header)
+	inbound(kept.Header, answer.Header, &s.values)
 	streams := isStream(kept.Header)
 	setLength(kept)
 	switch {

@@ -65,8 +65,8 @@ var (
 func (w *reply) stamp(h http.Header, now time.Time) {
 	s := w.state
 	s.FirstByte = now.Sub(s.start)
-	facts := [2]string{s.ID, serverTiming(s.FirstByte - s.away())} // one allocation for both
-	h["Sluice-Request-Id"], h["Server-Timing"] = facts[:1:1], facts[1:]
+	h["Sluice-Request-Id"] = s.values.one(s.ID)
+	h["Server-Timing"] = s.values.one(serverTiming(s.FirstByte - s.away()))
 	h["Cache-Control"] = noStore
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
@@ -77,6 +77,21 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 // may have waited for less time than the query took; its own part is then 0.
 func serverTiming(own time.Duration) string {
 	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
+	if tenths < int64(len(shortTimings)) {
+		return shortTimings[tenths]
+	}
+	return timing(tenths)
+}
+
+// shortTimings are those below 10 ms, which nearly all are.
+var shortTimings = func() (texts [100]string) {
+	for tenths := range texts {
+		texts[tenths] = timing(int64(tenths))
+	}
+	return texts
+}()
+
+func timing(tenths int64) string {
 	buf := strconv.AppendInt(append(make([]byte, 0, 32), "sluice;dur="...), tenths/10, 10)
 	return string(append(buf, '.', byte('0'+tenths%10)))
 }

@@ -53,6 +53,7 @@ type requestState struct {
 	exchange   *upstream.Exchange
 	room       *room                 // for what the exchange needs
 	out        http.Header           // of the client's answer; nil: there is no client
+	values     values                // of that header
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client asked for a stream

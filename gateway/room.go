@@ -4,30 +4,32 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"sluice/policy"
 )
 
-// room is what an exchange with the service needs: the requests that are made and the answer that the client may see.
+// room is what a request and its exchange with the service need, beside their state.
 type room struct {
-	context       exchangeContext
-	request       *http.Request // for the proxy
-	outbound      http.Header   // of the request to the service
-	authorization [1]string     // of that request
-	answer        http.Response // that the client may see
-	header        http.Header   // of that answer
-	body          bounded       // of that answer
+	judged   policy.Request
+	context  exchangeContext
+	request  *http.Request // for the proxy
+	outbound outbound      // the header of the request to the service
+	answer   http.Response // that the client may see
+	header   http.Header   // of that answer
+	body     bounded       // of that answer
 }
 
 // prepare makes the room that a state's exchange uses. client is the context of the client's request; it may change later.
 func (m *room) prepare(state any, client context.Context) {
 	m.context = exchangeContext{state, client}
 	m.request = (&http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(&m.context)
-	m.outbound, m.header = make(http.Header, 8), make(http.Header, 8) // room for more would be a larger kind of map, and few requests need it
+	m.header = make(http.Header)
 }
 
 func (m *room) clear() {
 	m.context.client, m.request.Method, m.request.URL = nil, "", nil
-	clear(m.outbound)
-	clear(m.authorization[:])
+	m.judged = policy.Request{}
+	m.outbound.clear()
 	clear(m.header)
 	m.answer, m.body = http.Response{}, bounded{}
 }

@@ -47,8 +47,9 @@ func (u *service) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 	s.clientSpan.Begin(u.deps.Traces, u.deps.Metrics, u.spanInfo(s), x.Sent)
 	if parent := s.clientSpan.SentTraceparent(); parent != "" {
-		out.Header["Traceparent"] = []string{parent}
+		s.room.outbound.set("Traceparent", parent)
 	}
+	x.Header = s.room.outbound
 	answer, err := u.client.Do(out, x)
 	if err != nil {
 		s.clientSpan.End(telemetry.Result{Fault: asRefusal(err).name}, x.Arrived)
@@ -79,7 +80,8 @@ func (s *requestState) handOver(kept *http.Response) {
 // do makes a small request without a body and reads its answer whole.
 func (u *service) do(s *requestState, method, path string) (answer, error) {
 	target := u.config.UpstreamURL.JoinPath(path)
-	out := &http.Request{Method: method, URL: target, Host: target.Host, Header: u.outbound(s), Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	u.outbound(s)
+	out := &http.Request{Method: method, URL: target, Host: target.Host, Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	got, err := u.RoundTrip(out.WithContext(&s.room.context))
 	if err != nil {
 		return answer{}, err
@@ -92,9 +94,9 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
-// outbound is the header of a request to the service, with the key.
-func (u *service) outbound(s *requestState) http.Header {
-	return u.headers.outbound(s, u.live.key.Load().Authorization())
+// outbound makes the header of a request to the service, with the key.
+func (u *service) outbound(s *requestState) {
+	u.headers.outbound(&s.room.outbound, s, u.live.key.Load().Authorization())
 }
 
 // queryRoute is the route of a task query that no client's request makes.

@@ -35,8 +35,8 @@ func New(config Config) *Client { return &Client{config: config, pool: newPool(&
 func (u *Client) Close() { u.pool.close() }
 
 // Do sends a request and returns the answer once its header is there. The answer's body ends within bounds, and MUST be closed.
-// An error is an [*Error]. Do sends the exchange's body, and ignores the end of the request's context: the service charges for
-// the work whether or not the client stays.
+// An error is an [*Error]. Do sends the exchange's header and body, not the request's, and ignores the end of its context: the
+// service charges for the work whether or not the client stays.
 //
 // If no byte of the request has left, Do tries once more on a new connection. After a byte has left it never sends again: the
 // service may already be at work.

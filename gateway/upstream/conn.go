@@ -105,7 +105,7 @@ func (c *conn) look() error {
 func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 	c.written.Store(0)
 	c.sending, c.body = nil, nil
-	c.head = appendHead(c.head[:0], out, len(x.Body))
+	c.head = appendHead(c.head[:0], out, x.Header, len(x.Body))
 	large := len(x.Body) > InlineBody
 	if !large {
 		c.head = append(c.head, x.Body...)
