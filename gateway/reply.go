@@ -28,10 +28,14 @@ type reply struct {
 	writing time.Duration
 }
 
-// begin removes the server's own write deadline, which would bound the wait until the answer.
+// begin removes the server's own write deadline over HTTP/2, where it would bound the wait until the answer. Over HTTP/1 it
+// serves the first writes if the answer comes soon, unless a write may take less time.
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 && server.WriteTimeout <= w.terms.writeTimeout {
+		w.bound = w.state.start.Add(server.WriteTimeout)
+	}
 }
 
 // Unwrap gives http.ResponseController the writer below.

@@ -30,7 +30,11 @@ func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *h
 	if end < 0 || out.Method == http.MethodHead || out.Method == http.MethodConnect {
 		return nil
 	}
-	statusLine, rest := cutLine(text[:end+2])
+	head := text[:end+2]
+	if !plainHead(head) {
+		return nil
+	}
+	statusLine, rest := cutLine(head)
 	status := statusOf(statusLine)
 	if status == 0 {
 		return nil
@@ -65,16 +69,29 @@ func (h *answerHead) begin() {
 	h.values, h.length = h.values[:0], -1
 }
 
-// cutLine cuts the text behind its first line, of which it drops the end.
+// plainHead reports whether a head has nothing but visible ASCII characters, blanks, tabs, and line ends of two characters.
+func plainHead(text []byte) bool {
+	for i, b := range text {
+		if b >= ' ' && b < 0x7f || b == '\t' {
+			continue
+		}
+		if b != '\r' && b != '\n' || b == '\r' && text[i+1] != '\n' || b == '\n' && (i == 0 || text[i-1] != '\r') {
+			return false
+		}
+	}
+	return true
+}
+
+// cutLine cuts a plain head behind its first line, of which it drops the end.
 func cutLine(text []byte) (line, rest []byte) {
-	line, rest, _ = bytes.Cut(text, []byte("\r\n"))
-	return line, rest
+	end := bytes.IndexByte(text, '\n')
+	return text[:end-1], text[end+1:]
 }
 
 // statusOf reads a status line with a status that has a body; 0: it is another line.
 func statusOf(line []byte) int {
 	code, ok := bytes.CutPrefix(line, []byte(proto+" "))
-	if !ok || len(code) < 3 || len(code) > 3 && code[3] != ' ' || !plainText(line) {
+	if !ok || len(code) < 3 || len(code) > 3 && code[3] != ' ' {
 		return 0
 	}
 	status := int(decimal(code[:3]))
@@ -87,29 +104,41 @@ func statusOf(line []byte) int {
 // field reads a header's line and reports whether it is one that needs no more than to be kept, or the only Content-Length.
 func (h *answerHead) field(line []byte, keep []string) bool {
 	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 || !token(line[:colon]) || !plainText(line[colon:]) {
+	if colon <= 0 || !token(line[:colon]) {
 		return false
 	}
-	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
-	switch {
-	case is(name, "Content-Length"):
-		if h.length >= 0 {
-			return false
-		}
-		if h.length = decimal(value); h.length < 0 {
-			return false
-		}
-	case is(name, "Connection"):
-		if !is(value, "keep-alive") {
-			return false
-		}
-	case is(name, "Transfer-Encoding"), is(name, "Trailer"), is(name, "Pragma"):
+	name, value := line[:colon], trim(line[colon+1:])
+	if !h.frame(name, value) {
 		return false
 	}
 	if canonical := canonicalOf(name, keep); canonical != "" {
 		return h.set(canonical, value)
 	}
 	return true
+}
+
+// frame looks at the headers that tell how an answer is framed, and reports whether this one leaves it in no doubt.
+func (h *answerHead) frame(name, value []byte) bool {
+	switch {
+	case is(name, "Content-Length"):
+		first := h.length < 0
+		h.length = decimal(value)
+		return first && h.length >= 0
+	case is(name, "Connection"):
+		return is(value, "keep-alive")
+	}
+	return !is(name, "Transfer-Encoding") && !is(name, "Trailer") && !is(name, "Pragma")
+}
+
+// trim removes blanks and tabs at both ends.
+func trim(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	for n := len(text); n > 0 && (text[n-1] == ' ' || text[n-1] == '\t'); n = len(text) {
+		text = text[:n-1]
+	}
+	return text
 }
 
 // set keeps a header. A second value of a header is net/http's to join.
@@ -136,23 +165,11 @@ func canonicalOf(name []byte, keep []string) string {
 	return ""
 }
 
-// plainText reports whether a text has nothing but visible ASCII characters, blanks and tabs.
-func plainText(text []byte) bool {
-	for _, b := range text {
-		if b < ' ' && b != '\t' || b >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
 // token reports whether a name has nothing but letters, digits, dashes and underscores. The few other characters that a name may have are left to
 // net/http.
 func token(name []byte) bool {
 	for _, b := range name {
-		switch {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '-', b == '_':
-		default:
+		if lower := b | 0x20; (lower < 'a' || lower > 'z') && (b < '0' || b > '9') && b != '-' && b != '_' {
 			return false
 		}
 	}
