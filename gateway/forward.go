@@ -28,17 +28,23 @@ func newForward(service *service, base *url.URL) *forward {
 }
 
 // forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
-func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
-	bare := &http.Request{Method: s.method, URL: f.target(s), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	f.proxy.ServeHTTP(w, bare.WithContext(s.attach(r.Context())))
+func (f *forward) forward(w *reply, _ *http.Request, s *requestState) error {
+	bare := s.room.request
+	bare.Method, bare.URL = s.method, f.target(s)
+	s.out = w.Header()
+	f.proxy.ServeHTTP(w, bare)
 	return s.failure
 }
 
-// rewrite builds the outbound request from nothing.
+// rewrite builds the outbound request from nothing. Its header is in the state.
 func (u *service) rewrite(pr *httputil.ProxyRequest) {
-	pr.Out.Header = u.outbound(stateOf(pr.In.Context()))
+	u.outbound(stateOf(pr.In.Context()))
+	pr.Out.Header = ownAgent
 	pr.Out.Body = nil // the state has it
 }
+
+// ownAgent is the header that the proxy sees. It would add a User-Agent to another.
+var ownAgent = http.Header{"User-Agent": {"sluice"}}
 
 // target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's
 // rest and query go as they came.
@@ -60,8 +66,8 @@ type bufferPool struct{ pool sync.Pool }
 const copyBuffer = 32 << 10
 
 func newBufferPool() *bufferPool {
-	return &bufferPool{sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }}}
+	return &bufferPool{sync.Pool{New: func() any { return new([copyBuffer]byte) }}}
 }
 
-func (p *bufferPool) Get() []byte  { return *p.pool.Get().(*[]byte) }
-func (p *bufferPool) Put(b []byte) { p.pool.Put(&b) }
+func (p *bufferPool) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
+func (p *bufferPool) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
