@@ -34,6 +34,14 @@ func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.service.lease
 // BodiesInMemory is what request bodies hold of the budget.
 func (g *Gateway) BodiesInMemory() int64 { return g.throttle.budget.used.Load() }
 
+// BuffersLent is how many bytes of large buffers requests have.
+func (g *Gateway) BuffersLent() int64 {
+	b := g.inspection.buffers
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total - b.bytesKept()
+}
+
 // SetBufferPool replaces the proxy's copy buffers.
 func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.forward.proxy.BufferPool = pool }
 

@@ -149,6 +149,12 @@ func (c *conn) receive(out *http.Request) (*http.Response, error) {
 	return nil, errInformational
 }
 
+// drop closes a connection that cannot be used again. No request's body is read any more when it returns.
+func (c *conn) drop() {
+	_ = c.Close()
+	c.sending.await()
+}
+
 // unexpectedEOF makes the end of the connection before an answer an error.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
@@ -160,7 +166,7 @@ func unexpectedEOF(err error) error {
 // finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last came.
 func (c *conn) finish(whole bool, silent time.Time) {
 	if !whole || c.sending != nil && !c.sending.whole() {
-		_ = c.Close() // it cannot be used again
+		c.drop()
 		return
 	}
 	if cap(c.head) > keptHead {
