@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +14,10 @@ import (
 // benchPace is the time between two frames of a stream.
 const benchPace = time.Second
 
-// pacedFrames answers a stream that goes on until the client leaves.
+// benchLong is a stream's first event: larger than any buffer on its way.
+var benchLong = "id:0\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"" + strings.Repeat("river ", 7000) + "\"}}]}}\n\n"
+
+// pacedFrames answers a stream that begins with a long event, and goes on until the client leaves.
 func pacedFrames(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	for name, value := range serviceHeaders {
@@ -22,6 +26,7 @@ func pacedFrames(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Content-Type"] = []string{"text/event-stream;charset=UTF-8"}
 	controller := http.NewResponseController(w)
 	_ = controller.SetWriteDeadline(time.Time{})
+	_, _ = io.WriteString(w, benchLong)
 	tick := time.NewTicker(benchPace)
 	defer tick.Stop()
 	first := time.After(rand.N(benchPace)) // so that the frames of all streams come evenly
@@ -63,7 +68,7 @@ func BenchmarkStreams(b *testing.B) {
 				b.Fatal(err)
 			}
 			go func() {
-				piece := make([]byte, 4<<10) // a frame comes in one piece
+				piece := make([]byte, 4<<10) // a paced frame comes in one piece
 				for {
 					if _, err := conn.Conn.Read(piece); err != nil {
 						return

@@ -12,7 +12,7 @@ import (
 
 // What the tests of behaviour need of the inside.
 var (
-	NewBufferPool = newBufferPool
+	NewBufferPool = func() httputil.BufferPool { return newBufferPool(copyBuffer) }
 )
 
 // SetSlowStart shortens the time before a slow body is refused.
@@ -43,7 +43,9 @@ func (g *Gateway) BuffersLent() int64 {
 }
 
 // SetBufferPool replaces the proxy's copy buffers.
-func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.forward.proxy.BufferPool = pool }
+func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
+	g.forward.proxy.BufferPool, g.forward.streams.BufferPool = pool, pool
+}
 
 // TrustUpstream makes these certificates the ones that upstream's must descend from.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {

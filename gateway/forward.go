@@ -14,23 +14,33 @@ type forward struct {
 	service *service
 	base    *url.URL
 	proxy   *httputil.ReverseProxy
+	streams *httputil.ReverseProxy // the same for requests of streams, with smaller buffers
 }
 
 func newForward(service *service, base *url.URL) *forward {
-	return &forward{service: service, base: base, proxy: &httputil.ReverseProxy{
+	proxy := func(buffer int) *httputil.ReverseProxy { return newProxy(service, newBufferPool(buffer)) }
+	return &forward{service: service, base: base, proxy: proxy(copyBuffer), streams: proxy(streamBuffer)}
+}
+
+func newProxy(service *service, buffers httputil.BufferPool) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
 		Rewrite:      service.rewrite,
 		Transport:    service,
-		BufferPool:   newBufferPool(),
+		BufferPool:   buffers,
 		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) { stateOf(out.Context()).failure = err },
 		// The Record has what the proxy would log, whose own lines contain addresses.
 		ErrorLog: log.New(io.Discard, "", 0),
-	}}
+	}
 }
 
 // forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
 func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
 	bare := &http.Request{Method: s.method, URL: f.target(s), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	f.proxy.ServeHTTP(w, bare.WithContext(s.attach(r.Context())))
+	proxy := f.proxy
+	if s.stream {
+		proxy = f.streams
+	}
+	proxy.ServeHTTP(w, bare.WithContext(s.attach(r.Context())))
 	return s.failure
 }
 
@@ -57,10 +67,15 @@ func (f *forward) target(s *requestState) *url.URL {
 // only after its last write.
 type bufferPool struct{ pool sync.Pool }
 
-const copyBuffer = 32 << 10
+const (
+	copyBuffer = 32 << 10
+	// streamBuffer is smaller, because a stream has its buffer while it waits. A full one leaves in one write: net/http's
+	// buffer of 4 KiB has room for it and the frame of its chunk.
+	streamBuffer = 4<<10 - 16
+)
 
-func newBufferPool() *bufferPool {
-	return &bufferPool{sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }}}
+func newBufferPool(size int) *bufferPool {
+	return &bufferPool{sync.Pool{New: func() any { b := make([]byte, size); return &b }}}
 }
 
 func (p *bufferPool) Get() []byte  { return *p.pool.Get().(*[]byte) }

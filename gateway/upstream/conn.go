@@ -21,7 +21,7 @@ const (
 	// keptHead is how much of its write buffer an idle connection keeps.
 	keptHead = 16 << 10
 	// readBuffer is how much a connection reads at once.
-	readBuffer = 8 << 10
+	readBuffer = 4 << 10
 )
 
 var (
