@@ -93,6 +93,8 @@ func playRole(role string) int {
 			h["Sluice-Request-Id"] = []string{"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}
 			_, _ = w.Write(benchTask)
 		})
+	case "pacing":
+		handler = http.HandlerFunc(pacedFrames)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -245,6 +247,7 @@ func benchBase() *url.URL {
 type child struct {
 	testing.TB
 	address, stats string
+	pid            int
 }
 
 func startChild(b testing.TB, role, upstream string, procs int, variables ...string) *child {
@@ -265,7 +268,7 @@ func startChild(b testing.TB, role, upstream string, procs int, variables ...str
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	c := &child{TB: b}
+	c := &child{TB: b, pid: cmd.Process.Pid}
 	if _, err := fmt.Fscan(out, &c.address, &c.stats); err != nil {
 		b.Fatal(err)
 	}

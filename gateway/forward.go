@@ -14,17 +14,22 @@ type forward struct {
 	service *service
 	base    *url.URL
 	proxy   *httputil.ReverseProxy
+	streams *httputil.ReverseProxy // the same for requests of streams, with smaller buffers
 }
 
 func newForward(service *service, base *url.URL) *forward {
-	return &forward{service: service, base: base, proxy: &httputil.ReverseProxy{
+	return &forward{service: service, base: base, proxy: newProxy(service, newBufferPool()), streams: newProxy(service, newStreamPool())}
+}
+
+func newProxy(service *service, buffers httputil.BufferPool) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
 		Rewrite:      service.rewrite,
 		Transport:    service,
-		BufferPool:   newBufferPool(),
+		BufferPool:   buffers,
 		ErrorHandler: func(_ http.ResponseWriter, out *http.Request, err error) { stateOf(out.Context()).failure = err },
 		// The Record has what the proxy would log, whose own lines contain addresses.
 		ErrorLog: log.New(io.Discard, "", 0),
-	}}
+	}
 }
 
 // forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
@@ -32,7 +37,11 @@ func (f *forward) forward(w *reply, _ *http.Request, s *requestState) error {
 	bare := s.room.request
 	bare.Method, bare.URL = s.method, f.target(s)
 	s.out = w.Header()
-	f.proxy.ServeHTTP(w, bare)
+	proxy := f.proxy
+	if s.stream {
+		proxy = f.streams
+	}
+	proxy.ServeHTTP(w, bare)
 	return s.failure
 }
 
@@ -59,11 +68,16 @@ func (f *forward) target(s *requestState) *url.URL {
 	return &u
 }
 
-// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
-// only after its last write.
-type bufferPool struct{ pool sync.Pool }
+const (
+	copyBuffer = 32 << 10
+	// streamBuffer is smaller, because a stream has its buffer while it waits. A full one leaves in one write: net/http's
+	// buffer of 4 KiB has room for it and the frame of its chunk.
+	streamBuffer = 4<<10 - 16
+)
 
-const copyBuffer = 32 << 10
+// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
+// only after its last write. The pool keeps arrays, which cost no allocation to give back.
+type bufferPool struct{ pool sync.Pool }
 
 func newBufferPool() *bufferPool {
 	return &bufferPool{sync.Pool{New: func() any { return new([copyBuffer]byte) }}}
@@ -71,3 +85,13 @@ func newBufferPool() *bufferPool {
 
 func (p *bufferPool) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
 func (p *bufferPool) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
+
+// streamPool is a bufferPool of the buffers of streams.
+type streamPool struct{ pool sync.Pool }
+
+func newStreamPool() *streamPool {
+	return &streamPool{sync.Pool{New: func() any { return new([streamBuffer]byte) }}}
+}
+
+func (p *streamPool) Get() []byte  { return p.pool.Get().(*[streamBuffer]byte)[:] }
+func (p *streamPool) Put(b []byte) { p.pool.Put((*[streamBuffer]byte)(b)) }

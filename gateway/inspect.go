@@ -14,12 +14,13 @@ type inspection struct {
 	config  *Config
 	headers *headers
 	metrics *telemetry.Metrics
+	buffers *buffers
 }
 
 // inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged.
 func (n *inspection) inspect(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := readBody(w, r, s); err != nil {
+		if err := readBody(w, r, s, n.buffers); err != nil {
 			return err
 		}
 		if s.route.endpoint == policy.EndpointOther {

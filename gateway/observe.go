@@ -73,7 +73,6 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
-	s.memory.release()
 	s.slot.release()
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
@@ -89,6 +88,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
+	g.inspection.buffers.takeBack(s) // the spans have read it
 	g.deps.Record(s.Record)
 	if p != nil {
 		panic(p)

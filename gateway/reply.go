@@ -148,7 +148,7 @@ func (w *reply) note(err error) {
 // extendDeadline sets the deadline of the next write; one deadline for the whole answer would cut long streams. It keeps a
 // deadline that is nearly as late. Writers without deadlines, such as test recorders, are left alone.
 func (w *reply) extendDeadline(now time.Time) {
-	if w.bound.Sub(now) <= w.terms.writeTimeout*15/16 {
+	if w.bound.Sub(now) <= w.terms.writeTimeout*7/8 {
 		w.bound = now.Add(w.terms.writeTimeout)
 		_ = w.control.SetWriteDeadline(w.bound)
 	}

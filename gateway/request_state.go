@@ -26,6 +26,7 @@ type requestState struct {
 	query   string      // the client's, for forwarded paths only
 	method  string
 	body    []byte // the whole body, once inspect has read it
+	lent    []byte // the buffer with the body, which finish gives back
 
 	client    context.Context // ends when the client has left
 	start     time.Time

@@ -35,8 +35,9 @@ func New(config Config) *Client { return &Client{config: config, pool: newPool(&
 func (u *Client) Close() { u.pool.close() }
 
 // Do sends a request and returns the answer once its header is there. The answer's body ends within bounds, and MUST be closed.
-// An error is an [*Error]. Do sends the exchange's header and body, not the request's, and ignores the end of its context: the
-// service charges for the work whether or not the client stays.
+// An error is an [*Error]. Do sends the exchange's header and body, not the request's. The body is read until Do has failed or the
+// answer's body is closed. Do ignores the end of the request's context: the service charges for the work whether or not the client
+// stays.
 //
 // If no byte of the request has left, Do tries once more on a new connection. After a byte has left it never sends again: the
 // service may already be at work.
@@ -66,7 +67,7 @@ func (u *Client) try(conn *conn, err error, out *http.Request, x *Exchange) (ans
 	}
 	if err != nil {
 		sent = conn.written.Load() > 0
-		_ = conn.Close() // its state is unknown
+		conn.drop() // its state is unknown
 		return nil, sent, err
 	}
 	x.body.begin(u, x, conn, answer)

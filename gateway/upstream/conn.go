@@ -22,7 +22,7 @@ const (
 	// keptHead is how much of its write buffer an idle connection keeps.
 	keptHead = 16 << 10
 	// readBuffer is how much a connection reads at once.
-	readBuffer = 8 << 10
+	readBuffer = 4 << 10
 )
 
 var (
@@ -156,6 +156,12 @@ func (c *conn) receive(x *Exchange, out *http.Request, keep []string) (*http.Res
 	return nil, errInformational
 }
 
+// drop closes a connection that cannot be used again. No request's body is read any more when it returns.
+func (c *conn) drop() {
+	_ = c.Close()
+	c.sending.await()
+}
+
 // unexpectedEOF makes the end of the connection before an answer an error.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
@@ -167,7 +173,7 @@ func unexpectedEOF(err error) error {
 // finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last came.
 func (c *conn) finish(whole bool, silent time.Time) {
 	if !whole || c.sending != nil && !c.sending.whole() {
-		_ = c.Close() // it cannot be used again
+		c.drop()
 		return
 	}
 	if cap(c.head) > keptHead {
