@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -17,6 +19,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/cache"
+	"sluice/cmd/sluice/redisclient"
+	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
 )
@@ -32,7 +37,22 @@ func benchClient() *redis.Client {
 
 // benchShared is the accounts in Redis, as a process has them.
 func benchShared() *failover.Failover {
-	return failover.New(failover.Config{Store: redisstore.New(benchClient()), Timeout: time.Second, Replicas: 1, Now: time.Now})
+	address, ok := redisclient.ParseAddress("redis://" + os.Getenv(benchRedis))
+	if !ok {
+		panic("BENCH_REDIS is no address")
+	}
+	client := redisclient.Open(redisclient.Config{
+		Address: address, Timeout: time.Second, KeyPrefix: cache.KeyPrefix, Away: limit.ErrAway, Log: slog.New(slog.DiscardHandler),
+		Measure: func(string, string, time.Duration) {},
+	})
+	accounts := failover.New(failover.Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
+	client.OnConnect(accounts.Connected)
+	go func() {
+		for range time.Tick(time.Second) {
+			_ = accounts.Maintain(context.Background())
+		}
+	}()
+	return accounts
 }
 
 // naiveGateway is what one writes in an afternoon: the body into a map for the model, GET, INCR and EXPIRE for a limit of
@@ -77,6 +97,45 @@ func naiveGateway() http.Handler {
 // BenchmarkBesideNaive puts the gateway with rates and quotas in Redis beside a naive one over the same Redis, on one core
 // each.
 func BenchmarkBesideNaive(b *testing.B) {
+	server := startBenchRedis(b)
+	upstream := startChild(b, "upstream", "", 2)
+	naive := startChild(b, "naive", upstream.address, 1)
+	gate := startChild(b, "redis", upstream.address, 1)
+	compare(b, []string{"naive", "gateway"}, []*child{naive, gate}, benchRequest(), 32, 2000)
+	b.ReportMetric(server.read().script/float64(b.N), "gateway-script-µs/req")
+}
+
+// BenchmarkRedis puts the gateway with rates and quotas in Redis beside a bare proxy and beside itself with the same limits in memory.
+func BenchmarkRedis(b *testing.B) {
+	server := startBenchRedis(b)
+	upstream := startChild(b, "upstream", "", 2)
+	bare := startChild(b, "bare", upstream.address, 1)
+	memory := startChild(b, "gateway", upstream.address, 1)
+	gate := startChild(b, "redis", upstream.address, 1)
+	before := server.read()
+	compare(b, []string{"bare", "memory", "redis"}, []*child{bare, memory, gate}, benchRequest(), 64, 2000)
+	after, n := server.read(), float64(b.N+500)
+	b.ReportMetric((after.cpu-before.cpu)/n, "server-cpu-µs/req")
+	b.ReportMetric((after.script-before.script)/n, "script-µs/req")
+	b.ReportMetric((after.calls-before.calls)/n, "calls/req")
+	b.ReportMetric((after.reads-before.reads)/n, "reads/req")
+	b.ReportMetric((after.in-before.in)/n, "bytes-in/req")
+	b.ReportMetric((after.out-before.out)/n, "bytes-out/req")
+}
+
+func benchRequest() []byte {
+	body := padded(1024)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
+}
+
+// benchServer is the Redis that the children share.
+type benchServer struct {
+	testing.TB
+	client *redis.Client
+}
+
+func startBenchRedis(b *testing.B) benchServer {
+	b.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		b.Skip("redis-server is not installed")
@@ -99,24 +158,39 @@ func BenchmarkBesideNaive(b *testing.B) {
 		time.Sleep(time.Millisecond)
 	}
 	b.Cleanup(func() { _ = client.Close() })
-	upstream := startChild(b, "upstream", "", 2)
-	naive := startChild(b, "naive", upstream.address, 1)
-	gate := startChild(b, "redis", upstream.address, 1)
-	body := padded(1024)
-	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
-	compare(b, []string{"naive", "gateway"}, []*child{naive, gate}, request, 32, 2000)
-	b.ReportMetric(scriptTime(client.Info(b.Context(), "commandstats").Val())/float64(b.N), "gateway-script-µs/req")
+	return benchServer{b, client}
 }
 
-// scriptTime is how many microseconds Redis has spent in scripts.
-func scriptTime(info string) (total float64) {
+// benchCounts is what Redis says of its work: µs of processor time, in all and in scripts; scripts that it was asked for; reads of its
+// connections; bytes.
+type benchCounts struct{ cpu, script, calls, reads, in, out float64 }
+
+func (s benchServer) read() (c benchCounts) {
+	info := s.client.Info(s.Context(), "cpu", "stats", "commandstats").Val()
 	for line := range strings.Lines(info) {
-		if rest, ok := strings.CutPrefix(line, "cmdstat_eval"); ok {
-			_, rest, _ = strings.Cut(rest, "usec=")
-			usec, _, _ := strings.Cut(rest, ",")
-			n, _ := strconv.ParseFloat(usec, 64)
-			total += n
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		n, _ := strconv.ParseFloat(value, 64)
+		switch name {
+		case "used_cpu_sys", "used_cpu_user":
+			c.cpu += n * 1e6
+		case "total_reads_processed":
+			c.reads = n
+		case "total_net_input_bytes":
+			c.in = n
+		case "total_net_output_bytes":
+			c.out = n
+		case "cmdstat_evalsha", "cmdstat_eval":
+			c.script += field(value, "usec=")
+			c.calls += field(value, "calls=")
 		}
 	}
-	return total
+	return c
+}
+
+// field is a number in a line of commandstats.
+func field(line, name string) float64 {
+	_, rest, _ := strings.Cut(line, name)
+	number, _, _ := strings.Cut(rest, ",")
+	n, _ := strconv.ParseFloat(number, 64)
+	return n
 }

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ const (
 	benchRole     = "BENCH_ROLE"
 	benchUpstream = "BENCH_UPSTREAM"
 	benchLimits   = "BENCH_LIMITS"  // anything: the team has rates and quotas
+	benchCore     = "BENCH_CORE"    // what is measured runs on this core alone; run the benchmark itself on others, by taskset
 	benchProfile  = "BENCH_PROFILE" // CPU profiles go to this path with .bare and .gateway behind it
 	benchKey      = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
@@ -257,6 +259,9 @@ type child struct {
 func startChild(b testing.TB, role, upstream string, procs int, variables ...string) *child {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
+	if core := os.Getenv(benchCore); core != "" && role != "upstream" && role != "collector" {
+		cmd = exec.Command("taskset", "-c", core, os.Args[0])
+	}
 	cmd.Env = append(os.Environ(), benchRole+"="+role, benchUpstream+"="+upstream, "GOMAXPROCS="+strconv.Itoa(procs), "GOGC=200")
 	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
@@ -353,7 +358,7 @@ func BenchmarkPolls(b *testing.B) {
 	})
 	b.Run("beside-upstream", func(b *testing.B) {
 		live := startChild(b, "gateway", upstream.address, 1)
-		compareTwo(b, []string{"upstream", "cached"}, []*child{live, gate}, [][]byte{poll("running"), poll("ended")}, 1, 1000)
+		compareEach(b, []string{"upstream", "cached"}, []*child{live, gate}, [][]byte{poll("running"), poll("ended")}, 1, 1000)
 	})
 }
 
@@ -362,14 +367,13 @@ func padded(size int) string {
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
 }
 
-// compare sends b.N requests to each of the two, in alternating rounds. The ratio is the second's requests per second to
-// the first's.
-func compare(b *testing.B, names []string, two []*child, request []byte, clients, chunk int) {
-	compareTwo(b, names, two, [][]byte{request, request}, clients, chunk)
+// compare sends b.N requests to each child, in alternating rounds. The ratio is the last's requests per second to the first's.
+func compare(b *testing.B, names []string, children []*child, request []byte, clients, chunk int) {
+	compareEach(b, names, children, slices.Repeat([][]byte{request}, len(children)), clients, chunk)
 }
 
-// compareTwo is compare with a request for each of the two.
-func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, clients, chunk int) {
+// compareEach is compare with a request for each of the children.
+func compareEach(b *testing.B, names []string, children []*child, requests [][]byte, clients, chunk int) {
 	type side struct {
 		*child
 		request []byte
@@ -377,11 +381,13 @@ func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, c
 		took    time.Duration
 		before  stats
 	}
-	sides := []*side{{child: two[0], request: requests[0]}, {child: two[1], request: requests[1]}}
-	for _, s := range sides {
+	sides := make([]*side, len(children))
+	for i := range sides {
+		s := &side{child: children[i], request: requests[i]}
 		s.conns = dialAll(b, s.address, clients)
 		drive(b, s.conns, s.request, min(chunk, 500)) // warm connections, pools and the scheduler
 		s.before = s.read("")
+		sides[i] = s
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += chunk {
@@ -400,7 +406,7 @@ func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, c
 		b.ReportMetric((after.cpu-s.before.cpu)/n, name+"-cpu-µs/req")
 		b.ReportMetric((after.mallocs-s.before.mallocs)/n, name+"-allocs/req")
 	}
-	b.ReportMetric(sides[0].took.Seconds()/sides[1].took.Seconds(), "ratio")
+	b.ReportMetric(sides[0].took.Seconds()/sides[len(sides)-1].took.Seconds(), "ratio")
 	b.ReportMetric(0, "ns/op")
 }
 
