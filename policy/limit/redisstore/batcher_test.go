@@ -46,7 +46,7 @@ func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // A round takes who has the time of the caller that sends it, or little more, and no more than it has room for.
 func TestBatcherEnqueues(t *testing.T) {
 	f, now := &batcher{}, time.Now()
-	c := new(call)
+	c := new(admission)
 	first, sends := f.enqueue(c, now)
 	if first == nil || !sends {
 		t.Fatal("nobody sends the round")
@@ -74,7 +74,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
 	defer cancel()
 	until, _ := ctx.Deadline()
-	first, _ := s.redis.admissions.enqueue(new(call), until)
+	first, _ := s.redis.admissions.enqueue(new(admission), until)
 	var asking sync.WaitGroup
 	for n := range verdicts {
 		asking.Go(func() {
@@ -88,7 +88,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 		all = s.redis.admissions.next == nil
 		s.redis.admissions.mu.Unlock()
 	}
-	first.calls = first.calls[1:]
+	first.list = first.list[1:]
 	s.redis.admissions.sendRound(ctx, first)
 	asking.Wait()
 	if want := append([]int{len(verdicts)}, trips...); !slices.Equal(n.calls, want) {

@@ -63,8 +63,7 @@ func heldText(h *limit.Held, rates limit.RateSet) string {
 	return string(appendHold(b, h))
 }
 
-// holdText is the part of a hold's text behind its month.
-func holdText(h *limit.Hold) string {
-	held := limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
-	return string(appendHold(make([]byte, 0, 160), &held))
+// appendHoldText adds the part of a hold's text behind its month.
+func appendHoldText(b []byte, h *limit.Hold) []byte {
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts})
 }
