@@ -12,8 +12,10 @@ import (
 	"net/http/httputil"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,6 +123,61 @@ func BenchmarkRedis(b *testing.B) {
 	b.ReportMetric((after.reads-before.reads)/n, "reads/req")
 	b.ReportMetric((after.in-before.in)/n, "bytes-in/req")
 	b.ReportMetric((after.out-before.out)/n, "bytes-out/req")
+}
+
+// BenchmarkPaced has a thousand requests come in a second, and reports how long each child takes to answer them.
+func BenchmarkPaced(b *testing.B) {
+	startBenchRedis(b)
+	upstream := startChild(b, "upstream", "", 2)
+	names := []string{"bare", "gateway", "redis"}
+	latencies := make([][]time.Duration, len(names))
+	children, conns, before := make([]*child, len(names)), make([][]*benchConn, len(names)), make([]stats, len(names))
+	for i, name := range names {
+		children[i] = startChild(b, name, upstream.address, 1)
+		conns[i] = dialAll(b, children[i].address, 16)
+		drive(b, conns[i], benchRequest(), 500)
+		before[i] = children[i].read("")
+	}
+	const chunk = 1000
+	for done := 0; done < b.N; done += chunk {
+		for i := range children {
+			latencies[i] = append(latencies[i], pace(b, conns[i], benchRequest(), min(chunk, b.N-done))...)
+		}
+	}
+	for i, name := range names {
+		slices.Sort(latencies[i])
+		for _, percent := range []int{50, 99} {
+			b.ReportMetric(float64(latencies[i][len(latencies[i])*percent/100].Nanoseconds())/1000, fmt.Sprintf("%s-p%d-µs", name, percent))
+		}
+		b.ReportMetric((children[i].read("").cpu-before[i].cpu)/float64(b.N), name+"-cpu-µs/req")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// pace sends n requests, one each millisecond, and returns how long each took.
+func pace(b *testing.B, conns []*benchConn, request []byte, n int) []time.Duration {
+	due, took := make(chan int, n), make([]time.Duration, n)
+	var asking sync.WaitGroup
+	for _, conn := range conns {
+		asking.Go(func() {
+			for i := range due {
+				begun := time.Now()
+				if err := conn.exchange(request); err != nil {
+					b.Error(err)
+				}
+				took[i] = time.Since(begun)
+			}
+		})
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for i := range n {
+		<-tick.C
+		due <- i
+	}
+	close(due)
+	asking.Wait()
+	return took
 }
 
 func benchRequest() []byte {
