@@ -42,6 +42,7 @@ const (
 	benchLimits    = "BENCH_LIMITS"  // not empty: the team has rates and quotas
 	benchProfile   = "BENCH_PROFILE" // profiles of CPU go to this path with a role behind it; those of allocations have .allocs, too
 	benchCollector = "BENCH_GOGC"    // the gateway's collector, 400 as a process with a memory limit sets it; empty: 200, as its references
+	benchCore      = "BENCH_CORE"    // what is measured runs on this core alone; run the benchmark itself on others, by taskset
 	benchKey       = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
 
@@ -253,6 +254,9 @@ type child struct {
 func startChild(b testing.TB, role, upstream string, procs int, variables ...string) *child {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
+	if core := os.Getenv(benchCore); core != "" && role != "upstream" && role != "collector" {
+		cmd = exec.Command("taskset", "-c", core, os.Args[0])
+	}
 	cmd.Env = append(os.Environ(), benchRole+"="+role, benchUpstream+"="+upstream, "GOMAXPROCS="+strconv.Itoa(procs), "GOGC=200")
 	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
