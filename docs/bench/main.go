@@ -60,7 +60,7 @@ type options struct {
 	clients            int           // connections of the closed loop
 	rate               int           // requests a second of the open loop
 	core, others       string        // of the gateway; of load, service and Redis
-	lock               string        // a file that is locked during each round; empty: none
+	lock               string        // a file that is locked during rounds; empty: none
 	scripts, work      string        // directories of the gateways' scripts, and for what they write
 }
 
@@ -74,7 +74,7 @@ func readOptions(args []string) (o options, err error) {
 	flags.IntVar(&o.rate, "rate", 1000, "requests a second of the open loop")
 	flags.StringVar(&o.core, "core", "0", "core of the gateway")
 	flags.StringVar(&o.others, "others", "1", "cores of the load, the service and Redis, as taskset takes them")
-	flags.StringVar(&o.lock, "lock", "", "a file that is locked during each round, for machines where several measure")
+	flags.StringVar(&o.lock, "lock", "", "a file that is locked during rounds, for machines where several measure in turns")
 	flags.StringVar(&o.scripts, "scripts", "", "set by run")
 	flags.StringVar(&o.work, "work", "", "set by run")
 	err = flags.Parse(args)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"syscall"
 )
 
 // results are a measure's figures by gateway: of each round those of each column.
@@ -47,22 +46,22 @@ func (w *world) measure(ctx context.Context, m measure, names []string) (results
 		defer gateways[i].Stop()
 	}
 	all := results{}
+	lock := &sharedLock{name: w.lock}
+	defer lock.release()
 	for round := range w.rounds {
-		unlock, err := locked(w.lock)
-		if err != nil {
+		if err := lock.take(ctx); err != nil {
 			return nil, err
 		}
 		for i := range gateways {
 			g := gateways[(round+i)%len(gateways)]
 			figures, err := w.turn(ctx, m, g)
 			if err != nil {
-				unlock()
 				return nil, fmt.Errorf("%s: %w", g.name, err)
 			}
 			fmt.Fprintf(os.Stderr, "%s, round %d, %s: %.1f\n", m.name, round+1, g.name, figures)
 			all[g.name] = append(all[g.name], figures)
 		}
-		unlock()
+		lock.share()
 	}
 	return all, nil
 }
@@ -78,19 +77,4 @@ func (w *world) turn(ctx context.Context, m measure, g *gateway) ([]float64, err
 		defer g.Stop()
 	}
 	return m.turn(w, g)
-}
-
-// locked waits for the file's lock. It returns what unlocks it.
-func locked(name string) (unlock func(), err error) {
-	if name == "" {
-		return func() {}, nil
-	}
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, err
-	}
-	return func() { _ = file.Close() }, nil
 }
