@@ -1,0 +1,112 @@
+package openai
+
+// Chat translates the body of POST /v1/chat/completions. Its errors are of type [*Refusal]. The body MUST NOT change while
+// Chat runs, and is not needed after it.
+func Chat(body []byte, models *Models) (*Request, error) {
+	object, err := readRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	var c chat
+	if err := c.read(object); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c.translate(len(object), models)
+}
+
+// chat is what a chat request says.
+type chat struct {
+	model      []byte
+	messages   []byte
+	options    []byte // stream_options
+	effort     []byte // reasoning_effort
+	thinking   bool   // enable_thinking is given, and reasoning_effort has no say
+	stream     bool
+	limits     int // of max_tokens and max_completion_tokens, how many are given
+	parameters parameters
+}
+
+// read sorts the members of the request.
+func (c *chat) read(object []byte) error {
+	var seen names
+	for w := walkObject(object); w.member(); {
+		if err := seen.add(w.name); err != nil {
+			return err
+		}
+		if absent(w.value) {
+			continue
+		}
+		if err := c.member(string(w.name), w.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *chat) member(name string, value []byte) (err error) {
+	switch name {
+	case "model":
+		c.model = value
+	case "messages":
+		c.messages = value
+	case "stream":
+		c.stream, err = boolean(name, value)
+	case "stream_options":
+		c.options = value
+	case "reasoning_effort":
+		c.effort = value
+	case "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "verbosity":
+		// accepted, and sent nowhere
+	default:
+		return c.parameter(name, value)
+	}
+	return err
+}
+
+// parameter takes a member that becomes a parameter of the service as it is, or is refused.
+func (c *chat) parameter(name string, value []byte) error {
+	switch unsupported, idle := unsupportedInChats(name, value); {
+	case idle:
+		return nil
+	case unsupported:
+		return badRequest(name, "%s is not supported.", name)
+	}
+	switch name {
+	case "input", "result_format", "incremental_output":
+		return badRequest(name, "%s is not allowed here; it is for the service's own interface.", name)
+	case "max_tokens", "max_completion_tokens":
+		c.limits++
+	case "enable_thinking":
+		c.thinking = true
+	case "tool_choice":
+		if err := checkToolChoice(value); err != nil {
+			return err
+		}
+	}
+	c.parameters.add(name, value)
+	return nil
+}
+
+// check looks at what members say together.
+func (c *chat) check() error {
+	switch {
+	case !isString(c.model) || len(c.model) == 2:
+		return badRequest("model", "model: the name of a model is needed.")
+	case kind(c.messages) != '[':
+		return badRequest("messages", "messages: an array of messages is needed.")
+	case c.limits > 1:
+		return badRequest("max_tokens", "max_tokens and max_completion_tokens are both given; give one.")
+	case c.effort != nil && !isString(c.effort):
+		return badRequest("reasoning_effort", "reasoning_effort: a string is needed.")
+	case c.options == nil:
+		return nil
+	case kind(c.options) != '{':
+		return badRequest("stream_options", "stream_options: an object is needed.")
+	case !c.stream:
+		return badRequest("stream_options", "stream_options is only for streams; stream is not true.")
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package openai
+
+import "bytes"
+
+// unsupportedInChats reports whether the service has nothing for a member of a chat request, and whether its value asks for
+// nothing, so that the member may be left out.
+func unsupportedInChats(name string, value []byte) (unsupported, idle bool) {
+	switch name {
+	case "frequency_penalty":
+		return true, isZero(value)
+	case "logit_bias", "functions":
+		return true, isEmpty(value)
+	case "modalities":
+		return true, isTextAlone(value)
+	case "function_call":
+		return true, isWord(value, "none")
+	case "audio", "prediction", "web_search_options": // an empty web_search_options asks for a search
+		return true, false
+	}
+	return false, false
+}
+
+// checkToolChoice lets through what the service knows: auto, none, or one function.
+func checkToolChoice(value []byte) error {
+	if isWord(value, "auto") || isWord(value, "none") {
+		return nil
+	}
+	if isString(value) {
+		return badRequest("tool_choice", `tool_choice: "auto", "none" or a function is allowed; the service cannot be made to choose one of several.`)
+	}
+	for w := walkObject(value); w.member(); {
+		if string(w.name) == "type" && isWord(w.value, "function") {
+			return nil
+		}
+	}
+	return badRequest("tool_choice", `tool_choice: "auto", "none" or an object with the type "function" is allowed.`)
+}
+
+// isWord reports whether a value is a string that spells the word.
+func isWord(value []byte, word string) bool {
+	return isString(value) && string(decoded(value)) == word
+}
+
+// isZero reports whether a value is a number that is zero, however it is written.
+func isZero(value []byte) bool {
+	digits, _, _ := bytes.Cut(bytes.ToLower(value), []byte("e"))
+	return len(digits) > 0 && len(bytes.Trim(digits, "-.0")) == 0
+}
+
+// isEmpty reports whether a value is an object or an array with nothing in it.
+func isEmpty(value []byte) bool {
+	switch kind(value) {
+	case '{', '[':
+		return len(blank(value[1:])) == 1
+	}
+	return false
+}
+
+// isTextAlone reports whether modalities are ["text"].
+func isTextAlone(value []byte) bool {
+	count := 0
+	for w := walkObject(value); kind(value) == '[' && w.element(); count++ {
+		if !isWord(w.value, "text") {
+			return false
+		}
+	}
+	return count > 0
+}
+
+// boolean reads true or false.
+func boolean(name string, value []byte) (bool, error) {
+	if k := kind(value); k != 't' && k != 'f' {
+		return false, badRequest(name, "%s: true or false is needed.", name)
+	}
+	return kind(value) == 't', nil
+}

@@ -1,0 +1,94 @@
+package openai
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Part is one part of a multipart body.
+type Part struct {
+	Name      string // of the form's field
+	File      string // the file's name; empty: the part is no file
+	MediaType string // as the part declares it; may be empty
+	Data      []byte
+}
+
+// mostImages is how many pictures one request may edit.
+const mostImages = 4
+
+// Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The parts MUST NOT change while Edit
+// runs, and are not needed after it.
+func Edit(parts []Part, models *Models) (*Request, error) {
+	var p picture
+	var seen names
+	size := 0
+	for _, part := range parts {
+		if part.Name == "image" || part.Name == "image[]" {
+			p.images = append(p.images, part)
+			continue
+		}
+		if err := seen.add([]byte(part.Name)); err != nil {
+			return nil, err
+		}
+		if len(part.Data) == 0 {
+			continue // as a form leaves a field empty
+		}
+		value := part.value()
+		size += len(part.Name) + len(value) + 8
+		if err := p.member(part.Name, value); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(p.images) == 0:
+		return nil, badRequest("image", "image: 1 to %d files are needed.", mostImages)
+	case len(p.images) > mostImages:
+		return nil, badRequest("image", "image: 1 to %d files are allowed; %d were given.", mostImages, len(p.images))
+	}
+	return p.translate(size, models)
+}
+
+// value is the part's text as a JSON value. A form has no types: what OpenAI and the service know as text stays text, and the
+// rest is a number or a truth value where it looks like one.
+func (p *Part) value() []byte {
+	switch p.Name {
+	case "model", "prompt", "negative_prompt", "size", "user", "response_format":
+		return quoted(nil, p.Data)
+	}
+	switch value := jsontext.Value(p.Data); value.Kind() {
+	case '0', 't', 'f':
+		if value.IsValid() {
+			return blank(p.Data)
+		}
+	}
+	return quoted(nil, p.Data)
+}
+
+// appendURI appends the file as a data URI, as part of a JSON string.
+func (p *Part) appendURI(dst []byte) []byte {
+	dst = append(append(dst, "data:"...), p.imageType()...)
+	return base64.StdEncoding.AppendEncode(append(dst, ";base64,"...), p.Data)
+}
+
+// imageType is the type that the bytes have, else the declared one: clients guess it from the file's name.
+func (p *Part) imageType() string {
+	head := string(p.Data[:min(len(p.Data), 12)])
+	switch {
+	case strings.HasPrefix(head, "\x89PNG\r\n\x1a\n"):
+		return "image/png"
+	case strings.HasPrefix(head, "\xff\xd8\xff"):
+		return "image/jpeg"
+	case strings.HasPrefix(head, "RIFF") && strings.HasSuffix(head, "WEBP"):
+		return "image/webp"
+	case strings.HasPrefix(head, "BM"):
+		return "image/bmp"
+	}
+	declared := strings.ToLower(p.MediaType)
+	plain := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.+-", r) }
+	if subtype, ok := strings.CutPrefix(declared, "image/"); ok && subtype != "" && strings.IndexFunc(subtype, plain) < 0 {
+		return declared
+	}
+	return "application/octet-stream"
+}

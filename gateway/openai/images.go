@@ -1,0 +1,133 @@
+package openai
+
+// Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The body MUST NOT change
+// while Generation runs, and is not needed after it.
+func Generation(body []byte, models *Models) (*Request, error) {
+	object, err := readRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	var p picture
+	var seen names
+	for w := walkObject(object); w.member(); {
+		if err := seen.add(w.name); err != nil {
+			return nil, err
+		}
+		if absent(w.value) {
+			continue
+		}
+		if err := p.member(string(w.name), w.value); err != nil {
+			return nil, err
+		}
+	}
+	return p.translate(len(object), models)
+}
+
+// picture is what a request for images says.
+type picture struct {
+	model, prompt []byte
+	count         bool // n is given
+	base64        bool
+	images        []Part
+	parameters    parameters
+}
+
+func (p *picture) member(name string, value []byte) (err error) {
+	switch name {
+	case "model":
+		p.model = value
+	case "prompt":
+		p.prompt = value
+	case "size":
+		return p.size(value)
+	case "response_format":
+		p.base64, err = isBase64(value)
+	case "user":
+		// accepted, and sent nowhere
+	case "input", "result_format", "incremental_output":
+		return badRequest(name, "%s is not allowed here; it is for the service's own interface.", name)
+	default:
+		return p.parameter(name, value)
+	}
+	return err
+}
+
+// parameter takes a member that becomes a parameter of the service as it is, unless the service has nothing for it.
+func (p *picture) parameter(name string, value []byte) error {
+	switch unsupported, idle := unsupportedInImages(name, value); {
+	case idle:
+		return nil
+	case unsupported:
+		return badRequest(name, "%s is not supported, but for its default.", name)
+	}
+	p.count = p.count || name == "n"
+	p.parameters.add(name, value)
+	return nil
+}
+
+// size writes 1024x1024 as the service does. Words of the service, such as 2K, stay; it chooses for itself where it is auto.
+func (p *picture) size(value []byte) error {
+	if !isString(value) {
+		return badRequest("size", "size: a string is needed.")
+	}
+	word := decoded(value)
+	if string(word) == "auto" {
+		return nil
+	}
+	p.parameters.add("size", quoted(nil, starred(word)))
+	return nil
+}
+
+// starred is a size with a star between its numbers, where it has an x.
+func starred(size []byte) []byte {
+	star, out := -1, append([]byte(nil), size...)
+	for i, c := range size {
+		switch {
+		case c == 'x' && star < 0 && i > 0 && i < len(size)-1:
+			star = i
+		case c < '0' || c > '9':
+			return size
+		}
+	}
+	if star > 0 {
+		out[star] = '*'
+	}
+	return out
+}
+
+// isBase64 reads the response_format.
+func isBase64(value []byte) (bool, error) {
+	switch {
+	case isWord(value, "b64_json"):
+		return true, nil
+	case isWord(value, "url"):
+		return false, nil
+	}
+	return false, badRequest("response_format", `response_format: "url" or "b64_json" is allowed.`)
+}
+
+// unsupportedInImages reports whether the service has nothing for a member of an image request, and whether its value is
+// OpenAI's default, so that the member may be left out.
+func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
+	switch name {
+	case "quality":
+		return true, isWord(value, "auto") || isWord(value, "standard")
+	case "style":
+		return true, isWord(value, "vivid")
+	case "background", "moderation":
+		return true, isWord(value, "auto")
+	case "output_format":
+		return true, isWord(value, "png")
+	case "output_compression":
+		return true, string(value) == "100"
+	case "input_fidelity":
+		return true, isWord(value, "low")
+	case "partial_images":
+		return true, isZero(value)
+	case "stream":
+		return true, kind(value) == 'f'
+	case "mask":
+		return true, false
+	}
+	return false, false
+}
