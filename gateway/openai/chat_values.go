@@ -59,8 +59,8 @@ func isEmpty(value []byte) bool {
 // isTextAlone reports whether modalities are ["text"].
 func isTextAlone(value []byte) bool {
 	count := 0
-	for w := walkObject(value); kind(value) == '[' && w.element(); count++ {
-		if !isWord(w.value, "text") {
+	for list := walkArray(value); list.element(); count++ {
+		if !isWord(list.value, "text") {
 			return false
 		}
 	}
