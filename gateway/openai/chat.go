@@ -7,7 +7,7 @@ func Chat(body []byte, models *Models) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var c chat
+	c := chat{parameters: make(parameters, 0, fewNames)}
 	if err := c.read(object); err != nil {
 		return nil, err
 	}
@@ -30,30 +30,30 @@ type chat struct {
 }
 
 // read sorts the members of the request.
-func (c *chat) read(object []byte) error {
-	var seen names
+func (c *chat) read(object []byte) (err error) {
+	seen := make(names, 0, fewNames)
 	for w := walkObject(object); w.member(); {
-		if err := seen.add(w.name); err != nil {
+		if seen, err = seen.add(w.name); err != nil {
 			return err
 		}
 		if absent(w.value) {
 			continue
 		}
-		if err := c.member(string(w.name), w.value); err != nil {
+		if err = c.member(w.name, w.value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *chat) member(name string, value []byte) (err error) {
-	switch name {
+func (c *chat) member(name, value []byte) (err error) {
+	switch string(name) {
 	case "model":
 		c.model = value
 	case "messages":
 		c.messages = value
 	case "stream":
-		c.stream, err = boolean(name, value)
+		c.stream, err = boolean("stream", value)
 	case "stream_options":
 		c.options = value
 	case "reasoning_effort":
@@ -67,16 +67,16 @@ func (c *chat) member(name string, value []byte) (err error) {
 }
 
 // parameter takes a member that becomes a parameter of the service as it is, or is refused.
-func (c *chat) parameter(name string, value []byte) error {
-	switch unsupported, idle := unsupportedInChats(name, value); {
+func (c *chat) parameter(name, value []byte) error {
+	switch unsupported, idle := unsupportedInChats(string(name), value); {
 	case idle:
 		return nil
 	case unsupported:
-		return badRequest(name, "%s is not supported.", name)
+		return badRequest(string(name), "%s is not supported.", name)
 	}
-	switch name {
+	switch string(name) {
 	case "input", "result_format", "incremental_output":
-		return badRequest(name, "%s is not allowed here; it is for the service's own interface.", name)
+		return notHere(string(name))
 	case "max_tokens", "max_completion_tokens":
 		c.limits++
 	case "enable_thinking":

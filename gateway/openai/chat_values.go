@@ -67,6 +67,11 @@ func isTextAlone(value []byte) bool {
 	return count > 0
 }
 
+// notHere refuses a member that would overrule the translation.
+func notHere(name string) error {
+	return badRequest(name, "%s is not allowed here; it is for the service's own interface.", name)
+}
+
 // boolean reads true or false.
 func boolean(name string, value []byte) (bool, error) {
 	if k := kind(value); k != 't' && k != 'f' {

@@ -41,14 +41,14 @@ type part struct {
 }
 
 // read sorts the members of a part.
-func (p *part) read(value []byte) error {
+func (p *part) read(value []byte) (err error) {
 	if kind(value) != '{' {
 		return badRequest("", "A part of a content must be an object.")
 	}
 	var word, text, image []byte
-	var seen names
+	seen := make(names, 0, fewNames)
 	for w := walkObject(value); w.member(); {
-		if err := seen.add(w.name); err != nil {
+		if seen, err = seen.add(w.name); err != nil {
 			return err
 		}
 		switch string(w.name) {
@@ -60,7 +60,7 @@ func (p *part) read(value []byte) error {
 			image = w.value
 		default:
 			if !absent(w.value) {
-				p.others.add(string(w.name), w.value)
+				p.others.add(w.name, w.value)
 			}
 		}
 	}
@@ -99,9 +99,10 @@ func (p *part) appendItem(dst []byte) ([]byte, error) {
 	} else {
 		dst = append(append(dst, `{"text":`...), p.text...)
 	}
-	for _, other := range p.others.list {
-		if other.name == "image" || other.name == "video" || other.name == "audio" {
-			return nil, badRequest(other.name, "A part has no member %s.", other.name)
+	for _, other := range p.others {
+		switch name := string(other.name); name {
+		case "image", "video", "audio":
+			return nil, badRequest(name, "A part has no member %s.", name)
 		}
 	}
 	return append(p.others.appendTo(dst), '}'), nil

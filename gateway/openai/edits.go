@@ -20,16 +20,17 @@ const mostImages = 4
 
 // Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The parts MUST NOT change while Edit
 // runs, and are not needed after it.
-func Edit(parts []Part, models *Models) (*Request, error) {
+func Edit(parts []Part, models *Models) (r *Request, err error) {
 	var p picture
-	var seen names
+	seen := make(names, 0, fewNames)
 	size := 0
 	for _, part := range parts {
 		if part.Name == "image" || part.Name == "image[]" {
 			p.images = append(p.images, part)
 			continue
 		}
-		if err := seen.add([]byte(part.Name)); err != nil {
+		name := []byte(part.Name)
+		if seen, err = seen.add(name); err != nil {
 			return nil, err
 		}
 		if len(part.Data) == 0 {
@@ -37,7 +38,7 @@ func Edit(parts []Part, models *Models) (*Request, error) {
 		}
 		value := part.value()
 		size += len(part.Name) + len(value) + 8
-		if err := p.member(part.Name, value); err != nil {
+		if err = p.member(name, value); err != nil {
 			return nil, err
 		}
 	}

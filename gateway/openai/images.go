@@ -7,16 +7,16 @@ func Generation(body []byte, models *Models) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p picture
-	var seen names
+	p := picture{parameters: make(parameters, 0, fewNames)}
+	seen := make(names, 0, fewNames)
 	for w := walkObject(object); w.member(); {
-		if err := seen.add(w.name); err != nil {
+		if seen, err = seen.add(w.name); err != nil {
 			return nil, err
 		}
 		if absent(w.value) {
 			continue
 		}
-		if err := p.member(string(w.name), w.value); err != nil {
+		if err = p.member(w.name, w.value); err != nil {
 			return nil, err
 		}
 	}
@@ -32,8 +32,8 @@ type picture struct {
 	parameters    parameters
 }
 
-func (p *picture) member(name string, value []byte) (err error) {
-	switch name {
+func (p *picture) member(name, value []byte) (err error) {
+	switch string(name) {
 	case "model":
 		p.model = value
 	case "prompt":
@@ -45,7 +45,7 @@ func (p *picture) member(name string, value []byte) (err error) {
 	case "user":
 		// accepted, and sent nowhere
 	case "input", "result_format", "incremental_output":
-		return badRequest(name, "%s is not allowed here; it is for the service's own interface.", name)
+		return notHere(string(name))
 	default:
 		return p.parameter(name, value)
 	}
@@ -53,14 +53,14 @@ func (p *picture) member(name string, value []byte) (err error) {
 }
 
 // parameter takes a member that becomes a parameter of the service as it is, unless the service has nothing for it.
-func (p *picture) parameter(name string, value []byte) error {
-	switch unsupported, idle := unsupportedInImages(name, value); {
+func (p *picture) parameter(name, value []byte) error {
+	switch unsupported, idle := unsupportedInImages(string(name), value); {
 	case idle:
 		return nil
 	case unsupported:
-		return badRequest(name, "%s is not supported, but for its default.", name)
+		return badRequest(string(name), "%s is not supported, but for its default.", name)
 	}
-	p.count = p.count || name == "n"
+	p.count = p.count || string(name) == "n"
 	p.parameters.add(name, value)
 	return nil
 }
@@ -74,7 +74,7 @@ func (p *picture) size(value []byte) error {
 	if string(word) == "auto" {
 		return nil
 	}
-	p.parameters.add("size", quoted(nil, starred(word)))
+	p.parameters.add([]byte("size"), quoted(nil, starred(word)))
 	return nil
 }
 

@@ -44,20 +44,20 @@ type message struct {
 	content    bool // it has some
 }
 
-func (m *message) translate(value []byte) error {
+func (m *message) translate(value []byte) (err error) {
 	if kind(value) != '{' {
 		return badRequest("", "A message must be an object.")
 	}
-	var seen names
+	seen := make(names, 0, fewNames)
 	m.dst = append(m.dst, '{')
 	for w := walkObject(value); w.member(); {
-		if err := seen.add(w.name); err != nil {
+		if seen, err = seen.add(w.name); err != nil {
 			return err
 		}
 		if absent(w.value) {
 			continue
 		}
-		if err := m.member(string(w.name), w.value); err != nil {
+		if err = m.member(w.name, w.value); err != nil {
 			return err
 		}
 	}
@@ -79,8 +79,8 @@ func (m *message) none() string {
 	return `""`
 }
 
-func (m *message) member(name string, value []byte) (err error) {
-	switch name {
+func (m *message) member(name, value []byte) (err error) {
+	switch string(name) {
 	case "role":
 		return m.readRole(value)
 	case "content":
@@ -88,7 +88,7 @@ func (m *message) member(name string, value []byte) (err error) {
 		m.dst, err = appendContent(named(m.dst, name), value, m.multimodal)
 		return err
 	case "refusal", "function_call", "audio":
-		return badRequest(name, "A message's %s is not supported.", name)
+		return badRequest(string(name), "A message's %s is not supported.", name)
 	case "annotations", "parsed": // an assistant's, sent back as it came
 		return nil
 	}

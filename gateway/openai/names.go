@@ -6,26 +6,22 @@ import "bytes"
 const mostNames = 256
 
 // names finds a member that appears twice: two readers may take it for two different values.
-type names struct {
-	list [][]byte
-	room [24][]byte
-}
+type names [][]byte
 
-// add takes the next name of an object.
-func (n *names) add(name []byte) error {
-	for _, other := range n.list {
+// fewNames is how many names most objects have room for without allocating.
+const fewNames = 16
+
+// add takes the next name of an object. It returns the names with it, so that their room can stay on the stack.
+func (n names) add(name []byte) (names, error) {
+	for _, other := range n {
 		if bytes.Equal(other, name) {
-			return badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
+			return n, badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
 		}
 	}
-	if len(n.list) == mostNames {
-		return badRequest("", "An object has more than %d members.", mostNames)
+	if len(n) == mostNames {
+		return n, badRequest("", "An object has more than %d members.", mostNames)
 	}
-	if n.list == nil {
-		n.list = n.room[:0]
-	}
-	n.list = append(n.list, name)
-	return nil
+	return append(n, name), nil
 }
 
 // brief is as much of a client's text as a message may repeat.

@@ -1,33 +1,27 @@
 package openai
 
 // parameters are the members that the service gets as its parameters, in the client's order and spelling.
-type parameters struct {
-	list []parameter
-	room [24]parameter
-}
+type parameters []parameter
 
 type parameter struct {
-	name  string
+	name  []byte
 	value []byte
 }
 
-func (p *parameters) add(name string, value []byte) {
-	if p.list == nil {
-		p.list = p.room[:0]
-	}
-	p.list = append(p.list, parameter{name, value})
+func (p *parameters) add(name, value []byte) {
+	*p = append(*p, parameter{name, value})
 }
 
 // appendTo appends them to an object.
-func (p *parameters) appendTo(dst []byte) []byte {
-	for _, member := range p.list {
+func (p parameters) appendTo(dst []byte) []byte {
+	for _, member := range p {
 		dst = append(named(dst, member.name), member.value...)
 	}
 	return dst
 }
 
 // named appends the name of an object's next member.
-func named(dst []byte, name string) []byte {
+func named[T ~string | ~[]byte](dst []byte, name T) []byte {
 	return append(quoted(next(dst), name), ':')
 }
 
