@@ -29,6 +29,7 @@ const (
 	otter      = "github.com/maypok86/otter"
 	xSync      = "golang.org/x/sync"
 	protobuf   = "google.golang.org/protobuf"
+	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
@@ -76,6 +77,7 @@ var floorPlan = map[string]plan{
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
+	"gateway/openai":    {outside: []string{jsonText}, never: silent, timeless: true},
 	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator": {},
 	"cmd/sluice": {
@@ -250,6 +252,9 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway", "forward_test.go", "sluice/gateway/simulator", true},
 		{"gateway", "forward.go", "os", false},
 		{"gateway/admin", "admin.go", "sluice/gateway", false},
+		{"gateway/openai", "chat.go", "github.com/go-json-experiment/json/jsontext", true},
+		{"gateway/openai", "chat.go", "net/http", false},
+		{"gateway/openai", "chat.go", "sluice/policy/strictjson", false},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
 		{"cmd/sluice", "main.go", "os", true},

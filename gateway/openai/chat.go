@@ -58,7 +58,8 @@ func (c *chat) member(name, value []byte) (err error) {
 		c.options = value
 	case "reasoning_effort":
 		c.effort = value
-	case "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "verbosity":
+	case "user", "metadata", "store", "service_tier", "safety_identifier", "verbosity",
+		"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention":
 		// accepted, and sent nowhere
 	default:
 		return c.parameter(name, value)

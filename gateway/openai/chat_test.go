@@ -19,6 +19,7 @@ func TestChatRefusals(t *testing.T) {
 		{"no modality", `"modalities":[]`, "modalities"},
 		{"a voice", `"audio":{"voice":"alloy"}`, "audio"},
 		{"a prediction", `"prediction":{"type":"content","content":""}`, "prediction"},
+		{"a moderation", `"moderation":{"model":"m"}`, "moderation"},
 		{"a search", `"web_search_options":{}`, "web_search_options"},
 		{"functions of old", `"functions":[{"name":"f"}]`, "functions"},
 		{"a call of old", `"function_call":"auto"`, "function_call"},

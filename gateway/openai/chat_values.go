@@ -14,7 +14,7 @@ func unsupportedInChats(name string, value []byte) (unsupported, idle bool) {
 		return true, isTextAlone(value)
 	case "function_call":
 		return true, isWord(value, "none")
-	case "audio", "prediction", "web_search_options": // an empty web_search_options asks for a search
+	case "audio", "prediction", "moderation", "web_search_options": // an empty web_search_options asks for a search
 		return true, false
 	}
 	return false, false

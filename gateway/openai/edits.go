@@ -33,7 +33,10 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 		if seen, err = seen.add(name); err != nil {
 			return nil, err
 		}
-		if len(part.Data) == 0 {
+		switch {
+		case part.File != "":
+			return nil, badRequest(brief(part.Name), "The file %q is not supported; only images are.", brief(part.Name))
+		case len(part.Data) == 0:
 			continue // as a form leaves a field empty
 		}
 		value := part.value()
@@ -55,7 +58,7 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 // rest is a number or a truth value where it looks like one.
 func (p *Part) value() []byte {
 	switch p.Name {
-	case "model", "prompt", "negative_prompt", "size", "user", "response_format":
+	case "model", "prompt", "negative_prompt", "size", "user", "safety_identifier", "response_format":
 		return quoted(nil, p.Data)
 	}
 	switch value := jsontext.Value(p.Data); value.Kind() {

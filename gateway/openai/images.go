@@ -42,7 +42,7 @@ func (p *picture) member(name, value []byte) (err error) {
 		return p.size(value)
 	case "response_format":
 		p.base64, err = isBase64(value)
-	case "user":
+	case "user", "safety_identifier":
 		// accepted, and sent nowhere
 	case "input", "result_format", "incremental_output":
 		return notHere(string(name))
@@ -126,7 +126,7 @@ func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
 		return true, isZero(value)
 	case "stream":
 		return true, kind(value) == 'f'
-	case "mask":
+	case "mask", "svg", "reasoning", "frame_count", "frame_duration_ms":
 		return true, false
 	}
 	return false, false

@@ -18,6 +18,7 @@ func TestGenerationRefusals(t *testing.T) {
 		{"a stream", `"stream":true`, "stream"},
 		{"pieces of pictures", `"partial_images":2`, "partial_images"},
 		{"a mask", `"mask":"a"`, "mask"},
+		{"a film", `"frame_count":9`, "frame_count"},
 		{"a form of answers", `"response_format":"png"`, "response_format"},
 		{"a size that is no word", `"size":1024`, "size"},
 		{"input", `"input":{}`, "input"},
@@ -83,6 +84,7 @@ func TestEditRefusals(t *testing.T) {
 		{"no picture", nil, "image"},
 		{"five pictures", []Part{image, image, image, image, image}, "image"},
 		{"a mask", []Part{image, {Name: "mask", File: "m.png", Data: []byte("a")}}, "mask"},
+		{"a file that is no picture", []Part{image, {Name: "markup", File: "m.svg", Data: []byte("a")}}, "markup"},
 		{"a prompt twice", []Part{image, {Name: "prompt", Data: []byte("b")}}, "prompt"},
 		{"another format", []Part{image, {Name: "output_format", Data: []byte("jpeg")}}, "output_format"},
 	} {

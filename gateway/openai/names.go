@@ -25,6 +25,6 @@ func (n names) add(name []byte) (names, error) {
 }
 
 // brief is as much of a client's text as a message may repeat.
-func brief(text []byte) []byte {
+func brief[T ~string | ~[]byte](text T) T {
 	return text[:min(len(text), 64)]
 }

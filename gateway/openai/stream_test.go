@@ -245,4 +245,3 @@ func TestUsageUnknown(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
-
