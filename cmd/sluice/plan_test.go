@@ -77,7 +77,7 @@ var floorPlan = map[string]plan{
 		outside:   []string{xSync},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/openai":    {outside: []string{jsonText}, never: silent, timeless: true},
+	"gateway/openai":    {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
 	"gateway/admin":     {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator": {},
 	"cmd/sluice": {

@@ -35,7 +35,7 @@ func ImageParam(field string) string {
 	switch {
 	case !strings.HasPrefix(field, "input."):
 		return ""
-	case strings.Contains(field, ".image"):
+	case strings.Contains(field, ".image"), strings.HasSuffix(field, ".content"): // the content has one text, always
 		return "image"
 	}
 	return "prompt"

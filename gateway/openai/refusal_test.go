@@ -38,6 +38,7 @@ func TestParams(t *testing.T) {
 		{"input.messages[2].role", "messages[2].role", "prompt"},
 		{"input.messages[2].content[0].text", "messages[2].content[0].text", "prompt"},
 		{"input.messages[2].content[1].image", "messages[2].content[1].image_url", "image"},
+		{"input.messages[0].content", "messages[0].content", "image"},
 		{"input.prompt", "", "prompt"},
 		{"X-Service-SSE", "", ""},
 		{"", "", ""},
