@@ -1,6 +1,6 @@
 package openai
 
-// call is one call of a tool. Texts are as they are written between their quotes; nil: absent.
+// call is a call of a tool. Texts are raw: JSON between its quotes, with the escapes. nil means absent.
 type call struct {
 	index     int
 	id, name  []byte
@@ -12,7 +12,7 @@ func readCall(value []byte, position int) call {
 	for w := walkObject(value); w.member(); {
 		switch string(w.name) {
 		case "index":
-			c.index = small(w.value, position)
+			c.index = indexOf(w.value, position)
 		case "id":
 			c.id = stringText(w.value)
 		case "function":
@@ -30,7 +30,7 @@ func stringText(value []byte) []byte {
 	return inside(value)
 }
 
-// argumentText is the text of arguments: JSON in a string. Where a model gives the JSON itself, it is put in one.
+// argumentText returns the arguments of a call: JSON inside a string. Bare JSON is put into a string.
 func argumentText(value []byte) []byte {
 	switch {
 	case isString(value):
@@ -41,7 +41,7 @@ func argumentText(value []byte) []byte {
 	return inside(quoted(nil, value))
 }
 
-// appendTo appends a whole call.
+// appendTo appends the whole call.
 func (c *call) appendTo(dst []byte) []byte {
 	dst = append(append(dst, `{"id":"`...), c.id...)
 	dst = append(append(dst, `","type":"function","function":{"name":"`...), c.name...)

@@ -1,7 +1,7 @@
 package openai
 
-// Chat translates the body of POST /v1/chat/completions. Its errors are of type [*Refusal]. The body MUST NOT change while
-// Chat runs, and is not needed after it.
+// Chat translates the body of POST /v1/chat/completions. Its errors are of type [*Refusal]. The result holds no part of the
+// body.
 func Chat(body []byte, models *Models) (*Request, error) {
 	object, err := readRequest(body)
 	if err != nil {
@@ -17,19 +17,19 @@ func Chat(body []byte, models *Models) (*Request, error) {
 	return c.translate(len(object), models)
 }
 
-// chat is what a chat request says.
+// chat is a chat request. Values are raw.
 type chat struct {
 	model      []byte
 	messages   []byte
 	options    []byte // stream_options
 	effort     []byte // reasoning_effort
-	thinking   bool   // enable_thinking is given, and reasoning_effort has no say
+	thinking   bool   // enable_thinking is given, which overrules reasoning_effort
 	stream     bool
-	limits     int // of max_tokens and max_completion_tokens, how many are given
+	limits     int // how many of max_tokens and max_completion_tokens are given
 	parameters parameters
 }
 
-// read sorts the members of the request.
+// read reads the members of the request.
 func (c *chat) read(object []byte) (err error) {
 	seen := make(names, 0, fewNames)
 	for w := walkObject(object); w.member(); {
@@ -60,14 +60,14 @@ func (c *chat) member(name, value []byte) (err error) {
 		c.effort = value
 	case "user", "metadata", "store", "service_tier", "safety_identifier", "verbosity",
 		"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention":
-		// accepted, and sent nowhere
+		// accepted, but not sent to the service
 	default:
 		return c.parameter(name, value)
 	}
 	return err
 }
 
-// parameter takes a member that becomes a parameter of the service as it is, or is refused.
+// parameter takes a member that is passed on as a parameter of the service, or refuses it.
 func (c *chat) parameter(name, value []byte) error {
 	switch unsupported, idle := unsupportedInChats(string(name), value); {
 	case idle:
@@ -77,7 +77,7 @@ func (c *chat) parameter(name, value []byte) error {
 	}
 	switch string(name) {
 	case "input", "result_format", "incremental_output":
-		return notHere(string(name))
+		return refuseReserved(string(name))
 	case "max_tokens", "max_completion_tokens":
 		c.limits++
 	case "enable_thinking":
@@ -91,7 +91,7 @@ func (c *chat) parameter(name, value []byte) error {
 	return nil
 }
 
-// check looks at what members say together.
+// check refuses requests that lack a member or combine members in a wrong way.
 func (c *chat) check() error {
 	switch {
 	case !isString(c.model) || len(c.model) == 2:

@@ -1,17 +1,17 @@
 package openai
 
-// translate writes the request in the service's form. size is the length of the client's.
+// translate writes the service's request. size is the length of the client's body.
 func (c *chat) translate(size int, models *Models) (*Request, error) {
 	r := &Request{Path: TextPath, Model: string(decoded(c.model)), Stream: c.stream}
 	model := models.resolve(r.Model)
-	found := survey(c.messages)
+	found := surveyMessages(c.messages)
 	if found.images || models.isVision(model) {
 		r.Path = MultimodalPath
 	}
 	if err := c.readOptions(r); err != nil {
 		return nil, err
 	}
-	// Room for all of it, so that the pictures in it are copied once.
+	// The buffer is large enough, so that images are copied only once.
 	b := make([]byte, 0, size+len(model)+256+32*found.messages)
 	b = append(quoted(append(b, `{"model":`...), model), `,"input":{"messages":`...)
 	b, err := appendMessages(b, c.messages, r.Path == MultimodalPath)
@@ -31,7 +31,7 @@ func (c *chat) translate(size int, models *Models) (*Request, error) {
 	return r, nil
 }
 
-// thinking is the switch that a reasoning_effort asks for. The service has no degrees of it.
+// thinking is the value of enable_thinking for a reasoning_effort. The service knows no degrees of effort.
 func thinking(effort []byte) string {
 	if isWord(effort, "none") {
 		return "false"
@@ -48,13 +48,13 @@ func (c *chat) readOptions(r *Request) (err error) {
 	return err
 }
 
-// surveyed is what decides over path and room before the messages are written.
-type surveyed struct {
+// survey is what must be known of the messages before they are written.
+type survey struct {
 	messages int
 	images   bool // a message has a part of the type image_url
 }
 
-func survey(messages []byte) (found surveyed) {
+func surveyMessages(messages []byte) (found survey) {
 	for list := walkArray(messages); list.element(); found.messages++ {
 		for message := walkObject(list.value); !found.images && message.member(); {
 			if string(message.name) == "content" && kind(message.value) == '[' {

@@ -2,8 +2,8 @@ package openai
 
 import "bytes"
 
-// unsupportedInChats reports whether the service has nothing for a member of a chat request, and whether its value asks for
-// nothing, so that the member may be left out.
+// unsupportedInChats reports whether the service has no counterpart of a member of chat requests. If idle, the value asks for
+// nothing, and the member is dropped instead of refused.
 func unsupportedInChats(name string, value []byte) (unsupported, idle bool) {
 	switch name {
 	case "frequency_penalty":
@@ -20,13 +20,13 @@ func unsupportedInChats(name string, value []byte) (unsupported, idle bool) {
 	return false, false
 }
 
-// checkToolChoice lets through what the service knows: auto, none, or one function.
+// checkToolChoice refuses all values but those that the service knows: auto, none, or one function.
 func checkToolChoice(value []byte) error {
 	if isWord(value, "auto") || isWord(value, "none") {
 		return nil
 	}
 	if isString(value) {
-		return badRequest("tool_choice", `tool_choice: "auto", "none" or a function is allowed; the service cannot be made to choose one of several.`)
+		return badRequest("tool_choice", `tool_choice: "auto", "none" or a function is allowed; the service cannot be forced to call any tool.`)
 	}
 	for w := walkObject(value); w.member(); {
 		if string(w.name) == "type" && isWord(w.value, "function") {
@@ -41,22 +41,22 @@ func isWord(value []byte, word string) bool {
 	return isString(value) && string(decoded(value)) == word
 }
 
-// isZero reports whether a value is a number that is zero, however it is written.
+// isZero reports whether a value is a number equal to zero, in any spelling.
 func isZero(value []byte) bool {
 	digits, _, _ := bytes.Cut(bytes.ToLower(value), []byte("e"))
 	return len(digits) > 0 && len(bytes.Trim(digits, "-.0")) == 0
 }
 
-// isEmpty reports whether a value is an object or an array with nothing in it.
+// isEmpty reports whether a value is an empty object or array.
 func isEmpty(value []byte) bool {
 	switch kind(value) {
 	case '{', '[':
-		return len(blank(value[1:])) == 1
+		return len(trimmed(value[1:])) == 1
 	}
 	return false
 }
 
-// isTextAlone reports whether modalities are ["text"].
+// isTextAlone reports whether a value is a list with no other element than "text".
 func isTextAlone(value []byte) bool {
 	count := 0
 	for list := walkArray(value); list.element(); count++ {
@@ -67,9 +67,9 @@ func isTextAlone(value []byte) bool {
 	return count > 0
 }
 
-// notHere refuses a member that would overrule the translation.
-func notHere(name string) error {
-	return badRequest(name, "%s is not allowed here; it is for the service's own interface.", name)
+// refuseReserved refuses a member that would overrule the translation.
+func refuseReserved(name string) error {
+	return badRequest(name, "%s is not allowed here; it belongs to the service's own interface.", name)
 }
 
 // boolean reads true or false.

@@ -2,25 +2,25 @@ package openai
 
 import "strconv"
 
-// progress is what the client was told of a choice.
+// progress is what the client has of a choice.
 type progress struct {
 	index     int
-	content   passage
-	reasoning passage
+	content   textProgress
+	reasoning textProgress
 	calls     []callProgress
 	logprobs  int  // tokens of them
-	started   bool // it has its role
-	finished  bool // it has its finish_reason
+	started   bool // the client has the role
+	finished  bool // the client has the finish_reason
 }
 
-// callProgress is what the client was told of a tool call.
+// callProgress is what the client has of a tool call.
 type callProgress struct {
 	index     int
-	arguments passage
-	id, name  bool // they were told, and must not be again: clients join them
+	arguments textProgress
+	id, name  bool // sent, and not to be sent again: clients concatenate them
 }
 
-// progress finds a choice, or begins it.
+// progress finds the progress of a choice, or starts it.
 func (s *Stream) progress(index int) *progress {
 	for i := range s.choices {
 		if s.choices[i].index == index {
@@ -41,9 +41,9 @@ func (p *progress) call(index int) *callProgress {
 	return &p.calls[len(p.calls)-1]
 }
 
-// emit appends a chunk for each choice of the frame in s.answer that says something new: some clients look at the first choice
-// of a chunk alone.
-func (s *Stream) emit(dst []byte) []byte {
+// appendChunks appends a chunk for each choice of s.answer that has news. It makes one chunk per choice because some clients
+// read only the first choice of a chunk.
+func (s *Stream) appendChunks(dst []byte) []byte {
 	for i := range s.answer.choices {
 		now := &s.answer.choices[i]
 		from := len(dst)
@@ -58,13 +58,13 @@ func (s *Stream) emit(dst []byte) []byte {
 	return dst
 }
 
-// appendChoice appends what is new of a choice, and reports whether anything is.
-func (s *Stream) appendChoice(dst []byte, now *said) ([]byte, bool) {
+// appendChoice appends what is new in a choice and reports whether anything is.
+func (s *Stream) appendChoice(dst []byte, now *choice) ([]byte, bool) {
 	p := s.progress(now.index)
 	dst = strconv.AppendInt(append(dst, `{"index":`...), int64(now.index), 10)
 	dst = append(dst, `,"delta":{`...)
 	from := len(dst)
-	content := p.content.news(&s.pace, now.content)
+	content := p.content.delta(&s.mode, now.content)
 	calls := walkArray(now.calls)
 	if !p.started {
 		dst = appendFirst(dst, len(content) > 0, calls.more())
@@ -73,7 +73,7 @@ func (s *Stream) appendChoice(dst []byte, now *said) ([]byte, bool) {
 	if len(content) > 0 {
 		dst = appendText(dst, "content", content)
 	}
-	if reasoning := p.reasoning.news(&s.pace, now.reasoning); len(reasoning) > 0 {
+	if reasoning := p.reasoning.delta(&s.mode, now.reasoning); len(reasoning) > 0 {
 		dst = appendText(dst, "reasoning_content", reasoning)
 	}
 	dst = s.appendCalls(dst, p, now.calls)

@@ -9,7 +9,7 @@ type Head struct {
 	Model   string // as the client named it
 }
 
-// appendTo appends the opening brace and the members before the choices.
+// appendTo appends the opening brace and the members up to the choices.
 func (h *Head) appendTo(dst []byte, object string) []byte {
 	dst = quoted(append(dst, `{"id":`...), "chatcmpl-"+h.ID)
 	dst = append(append(append(dst, `,"object":"`...), object...), `","created":`...)
@@ -17,17 +17,20 @@ func (h *Head) appendTo(dst []byte, object string) []byte {
 	return quoted(append(dst, `,"model":`...), h.Model)
 }
 
-// AppendCompletion appends the service's answer to a chat as a chat.completion. It fails, with a [*Refusal], where the answer
-// cannot be read; nothing is appended then.
+// AppendCompletion appends the service's answer to a chat as a chat.completion. If the answer is an error or cannot be read,
+// it appends nothing and returns a [*Refusal].
 func AppendCompletion(dst []byte, head Head, native []byte) ([]byte, error) {
 	object, ok := readAnswer(native)
 	if !ok {
-		return dst, errAnswer
+		return dst, unreadable()
 	}
 	var a answer
 	a.read(object)
-	if len(a.choices) == 0 {
-		return dst, errAnswer
+	switch {
+	case a.failed():
+		return dst, ReadRefusal(500, object)
+	case len(a.choices) == 0:
+		return dst, unreadable()
 	}
 	dst = append(head.appendTo(dst, "chat.completion"), `,"choices":[`...)
 	for i := range a.choices {
@@ -40,33 +43,33 @@ func AppendCompletion(dst []byte, head Head, native []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendChoice appends a whole choice.
-func (s *said) appendChoice(dst []byte) []byte {
-	dst = strconv.AppendInt(append(dst, `{"index":`...), int64(s.index), 10)
+// appendChoice appends the whole choice.
+func (c *choice) appendChoice(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"index":`...), int64(c.index), 10)
 	dst = append(dst, `,"message":{"role":"assistant","content":`...)
-	calls := walkArray(s.calls)
+	calls := walkArray(c.calls)
 	called := calls.more()
-	if s.content == nil || called && len(s.content) == 0 {
+	if c.content == nil || called && len(c.content) == 0 {
 		dst = append(dst, "null"...)
 	} else {
-		dst = append(append(append(dst, '"'), s.content...), '"')
+		dst = append(append(append(dst, '"'), c.content...), '"')
 	}
-	if len(s.reasoning) > 0 {
-		dst = append(append(append(dst, `,"reasoning_content":"`...), s.reasoning...), '"')
+	if len(c.reasoning) > 0 {
+		dst = append(append(append(dst, `,"reasoning_content":"`...), c.reasoning...), '"')
 	}
 	if called {
-		dst = append(s.appendCalls(append(dst, `,"tool_calls":[`...)), ']')
+		dst = append(c.appendCalls(append(dst, `,"tool_calls":[`...)), ']')
 	}
-	dst = rawOrNull(append(dst, `},"finish_reason":`...), s.finish)
-	dst = rawOrNull(append(dst, `,"logprobs":`...), s.logprobs)
+	dst = rawOrNull(append(dst, `},"finish_reason":`...), c.finish)
+	dst = rawOrNull(append(dst, `,"logprobs":`...), c.logprobs)
 	return append(dst, '}')
 }
 
-func (s *said) appendCalls(dst []byte) []byte {
+func (c *choice) appendCalls(dst []byte) []byte {
 	position := 0
-	for calls := walkArray(s.calls); calls.element(); position++ {
-		c := readCall(calls.value, position)
-		dst = c.appendTo(next(dst))
+	for calls := walkArray(c.calls); calls.element(); position++ {
+		call := readCall(calls.value, position)
+		dst = call.appendTo(next(dst))
 	}
 	return dst
 }

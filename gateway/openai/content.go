@@ -24,10 +24,10 @@ func appendContent(dst, content []byte, multimodal bool) ([]byte, error) {
 		if err == nil && multimodal {
 			dst, err = p.appendItem(dst)
 		} else if err == nil {
-			dst = append(dst, inside(p.text)...) // without images, or the path were the other
+			dst = append(dst, inside(p.text)...) // an image would have led to the other path
 		}
 		if err != nil {
-			return nil, at(fmt.Sprintf("content[%d]", index), err)
+			return nil, within(fmt.Sprintf("content[%d]", index), err)
 		}
 	}
 	return append(dst, end...), nil
@@ -37,10 +37,10 @@ func appendContent(dst, content []byte, multimodal bool) ([]byte, error) {
 type part struct {
 	text   []byte
 	url    []byte
-	others parameters // such as min_pixels, which the service reads beside an image
+	others parameters // such as min_pixels, which the service reads next to an image
 }
 
-// read sorts the members of a part.
+// read reads the members of a part.
 func (p *part) read(value []byte) (err error) {
 	if kind(value) != '{' {
 		return badRequest("", "A part of a content must be an object.")
@@ -78,7 +78,7 @@ func (p *part) read(value []byte) (err error) {
 	return badRequest("type", "A part of a content must have a type.")
 }
 
-// readImage reads {url, detail}. The service has no word for a picture's detail.
+// readImage reads {url, detail}. The service has no counterpart of detail.
 func (p *part) readImage(image []byte) error {
 	for w := walkObject(image); w.member(); {
 		if string(w.name) == "url" {
@@ -102,7 +102,7 @@ func (p *part) appendItem(dst []byte) ([]byte, error) {
 	for _, other := range p.others {
 		switch name := string(other.name); name {
 		case "image", "video", "audio":
-			return nil, badRequest(name, "A part has no member %s.", name)
+			return nil, badRequest(name, "A part must not have a member %s.", name)
 		}
 	}
 	return append(p.others.appendTo(dst), '}'), nil

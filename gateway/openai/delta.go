@@ -2,7 +2,7 @@ package openai
 
 import "strconv"
 
-// appendFirst appends what the first delta of a choice has beside its news: the role, and a content where none follows.
+// appendFirst appends what the first delta of a choice has in addition: the role, and an empty content if no content follows.
 func appendFirst(dst []byte, content, calls bool) []byte {
 	dst = append(dst, `"role":"assistant"`...)
 	switch {
@@ -14,20 +14,20 @@ func appendFirst(dst []byte, content, calls bool) []byte {
 	return append(dst, `,"content":""`...)
 }
 
-// appendText appends a member whose text is as it is written between its quotes.
+// appendText appends a member with a raw text.
 func appendText(dst []byte, name string, text []byte) []byte {
 	dst = append(named(dst, name), '"')
 	return append(append(dst, text...), '"')
 }
 
-// appendCalls appends what is new of a choice's tool calls.
+// appendCalls appends what is new in the tool calls of a choice.
 func (s *Stream) appendCalls(dst []byte, p *progress, calls []byte) []byte {
 	from := len(dst)
 	position := 0
 	for list := walkArray(calls); list.element(); position++ {
 		now := readCall(list.value, position)
 		before := p.call(now.index)
-		arguments := before.arguments.news(&s.pace, now.arguments)
+		arguments := before.arguments.delta(&s.mode, now.arguments)
 		id, name := len(now.id) > 0 && !before.id, len(now.name) > 0 && !before.name
 		if !id && !name && len(arguments) == 0 {
 			continue
@@ -52,9 +52,9 @@ func (s *Stream) appendCalls(dst []byte, p *progress, calls []byte) []byte {
 	return dst
 }
 
-// appendLogprobs appends those of the tokens that are new.
+// appendLogprobs appends the log probabilities of the new tokens.
 func (s *Stream) appendLogprobs(dst []byte, p *progress, logprobs []byte) []byte {
-	if logprobs == nil || s.pace.decided && !s.pace.cumulative {
+	if logprobs == nil || s.mode.decided && !s.mode.cumulative {
 		return rawOrNull(dst, logprobs)
 	}
 	dst = append(dst, `{"content":[`...)

@@ -1,35 +1,37 @@
-// Package openai translates between OpenAI's interface and the service's own. A request in OpenAI's form becomes a body in the
-// service's form; answers, streams, tasks and refusals of the service become OpenAI's. docs/openai.md lists the choices that it
-// makes where OpenAI's reference and the service's differ.
+// Package openai translates between OpenAI's interface and the service's: requests of OpenAI's into requests of the service, and
+// the service's answers, streams, tasks and errors into OpenAI's. docs/openai.md lists the choices that it makes where the two
+// interfaces differ.
 //
-// It computes and does nothing else: no HTTP, no clock, no state beyond one stream. What it does not translate passes as it is
-// written, so numbers keep their digits. Requests are read strictly, because the result is judged and paid for; answers are
-// read leniently, because they are paid for already.
+// It only computes: it knows no HTTP, no clock, and no state beyond one stream. What it does not translate passes unchanged, so
+// numbers keep their digits. It reads requests strictly, because Sluice judges them and teams pay for them. It reads answers
+// leniently, because they are paid for already.
+//
+// In this package a raw value or text is JSON as it was received, with its escapes.
 package openai
 
-// The paths of the service that requests are translated to, relative to its base URL.
+// Paths of the service, relative to its base URL.
 const (
 	TextPath       = "services/aigc/text-generation/generation"
 	MultimodalPath = "services/aigc/multimodal-generation/generation"
 	ImagePath      = "services/aigc/image-generation/generation"
 )
 
-// Request is a request in the service's form.
+// Request is a request of the service.
 type Request struct {
 	Path   string // one of the constants above
 	Body   []byte
-	Model  string // the name that the client used, which answers repeat
-	Stream bool   // send the header that switches streaming on
-	Async  bool   // send the header that makes a task
-	Usage  bool   // stream_options.include_usage: the stream ends with a chunk of its usage
-	Base64 bool   // response_format is b64_json: the client wants the pictures, not their addresses
+	Model  string // the name that the client used; answers repeat it
+	Stream bool   // needs the SSE header
+	Async  bool   // needs the async header
+	Usage  bool   // stream_options.include_usage: the stream ends with a chunk that has the usage
+	Base64 bool   // response_format b64_json: the answer has the pictures instead of their addresses
 }
 
-// Models is what a translation must know about models. A nil function answers the name itself, or false.
+// Models tells what is known about models. A nil Resolve returns the name itself, the other nil functions false.
 type Models struct {
-	Resolve func(name string) string // the service's name for the client's
-	Vision  func(model string) bool  // reads images: chats take the multimodal path even without one
-	Sync    func(model string) bool  // makes images synchronously
+	Resolve func(name string) string // translates a client's name to the service's
+	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
+	Sync    func(model string) bool  // the model makes images in its answer, without a task
 }
 
 func (m *Models) resolve(name string) string {

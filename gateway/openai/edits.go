@@ -10,18 +10,17 @@ import (
 // Part is one part of a multipart body.
 type Part struct {
 	Name      string // of the form's field
-	File      string // the file's name; empty: the part is no file
+	File      string // the file's name; empty: not a file
 	MediaType string // as the part declares it; may be empty
 	Data      []byte
 }
 
-// mostImages is how many pictures one request may edit.
+// mostImages is how many images one request may edit.
 const mostImages = 4
 
-// Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The parts MUST NOT change while Edit
-// runs, and are not needed after it.
+// Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The result holds no part of them.
 func Edit(parts []Part, models *Models) (r *Request, err error) {
-	var p picture
+	var p imageRequest
 	seen := make(names, 0, fewNames)
 	size := 0
 	for _, part := range parts {
@@ -54,8 +53,8 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 	return p.translate(size, models)
 }
 
-// value is the part's text as a JSON value. A form has no types: what OpenAI and the service know as text stays text, and the
-// rest is a number or a truth value where it looks like one.
+// value is the part as a JSON value. Forms have no types, so fields that are not known to be strings are numbers or booleans if
+// they look like it.
 func (p *Part) value() []byte {
 	switch p.Name {
 	case "model", "prompt", "negative_prompt", "size", "user", "safety_identifier", "response_format":
@@ -64,7 +63,7 @@ func (p *Part) value() []byte {
 	switch value := jsontext.Value(p.Data); value.Kind() {
 	case '0', 't', 'f':
 		if value.IsValid() {
-			return blank(p.Data)
+			return trimmed(p.Data)
 		}
 	}
 	return quoted(nil, p.Data)
@@ -76,7 +75,7 @@ func (p *Part) appendURI(dst []byte) []byte {
 	return base64.StdEncoding.AppendEncode(append(dst, ";base64,"...), p.Data)
 }
 
-// imageType is the type that the bytes have, else the declared one: clients guess it from the file's name.
+// imageType is the media type by the first bytes, or else as declared. Clients declare what the file's name suggests.
 func (p *Part) imageType() string {
 	head := string(p.Data[:min(len(p.Data), 12)])
 	switch {

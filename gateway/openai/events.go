@@ -5,53 +5,53 @@ import (
 	"strconv"
 )
 
-// mostEvent is how many bytes one event of a stream may have. Where every event repeats the text so far, the last is the whole.
+// mostEvent is how many bytes an event of a stream may have. The last event of a cumulative stream holds the whole text.
 const mostEvent = 32 << 20
 
 // events cuts a stream into its events. Pieces of the stream may be cut anywhere. Lines end with LF, CR or both.
 type events struct {
-	line    []byte // the beginning of a line whose end has not come
-	data    []byte // of the event so far
-	named   bool   // the event says to be an error
-	status  int    // that the event says; 0: none
-	filled  bool   // the event has data
-	cr      bool   // the last byte was a CR, and a LF would belong to it
-	started bool   // the first line was read: no byte order mark follows
-	large   bool   // an event is too large
+	line     []byte // the beginning of an incomplete line
+	data     []byte // of the open event
+	hasData  bool   // of the open event
+	isError  bool   // the open event is named error
+	status   int    // that the open event names; 0: none
+	afterCR  bool   // the last byte was a CR, so that a LF belongs to it
+	started  bool   // the first line was read: no byte order mark can follow
+	tooLarge bool   // an event was too large
 }
 
-// event is one event: what it carries, and what it says of itself.
+// event is a complete event.
 type event struct {
 	data    []byte
 	isError bool
 	status  int
 }
 
-// read takes bytes from the front of a piece, up to the end of an event. found is false where the piece ends before.
+// read takes bytes from a piece up to the end of an event, and returns the rest. found is false if the piece has no such end.
 func (e *events) read(piece []byte) (rest []byte, found bool) {
 	for len(piece) > 0 {
-		if e.cr && piece[0] == '\n' {
+		if e.afterCR && piece[0] == '\n' {
 			piece = piece[1:]
 		}
-		e.cr = false
+		e.afterCR = false
 		end := bytes.IndexAny(piece, "\r\n")
 		if end < 0 {
 			e.keep(piece)
 			return nil, false
 		}
 		line := piece[:end]
-		e.cr = piece[end] == '\r'
+		e.afterCR = piece[end] == '\r'
 		piece = piece[end+1:]
 		if len(e.line) > 0 {
 			e.keep(line)
 			line = e.line
 		}
-		ended := e.take(line)
+		blank := e.readLine(line)
 		e.line = e.line[:0]
-		if ended && (e.filled || e.named) {
+		switch {
+		case blank && e.open():
 			return piece, true
-		}
-		if ended {
+		case blank:
 			e.status = 0
 		}
 	}
@@ -59,29 +59,32 @@ func (e *events) read(piece []byte) (rest []byte, found bool) {
 }
 
 func (e *events) keep(part []byte) {
-	if e.large = e.large || len(e.line)+len(part) > mostEvent; !e.large {
+	if e.tooLarge = e.tooLarge || len(e.line)+len(part) > mostEvent; !e.tooLarge {
 		e.line = append(e.line, part...)
 	}
 }
 
-// end takes what stands after the last line end, and reports whether an event was left open.
+// end reads an incomplete last line and reports whether an event is open.
 func (e *events) end() bool {
 	if len(e.line) > 0 {
-		e.take(e.line)
+		e.readLine(e.line)
 		e.line = e.line[:0]
 	}
-	return e.filled || e.named
+	return e.open()
 }
 
-// event returns the event that was found, and makes room for the next. It is good until the next read.
+// open reports whether an event has begun. The service sends errors without data, too.
+func (e *events) open() bool { return e.hasData || e.isError }
+
+// event returns the event that was read and starts the next. It is valid until the next read.
 func (e *events) event() event {
-	found := event{data: e.data, isError: e.named, status: e.status}
-	e.data, e.named, e.status, e.filled = e.data[:0], false, 0, false
+	found := event{data: e.data, isError: e.isError, status: e.status}
+	e.data, e.isError, e.status, e.hasData = e.data[:0], false, 0, false
 	return found
 }
 
-// take reads one line and reports whether it is blank.
-func (e *events) take(line []byte) bool {
+// readLine reads a line and reports whether it is blank.
+func (e *events) readLine(line []byte) bool {
 	if !e.started {
 		e.started = true
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
@@ -95,8 +98,8 @@ func (e *events) take(line []byte) bool {
 	case "data":
 		e.addData(value)
 	case "event":
-		e.named = string(value) == "error"
-	case "": // a comment; the service writes the status in one
+		e.isError = string(value) == "error"
+	case "": // a comment: the service writes the status into one
 		if status, ok := bytes.CutPrefix(value, []byte("HTTP_STATUS/")); ok {
 			e.status, _ = strconv.Atoi(string(status))
 		}
@@ -105,11 +108,11 @@ func (e *events) take(line []byte) bool {
 }
 
 func (e *events) addData(value []byte) {
-	if e.large = e.large || len(e.data)+len(value) > mostEvent; e.large {
+	if e.tooLarge = e.tooLarge || len(e.data)+len(value) > mostEvent; e.tooLarge {
 		return
 	}
-	if e.filled {
+	if e.hasData {
 		e.data = append(e.data, '\n')
 	}
-	e.data, e.filled = append(e.data, value...), true
+	e.data, e.hasData = append(e.data, value...), true
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Content is the digest of a multipart body's content: equal for two bodies that differ in their boundaries alone.
+// Content is the digest of a multipart body's content. Bodies that differ only in the boundary have the same.
 func Content(parts []Part) [sha256.Size]byte {
 	var lengths []byte
 	whole := sha256.New()
@@ -25,8 +25,8 @@ func Content(parts []Part) [sha256.Size]byte {
 	return [sha256.Size]byte(whole.Sum(nil))
 }
 
-// Fingerprint tells a repeated request by its key, its path and the digest of its body: [Content] of a multipart body, else
-// SHA-256. The key is any name for who asks, such as the hash of the client's key.
+// Fingerprint identifies a request, so that its repetition is recognized. key identifies the client's key, for example by its
+// hash; body is [Content] of a multipart body, or the SHA-256 of any other.
 func Fingerprint(key, path string, body [sha256.Size]byte) [sha256.Size]byte {
 	text := make([]byte, 0, 16+len(key)+len(path)+len(body))
 	for _, field := range [...]string{key, path} {

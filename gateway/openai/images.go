@@ -1,13 +1,13 @@
 package openai
 
-// Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The body MUST NOT change
-// while Generation runs, and is not needed after it.
+// Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The result holds no part
+// of the body.
 func Generation(body []byte, models *Models) (*Request, error) {
 	object, err := readRequest(body)
 	if err != nil {
 		return nil, err
 	}
-	p := picture{parameters: make(parameters, 0, fewNames)}
+	p := imageRequest{parameters: make(parameters, 0, fewNames)}
 	seen := make(names, 0, fewNames)
 	for w := walkObject(object); w.member(); {
 		if seen, err = seen.add(w.name); err != nil {
@@ -23,16 +23,16 @@ func Generation(body []byte, models *Models) (*Request, error) {
 	return p.translate(len(object), models)
 }
 
-// picture is what a request for images says.
-type picture struct {
+// imageRequest is a request for images. Values are raw.
+type imageRequest struct {
 	model, prompt []byte
-	count         bool // n is given
+	hasN          bool // n is given
 	base64        bool
 	images        []Part
 	parameters    parameters
 }
 
-func (p *picture) member(name, value []byte) (err error) {
+func (p *imageRequest) member(name, value []byte) (err error) {
 	switch string(name) {
 	case "model":
 		p.model = value
@@ -43,30 +43,30 @@ func (p *picture) member(name, value []byte) (err error) {
 	case "response_format":
 		p.base64, err = isBase64(value)
 	case "user", "safety_identifier":
-		// accepted, and sent nowhere
+		// accepted, but not sent to the service
 	case "input", "result_format", "incremental_output":
-		return notHere(string(name))
+		return refuseReserved(string(name))
 	default:
 		return p.parameter(name, value)
 	}
 	return err
 }
 
-// parameter takes a member that becomes a parameter of the service as it is, unless the service has nothing for it.
-func (p *picture) parameter(name, value []byte) error {
+// parameter takes a member that is passed on as a parameter of the service, or refuses it.
+func (p *imageRequest) parameter(name, value []byte) error {
 	switch unsupported, idle := unsupportedInImages(string(name), value); {
 	case idle:
 		return nil
 	case unsupported:
-		return badRequest(string(name), "%s is not supported, but for its default.", name)
+		return badRequest(string(name), "%s is not supported, except for its default.", name)
 	}
-	p.count = p.count || string(name) == "n"
+	p.hasN = p.hasN || string(name) == "n"
 	p.parameters.add(name, value)
 	return nil
 }
 
-// size writes 1024x1024 as the service does. Words of the service, such as 2K, stay; it chooses for itself where it is auto.
-func (p *picture) size(value []byte) error {
+// size translates a size. The service's own words, such as 2K, pass; without a size, as for auto, the service chooses.
+func (p *imageRequest) size(value []byte) error {
 	if !isString(value) {
 		return badRequest("size", "size: a string is needed.")
 	}
@@ -74,12 +74,12 @@ func (p *picture) size(value []byte) error {
 	if string(word) == "auto" {
 		return nil
 	}
-	p.parameters.add([]byte("size"), quoted(nil, starred(word)))
+	p.parameters.add([]byte("size"), quoted(nil, nativeSize(word)))
 	return nil
 }
 
-// starred is a size with a star between its numbers, where it has an x.
-func starred(size []byte) []byte {
+// nativeSize translates 1024x1024 to 1024*1024, and returns other texts as they are.
+func nativeSize(size []byte) []byte {
 	star, out := -1, append([]byte(nil), size...)
 	for i, c := range size {
 		switch {
@@ -106,8 +106,8 @@ func isBase64(value []byte) (bool, error) {
 	return false, badRequest("response_format", `response_format: "url" or "b64_json" is allowed.`)
 }
 
-// unsupportedInImages reports whether the service has nothing for a member of an image request, and whether its value is
-// OpenAI's default, so that the member may be left out.
+// unsupportedInImages reports whether the service has no counterpart of a member of image requests. If idle, the value is
+// OpenAI's default, and the member is dropped instead of refused.
 func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
 	switch name {
 	case "quality":

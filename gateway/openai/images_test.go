@@ -49,7 +49,7 @@ func TestSizes(t *testing.T) {
 	for given, want := range map[string]string{
 		"1024x1024": "1024*1024", "1x1": "1*1", "1024*1024": "1024*1024", "1K": "1K", "x": "x", "1024x": "1024x", "x1024": "x1024", "1x2x3": "1x2x3", "10 x 10": "10 x 10", "": "",
 	} {
-		if got := string(starred([]byte(given))); got != want {
+		if got := string(nativeSize([]byte(given))); got != want {
 			t.Errorf("%q became %q, want %q", given, got, want)
 		}
 	}

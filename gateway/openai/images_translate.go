@@ -2,8 +2,8 @@ package openai
 
 import "encoding/base64"
 
-// translate writes the request in the service's form. size is the length of what the client sent, without pictures.
-func (p *picture) translate(size int, models *Models) (*Request, error) {
+// translate writes the service's request. size is the length of the client's request without images.
+func (p *imageRequest) translate(size int, models *Models) (*Request, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -12,7 +12,7 @@ func (p *picture) translate(size int, models *Models) (*Request, error) {
 	if len(p.images) == 0 && models.isSync(model) {
 		r.Path, r.Async = MultimodalPath, false
 	}
-	for _, image := range p.images { // room for all of it, so that the pictures are copied once
+	for _, image := range p.images { // the buffer is large enough, so that images are copied only once
 		size += base64.StdEncoding.EncodedLen(len(image.Data)) + 64
 	}
 	b := make([]byte, 0, size+len(model)+256)
@@ -22,7 +22,7 @@ func (p *picture) translate(size int, models *Models) (*Request, error) {
 		b = append(image.appendURI(b), `"}`...)
 	}
 	b = append(append(append(next(b), `{"text":`...), p.prompt...), `}]}]},"parameters":{`...)
-	if !p.count { // the service's default is 4 for some models
+	if !p.hasN { // the service's default is 4 for some models
 		b = append(b, `"n":1`...)
 	}
 	b = p.parameters.appendTo(b)
@@ -30,7 +30,7 @@ func (p *picture) translate(size int, models *Models) (*Request, error) {
 	return r, nil
 }
 
-func (p *picture) check() error {
+func (p *imageRequest) check() error {
 	switch {
 	case !isString(p.model) || len(p.model) == 2:
 		return badRequest("model", "model: the name of a model is needed.")

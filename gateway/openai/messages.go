@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// appendMessages appends the messages in the service's form: each has its place, so that a fault can be told by it.
+// appendMessages appends the messages in the service's form. They keep their indexes, because refusals name them.
 func appendMessages(dst, messages []byte, multimodal bool) ([]byte, error) {
 	dst = append(dst, '[')
 	index := 0
 	for list := walkArray(messages); list.element(); index++ {
 		m := message{dst: next(dst), multimodal: multimodal}
 		if err := m.translate(list.value); err != nil {
-			return nil, at(fmt.Sprintf("messages[%d]", index), err)
+			return nil, within(fmt.Sprintf("messages[%d]", index), err)
 		}
 		dst = m.dst
 	}
 	return append(dst, ']'), nil
 }
 
-// at puts the place of an object before the member that a refusal names.
-func at(place string, err error) error {
+// within puts the place of an object before the member that a refusal names.
+func within(place string, err error) error {
 	r, ok := err.(*Refusal) //nolint:errorlint // the refusals of this package are never wrapped
 	if !ok {
 		return err
@@ -36,12 +36,12 @@ func at(place string, err error) error {
 	return r
 }
 
-// message is one message on its way.
+// message translates one message.
 type message struct {
 	dst        []byte
 	multimodal bool
-	role       bool // it has one
-	content    bool // it has some
+	role       bool // the role was written
+	content    bool // the content was written
 }
 
 func (m *message) translate(value []byte) (err error) {
@@ -64,15 +64,15 @@ func (m *message) translate(value []byte) (err error) {
 	if !m.role {
 		return badRequest("role", "A message must have a role.")
 	}
-	if !m.content { // as that of an assistant beside its tool calls
-		m.dst = append(named(m.dst, "content"), m.none()...)
+	if !m.content { // an assistant's message with tool calls has none
+		m.dst = append(named(m.dst, "content"), m.noContent()...)
 	}
 	m.dst = append(m.dst, '}')
 	return nil
 }
 
-// none is the content of a message that has none.
-func (m *message) none() string {
+// noContent is what the service gets for a message without content.
+func (m *message) noContent() string {
 	if m.multimodal {
 		return "[]"
 	}
@@ -89,14 +89,14 @@ func (m *message) member(name, value []byte) (err error) {
 		return err
 	case "refusal", "function_call", "audio":
 		return badRequest(string(name), "A message's %s is not supported.", name)
-	case "annotations", "parsed": // an assistant's, sent back as it came
+	case "annotations", "parsed": // clients send an answer back with all its members
 		return nil
 	}
 	m.dst = append(named(m.dst, name), value...)
 	return nil
 }
 
-// readRole writes the role, which the service knows by its own word.
+// readRole writes the role in the service's words.
 func (m *message) readRole(value []byte) error {
 	role := ""
 	if isString(value) {

@@ -2,16 +2,16 @@ package openai
 
 import "bytes"
 
-// mostNames is how many members an object that this package reads may have. The search for duplicates compares each with all.
-const mostNames = 256
+// mostNames is how many members an object may have, because the search for duplicates compares each with all others.
+const mostNames = 64
 
-// names finds a member that appears twice: two readers may take it for two different values.
+// names are the member names of an object. They serve to refuse duplicates, of which readers take different ones.
 type names [][]byte
 
-// fewNames is how many names most objects have room for without allocating.
+// fewNames is how many names fit without an allocation.
 const fewNames = 16
 
-// add takes the next name of an object. It returns the names with it, so that their room can stay on the stack.
+// add adds a name. It returns the new names, as append does, so that they can stay on the stack.
 func (n names) add(name []byte) (names, error) {
 	for _, other := range n {
 		if bytes.Equal(other, name) {
@@ -24,7 +24,7 @@ func (n names) add(name []byte) (names, error) {
 	return append(n, name), nil
 }
 
-// brief is as much of a client's text as a message may repeat.
+// brief cuts a client's text to the length that a message may repeat.
 func brief[T ~string | ~[]byte](text T) T {
 	return text[:min(len(text), 64)]
 }

@@ -2,8 +2,8 @@ package openai
 
 import "strings"
 
-// ChatParam is the member of a chat request that became the service's field, such as input.messages[2].content[0].image or
-// parameters.top_p; empty: it came from no member, such as a header.
+// ChatParam returns the member of a chat request that was translated to a field of the service's request, such as
+// input.messages[2].content[0].image or parameters.top_p. It is empty if there is none, as for a header.
 func ChatParam(field string) string {
 	switch {
 	case field == "parameters.incremental_output", field == "parameters.stream":
@@ -24,7 +24,7 @@ func ChatParam(field string) string {
 	return name
 }
 
-// ImageParam is the member of an image request that became the service's field; empty: it came from no member.
+// ImageParam is [ChatParam] for image requests.
 func ImageParam(field string) string {
 	if field == "model" {
 		return field
@@ -35,7 +35,7 @@ func ImageParam(field string) string {
 	switch {
 	case !strings.HasPrefix(field, "input."):
 		return ""
-	case strings.Contains(field, ".image"), strings.HasSuffix(field, ".content"): // the content has one text, always
+	case strings.Contains(field, ".image"), strings.HasSuffix(field, ".content"): // of the items of the content, only the images vary
 		return "image"
 	}
 	return "prompt"

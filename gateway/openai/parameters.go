@@ -1,6 +1,6 @@
 package openai
 
-// parameters are the members that the service gets as its parameters, in the client's order and spelling.
+// parameters are the members that become parameters of the service, in the client's order, with raw values.
 type parameters []parameter
 
 type parameter struct {

@@ -2,8 +2,8 @@ package openai
 
 import "strconv"
 
-// Append appends the answer to a request for images: {"created","data":[…],"usage"?}. created is in seconds of Unix time. Each
-// picture is its address, or where encoded is not nil, the text in base64 at the same index.
+// Append appends the answer to a request for images: {"created","data":[…],"usage"?}. created is in seconds of Unix time. With
+// encoded, which MUST have the base64 text of each picture of URLs, data has the pictures; without, it has their addresses.
 func (p *Pictures) Append(dst []byte, created int64, encoded [][]byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"created":`...), created, 10)
 	dst = p.appendData(append(dst, `,"data":`...), encoded)
@@ -41,7 +41,7 @@ func (p *Pictures) appendData(dst []byte, encoded [][]byte) []byte {
 	return append(dst, ']')
 }
 
-// appendUsage appends the tokens, where the service has counted any kind of them.
+// appendUsage appends the tokens, if the service counted any.
 func (p *Pictures) appendUsage(dst []byte) []byte {
 	u := readUsage(p.usage)
 	if !u.known() {

@@ -2,33 +2,35 @@ package openai
 
 import "fmt"
 
-// Refusal is an answer that is no success, in OpenAI's terms.
+// Refusal is an error for the client, in OpenAI's terms.
 type Refusal struct {
 	Status  int    // of HTTP
 	Code    string // the service's; empty: null
 	Message string
-	Param   string // the member of the client's request that is at fault; empty: null
+	Param   string // the faulty member of the client's request; empty: null
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
 
-// The service's codes for what this package refuses on its own.
+// Codes of the service that this package uses.
 const (
 	codeRequest = "InvalidParameter"
 	codeAnswer  = "InternalError"
 	codeQuota   = "Throttling.AllocationQuota"
 )
 
-// badRequest refuses a request for one of its members; empty: for the whole of it.
+// badRequest refuses a request because of a member; an empty param blames the request as a whole.
 func badRequest(param, format string, args ...any) *Refusal {
 	return &Refusal{Status: 400, Code: codeRequest, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// errAnswer is the refusal after an answer of the service that cannot be read.
-var errAnswer = &Refusal{Status: 502, Code: codeAnswer, Message: "The service's answer could not be read."}
+// unreadable is the refusal for an answer of the service that cannot be read.
+func unreadable() *Refusal {
+	return &Refusal{Status: 502, Code: codeAnswer, Message: "The service's answer could not be read."}
+}
 
-// ReadRefusal reads the service's body {"code","message","request_id"} of an answer with this status. A body of another form
-// gives a Refusal with the status alone.
+// ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status. If the body has another
+// form, the Refusal tells the status only.
 func ReadRefusal(status int, body []byte) *Refusal {
 	r := &Refusal{Status: status, Message: fmt.Sprintf("The service answered with status %d.", status)}
 	object, ok := readAnswer(body)
@@ -46,7 +48,7 @@ func ReadRefusal(status int, body []byte) *Refusal {
 	return r
 }
 
-// text is what a value spells, otherwise the second argument where it is no string or an empty one.
+// text decodes a string. For an empty one and for other values it returns otherwise.
 func text(value []byte, otherwise string) string {
 	if !isString(value) || len(value) == 2 {
 		return otherwise
@@ -74,7 +76,7 @@ func orNull(dst []byte, text string) []byte {
 	return quoted(dst, text)
 }
 
-// errorType is OpenAI's word for a status.
+// errorType is OpenAI's error type for a status.
 func errorType(status int) string {
 	switch {
 	case status == 401:
@@ -91,7 +93,7 @@ func errorType(status int) string {
 	return "invalid_request_error"
 }
 
-// errorCode is the service's code, but for a quota: OpenAI's clients tell it from a rate by this word.
+// errorCode is the service's code. Exhausted quotas get OpenAI's code: clients tell them from rate limits by it.
 func errorCode(code string) string {
 	if code == codeQuota {
 		return "insufficient_quota"

@@ -1,25 +1,25 @@
 package openai
 
-// Stream translates one stream of the service into chat.completion.chunks. It does not wait: what a piece of the service's
-// stream says is in what Append returns for it, but for the rare frame that only the next one explains (see [pace]). A Stream
-// serves one goroutine at a time and must not be copied.
+// Stream translates one stream of the service into chat.completion.chunks. Append returns at once everything that its input
+// says; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a
+// time and must not be copied.
 type Stream struct {
-	head    []byte // of each chunk, up to its choices
-	tail    []byte // of each chunk, after its choices
-	usage   []byte // the last one seen; it counts the stream so far
-	told    bool   // usage is asked for
-	events  events
-	answer  answer
-	pace    pace
-	choices []progress
-	held    frames // frames whose meaning is open
-	started bool   // a chunk was made
-	over    bool   // nothing more is made
+	head      []byte // of every chunk, up to its choices
+	tail      []byte // of every chunk, from the end of its choices
+	usage     []byte // the last one seen: it counts the whole stream so far
+	withUsage bool
+	events    events
+	answer    answer // of the frame that is being translated
+	mode      frameMode
+	choices   []progress
+	held      heldFrames // frames whose mode is not decided
+	started   bool       // a chunk was made
+	ended     bool       // no more output
 }
 
 // NewStream starts a stream. withUsage is [Request].Usage.
 func NewStream(head Head, withUsage bool) *Stream {
-	s := &Stream{told: withUsage, tail: []byte("]}\n\n")}
+	s := &Stream{withUsage: withUsage, tail: []byte("]}\n\n")}
 	s.head = append(head.appendTo([]byte("data: "), "chat.completion.chunk"), `,"choices":[`...)
 	if withUsage {
 		s.tail = []byte(`],"usage":null}` + "\n\n")
@@ -27,19 +27,19 @@ func NewStream(head Head, withUsage bool) *Stream {
 	return s
 }
 
-// Append reads the next piece of the service's stream, which may be cut anywhere, and appends the events that the client gets.
+// Append reads the next piece of the service's stream, which may be cut anywhere, and appends the client's events to dst.
 //
-// An error of the service before any content is returned, as a [*Refusal], and is to be answered as one. Later it is appended
-// as the stream's last event. After either, nothing more is made.
+// If the service fails before any content, Append returns a [*Refusal], to be answered as a plain HTTP error. If it fails
+// later, Append appends the error as the last event. After either, the Stream makes no more output.
 func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
-	for len(piece) > 0 && !s.over {
+	for len(piece) > 0 && !s.ended {
 		rest, found := s.events.read(piece)
-		if s.events.large {
-			return s.fail(dst, errAnswer)
+		if s.events.tooLarge {
+			return s.fail(dst, unreadable())
 		}
 		if found {
 			var err error
-			if dst, err = s.take(dst, s.events.event()); err != nil {
+			if dst, err = s.translate(dst, s.events.event()); err != nil {
 				return dst, err
 			}
 		}
@@ -48,30 +48,29 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// End appends the end of a stream: the usage, where asked for, and [DONE]. It is for a stream whose bytes ended in order; one
-// that was cut must be cut for the client too. Its error is as Append's.
+// End appends the end of the stream: the usage, if the client wants it, and [DONE]. Call it only if the service's stream ended
+// in order; if it was cut, cut the client's stream, too. The error is as of [Stream.Append].
 func (s *Stream) End(dst []byte) ([]byte, error) {
-	if s.over {
+	if s.ended {
 		return dst, nil
 	}
 	if s.events.end() {
 		var err error
-		if dst, err = s.take(dst, s.events.event()); err != nil || s.over {
+		if dst, err = s.translate(dst, s.events.event()); err != nil || s.ended {
 			return dst, err
 		}
 	}
-	s.pace.end()
 	dst = s.release(dst)
-	s.over = true
-	if u := readUsage(s.usage); s.told && u.known() {
+	s.ended = true
+	if u := readUsage(s.usage); s.withUsage && u.known() {
 		dst = u.appendTo(append(append(dst, s.head...), `],"usage":`...))
 		dst = append(dst, "}\n\n"...)
 	}
 	return append(dst, "data: [DONE]\n\n"...), nil
 }
 
-// take translates one event.
-func (s *Stream) take(dst []byte, e event) ([]byte, error) {
+// translate appends the chunks of one event.
+func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	object, ok := readAnswer(e.data)
 	if ok {
 		s.answer.read(object)
@@ -83,37 +82,37 @@ func (s *Stream) take(dst []byte, e event) ([]byte, error) {
 		}
 		return s.fail(dst, ReadRefusal(e.status, object))
 	case !ok:
-		return s.fail(dst, errAnswer)
+		return s.fail(dst, unreadable())
 	}
 	if kind(s.answer.usage) == '{' {
 		s.usage = append(s.usage[:0], s.answer.usage...)
 	}
-	if !s.pace.weigh(s) {
-		s.held.add(object)
-		return dst, nil
-	}
-	if s.held.empty() {
-		return s.emit(dst), nil
+	ready := s.mode.classify(s)
+	if ready && s.held.empty() {
+		return s.appendChunks(dst), nil
 	}
 	s.held.add(object)
-	return s.release(dst), nil
+	if ready {
+		dst = s.release(dst)
+	}
+	return dst, nil
 }
 
-// release makes the chunks of the frames that were held.
+// release appends the chunks of the held frames.
 func (s *Stream) release(dst []byte) []byte {
+	s.mode.decide()
 	for object := range s.held.all() {
 		s.answer.read(object)
-		dst = s.emit(dst)
+		dst = s.appendChunks(dst)
 	}
 	s.held.clear()
 	return dst
 }
 
-// fail ends the stream with an error of the service.
+// fail ends the stream with an error.
 func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
-	s.pace.end()
 	dst = s.release(dst)
-	s.over = true
+	s.ended = true
 	if !s.started {
 		return dst, r
 	}

@@ -2,20 +2,20 @@ package openai
 
 import "strings"
 
-// Pictures is what an answer of the service says of images: that of a task's creation, of a task's state, or of a synchronous
-// generation, which has no task.
+// Pictures is an answer of the service about images: the creation of a task, the state of a task, or a synchronous generation,
+// which has no task.
 type Pictures struct {
 	Task    string // id; empty: no task
 	State   State
-	URLs    []string // where the pictures are
-	Code    string   // why there are none, or fewer than asked for
-	Message string
+	URLs    []string // addresses of the pictures
+	Code    string   // why pictures are missing; empty: none is
+	Message string   // the same in words
 
-	prompts []string // what the service made of the prompt, beside each address; may be empty
-	usage   []byte   // the service's, as it is written
+	prompts []string // for each address, the prompt as the service rewrote it; may be empty
+	usage   []byte   // the service's, raw
 }
 
-// State is how far a task is.
+// State is the state of a task.
 type State string
 
 // The states, in OpenAI's words.
@@ -30,7 +30,7 @@ const (
 // Final reports whether the task has ended.
 func (s State) Final() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// stateOf is the state for the service's word. A word that is not known is none at which a client could stop waiting.
+// stateOf translates the service's word. An unknown word counts as running, so that clients keep waiting.
 func stateOf(word string) State {
 	switch word {
 	case "PENDING", "SUSPENDED":
@@ -45,11 +45,11 @@ func stateOf(word string) State {
 	return InProgress
 }
 
-// ReadPictures reads an answer about images. It fails, with a [*Refusal], where the answer is no JSON object.
+// ReadPictures reads an answer about images. If it is not a JSON object, the error is a [*Refusal].
 func ReadPictures(answer []byte) (*Pictures, error) {
 	object, ok := readAnswer(answer)
 	if !ok {
-		return nil, errAnswer
+		return nil, unreadable()
 	}
 	p := &Pictures{State: Completed}
 	for w := walkObject(object); w.member(); {
@@ -103,7 +103,7 @@ func (p *Pictures) readChoices(choices []byte) {
 	}
 }
 
-// readResult takes one of output.results: a picture, or why it failed.
+// readResult takes one of output.results: a picture, or the reason that it failed.
 func (p *Pictures) readResult(result []byte) {
 	if url := text(find(result, "url"), ""); url != "" {
 		p.add(url, text(find(result, "actual_prompt"), ""))
@@ -118,7 +118,7 @@ func (p *Pictures) add(url, prompt string) {
 	p.URLs, p.prompts = append(p.URLs, url), append(p.prompts, prompt)
 }
 
-// Refusal is the answer about a task that ended without a picture; nil: it has one, or may still get one.
+// Refusal is the error for a task that ended without pictures; nil if it has some or has not ended.
 func (p *Pictures) Refusal() *Refusal {
 	switch {
 	case p.State == Cancelled:

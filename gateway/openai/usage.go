@@ -2,8 +2,8 @@ package openai
 
 import "strconv"
 
-// usage is what the service has counted of tokens, each a number as it is written; nil: not counted. What cannot be read counts
-// as not counted: an answer that is paid for does not fail for it.
+// usage is the service's count of tokens, each number raw; nil means absent. An unreadable number counts as absent: an answer
+// that is paid for must not fail for it.
 type usage struct {
 	in, out, sum      []byte
 	cached, reasoning []byte
@@ -33,7 +33,7 @@ func readUsage(object []byte) (u usage) {
 	return u
 }
 
-// count is a value if it is a number of tokens: digits alone, fewer than would lose one in a client's float.
+// count returns the value if it is a number of tokens: at most 15 digits, which a client's float64 holds exactly.
 func count(value []byte) []byte {
 	if len(value) > 15 {
 		return nil
@@ -51,7 +51,7 @@ func (u *usage) known() bool { return u.in != nil || u.out != nil || u.sum != ni
 func (u *usage) input() []byte  { return orZero(u.in) }
 func (u *usage) output() []byte { return orZero(u.out) }
 
-// total is the service's sum, else that of its parts.
+// total is the service's total, or the sum of the parts.
 func (u *usage) total() []byte {
 	if u.sum != nil {
 		return u.sum
@@ -68,7 +68,7 @@ func orZero(count []byte) []byte {
 	return count
 }
 
-// appendTo appends the usage of a chat.
+// appendTo appends the usage in the form of chats.
 func (u *usage) appendTo(dst []byte) []byte {
 	dst = append(append(dst, `{"prompt_tokens":`...), u.input()...)
 	dst = append(append(dst, `,"completion_tokens":`...), u.output()...)

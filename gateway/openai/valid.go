@@ -7,16 +7,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Two members of one name are refused where this package reads them. The others stay in the body, and the gateway's reader of
-// bodies refuses them; it bounds the cost of a hostile body, which a check here would not.
+// Duplicate members are allowed here. They are refused in the objects that this package reads (see [names]); all others pass
+// into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
 var (
 	strictly  = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
 	leniently = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 )
 
-// readRequest returns the one object of a request's body.
+// readRequest returns the object that the body of a request is.
 func readRequest(body []byte) ([]byte, error) {
-	object := blank(body)
+	object := trimmed(body)
 	switch {
 	case jsontext.Value(object).IsValid(strictly...):
 		if kind(object) == '{' {
@@ -26,10 +26,10 @@ func readRequest(body []byte) ([]byte, error) {
 	case len(object) == 0:
 		return nil, badRequest("", "The body is empty; a JSON object is needed.")
 	}
-	return nil, badRequest("", "The body is not one JSON document in UTF-8: there is a fault at byte %d.", faultAt(body))
+	return nil, badRequest("", "The body is not a JSON document in UTF-8: it has a fault at byte %d.", faultAt(body))
 }
 
-// faultAt is the offset at which a body stops to be one JSON document.
+// faultAt is the offset at which a body stops being a JSON document.
 func faultAt(body []byte) int64 {
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), strictly...)
 	_, err := decoder.ReadValue()
@@ -39,9 +39,10 @@ func faultAt(body []byte) int64 {
 	return decoder.InputOffset() // more follows the document
 }
 
-// readAnswer returns the one object of an answer. Broken characters in its strings are replaced: the answer is paid for.
+// readAnswer returns the object that an answer is. Invalid characters in its strings are replaced, because an answer that is
+// paid for must not fail for them.
 func readAnswer(answer []byte) (object []byte, ok bool) {
-	object = blank(answer)
+	object = trimmed(answer)
 	if kind(object) != '{' {
 		return nil, false
 	}

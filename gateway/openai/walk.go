@@ -6,12 +6,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A walker goes through the members of an object or the elements of an array, without recursion and without allocating. The
-// text MUST be valid JSON.
+// A walker walks over the members of an object or the elements of an array, which MUST be valid JSON. It does not allocate,
+// except for names with escapes.
 type walker struct {
 	rest  []byte
 	name  []byte // of the member, escapes resolved
-	value []byte // as it is written
+	value []byte // raw
 }
 
 // walkObject starts before the first member of an object. Anything else has none.
@@ -30,7 +30,7 @@ func walkArray(value []byte) walker {
 	return walker{rest: value[1:]}
 }
 
-// find is the value of an object's member; nil: there is none.
+// find returns the value of a member; nil if the object has no such member.
 func find(object []byte, name string) (value []byte) {
 	for w := walkObject(object); w.member(); {
 		if string(w.name) == name {
@@ -47,7 +47,7 @@ func (w *walker) member() bool {
 	}
 	end := stringEnd(w.rest)
 	w.name = decoded(w.rest[:end])
-	w.rest = blank(w.rest[end:])[1:] // the colon
+	w.rest = trimmed(w.rest[end:])[1:] // the colon
 	w.take()
 	return true
 }
@@ -62,24 +62,24 @@ func (w *walker) element() bool {
 }
 
 func (w *walker) more() bool {
-	w.rest = blank(w.rest)
+	w.rest = trimmed(w.rest)
 	if len(w.rest) == 0 || w.rest[0] == '}' || w.rest[0] == ']' {
 		return false
 	}
 	if w.rest[0] == ',' {
-		w.rest = blank(w.rest[1:])
+		w.rest = trimmed(w.rest[1:])
 	}
 	return true
 }
 
 func (w *walker) take() {
-	w.rest = blank(w.rest)
+	w.rest = trimmed(w.rest)
 	end := valueEnd(w.rest)
 	w.value, w.rest = w.rest[:end:end], w.rest[end:]
 }
 
-// blank drops white space at the start.
-func blank(p []byte) []byte {
+// trimmed drops leading white space.
+func trimmed(p []byte) []byte {
 	for len(p) > 0 && (p[0] == ' ' || p[0] == '\n' || p[0] == '\r' || p[0] == '\t') {
 		p = p[1:]
 	}
@@ -119,8 +119,8 @@ func nestedEnd(p []byte) int {
 	}
 }
 
-// stringEnd is the length of the string at the start of p, quotes included. Its bulk may be one image of many megabytes, so
-// the search is for quotes alone.
+// stringEnd is the length of the string at the start of p, with its quotes. It searches for quotes only, because a string may be
+// an image of many megabytes.
 func stringEnd(p []byte) int {
 	for i := 1; ; i++ {
 		i += bytes.IndexByte(p[i:], '"')
@@ -134,7 +134,7 @@ func stringEnd(p []byte) int {
 	}
 }
 
-// kind is the first byte of a value: a quote, a brace, a bracket, t, f, n, a digit or a minus; 0: there is no value.
+// kind is the first byte of a value, which tells its type; 0 if there is no value.
 func kind(value []byte) byte {
 	if len(value) == 0 {
 		return 0
@@ -145,13 +145,13 @@ func kind(value []byte) byte {
 // isString reports whether a value is a string.
 func isString(value []byte) bool { return kind(value) == '"' }
 
-// absent reports whether there is no value, or null.
+// absent reports whether a value is missing or null.
 func absent(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
 
-// inside is the text of a string between its quotes, as it is written.
+// inside is the raw text of a string, without its quotes.
 func inside(value []byte) []byte { return value[1 : len(value)-1] }
 
-// decoded is the string that a value spells, part of it where it has no escapes.
+// decoded decodes a string. Without escapes, the result is part of the value.
 func decoded(value []byte) []byte {
 	if bytes.IndexByte(value, '\\') < 0 {
 		return inside(value)
@@ -160,7 +160,7 @@ func decoded(value []byte) []byte {
 	return text
 }
 
-// quoted appends a string as JSON. What is not UTF-8 becomes U+FFFD.
+// quoted appends a text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func quoted[T ~string | ~[]byte](dst []byte, text T) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPace: frames that repeat the text so far are told from frames that do not. If they look alike, the likelier reading wins.
-func TestPace(t *testing.T) {
+// TestFrameMode: frames that repeat the text so far are told from frames that do not. If they look alike, the likelier reading wins.
+func TestFrameMode(t *testing.T) {
 	for _, c := range []struct {
 		story string
 		texts []string // of the frames, the last one with a finish

@@ -2,28 +2,26 @@ package openai
 
 import "strconv"
 
-// said is what one choice of an answer or of a frame says. Texts are as they are written between their quotes; one that is
-// absent is nil, one that is empty is not.
-type said struct {
+// choice is one choice of an answer or of a frame. Texts are raw: JSON between its quotes, with the escapes. nil means absent.
+type choice struct {
 	index     int
 	content   []byte
 	reasoning []byte
-	calls     []byte // an array, as it is written
-	logprobs  []byte // an object, as it is written
-	finish    []byte // a string with its quotes; nil: the choice goes on
+	calls     []byte // an array
+	logprobs  []byte // an object
+	finish    []byte // a string with its quotes; nil: not finished
 }
 
-// answer is what an answer or a frame says, in either of the service's forms.
+// answer is an answer, or a frame of a stream.
 type answer struct {
-	output  bool // there is one
-	choices []said
-	usage   []byte // an object, as it is written
-	code    []byte // a string with its quotes, of an error
-	message []byte
-	scratch []byte // of texts that are put together
+	output  bool // it has an output
+	choices []choice
+	usage   []byte // an object
+	code    []byte // of an error; a string with its quotes
+	scratch []byte // room for texts that are joined
 }
 
-// read reads one answer. What it keeps is part of the object, or of a, until the next is read.
+// read reads an answer. The slices that it keeps are valid until the next read and as long as the object is.
 func (a *answer) read(object []byte) {
 	*a = answer{choices: a.choices[:0], scratch: a.scratch[:0]}
 	for w := walkObject(object); w.member(); {
@@ -35,8 +33,6 @@ func (a *answer) read(object []byte) {
 			a.usage = w.value
 		case "code":
 			a.code = w.value
-		case "message":
-			a.message = w.value
 		}
 	}
 }
@@ -46,7 +42,7 @@ func (a *answer) failed() bool { return !a.output && isString(a.code) && len(a.c
 
 // readOutput reads output.choices, or output.text of older models.
 func (a *answer) readOutput(output []byte) {
-	var older said
+	var older choice
 	for w := walkObject(output); w.member(); {
 		switch string(w.name) {
 		case "choices":
@@ -65,42 +61,42 @@ func (a *answer) readOutput(output []byte) {
 	}
 }
 
-func (a *answer) readChoice(choice []byte, position int) said {
-	s := said{index: position}
-	for w := walkObject(choice); w.member(); {
+func (a *answer) readChoice(value []byte, position int) choice {
+	c := choice{index: position}
+	for w := walkObject(value); w.member(); {
 		switch string(w.name) {
 		case "index":
-			s.index = small(w.value, position)
+			c.index = indexOf(w.value, position)
 		case "message":
-			a.readMessage(w.value, &s)
+			a.readMessage(w.value, &c)
 		case "finish_reason":
-			s.finish = finish(w.value)
+			c.finish = finish(w.value)
 		case "logprobs":
 			if kind(w.value) == '{' {
-				s.logprobs = w.value
+				c.logprobs = w.value
 			}
 		}
 	}
-	return s
+	return c
 }
 
-func (a *answer) readMessage(message []byte, s *said) {
+func (a *answer) readMessage(message []byte, c *choice) {
 	for w := walkObject(message); w.member(); {
 		switch string(w.name) {
 		case "content":
-			s.content = a.joined(w.value)
+			c.content = a.joined(w.value)
 		case "reasoning_content":
-			s.reasoning = a.joined(w.value)
+			c.reasoning = a.joined(w.value)
 		case "tool_calls":
 			if kind(w.value) == '[' {
-				s.calls = w.value
+				c.calls = w.value
 			}
 		}
 	}
 }
 
-// joined is the text of a content: a string, or an array of items. A picture among them becomes a link in Markdown, because
-// OpenAI's answers have no pictures.
+// joined returns the text of a content, which is a string or an array of items. An image among the items becomes a Markdown
+// image: OpenAI's answers have no other place for it.
 func (a *answer) joined(content []byte) []byte {
 	if isString(content) {
 		return inside(content)
@@ -123,7 +119,7 @@ func (a *answer) joined(content []byte) []byte {
 	return a.scratch[from:len(a.scratch):len(a.scratch)]
 }
 
-// finish is a finish_reason. The service says null also by a string.
+// finish returns a finish_reason. The service writes null as a string, too.
 func finish(value []byte) []byte {
 	if !isString(value) || len(value) == 2 || string(value) == `"null"` {
 		return nil
@@ -131,8 +127,8 @@ func finish(value []byte) []byte {
 	return value
 }
 
-// small is a number that counts choices or calls, else the position that the element has.
-func small(value []byte, position int) int {
+// indexOf returns the index that a choice or a call has. Without one it is its position in the array.
+func indexOf(value []byte, position int) int {
 	n, err := strconv.ParseUint(string(value), 10, 16)
 	if err != nil {
 		return position
