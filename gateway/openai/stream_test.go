@@ -208,6 +208,13 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+func TestByteOrderMark(t *testing.T) {
+	out, err := translated(t, append([]byte("\xef\xbb\xbf"), "data:"+frameOf("a", "stop")+"\n\n"...), 1)
+	if d := decodeStream(t, out); err != nil || d.choices[0] == nil || d.choices[0].content != "a" {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
 func TestEventTooLarge(t *testing.T) {
 	s := NewStream(testHead, false)
 	piece := bytes.Repeat([]byte("a"), 1<<20)
