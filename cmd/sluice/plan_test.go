@@ -106,11 +106,12 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/openai":            {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
+	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},
