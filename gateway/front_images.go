@@ -46,14 +46,11 @@ func (f *fronts) pictures(next handler) handler {
 
 // write writes the pictures, or why there are none.
 func (f *fronts) write(w *reply, made *openai.Pictures, created time.Time) error {
-	status, body := http.StatusOK, []byte(nil)
 	if refused := made.Refusal(); refused != nil {
 		w.front.Final = true
-		status, body = refused.Status, openai.AppendError(nil, refused)
-	} else {
-		body = made.Append(nil, created.Unix(), nil)
+		return w.instead(refused.Status, openai.AppendError(nil, refused))
 	}
-	return w.instead(status, body)
+	return w.instead(http.StatusOK, made.Append(nil, created.Unix(), nil))
 }
 
 // instead writes an answer in OpenAI's form in place of the one that is held back.
