@@ -21,6 +21,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, out := c.begin(g, w, r)
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
+	g.translate(out, r)
 	out.begin(r)
 	defer c.end()
 	defer out.linger(r) // after the request's memory and slot are free
@@ -54,7 +55,7 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
 			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
 	}
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refused.name
 		panic(http.ErrAbortHandler)
 	}
@@ -70,6 +71,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
+	p = w.endFront(r, p)
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
@@ -109,7 +111,7 @@ func broken(refusal string) bool {
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	s := w.state
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refusePanic.name
 		return http.ErrAbortHandler
 	}

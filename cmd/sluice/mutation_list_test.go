@@ -32,7 +32,7 @@ var mutations = []mutation{
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `strings.ContainsAny(key, " \t,")`, new: `strings.ContainsAny(key, ",")`},
 	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
 	{about: "the service's own key is not recognised", file: "gateway/upstream/credential.go", old: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 2"},
-	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if s.route.endpoint != "" && !team.MayUse(s.route.endpoint) {`, new: "if false {"},
+	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {`, new: "if false {"},
 	{about: "a key works at the moment of its end", file: "policy/teams/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
 	{about: "a disabled key works", file: "policy/teams/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
 	{about: "a disabled team's keys work", file: "policy/teams/key.go", old: "bit(owner.team.Disabled) | ", new: ""},
@@ -67,10 +67,10 @@ var mutations = []mutation{
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
-		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team,", new: `IdempotencyName{Team: "any",`,
+		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
 		lives: "the digest beside it is of the team, too",
 	},
-	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != body:", new: "case false:"},
+	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
 

@@ -29,6 +29,7 @@ const (
 	otter      = "github.com/maypok86/otter"
 	xSync      = "golang.org/x/sync"
 	protobuf   = "google.golang.org/protobuf"
+	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
@@ -105,10 +106,12 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
+	"gateway/openai":            {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
+	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},
@@ -308,6 +311,9 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/tasks", "query.go", "sluice/gateway", false},
 		{"gateway/tasks", "query.go", "sluice/gateway/upstream", false},
 		{"gateway/admin", "admin.go", "sluice/gateway", false},
+		{"gateway/openai", "chat.go", "github.com/go-json-experiment/json/jsontext", true},
+		{"gateway/openai", "chat.go", "net/http", false},
+		{"gateway/openai", "chat.go", "sluice/policy/strictjson", false},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
 		{"cmd/sluice", "main.go", "os", true},
