@@ -23,7 +23,7 @@ func newHeaders(config *Config) *headers {
 	}
 }
 
-// policyCall is what the headers say of a request, for the rules that depend on both headers and body.
+// policyCall returns the facts that the headers give of a request, for the rules that depend on both headers and body.
 func (k *headers) policyCall(s *requestState) policy.Call {
 	return policy.Call{
 		Endpoint: s.route.endpoint,
@@ -120,9 +120,9 @@ func setBy(setting string, to, from http.Header, name string) {
 // accept is the Accept header as one text.
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
-// inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or set
-// rules between other parties. A replay repeats only replayNames. [polls.write] sets a poll's headers itself, because its answer
-// may be an older one: a header to pass on in all answers must be added in all three places.
+// inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or
+// belong to the connection with the service (cookies, CORS, caching). A replay repeats only replayNames. [polls.write] sets a
+// poll's headers itself. docs/architecture.md, Adding a header of an answer, lists the places.
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
 
 // replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
