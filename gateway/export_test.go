@@ -12,7 +12,7 @@ import (
 
 // Access to internals for the tests of behaviour.
 var (
-	NewBufferPool = func() httputil.BufferPool { return newBufferPool(copyBuffer) }
+	NewBufferPool = func() httputil.BufferPool { return newBufferPool() }
 )
 
 // SetSlowStart shortens the time before a slow body is refused.

@@ -18,8 +18,7 @@ type forward struct {
 }
 
 func newForward(service *service, base *url.URL) *forward {
-	proxy := func(buffer int) *httputil.ReverseProxy { return newProxy(service, newBufferPool(buffer)) }
-	return &forward{service: service, base: base, proxy: proxy(copyBuffer), streams: proxy(streamBuffer)}
+	return &forward{service: service, base: base, proxy: newProxy(service, newBufferPool()), streams: newProxy(service, newStreamPool())}
 }
 
 func newProxy(service *service, buffers httputil.BufferPool) *httputil.ReverseProxy {
@@ -34,21 +33,27 @@ func newProxy(service *service, buffers httputil.BufferPool) *httputil.ReversePr
 }
 
 // forward hands the proxy a bare request: the client's is in the state, and rewrite takes from there what may go on.
-func (f *forward) forward(w *reply, r *http.Request, s *requestState) error {
-	bare := &http.Request{Method: s.method, URL: f.target(s), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+func (f *forward) forward(w *reply, _ *http.Request, s *requestState) error {
+	bare := s.room.request
+	bare.Method, bare.URL = s.method, f.target(s)
+	s.out = w.Header()
 	proxy := f.proxy
 	if s.stream {
 		proxy = f.streams
 	}
-	proxy.ServeHTTP(w, bare.WithContext(s.attach(r.Context())))
+	proxy.ServeHTTP(w, bare)
 	return s.failure
 }
 
-// rewrite builds the outbound request from nothing.
+// rewrite builds the outbound request from nothing. Its header is in the state.
 func (u *service) rewrite(pr *httputil.ProxyRequest) {
-	pr.Out.Header = u.outbound(stateOf(pr.In.Context()))
+	u.outbound(stateOf(pr.In.Context()))
+	pr.Out.Header = ownAgent
 	pr.Out.Body = nil // the state has it
 }
+
+// ownAgent is the header that the proxy sees. It would add a User-Agent to another.
+var ownAgent = http.Header{"User-Agent": {"sluice"}}
 
 // target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's
 // rest and query go as they came.
@@ -63,10 +68,6 @@ func (f *forward) target(s *requestState) *url.URL {
 	return &u
 }
 
-// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
-// only after its last write.
-type bufferPool struct{ pool sync.Pool }
-
 const (
 	copyBuffer = 32 << 10
 	// streamBuffer is smaller, because a stream has its buffer while it waits. A full one leaves in one write: net/http's
@@ -74,9 +75,23 @@ const (
 	streamBuffer = 4<<10 - 16
 )
 
-func newBufferPool(size int) *bufferPool {
-	return &bufferPool{sync.Pool{New: func() any { b := make([]byte, size); return &b }}}
+// bufferPool lends the proxy its copy buffers. A buffer is lent to one request at a time, and the proxy gives it back
+// only after its last write. The pool keeps arrays, which cost no allocation to give back.
+type bufferPool struct{ pool sync.Pool }
+
+func newBufferPool() *bufferPool {
+	return &bufferPool{sync.Pool{New: func() any { return new([copyBuffer]byte) }}}
 }
 
-func (p *bufferPool) Get() []byte  { return *p.pool.Get().(*[]byte) }
-func (p *bufferPool) Put(b []byte) { p.pool.Put(&b) }
+func (p *bufferPool) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
+func (p *bufferPool) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
+
+// streamPool is a bufferPool of the buffers of streams.
+type streamPool struct{ pool sync.Pool }
+
+func newStreamPool() *streamPool {
+	return &streamPool{sync.Pool{New: func() any { return new([streamBuffer]byte) }}}
+}
+
+func (p *streamPool) Get() []byte  { return p.pool.Get().(*[streamBuffer]byte)[:] }
+func (p *streamPool) Put(b []byte) { p.pool.Put((*[streamBuffer]byte)(b)) }

@@ -17,11 +17,12 @@ const statusClientLeft = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, recovers from panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := &requestState{service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r)}
+	c := calls.Get().(*call)
+	s, out := c.begin(g, w, r)
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
-	out := newReply(w, s, g.terms)
 	out.begin(r)
+	defer c.end()
 	defer out.linger(r) // after the request's memory and slot are free
 	defer g.finish(out, r, s)
 	if err := g.run(out, r, s); err != nil {
@@ -92,6 +93,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil {
 		panic(p)
 	}
+	w.ended = true
 }
 
 // broken reports whether a refusal is for the content of the request, and not for its team or its time.

@@ -19,7 +19,7 @@ var mutations = []mutation{
 	{about: "a bucket that comes without Redis is full", file: "policy/limit/buckets.go", old: "newBucket(*r, a.bank.dry.Load(), now)", new: "newBucket(*r, false, now)"},
 	{about: "what was held and not used is not given back to the rate", file: "policy/limit/buckets.go", old: "a.buckets[i].give(held[i]-used[i], now)", new: ""},
 	{about: "a settlement that is too old is sent as if it were new", file: "policy/limit/failover/settle.go", old: "now.Sub(made) > limit.LateTruth", new: "now.Sub(made) > 2*limit.LateTruth"},
-	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "(got[used] or 0) - limit", new: "(got[used] or 0) - limit - 1"},
+	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "got[used[q] + 1] - limit", new: "got[used[q] + 1] - limit - 1"},
 	{about: "the script holds a second time what it holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
 	{about: "the script sweeps one due hold at an admission", file: "policy/limit/redisstore/scripts/admit.lua", old: "'LIMIT', '0', '16'", new: "'LIMIT', '0', '1'"},
 	{about: "the script settles what is settled", file: "policy/limit/redisstore/scripts/settle.lua", old: "elseif hold.state == 'settled' then", new: "elseif false then"},
