@@ -147,7 +147,8 @@ func refuseOutOfMemory() error {
 	return refuse(refuseMemory).say("The memory for request bodies is in use; send the request again.").retry(time.Second)
 }
 
-// takeBack ends a request's hold on the memory of its body, when nothing reads the body any more.
+// takeBack ends a request's hold on the memory of its body, when nothing reads the body any more: the span of the exchange, which
+// may show it, MUST have ended.
 func (b *buffers) takeBack(s *requestState) {
 	s.exchange.Release()
 	b.giveBack(s.lent)

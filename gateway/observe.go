@@ -88,9 +88,9 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 		s.answered = s.Time.Add(s.Duration)
 	}
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
+	g.inspection.buffers.takeBack(s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
-	g.inspection.buffers.takeBack(s) // the spans have read it
 	g.deps.Record(s.Record)
 	if p != nil {
 		panic(p)
