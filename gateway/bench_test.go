@@ -3,13 +3,13 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -33,16 +33,17 @@ import (
 	"sluice/telemetry"
 )
 
-// The benchmarks put the gateway beside a bare ReverseProxy on a tuned Transport. Each of the two, and upstream, is a
-// process of its own with a core of its own; rounds alternate, so that a machine whose speed drifts gives a fair ratio.
+// The benchmarks compare the gateway with a bare ReverseProxy on a tuned Transport. Both, and upstream, are separate
+// processes with a core each; rounds alternate, so that a machine whose speed drifts gives a fair ratio.
 
 const (
-	benchRole     = "BENCH_ROLE"
-	benchUpstream = "BENCH_UPSTREAM"
-	benchLimits   = "BENCH_LIMITS"  // anything: the team has rates and quotas
-	benchCore     = "BENCH_CORE"    // what is measured runs on this core alone; run the benchmark itself on others, by taskset
-	benchProfile  = "BENCH_PROFILE" // CPU profiles go to this path with .bare and .gateway behind it
-	benchKey      = "slk_bench0000000_0000000000000000000000000000000000000000000"
+	benchRole      = "BENCH_ROLE"
+	benchUpstream  = "BENCH_UPSTREAM"
+	benchLimits    = "BENCH_LIMITS"  // not empty: the team has rates and quotas
+	benchProfile   = "BENCH_PROFILE" // profiles of CPU go to this path with a role behind it; those of allocations have .allocs, too
+	benchCollector = "BENCH_GOGC"    // the gateway's collector, 400 as a process with a memory limit sets it; empty: 200, as its references
+	benchCore      = "BENCH_CORE"    // what is measured runs on this core alone; run the benchmark itself on others, by taskset
+	benchKey       = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +53,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playRole is the life of a child: it serves until its standard input is closed.
+// playRole runs a child: it serves until its standard input is closed.
 func playRole(role string) int {
 	var handler http.Handler
 	switch role {
@@ -60,6 +61,10 @@ func playRole(role string) int {
 		handler = http.HandlerFunc(benchAnswer)
 	case "bare":
 		handler = bareProxy()
+	case "bare-own":
+		handler = ownProxy()
+	case "server":
+		handler = http.HandlerFunc(serverAlone)
 	case "gateway", "sampled":
 		handler = benchGateway(limit.NewMemory(time.Now))
 	case "collector":
@@ -84,13 +89,15 @@ func playRole(role string) int {
 		handler = naiveGateway()
 	case "handler":
 		handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			h := w.Header() // the gateway's own facts are in its answer, and so in this one
+			h := w.Header() // the gateway's facts are in its answer, and so in this one
 			h["Content-Type"], h["Content-Length"] = []string{"application/json"}, []string{strconv.Itoa(len(benchTask))}
 			h["Age"], h["Cache-Status"] = []string{"12"}, []string{"sluice;hit;ttl=86388"}
 			h["Cache-Control"], h["Server-Timing"] = []string{"private, no-store"}, []string{"sluice;dur=0.0"}
 			h["Sluice-Request-Id"] = []string{"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}
 			_, _ = w.Write(benchTask)
 		})
+	case "pacing":
+		handler = http.HandlerFunc(pacedFrames)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,13 +116,16 @@ func playRole(role string) int {
 		if f, err := os.Create(path + "." + role); err == nil && pprof.StartCPUProfile(f) == nil {
 			defer pprof.StopCPUProfile()
 		}
+		if f, err := os.Create(path + "." + role + ".allocs"); err == nil {
+			defer func() { _ = pprof.Lookup("allocs").WriteTo(f, 0) }()
+		}
 	}
 	fmt.Println(listener.Addr(), statsListener.Addr())
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return 0
 }
 
-// benchStats tells the process's CPU time in µs, its allocations, its live heap in bytes, and the spans that it was sent.
+// benchStats reports the process's CPU time in µs, its allocations, its live heap in bytes, and the spans that it received.
 func benchStats(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("gc") {
 		runtime.GC()
@@ -128,8 +138,8 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc, benchSpans.Load())
 }
 
-// benchSpans are those that the collector was sent, and benchBodies what they came in: it shares the machine with what is
-// measured, so it does little.
+// benchSpans counts the spans that the collector received, and benchBodies their bodies. The collector shares the machine
+// with the measured processes, so it does little.
 var (
 	benchSpans  atomic.Int64
 	benchBodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -156,10 +166,10 @@ func countFields(message []byte, path ...protowire.Number) (n int64) {
 	return n
 }
 
-// benchTask is a task's final answer, as a service gives it.
+// benchTask is a task's final answer, as a service sends it.
 var benchTask = []byte(`{"output":{"task_id":"ended","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123","scheduled_time":"2026-11-21 20:00:01.123","end_time":"2026-11-21 20:00:09.523","finished":true,"choices":[{"message":{"content":[{"type":"image","image":"https://pictures.example.com/` + strings.Repeat("a", 300) + `"}],"role":"assistant"},"finish_reason":"stop"}]},"usage":{"image_count":1,"size":"1280*720"},"request_id":"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}`)
 
-// benchAnswer answers 1 KB of JSON, or a stream of 50 frames where one is asked for.
+// benchAnswer answers 1 KB of JSON, or a stream of 50 frames if the request wants one.
 func benchAnswer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	if r.Method == http.MethodGet {
@@ -185,7 +195,7 @@ func benchAnswer(w http.ResponseWriter, r *http.Request) {
 
 var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
 
-// sdkHeaders are what a client library sends, and serviceHeaders what a service behind a load balancer answers.
+// sdkHeaders are sent by a client library, and serviceHeaders by a service behind a load balancer.
 const sdkHeaders = "Accept: application/json\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nUser-Agent: service-sdk/1.24.6; python/3.11.7; platform/linux\r\n"
 
 var serviceHeaders = map[string]string{
@@ -194,22 +204,6 @@ var serviceHeaders = map[string]string{
 }
 
 const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
-
-func bareProxy() http.Handler {
-	base := benchBase()
-	config := settings()
-	return &httputil.ReverseProxy{
-		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.SetURL(&url.URL{Scheme: base.Scheme, Host: base.Host})
-			pr.Out.Header.Set("Authorization", "Bearer upstream")
-		},
-		Transport: &http.Transport{
-			DisableCompression: true, MaxIdleConnsPerHost: 512, IdleConnTimeout: 30 * time.Second,
-			ResponseHeaderTimeout: config.HeaderTimeout, WriteBufferSize: 8 << 10, ReadBufferSize: 8 << 10,
-		},
-		BufferPool: gateway.NewBufferPool(),
-	}
-}
 
 func benchGateway(accounts gateway.Accounts) http.Handler {
 	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))
@@ -256,6 +250,7 @@ func benchBase() *url.URL {
 type child struct {
 	testing.TB
 	address, stats string
+	pid            int
 }
 
 func startChild(b testing.TB, role, upstream string, procs int, variables ...string) *child {
@@ -279,7 +274,7 @@ func startChild(b testing.TB, role, upstream string, procs int, variables ...str
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	c := &child{TB: b}
+	c := &child{TB: b, pid: cmd.Process.Pid}
 	if _, err := fmt.Fscan(out, &c.address, &c.stats); err != nil {
 		b.Fatal(err)
 	}
@@ -302,31 +297,39 @@ func (c *child) read(query string) stats {
 	return s
 }
 
-// BenchmarkBesideBare reports, for the gateway and a bare ReverseProxy in the same run, requests per second on one core
-// each, CPU time and allocations per request, and the ratio of the gateway's requests per second to the bare proxy's.
+// BenchmarkBesideBare reports, for the gateway and its references in the same run, requests per second on one core each, CPU
+// time and allocations per request, and the ratios of the gateway's to those of the bare proxy. For small requests the
+// references are also the bare proxy over the gateway's own transport, and a handler that asks no service: its allocations are
+// those of net/http's server.
 func BenchmarkBesideBare(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 2)
 	bare := startChild(b, "bare", upstream.address, 1)
-	gate := startChild(b, "gateway", upstream.address, 1)
+	own := startChild(b, "bare-own", upstream.address, 1)
+	server := startChild(b, "server", upstream.address, 1)
+	gate := startChild(b, "gateway", upstream.address, 1, "GOGC="+cmp.Or(os.Getenv(benchCollector), "200"))
 	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
 	for _, tt := range []struct {
 		name, path, body string
 		headers          string
 		clients, chunk   int
 	}{
-		{"json-1KB", textPath, padded(1024), "", 32, 2000},
+		{"json-1KB", textPath, padded(1024), "", 64, 2000},
 		{"sse-50-frames", textPath, padded(1024), "X-Service-SSE: enable\r\n", 16, 200},
 		{"body-13MB", multimodalPath, large, "", 4, 8},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
-			compare(b, []string{"bare", "gateway"}, []*child{bare, gate}, request, tt.clients, tt.chunk)
+			names, children := []string{"bare", "gateway"}, []*child{bare, gate}
+			if tt.path == textPath && tt.headers == "" {
+				names, children = []string{"bare", "bare-own", "server", "gateway"}, []*child{bare, own, server, gate}
+			}
+			compare(b, names, children, request, tt.clients, tt.chunk)
 		})
 	}
 }
 
-// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a collector that is live, not there or hangs, beside one that sends
-// nothing.
+// BenchmarkTelemetry compares a gateway that sends its spans and metrics to a collector that works, is absent or hangs with
+// one that sends nothing.
 func BenchmarkTelemetry(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 1)
 	collector := startChild(b, "collector", "", 1)
@@ -346,8 +349,8 @@ func BenchmarkTelemetry(b *testing.B) {
 	}
 }
 
-// BenchmarkPolls puts a poll of a task that has ended beside a bare handler that writes the same bytes, header and body, and beside a poll
-// that goes upstream.
+// BenchmarkPolls compares a poll of a task that has ended with a bare handler that writes the same bytes, header and body,
+// and with a poll that goes upstream.
 func BenchmarkPolls(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 2)
 	handler := startChild(b, "handler", upstream.address, 1)
@@ -369,50 +372,50 @@ func padded(size int) string {
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
 }
 
-// compare sends b.N requests to each child, in alternating rounds. The ratio is the last's requests per second to the first's.
+// compare sends b.N requests to each child, in alternating rounds. The ratios are the last one's to the first one's.
 func compare(b *testing.B, names []string, children []*child, request []byte, clients, chunk int) {
 	compareEach(b, names, children, slices.Repeat([][]byte{request}, len(children)), clients, chunk)
 }
 
-// compareEach is compare with a request for each of the children.
+// compareEach is compare with a different request for each child.
 func compareEach(b *testing.B, names []string, children []*child, requests [][]byte, clients, chunk int) {
 	type side struct {
 		*child
-		request []byte
-		conns   []*benchConn
-		took    time.Duration
-		before  stats
+		conns         []*benchConn
+		took          time.Duration
+		before, after stats
 	}
-	sides := make([]*side, len(children))
+	sides := make([]side, len(children))
 	for i := range sides {
-		s := &side{child: children[i], request: requests[i]}
-		s.conns = dialAll(b, s.address, clients)
-		drive(b, s.conns, s.request, min(chunk, 500)) // warm connections, pools and the scheduler
+		s := &sides[i]
+		s.child, s.conns = children[i], dialAll(b, children[i].address, clients)
+		drive(b, s.conns, requests[i], min(chunk, 500)) // warm connections, pools and the scheduler
 		s.before = s.read("")
-		sides[i] = s
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += chunk {
-		for _, s := range sides {
+		for i := range sides {
 			start := time.Now()
-			drive(b, s.conns, s.request, min(chunk, b.N-done))
-			s.took += time.Since(start)
+			drive(b, sides[i].conns, requests[i], min(chunk, b.N-done))
+			sides[i].took += time.Since(start)
 		}
 	}
 	b.StopTimer()
 	n := float64(b.N)
 	for i, name := range names {
-		s := sides[i]
-		after := s.read("")
+		s := &sides[i]
+		s.after = s.read("")
 		b.ReportMetric(n/s.took.Seconds(), name+"-req/s")
-		b.ReportMetric((after.cpu-s.before.cpu)/n, name+"-cpu-µs/req")
-		b.ReportMetric((after.mallocs-s.before.mallocs)/n, name+"-allocs/req")
+		b.ReportMetric((s.after.cpu-s.before.cpu)/n, name+"-cpu-µs/req")
+		b.ReportMetric((s.after.mallocs-s.before.mallocs)/n, name+"-allocs/req")
 	}
-	b.ReportMetric(sides[0].took.Seconds()/sides[len(sides)-1].took.Seconds(), "ratio")
+	first, last := &sides[0], &sides[len(sides)-1]
+	b.ReportMetric(first.took.Seconds()/last.took.Seconds(), "ratio")
+	b.ReportMetric((last.after.cpu-last.before.cpu)/(first.after.cpu-first.before.cpu), "cpu-ratio")
 	b.ReportMetric(0, "ns/op")
 }
 
-// benchConn is a client connection that costs little beside what is measured.
+// benchConn is a cheap client connection.
 type benchConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -452,7 +455,7 @@ func drive(b *testing.B, conns []*benchConn, request []byte, n int) {
 	wg.Wait()
 }
 
-// exchange reads an answer without building one: status line, headers, and a body framed by length or by chunks.
+// exchange reads an answer without parsing all of it: status line, headers, and a body framed by length or by chunks.
 func (c *benchConn) exchange(request []byte) error {
 	if _, err := c.Write(request); err != nil {
 		return err

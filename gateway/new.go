@@ -14,7 +14,7 @@ func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{config: config, deps: deps, live: new(live), alarms: &alarms{now: deps.Now, metrics: deps.Metrics, logger: deps.Logger}}
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
-	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics}
+	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: newBuffers(config.BodyBudget)}
 	g.throttle = &throttle{strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget)}
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
@@ -39,7 +39,7 @@ func (g *Gateway) tasksConfig() tasks.Config {
 func (g *Gateway) tasksDeps() tasks.Deps {
 	return tasks.Deps{
 		Now: g.deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Ask: g.service.askTask, Charge: g.admission.chargeTask, Full: g.admission.fullTeams, Label: g.live.label, Cover: g.live.cover,
+		Query: g.service.queryTask, Charge: g.admission.chargeTask, Full: g.admission.fullTeams, Label: g.live.label, Cover: g.live.cover,
 		Metrics: g.deps.Metrics, Traces: g.deps.Traces, Logger: g.deps.Logger,
 	}
 }

@@ -1,8 +1,8 @@
 package main
 
-// mutations are faults that tests once did not see, and others like them: where limits, holds, keys and bounds are decided.
+// mutations are faults that tests once did not notice, and similar ones: in the code of limits, holds, keys and bounds.
 var mutations = []mutation{
-	// The wait that a client is told, and what is refused.
+	// Waits told to clients, and refusals.
 	{about: "the wait while holds stand in the way is doubled", file: "policy/limit/decide.go", old: "wait = holdsWait", new: "wait = 2 * holdsWait"},
 	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "s.Used[q]+s.Held[q]+n <= limit", new: "s.Used[q]+s.Held[q]+n < limit"},
 	{about: "one open task too many", file: "policy/limit/decide.go", old: "s.Tasks >= t.Tasks", new: "s.Tasks > t.Tasks"},
@@ -59,6 +59,8 @@ var mutations = []mutation{
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
 	{about: "a refused body is drained without a deadline", file: "gateway/linger.go", old: "_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))", new: ""},
 	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
+	{about: "a body's buffer comes back while the body is still sent", file: "gateway/upstream/conn.go", old: "\tc.sending.await()\n", new: ""},
+	{about: "a buffer that requests have needed is dropped", file: "gateway/buffers.go", old: "for range s.least {", new: "for range len(s.buffers) {"},
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/body.go", old: "b.reusable = false //", new: "//"},
 	{about: "one unsettled end is kept", file: "gateway/tasks/unsettled.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/budget.go", old: "team > s.budget.total/2 {", new: "team > s.budget.total {"},
@@ -72,7 +74,7 @@ var mutations = []mutation{
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
 
-	// What is told.
+	// Log, metrics and answers.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
 	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},
 }

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A stream's bytes are the same whatever the pieces in which they come, and the pieces in which they go end where
-// events end, or between characters where an event is larger than the buffer.
+// A stream's bytes are the same whatever the pieces in which they come, and the written pieces end where events end, or
+// between characters if an event is larger than the buffer.
 func TestStreamKeepEveryByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := draw(t)
@@ -61,7 +61,7 @@ func draw(t *rapid.T) []byte {
 	return []byte(b.String())
 }
 
-// pieces hands a text out in pieces of any size.
+// pieces returns a text in pieces of any size.
 type pieces struct {
 	t    *rapid.T
 	rest []byte
@@ -82,5 +82,31 @@ func TestStreamPassTheErrorBehindTheBytes(t *testing.T) {
 	got, err := io.ReadAll(f)
 	if string(got) != "data:a\n\ndata:b" || !errors.Is(err, broken) {
 		t.Errorf("%q %v", got, err)
+	}
+}
+
+// An event that is larger than the reader's buffer is read whole before a byte of it leaves, and its last bytes do not wait for
+// the next event.
+func TestStreamReadsALongEventWhole(t *testing.T) {
+	for _, end := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
+		for more := range 20 {
+			event := "data:" + strings.Repeat("x", 100+more) + end
+			var watched []string
+			from, to := io.Pipe()
+			go func() { _, _ = io.WriteString(to, event) }() // and nothing more
+			f := NewStream(from, new(Credential), func(piece []byte) { watched = append(watched, string(piece)) })
+			got, parts := "", make([]byte, 16)
+			for len(got) < len(event) {
+				n, err := f.Read(parts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += string(parts[:n])
+			}
+			if got != event || len(watched) != 1 || watched[0] != event || f.lent != nil {
+				t.Errorf("got %q, watched %q, lent %t", got, watched, f.lent != nil)
+			}
+			_, _ = f.Close(), to.Close()
+		}
 	}
 }

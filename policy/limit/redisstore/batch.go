@@ -57,7 +57,7 @@ func nameCharges(prefix string, charges []*limit.Charge) []named {
 	return names
 }
 
-// sums are what charges add up to.
+// sums are the totals of charges.
 type sums struct {
 	taken, given [limit.RateCount]int64 // µs of refill
 	quota        []any                  // fields
