@@ -83,6 +83,8 @@ func playRole(role string) int {
 		})
 	case "redis":
 		handler = benchGateway(benchShared())
+	case "asking":
+		handler = askingProxy()
 	case "naive":
 		handler = naiveGateway()
 	case "handler":
