@@ -26,6 +26,7 @@ type Config struct {
 	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
 
 	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
+	CORSOrigins    []string       // origins whose pages may call from a browser, as browsers write them; empty: none
 
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half

@@ -57,6 +57,7 @@ var mutations = []mutation{
 	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/credential.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err) {", new: "if err != nil && !isTimeout(err) {"},
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
+	{about: "a preflight is routed by its own method", file: "gateway/cors.go", old: "return asked[0], true", new: "return r.Method, true"},
 	{about: "a refused body is drained without a deadline", file: "gateway/linger.go", old: "_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))", new: ""},
 	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/body.go", old: "b.reusable = false //", new: "//"},
@@ -74,5 +75,6 @@ var mutations = []mutation{
 
 	// What is told.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
+	{about: "a page of any site may read answers", file: "gateway/cors.go", old: "return c.origins[values[0]]", new: "return values"},
 	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},
 }

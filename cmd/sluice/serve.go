@@ -67,6 +67,10 @@ func (c configuration) gatewayConfig() gateway.Config {
 	for i, network := range c.TrustedProxies {
 		proxies[i] = netip.Prefix(network)
 	}
+	origins := make([]string, len(c.CORSOrigins))
+	for i, origin := range c.CORSOrigins {
+		origins[i] = string(origin)
+	}
 	return gateway.Config{
 		UpstreamURL:    c.UpstreamURL,
 		HeaderPrefix:   c.HeaderPrefix,
@@ -74,6 +78,7 @@ func (c configuration) gatewayConfig() gateway.Config {
 		DataInspection: c.DataInspection,
 		ForwardPaths:   paths,
 		TrustedProxies: proxies,
+		CORSOrigins:    origins,
 		MaxBody:        int64(c.MaxBody),
 		BodyBudget:     int64(c.BodyBudget),
 		ConnectTimeout: c.ConnectTimeout,

@@ -37,6 +37,9 @@ type settings struct {
 	// limited by address. Empty: the peer is the client.
 	TrustedProxies []network `env:"TRUSTED_PROXIES" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
+	// CORSOrigins are the origins whose pages may call Listen from a browser. Empty: none.
+	CORSOrigins []origin `env:"CORS_ORIGINS" allow:"comma-separated origins such as https://chat.example,http://localhost:3000, each a scheme, a host, and a port if it is not the scheme's own, without path; * and null are refused, because any page could then use a key that it gets hold of"`
+
 	// UpstreamURL is the service's base address with its version prefix. Required.
 	UpstreamURL *url.URL `env:"UPSTREAM_URL" allow:"an absolute http or https address that ends in /api/v1, without user, query or fragment; required"`
 	// UpstreamKey is the Bearer key of the service's account. Required, here or as a file.

@@ -25,6 +25,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
+	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
 	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 
