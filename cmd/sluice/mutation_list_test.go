@@ -73,6 +73,16 @@ var mutations = []mutation{
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
 
+	// Pictures that are fetched.
+	{about: "a name may lead to Azure's platform service", file: "gateway/fetch/guard.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},
+	{about: "the address behind a name is not judged", file: "gateway/fetch/fetch.go", old: ", Control: newGuard(config.Networks).Safe}", new: "}"},
+	{about: "a redirect leads anywhere", file: "gateway/fetch/fetch.go", old: "return f.judgeURL(next.URL)", new: "return nil"},
+	{about: "a host that is redirected to learns a signed address", file: "gateway/fetch/fetch.go", old: `next.Header.Del("Referer")`, new: ""},
+	{about: "a host outside ASCII is taken", file: "gateway/fetch/host.go", old: ` || strings.ContainsFunc(u.Host, strange)`, new: ""},
+	{about: "clear text is taken from any host", file: "gateway/fetch/host.go", old: `u.Scheme != "http" || !isLoopback(u.Hostname())`, new: `u.Scheme != "http"`},
+	{about: "a chunked picture may be any size", file: "gateway/fetch/copy.go", old: "case size > f.bounds.largest:", new: "case false:"},
+	{about: "a picture that was cut is whole", file: "gateway/fetch/copy.go", old: "err != nil && !errors.Is(err, io.EOF)", new: "err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)"},
+
 	// What is told.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
 	{about: "a page of any site may read answers", file: "gateway/cors.go", old: "return c.origins[values[0]]", new: "return values"},
