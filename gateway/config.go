@@ -45,6 +45,10 @@ type Config struct {
 
 	Families policy.Families // the model patterns that kinds and rules hang on
 	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
+
+	OpenAI    bool          // OpenAI's interface is served, too
+	Provider  string        // owner of the models that it lists
+	ImageWait time.Duration // how long its clients wait for a task
 }
 
 // Secret is a string that must not be shown; see [upstream.Secret].

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"sluice/gateway/openai"
 	"sluice/gateway/tasks"
 	"sluice/policy"
 )
@@ -22,6 +23,7 @@ type Gateway struct {
 	forward     *forward
 	polls       *polls
 	usage       *usage
+	fronts      *fronts
 
 	tasks   *tasks.Tasks
 	service *service
@@ -49,8 +51,28 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 	}
+	if g.config.OpenAI {
+		table = append(table, g.frontTable(authenticate)...)
+	}
 	for _, prefix := range g.config.ForwardPaths {
 		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})
 	}
 	return table
+}
+
+// frontTable has the routes of OpenAI's interface. The stage translate makes a request of the service of the client's; from then
+// on it is a request like any other.
+func (g *Gateway) frontTable(authenticate stage) []route {
+	generate := func(read read, params func(field string) string) handler {
+		return chain(g.forward.forward,
+			authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(read, params), g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
+	}
+	models := chain(g.fronts.listModels, authenticate)
+	model := chain(g.fronts.showModel, authenticate)
+
+	return []route{
+		{method: post, path: frontPrefix + "chat/completions", run: generate(g.fronts.readChat, openai.ChatParam)},
+		{method: get, path: frontModels, run: models},
+		{method: get, path: frontModels + "/{id}", run: model},
+	}
 }

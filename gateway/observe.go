@@ -20,7 +20,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := &requestState{service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r)}
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
-	out := newReply(w, s, g.terms)
+	out := g.newReply(w, r, s)
 	out.begin(r)
 	defer out.linger(r) // after the request's memory and slot are free
 	defer g.finish(out, r, s)
@@ -56,7 +56,7 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
 			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
 	}
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refused.name
 		panic(http.ErrAbortHandler)
 	}
@@ -72,6 +72,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
+	p = w.endFront(r, p)
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
@@ -110,7 +111,7 @@ func broken(refusal string) bool {
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	s := w.state
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refusePanic.name
 		return http.ErrAbortHandler
 	}

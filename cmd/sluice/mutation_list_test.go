@@ -32,7 +32,7 @@ var mutations = []mutation{
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `strings.ContainsAny(key, " \t,")`, new: `strings.ContainsAny(key, ",")`},
 	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
 	{about: "the service's own key is not recognised", file: "gateway/upstream/credential.go", old: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 2"},
-	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if s.route.endpoint != "" && !team.MayUse(s.route.endpoint) {`, new: "if false {"},
+	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {`, new: "if false {"},
 	{about: "a key works at the moment of its end", file: "policy/teams/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
 	{about: "a disabled key works", file: "policy/teams/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
 	{about: "a disabled team's keys work", file: "policy/teams/key.go", old: "bit(owner.team.Disabled) | ", new: ""},

@@ -93,6 +93,9 @@ func (c configuration) gatewayConfig() gateway.Config {
 			SyncImage: c.SyncImageModels, EditImage: c.EditImageModels,
 			Thinking: c.ThinkingModels, Vision: c.VisionModels, Reasoning: c.ReasoningModels,
 		},
-		Rules: c.Rules,
+		Rules:     c.Rules,
+		OpenAI:    c.OpenAI,
+		Provider:  c.ProviderName,
+		ImageWait: c.ImageWait,
 	}
 }

@@ -111,6 +111,11 @@ type settings struct {
 	VisionModels    []policy.Pattern `env:"VISION_MODELS" allow:"comma-separated model patterns"`
 	ReasoningModels []policy.Pattern `env:"REASONING_MODELS" allow:"comma-separated model patterns"`
 
+	// OpenAI adds the routes of OpenAI's interface, /v1/….
+	OpenAI bool `env:"OPENAI" envDefault:"true" allow:"true or false"`
+	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
+	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
+
 	// ProviderName is gen_ai.provider.name of spans and metrics.
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`
 	// TraceContext says whether a span links to the client's traceparent or joins its trace.

@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sluice/gateway/openai"
+	"sluice/policy"
+)
+
+// frontPrefix begins the paths of OpenAI's interface.
+const frontPrefix = "/v1/"
+
+// frontName is the word for OpenAI's interface in the log.
+const frontName = "openai"
+
+// fronts serves OpenAI's interface. One stage puts the service's request in place of the client's; below the reply, a
+// front.Writer turns the answer into OpenAI's. All between them is the chain of every request.
+type fronts struct {
+	config  *Config
+	headers *headers
+	natives map[string]*route // the service's routes, by path
+	created int64             // of the models that are listed, in seconds: when this process began
+	polls   *polls
+}
+
+// serves reports whether an address belongs to OpenAI's interface, also one that is not served.
+func (f *fronts) serves(to *url.URL) bool {
+	return f.config.OpenAI && to != nil && strings.HasPrefix(to.Path, frontPrefix)
+}
+
+// read reads a client's request.
+type read func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
+
+// readChat reads a request for a chat.
+func (f *fronts) readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	return openai.Chat(s.body, models)
+}
+
+// translate reads the body and puts the service's request in place of the client's. It comes before every stage that depends on
+// the endpoint or the kind.
+func (f *fronts) translate(read read, params func(field string) string) stage {
+	return func(next handler) handler {
+		return func(w *reply, r *http.Request, s *requestState) error {
+			w.front.Params = params
+			if err := readBody(w, r, s); err != nil {
+				return err
+			}
+			if !s.memory.take(int64(len(s.body))) { // for the translation
+				return refuseOutOfMemory()
+			}
+			request, err := read(r, s, f.models(s))
+			if err != nil {
+				return refuseMember(w, err)
+			}
+			if err := f.replace(s, request); err != nil {
+				return err
+			}
+			w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Usage)
+			return next(w, r, s)
+		}
+	}
+}
+
+// models tells the translator what is known about models.
+func (f *fronts) models(s *requestState) *openai.Models {
+	families := &f.config.Families
+	return &openai.Models{
+		Resolve: s.teams.Resolve,
+		Vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
+		Sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
+	}
+}
+
+// replace puts the service's request in place of the client's.
+func (f *fronts) replace(s *requestState, request *openai.Request) error {
+	s.route = f.natives[request.Path]
+	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
+	s.header = maps.Clone(s.header)
+	for _, name := range [...]string{"Accept", f.headers.sse, f.headers.async, f.headers.encryption} { // of the service's interface
+		delete(s.header, name)
+	}
+	if request.Stream {
+		s.header[f.headers.sse] = enable
+	}
+	if request.Async {
+		s.header[f.headers.async] = enable
+	}
+	return mayUse(s)
+}
+
+// refuseMember refuses what the translator refuses.
+func refuseMember(w *reply, err error) error {
+	refused, ok := errors.AsType[*openai.Refusal](err)
+	if !ok {
+		return err
+	}
+	w.front.BlameMember(refused.Param)
+	row := refuseRules
+	if refused.Param == "" { // the request as a whole
+		row = refuseBody
+	}
+	return refuse(row).say("%s", refused.Message)
+}
