@@ -74,6 +74,9 @@ func (c *cors) method(r *http.Request) (method string, preflight bool) {
 // answerPreflight allows the method of the route, and every header that the page wants to send: libraries add their own, and
 // no header that Sluice does not know leaves for the service. A preflight has no key.
 func (w *reply) answerPreflight(r *http.Request, to *route) error {
+	if w.front != nil {
+		w.front.Pass()
+	}
 	h := w.Header()
 	h["Vary"], h["Access-Control-Max-Age"] = varyPreflight, preflightAge
 	h["Access-Control-Allow-Methods"] = []string{allowed(to)}

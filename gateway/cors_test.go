@@ -28,9 +28,9 @@ func (r reading) allowance() map[string]string {
 }
 
 func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
-	h := build(t, forPages)
+	h := fronted(t, forPages)
 	const wished = "authorization,content-type,x-service-sse,x-stainless-lang"
-	for path, method := range map[string]string{textPath: "POST", imagePath: "POST", tasksPath: "GET", tasksPath + "/abc": "GET", "/sluice/v1/usage": "GET"} {
+	for path, method := range map[string]string{textPath: "POST", imagePath: "POST", tasksPath: "GET", tasksPath + "/abc": "GET", "/sluice/v1/usage": "GET", frontChats: "POST", frontModels: "GET"} {
 		got := h.preflight(path, method, page, "Access-Control-Request-Headers", wished)
 		allowance := got.allowance()
 		if got.status != http.StatusNoContent || got.body != "" || allowance["Allow-Origin"] != page || allowance["Allow-Methods"] != method ||
@@ -47,7 +47,7 @@ func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
 	if got := h.preflight(textPath, "POST", "http://localhost:3000").allowance(); got["Allow-Origin"] != "http://localhost:3000" || got["Allow-Headers"] != "" {
 		t.Errorf("the second origin without headers gets %v", got)
 	}
-	for _, r := range h.records.await(t, 6) {
+	for _, r := range h.records.await(t, 8) {
 		if r.Method != http.MethodOptions || r.Status != http.StatusNoContent || r.Route == "" || r.Team != "" || r.Refusal != "" {
 			t.Errorf("recorded as %s %s, %d, team %q, refusal %q", r.Method, r.Route, r.Status, r.Team, r.Refusal)
 		}
@@ -55,7 +55,7 @@ func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
 }
 
 func TestPreflightsForWhatIsNotServedAreRefusedReadably(t *testing.T) {
-	h := build(t, forPages)
+	h := fronted(t, forPages)
 	for _, tt := range []struct {
 		path, method string
 		status       int
@@ -66,6 +66,8 @@ func TestPreflightsForWhatIsNotServedAreRefusedReadably(t *testing.T) {
 		{textPath, "OPTIONS", 405, "route/method"},
 		{textPath, "CONNECT", 405, "route/method"},
 		{textPath, "", 405, "route/method"},
+		{frontChats, "GET", 405, "route/method"},
+		{"/v1/embeddings", "POST", 404, "route/path"},
 	} {
 		got := h.preflight(tt.path, tt.method, page)
 		if allowance := got.allowance(); got.status != tt.status || got.header.Get("Sluice-Refusal") != tt.row || allowance["Allow-Origin"] != page || allowance["Allow-Methods"] != "" {
@@ -99,7 +101,7 @@ func TestOtherOriginsAreToldNothing(t *testing.T) {
 
 // TestPagesReadAnswersAndRefusals: answers of the service, streams, Sluice's own answers and refusals of each stage.
 func TestPagesReadAnswersAndRefusals(t *testing.T) {
-	h := build(t, forPages, func(p *plan) { p.limits = []string{"quotas: {images: {day: 1}}", `models: ["llm-*", "gen*"]`} })
+	h := fronted(t, forPages, func(p *plan) { p.limits = []string{"quotas: {images: {day: 1}}", `models: ["llm-*", "gen*"]`} })
 	created := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable", "Origin", page)
 	for what, tt := range map[string]struct {
 		reading
@@ -114,6 +116,11 @@ func TestPagesReadAnswersAndRefusals(t *testing.T) {
 		"no key":       {h.ask("POST", textPath, textBody, "Origin", page, "Authorization", ""), 401},
 		"broken rules": {h.ask("POST", textPath, `{"model":"llm-max"}`, "Origin", page), 400},
 		"no such task": {h.ask("GET", tasksPath+"/unknown", "", "Origin", page), 404},
+		"a chat":       {h.ask("POST", frontChats, frontChat, "Origin", page), 200},
+		"its stream":   {h.ask("POST", frontChats, strings.Replace(frontChat, "{", `{"stream":true,`, 1), "Origin", page), 200},
+		"models":       {h.ask("GET", frontModels, "", "Origin", page), 200},
+		"no chat":      {h.ask("POST", frontChats, frontChat, "Origin", page, "Authorization", ""), 401},
+		"a bad chat":   {h.ask("POST", frontChats, `{"model":"llm-max"}`, "Origin", page), 400},
 		"a full quota": {h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable", "Origin", page), 429},
 	} {
 		allowance := tt.allowance()
