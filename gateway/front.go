@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,34 +31,28 @@ func (f *fronts) serves(to *url.URL) bool {
 	return f.config.OpenAI && to != nil && strings.HasPrefix(to.Path, frontPrefix)
 }
 
-// read reads a client's request.
-type read func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
-
-// readChat reads a request for a chat.
-func (f *fronts) readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
-	return openai.Chat(s.body, models)
-}
-
 // translate reads the body and puts the service's request in place of the client's. It comes before every stage that depends on
 // the endpoint or the kind.
-func (f *fronts) translate(read read, params func(field string) string) stage {
+func (f *fronts) translate(kind frontRequest) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
-			w.front.Params = params
+			w.front.Params = kind.params
 			if err := readBody(w, r, s); err != nil {
 				return err
 			}
 			if !s.memory.take(int64(len(s.body))) { // for the translation
 				return refuseOutOfMemory()
 			}
-			request, err := read(r, s, f.models(s))
+			request, err := kind.read(r, s, f.models(s))
 			if err != nil {
 				return refuseMember(w, err)
 			}
 			if err := f.replace(s, request); err != nil {
 				return err
 			}
-			w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Usage)
+			if kind.chat {
+				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Usage)
+			}
 			return next(w, r, s)
 		}
 	}
@@ -79,10 +72,7 @@ func (f *fronts) models(s *requestState) *openai.Models {
 func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
-	s.header = maps.Clone(s.header)
-	for _, name := range [...]string{"Accept", f.headers.sse, f.headers.async, f.headers.encryption} { // of the service's interface
-		delete(s.header, name)
-	}
+	s.header = f.headers.withoutOwn(s.header)
 	if request.Stream {
 		s.header[f.headers.sse] = enable
 	}

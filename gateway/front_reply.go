@@ -35,6 +35,9 @@ func (w *reply) endFront(r *http.Request, p any) any {
 		return p
 	}
 	w.extendDeadline(w.terms.now())
+	if w.state.repeats != nil {
+		w.front.Task, w.front.Final = w.state.Task, w.front.Final || w.state.unknown
+	}
 	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
 		writeRefusal(w, w.state, lostAnswer(w.state.fault))
 		p = nil
@@ -54,4 +57,11 @@ func lostAnswer(fault string) *refusal {
 		return refuse(refuseSilent).say("The service fell silent inside its answer.")
 	}
 	return refuse(refuseAnswer).say("The service's answer broke off.")
+}
+
+// final tells a client of OpenAI's interface whether a repeat of the request can only waste or pay again.
+func (w *reply) final(is bool) {
+	if w.front != nil {
+		w.front.Final = is
+	}
 }

@@ -1,7 +1,8 @@
 package gateway
 
 import (
-	"sluice/gateway/openai"
+	"slices"
+
 	"sluice/gateway/tasks"
 	"sluice/policy"
 )
@@ -63,15 +64,20 @@ func (g *Gateway) table() []route {
 // frontTable has the routes of OpenAI's interface. The stage translate makes a request of the service of the client's; from then
 // on it is a request like any other.
 func (g *Gateway) frontTable(authenticate stage) []route {
-	generate := func(read read, params func(field string) string) handler {
-		return chain(g.forward.forward,
-			authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(read, params), g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
+	generate := func(kind frontRequest, more ...stage) handler {
+		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(kind)}
+		last := []stage{g.inspection.inspect, g.idempotency.runOnce, g.admission.admit}
+		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}
 	models := chain(g.fronts.listModels, authenticate)
+	task := chain(g.fronts.showTask, authenticate)
 	model := chain(g.fronts.showModel, authenticate)
 
 	return []route{
-		{method: post, path: frontPrefix + "chat/completions", run: generate(g.fronts.readChat, openai.ChatParam)},
+		{method: post, path: frontPrefix + "chat/completions", run: generate(frontChat)},
+		{method: post, path: frontPrefix + "images/generations", run: generate(frontMake, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/edits", form: true, run: generate(frontEdit, g.fronts.pictures)},
+		{method: get, path: frontTasks + "{id}", endpoint: policy.EndpointTasks, query: true, run: task},
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},
 	}

@@ -16,7 +16,7 @@ func New(config Config, deps Deps) *Gateway {
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics}
 	g.throttle = &throttle{strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget)}
-	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now}
+	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
 	g.admission = &admission{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, lease: lease}

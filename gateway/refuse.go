@@ -44,6 +44,7 @@ var (
 	refuseKeyRuns     = &reason{"admit/idempotency", http.StatusConflict, "InvalidParameter"}
 	refuseNoModel     = &reason{"models/unknown", http.StatusNotFound, "model_not_found"}
 	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
+	refuseWait        = &reason{"recall/wait", http.StatusGatewayTimeout, "RequestTimeOut"}
 	refuseClaim       = &reason{"recall/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
 	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
 	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
@@ -56,7 +57,7 @@ var (
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
 	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
-	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseWait, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 
 // refusal is an error with an outside, which the client reads, and an inside, which only the log shows.

@@ -66,10 +66,10 @@ var mutations = []mutation{
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
-		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team,", new: `IdempotencyName{Team: "any",`,
+		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
 		lives: "the digest beside it is of the team, too",
 	},
-	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != body:", new: "case false:"},
+	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
 
