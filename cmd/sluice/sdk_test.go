@@ -29,7 +29,7 @@ var (
 
 	chatLibraries = []library{
 		{"openai for Python", []string{"openai/bin/python", ".ci/sdk/openai_chat.py"}, chatTopics},
-		{"openai for JavaScript", []string{"node_modules/.bin/node", ".ci/sdk/openai_chat.cjs"}, chatTopics},
+		{"openai for JavaScript", []string{"node/bin/node", ".ci/sdk/openai_chat.cjs"}, chatTopics},
 		{"openai-go", []string{"go"}, chatTopics},
 		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
 	}
