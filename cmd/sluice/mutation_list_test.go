@@ -82,6 +82,8 @@ var mutations = []mutation{
 	{about: "clear text is taken from any host", file: "gateway/fetch/host.go", old: `u.Scheme != "http" || !isLoopback(u.Hostname())`, new: `u.Scheme != "http"`},
 	{about: "a chunked picture may be any size", file: "gateway/fetch/copy.go", old: "case size > f.bounds.largest:", new: "case false:"},
 	{about: "a picture that was cut is whole", file: "gateway/fetch/copy.go", old: "err != nil && !errors.Is(err, io.EOF)", new: "err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)"},
+	{about: "pictures are fetched although no host is listed", file: "gateway/front.go", old: "err == nil && request.Base64 && !f.fetcher.Allowed()", new: "false"},
+	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_encoded.go", old: "\tw.front.Final = true\n", new: ""},
 
 	// What is told.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},

@@ -106,7 +106,7 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
@@ -128,7 +128,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/teams", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "cache", "telemetry", "gateway",
+			"policy", "policy/teams", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "cache", "telemetry", "gateway", "gateway/fetch",
 			"gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/gateway/fetch"
 	"sluice/policy"
 )
 
@@ -42,6 +43,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"ADMIN_PPROF", s.AdminPprof, false},
 		{"TRUSTED_PROXIES", s.TrustedProxies, []network(nil)},
 		{"CORS_ORIGINS", s.CORSOrigins, []origin(nil)},
+		{"RESULT_HOSTS", s.ResultHosts, []fetch.Host(nil)},
+		{"RESULT_NETWORKS", s.ResultNetworks, []network(nil)},
 		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
 		{"WORKSPACE", s.Workspace, "strip"},
 		{"DATA_INSPECTION", s.DataInspection, "strip"},
@@ -106,7 +109,8 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 
 // TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for what stayed empty.
 func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
-	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RULES=text.top_p=off",
+	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
+		"SLUICE_RULES=text.top_p=off",
 		"SLUICE_THINKING_MODELS=a", "SLUICE_VISION_MODELS=b", "SLUICE_REASONING_MODELS=c"))
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,8 @@ var bounds = []struct {
 		"https://chat.example:0", "https://chat.example:08443", "https://chat.example:65536", "https://chat.example:http", "https://ch at.example", "https://münchen.example",
 		"https://chat.example,", ",", "http://[::1", "http://::1", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:10.0.0.1]", "http://[fe80::1%eth0]", "http://[127.0.0.1]", "file:///", "http://.example", "http://a.",
 	}},
+	{"RESULT_HOSTS", []string{"store.example", "*.store.example, store.example:8443", "127.0.0.1:9000"}, []string{"*", "https://store.example", "store.example/a", "a.example,", "*.example"}},
+	{"RESULT_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1", "10.0.0.1/8", ",", "store.example"}},
 	{"UPSTREAM_URL", []string{"http://127.0.0.1:9000/api/v1", "https://service.example/a/b/api/v1"}, []string{
 		"service.example/api/v1", "//service.example/api/v1", "ftp://service.example/api/v1", "https:///api/v1", "https://:443/api/v1",
 		"https://service.example", "https://service.example/api/v1/", "https://service.example/api/v2", "https://service.example/api/v1?a=b",
