@@ -14,7 +14,7 @@ import (
 	"sluice/cache"
 )
 
-// absence is a Redis that is away whenever the test wants.
+// absence is a Redis that the test can take away.
 type absence struct{ atomic.Bool }
 
 var errAbsent = errors.New("away")
@@ -63,7 +63,7 @@ func newReplica(t *testing.T, network, address string) *replica {
 	return r
 }
 
-// putAged claims a task so long ago: by a replica that could not tell Redis until now.
+// putAged claims a task that is so old, as a replica does that could not reach Redis until now.
 func (r *replica) putAged(t *testing.T, age time.Duration, claim cache.Claim) {
 	t.Helper()
 	r.away.Store(true)
@@ -113,12 +113,12 @@ func agedForms(t *testing.T, age time.Duration, tasks []cache.Claim, test func(t
 	})
 }
 
-// F-U18: a task whose end was never seen is handed out when its life is over, with its hold, so that it is charged
-// by who can tell of it. Polls and lists know it no more.
+// F-U18: an expired task whose end was never seen is handed out with its hold, so that it is charged. Polls and lists no
+// longer find it.
 func TestFU18UnheardOfIsHandedOut(t *testing.T) {
 	agedForms(t, 90*time.Minute, []cache.Claim{aClaim("search", "t1")}, func(t *testing.T, other claims) {
 		if got, ok, err := other.Get(t.Context(), "search", "t1"); ok || err != nil {
-			t.Errorf("a poll knows it: %+v %v", got, err)
+			t.Errorf("a poll finds it: %+v %v", got, err)
 		}
 		if page, total, err := other.List(t.Context(), "search", cache.Filter{}); total != 0 || err != nil {
 			t.Errorf("it is listed: %+v %v", page, err)
@@ -139,7 +139,7 @@ func TestFU18UnheardOfIsHandedOut(t *testing.T) {
 	})
 }
 
-// A claim that is written late is due and listed for as long as those that were not.
+// A claim that is written late is due and listed for as long as one that was written in time.
 func TestALateClaimShortensNoList(t *testing.T) {
 	server := miniredis.RunT(t)
 	a := newReplica(t, "tcp", server.Addr())

@@ -10,7 +10,7 @@ import (
 // service adds later ends no task.
 type Status string
 
-// The states of a task. "CANCELED" is what services send; interface.md writes "CANCELLED"; both are read.
+// The states of a task. Services send "CANCELED", interface.md writes "CANCELLED"; both are read.
 const (
 	Pending   Status = "PENDING"
 	Suspended Status = "SUSPENDED" // still waiting
@@ -47,7 +47,7 @@ func (s Status) rank() int {
 	return 2
 }
 
-// Answer is what one answer of the service says of a task.
+// Answer is the state of a task in one answer of the service.
 type Answer struct {
 	Task      string // the id; its JSON if it is not a string
 	Odd       bool   `json:"-"` // the id is not a string

@@ -25,7 +25,7 @@ type Claim struct {
 	Sent   int64       // queries sent, as far as Redis knows
 	Counts *PollCounts // what Redis does not know of it yet; the store makes it
 
-	Asks int // how often the finisher asked since a client's poll last did
+	Queries int // the finisher's queries since the last one for a client's poll
 
 	written string // when it was written, by Redis's clock; empty: not yet
 	fetched int64  // Fetched by Redis's clock; 0: not written
@@ -64,7 +64,7 @@ type Claims struct {
 	byTeam map[string][]*Claim  // oldest first
 	oldest []*Claim             // all of them, oldest first
 	turns  map[*Claim]turn      // of tasks that were queried
-	due    map[*Claim]time.Time // when the finisher asks for tasks that have not ended
+	due    map[*Claim]time.Time // when the finisher queries tasks that have not ended
 	round  int                  // how often the finisher came
 }
 
@@ -154,8 +154,8 @@ func (c *Claims) Release(_ context.Context, team, task string, after time.Durati
 }
 
 // Hear records an answer about a claimed task and returns the claim as it then stands. An answer without a state, or with an
-// earlier one than is known, changes nothing. asks is how often the finisher has asked.
-func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
+// earlier one than is known, changes nothing. queries becomes [Claim.Queries].
+func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	claim := c.byTask[owned{heard.Team, heard.Task}]
@@ -165,7 +165,7 @@ func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byt
 	if claim.Answer.passes(answer) {
 		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
 	}
-	claim.Asks = asks
+	claim.Queries = queries
 	served, sent := claim.Counts.take()
 	claim.Served, claim.Sent = claim.Served+served, claim.Sent+sent
 	delete(c.turns, claim)

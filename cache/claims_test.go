@@ -46,7 +46,7 @@ func TestA57AbsentForeignAndExpiredAreOne(t *testing.T) {
 	}
 }
 
-// Two teams, one id: the first claim stays, and the other team has none, until the task is forgotten.
+// Two teams claim one id: the first claim stays, and the other team gets none until the task is forgotten.
 func TestMend07ClaimsOfOneIDByTwoTeams(t *testing.T) {
 	claims, clock := newClaims()
 	put := func(team, model string) bool {
@@ -66,7 +66,7 @@ func TestMend07ClaimsOfOneIDByTwoTeams(t *testing.T) {
 	}
 }
 
-// F-U9: an answer that was overtaken on its way does not turn a state back.
+// F-U9: an answer that was overtaken on its way does not reset the state.
 func TestFU9StatusNeverGoesBack(t *testing.T) {
 	for _, tt := range []struct {
 		first, then, want cache.Status
@@ -82,7 +82,7 @@ func TestFU9StatusNeverGoesBack(t *testing.T) {
 		{cache.Cancelled, cache.Running, cache.Cancelled},
 		{cache.Running, cache.Unknown, cache.Running},
 		{cache.Running, "", cache.Running},
-		{cache.Pending, "THINKING", "THINKING"}, // a word of tomorrow counts as running
+		{cache.Pending, "THINKING", "THINKING"}, // an unknown state counts as running
 		{"THINKING", cache.Pending, "THINKING"},
 		{"THINKING", cache.Succeeded, cache.Succeeded},
 	} {
@@ -134,7 +134,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// However tasks come and time goes, a team sees its own tasks of the last 24 hours and no others.
+// A team sees its own tasks of the last 24 hours and no others.
 func TestClaimsAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		claims, clock := newClaims()

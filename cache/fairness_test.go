@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// putMany claims so many tasks for each team, "search 3 shop 2".
+// putMany claims tasks for each team: "search 3 shop 2" is three and two.
 func putMany(t *testing.T, a claims, teams string) {
 	t.Helper()
 	for in := strings.NewReader(teams); in.Len() > 0; {
@@ -37,8 +37,8 @@ func dueTeams(t *testing.T, a claims, most int, first ...string) (teams []string
 	return teams
 }
 
-// A round has the tasks of all teams in turn, however many one of them has; what some leave over others get; the teams
-// that go first stand first.
+// A round alternates between all teams, however many tasks one of them has. Teams share the places that others leave, and
+// the teams that go first stand first.
 func TestDueIsFairOverTeams(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a := replica()
@@ -51,7 +51,7 @@ func TestDueIsFairOverTeams(t *testing.T) {
 			t.Errorf("not in turn: %v", got)
 		}
 		if got := dueTeams(t, a, 12); len(got) != 12 || count(got, "bulk") != 12 {
-			t.Errorf("in the second round, which one team has for itself, are %v", got)
+			t.Errorf("in the second round, with one team only, are %v", got)
 		}
 		putMany(t, a, "late 2 other 1")
 		if got := strings.Join(dueTeams(t, a, 6, "late"), " "); !strings.HasPrefix(got, "late late ") || count(strings.Fields(got), "bulk") != 3 {
@@ -60,7 +60,7 @@ func TestDueIsFairOverTeams(t *testing.T) {
 	})
 }
 
-// If there are more teams than a round has room for, each has its turn within as many rounds as that takes.
+// If there are more teams than places in a round, each team is served within as many rounds as that takes.
 func TestDueTakesTurnsOverRounds(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a := replica()
@@ -86,7 +86,7 @@ func count(list []string, word string) (n int) {
 	return n
 }
 
-// Teams that go first leave the others a third of a round, wherever it ends and however much they have.
+// Teams that go first leave the others a third of a round, wherever it is cut and however many tasks they have.
 func TestDueLeavesSomethingToTheOthers(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a := replica()

@@ -23,11 +23,11 @@ const (
 )
 
 // PageSize is the page size that the service uses for the one in a request: 10 by default, 100 at most.
-func PageSize(asked int) int {
-	if asked < 1 {
+func PageSize(given int) int {
+	if given < 1 {
 		return defaultPage
 	}
-	return min(asked, largestPage)
+	return min(given, largestPage)
 }
 
 // List returns one page of a team's tasks, newest first, and how many there are on all pages.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// F-U9: of two answers that arrive in one process at the same time the later state is kept, whichever comes first.
+// F-U9: of two answers that arrive in one process at the same time, the later state is kept in either order.
 func TestFU9NearKeepsTheLater(t *testing.T) {
 	n, begun := newLocalCache(), time.Now()
 	for i := range 5000 {
@@ -23,8 +23,8 @@ func TestFU9NearKeepsTheLater(t *testing.T) {
 	}
 }
 
-// Of two answers of one state the one that was heard later is kept, by the number that Redis keeps of that, if it keeps
-// one: what a read took changes nothing. What a process did for a task is counted on.
+// Of two answers with the same state, the one heard later is kept, by the number that Redis gives it if there is one. A
+// read changes nothing, and this process's own counts go on.
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()
 	claim := func(body string, fetched int64, after time.Duration) *Claim {

@@ -12,7 +12,7 @@ import (
 	"sluice/cache"
 )
 
-// However teams ask, no second has more queries than the account may make.
+// However teams query, no second has more queries than the account may make.
 func TestQueriesInNoSecondTooMany(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
@@ -34,7 +34,7 @@ func TestQueriesInNoSecondTooMany(t *testing.T) {
 	})
 }
 
-// A team that floods leaves the others their share, and gets what they do not want.
+// A team that floods leaves the others their share, and gets the queries that they do not use.
 func TestQueriesAreShared(t *testing.T) {
 	clock := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	queries := cache.NewQueries(20, clock.now)
@@ -62,27 +62,27 @@ func TestQueriesAreShared(t *testing.T) {
 	}
 }
 
-// The finisher asks after 1, 2, 4, 8 and then every 12 intervals, once shortly before the end of the task's life, and at
+// The finisher queries after 1, 2, 4, 8 and then every 12 intervals, once shortly before the end of the task's life, and at
 // its end.
-func TestNextAsk(t *testing.T) {
+func TestNextQuery(t *testing.T) {
 	created := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		age  time.Duration
-		asks int
-		want time.Duration
+		age     time.Duration
+		queries int
+		want    time.Duration
 	}{
 		{0, 0, 5 * time.Second}, {time.Hour, 1, 10 * time.Second}, {time.Hour, 2, 20 * time.Second}, {time.Hour, 3, 40 * time.Second},
 		{time.Hour, 4, time.Minute}, {time.Hour, 100, time.Minute},
 		{24*time.Hour - 100*time.Second, 9, 40 * time.Second}, {24*time.Hour - 30*time.Second, 9, 30 * time.Second}, {24 * time.Hour, 9, time.Minute},
 	} {
 		now := created.Add(tt.age)
-		if got := cache.NextAsk(now, created, 24*time.Hour, 5*time.Second, tt.asks).Sub(now); got != tt.want {
-			t.Errorf("%v old, asked %d times: in %v, want %v", tt.age, tt.asks, got, tt.want)
+		if got := cache.NextQuery(now, created, 24*time.Hour, 5*time.Second, tt.queries).Sub(now); got != tt.want {
+			t.Errorf("%v old, %d queries: in %v, want %v", tt.age, tt.queries, got, tt.want)
 		}
 	}
 }
 
-// What the finisher asks leaves a quarter of the rate to clients, in both forms.
+// The finisher leaves a quarter of the rate to clients, in both forms.
 func TestMend16TheFinisherLeavesAQuarter(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	server := miniredis.RunT(t)

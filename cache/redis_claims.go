@@ -61,7 +61,7 @@ func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err
 	return team, err
 }
 
-// latest is a claim as it is known here by now. A replica that read an ended task as running would ask for it again.
+// latest is a claim as it is known here by now. A replica that read an ended task as running would query it again.
 func (c *redisClaims) latest(claim *Claim) *Claim {
 	if later := c.local.get(claim.Team, claim.Task); later != nil {
 		return later
@@ -70,7 +70,7 @@ func (c *redisClaims) latest(claim *Claim) *Claim {
 }
 
 // write writes a claim to Redis, unless Redis has it, and reports whether it did so. The task is due after that long, and no
-// caller asks for it before; 0: at once. restoring says that other claims of the team are restored too, and that no replica
+// caller queries it before; 0: at once. restoring says that other claims of the team are restored too, and that no replica
 // may deny an unknown task meanwhile.
 func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first bool, err error) {
 	static, err := json.Marshal(fixedClaim{claim.Key, claim.Model, claim.Hold, claim.Trace})
@@ -88,7 +88,7 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 		claim.Task, max((c.kept(claim)-age).Milliseconds(), 1), age.Microseconds(), heard.Microseconds(), due.Microseconds(),
 		c.TTL.Microseconds(), (c.TTL + unheardFor).Milliseconds(), flag(claim.Final()), flag(restoring), before.epoch,
 		"team", claim.Team, "task", claim.Task, "claim", static, "answer", answer, "body", claim.Body,
-		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final()), "asks", claim.Asks, "served", claim.Served, "sent", claim.Sent).Slice()
+		"rank", claim.Answer.Status.rank(), "final", flag(claim.Final()), "asks", claim.Queries, "served", claim.Served, "sent", claim.Sent).Slice()
 	if err != nil {
 		c.losses.missed(claim.Team)
 		return false, err

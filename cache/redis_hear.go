@@ -7,15 +7,15 @@ import (
 
 // Hear keeps an answer unless a later state is known, and returns the claim as it stands. Without Redis it is kept here, and
 // an end is written later.
-func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (Claim, error) {
-	write := func(ctx context.Context) (*Claim, error) { return c.writeAnswer(ctx, heard, answer, body, asks) }
+func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
+	write := func(ctx context.Context) (*Claim, error) { return c.writeAnswer(ctx, heard, answer, body, queries) }
 	claim, err := write(ctx)
 	if err == nil && claim != nil {
 		return *c.local.merge(claim), nil
 	}
 	here := *heard
 	if here.Answer.passes(answer) {
-		here.Answer, here.Body, here.Fetched, here.Asks, here.fetched = answer, body, c.Now(), asks, 0
+		here.Answer, here.Body, here.Fetched, here.Queries, here.fetched = answer, body, c.Now(), queries, 0
 	}
 	if here.Final() { // Redis is away, or does not have the claim yet
 		c.pending.add(heard.Team, func(ctx context.Context) error { _, err := write(ctx); return err })
@@ -24,7 +24,7 @@ func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, bod
 }
 
 // writeAnswer writes an answer to Redis and returns the claim as it stands there; nil if Redis has none.
-func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answer, body []byte, asks int) (*Claim, error) {
+func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answer, body []byte, queries int) (*Claim, error) {
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answ
 	before := c.losses.seen(heard.Team)
 	reply, err := c.run(ctx, hearScript,
 		[]string{taskKey(heard.Team, heard.Task), dueKey(heard.Team), turnKey(heard.Team, heard.Task), memoryKey(heard.Team)},
-		heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, asks, c.TTL.Microseconds(), served, sent).Slice()
+		heard.Task, answer.Status.rank(), flag(answer.Status.Final()), text, body, queries, c.TTL.Microseconds(), served, sent).Slice()
 	if err != nil {
 		heard.Counts.give(served, sent)
 		c.losses.missed(heard.Team)

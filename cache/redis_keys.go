@@ -11,7 +11,7 @@ package cache
 //	sl1:{TEAM}:task:ID         the claim and the last answer                   TTL; an hour more if open  put.lua, hear.lua
 //	sl1:{TEAM}:task:ID:asking  who queries the service about it, or a pause    as long as that lasts      redisTurns, put.lua
 //	sl1:{TEAM}:tasks           ids by creation, for lists                      TTL and an hour            put.lua
-//	sl1:{TEAM}:due             ids by when the finisher asks about them        TTL and an hour            put.lua, due.lua
+//	sl1:{TEAM}:due             ids by when the finisher queries them           TTL and an hour            put.lua, due.lua
 //	sl1:{TEAM}:claims          when this memory began, how many claims it has  ever                       put.lua
 //	sl1:{TEAM}:once:DIGEST     the outcome of a request that runs once         TTL                        redisOutcomes
 //	sl1:{TEAM}:equal:DIGEST    the newest of the requests that are equal       TTL                        redisOutcomes

@@ -57,7 +57,7 @@ func (l *losses) incomplete(team string) bool {
 	return false
 }
 
-// seen is what was last seen of Redis's memory of a team. A caller of Redis reads it before the call, for saw.
+// seen is the last known state of Redis's memory of a team. A caller of Redis reads it before the call, for saw.
 func (l *losses) seen(team string) memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *losses) saw(team string, before, now memory) {
 	}
 }
 
-// watch adds teams whose memory is looked at from now on.
+// watch adds teams whose memory is checked from now on.
 func (l *losses) watch(teams []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *losses) watch(teams []string) {
 	}
 }
 
-// watched lists the teams whose memory is looked at, and what was last seen of it. The first is a dummy team, so that a
+// watched lists the teams whose memory is checked, and its last known state. The first is a dummy team, so that a
 // process without teams still probes Redis.
 func (l *losses) watched() (teams []string, last []memory) {
 	teams, last = []string{""}, []memory{{}}

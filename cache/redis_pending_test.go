@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 	"sluice/cache"
 )
 
-// around runs a command by do, or does not; its error takes the place of the reply.
+// around runs a command by calling do, or not; its error replaces the reply's.
 type around func(cmd redis.Cmder, do func() error) error
 
 func (a around) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -44,8 +46,8 @@ func client(t *testing.T, socket string) *redis.Client {
 	return c
 }
 
-// Q06: a task is made and ends while Redis is away. Redis is told of it as it stands by then: another replica that found it
-// running for a moment would ask for it.
+// Q06: a task is created and ends while Redis is away. Redis then gets its final state: a replica that briefly found it
+// running would query it.
 func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 	socket := realRedis(t)
 	own, away, first := client(t, socket), true, ""
@@ -69,12 +71,12 @@ func TestQ06AClaimIsToldAsItStands(t *testing.T) {
 		t.Error(err)
 	}
 	if first != "1" {
-		t.Errorf("Redis is told that it has not ended: %q", first)
+		t.Errorf("Redis gets an open task: %q", first)
 	}
 }
 
-// F-R10: a request that runs once is forgotten, and the reply is lost. When that is told again another request has the name:
-// what came of that stays.
+// F-R10: a request that runs once is forgotten, and the reply is lost. Another request has the name when the command is
+// repeated: its outcome stays.
 func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	socket, lost := realRedis(t), false
 	a := openAround(t, socket, func(_ redis.Cmder, do func() error) error {
@@ -109,5 +111,26 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	}
 	if was, first, err := b.Begin(ctx, name, body); first || err != nil || string(was.Answer) != "a task" {
 		t.Errorf("the creation runs a second time: %+v, %v, %v", was, first, err)
+	}
+}
+
+// More writes wait than are kept. The newest is dropped, and the next flush reports it once.
+func TestTooManyWritesWait(t *testing.T) {
+	r := openAround(t, realRedis(t), func(redis.Cmder, func() error) error { return errAbsent })
+	body := sha256.Sum256([]byte("b"))
+	for i := range 10_001 {
+		r.End(t.Context(), cache.IdempotencyName{Team: "search", Digest: strconv.Itoa(i)}, body, cache.Outcome{Status: 200, Answer: []byte("a task")})
+	}
+	if n := r.Unwritten(); n != 10_000 {
+		t.Errorf("%d writes wait, want 10,000", n)
+	}
+	if err := r.Maintain(t.Context()); err == nil || !strings.Contains(err.Error(), "1 claims, answers or outcomes were dropped") {
+		t.Errorf("%v, want the dropped write", err)
+	}
+	if err := r.Maintain(t.Context()); err != nil && strings.Contains(err.Error(), "dropped") {
+		t.Errorf("the dropped write is reported again: %v", err)
+	}
+	if n := r.Unwritten(); n != 10_000 {
+		t.Errorf("%d writes wait after two flushes, want 10,000", n)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sluice/cache"
 )
 
-// Two replicas together keep to the account's rate of cancels, which queries leave alone; without Redis each does by itself.
+// Two replicas share the account's rate of cancels, apart from that of queries; without Redis each uses the rate alone.
 func TestCancelsOfReplicas(t *testing.T) {
 	address := realRedis(t)
 	a, b := open(t, "unix", address), open(t, "unix", address)

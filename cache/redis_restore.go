@@ -12,7 +12,7 @@ import (
 const (
 	// restoreMost is how many claims are restored in one turn.
 	restoreMost = 500
-	// restoreDue is the wait before the service is asked about a lost task, so that a replica that knows its end can restore
+	// restoreDue is the wait before the service is queried about a lost task, so that a replica that knows its end can restore
 	// it; otherwise it could be charged twice: replicas know what was charged before the loss only as a sum.
 	restoreDue = 30 * time.Second
 )
@@ -26,7 +26,7 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 	return errors.Join(news, err)
 }
 
-// look asks Redis what it remembers of the teams that are known here, which also shows whether it is there. Claims of teams
+// look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams
 // of which it lost something are restored in this turn and the next ones; the error is the news of it.
 func (c *redisClaims) look(ctx context.Context) error {
 	teams, last := c.losses.watched()
@@ -48,7 +48,7 @@ func (c *redisClaims) look(ctx context.Context) error {
 	}
 	claims := c.local.ofTeams(lost)
 	c.restore = append(c.restore, claims...)
-	// Tasks that have ended go first: a replica that finds such a task open asks for it, and charges it again.
+	// Tasks that have ended go first: a replica that finds such a task open queries it, and charges it again.
 	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
 	return fmt.Errorf("Redis lost tasks of %d teams; the %d that are known here are restored", len(lost), len(claims))
 }
@@ -74,7 +74,7 @@ func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	}
 	first, err := c.write(ctx, claim, restoreDue, true)
 	if err == nil && !first && claim.Final() {
-		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Asks)
+		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Queries)
 	}
 	return err
 }

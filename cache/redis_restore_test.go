@@ -9,7 +9,7 @@ import (
 	"sluice/cache"
 )
 
-// knows checks what a replica is told of a task.
+// knows checks what the replica knows of a task.
 func (r *replica) knows(t *testing.T, task string, status cache.Status) {
 	t.Helper()
 	if got, ok, err := r.Get(t.Context(), "search", task); err != nil || !ok || got.Answer.Status != status || got.Hold != aClaim("search", task).Hold {
@@ -17,7 +17,7 @@ func (r *replica) knows(t *testing.T, task string, status cache.Status) {
 	}
 }
 
-// end is heard of a task.
+// end is the answer that ends a task.
 func (r *replica) end(t *testing.T, task string) {
 	t.Helper()
 	claim, _, _ := r.Get(t.Context(), "search", task)
@@ -26,8 +26,8 @@ func (r *replica) end(t *testing.T, task string) {
 	}
 }
 
-// F-R6: Redis loses its memory. What a replica knows of tasks is put back, with the last answer, so that the others and
-// the finisher know it again; what has ended is not asked for again, and the rest not at once.
+// F-R6: Redis loses its memory. A replica restores the tasks it knows, with their last answers, so that the others and the
+// finisher know them again. Ended tasks are not queried again, and the others not at once.
 func TestFR6ClaimsArePutBack(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
@@ -40,7 +40,7 @@ func TestFR6ClaimsArePutBack(t *testing.T) {
 		}
 		flush()
 		if err := a.Maintain(t.Context()); err == nil || !strings.Contains(err.Error(), "lost tasks of 1 teams") {
-			t.Errorf("nobody is told: %v", err)
+			t.Errorf("the loss is not reported: %v", err)
 		}
 		if err := a.Maintain(t.Context()); err != nil {
 			t.Errorf("told again: %v", err)
@@ -61,12 +61,12 @@ func TestFR6ClaimsArePutBack(t *testing.T) {
 			}
 		}
 		if due, err := other.Due(t.Context(), 10, nil); len(due) != 1 || due[0].Task != "runs" || err != nil {
-			t.Errorf("due later are %+v, %v; want what runs", due, err)
+			t.Errorf("due later are %+v, %v; want the running ones", due, err)
 		}
 	})
 }
 
-// A replica that knows less puts a task back first; the end that another knows counts all the same.
+// A replica that knows less restores a task first; the end that another knows is kept all the same.
 func TestAnEndIsPutBackOverLess(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
@@ -81,7 +81,7 @@ func TestAnEndIsPutBackOverLess(t *testing.T) {
 	})
 }
 
-// However much was lost, a turn puts back a part, what has ended first; what fails goes on when Redis is there.
+// After a large loss each turn restores a part, ended tasks first; failed writes are repeated once Redis is back.
 func TestPuttingBackIsBounded(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, other := open(), open()
@@ -114,33 +114,33 @@ func TestPuttingBackIsBounded(t *testing.T) {
 	})
 }
 
-// A task that another replica made while Redis was away is neither denied nor opened until that replica has told Redis. A
-// task that no replica has told by then is absent.
+// A task that another replica created while Redis was away is neither denied nor shown until that replica has written it. A
+// task that no replica has written by then is absent.
 func TestATaskThatIsNotToldYetIsNotDenied(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
 		a, b := open(), open()
 		if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err != nil {
-			t.Errorf("Redis was never away, and of an absent task is said %+v, %v", got, err)
+			t.Errorf("Redis was never away, and an absent task gives %+v, %v", got, err)
 		}
 		a.away.Store(true)
 		b.away.Store(true)
 		a.Put(t.Context(), aClaim("search", "t1"))
-		_ = b.Maintain(t.Context()) // it looks even without polls
+		_ = b.Maintain(t.Context()) // it checks even without polls
 		a.away.Store(false)
 		b.away.Store(false)
 		if got, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
-			t.Errorf("of a task that is not told yet is said %+v, %v", got, err)
+			t.Errorf("an unwritten task gives %+v, %v", got, err)
 		}
 		_ = a.Maintain(t.Context())
 		b.knows(t, "t1", cache.Pending)
 		b.behind.Store(int64(-10 * time.Second))
 		if got, ok, err := b.Get(t.Context(), "search", "absent"); ok || err != nil {
-			t.Errorf("10 s later of an absent task is said %+v, %v", got, err)
+			t.Errorf("10 s later an absent task gives %+v, %v", got, err)
 		}
 	})
 }
 
-// A team whose keys alone are away leaves the others as they are.
+// If only one team's keys cannot be read, the others are served as before.
 func TestOneTeamIsAway(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
 		b := open()
@@ -150,16 +150,16 @@ func TestOneTeamIsAway(t *testing.T) {
 		}
 		b.away.Store(false)
 		if _, ok, err := b.Get(t.Context(), "search", "t1"); ok || err == nil {
-			t.Errorf("search's were away: %v", err)
+			t.Errorf("search's keys were away: %v", err)
 		}
 		if _, ok, err := b.Get(t.Context(), "shop", "t1"); ok || err != nil {
-			t.Errorf("shop's were not: %v", err)
+			t.Errorf("shop's keys were not: %v", err)
 		}
 	})
 }
 
-// Q11: Redis loses its memory. A task that one replica knows to have ended is not asked for by another that last saw it
-// running, nor by one that learns of it when it is put back: it would be charged again, to what was used before.
+// Q11: Redis loses its memory. A task that one replica knows to have ended is queried neither by another that last saw it
+// running, nor by one that learns of it from the restore: it would be charged again.
 func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
 		a, b := open(), open()
@@ -170,11 +170,11 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 		b.end(t, "made here")
 		b.end(t, "polled here")
 		flush()
-		a.behind.Store(int64(-time.Second)) // what it knows is fresh no more
+		a.behind.Store(int64(-time.Second)) // its last answer is no longer fresh
 		turn := func(r *replica, task string, want cache.Turn) {
 			t.Helper()
 			if got, err := r.Take(t.Context(), "search", task); got != want || err != nil {
-				t.Errorf("the turn to ask about %s is %v, %v; want %v", task, got, err, want)
+				t.Errorf("the turn to query %s is %v, %v; want %v", task, got, err, want)
 			}
 		}
 		for _, task := range []string{"made here", "polled here"} {
@@ -182,7 +182,7 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 			turn(a, task, cache.Resting)
 		}
 		flush()
-		_ = a.Maintain(t.Context()) // without polls the loss is seen, and known tasks are restored
+		_ = a.Maintain(t.Context()) // the loss is noticed without polls, and known tasks are restored
 		other := open()
 		other.knows(t, "polled here", cache.Pending)
 		turn(other, "polled here", cache.Resting)
@@ -193,7 +193,8 @@ func TestQ11ALostTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// present checks that a replica denies none of the tasks, and knows each in the end. One that cannot tell yet says so.
+// present checks that a replica denies none of the tasks and finds each in the end. Until then it may say that it cannot
+// tell.
 func (r *replica) present(t *testing.T, tasks []string, others ...*replica) {
 	t.Helper()
 	for _, task := range tasks {
@@ -210,7 +211,7 @@ func (r *replica) present(t *testing.T, tasks []string, others ...*replica) {
 			}
 		}
 		if !known {
-			t.Fatalf("%s is never known", task)
+			t.Fatalf("%s is never found", task)
 		}
 	}
 }
@@ -225,8 +226,8 @@ func (r *replica) putMany(t *testing.T, name string, n int) (tasks []string) {
 	return tasks
 }
 
-// Redis loses its memory, or a shard its part of it, while claims keep coming: it is noticed all the same, whichever replica
-// writes first. No task is denied, and all are restored, in the list and among the due ones, too.
+// Redis, or a shard of it, loses its memory while claims keep coming. The loss is noticed whichever replica writes first,
+// no task is denied, and all are restored, also in the list and the schedule.
 func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
 	for _, first := range []string{"maker", "other", "stranger"} {
 		overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
@@ -234,7 +235,7 @@ func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
 			made := a.putMany(t, "a", 20)
 			others := b.putMany(t, "b", 20)
 			for _, r := range []*replica{a, b, c} {
-				_, _ = r.Due(t.Context(), 0, nil) // which also finds the teams
+				_, _ = r.Due(t.Context(), 0, nil) // this finds the teams, too
 				_ = r.Maintain(t.Context())
 			}
 			flush()
@@ -260,7 +261,7 @@ func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
 	}
 }
 
-// A replica that takes over has lost the newest writes alone: that is noticed, too.
+// A replica of Redis that takes over has lost only the newest writes: that is noticed, too.
 func TestMend17TheNewestClaimsAreLost(t *testing.T) {
 	socket := realRedis(t)
 	own := client(t, socket)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// redisSchedule hands out the tasks that the finisher asks the service about.
+// redisSchedule hands out the tasks that the finisher queries.
 type redisSchedule struct {
 	*store
 	reader *redisReader

@@ -41,7 +41,7 @@ var (
 // errMixed is a reply to another call: the connection is out of step.
 var errMixed = errors.New("Redis sent the reply to another call")
 
-// RedisConfig is what [NewRedis] needs.
+// RedisConfig configures [NewRedis].
 type RedisConfig struct {
 	Client  redis.UniversalClient // MUST send no command twice by itself
 	Timeout time.Duration         // of one call that a request waits for

@@ -20,14 +20,14 @@ import (
 	"sluice/cache"
 )
 
-// claims is what every form promises the gateway.
+// claims has the methods that every form promises the gateway.
 type claims interface {
 	Put(ctx context.Context, claim cache.Claim) bool
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
 	Release(ctx context.Context, team, task string, after time.Duration)
-	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
+	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
 	Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error)
 	Schedule(ctx context.Context, claim *cache.Claim, at time.Time) error
 	Forget(ctx context.Context, claim *cache.Claim) error
@@ -66,7 +66,7 @@ func open(t *testing.T, network, address string) *cache.Redis {
 	return cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
 }
 
-// realRedis starts a redis-server of the test's own and returns its socket.
+// realRedis starts a redis-server for the test and returns its socket.
 func realRedis(t *testing.T) string {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -103,7 +103,7 @@ func aClaim(team, task string) cache.Claim {
 	}
 }
 
-// What one replica claims and hears, another knows; another team does not.
+// A claim or an answer of one replica is known to the others, and to no other team.
 func TestReplicasKnowTheSame(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		ctx, a, b := t.Context(), replica(), replica()
@@ -134,13 +134,13 @@ func TestReplicasKnowTheSame(t *testing.T) {
 	})
 }
 
-// An answer that is read twice was heard once, however long the reading took.
+// The time of an answer does not depend on how long reading it takes.
 func TestWhichAnswerWasHeardLater(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a, b := replica(), replica()
 		a.Put(t.Context(), aClaim("search", "t1"))
 		read := func() cache.Claim {
-			time.Sleep(2 * time.Millisecond) // what was read before is not fresh any more
+			time.Sleep(2 * time.Millisecond) // the answer from before is no longer fresh
 			claim, ok, err := b.Get(t.Context(), "search", "t1")
 			if !ok || err != nil {
 				t.Fatal(ok, err)
@@ -162,8 +162,8 @@ func TestWhichAnswerWasHeardLater(t *testing.T) {
 	})
 }
 
-// One replica asks upstream at a time, until the answer is heard.
-func TestOneReplicaAsks(t *testing.T) {
+// One replica at a time queries upstream, until the answer is heard.
+func TestOneReplicaQueries(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		a, b := replica(), replica()
 		a.Put(t.Context(), aClaim("search", "t1"))
@@ -177,15 +177,15 @@ func TestOneReplicaAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if theirs, err := b.Take(t.Context(), "search", "t1"); err != nil || theirs != cache.Mine {
-			t.Errorf("the answer was heard, and nobody may ask: %v", err)
+			t.Errorf("the answer was heard, and no replica may query: %v", err)
 		}
 		b.Release(t.Context(), "search", "t1", time.Minute)
 		if turn, err := a.Take(t.Context(), "search", "t1"); err != nil || turn != cache.Resting {
-			t.Errorf("somebody asked in vain a moment ago, and the turn is %d, %v", turn, err)
+			t.Errorf("a query has just failed, and the turn is %d, %v", turn, err)
 		}
 		b.Release(t.Context(), "search", "t1", 0)
 		if mine, err := a.Take(t.Context(), "search", "t1"); err != nil || mine != cache.Mine {
-			t.Errorf("it was released, and nobody may ask: %v", err)
+			t.Errorf("it was released, and no replica may query: %v", err)
 		}
 	})
 }
@@ -200,9 +200,9 @@ func TestDueIsHandedOutOnce(t *testing.T) {
 		}
 		var handed sync.Map
 		var n atomic.Int64
-		var asking sync.WaitGroup
+		var handing sync.WaitGroup
 		for _, view := range views {
-			asking.Go(func() {
+			handing.Go(func() {
 				for range 10 {
 					list, err := view.Due(ctx, 7, nil)
 					if err != nil {
@@ -217,7 +217,7 @@ func TestDueIsHandedOutOnce(t *testing.T) {
 				}
 			})
 		}
-		asking.Wait()
+		handing.Wait()
 		if n.Load() != 50 {
 			t.Errorf("%d tasks were handed out, want 50", n.Load())
 		}
@@ -236,7 +236,7 @@ func TestDueIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// A team's list is its own, newest first, from whichever replica made the tasks.
+// A team's list has its own tasks, newest first, whichever replica created them.
 func TestListOverReplicas(t *testing.T) {
 	forms(t, func(t *testing.T, replica func() claims) {
 		views := []claims{replica(), replica()}
@@ -258,7 +258,7 @@ func TestListOverReplicas(t *testing.T) {
 		_, _ = views[1].Hear(t.Context(), &claim, heard("t3", cache.Running), []byte("r"), 0)
 		page, total, err = views[0].List(t.Context(), "search", cache.Filter{Status: cache.Running})
 		if total != 1 || len(page) != 1 || page[0].Task != "t3" || string(page[0].Body) != "r" || page[0].Hold.ID != "h-t3" || err != nil {
-			t.Errorf("of those that run is listed %+v of %d, %v", page, total, err)
+			t.Errorf("the list of running tasks: %+v of %d, %v", page, total, err)
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestAListReadsItsPage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		filter cache.Filter
-		most   int // bytes: the page's ten answers, and of each task its id, or what it is chosen by
+		most   int // bytes: the page's ten answers, and the id or the filtered fields of each task
 	}{{"all", cache.Filter{}, 10*11_000 + 600*10}, {"open ones", cache.Filter{Open: true}, 10*11_000 + 600*600}} {
 		before := sent()
 		page, total, err := r.List(t.Context(), "search", c.filter)
@@ -337,11 +337,11 @@ func TestOnceOverReplicas(t *testing.T) {
 		begun, _, _ = views[0].Begin(ctx, again, body)
 		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
 		if _, first, err := views[1].Begin(ctx, again, body); err != nil || !first {
-			t.Errorf("what was not remembered may not run again: %v", err)
+			t.Errorf("a request without a kept outcome may not run again: %v", err)
 		}
 		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
 		if was, first, err := views[0].Begin(ctx, again, body); err != nil || first || was.Status != 0 {
-			t.Errorf("one request's end has freed another's name: %+v, %v", was, err)
+			t.Errorf("the end of one request has freed the name of another: %+v, %v", was, err)
 		}
 	})
 }
@@ -356,7 +356,7 @@ func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
 	}
 	server.SetError("LOADING")
 	if !b.Put(ctx, aClaim("shop", "t1")) || !b.Put(ctx, aClaim("shop", "t2")) {
-		t.Error("a task that is paid for is refused because Redis is away")
+		t.Error("a paid task is refused because Redis is away")
 	}
 	server.SetError("")
 	if err := b.Maintain(ctx); err != nil || b.Unwritten() != 0 {
@@ -373,12 +373,12 @@ func TestMend07TheFirstTeamKeepsItsTask(t *testing.T) {
 		}
 	}
 	if ttl := server.TTL("sl1:task:t1"); ttl <= 0 || ttl > 2*time.Hour {
-		t.Errorf("whose the task is is kept for %v", ttl)
+		t.Errorf("the owner is kept for %v", ttl)
 	}
 }
 
-// A claim that is made while Redis is away works in this replica at once, and is written when Redis is back. A task that
-// this replica does not know is not denied meanwhile.
+// A claim made while Redis is away works in this replica at once and is written when Redis is back. Meanwhile the replica
+// denies no task that it does not know.
 func TestClaimedWithoutRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
@@ -389,7 +389,7 @@ func TestClaimedWithoutRedis(t *testing.T) {
 		t.Errorf("the replica that made it does not know it: %v", err)
 	}
 	if _, ok, err := b.Get(ctx, "search", "t1"); err == nil || ok {
-		t.Error("another replica denies or opens it")
+		t.Error("another replica denies or shows it")
 	}
 	claim, _, _ := a.Get(ctx, "search", "t1")
 	if ended, err := a.Hear(ctx, &claim, heard("t1", cache.Succeeded), []byte("end"), 0); err != nil || !ended.Final() {
@@ -404,7 +404,7 @@ func TestClaimedWithoutRedis(t *testing.T) {
 	}
 }
 
-// A value that is another's is not believed.
+// A value that belongs to another team is not used.
 func TestForeignValueIsNotShown(t *testing.T) {
 	server := miniredis.RunT(t)
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
@@ -444,7 +444,7 @@ func TestH17StoredAnswersEnd(t *testing.T) {
 	}
 }
 
-// What Redis cannot be told of one team holds up no other's, and is told in its order later.
+// Writes that fail for one team delay no other team's, and are made in their order later.
 func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	server := miniredis.RunT(t)
 	a, b := open(t, "tcp", server.Addr()), open(t, "tcp", server.Addr())
@@ -467,6 +467,6 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 		t.Errorf("%+v %v %v; %d unwritten", got, ok, err, a.Unwritten())
 	}
 	if _, total, err := b.List(ctx, "search", cache.Filter{}); err != nil || total != 1 {
-		t.Errorf("%d listed, %v: the claim was written by half", total, err)
+		t.Errorf("%d listed, %v: half of the claim was written", total, err)
 	}
 }

@@ -50,7 +50,7 @@ func readClaim(team, task string, reply []any, here time.Time) (*Claim, error) {
 	fetched, _ := strconv.ParseFloat(fields[7], 64)
 	claim.Created = here.Add(-time.Duration(now-int64(created)) * time.Microsecond)
 	claim.Fetched = here.Add(-time.Duration(now-int64(fetched)) * time.Microsecond)
-	claim.Asks, _ = strconv.Atoi(fields[8])
+	claim.Queries, _ = strconv.Atoi(fields[8])
 	claim.Served, _ = strconv.ParseInt(fields[9], 10, 64)
 	claim.Sent, _ = strconv.ParseInt(fields[10], 10, 64)
 	claim.written, claim.fetched = fields[11], int64(fetched)

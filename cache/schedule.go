@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// steps are the finisher's waits between queries about a task, in intervals: it asks less often as time passes.
+// steps are the finisher's waits between queries about a task, in intervals: it queries less often as time passes.
 var steps = []time.Duration{1, 2, 4, 8, 12}
 
-// lastLook is how long before the end of a task's life the finisher asks about it once more.
+// lastLook is how long before the end of a task's life the finisher queries it once more.
 const lastLook = time.Minute
 
 // unheardFor is how much longer than the task a claim is kept if the end of the task was never seen. The hold lasts as long, so
 // that it is charged with what the claim says. Polls do not find such a claim.
 const unheardFor = time.Hour
 
-// handedFor is how long a task that was handed out is not handed out again. It is again after that: the process that
-// took it may have died.
+// handedFor is how long a task that was handed out is not handed out again. After that it is: the process that took it may have
+// died.
 const handedFor = 30 * time.Second
 
-// NextAsk is when the finisher asks about a task again: a step after the last query, but also lastLook before the task's
-// life ends, and at its end.
-func NextAsk(now, created time.Time, ttl, interval time.Duration, asks int) time.Time {
-	next := now.Add(interval * steps[min(asks, len(steps)-1)])
+// NextQuery is when the finisher queries a task again: a step after the last query, but also lastLook before the task's life ends,
+// and at its end. queries is its [Claim.Queries].
+func NextQuery(now, created time.Time, ttl, interval time.Duration, queries int) time.Time {
+	next := now.Add(interval * steps[min(queries, len(steps)-1)])
 	end := created.Add(ttl)
 	for _, bound := range []time.Time{end.Add(-min(lastLook, ttl/10)), end} {
 		if now.Before(bound) && next.After(bound) {

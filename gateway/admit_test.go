@@ -14,12 +14,12 @@ import (
 	"sluice/policy/teams"
 )
 
-// limited gives team search limits; team shop stays without.
+// limited gives team search limits; team shop has none.
 func limited(lines ...string) func(*plan) {
 	return func(p *plan) { p.limits = lines }
 }
 
-// Refusals by a rate are told with what is left and when the request fits, and cost upstream nothing.
+// A refusal by a rate tells the amount left and when the request fits, and costs upstream nothing.
 func TestRate(t *testing.T) {
 	h := build(t, limited("rates: {requests: {per: 1h, limit: 2}, tokens: {per: 1m, limit: 200000}}"))
 	first := h.ask("POST", textPath, textBody)
@@ -49,7 +49,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// What an answer used is charged, not what was held; the log line says both.
+// The usage in the answer is charged, not the hold; the log line has both.
 func TestSettledByUsage(t *testing.T) {
 	h := build(t, limited("quotas: {tokens: {day: 100000}, requests: {day: 100}}"))
 	for n, headers := range [][]string{nil, {"X-Service-SSE", "enable"}} {
@@ -71,7 +71,7 @@ func TestSettledByUsage(t *testing.T) {
 	}
 }
 
-// A quota refuses by what is used and held, and says when it resets.
+// A quota refuses by the sum of used and held amounts, and tells when it resets.
 func TestQuota(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 2}}", "open_tasks: 5"))
 	async := []string{"X-Service-Async", "enable"}
@@ -88,7 +88,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// A task's cost is settled by the poll that hears of its end, by the images it made.
+// The poll that hears of a task's end settles its cost, by the images made.
 func TestTaskSettledAtItsEnd(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 8}}", "open_tasks: 1"))
 	async := []string{"X-Service-Async", "enable"}
@@ -108,7 +108,8 @@ func TestTaskSettledAtItsEnd(t *testing.T) {
 	}
 }
 
-// F-U1, F-U5, F-U6: what was not sent is given back whole; what the service refused costs the request alone.
+// F-U1, F-U5, F-U6: the hold of an unsent request is given back whole; a request that the service refused costs itself
+// alone.
 func TestFU1FU5FU6Released(t *testing.T) {
 	for _, tt := range []struct {
 		fault    simulator.Fault
@@ -135,7 +136,7 @@ func TestFU1FU5FU6Released(t *testing.T) {
 	}
 }
 
-// A team's place is taken until its upstream call has ended.
+// A team's slot is taken until its upstream call has ended.
 func TestConcurrent(t *testing.T) {
 	release := make(chan struct{})
 	arrived := make(chan struct{}, 4)
@@ -153,7 +154,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	<-arrived
 	<-arrived
-	for range 3 { // a refused request takes no place
+	for range 3 { // a refused request takes no slot
 		h.ask("POST", textPath, textBody).wants(t, 429, "throttle/concurrent", "Throttling.RateQuota")
 	}
 	close(release)
@@ -161,11 +162,11 @@ func TestConcurrent(t *testing.T) {
 	<-done
 	h.records.await(t, 5)
 	if got := h.ask("POST", textPath, textBody); got.status != 200 {
-		t.Errorf("with places free again: %d %s", got.status, got.body)
+		t.Errorf("with slots free again: %d %s", got.status, got.body)
 	}
 }
 
-// A team in shadow mode is refused nothing, and told what would be.
+// A team in shadow mode is refused nothing, and sees what would be refused.
 func TestShadowHeader(t *testing.T) {
 	h := build(t, limited("shadow: true", "rates: {requests: {per: 1h, limit: 1}}"))
 	for n, want := range []string{"", "admit/rate", "admit/rate"} {
@@ -175,7 +176,7 @@ func TestShadowHeader(t *testing.T) {
 	}
 }
 
-// reloading accounts have the teams file change after each admission, and note by which team a request is settled.
+// reloading accounts change the teams file after each admission, and note the team by which a request is settled.
 type reloading struct {
 	gateway.Accounts
 	reload  func()
@@ -193,8 +194,8 @@ func (r *reloading) SettleLater(c *limit.Charge) {
 	r.Accounts.SettleLater(c)
 }
 
-// F-D3: a request that was admitted before a reload is settled by the rates after it, by none where its team is gone: the
-// old ones would take what the new ones have filled.
+// F-D3: a request that was admitted before a reload is settled by the rates after it, or by none if its team is gone: the
+// old rates would take tokens that the new ones have added.
 func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
 	accounts := &reloading{Accounts: limit.NewMemory(time.Now)}
 	h := build(t, limited("rates: {tokens: {per: 1m, limit: 100000}}"), func(p *plan) { p.accounts = accounts })
@@ -211,8 +212,8 @@ func TestFD3SettledByTheRatesOfTheDay(t *testing.T) {
 	}
 }
 
-// A creation that the service answered with an internal error may have made a task: it is held for an hour, and then
-// charged as held.
+// A creation that the service answered with an internal error may have created a task: its hold stays for an hour, and is
+// then charged.
 func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Error: &simulator.FaultError{Status: 500}})

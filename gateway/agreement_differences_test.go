@@ -9,7 +9,7 @@ import (
 	"sluice/policy"
 )
 
-// differences are all ways in which the two are known to differ: first where policy alone refuses, then the simulator.
+// differences are all known differences between the two: first the refusals of policy alone, then those of the simulator.
 var differences = []difference{
 	{why: "policy takes integers only as they are written everywhere: what upstream makes of 1.0, 1e0 and -0 is not known; the simulator goes by value",
 		rule: "text.n text.seed text.top_k text.top_logprobs text.max_tokens text.thinking_budget text.max_pixels image.n image.edit.n image.interleave.n image.interleave.max_images image.seed",
@@ -130,11 +130,11 @@ var differences = []difference{
 		}},
 }
 
-// difference is a way in which the two differ, and why that is so.
+// difference is a way in which the two differ, with its reason.
 type difference struct {
 	why  string
-	rule string // a word of the rule by which policy alone refuses; empty where the simulator alone does
-	says string // what the simulator alone refuses with
+	rule string // a word of the rule by which policy alone refuses; empty if the simulator alone does
+	says string // a word of the refusal of the simulator alone
 	when func(s sent, v policy.Finding) bool
 }
 
@@ -159,12 +159,12 @@ func on(paths ...string) func(sent, policy.Finding) bool {
 // is reports whether the request's model is of a family, by the beginning of its name.
 func (s sent) is(family string) bool { return strings.HasPrefix(s.model, `"`+family) }
 
-// formOnly reports whether the request is for an image by a model of which interface.md says nothing but the form.
+// formOnly reports whether the request is for an image by a model of which interface.md tells nothing but the form.
 func (s sent) formOnly() bool {
 	return s.path == imagePath && !s.is("gen2.6-image") || s.path == olderPath || s.saysImage()
 }
 
-// saysImage reports whether a model in no pattern is asked on the multimodal path for what text has not.
+// saysImage reports whether a request for a model in no pattern has, on the multimodal path, parameters that text lacks.
 func (s sent) saysImage() bool {
 	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
 	n, err := strconv.ParseUint(s.param("n"), 10, 64)
@@ -172,7 +172,7 @@ func (s sent) saysImage() bool {
 		(err == nil && n > 4 || errors.Is(err, strconv.ErrRange) || given("size") || given("watermark") || given("prompt_extend") || given("negative_prompt"))
 }
 
-// saysChat reports whether a request on the multimodal path has what only chats have.
+// saysChat reports whether a request on the multimodal path has parameters that only chats have.
 func (s sent) saysChat() bool {
 	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
 	return s.path == multimodalPath && (slices.ContainsFunc([]string{"tools", "tool_choice", "temperature", "top_p", "top_k"}, given) ||
@@ -184,7 +184,7 @@ func rulesOf(kind string) string {
 	return strings.Join(slices.DeleteFunc(policy.RuleIDs(), func(id string) bool { return !strings.HasPrefix(id, kind) }), " ")
 }
 
-// plainEdit reports whether a model that edits is asked on the multimodal path for something not interleaved.
+// plainEdit reports whether a request on the multimodal path, for a model that edits, is not interleaved.
 func (s sent) plainEdit() bool {
 	return s.path == multimodalPath && s.is("gen2.6-image") && s.param("enable_interleave") != "true"
 }

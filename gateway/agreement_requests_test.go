@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sent is a request. Its parts are JSON as it is written; an empty one is absent.
+// sent is a request. Its parts are raw JSON; an empty one is absent.
 type sent struct {
 	path       string
 	model      string
@@ -110,10 +110,10 @@ var bases = []sent{
 	{path: olderPath, model: `"gen2.5-t2i"`, input: `{"prompt":"A lighthouse"}`, header: http.Header{"X-Service-Async": {"enable"}}},
 }
 
-// change is a part, header or parameter, and what it is made to be.
+// change is a part, header or parameter, and its new value.
 type change [2]string
 
-// values are what parameters and parts are made to be: both sides of every bound, and every type.
+// values are the new values of parameters and parts: both sides of every bound, and every type.
 var values = map[string][]string{
 	"n":                         {"", "0", "1", "2", "4", "5", "100", "101", "-1", "-0", "1.0", "1e0", "1.5", `"1"`, "null", "true", "99999999999999999999"},
 	"max_images":                {"0", "1", "5", "6", "2.0", `"3"`, "null"},
@@ -175,7 +175,7 @@ var values = map[string][]string{
 	"X-Service-Sse":   {"", "enable", "Enable", "disable", "maybe", "enable|disable"},
 }
 
-// contents are what a message's content is made to be, without pictures in the body.
+// contents are values of a message's content, without pictures in the body.
 var contents = []string{
 	"", "null", "5", `""`, `"a"`, "[]", `["a"]`, "[null]", "[{}]", `[{"text":""}]`, `[{"text":"a"}]`, `[{"text":5}]`, `[{"text":null}]`,
 	`[{"text":"a"},{"text":"b"}]`, `[{"text":"a"},{"file":"b"}]`, `[{"text":"a","image":"https://a/b"}]`, `[{"text":"a"},{"image":5}]`,
@@ -251,7 +251,7 @@ func withImages(addresses []string) string {
 	return `{"messages":[{"role":"user","content":[` + content + `]}]}`
 }
 
-// docket is every base with every single change, and the products of what is judged together.
+// docket is every base with every single change, and the products of the parameters that are judged together.
 func docket(t *testing.T) (list []sent) {
 	all := changes(t)
 	for _, b := range bases {
@@ -274,7 +274,7 @@ func docket(t *testing.T) (list []sent) {
 		bases[0].set("input", strings.Replace(chatInput, "json", "gold", 1)).set("response_format", `{"type":"json_object"}`))
 }
 
-// product is the request with every combination of the values that these have.
+// product is the request with every combination of these values.
 func product(s sent, names ...string) []sent {
 	if len(names) == 0 {
 		return []sent{s}

@@ -14,9 +14,8 @@ import (
 	"sluice/policy"
 )
 
-// The simulator was written from interface.md alone and shares no code with package policy. Both judge the same
-// requests; where they differ, the difference is in the table of differences with its reason, or it is a fault of one
-// of them.
+// The simulator was written from interface.md alone and shares no code with package policy. Both judge the same requests;
+// every difference is in the table of differences with its reason, or is a fault of one of them.
 func TestAgreement(t *testing.T) {
 	c := newCourt()
 	for _, s := range docket(t) {
@@ -34,7 +33,7 @@ func TestAgreement(t *testing.T) {
 	}
 	t.Logf("%d requests: %d legal to both, %d to neither, %d differences explained", c.tried, c.passed, c.refused, c.tried-c.passed-c.refused)
 	if c.tried < 5000 || c.passed < 500 || c.refused < 500 {
-		t.Error("too few to mean anything")
+		t.Error("too few requests for a conclusion")
 	}
 }
 
@@ -71,7 +70,7 @@ func newCourt() *court {
 	}
 }
 
-// try returns what is wrong where the two disagree without a reason.
+// try describes a difference without a reason; empty: there is none.
 func (c *court) try(s sent) string {
 	c.tried++
 	violations, complaint := s.byPolicy(&c.families), s.bySimulator(c.sim)
@@ -85,7 +84,7 @@ func (c *court) try(s sent) string {
 	case complaint != "":
 		violations = []policy.Finding{{}}
 	}
-	for _, v := range violations { // each alone would refuse what the simulator takes
+	for _, v := range violations { // each alone would refuse a request that the simulator accepts
 		if !c.explain(s, v, complaint) {
 			c.failed++
 			return fmt.Sprintf("%s %v\n%s\npolicy: %v\nsimulator: %s", s.path, s.header, s.body(), v, complaint)
@@ -104,7 +103,7 @@ func (c *court) explain(s sent, v policy.Finding, complaint string) (explained b
 	return explained
 }
 
-// byPolicy are the violations; a body that is no strict JSON is one too.
+// byPolicy returns the violations; invalid JSON is one too.
 func (s sent) byPolicy(families *policy.Families) []policy.Finding {
 	call := policy.Call{Async: s.header["X-Service-Async"], SSE: s.header["X-Service-Sse"], Accept: s.header.Get("Accept")}
 	call.Older = s.path == olderPath
@@ -123,7 +122,7 @@ func (s sent) byPolicy(families *policy.Families) []policy.Finding {
 	return policy.Judge(nil, nil, &request).Violations
 }
 
-// bySimulator is the answer of the simulator where it refuses: by its status, or in a frame of a stream.
+// bySimulator returns the refusal of the simulator: by its status, or in a frame of a stream.
 func (s sent) bySimulator(sim *simulator.Simulator) string {
 	r := httptest.NewRequest(http.MethodPost, s.path, strings.NewReader(s.body()))
 	for name, values := range s.header {

@@ -30,14 +30,14 @@ func benchClient() *redis.Client {
 	})
 }
 
-// benchShared is the accounts in Redis, as a process has them.
+// benchShared opens the accounts in Redis as a process does.
 func benchShared() *failover.Failover {
 	return failover.New(failover.Config{Store: redisstore.New(benchClient()), Timeout: time.Second, Replicas: 1, Now: time.Now})
 }
 
-// naiveGateway is what one writes in an afternoon: the body into a map for the model, GET, INCR and EXPIRE for a limit of
-// requests a minute, the standard proxy on the standard transport, and the answer into a map for its usage. It holds
-// nothing, corrects nothing and counts what it refuses.
+// naiveGateway is a gateway as written in an afternoon: it decodes the body into a map for the model, uses GET, INCR and
+// EXPIRE for a limit of requests a minute and the standard proxy on the standard transport, and decodes the answer into a
+// map for its usage. It holds nothing, corrects nothing, and counts refused requests.
 func naiveGateway() http.Handler {
 	client := benchClient()
 	target := benchBase()
@@ -74,8 +74,8 @@ func naiveGateway() http.Handler {
 	})
 }
 
-// BenchmarkBesideNaive puts the gateway with rates and quotas in Redis beside a naive one over the same Redis, on one core
-// each.
+// BenchmarkBesideNaive compares the gateway with rates and quotas in Redis with a naive one over the same Redis, on one
+// core each.
 func BenchmarkBesideNaive(b *testing.B) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {

@@ -32,13 +32,13 @@ import (
 	"sluice/telemetry"
 )
 
-// The benchmarks put the gateway beside a bare ReverseProxy on a tuned Transport. Each of the two, and upstream, is a
-// process of its own with a core of its own; rounds alternate, so that a machine whose speed drifts gives a fair ratio.
+// The benchmarks compare the gateway with a bare ReverseProxy on a tuned Transport. Both, and upstream, are separate
+// processes with a core each; rounds alternate, so that a machine whose speed drifts gives a fair ratio.
 
 const (
 	benchRole     = "BENCH_ROLE"
 	benchUpstream = "BENCH_UPSTREAM"
-	benchLimits   = "BENCH_LIMITS"  // anything: the team has rates and quotas
+	benchLimits   = "BENCH_LIMITS"  // not empty: the team has rates and quotas
 	benchProfile  = "BENCH_PROFILE" // CPU profiles go to this path with .bare and .gateway behind it
 	benchKey      = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playRole is the life of a child: it serves until its standard input is closed.
+// playRole runs a child: it serves until its standard input is closed.
 func playRole(role string) int {
 	var handler http.Handler
 	switch role {
@@ -80,7 +80,7 @@ func playRole(role string) int {
 		handler = naiveGateway()
 	case "handler":
 		handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			h := w.Header() // the gateway's own facts are in its answer, and so in this one
+			h := w.Header() // the gateway's facts are in its answer, and so in this one
 			h["Content-Type"], h["Content-Length"] = []string{"application/json"}, []string{strconv.Itoa(len(benchTask))}
 			h["Age"], h["Cache-Status"] = []string{"12"}, []string{"sluice;hit;ttl=86388"}
 			h["Cache-Control"], h["Server-Timing"] = []string{"private, no-store"}, []string{"sluice;dur=0.0"}
@@ -111,7 +111,7 @@ func playRole(role string) int {
 	return 0
 }
 
-// benchStats tells the process's CPU time in µs, its allocations, its live heap in bytes, and the spans that it was sent.
+// benchStats reports the process's CPU time in µs, its allocations, its live heap in bytes, and the spans that it received.
 func benchStats(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("gc") {
 		runtime.GC()
@@ -124,8 +124,8 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintln(w, cpu, mem.Mallocs, mem.HeapAlloc, benchSpans.Load())
 }
 
-// benchSpans are those that the collector was sent, and benchBodies what they came in: it shares the machine with what is
-// measured, so it does little.
+// benchSpans counts the spans that the collector received, and benchBodies their bodies. The collector shares the machine
+// with the measured processes, so it does little.
 var (
 	benchSpans  atomic.Int64
 	benchBodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -152,10 +152,10 @@ func countFields(message []byte, path ...protowire.Number) (n int64) {
 	return n
 }
 
-// benchTask is a task's final answer, as a service gives it.
+// benchTask is a task's final answer, as a service sends it.
 var benchTask = []byte(`{"output":{"task_id":"ended","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123","scheduled_time":"2026-11-21 20:00:01.123","end_time":"2026-11-21 20:00:09.523","finished":true,"choices":[{"message":{"content":[{"type":"image","image":"https://pictures.example.com/` + strings.Repeat("a", 300) + `"}],"role":"assistant"},"finish_reason":"stop"}]},"usage":{"image_count":1,"size":"1280*720"},"request_id":"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}`)
 
-// benchAnswer answers 1 KB of JSON, or a stream of 50 frames where one is asked for.
+// benchAnswer answers 1 KB of JSON, or a stream of 50 frames if the request wants one.
 func benchAnswer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	if r.Method == http.MethodGet {
@@ -181,7 +181,7 @@ func benchAnswer(w http.ResponseWriter, r *http.Request) {
 
 var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
 
-// sdkHeaders are what a client library sends, and serviceHeaders what a service behind a load balancer answers.
+// sdkHeaders are sent by a client library, and serviceHeaders by a service behind a load balancer.
 const sdkHeaders = "Accept: application/json\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nUser-Agent: service-sdk/1.24.6; python/3.11.7; platform/linux\r\n"
 
 var serviceHeaders = map[string]string{
@@ -318,8 +318,8 @@ func BenchmarkBesideBare(b *testing.B) {
 	}
 }
 
-// BenchmarkTelemetry puts a gateway that sends its spans and metrics to a collector that is live, not there or hangs, beside one that sends
-// nothing.
+// BenchmarkTelemetry compares a gateway that sends its spans and metrics to a collector that works, is absent or hangs with
+// one that sends nothing.
 func BenchmarkTelemetry(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 1)
 	collector := startChild(b, "collector", "", 1)
@@ -339,8 +339,8 @@ func BenchmarkTelemetry(b *testing.B) {
 	}
 }
 
-// BenchmarkPolls puts a poll of a task that has ended beside a bare handler that writes the same bytes, header and body, and beside a poll
-// that goes upstream.
+// BenchmarkPolls compares a poll of a task that has ended with a bare handler that writes the same bytes, header and body,
+// and with a poll that goes upstream.
 func BenchmarkPolls(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 2)
 	handler := startChild(b, "handler", upstream.address, 1)
@@ -368,7 +368,7 @@ func compare(b *testing.B, names []string, two []*child, request []byte, clients
 	compareTwo(b, names, two, [][]byte{request, request}, clients, chunk)
 }
 
-// compareTwo is compare with a request for each of the two.
+// compareTwo is compare with a different request for each.
 func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, clients, chunk int) {
 	type side struct {
 		*child
@@ -404,7 +404,7 @@ func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, c
 	b.ReportMetric(0, "ns/op")
 }
 
-// benchConn is a client connection that costs little beside what is measured.
+// benchConn is a cheap client connection.
 type benchConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -444,7 +444,7 @@ func drive(b *testing.B, conns []*benchConn, request []byte, n int) {
 	wg.Wait()
 }
 
-// exchange reads an answer without building one: status line, headers, and a body framed by length or by chunks.
+// exchange reads an answer without parsing all of it: status line, headers, and a body framed by length or by chunks.
 func (c *benchConn) exchange(request []byte) error {
 	if _, err := c.Write(request); err != nil {
 		return err

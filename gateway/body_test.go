@@ -16,13 +16,13 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// early is a request that is answered without its body: everything of it up to the framing.
+// early is a request that is answered before its body: everything of it up to the framing.
 type early struct {
 	name, start string
 	status      int
 }
 
-// framing announces a body, and sends none of it or a part and then nothing more.
+// framing announces a body, and sends nothing or only a part of it.
 type framing struct{ name, lines, part string }
 
 var framings = []framing{
@@ -38,8 +38,8 @@ func line(method, path, key string, more ...string) string {
 	return method + " " + path + " HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer " + key + "\r\n" + lines(more)
 }
 
-// endOf sends a request, reads its answer and waits until the gateway closes. A connection that stays open is told of as
-// an error: the client never closes first.
+// endOf sends a request, reads its answer and waits until the gateway closes. An open connection is an error: the client
+// never closes first.
 func (h *harness) endOf(text string) (status int, err error) {
 	conn, err := net.Dial("tcp", h.address)
 	if err != nil {
@@ -82,11 +82,11 @@ func (h *harness) endAll(requests []early, framed []framing) {
 	all.Wait()
 }
 
-// Every answer that is given before the body came arrives and ends the connection, also where the body never comes.
+// Every answer before the body has come arrives and ends the connection, even if the body never comes.
 func TestMend25EarlyAnswersEnd(t *testing.T) {
 	narrow := mint(t)
 	h := build(t, func(p *plan) {
-		p.readTime = time.Hour // what ends the connections is the gateway's own
+		p.readTime = time.Hour // the gateway itself ends the connections
 		p.teams = "  - id: narrow\n    endpoints: [text]\n    concurrent: 1\n    keys:\n" + narrow.Lines()
 	})
 	h.gateway.SetLingerTime(50 * time.Millisecond)
@@ -121,7 +121,7 @@ func TestMend25EarlyAnswersEnd(t *testing.T) {
 	}
 }
 
-// The same of what is refused by its size, while the gateway stops, and by net/http itself.
+// The same for requests refused by their size, while the gateway stops, and by net/http itself.
 func TestMend25EarlyRefusalsEnd(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.MaxBody, p.readTime = 8, 50*time.Millisecond })
 	h.gateway.SetLingerTime(50 * time.Millisecond)
@@ -143,7 +143,7 @@ func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
 	}
 }
 
-// A request that was refused holds nothing while the rest of its body is dropped.
+// A refused request holds no memory while the rest of its body is dropped.
 func TestMend25ARefusedBodyHoldsNothing(t *testing.T) {
 	h := build(t, limited("concurrent: 1"), func(p *plan) { p.config.MaxBody = 8 })
 	h.gateway.SetLingerTime(time.Hour)
@@ -157,7 +157,7 @@ func TestMend25ARefusedBodyHoldsNothing(t *testing.T) {
 	h.ask("POST", textPath, "{}").wants(t, 400, "inspect/rules", "InvalidParameter")
 }
 
-// A fault of our own, and an answer that is cut, end the connection as well.
+// A fault of the gateway, and an answer that is cut, end the connection as well.
 func TestMend25PanicsBeforeTheBodyEnd(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.readTime = time.Hour

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The budget against a model: sums are right after every step, bounds hold, and all comes back.
+// The budget against a model: sums are right after every step, bounds are kept, and everything is given back.
 func TestBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBudget(1000)

@@ -7,7 +7,7 @@ import (
 )
 
 // cancel asks the service to cancel one of the team's tasks and passes its answer on, also if it is too late. Cancels share
-// the account's rate of cancels. After a cancel that worked it asks for the task's state at once, so that the next poll shows
+// the account's rate of cancels. After a cancel that worked it queries the task's state at once, so that the next poll shows
 // it and the hold is free.
 func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 	claim, err := p.own(r.Context(), s)

@@ -11,7 +11,7 @@ func (h *harness) cancel(id string, headers ...string) reading {
 	return h.ask("POST", tasksPath+"/"+id+"/cancel", "", headers...)
 }
 
-// A team that cancels without end is told to wait by Sluice, never by the service, and leaves the others their part.
+// A team that cancels without end is told to wait by Sluice, never by the service, and leaves the others their share.
 func TestCancelsStayInsideTheAccountsRate(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.queryRate, p.sim.TaskRate = 20, 20 })
 	id, shops := h.create(t), h.create(t, "Authorization", "Bearer "+h.keys["shop"])
@@ -38,8 +38,8 @@ func TestCancelsStayInsideTheAccountsRate(t *testing.T) {
 	}
 }
 
-// What is asked after a cancel takes the task's turn: where it was just asked for in vain the next poll asks, in an interval.
-func TestACancelledTaskIsAskedForInTurn(t *testing.T) {
+// The query after a cancel takes the task's turn: if a query has just failed, the next poll queries, an interval later.
+func TestACancelledTaskIsQueriedInTurn(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.sim.Pending = time.Hour })
 	id := h.create(t)
 	clock.move(6 * time.Second)
@@ -50,7 +50,7 @@ func TestACancelledTaskIsAskedForInTurn(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
-		t.Errorf("upstream was asked %d times in an interval", n)
+		t.Errorf("upstream was queried %d times in an interval", n)
 	}
 	clock.move(6 * time.Second)
 	if got := h.poll(id); got.member(t, "output", "task_status") != "CANCELED" {

@@ -13,7 +13,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// taskLines are the lines that the log has of tasks that were settled.
+// taskLines are the log lines of settled tasks.
 func (h *harness) taskLines() (lines []map[string]any) {
 	h.Helper()
 	for scanner := bufio.NewScanner(strings.NewReader(h.log.String())); scanner.Scan(); {
@@ -25,7 +25,7 @@ func (h *harness) taskLines() (lines []map[string]any) {
 	return lines
 }
 
-// settled is the line of the one task that was settled, without its moments and durations.
+// settled is the line of the one settled task, without its times and durations.
 func (h *harness) settled(t *testing.T) map[string]any {
 	t.Helper()
 	lines := h.taskLines()
@@ -44,7 +44,7 @@ func wantMembers(t *testing.T, line map[string]any, wants map[string]any) {
 	}
 }
 
-// creation is the Record of the request that made the task.
+// creation is the Record of the request that created the task.
 func (h *harness) creation(t *testing.T) telemetry.Record {
 	t.Helper()
 	for _, r := range h.records.await(t, 1) {
@@ -56,8 +56,8 @@ func (h *harness) creation(t *testing.T) telemetry.Record {
 	return telemetry.Record{}
 }
 
-// A task has one line when it is settled, which names its creation, whoever hears of the end and however it ended; and the
-// poll that heard of it tells what the task used and cost, as no other does.
+// A settled task has one log line, which names its creation, whoever hears of the end and however it ended; only the poll
+// that heard of it has the task's use and cost.
 func TestMend14APollThatHearsTheEnd(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.teams = priced })
 	id := h.create(t)
@@ -137,7 +137,7 @@ func TestMend14OtherEnds(t *testing.T) {
 	}
 }
 
-// A stream that tells its task's end settles it; that the finisher hears of the end as well makes no second line.
+// A stream that has its task's end settles it; there is no second line if the finisher hears of the end as well.
 func TestMend14AStreamThatEndsItsTask(t *testing.T) {
 	h, clock := tasked(t)
 	got := h.ask("POST", imagePath, interleavedBody, "X-Service-SSE", "enable", "X-Service-Async", "enable")
@@ -153,7 +153,7 @@ func TestMend14AStreamThatEndsItsTask(t *testing.T) {
 	}
 }
 
-// Two polls at once, of which one asks: it alone tells the cost.
+// Of two polls at once one makes the query: it alone has the cost.
 func TestMend14OnePollOfSeveralTellsTheCost(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -176,11 +176,11 @@ func TestMend14OnePollOfSeveralTellsTheCost(t *testing.T) {
 		}
 	}
 	if h.settled(t); known != 1 {
-		t.Errorf("%d of the polls tell the cost", known)
+		t.Errorf("%d of the polls have the cost", known)
 	}
 }
 
-// An end whose charge is not taken yet has its line once it is.
+// An end whose charge is not taken yet gets its line later.
 func TestMend14AnEndThatWaitsForItsCharge(t *testing.T) {
 	h, clock, accounts, _ := lately(t)
 	id := h.create(t)

@@ -24,8 +24,8 @@ func task(id, status, more string) string {
 	return fmt.Sprintf(`{"output":{"task_id":"%s","task_status":"%s"},"request_id":"r"%s}`, id, status, more)
 }
 
-// The task that a forwarded path made, where its client asked for one, is its team's: it can be polled, listed and
-// cancelled. It costs its one request, whatever it made, and its end is told.
+// A task that a forwarded path created for a client that wants one belongs to its team: it can be polled, listed and
+// cancelled. It costs its one request, whatever it made, and its end is logged.
 func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
 	tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
 	h, clock := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks), limited("quotas: {requests: {day: 100}, images: {day: 100}}"))
@@ -61,8 +61,8 @@ func TestMend07ForwardedTasksAreClaimed(t *testing.T) {
 	}
 }
 
-// A creation whose answer names a task of another team claims nothing: the task stays whose it is, and the request is held, for
-// something may have been made.
+// A creation whose answer names a task of another team claims nothing: the task stays with its owner, and the request is
+// held, because it may have created something.
 func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
 	for _, path := range []string{forwardedPath, imagePath} {
 		for status, answered := range map[string]string{"PENDING": "application/json", "FAILED": "application/json", "RUNNING": streamType} {
@@ -91,8 +91,8 @@ func TestMend07AnotherTeamsTaskStaysItsOwn(t *testing.T) {
 	}
 }
 
-// What a forwarded path answers otherwise goes as it came, and costs its request at once; where a task may run, the request
-// stays held.
+// Other answers of a forwarded path pass unchanged, and cost the request at once; if a task may run, the request stays
+// held.
 func TestMend07ForwardedAnswersThatAreNoTask(t *testing.T) {
 	long := task("v1", "PENDING", `,"padding":"`+strings.Repeat("x", 5<<20)+`"`)
 	done := events(task("v1", "SUCCEEDED", `,"usage":{"image_count":3}`))
@@ -125,7 +125,7 @@ func TestMend07ForwardedAnswersThatAreNoTask(t *testing.T) {
 	}
 }
 
-// A forwarded creation runs once with an Idempotency-Key, whose name is that of the whole path.
+// A forwarded creation runs once with an Idempotency-Key, which counts for the whole path.
 func TestMend07ForwardedCreationRunsOnce(t *testing.T) {
 	tasks := map[string]string{}
 	h, _ := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks))
@@ -138,7 +138,7 @@ func TestMend07ForwardedCreationRunsOnce(t *testing.T) {
 	}
 }
 
-// An id of any form that stays what it is in a path can be polled, cancelled and listed.
+// Every id that means the same inside a path can be polled, cancelled and listed.
 func TestMend08TaskIDs(t *testing.T) {
 	for _, id := range []string{"a.b", "a~b", "...", "..a", "A-b_c.9", strings.Repeat("a", 256)} {
 		tasks := map[string]string{id: task(id, "RUNNING", "")}
@@ -162,7 +162,7 @@ func TestMend08TaskIDs(t *testing.T) {
 	}
 }
 
-// An id that is no string is the id of a task all the same; null and the empty string are none.
+// An id that is no string is still the id of a task; null and the empty string are none.
 func TestMend08IDsThatAreNoString(t *testing.T) {
 	for id, made := range map[string]bool{`12345`: true, `["a"]`: true, `{"a":1}`: true, `true`: true, `null`: false, `""`: false} {
 		body := `{"output":{"task_id":` + id + `,"task_status":"PENDING"},"request_id":"r"}`
@@ -181,8 +181,8 @@ func TestMend08IDsThatAreNoString(t *testing.T) {
 	}
 }
 
-// A task whose id cannot be polled is made and paid for: its team gets the answer, its operator is told once, and it is
-// charged as held when its lease ends.
+// A task whose id cannot be polled is paid for: its team gets the answer, its operator is told once, and it is charged as
+// held when its lease ends.
 func TestMend08OddIDIsRelayed(t *testing.T) {
 	for _, id := range []string{"../x", ".", "a b", "a:asking", strings.Repeat("a", 257), "é"} {
 		odd := task(id, "PENDING", "")
@@ -209,8 +209,8 @@ func TestMend08OddIDIsRelayed(t *testing.T) {
 	}
 }
 
-// A creation that is answered with its end is settled by what that says, at once, and its polls are answered, wherever claims
-// are kept.
+// A creation whose answer has the task's end is settled by it at once, and its polls are answered, wherever claims are
+// kept.
 func TestMend21EndedAtCreation(t *testing.T) {
 	for _, tt := range []struct {
 		about, status, more, used, flag, counted string
@@ -223,7 +223,7 @@ func TestMend21EndedAtCreation(t *testing.T) {
 	} {
 		for _, form := range []string{"memory", "redis"} {
 			t.Run(tt.about+" "+form, func(t *testing.T) {
-				body, asked := task("t1", tt.status, tt.more), map[string]string{} // upstream knows no more of it
+				body, asked := task("t1", tt.status, tt.more), map[string]string{} // upstream no longer knows it
 				h, clock := tasked(t, says(200, "application/json", body, asked), limited("quotas: {images: {day: 100}}"), func(p *plan) {
 					if form == "redis" {
 						p.claims = claimsIn(t, miniredis.RunT(t), p)
@@ -248,8 +248,8 @@ func TestMend21EndedAtCreation(t *testing.T) {
 	}
 }
 
-// A stream whose first frame tells the task's end is settled, by that frame where nothing more can come of it, and by all of
-// it where it succeeded.
+// A stream whose first frame has the task's end is settled: by that frame if nothing can follow, and by the whole stream if
+// the task succeeded.
 func TestMend21EndedInAStream(t *testing.T) {
 	for about, tt := range map[string]struct{ stream, used string }{
 		"failed":                 {events(task("t1", "FAILED", "")), "0"},
@@ -276,7 +276,7 @@ func TestMend21EndedInAStream(t *testing.T) {
 	}
 }
 
-// A stream of a task that failed behind its images costs those, also where it is cut.
+// A stream of a task that failed after some images costs those, also if it is cut.
 func TestMend21CutBehindTheEnd(t *testing.T) {
 	h, _ := tasked(t, cuts(200, streamType, events(interleaved(2, `"null"`, ""), task("t1", "FAILED", ""))+`data:{"output"`), limited("quotas: {images: {day: 100}}"))
 	h.try(imagePath, interleavedBody, streamed()...)
@@ -284,7 +284,7 @@ func TestMend21CutBehindTheEnd(t *testing.T) {
 	h.stands(t, "images", "2", "0", 0)
 }
 
-// A stream that says that its task succeeded, and counts nothing, is not guessed at: the task's own answer tells.
+// If a stream says that its task succeeded and counts nothing, nothing is guessed: the task's answer has the count.
 func TestMend21SucceededAndNotCounted(t *testing.T) {
 	tasks := map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":1}`)}
 	h, clock := tasked(t, says(200, streamType, events(task("t1", "RUNNING", ""), task("t1", "SUCCEEDED", "")), tasks), limited("quotas: {images: {day: 100}}"))
@@ -296,7 +296,7 @@ func TestMend21SucceededAndNotCounted(t *testing.T) {
 	h.stands(t, "images", "1", "0", 0)
 }
 
-// An end that comes with the creation is kept once it is charged, as any end is: until then another replica finds the task.
+// An end in the creation's answer is kept once it is charged, as any end is: until then another replica finds the task.
 func TestMend21AnEndThatIsNotChargedYet(t *testing.T) {
 	h, clock, accounts, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil), limited("quotas: {images: {day: 100}}"))
 	accounts.fall()
@@ -319,7 +319,7 @@ func TestMend21AnEndThatIsNotChargedYet(t *testing.T) {
 	h.stands(t, "images", "0", "0", 0)
 }
 
-// slowClaims take their time.
+// slowClaims delays claims.
 type slowClaims struct {
 	gateway.Claims
 	took time.Duration
@@ -331,7 +331,7 @@ func (s *slowClaims) Put(ctx context.Context, claim cache.Claim) bool {
 	return s.Claims.Put(ctx, claim)
 }
 
-// What Sluice does once a creation's answer is there is its own doing, and not the service's.
+// Sluice's work after a creation's answer counts as its own time, not the service's.
 func TestACreationsCallEndsWithItsAnswer(t *testing.T) {
 	h, _ := tasked(t, func(p *plan) {
 		clock := p.now

@@ -16,11 +16,11 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Clients that leave, stop or drip.
+// Clients that leave, stop or send slowly.
 
 const frame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"text\":\"a\",\"finish_reason\":\"null\"},\"usage\":{\"input_tokens\":5,\"output_tokens\":%d}}\n\n"
 
-// stream is an upstream that sends a frame for each number it is given.
+// stream is an upstream that sends a frame for each number it receives.
 type stream chan int
 
 func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestFC1GoneBeforeTheHeader(t *testing.T) {
 	}
 }
 
-// F-C2: a client that leaves after the last text still leaves its usage.
+// F-C2: the usage is still read if a client leaves after the last text.
 func TestFC2GoneBeforeTheUsage(t *testing.T) {
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream = frames })
@@ -86,7 +86,7 @@ func TestFC2GoneBeforeTheUsage(t *testing.T) {
 	}
 	leave()
 	_ = resp.Body.Close()
-	for n := 2; n <= 50; n++ { // the gateway notices at one of these, and reads on
+	for n := 2; n <= 50; n++ { // the gateway notices at one of these, and goes on reading
 		frames <- n
 	}
 	close(frames)
@@ -96,7 +96,7 @@ func TestFC2GoneBeforeTheUsage(t *testing.T) {
 	}
 }
 
-// F-C3: what is drained is bounded in bytes. The bound in time is a deadline of the connection.
+// F-C3: a drain is bounded in bytes. The bound in time is a deadline of the connection.
 func TestFC3DrainIsBounded(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
@@ -127,7 +127,7 @@ func TestFC4SlowReader(t *testing.T) {
 	}
 }
 
-// So is one whose answers follow each other on one connection: net/http takes the deadline off between two requests.
+// The same holds if answers follow each other on one connection: net/http removes the deadline between two requests.
 func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.WriteTimeout = 2 * time.Second })
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
@@ -139,7 +139,7 @@ func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
 	}
 }
 
-// An answer's end is a write, too, and has its time also where upstream was silent before it for longer than that.
+// An answer's end is a write, too, and has its full time even if upstream was silent for longer than that.
 func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream, p.config.WriteTimeout = frames, 500*time.Millisecond })
@@ -182,7 +182,7 @@ func TestFC5SlowHeaders(t *testing.T) {
 	}
 }
 
-// F-C6: a body that drips ends with 408, and nobody upstream hears of it.
+// F-C6: a slow body ends with 408, and never reaches upstream.
 func TestFC6SlowBody(t *testing.T) {
 	h := build(t)
 	h.gateway.SetSlowStart(200 * time.Millisecond)
@@ -197,7 +197,7 @@ func TestFC6SlowBody(t *testing.T) {
 	}
 }
 
-// A client that leaves inside its own body is not answered, costs nothing, and leaves nothing behind.
+// A client that leaves inside its request body gets no answer, costs nothing, and leaves nothing behind.
 func TestGoneInsideTheBody(t *testing.T) {
 	h := build(t)
 	conn := h.dial()
@@ -234,7 +234,7 @@ func TestFC8HalfClose(t *testing.T) {
 	}
 }
 
-// F-C9: a client without power is found by keep-alive probes; that the listener asks for them is all a test can see.
+// F-C9: a client without power is found by keep-alive probes; a test can only check that the listener enables them.
 func TestFC9ListenerProbes(t *testing.T) {
 	l, err := gateway.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
@@ -256,7 +256,7 @@ func TestFC9ListenerProbes(t *testing.T) {
 	}
 }
 
-// F-C11: no time of the client's is used.
+// F-C11: a client's clock is never used.
 func TestFC11ClientsClock(t *testing.T) {
 	h := build(t)
 	if got := h.ask("POST", textPath, textBody, "Date", "Thu, 01 Jan 1970 00:00:00 GMT", "If-Modified-Since", "x"); got.status != http.StatusOK {
@@ -267,8 +267,8 @@ func TestFC11ClientsClock(t *testing.T) {
 	}
 }
 
-// F-C3: a client that leaves while upstream is silent is drained for its own bound, not for that of silence; that is
-// no refusal, and what was seen is charged.
+// F-C3: if a client leaves while upstream is silent, the drain has its own bound, not that of silence; that is no refusal,
+// and the usage so far is charged.
 func TestFC3GoneWhileUpstreamIsSilent(t *testing.T) {
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream = frames })

@@ -10,8 +10,8 @@ import (
 
 var private = []string{"X-Service-EncryptionKey", "k"}
 
-// A task that is polled privately without a pause is settled soon after its end all the same, and costs upstream no more
-// than one query an interval.
+// A task whose only polls are encrypted and without pause is settled soon after its end all the same, and costs upstream
+// one query an interval at most.
 func TestPrivatePollsLeaveRoomForTheEnd(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -27,10 +27,10 @@ func TestPrivatePollsLeaveRoomForTheEnd(t *testing.T) {
 	h.stands(t, "images", "1", "0", 0)
 	looked := h.sim.Count(simulator.EndpointTask)
 	if most := seconds/5 + 1; looked > most || looked < most/2 {
-		t.Errorf("upstream was asked %d times in a minute, at most %d are allowed", looked, most)
+		t.Errorf("upstream was queried %d times in a minute, at most %d are allowed", looked, most)
 	}
 	alone := 0
-	for range 100 { // it has ended, and the client has its own answer still
+	for range 100 { // it has ended, and the client still gets its encrypted answer
 		clock.move(time.Second)
 		if h.poll(id, private...).header.Get("Cache-Status") == "sluice;fwd=request" {
 			alone++
@@ -41,7 +41,7 @@ func TestPrivatePollsLeaveRoomForTheEnd(t *testing.T) {
 	}
 }
 
-// A private poll is not told either that the service does not know the team's young task, nor of another's.
+// An encrypted poll does not learn that the service does not know the team's young task, or of another team's task.
 func TestPrivatePollsAreNotToldUnknown(t *testing.T) {
 	for _, answer := range []string{`{"output":{"task_id":"%s","task_status":"UNKNOWN"}}`, `{"output":{"task_id":"other","task_status":"SUCCEEDED"}}`} {
 		h, clock := tasked(t)
@@ -53,7 +53,7 @@ func TestPrivatePollsAreNotToldUnknown(t *testing.T) {
 			t.Errorf("%d %v %s", got.status, got.header, got.body)
 		}
 		if h.sim.Count(simulator.EndpointTask) != 1 {
-			t.Error("upstream was not asked")
+			t.Error("upstream was not queried")
 		}
 		secret := `{"output":"c2VjcmV0","request_id":"r"}`
 		h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Body: &secret})

@@ -10,7 +10,7 @@ import (
 	"sluice/gateway/upstream"
 )
 
-// What the tests of behaviour need of the inside.
+// Access to internals for the tests of behaviour.
 var (
 	NewBufferPool = newBufferPool
 )
@@ -18,7 +18,7 @@ var (
 // SetSlowStart shortens the time before a slow body is refused.
 func (g *Gateway) SetSlowStart(d time.Duration) { g.terms.slowStart = d }
 
-// SetLingerTime shortens the time for which what is left of a body is dropped.
+// SetLingerTime shortens the time for which the rest of a body is dropped.
 func (g *Gateway) SetLingerTime(d time.Duration) { g.terms.lingerTime = d }
 
 // SetDrainTime shortens the time for draining an answer whose client has left.
@@ -31,20 +31,20 @@ func (g *Gateway) SetDrainTime(d time.Duration) {
 // SetLease shortens the lease of a request's hold.
 func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.service.lease = d, d }
 
-// BodiesInMemory is what request bodies hold of the budget.
+// BodiesInMemory is the part of the budget that request bodies hold.
 func (g *Gateway) BodiesInMemory() int64 { return g.throttle.budget.used.Load() }
 
 // SetBufferPool replaces the proxy's copy buffers.
 func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.forward.proxy.BufferPool = pool }
 
-// TrustUpstream makes these certificates the ones that upstream's must descend from.
+// TrustUpstream makes these certificates the roots for upstream's.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {
 	config := g.service.clientConfig()
 	config.Roots = roots
 	g.service.client = upstream.New(config)
 }
 
-// Finish does one round of the finisher.
+// Finish runs one round of the finisher.
 func (g *Gateway) Finish(ctx context.Context) { g.tasks.Finish(ctx) }
 
 // Waiting is how many polls of a team are held.
@@ -57,5 +57,5 @@ func (g *Gateway) FillUnsettled() {
 	g.useTasks(tasks.New(config, g.tasksDeps()))
 }
 
-// Claims are those that the gateway was given.
+// Claims are the gateway's claims.
 func (g *Gateway) Claims() Claims { return g.deps.Claims }

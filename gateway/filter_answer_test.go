@@ -15,9 +15,9 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// H12, H22: a service that puts the key into an answer that is otherwise well, wherever it may choose words, has it neither
-// in a header to the client nor in what is told of the request. A document is passed on as it is; of a stream, in which an
-// error need not say that it is one, the key is covered.
+// H12, H22: a service puts the key into an otherwise valid answer, wherever it chooses the words. The key is neither in a
+// header to the client nor in the request's log and spans. A document passes unchanged; a stream, in which an error need
+// not be marked as one, has the key covered.
 func TestH12H22TheServiceBetraysTheKey(t *testing.T) {
 	for name, answer := range map[string]string{
 		"document": `{"output":{"choices":[{"message":{"role":"KEY","content":"it is KEY"},"finish_reason":"KEY"}]},"usage":{"input_tokens":1,"output_tokens":1,"KEY":3,"x":{"KEY":4}},"request_id":"KEY"}`,
@@ -64,7 +64,7 @@ func TestH12H22TheServiceBetraysTheKey(t *testing.T) {
 	}
 }
 
-// The type of an answer is read before anything is covered, also where the service's host is named like a part of it.
+// The type of an answer is read before anything is covered, even if the service's host is named like a part of it.
 func TestTheTypeIsNotCovered(t *testing.T) {
 	h := build(t, func(p *plan) {
 		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -94,8 +94,8 @@ var (
 	}()
 )
 
-// Nothing of what the service says in an error tells a team the key, whatever the form of the error, the spelling of the key,
-// and the pieces in which it comes; all else comes as it was.
+// No error text of the service shows a team the key, whatever the form of the error, the spelling of the key, and the
+// pieces in which it comes; everything else is unchanged.
 func TestMend31AnErrorTellsNobodyTheKey(t *testing.T) {
 	const document = `{"code":"InvalidApiKey","message":"KEY is wrong","request_id":"7f"}`
 	long := strings.Repeat("x", 40<<10)
@@ -156,7 +156,7 @@ func betrays(text string, isError bool) http.Handler {
 	})
 }
 
-// A task that failed tells its error in an answer of status 200.
+// A failed task has its error in an answer of status 200.
 func TestMend31AFailedTaskTellsNobodyTheKey(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,7 @@ func TestMend31AFailedTaskTellsNobodyTheKey(t *testing.T) {
 	}
 }
 
-// An answer that is none is told of in the log at its lowest level, without the key that stands in it.
+// An unusable answer is logged at the lowest level, with the key in it covered.
 func TestMend31AMalformedAnswerTellsTheLogNoKey(t *testing.T) {
 	for _, head := range []string{
 		"KEY\r\n\r\n", "HTTP/1.1 KEY\r\n\r\n", "HTTP/1.1 200 OK\r\nX-A KEY\r\n\r\n", "HTTP/1.1 200 OK\r\nKEY\r\n\r\n", "HTTP/KEY 200 OK\r\n\r\n",

@@ -18,13 +18,13 @@ import (
 	"sluice/policy/limit"
 )
 
-// askedFirst remembers which teams were to go first.
-type askedFirst struct {
+// dueFirst records the teams that were to go first.
+type dueFirst struct {
 	*cache.Claims
 	teams atomic.Pointer[string]
 }
 
-func (a *askedFirst) Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error) {
+func (a *dueFirst) Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error) {
 	teams := strings.Join(slices.Sorted(maps.Keys(first)), ",")
 	a.teams.Store(&teams)
 	return a.Claims.Due(ctx, most, first)
@@ -32,15 +32,15 @@ func (a *askedFirst) Due(ctx context.Context, most int, first map[string]bool) (
 
 // Teams that may have no more open tasks go first, whether their tasks are due or not.
 func TestFullTeamsGoFirst(t *testing.T) {
-	asked := new(askedFirst)
+	due := new(dueFirst)
 	h, clock := tasked(t, limited("open_tasks: 2"), func(p *plan) {
-		asked.Claims = cache.NewClaims(p.config.TaskTTL, p.now)
-		p.claims = asked
+		due.Claims = cache.NewClaims(p.config.TaskTTL, p.now)
+		p.claims = due
 	})
 	finish := func(about, want string) {
 		t.Helper()
 		h.gateway.Finish(t.Context())
-		if got := *asked.teams.Load(); got != want {
+		if got := *due.teams.Load(); got != want {
 			t.Errorf("%s: first go %q, want %q", about, got, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestFullTeamsGoFirst(t *testing.T) {
 	finish("they have ended", "")
 }
 
-// A144: a full team with more tasks than there are queries, which do not end, leaves another team's task its turn.
+// A144: if a full team has more tasks without end than there are queries, another team's task still gets its turn.
 func TestA144FullTeamsLeaveTurns(t *testing.T) {
 	h, clock := tasked(t, limited("open_tasks: 300"), func(p *plan) {
 		p.queryRate, p.sim.TaskRate, p.config.PollInterval = 20, 20, time.Second
@@ -77,8 +77,8 @@ func TestA144FullTeamsLeaveTurns(t *testing.T) {
 	t.Logf("heard after %d s of a task that takes 11", seconds)
 }
 
-// F-U18: what nobody heard of by the end of the task's life is charged as held, once, flagged, counted and logged, wherever
-// claims are kept.
+// F-U18: a task whose end was never heard is charged as held when its life ends, once, flagged, counted and logged,
+// wherever claims are kept.
 func TestFU18NeverHeardOf(t *testing.T) {
 	for _, form := range []string{"memory", "redis"} {
 		t.Run(form, func(t *testing.T) {

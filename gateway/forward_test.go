@@ -14,10 +14,10 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// A request that Sluice refuses never reaches the service, and a body that it accepts arrives byte for byte, however
-// it is written.
+// A request that Sluice refuses never reaches the service, and an accepted body arrives byte for byte, however it is
+// written.
 func TestA89Passage(t *testing.T) {
-	var looks atomic.Int64 // each look at the clock is a moment later: a key that sends many broken requests a second is slowed down
+	var looks atomic.Int64 // the clock advances at each read, since a key with many broken requests a second is slowed down
 	h := build(t, func(p *plan) {
 		p.sim.KeepRequests, p.sim.MaxOutput = 1, 8
 		p.now = func() time.Time { return time.Now().Add(time.Duration(looks.Add(1)) * 10 * time.Millisecond) }
@@ -32,7 +32,7 @@ func TestA89Passage(t *testing.T) {
 	})
 }
 
-// passes sends one body and looks at what came of it on both sides.
+// passes sends one body and checks the result on both sides.
 func (s *scribe) passes(h *harness, w way, body string, fault [2]string) {
 	before := received(h.sim)
 	got := h.ask("POST", w.path, body, w.header...)
@@ -72,7 +72,8 @@ type way struct {
 	breaks      [][2]string // parameters that break a rule
 }
 
-// chatBreaks are of text on both paths; n over 4 is not among them, since by the multimodal path it says image.
+// chatBreaks break text on both paths; n over 4 is not among them, since on the multimodal path it makes the request one
+// for images.
 var chatBreaks = [][2]string{{"n", "0"}, {"n", "1.0"}, {"temperature", "2"}, {"seed", "2147483648"}, {"stop", `["a",1]`}, {"tools", "{}"}}
 
 var ways = []way{
@@ -85,19 +86,19 @@ var ways = []way{
 	{path: olderPath, model: "gen2.5-t2i", prompt: true, header: []string{"X-Service-Async", "enable"}, breaks: [][2]string{{"n", "0"}}},
 }
 
-// faults are the ways to break the request; half of them is none. The names that no parameter has are for body.
+// faults are the ways to break the request; half of them are none. The parameter names that do not exist are for body.
 func (w way) faults() [][2]string {
 	all := append([][2]string{{"twice", ""}, {"trailing", ""}, {"case", ""}, {"model", ""}}, w.breaks...)
 	return append(all, make([][2]string, len(all))...)
 }
 
-// scribe writes JSON in as many ways as there are.
+// scribe writes JSON in many spellings.
 type scribe struct {
 	t *rapid.T
 	b strings.Builder
 }
 
-// literal is JSON that is written as it is.
+// literal is raw JSON.
 type literal string
 
 type member struct {
@@ -105,7 +106,7 @@ type member struct {
 	value any // string, literal, []any or []member
 }
 
-// body writes a request that breaks nothing but what the fault says.
+// body writes a request that breaks nothing but the rule of the fault.
 func (s *scribe) body(w way, fault [2]string) string {
 	parameters, members := []member{{"x_watch", s.words()}}, []member{{"input", s.input(w)}}
 	switch fault[0] {
@@ -184,7 +185,7 @@ func (s *scribe) list(open, end byte, n int, one func(int)) {
 	s.b.WriteByte(end)
 }
 
-// strangers adds members that nobody knows.
+// strangers adds unknown members.
 func (s *scribe) strangers(v []member) []member {
 	values := []any{"ü\x00", literal("1e3"), literal("-0.0"), literal("null"), []any{literal("1"), "x"}, literal(`{"n":99,"N":1}`)}
 	out := append([]member(nil), v...)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Raw requests: what the framing, the request line and the header may hold. What net/http refuses itself keeps its form.
+// Raw requests: the limits of framing, request line and header. Refusals by net/http itself keep its form.
 
 // post makes a raw text request; extra are whole header lines.
 func (h *harness) post(extra ...string) string {
@@ -118,7 +118,7 @@ func TestA12TrailersAreDropped(t *testing.T) {
 	}
 }
 
-// A13: a client that waits for 100 Continue gets it only when its request may come in, and a refusal without sending.
+// A13: a client that waits for 100 Continue gets it only if its request is admitted, and a refusal without sending.
 func TestA13ContinueOnlyForWhatMayComeIn(t *testing.T) {
 	h := build(t)
 	for _, tt := range []struct {
@@ -168,7 +168,7 @@ func TestA37BodyOfAPollIsIgnored(t *testing.T) {
 	}
 }
 
-// late sends a request's head, and more once it is answered; it returns what comes after that answer.
+// late sends a request's head, and the rest after the answer; it returns the bytes after that answer.
 func (h *harness) late(head, more string) string {
 	h.Helper()
 	conn := h.dial()
@@ -186,7 +186,7 @@ func (h *harness) late(head, more string) string {
 	return string(rest)
 }
 
-// A refusal is readable also for a client that is still sending, on any method of sending.
+// A refusal is readable also for a client that is still sending, however it sends.
 func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
 	h := build(t)
 	for _, length := range []int{1 << 10, 4 << 20} {

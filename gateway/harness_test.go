@@ -54,7 +54,7 @@ const (
 type harness struct {
 	testing.TB
 	gateway  *gateway.Gateway
-	sim      *simulator.Simulator // nil where the test brings its own upstream
+	sim      *simulator.Simulator // nil if the test brings its own upstream
 	server   *httptest.Server     // the gateway's
 	address  string               // host:port of the gateway
 	keys     map[string]string    // team → key
@@ -69,7 +69,7 @@ type harness struct {
 	spans        *spanSink
 }
 
-// plan is what a test may change before the harness is built.
+// plan has the parts that a test may change before the harness is built.
 type plan struct {
 	config    gateway.Config
 	sim       simulator.Config
@@ -90,7 +90,7 @@ type plan struct {
 	readTime time.Duration
 }
 
-// build starts everything and stops it at the test's end, where no goroutine may be left.
+// build starts everything and stops it at the test's end, when no goroutine may be left.
 func build(t testing.TB, changes ...func(*plan)) *harness {
 	t.Helper()
 	if _, ok := t.(*testing.T); ok {
@@ -209,7 +209,7 @@ func (h *harness) teams(p *plan) *teams.File {
 	return file
 }
 
-// request makes a request of team search. Headers come in pairs and replace those that are there.
+// request makes a request of team search. Headers come in pairs and replace existing ones.
 func (h *harness) request(method, path, body string, headers ...string) *http.Request {
 	h.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, h.server.URL+path, strings.NewReader(body))
@@ -234,7 +234,7 @@ type reading struct {
 	status int
 	header http.Header
 	body   string
-	err    error // where the answer was cut
+	err    error // the error if the answer was cut
 }
 
 // ask sends a request of team search and reads the answer.
@@ -254,8 +254,8 @@ func (h *harness) send(r *http.Request) reading {
 	return reading{resp.StatusCode, resp.Header, string(body), err}
 }
 
-// raw sends bytes as they are on a connection of their own and returns everything that comes back until the gateway
-// closes or falls silent for the bound.
+// raw sends bytes on a new connection and returns everything that comes back until the gateway closes or is silent for the
+// bound.
 func (h *harness) raw(bytes string, bound time.Duration) string {
 	h.Helper()
 	conn := h.dial()
@@ -277,7 +277,7 @@ func (h *harness) dial() *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// rawAnswer sends bytes as they are and reads one answer.
+// rawAnswer sends bytes unchanged and reads one answer.
 func (h *harness) rawAnswer(text string) reading {
 	h.Helper()
 	conn := h.dial()
@@ -326,7 +326,7 @@ func (r reading) member(t testing.TB, path ...string) string {
 	return s
 }
 
-// records keeps what the gateway recorded.
+// records keeps the Records of the gateway.
 type records struct {
 	mu   sync.Mutex
 	all  []telemetry.Record

@@ -24,7 +24,7 @@ func newHeaders(config *Config) *headers {
 	}
 }
 
-// policyCall is what the headers say of a request, for the rules that depend on both headers and body.
+// policyCall returns the facts that the headers give of a request, for the rules that depend on both headers and body.
 func (k *headers) policyCall(s *requestState) policy.Call {
 	return policy.Call{
 		Endpoint: s.route.endpoint,
@@ -133,7 +133,8 @@ func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
 // inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or set
 // rules between other parties. A replay repeats only replayNames. [polls.write] sets a poll's headers itself, because its answer
-// may be an older one: a header to pass on in all answers must be added in all three places.
+// may be an older one: there a header must also be carried from the query, in tasks.Reply and PollAnswer, and in cache.Claim if a
+// known answer shall have it.
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
 
 // replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it

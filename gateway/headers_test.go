@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// noise is what a hostile or careless client sends along.
+// noise are headers that a hostile or careless client adds.
 var noise = []string{
 	"Cookie: a=b", "X-Forwarded-For: 203.0.113.7", "X-Forwarded-Host: evil", "X-Forwarded-Proto: http", "Forwarded: for=203.0.113.7", "X-Real-IP: 203.0.113.7", "Via: 1.1 evil",
 	"CF-Connecting-IP: 203.0.113.7", "X-HTTP-Method-Override: DELETE", "X-Original-URL: /x", "X-Rewrite-URL: /x", "Origin: https://evil.example", "Referer: https://evil.example/?q=1",
@@ -20,7 +20,7 @@ var noise = []string{
 	"Connection: close, Authorization, Content-Type, X-Service-Sse, Traceparent, Cookie", "Range: bytes=0-1", "If-None-Match: x", "X-Service-Uid: 1",
 }
 
-// H05, A24, A31, A32: what leaves for the service is a closed list, whatever comes.
+// H05, A24, A31, A32: only a closed list of headers goes to the service, whatever comes.
 func TestH05OutboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	got := h.rawAnswer(h.post(append(noise, "X-Service-SSE: enable", "User-Agent: client/1")...))
@@ -44,7 +44,7 @@ func TestH05OutboundHeadersAreAClosedList(t *testing.T) {
 	}
 }
 
-// A24: naming a contract header in Connection does not part what Sluice read from what the service reads.
+// A24: naming a contract header in Connection cannot make Sluice and the service read different requests.
 func TestA24ConnectionCannotHideAContractHeader(t *testing.T) {
 	h := build(t)
 	text := strings.Replace(h.post("Connection: close, X-Service-Async", "X-Service-Async: enable"), textPath, imagePath, 1)
@@ -86,7 +86,7 @@ func TestA26UpgradeIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// A61, A62, H06: what leaks the account or belongs to other parties does not reach a team.
+// A61, A62, H06: headers about the account or other parties do not reach a team.
 func TestA61InboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Header: map[string]string{
@@ -147,7 +147,7 @@ func TestA148ErrorTextIsCovered(t *testing.T) {
 	}
 }
 
-// H19: a proxy of the environment is not used.
+// H19: a proxy in the environment is not used.
 func TestH19ProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
@@ -184,7 +184,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// A forwarded body goes as it came, so what its header says of it must be said once.
+// A forwarded body passes unchanged, so each header about it may come only once.
 func TestMend32AForwardedBodyIsDescribedOnce(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
 	forwarded := strings.Replace(h.post(), textPath, "/api/v1/uploads", 1)
@@ -197,11 +197,11 @@ func TestMend32AForwardedBodyIsDescribedOnce(t *testing.T) {
 	once := strings.Replace(forwarded, "Content-Length", "Content-Encoding: gzip\r\nContent-Length", 1)
 	h.rawAnswer(once)
 	if seen := h.sim.Requests(); len(seen) != 1 || seen[0].Header.Get("Content-Encoding") != "gzip" || seen[0].Header.Get("Content-Type") != "application/json" {
-		t.Errorf("said once: the service saw %+v", seen)
+		t.Errorf("sent once: the service saw %+v", seen)
 	}
 }
 
-// A header of the service's that came twice does not leave: of two values the service might read either.
+// A repeated header of the service's is not sent: the service might read either of two values.
 func TestMend16AContractHeaderThatCameTwiceStays(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.config.Workspace, p.config.DataInspection = gateway.HeaderForward, gateway.HeaderForward
@@ -225,7 +225,7 @@ func TestMend16AContractHeaderThatCameTwiceStays(t *testing.T) {
 	}
 }
 
-// Bodies of every size pass as the very same bytes, declared or in chunks.
+// Bodies of every size pass byte for byte, with a length or in chunks.
 func TestBodiesOfEverySize(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.KeepBody = -1; p.config.MaxBody = 4 << 20 })
 	for _, size := range []int{200, 4096, 8191, 8192, 8193, 64 << 10, 64<<10 + 1, 1 << 20, 1<<20 + 1, 4 << 20} {
@@ -252,7 +252,7 @@ func TestBodiesOfEverySize(t *testing.T) {
 	}
 }
 
-// TestMend09AcceptIsReadOnce: what Sluice judges as no stream is not sent upstream as one.
+// TestMend09AcceptIsReadOnce: a request that Sluice does not judge as a stream is not sent upstream as one.
 func TestMend09AcceptIsReadOnce(t *testing.T) {
 	h := build(t)
 	for given, want := range map[string]string{
@@ -262,13 +262,13 @@ func TestMend09AcceptIsReadOnce(t *testing.T) {
 		h.sim.Reset()
 		h.ask("POST", textPath, textBody, "Accept", given)
 		if got := h.sim.Requests()[0].Header.Get("Accept"); got != want {
-			t.Errorf("Accept %q went on as %q, want %q", given, got, want)
+			t.Errorf("Accept %q was sent as %q, want %q", given, got, want)
 		}
 	}
 }
 
-// TestMend11MessagesNameTheConfiguredHeader: with another header word than the default's, refusals say that one, and a
-// client that sent the default's is told which was expected. A warning passes on what is beside it.
+// TestMend11MessagesNameTheConfiguredHeader: with another header prefix than the default, refusals name that one, and a
+// client that sent the default learns which was expected. Other warnings are passed on.
 func TestMend11MessagesNameTheConfiguredHeader(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.HeaderPrefix, p.sim.HeaderPrefix = "X-Acme-", "X-Acme-" })
 	got := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable")

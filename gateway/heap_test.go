@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Sixteen bodies of 13 MB in flight cost their own bytes and little more: each is held once, and judging it builds
-// nothing of its size.
+// Sixteen bodies of 13 MB in flight cost their own bytes and little more: each is held once, and judging it builds nothing
+// of its size.
 func TestHeapOfLargeBodies(t *testing.T) {
 	const bodies, size = 16, 13 << 20
 	arrived, release := make(chan struct{}, bodies), make(chan struct{})
@@ -61,7 +61,7 @@ func TestHeapOfLargeBodies(t *testing.T) {
 
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // the first one empties the pools, the second what was in them
+	runtime.GC() // the first one empties the pools, the second their contents
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	return int64(mem.HeapAlloc)

@@ -25,7 +25,7 @@ func h2Get(path, key string) []byte {
 	return append(append(block, 0x0f, 0x08, byte(len(key))), key...)
 }
 
-// A33: streams that are opened and reset at once, by the thousand, keep no other client from its answer.
+// A33: thousands of streams that are opened and reset at once keep no other client from its answer.
 func TestA33RapidReset(t *testing.T) {
 	h := build(t)
 	server := httptest.NewUnstartedServer(h.gateway)
@@ -40,7 +40,7 @@ func TestA33RapidReset(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(io.Discard, conn) // until the server has had enough, or the test
+		_, _ = io.Copy(io.Discard, conn) // until the server or the test gives up
 	}()
 	flood := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2Frame(4, 0, 0, nil)...)
 	for i := range uint32(2000) {

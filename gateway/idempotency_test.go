@@ -15,8 +15,8 @@ import (
 
 const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
 
-// F-C10: a streamed creation whose answer is cut, by its client or by the service, runs no second time: what is left of the
-// answer is no success, and the task that it made is named.
+// F-C10: a streamed creation whose answer is cut, by its client or by the service, does not run a second time: the rest of
+// the answer is no success, and its task is named.
 func TestFC10ACutStreamRunsOnce(t *testing.T) {
 	key := append(append([]string{}, async...), "X-Service-SSE", "enable", "Idempotency-Key", "a")
 	for about, run := range map[string]func(h *harness, gone chan struct{}){
@@ -32,7 +32,7 @@ func TestFC10ACutStreamRunsOnce(t *testing.T) {
 			if err := h.sim.AwaitStalled(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
-			_ = conn.SetLinger(0) // by a reset: what is written to it from here on fails
+			_ = conn.SetLinger(0) // by a reset: later writes to it fail
 			_ = conn.Close()
 			<-gone
 			h.sim.SetFault()
@@ -101,7 +101,8 @@ func TestFC10AClientThatLeftGetsItsTask(t *testing.T) {
 	}
 }
 
-// A creation that names no task and was paid for runs no second time, although its client left before it had the answer.
+// A creation that names no task and was paid for does not run a second time, even if its client left before it had the
+// answer.
 func TestMend04AClientThatLeavesPaysOnce(t *testing.T) {
 	left, ran, clients := make(chan struct{}), make(chan struct{}, 2), make(chan context.Context, 9)
 	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"), func(p *plan) {
@@ -134,7 +135,7 @@ func TestMend04AClientThatLeavesPaysOnce(t *testing.T) {
 	<-(<-clients).Done()
 	close(left)
 	if record := h.records.await(t, 1)[0]; record.Status != 499 || record.Cost.Flag != "exact" {
-		t.Errorf("it was no client that left: %+v", record)
+		t.Errorf("the client did not leave: %+v", record)
 	}
 	if got := h.ask("POST", imagePath, interleavedBody, key...); got.status != 502 || got.header.Get("Sluice-Refusal") != "forward/answer" {
 		t.Errorf("again: %d %s", got.status, got.body)
@@ -145,7 +146,7 @@ func TestMend04AClientThatLeavesPaysOnce(t *testing.T) {
 	}
 }
 
-// rememberedOutcomes tells what is remembered.
+// rememberedOutcomes counts the remembered outcomes.
 type rememberedOutcomes struct {
 	*cache.Outcomes
 	ended chan cache.Outcome
@@ -156,8 +157,8 @@ func (o *rememberedOutcomes) End(ctx context.Context, name cache.IdempotencyName
 	o.ended <- outcome
 }
 
-// What is kept of an answer, to be told again, has a bound. An answer beyond it reaches its client whole; after that only the
-// task is named that it made.
+// An answer that is kept to be repeated has a bound. A longer one reaches its client whole; a repetition then only names
+// its task.
 func TestMend28WhatIsKeptIsBounded(t *testing.T) {
 	const most = 1 << 20
 	head := len(events(task("t1", "RUNNING", "")))

@@ -41,8 +41,8 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	defer request.Release()
 	s.Kind, s.Model, s.Label = string(request.Kind), request.Model, s.teams.Label(request.Model)
-	if !s.team.MayAsk(request.Model) {
-		return refuse(refuseModel).say("Team %s may not ask the model %s.", s.team.ID, brief(request.Model)).at("model")
+	if !s.team.MayUseModel(request.Model) {
+		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, brief(request.Model)).at("model")
 	}
 	price, priced := s.teams.Price(request.Model)
 	if !priced && s.team.Spends() {

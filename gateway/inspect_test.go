@@ -9,9 +9,9 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// TestMend10ImagesOutsideThePatterns: a model in no pattern that is asked for images is charged images, and no tokens
-// where its answer counts images. One that answers with text all the same is charged tokens, which it held: a word about
-// images is no way around a quota of tokens.
+// TestMend10ImagesOutsideThePatterns: a request for images to a model in no pattern is charged images, and no tokens if its
+// answer counts images. If the answer is text all the same, it is charged tokens, which were held: a parameter of images
+// cannot evade a quota of tokens.
 func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 10}, tokens: {day: 20000}}"))
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]}}`
@@ -35,7 +35,7 @@ func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 	h.ask("POST", multimodalPath, `{"model":"gen2.6-t2i","parameters":{"n":5},`+input).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
 }
 
-// TestMend10SpentTokens: a team without tokens left gets no text out of a model by a parameter of images.
+// TestMend10SpentTokens: a team without tokens left gets no text from a model by adding a parameter of images.
 func TestMend10SpentTokens(t *testing.T) {
 	h := build(t, limited("quotas: {tokens: {day: 40}}"))
 	const body = `{"model":"llm-new","parameters":{"watermark":false},"input":{"messages":[{"role":"user","content":[{"text":"Say all of it."}]}]}}`
@@ -52,7 +52,7 @@ func TestMend10SpentTokens(t *testing.T) {
 	}
 }
 
-// TestMend10AnswerWithoutUsage: an answer that counts nothing is charged by its text, unless it shows pictures.
+// TestMend10AnswerWithoutUsage: an answer without usage is charged by its text, unless it shows pictures.
 func TestMend10AnswerWithoutUsage(t *testing.T) {
 	const body = `{"model":"new","parameters":{"size":"1024*1024"},"input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]}}`
 	for item, want := range map[string][2]int64{`{"text":"It stands on a rock."}`: {1, 0}, `{"image":"https://a.example/b.png"}`: {0, 1}} {
@@ -69,7 +69,7 @@ func TestMend10AnswerWithoutUsage(t *testing.T) {
 	}
 }
 
-// TestMend10TextIsPaidAsText: an answer of text is charged its tokens, whatever it counts of images and however it comes; one
+// TestMend10TextIsPaidAsText: an answer of text is charged its tokens, whatever images it counts and however it comes; one
 // that counts both is charged both, as a chat's is.
 func TestMend10TextIsPaidAsText(t *testing.T) {
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"Tell me all about rivers."}]}]}}`
@@ -105,7 +105,7 @@ func TestMend10TextIsPaidAsText(t *testing.T) {
 	}
 }
 
-// A132: a request that will be refused for its content holds nothing and is not even asked for.
+// A132: a request that will be refused for its content makes no hold and no call to the accounts.
 func TestA132NothingIsHeldForBrokenRequests(t *testing.T) {
 	h, accounts := stopped(t, "quotas: {tokens: {day: 100}, images: {day: 10}}")
 	for _, tt := range []struct{ path, body string }{
@@ -118,7 +118,7 @@ func TestA132NothingIsHeldForBrokenRequests(t *testing.T) {
 		}
 	}
 	if n := accounts.asked.Load(); n != 0 {
-		t.Errorf("the accounts were asked %d times", n)
+		t.Errorf("the accounts were called %d times", n)
 	}
 	if n := h.sim.Count(simulator.EndpointText) + h.sim.Count(simulator.EndpointImage); n != 0 {
 		t.Errorf("%d requests reached the service", n)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is kept of an answer is bounded while it comes, and nothing where it was too much.
+// The kept part of an answer is bounded while it comes; an answer that is too long is not kept at all.
 func TestMend28NothingIsKeptOfTooMuch(t *testing.T) {
 	var kept keptAnswer
 	piece := bytes.Repeat([]byte("x"), 32<<10)

@@ -11,7 +11,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// blank takes out what may differ between two answers.
+// blank removes the parts that may differ between two answers.
 func (r reading) blank() string {
 	text := strings.ReplaceAll(r.body, r.header.Get("Sluice-Request-Id"), "id")
 	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "Www-Authenticate", "Sluice-Refusal", "Connection"} {
@@ -72,8 +72,8 @@ func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
 	}
 }
 
-// A key with a blank, a tab or a comma in it is none, even where the teams file has its hash: two readers of the header
-// could differ over where it ends.
+// A key with a blank, a tab or a comma in it is invalid, even if the teams file has its hash: two readers of the header
+// could disagree about its end.
 func TestMend16AKeyWithABlankInsideIsNone(t *testing.T) {
 	keys := []string{"half an-other-half", "half\tother", "half,other", "half-other"}
 	h := build(t, func(p *plan) {
@@ -108,7 +108,7 @@ func TestA47SchemeInAnyCase(t *testing.T) {
 	}
 }
 
-// F-D4, A54, A56, H23: teams change with the next request; what a team made stays the team's.
+// F-D4, A54, A56, H23: teams change with the next request; a team's tasks stay its own.
 func TestTeamsAreReplacedAtOnce(t *testing.T) {
 	h := build(t)
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
@@ -159,7 +159,7 @@ func TestUpstreamRefusesOurKey(t *testing.T) {
 	}
 }
 
-// Endpoints and models are confined by the teams file, and the order of judgement is kept.
+// Endpoints and models are limited by the teams file, and the order of the checks is kept.
 func TestConfinedTeam(t *testing.T) {
 	var key teams.MintedKey
 	h := build(t, func(p *plan) {
@@ -169,7 +169,7 @@ func TestConfinedTeam(t *testing.T) {
 	})
 	auth := []string{"Authorization", "Bearer " + key.Reveal()}
 	if got := h.ask("POST", textPath, textBody, auth...); got.status != http.StatusOK {
-		t.Fatalf("what is allowed: %d %s", got.status, got.body)
+		t.Fatalf("an allowed request: %d %s", got.status, got.body)
 	}
 	other := strings.Replace(textBody, "llm-max", "llm-plus", 1)
 	large := textBody + strings.Repeat(" ", 4<<10)
@@ -200,8 +200,8 @@ func TestConfinedTeam(t *testing.T) {
 	}
 }
 
-// A51: the ways in which a key can be wrong cost the same look-up. The path is one (policy's tests); here only that no
-// kind of wrong key is answered an order of magnitude faster.
+// A51: every wrong key costs the same look-up. There is one path (policy's tests); here only that no kind of wrong key is
+// answered an order of magnitude faster.
 func TestA51WrongKeysTakeAlike(t *testing.T) {
 	h := build(t)
 	took := func(best time.Duration, key string) time.Duration {

@@ -20,12 +20,12 @@ const (
 	ledgerRows = 5000
 )
 
-// ledger reads the part of the team's own ledger that the query asks for: ?days=30, or ?from= and ?to=. It is nil if the query
-// asks for no days. This process reads one ledger at a time, and a team may have one report at a time, until done is called: a
+// ledger reads the part of the team's ledger that the query names: ?days=30, or ?from= and ?to=. It is nil if the query
+// names no days. This process reads one ledger at a time, and a team may have one report at a time, until done is called: a
 // report costs the team nothing, but it costs time and memory.
 func (u *usage) ledger(ctx context.Context, team, query string, now time.Time) (entries []limit.Entry, done func(), err error) {
 	done = func() {}
-	days, err := askedDays(query, now)
+	days, err := readDays(query, now)
 	if err != nil {
 		return nil, done, refuse(refuseRules).say("%s", err.Error())
 	}
@@ -75,17 +75,17 @@ func turn(ctx context.Context, room chan struct{}) (done func(), err error) {
 	}
 }
 
-// askedNames are the parameters of usage that name days.
-var askedNames = []string{"days", "from", "to"}
+// dayNames are the parameters of usage that name days.
+var dayNames = []string{"days", "from", "to"}
 
-// askedDays are the days that the query of usage names, as the ledger numbers them; nil if it names none. The default of to
+// readDays returns the days that the query of usage names, as the ledger numbers them; nil if it names none. The default of to
 // is today, and that of from is to.
-func askedDays(query string, now time.Time) ([]int, error) {
+func readDays(query string, now time.Time) ([]int, error) {
 	q, err := readQuery(query)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range askedNames {
+	for _, name := range dayNames {
 		if n := len(q[name]); n > 1 {
 			return nil, fmt.Errorf("%s: given %d times, allowed once", name, n)
 		}
@@ -103,11 +103,11 @@ func askedDays(query string, now time.Time) ([]int, error) {
 	case !named:
 		return nil, nil
 	}
-	to, err := askedDay(q, "to", now)
+	to, err := readDay(q, "to", now)
 	if err != nil {
 		return nil, err
 	}
-	from, err := askedDay(q, "from", to)
+	from, err := readDay(q, "from", to)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func askedDays(query string, now time.Time) ([]int, error) {
 
 // readQuery reads the parameters that name days, part by part, and drops all others, also malformed ones.
 func readQuery(query string) (url.Values, error) {
-	asked := url.Values{}
+	days := url.Values{}
 	for part := range strings.SplitSeq(query, "&") {
 		values, err := url.ParseQuery(part)
 		for piece := range strings.SplitSeq(part, ";") {
@@ -125,19 +125,19 @@ func readQuery(query string) (url.Values, error) {
 				name = plain
 			}
 			switch {
-			case !slices.Contains(askedNames, name):
+			case !slices.Contains(dayNames, name):
 			case err != nil:
 				return nil, fmt.Errorf("%s: given %s, allowed name=value, escaped", name, brief(part))
 			default:
-				asked.Add(name, values.Get(name))
+				days.Add(name, values.Get(name))
 			}
 		}
 	}
-	return asked, nil
+	return days, nil
 }
 
-// askedDay reads one day of the query; absent is its default.
-func askedDay(q url.Values, name string, absent time.Time) (time.Time, error) {
+// readDay reads one day of the query; absent is its default.
+func readDay(q url.Values, name string, absent time.Time) (time.Time, error) {
 	if !q.Has(name) {
 		return absent, nil
 	}

@@ -16,7 +16,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// ledgerOf asks for a team's ledger, and returns its rows without what was used.
+// ledgerOf requests a team's ledger, and returns its rows without the amounts.
 func (h *harness) ledgerOf(t *testing.T, team, query string) (rows []string, got reading) {
 	t.Helper()
 	got = h.ask("GET", "/sluice/v1/usage"+query, "", "Authorization", "Bearer "+h.keys[team])
@@ -35,13 +35,13 @@ func (h *harness) ledgerOf(t *testing.T, team, query string) (rows []string, got
 	return rows, got
 }
 
-// dayFrom names days, by their number from the one of that moment.
+// dayFrom names a day by its distance from the given time.
 func dayFrom(at time.Time) func(n int) string {
 	return func(n int) string { return at.UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 }
 
-// TestMend15LedgerOfTheTeam: a team reads its own ledger by day, model, endpoint and unit, what is estimated apart, and
-// no other team's.
+// TestMend15LedgerOfTheTeam: a team reads its own ledger by day, model, endpoint and unit, with estimates apart, and no
+// other team's.
 func TestMend15LedgerOfTheTeam(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	day := dayFrom(clock.now())
@@ -85,7 +85,7 @@ func TestMend15LedgerOfTheTeam(t *testing.T) {
 	}
 }
 
-// TestMend15FaultyQueries: what cannot be asked is refused with what was given and what is allowed.
+// TestMend15FaultyQueries: a faulty query is refused with the given and the allowed values.
 func TestMend15FaultyQueries(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	day := dayFrom(clock.now())
@@ -115,8 +115,8 @@ func TestMend15FaultyQueries(t *testing.T) {
 	}
 }
 
-// TestMend15UnreadableQueries: a query that no one reads is dropped, readable or not; one that begins to ask for days is
-// refused where it cannot be read.
+// TestMend15UnreadableQueries: an unknown parameter is dropped, readable or not; one that names days is refused if it
+// cannot be read.
 func TestMend15UnreadableQueries(t *testing.T) {
 	h := build(t)
 	for query, want := range map[string]int{
@@ -135,7 +135,7 @@ func TestMend15UnreadableQueries(t *testing.T) {
 	}
 }
 
-// ledgerReader counts readings of the ledger, and how many are under way at once. Each waits until the test lets it go on.
+// ledgerReader counts readings of the ledger, and how many run at once. Each waits until the test releases it.
 type ledgerReader struct {
 	gateway.Accounts
 	reads, now, most atomic.Int64
@@ -158,13 +158,13 @@ func (c *ledgerReader) TeamLedger(ctx context.Context, team string, days []int, 
 }
 
 // TestMend15LedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
-// time, whoever asks, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
+// time for all teams, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
 func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
 	h := build(t, func(p *plan) { p.accounts = c })
 	h.ask("GET", "/sluice/v1/usage", "")
 	if n := c.reads.Load(); n != 0 {
-		t.Fatalf("read %d times, and nobody asked", n)
+		t.Fatalf("read %d times without a query", n)
 	}
 	answers := make(chan reading, 5)
 	for range 4 {
@@ -176,7 +176,7 @@ func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	for c.reads.Load() < 1 {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(20 * time.Millisecond) // for more of them to show
+	time.Sleep(20 * time.Millisecond) // so that further ones would show
 	if n := c.reads.Load(); n != 1 {
 		t.Errorf("%d readings at once", n)
 	}
@@ -189,8 +189,8 @@ func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerWaitsForItsTurn: who has waited too long behind another's reading is told to come again, and a slow
-// reading harms no later one.
+// TestMend15LedgerWaitsForItsTurn: a request that has waited too long for another's reading is refused with Retry-After,
+// and a slow reading harms no later one.
 func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
 	h := build(t, func(p *plan) { p.accounts = c })
@@ -212,7 +212,7 @@ func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerOfTooManyRows: a report has an end, and who asks for more is told to ask for fewer days.
+// TestMend15LedgerOfTooManyRows: a report is bounded, and a longer one is refused with the advice to request fewer days.
 func TestMend15LedgerOfTooManyRows(t *testing.T) {
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
 	close(c.wait)

@@ -29,7 +29,7 @@ func TestALongStreamKeepsItsHold(t *testing.T) {
 		select {
 		case lease := <-extended:
 			done = lease == 40*time.Millisecond
-		case <-time.After(5 * time.Millisecond): // time has to pass; how much, the lease says
+		case <-time.After(5 * time.Millisecond): // time has to pass; the lease decides how much
 		}
 	}
 	close(frames)

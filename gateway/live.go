@@ -7,7 +7,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// live is what may change while the gateway runs.
+// live holds the parts that may change while the gateway runs.
 type live struct {
 	teams    atomic.Pointer[teams.File]
 	key      atomic.Pointer[upstream.Credential]

@@ -38,7 +38,7 @@ func (h *harness) counts(t *testing.T, name string, want map[string]float64) {
 	}
 }
 
-// spansNamed are the names of the spans that were sent, how often. Nothing is recorded after it.
+// spansNamed counts the sent spans by name. Nothing is recorded after it.
 func (h *harness) spansNamed(t *testing.T) map[string]int {
 	t.Helper()
 	if err := h.spans.send(); err != nil {
@@ -55,8 +55,8 @@ func (h *harness) spansNamed(t *testing.T) map[string]int {
 
 const priced = "prices:\n  - {model: \"gen2.6-image*\", image: 0.20}\n  - {model: \"llm-image*\", image: 0.50}\n  - {model: \"llm-*\", input_per_million: 1000, output_per_million: 2000}\n"
 
-// What the counters tell of images and money is what the ledger has, whatever became of the requests, and everything else is
-// counted once, as what it was.
+// The counters of images and money agree with the ledger, whatever became of the requests, and everything else is counted
+// once, under its kind.
 func TestMetricsAreTheLedgers(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.teams = priced })
 	h.ask("POST", textPath, textBody)
@@ -113,7 +113,7 @@ func TestMetricsAreTheLedgers(t *testing.T) {
 	}
 	polls := h.counted("sluice_polls_total")
 	if polls[`source="miss"`] != 2 || polls[`source="hit"`] < 2 || polls[`source="miss"`]+polls[`source="hit"`]+polls[`source="collapsed"`] != 11 {
-		t.Errorf("polls are %v, of 11 two asked upstream", polls)
+		t.Errorf("polls are %v, of 11 two queried upstream", polls)
 	}
 	settled := h.counted("sluice_settlements_total")
 	if settled[`outcome="succeeded"`] != 1 || settled[`outcome="failed"`] != 1 || settled[`outcome="exact"`] != 3 || settled[`outcome="refused"`] < 2 || settled[`outcome="estimated"`] != 1 {
@@ -130,7 +130,7 @@ func TestMetricsAreTheLedgers(t *testing.T) {
 	}
 }
 
-// A task whose creation's stream and a poll both hear of its end is counted once and told once.
+// If a task's creation stream and a poll both have its end, it is counted once and logged once.
 func TestAStreamAndAPollTellOnce(t *testing.T) {
 	ended, task := make(chan struct{}), "task-1"
 	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +182,7 @@ func TestAStreamAndAPollTellOnce(t *testing.T) {
 	}
 }
 
-// A creation whose answer names no task failed, for its span and its metric, too, although upstream said 200.
+// A creation whose answer names no task failed, for its span and its metric, too, although upstream's status is 200.
 func TestACreationWithoutATaskFailed(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

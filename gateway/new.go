@@ -43,7 +43,7 @@ func (g *Gateway) tasksConfig() tasks.Config {
 func (g *Gateway) tasksDeps() tasks.Deps {
 	return tasks.Deps{
 		Now: g.deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Ask: g.service.askTask, Charge: g.admission.chargeTask, Full: g.admission.fullTeams, Label: g.live.label, Cover: g.live.cover,
+		Query: g.service.queryTask, Charge: g.admission.chargeTask, Full: g.admission.fullTeams, Label: g.live.label, Cover: g.live.cover,
 		Metrics: g.deps.Metrics, Traces: g.deps.Traces, Logger: g.deps.Logger,
 	}
 }

@@ -107,7 +107,7 @@ func broken(refusal string) bool {
 	return false
 }
 
-// recovered answers after a panic and returns what is still to panic with.
+// recovered answers after a panic, and returns the value with which to panic again.
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	s := w.state
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))

@@ -10,7 +10,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// outcome is what an admitted request cost, and how that amount came about.
+// outcome is the cost of an admitted request, and how that amount came about.
 func (s *requestState) outcome() (limit.Amounts, string) {
 	read := &s.reading
 	failed := s.UpstreamStatus >= 400 || read.Failed && !read.Content
@@ -51,7 +51,7 @@ func (s *requestState) complete() bool {
 	return s.reading.Complete || s.exchange.Clean && s.reading.Closed
 }
 
-// tellsAll reports whether the answer to a creation is whole and tells what it made, so that nothing has to be asked about a
+// tellsAll reports whether the answer to a creation is whole and tells what it made, so that no query is needed about a
 // task: it names none, or says that the task has ended.
 func (s *requestState) tellsAll() bool {
 	_, known := s.reading.Images()

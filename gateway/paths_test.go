@@ -40,7 +40,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A41: a query is dropped, whatever stands in it.
+// A41: a query is dropped, whatever it contains.
 func TestA41QueryIsDropped(t *testing.T) {
 	h := build(t)
 	for _, query := range []string{"?api_key=secret-canary", "?a=1;b=2", "?%zz", "?" + strings.Repeat("a&", 10001)} {
@@ -55,7 +55,7 @@ func TestA41QueryIsDropped(t *testing.T) {
 	}
 }
 
-// A43, A128: every route asks for a key first, and takes its own method alone.
+// A43, A128: every route checks the key first, and accepts its own method alone.
 func TestA43EveryRoute(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
@@ -82,7 +82,7 @@ func TestA43EveryRoute(t *testing.T) {
 	}
 }
 
-// Forwarded paths: method, query and body go as they came.
+// Forwarded paths: method, query and body pass unchanged.
 func TestForwardPaths(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads", "services/embeddings"} })
 	if got := h.ask("GET", "/api/v1/uploads?action=getPolicy&model=llm-max", ""); got.status != http.StatusOK {
@@ -109,8 +109,8 @@ func TestForwardPaths(t *testing.T) {
 	}
 }
 
-// No spelling climbs out of a forwarded prefix: whatever readers take off a segment or decode, what is left is no dot
-// segment and no empty one.
+// No spelling climbs out of a forwarded prefix: whatever readers strip from a segment or decode, the rest is neither a dot
+// segment nor empty.
 func TestMend29NothingClimbsOutOfAForwardedPath(t *testing.T) {
 	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
 	for _, rest := range []string{

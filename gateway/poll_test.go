@@ -35,8 +35,8 @@ func (c *handClock) move(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// tasked is a harness whose gateway and simulator share a clock that the test moves; a task takes a second in the queue and
-// ten at work.
+// tasked is a harness whose gateway and simulator share a clock that the test moves; a task waits for a second and runs for
+// ten.
 func tasked(t testing.TB, changes ...func(*plan)) (*harness, *handClock) {
 	clock := &handClock{at: time.Now()}
 	h := build(t, append([]func(*plan){func(p *plan) {
@@ -60,7 +60,7 @@ func (h *harness) poll(id string, headers ...string) reading {
 	return h.ask("GET", tasksPath+"/"+id, "", headers...)
 }
 
-// A task's answer is asked for once an interval, and once it is final never again. The headers say where each came from.
+// A task is queried once an interval, and never again once its answer is final. The headers tell the source of each answer.
 func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -84,7 +84,7 @@ func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 			t.Errorf("poll %d: %d %s, Cache-Status %s, Age %s; want %+v", n, got.status, got.body, got.header.Get("Cache-Status"), got.header.Get("Age"), tt)
 		}
 		if looked := h.sim.Count(simulator.EndpointTask); looked != tt.upstreamLooked {
-			t.Errorf("poll %d: upstream was asked %d times, want %d", n, looked, tt.upstreamLooked)
+			t.Errorf("poll %d: upstream was queried %d times, want %d", n, looked, tt.upstreamLooked)
 		}
 		if record := h.records.await(t, n+2)[n+1]; record.Cache != tt.cache {
 			t.Errorf("poll %d: the log says %s, want %s", n, record.Cache, tt.cache)
@@ -92,7 +92,7 @@ func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 	}
 }
 
-// A133: a thousand clients poll a task at once, and upstream is asked once.
+// A133: a thousand clients poll a task at once, and upstream is queried once.
 func TestA133PollsCollapse(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -114,11 +114,11 @@ func TestA133PollsCollapse(t *testing.T) {
 	}
 	polling.Wait()
 	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
-		t.Errorf("upstream was asked %d times for 1,000 polls", n)
+		t.Errorf("upstream was queried %d times for 1,000 polls", n)
 	}
 }
 
-// A134: however often the end is heard, it is charged once, by the images that were made.
+// A134: however often the end is heard, it is charged once, by the images made.
 func TestA134ChargedOnce(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -130,11 +130,11 @@ func TestA134ChargedOnce(t *testing.T) {
 	}
 	h.stands(t, "images", "1", "0", 0)
 	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
-		t.Errorf("upstream was asked %d times", n)
+		t.Errorf("upstream was queried %d times", n)
 	}
 }
 
-// stands checks what a team has used and holds of its daily quota of a unit, and how many tasks are open.
+// stands checks the used and held amounts of a team's daily quota of a unit, and the number of open tasks.
 func (h *harness) stands(t testing.TB, unit, used, held string, open int) {
 	t.Helper()
 	got := h.ask("GET", "/sluice/v1/usage", "").body
@@ -158,7 +158,7 @@ func TestA136EndOfLife(t *testing.T) {
 	h.poll(id).wants(t, 404, "recall/task", "NotFound")
 }
 
-// A137: another team's task is absent, however warm the cache is.
+// A137: another team's task is absent, even if its answer is cached.
 func TestA137ForeignTask(t *testing.T) {
 	h, clock := tasked(t)
 	id := h.create(t)
@@ -167,11 +167,11 @@ func TestA137ForeignTask(t *testing.T) {
 	looked := h.sim.Count(simulator.EndpointTask)
 	h.poll(id, "Authorization", "Bearer "+h.keys["shop"]).wants(t, 404, "recall/task", "NotFound")
 	if n := h.sim.Count(simulator.EndpointTask); n != looked {
-		t.Error("upstream was asked about another team's task")
+		t.Error("upstream was queried about another team's task")
 	}
 }
 
-// Where no query is left, or upstream fails, the last known answer is served, and says that it is stale.
+// If no query is left, or upstream fails, the last known answer is served and marked as stale.
 func TestStaleAnswers(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.queryRate = 1 })
 	first, second := h.create(t), h.create(t)
@@ -239,7 +239,7 @@ func TestPreferWaitIsBounded(t *testing.T) {
 	}
 }
 
-// F-C10: a creation with an Idempotency-Key runs once; what it brought is brought again.
+// F-C10: a creation with an Idempotency-Key runs once; its answer is repeated.
 func TestFC10IdempotencyKey(t *testing.T) {
 	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"))
 	key := []string{"Idempotency-Key", "order-17"}
@@ -259,7 +259,8 @@ func TestFC10IdempotencyKey(t *testing.T) {
 	h.stands(t, "images", "0", "1", 1)
 }
 
-// What certainly made no task may be tried again; what may have made one is told again and never run again.
+// A request that certainly created no task may run again; the answer of one that may have created one is repeated, and it
+// never runs again.
 func TestIdempotencyOutcomes(t *testing.T) {
 	h, _ := tasked(t)
 	key := append(async, "Idempotency-Key", "a")
@@ -304,11 +305,11 @@ func TestIdempotencyWhileItRuns(t *testing.T) {
 	h.records.await(t, 2)
 }
 
-// Q07, A144: a thousand tasks that nobody polls are all settled, by what they made, within the query rate.
+// Q07, A144: a thousand tasks without polls are all settled, by the images made, within the query rate.
 func TestQ07A144AbandonedTasks(t *testing.T) {
 	h, clock := tasked(t, limited("quotas: {images: {day: 100000}}"), func(p *plan) {
 		p.queryRate, p.sim.TaskRate = 20, 20
-		p.headerTime, p.readTime = time.Hour, time.Hour // a busy machine may read one of the many requests too slowly
+		p.headerTime, p.readTime = time.Hour, time.Hour // a busy machine may be slow to read one of the many requests
 	})
 	for range 1000 {
 		h.create(t)
@@ -334,7 +335,7 @@ func days(from time.Time, n int) (list []int) {
 	return list
 }
 
-// F-U8: an answer about another task, an error, and what is no JSON are never shown as the task's and never kept.
+// F-U8: an answer about another task, an error, and invalid JSON are never shown as the task's and never kept.
 func TestFU8ForeignAnswers(t *testing.T) {
 	for _, body := range []string{
 		`{"output":{"task_id":"somebody-elses","task_status":"SUCCEEDED"},"request_id":"r"}`, `{"code":"InternalError","message":"m"}`, `<html>`, ``,
@@ -349,11 +350,11 @@ func TestFU8ForeignAnswers(t *testing.T) {
 		}
 		h.sim.SetFault()
 		looked := h.sim.Count(simulator.EndpointTask)
-		for range 10 { // upstream was asked a moment ago
+		for range 10 { // upstream was queried a moment ago
 			h.poll(id)
 		}
 		if n := h.sim.Count(simulator.EndpointTask); n != looked {
-			t.Errorf("after %s upstream was asked again %d times at once", body, n-looked)
+			t.Errorf("after %s upstream was queried again %d times at once", body, n-looked)
 		}
 		clock.move(5 * time.Second)
 		if got := h.poll(id); got.member(t, "output", "task_status") == "PENDING" {
@@ -362,7 +363,7 @@ func TestFU8ForeignAnswers(t *testing.T) {
 	}
 }
 
-// A138: what no task id can be never reaches the state or upstream.
+// A138: an impossible task id never reaches the state or upstream.
 func TestA138OddTaskIDs(t *testing.T) {
 	h, _ := tasked(t)
 	for _, id := range []string{"a%0d%0ab", "a%20b", "*", "a%2fb", "%7Bsearch%7D:quota", strings.Repeat("a", 257), "%00", "%2e", "%2e%2e", "a~%3a"} {
@@ -373,7 +374,7 @@ func TestA138OddTaskIDs(t *testing.T) {
 	}
 }
 
-// A56: a task of a team that is gone is finished and charged all the same.
+// A56: a task of a removed team is finished and charged all the same.
 func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
 	h, clock := tasked(t)
 	h.create(t)
@@ -390,8 +391,8 @@ func TestA56RemovedTeamsTasksAreFinished(t *testing.T) {
 	}
 }
 
-// F-U11: what a task's end charges is what it made, by the count that the answer tells or by its pictures; nothing where it
-// made none; what was held where nobody can tell.
+// F-U11: a task's end is charged by the images made: by the answer's count or by its pictures; nothing if it made none; as
+// held if nothing tells.
 func TestFU11WhatAnEndCharges(t *testing.T) {
 	count := func(n int) *int { return &n }
 	for _, tt := range []struct {
@@ -418,8 +419,8 @@ func TestFU11WhatAnEndCharges(t *testing.T) {
 	}
 }
 
-// Beside teams whose clients poll, the finisher still gets what nobody wants, and what is overtaken by a later state is not
-// asked for again at once.
+// Beside teams whose clients poll, the finisher still gets the unused queries, and a task whose answer was overtaken by a
+// later state is not queried again at once.
 func TestFinisherBesideClients(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	queries := cache.NewQueries(20, clock.now)
@@ -440,7 +441,7 @@ func TestFinisherBesideClients(t *testing.T) {
 	}
 }
 
-// A task that was cancelled is known to be at the next poll, and holds nothing any more.
+// The next poll of a cancelled task shows that, and the task holds nothing any more.
 func TestCancelIsKnownAtOnce(t *testing.T) {
 	h, _ := tasked(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)

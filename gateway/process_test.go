@@ -21,7 +21,7 @@ import (
 	"sluice/telemetry"
 )
 
-// What happens when the gateway itself stops, fails or runs out of room.
+// The gateway stops, fails or runs out of room.
 
 func TestFG8DrainAndStop(t *testing.T) {
 	h := build(t)
@@ -48,11 +48,12 @@ func TestFG8DrainAndStop(t *testing.T) {
 	}
 	h.sim.Release()
 	if last := <-running; last.status != http.StatusOK {
-		t.Errorf("what ran was answered %d %s", last.status, last.body)
+		t.Errorf("the running request was answered %d %s", last.status, last.body)
 	}
 }
 
-// F-G9: a fault of our own is a 500 with a request id, or a cut; it is recorded once, and the body's memory is given back.
+// F-G9: a fault of the gateway is a 500 with a request id, or a cut; it is recorded once, and the body's memory is given
+// back.
 func TestFG9Panic(t *testing.T) {
 	for _, at := range []string{"route", "read", "claims", "answer"} {
 		t.Run(at, func(t *testing.T) {
@@ -68,7 +69,7 @@ func TestFG9Panic(t *testing.T) {
 					_, err = io.ReadAll(got.Body)
 				}
 				if err == nil {
-					t.Error("an answer that was broken off looks whole")
+					t.Error("a cut answer looks whole")
 				}
 			} else {
 				if err != nil {
@@ -90,7 +91,7 @@ func TestFG9Panic(t *testing.T) {
 	}
 }
 
-// failing hands the gateway a request or a writer that panics at a point.
+// failing gives the gateway a request or a writer that panics at a point.
 func failing(at string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch at {
@@ -117,7 +118,7 @@ func (w brokenWriter) Write(p []byte) (int, error) {
 }
 func (w brokenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// http.ErrAbortHandler of a cut answer goes on up to the server.
+// http.ErrAbortHandler of a cut answer is passed up to the server.
 func TestFG9AbortIsRaisedAgain(t *testing.T) {
 	raised := make(chan any, 1)
 	h := build(t, func(p *plan) {
@@ -199,7 +200,7 @@ func TestFG11BodyBudget(t *testing.T) {
 	}
 }
 
-// A team's bodies take half of the budget at most; the other half is the others'.
+// A team's bodies take half of the budget at most; the other half is left to the others.
 func TestFG11HalfOfTheBudget(t *testing.T) {
 	release := make(chan struct{})
 	h := build(t, func(p *plan) {
@@ -231,7 +232,7 @@ func TestFG11HalfOfTheBudget(t *testing.T) {
 	}
 }
 
-// F-G13: a listener out of file descriptors serves again when there are some.
+// F-G13: a listener out of file descriptors serves again once some are free.
 func TestFG13AcceptErrorsPass(t *testing.T) {
 	h := build(t)
 	server := gateway.NewServer(h.gateway, discard())
@@ -253,7 +254,7 @@ func TestFG13AcceptErrorsPass(t *testing.T) {
 	}
 }
 
-// The log line of a request, made by the real log, holds what the Record does and nothing of the body.
+// The log line of a request, made by the real log, has the Record and nothing of the body.
 func TestLogLineOfARequest(t *testing.T) {
 	h := build(t)
 	h.ask("POST", textPath, textBody)
@@ -269,7 +270,7 @@ func TestLogLineOfARequest(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "rivers") || strings.Contains(out.String(), h.keys["search"]) {
-		t.Errorf("the line tells too much: %s", out.String())
+		t.Errorf("the line has too much: %s", out.String())
 	}
 }
 

@@ -22,8 +22,8 @@ type polls struct {
 }
 
 // recall answers a poll of one of the team's tasks. An absent task, an expired one and another team's get the same answer, and
-// the service is not asked. While any state of the task is known, no poll is refused: clients give their task up after a
-// refused poll, so the last known answer serves when the service cannot be asked.
+// the service is not queried. While any state of the task is known, no poll is refused: clients give their task up after a
+// refused poll, so the last known answer serves when the service cannot be queried.
 func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
 	claim, err := p.own(r.Context(), s)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *polls) await(ctx context.Context, w *reply, s *requestState, claim cach
 	}
 	w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(span/time.Second))}
 	latest, waited := p.tasks.Await(ctx, claim, s.Span, span, p.live.draining.Load)
-	s.waited += waited // the client asked for the wait
+	s.waited += waited // the client wanted the wait
 	return latest
 }
 
@@ -91,7 +91,7 @@ func (p *polls) recallEncrypted(w *reply, s *requestState, claim cache.Claim) er
 	if !passes {
 		return p.write(w, s, known)
 	}
-	s.Cache = string(tasks.Asked)
+	s.Cache = string(tasks.Queried)
 	p.deps.Metrics.Poll(s.Cache)
 	w.Header()["Cache-Status"] = []string{"sluice;fwd=request"}
 	return fresh.write(w)

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// counted counts how often the accounts are asked.
+// counted counts the calls of the accounts.
 type counted struct {
 	gateway.Accounts
 	asked atomic.Int64
@@ -23,14 +23,14 @@ func (c *counted) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, erro
 	return c.Accounts.Admit(ctx, h)
 }
 
-// stopped is a harness whose clock stands still, with its accounts counted.
+// stopped is a harness whose clock stands still, with counted accounts.
 func stopped(t *testing.T, lines ...string) (*harness, *counted) {
 	at := time.Now()
 	accounts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
 	return build(t, limited(lines...), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, accounts }), accounts
 }
 
-// A131: a team that keeps knocking while it is refused costs no look at its accounts and empties no bucket.
+// A131: a team that sends again while it is refused causes no call of the accounts and empties no bucket.
 func TestA131Knocking(t *testing.T) {
 	h, accounts := stopped(t, "rates: {requests: {per: 1h, limit: 1}}")
 	h.ask("POST", textPath, textBody)
@@ -43,14 +43,14 @@ func TestA131Knocking(t *testing.T) {
 		}
 	}
 	if n := accounts.asked.Load(); n != 2 {
-		t.Errorf("the accounts were asked %d times, want 2: for the one that passed and the first that was refused", n)
+		t.Errorf("the accounts were called %d times, want 2: for the admitted request and the first refused one", n)
 	}
 	if n := h.sim.Count(simulator.EndpointText); n != 1 {
 		t.Errorf("%d requests reached the service", n)
 	}
 }
 
-// What a limit of images refuses, a text may still do; and a settlement that makes room is seen at once.
+// A limit of images refuses images, and admits a text; a settlement that makes room is seen at once.
 func TestMemoKnowsRoutes(t *testing.T) {
 	h, accounts := stopped(t, "open_tasks: 1")
 	async := []string{"X-Service-Async", "enable"}
@@ -59,7 +59,7 @@ func TestMemoKnowsRoutes(t *testing.T) {
 		h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
 	}
 	if n := accounts.asked.Load(); n != 2 {
-		t.Errorf("asked %d times, want 2", n)
+		t.Errorf("called %d times, want 2", n)
 	}
 	if got := h.ask("POST", textPath, textBody); got.status != 200 {
 		t.Errorf("a text: %d %s", got.status, got.body)
@@ -73,7 +73,7 @@ func TestMemoKnowsRoutes(t *testing.T) {
 	}
 }
 
-// A settlement makes room when it is taken, which may be later: what was refused until then is not remembered after.
+// A settlement makes room when it is taken, maybe later: earlier refusals are not remembered after that.
 func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("open_tasks: 1"))
 	async := []string{"X-Service-Async", "enable"}
@@ -88,7 +88,7 @@ func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
 	}
 }
 
-// A request's, too: here of four that the service refused, which cost no tokens.
+// The same holds for a request's settlement: here of four that the service refused, which cost no tokens.
 func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
 	h, _, accounts, _ := lately(t, limited("quotas: {tokens: {day: 40}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointText, Times: 4, Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Message: "no"}})
@@ -104,7 +104,7 @@ func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
 	}
 }
 
-// What is remembered is asked for again after a second: another replica may have made room.
+// A remembered refusal is checked again after a second: another replica may have made room.
 func TestAMemoStandsForASecond(t *testing.T) {
 	clock := &handClock{at: time.Now()}
 	accounts := &counted{Accounts: limit.NewMemory(clock.now)}
@@ -113,7 +113,7 @@ func TestAMemoStandsForASecond(t *testing.T) {
 		h.ask("POST", textPath, textBody)
 		h.records.await(t, n+1)
 		if got := accounts.asked.Load(); got != want {
-			t.Errorf("after %d requests the accounts were asked %d times, want %d", n+1, got, want)
+			t.Errorf("after %d requests the accounts were called %d times, want %d", n+1, got, want)
 		}
 		if n == 2 {
 			clock.move(time.Second)
@@ -121,7 +121,7 @@ func TestAMemoStandsForASecond(t *testing.T) {
 	}
 }
 
-// What asks for less may fit: nothing is remembered.
+// A smaller request may fit: nothing is remembered.
 func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
 	h, accounts := stopped(t, "quotas: {images: {day: 5}}")
 	async := []string{"X-Service-Async", "enable"}

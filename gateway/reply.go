@@ -142,7 +142,7 @@ func (w *reply) extendDeadline(now time.Time) {
 	}
 }
 
-// written removes the deadline over HTTP/2, where it would end a stream that is silent. Over HTTP/1 it acts on writes alone,
+// written removes the deadline over HTTP/2, because it would end a silent stream there. Over HTTP/1 it acts on writes alone,
 // and stays for the next.
 func (w *reply) written() {
 	if !w.alone {

@@ -8,7 +8,7 @@ import (
 )
 
 // A deadline for writing acts on writes alone: an answer that begins late, and a stream that is silent for a while, come
-// whole, over HTTP/2, too, where net/http would end a stream by it although nothing is being written.
+// whole, also over HTTP/2, where net/http would end a silent stream by it.
 func TestMend25ASilenceIsNoWrite(t *testing.T) {
 	const bound = 200 * time.Millisecond
 	for _, version := range []int{1, 2} {
@@ -43,7 +43,7 @@ func TestMend25ASilenceIsNoWrite(t *testing.T) {
 	}
 }
 
-// A stream of HTTP/2 whose client takes no byte of it is ended by the deadline, and the others of the connection go on.
+// An HTTP/2 stream whose client reads nothing is ended by the deadline, and the connection's other streams go on.
 func TestMend25AStreamThatNobodyReadsEnds(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.config.WriteTimeout = 200 * time.Millisecond

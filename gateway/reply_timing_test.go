@@ -11,7 +11,7 @@ func TestServerTiming(t *testing.T) {
 		-time.Second: "0.0",
 	} {
 		if got := serverTiming(own); got != "sluice;dur="+want {
-			t.Errorf("%v is told as %s, want %s", own, got, want)
+			t.Errorf("%v is written as %s, want %s", own, got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// requestState is what one request knows of itself on its way through the stages. ServeHTTP makes it, the stages fill it, and
+// requestState holds the facts about one request on its way through the stages. ServeHTTP makes it, the stages fill it, and
 // its Record is written when the request ends.
 type requestState struct {
 	telemetry.Record
@@ -55,11 +55,11 @@ type requestState struct {
 	exchange   upstream.Exchange
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
-	stream     bool                  // the client asked for a stream
-	finisher   bool                  // no client waits: the finisher asks about a task
-	creation   string                // traceparent of the creation of the task that is asked about
+	stream     bool                  // the client wants a stream
+	finisher   bool                  // no client waits: the finisher queries a task
+	creation   string                // traceparent of the creation of the task that is queried
 	meter      *meter.Meter          // reads the usage in the answer; nil: usage is not read
-	reading    meter.Reading         // what it read
+	reading    meter.Reading         // its result
 	fault      string                // name of the refusal if the answer broke off or cannot be used; else empty
 	answered   time.Time             // when a creation's answer was whole; its span is then still open; zero: not so
 }

@@ -15,8 +15,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// poisoned lends buffers that are full of 0xDB and fills them again when they come back, so that a byte of one request
-// that reached another, or a buffer that is used after it was given back, shows.
+// poisoned hands out buffers full of 0xDB and fills them again when they are returned. This shows a byte of one request
+// that reaches another, and a buffer that is used after its return.
 type poisoned struct{ sync.Pool }
 
 func newPoisoned() *poisoned {
@@ -63,7 +63,7 @@ func TestH24BuffersAreNotShared(t *testing.T) {
 	all.Wait()
 }
 
-// A44: a gateway that is its own upstream ends at the first turn, since the service's key is no team's.
+// A44: a gateway that is its own upstream refuses its first request to itself, since the service's key is no team's.
 func TestA44LoopEnds(t *testing.T) {
 	var served int
 	var loop http.Handler

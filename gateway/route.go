@@ -15,7 +15,7 @@ const (
 	post = http.MethodPost
 
 	versionPrefix = "/api/v1/"
-	usagePath     = "/sluice/v1/usage" // where a team asks how it stands
+	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
 	frontModels   = frontPrefix + "models"
 	frontTasks    = frontPrefix + "images/tasks/"
 )
@@ -27,7 +27,7 @@ type route struct {
 	prefix   bool            // path is a prefix that ends at a segment's border
 	creates  bool            // it creates tasks; on a forwarded path the request says so
 	older    bool            // one of the older families of image tasks
-	query    bool            // it asks about one task
+	query    bool            // it is about one task
 	form     bool            // its body is a form
 	endpoint policy.Endpoint // empty: every team may
 	run      handler

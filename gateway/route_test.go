@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzTaskID: what is taken for a task's id is never more than the service's alphabet, whatever the path.
+// FuzzTaskID: a task's id never has more than the service's alphabet, whatever the path.
 func FuzzTaskID(f *testing.F) {
 	for _, seed := range []string{"a", "a/", "a/cancel", "%61", "..%2f", "a%2fcancel", "%252e", "a;b", "\xff", "a//", "a.b~c", ".", "..", "%2e%2e"} {
 		f.Add(seed)

@@ -15,7 +15,7 @@ import (
 	"sluice/gateway/admin"
 )
 
-// secure serves the handler over TLS, with HTTP/2, as the public listener would.
+// secure serves the handler over TLS, with HTTP/2, as the public listener does.
 func secure(t *testing.T, handler http.Handler, change func(*http.Server)) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -26,7 +26,7 @@ func secure(t *testing.T, handler http.Handler, change func(*http.Server)) *http
 	return server
 }
 
-// A client of HTTP/2 that opens its windows and reads nothing is cut off, whatever its streams do.
+// An HTTP/2 client that opens its windows and reads nothing is cut off, whatever its streams do.
 func TestMend25HTTP2ThatReadsNothingEnds(t *testing.T) {
 	closed := make(chan struct{})
 	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -63,7 +63,7 @@ func TestMend25HTTP2ThatReadsNothingEnds(t *testing.T) {
 	}
 }
 
-// A refusal before the body came ends its stream; the connection is other requests', too, and goes on.
+// A refusal before the body ends its stream; the connection, which other requests share, goes on.
 func TestMend25HTTP2GoesOnAfterARefusal(t *testing.T) {
 	h := build(t)
 	server := secure(t, h.gateway, func(*http.Server) {})
@@ -91,7 +91,7 @@ func TestMend25HTTP2GoesOnAfterARefusal(t *testing.T) {
 	}
 }
 
-// The admin listener answers what announces a body at once, and ends the connection.
+// The admin listener answers a request with an announced body at once, and ends the connection.
 func TestMend25TheAdminListenerEnds(t *testing.T) {
 	handler := admin.New(admin.Deps{
 		Ready: func() error { return nil }, Metrics: http.NotFoundHandler(),

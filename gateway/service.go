@@ -84,8 +84,8 @@ func (u *service) outbound(s *requestState) http.Header {
 // queryRoute is the route of a task query that no client's request makes.
 var queryRoute = &route{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true}
 
-// askTask asks the service about a task. The answer may serve several polls, or none.
-func (u *service) askTask(claim *cache.Claim, by tasks.Asker) (tasks.Reply, error) {
+// queryTask queries the service about a task. The answer may serve several polls, or none.
+func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, error) {
 	s := &requestState{service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace}
 	s.Team, s.Task, s.Model, s.Label, s.Span = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model), by.Span
 	got, err := u.do(s, get, "tasks/"+claim.Task)

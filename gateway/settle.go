@@ -75,7 +75,7 @@ func (a *admission) chargeTask(ctx context.Context, charge *limit.Charge) {
 	a.refusals.forget(team)
 }
 
-// fullTeams are the teams that may have no more open tasks. They wait for an end, so the finisher asks for theirs first.
+// fullTeams are the teams that may have no more open tasks. They wait for an end, so the finisher queries theirs first.
 func (a *admission) fullTeams() map[string]bool {
 	full := map[string]bool{}
 	for _, team := range a.live.teams.Load().List {

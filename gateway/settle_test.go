@@ -13,7 +13,7 @@ import (
 
 const streamType = "text/event-stream;charset=UTF-8"
 
-// says is an upstream that answers each creation with these words, and each query of a task with those of its id.
+// says is an upstream that answers each creation with this text, and each query of a task with its id's text.
 func says(status int, contentType, body string, tasks map[string]string) func(*plan) {
 	return func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +42,8 @@ func errorEvent(status int) string {
 	return fmt.Sprintf("id:1\nevent:error\n:HTTP_STATUS/%d\ndata:{\"code\":\"ModelUnavailable\",\"message\":\"m\",\"request_id\":\"r\"}\n\n", status)
 }
 
-// A complete 503 to a creation says that the service did nothing: the hold goes back at once, as after a 429, and the
-// creation may be tried again with its Idempotency-Key. Any other 5xx says nothing of the kind, nor does a 503 that is cut.
+// A complete 503 to a creation says that the service did nothing: the hold is given back at once, as after a 429, and the
+// creation may be repeated with its Idempotency-Key. Any other 5xx does not say so, nor does a 503 that is cut.
 func TestMend03Complete503GivesTheHoldBack(t *testing.T) {
 	const refused = `{"code":"ModelUnavailable","message":"m","request_id":"r"}`
 	for _, tt := range []struct {
@@ -84,7 +84,7 @@ func TestMend03Complete503GivesTheHoldBack(t *testing.T) {
 	}
 }
 
-// streamed are the headers of a creation that is to be answered as a stream, and more.
+// streamed are the headers of a creation that wants a stream, and more.
 func streamed(more ...string) []string {
 	return append([]string{"X-Service-Async", "enable", "X-Service-SSE", "enable"}, more...)
 }
@@ -103,7 +103,7 @@ func cuts(status int, contentType, body string) func(*plan) {
 	}
 }
 
-// try is ask for an answer that may be cut before its header is whole.
+// try is h.ask for an answer that may be cut before its header is whole.
 func (h *harness) try(path, body string, headers ...string) reading {
 	resp, err := h.client.Do(h.request("POST", path, body, headers...))
 	if err != nil {
@@ -121,8 +121,8 @@ func interleaved(images int, finish, more string) string {
 	return fmt.Sprintf(`{"output":{%s"choices":[{"finish_reason":%s,"message":{"role":"assistant","content":[%s]}}]},"usage":{"image_count":%d,"input_tokens":3},"request_id":"r"}`, more, finish, picture, images)
 }
 
-// A stream of images on the asynchronous path may name no task: what it says is all that there is. Where it is whole and
-// tells its usage it is charged by that; where it is not, a task may run whose id is unknown.
+// A stream of images on the asynchronous path may name no task: then its text is the only answer. If it is whole and has
+// its usage, it is charged by that; if not, a task may run whose id is unknown.
 func TestMend04StreamWithoutATaskIsSettled(t *testing.T) {
 	one := events(interleaved(0, `"null"`, ""), interleaved(1, `"stop"`, ""))
 	for _, tt := range []struct {
@@ -152,7 +152,7 @@ func TestMend04StreamWithoutATaskIsSettled(t *testing.T) {
 	}
 }
 
-// With an id and before its own end a stream settles nothing: the task runs, and is heard of.
+// With an id, a stream that is cut settles nothing: the task runs, and its end is heard later.
 func TestMend04StreamOfATaskThatRunsOn(t *testing.T) {
 	running := events(interleaved(1, `"null"`, `"task_id":"t1","task_status":"RUNNING",`))
 	h, _ := tasked(t, says(200, streamType, running, nil), limited("quotas: {images: {day: 100}}"))
@@ -161,8 +161,8 @@ func TestMend04StreamOfATaskThatRunsOn(t *testing.T) {
 	h.stands(t, "images", "0", "2", 1)
 }
 
-// With an id a stream that ended in order is settled by what it says, whatever its finish_reason, unless a status says that the
-// task runs on; the task is heard of later, and costs no more. An error that came in between says nothing of the task.
+// With an id, a stream that ended in order is settled by its text, whatever its finish_reason, unless a status says that
+// the task runs on; the task's later answers cost nothing more. An error in between says nothing about the task.
 func TestMend05CleanStreamOfATask(t *testing.T) {
 	stream := func(more string) string {
 		return events(interleaved(0, `null`, `"task_id":"t1",`+more), interleaved(1, `null`, `"task_id":"t1",`+more))
@@ -187,7 +187,7 @@ func TestMend05CleanStreamOfATask(t *testing.T) {
 			record := h.records.await(t, 1)[0]
 			h.stands(t, "images", tt.used, tt.held, tt.open)
 			if told := map[string]string{"1": "exact", "0": ""}[tt.used]; record.Cost.Flag != told {
-				t.Errorf("told as %q, want %q", record.Cost.Flag, told)
+				t.Errorf("logged as %q, want %q", record.Cost.Flag, told)
 			}
 			clock.move(time.Minute)
 			h.gateway.Finish(t.Context())
@@ -197,7 +197,7 @@ func TestMend05CleanStreamOfATask(t *testing.T) {
 	}
 }
 
-// A stream may name its task in frames of any size: it is the team's when the stream ends.
+// A stream may name its task in frames of any size: the team owns it when the stream ends.
 func TestMend04TaskInLargeFrames(t *testing.T) {
 	pad := `"pad":"` + strings.Repeat("x", 100<<10) + `",`
 	frame := func(status, finish string) string {
@@ -226,8 +226,8 @@ func TestMend04TaskInLargeFrames(t *testing.T) {
 	}
 }
 
-// A stream that ended in order is whole, whatever its finish_reason says: its usage is exact. One that was cut is not, nor
-// one whose end could be a cut, unless it told its own end.
+// A stream that ended in order is whole, whatever its finish_reason: its usage is exact. A cut one is not, and neither is
+// one whose end may be a cut, unless it marked its own end.
 func TestMend05CleanStreamIsExact(t *testing.T) {
 	said := func(finish string) string {
 		return events(`{"output":{"choices":[{` + finish + `"message":{"content":"some words of many letters, so that they are no three tokens","role":"assistant"}}]},"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}`)
@@ -258,7 +258,7 @@ func TestMend05CleanStreamIsExact(t *testing.T) {
 	}
 }
 
-// closes is an upstream that tells the end of a stream by closing the connection.
+// closes is an upstream that ends a stream by closing the connection.
 func closes(stream string) func(*plan) {
 	return func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"sluice/cache"
 )
 
-// waited tells when a poll has looked whether another replica still asks, and counts the looks that found none.
+// waited signals a poll's check whether another replica still queries, and counts the checks that found no query.
 type waited struct {
 	*cache.Claims
 	looks chan struct{}
@@ -29,8 +29,8 @@ func (w waited) Take(ctx context.Context, team, task string) (cache.Turn, error)
 	return turn, err
 }
 
-// A133: another replica asks about a task. A poll waits for what that is told, and where that asked in vain it waits no
-// longer: it gets what was known.
+// A133: another replica queries a task. A poll waits for its answer, and if that query fails the poll waits no longer: it
+// gets the last known answer.
 func TestA133APollWaitsForAnotherReplica(t *testing.T) {
 	for _, c := range []struct {
 		name, status, cached string
@@ -57,7 +57,7 @@ func TestA133APollWaitsForAnotherReplica(t *testing.T) {
 			}
 			claim, _, _ := w.Get(t.Context(), "search", id)
 			go func() {
-				<-w.looks // as the poll comes
+				<-w.looks // when the poll comes
 				<-w.looks // while it waits
 				c.ends(w.Claims, &claim)
 			}()
@@ -66,7 +66,7 @@ func TestA133APollWaitsForAnotherReplica(t *testing.T) {
 				t.Errorf("%s, %s; want %s, %s", status, cached, c.status, c.cached)
 			}
 			if n := w.free.Load(); n != 1 {
-				t.Errorf("it waited until it had looked %d times and no other replica asked, want once", n)
+				t.Errorf("it checked %d times without finding another replica's query, want once", n)
 			}
 		})
 	}

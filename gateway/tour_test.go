@@ -93,7 +93,7 @@ func TestListShowsOwnTasksOnly(t *testing.T) {
 	}
 	h.ask("GET", tasksPath+"?page_no=x&start_time=yesterday", "").wants(t, 400, "inspect/rules", "InvalidParameter")
 	if h.sim.Count(simulator.EndpointList) != 0 {
-		t.Error("the list was asked of upstream, which shows the tasks of every team")
+		t.Error("the list was requested from upstream, which shows the tasks of every team")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A poll of an own task is answered with what is known while upstream fails.
+// While upstream fails, a poll gets the task's last known answer.
 func TestPollServesTheLastAnswerWhileUpstreamFails(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Running = time.Hour })
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
@@ -147,8 +147,8 @@ func TestPollServesTheLastAnswerWhileUpstreamFails(t *testing.T) {
 	}
 }
 
-// TestMend09PythonLibraryStreamsImages sends what the service's own Python library sends for an interleaved stream, on
-// both paths: the SSE header and Accept, and no stream in the body. The task of the asynchronous path is the team's.
+// TestMend09PythonLibraryStreamsImages sends the same as the service's own Python library for an interleaved stream, on
+// both paths: the SSE header and Accept, and no stream parameter. The team owns the task of the asynchronous path.
 func TestMend09PythonLibraryStreamsImages(t *testing.T) {
 	h := build(t)
 	const messages = `"input":{"messages":[{"role":"user","content":[{"text":"Fold a crane"}]}]}}`

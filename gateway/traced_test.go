@@ -12,11 +12,11 @@ import (
 	"sluice/telemetry"
 )
 
-// spanSink keeps the spans that are sent.
+// spanSink keeps the sent spans.
 type spanSink struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
-	send  func() error // sends what waits, and ends the telemetry
+	send  func() error // sends the waiting spans, and ends the telemetry
 }
 
 func (*spanSink) Start(context.Context) error { return nil }
@@ -41,8 +41,8 @@ func (s *spanSink) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans
 	return nil
 }
 
-// traced makes the telemetry of a harness: every request of every test is recorded, and at the test's end no span may be
-// left that was begun and not ended.
+// traced makes the telemetry of a harness: every request of every test is recorded, and at the test's end every span must
+// have ended.
 func traced(t testing.TB, config telemetry.Config) (*telemetry.Telemetry, *spanSink) {
 	t.Helper()
 	sink := new(spanSink)

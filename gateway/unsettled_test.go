@@ -16,7 +16,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// late accounts keep what they are to settle until they are well again, as those in Redis do.
+// late accounts delay settlements until they are well again, as those in Redis do.
 type late struct {
 	*limit.Memory
 	mu   sync.Mutex
@@ -63,7 +63,7 @@ func lately(t testing.TB, changes ...func(*plan)) (*harness, *handClock, *late, 
 	return h, clock, accounts, claims
 }
 
-// settlements is what the metrics count of them, "exact 1, succeeded 2".
+// settlements are the metrics' counts of them: "exact 1, succeeded 2".
 func (h *harness) settlements() string {
 	page := httptest.NewRecorder()
 	h.tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
@@ -74,8 +74,8 @@ func (h *harness) settlements() string {
 	return strings.Join(list, ", ")
 }
 
-// F-R1: an end whose charge the state does not take is told to the client and to nobody else: the task stays due, is not
-// asked for again here, and is known to have ended once it is charged; it is counted then, once.
+// F-R1: an end whose charge the state does not take is shown to the client alone: the task stays due, is not queried again
+// here, and counts as ended once it is charged; it is counted then, once.
 func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h, clock, accounts, claims := lately(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -89,7 +89,7 @@ func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
 		h.gateway.Finish(t.Context())
 	}
 	if n := h.sim.Count(simulator.EndpointTask); n != 1 {
-		t.Errorf("upstream was asked %d times", n)
+		t.Errorf("upstream was queried %d times", n)
 	}
 	claim, _, _ := claims.Get(t.Context(), "search", id)
 	if claim.Final() || h.settlements() != "" {
@@ -108,7 +108,7 @@ func TestFR1AnEndIsKeptOnceItIsCharged(t *testing.T) {
 	h.stands(t, "images", "1", "0", 0)
 }
 
-// A task whose end waits for its charge is not charged as held when its life is over.
+// A task whose end waits for its charge is not charged as held when its life ends.
 func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {month: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "fail"}})
@@ -127,7 +127,7 @@ func TestFU18AnEndThatWaitsWasHeard(t *testing.T) {
 	}
 }
 
-// What a request is charged is counted when the state has taken it.
+// A request's charge is counted when the state has taken it.
 func TestRequestsAreCountedWhenTheyAreCharged(t *testing.T) {
 	h, _, accounts, _ := lately(t)
 	accounts.fall()
@@ -142,7 +142,7 @@ func TestRequestsAreCountedWhenTheyAreCharged(t *testing.T) {
 	}
 }
 
-// F-R1: many ends wait for their charges at once, each told to its own client and asked for no more.
+// F-R1: many ends wait for their charges at once, each shown to its own client and not queried again.
 func TestMend16ManyEndsWait(t *testing.T) {
 	const tasks = 20
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
@@ -162,7 +162,7 @@ func TestMend16ManyEndsWait(t *testing.T) {
 		h.gateway.Finish(t.Context())
 	}
 	if n := h.sim.Count(simulator.EndpointTask); n != tasks {
-		t.Errorf("upstream was asked %d times about %d ends", n, tasks)
+		t.Errorf("upstream was queried %d times about %d ends", n, tasks)
 	}
 	accounts.recover()
 	if got := h.settlements(); got != fmt.Sprint("succeeded ", tasks) {
@@ -171,8 +171,8 @@ func TestMend16ManyEndsWait(t *testing.T) {
 	h.stands(t, "images", fmt.Sprint(tasks), "0", 0)
 }
 
-// An end for which there is no room is told to the client that asked. The others wait for nobody: they get the last known
-// answer until it is asked for again, an interval later, and it is charged once.
+// An end without room is shown to the client whose poll made the query. The others do not wait: they get the last known
+// answer until the task is queried again, an interval later, and it is charged once.
 func TestMend16AnEndWithoutRoom(t *testing.T) {
 	h, clock, accounts, _ := lately(t, limited("quotas: {images: {day: 100}}"))
 	id := h.create(t)
@@ -187,7 +187,7 @@ func TestMend16AnEndWithoutRoom(t *testing.T) {
 	}
 	clock.move(6 * time.Second)
 	if got := h.poll(id); got.member(t, "output", "task_status") != "SUCCEEDED" || h.sim.Count(simulator.EndpointTask) != 2 {
-		t.Errorf("an interval later: %s, asked %d times", got.body, h.sim.Count(simulator.EndpointTask))
+		t.Errorf("an interval later: %s, queried %d times", got.body, h.sim.Count(simulator.EndpointTask))
 	}
 	accounts.recover()
 	if got := h.settlements(); got != "succeeded 1" {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A connection on which the deadline for draining may still be set, because its client left while it was read, is not used
-// again, although the answer came whole.
+// A connection that may still have the deadline for draining, because its client left while it was read, is not used again,
+// even if the answer came whole.
 func TestMend16DeadlineOfDrainingEndsTheConnection(t *testing.T) {
 	frames := make(stream)
 	peers := make(chan string, 2) // the gateway's ends of the connections, request by request
@@ -27,7 +27,7 @@ func TestMend16DeadlineOfDrainingEndsTheConnection(t *testing.T) {
 		})
 		p.wrap = func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("X-Leaves") != "" { // its end is the test's to choose
+				if r.Header.Get("X-Leaves") != "" { // the test decides when it ends
 					r = r.WithContext(left)
 				}
 				next.ServeHTTP(w, r)
@@ -39,7 +39,7 @@ func TestMend16DeadlineOfDrainingEndsTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := bufio.NewReader(resp.Body)
-	for n := 1; n <= 2; n++ { // the second is read by itself: the connection's silence is bounded by then
+	for n := 1; n <= 2; n++ { // the second is read separately: the connection's silence is bounded by then
 		frames <- n
 		for line := ""; !strings.HasPrefix(line, "data:"); {
 			if line, err = answer.ReadString('\n'); err != nil {
@@ -60,8 +60,8 @@ func TestMend16DeadlineOfDrainingEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Q08: a client leaves after any frame of a stream, wherever the stream tells its usage, and is charged what upstream
-// did; never nothing.
+// Q08: a client leaves after any frame of a stream, wherever the stream has its usage, and is charged for upstream's work;
+// never nothing.
 func TestQ08LeftAfterAnyFrame(t *testing.T) {
 	const frames = 6
 	usage := func(n int) string {
@@ -69,7 +69,7 @@ func TestQ08LeftAfterAnyFrame(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		about string
-		at    func(n int) string // what frame n tells
+		at    func(n int) string // the text of frame n
 		want  int64              // 0: an estimate above 0
 		flag  string
 	}{
@@ -133,7 +133,7 @@ func TestQ08LeftAfterAnyFrame(t *testing.T) {
 	}
 }
 
-// F-C7: clients that connect and leave at once do not get upstream more requests than their team may have in flight: the
+// F-C7: clients that connect and leave at once do not cause more upstream requests than their team may have in flight: the
 // slot is free when the upstream call has ended.
 func TestFC7ConnectAndLeave(t *testing.T) {
 	var inFlight, most atomic.Int64

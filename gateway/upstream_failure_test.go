@@ -23,7 +23,7 @@ import (
 
 // Upstreams that fail.
 
-// listener is an upstream of bytes: each connection is handed to serve.
+// listener is an upstream of raw bytes: each connection is handed to serve.
 func listener(t *testing.T, serve func(net.Conn)) (address string, accepted *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func TestFU1Unreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = l.Close() // nobody listens there now
+	_ = l.Close() // the port has no listener now
 	h := build(t, func(p *plan) { p.address = "http://" + l.Addr().String() })
 	got := h.ask("POST", textPath, textBody)
 	got.wants(t, 502, "forward/unreachable", "InternalError")
@@ -72,11 +72,11 @@ func TestFU1Unreachable(t *testing.T) {
 	named.ask("POST", textPath, textBody).wants(t, 502, "forward/unreachable", "InternalError")
 }
 
-// A connection that upstream closed unseen is found out before a byte leaves.
+// A connection that upstream closed unnoticed is found out before a byte leaves.
 func TestFU12ClosedIdleConnections(t *testing.T) {
 	var executed atomic.Int32
 	closed := make(chan struct{}, 100)
-	address, accepted := listener(t, func(conn net.Conn) { // one request for each connection, though it says keep-alive
+	address, accepted := listener(t, func(conn net.Conn) { // one request for each connection, though it promises keep-alive
 		defer func() { _ = conn.Close(); closed <- struct{}{} }()
 		if takeRequest(bufio.NewReader(conn)) {
 			executed.Add(1)
@@ -89,7 +89,7 @@ func TestFU12ClosedIdleConnections(t *testing.T) {
 		if got := h.ask("POST", textPath, textBody); got.status != http.StatusOK {
 			t.Errorf("%d %s", got.status, got.body)
 		}
-		<-closed // what upstream closes only while the next request is on its way, nobody can see
+		<-closed // if upstream closes only while the next request is on its way, that cannot be seen
 	}
 	if executed.Load() != 100 || accepted.Load() != 100 {
 		t.Errorf("%d executions on %d connections for 100 requests", executed.Load(), accepted.Load())
@@ -124,7 +124,7 @@ func TestFU3FU4BrokenOffAnswersAreCuts(t *testing.T) {
 		{"closes in a stream", simulator.Fault{Cut: "close", After: 2}, []string{"X-Service-SSE", "enable"}, "forward/answer"},
 		{"resets in a stream", simulator.Fault{Cut: "reset", After: 2}, []string{"X-Service-SSE", "enable"}, "forward/answer"},
 	} {
-		h := loud // where silence is no fault, however slow the machine is
+		h := loud // silence is no fault here, however slow the machine is
 		if tt.fault.Stall != "" {
 			h = silent
 		}
@@ -146,7 +146,7 @@ func TestFU3FU4BrokenOffAnswersAreCuts(t *testing.T) {
 	}
 }
 
-// F-U5: upstream's own refusals pass as they are.
+// F-U5: upstream's own refusals pass unchanged.
 func TestFU5UpstreamsRefusalsPass(t *testing.T) {
 	h := build(t)
 	for _, tt := range []struct {
@@ -161,7 +161,7 @@ func TestFU5UpstreamsRefusalsPass(t *testing.T) {
 	}
 }
 
-// G4: whatever goes wrong, a POST of which a byte has left is never sent again.
+// G4: a POST is never sent again once a byte has left, whatever goes wrong.
 func TestG4NothingIsSentTwice(t *testing.T) {
 	faults := map[string]simulator.Fault{
 		"none": {}, "drop": {Drop: "close"}, "drop by reset": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "cut by reset": {Cut: "reset", After: 1}, "status 500": {Error: &simulator.FaultError{Status: 500}},
@@ -209,7 +209,7 @@ func TestCreationThatBreaks(t *testing.T) {
 	}
 }
 
-// storyBody makes a task whose answer is a stream.
+// storyBody creates a task whose answer is a stream.
 const storyBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A story in pictures"}]}]},"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
 
 // A task that comes as a stream is claimed by its first frame.
@@ -228,7 +228,7 @@ func TestStreamedCreationIsClaimed(t *testing.T) {
 	}
 }
 
-// F-U13, H20: without a certificate that fits, not a byte of a request leaves.
+// F-U13, H20: without a valid certificate not a byte of a request leaves.
 func TestFU13WrongCertificate(t *testing.T) {
 	var requests atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -239,11 +239,11 @@ func TestFU13WrongCertificate(t *testing.T) {
 	h := build(t, func(p *plan) { p.address = server.URL })
 	h.ask("POST", textPath, textBody).wants(t, 502, "forward/unreachable", "InternalError")
 	if requests.Load() != 0 {
-		t.Error("a request was sent to a host that nobody vouches for")
+		t.Error("a request was sent to a host without a trusted certificate")
 	}
 }
 
-// Over TLS, with a base address that has a path of its own, small and large bodies arrive whole on one connection.
+// Over TLS, with a base address that has a path, small and large bodies arrive whole on one connection.
 func TestUpstreamOverTLS(t *testing.T) {
 	seen := make(chan string, 4)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -291,7 +291,7 @@ func TestFU14Redirect(t *testing.T) {
 	}
 }
 
-// F-U15: informational answers are dropped, up to a bound, and take no header of ours with them.
+// F-U15: informational answers are dropped, up to a bound, and remove none of the gateway's headers.
 func TestFU15InformationalAnswers(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Informational: 100})
@@ -319,8 +319,8 @@ func TestMend32FloodOfInformationalAnswers(t *testing.T) {
 	h.ask("POST", textPath, large(1<<20)).wants(t, 502, "forward/answer", "InternalError")
 }
 
-// F-U16: endless answers are bounded where they are read whole, and never held where they are passed on: a document, a
-// stream, and the stream of a creation, which is claimed on its way.
+// F-U16: endless answers are bounded if they are read whole, and never held if they are passed on: a document, a stream,
+// and the stream of a creation, which is claimed on its way.
 func TestFU16EndlessAnswers(t *testing.T) {
 	h := build(t, func(p *plan) { p.sim.Running = time.Hour })
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
@@ -330,7 +330,7 @@ func TestFU16EndlessAnswers(t *testing.T) {
 	}
 	for i, tt := range []struct {
 		r    *http.Request
-		most int64 // of 64 MiB; what the service makes of a stream while the heap is looked at counts, too
+		most int64 // of 64 MiB; the heap also has the service's part of a stream
 	}{
 		{h.request("POST", textPath, textBody), 8 << 20},
 		{h.request("POST", textPath, textBody, "X-Service-SSE", "enable"), 32 << 20},
@@ -347,7 +347,7 @@ func TestFU16EndlessAnswers(t *testing.T) {
 	}
 }
 
-// grows passes bytes of an answer on and tells how many came, and what they left on the heap while the answer goes on.
+// grows passes bytes of an answer on and returns how many came, and how much the heap grew while the answer goes on.
 func (h *harness) grows(r *http.Request, size int64) (passed, grown int64) {
 	h.Helper()
 	before := live()
@@ -361,7 +361,7 @@ func (h *harness) grows(r *http.Request, size int64) (passed, grown int64) {
 	return passed, grown
 }
 
-// live is what a collection found in use, in bytes; what was made and dropped since is not in it.
+// live is the heap in use after a collection, in bytes; garbage does not count.
 func live() int64 {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -369,15 +369,15 @@ func live() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// An answer that nobody can read is refused, since its usage could not be either.
+// An answer that cannot be decoded is refused, since its usage could not be read either.
 func TestFU17CompressedUnasked(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Gzip: true})
 	h.ask("POST", textPath, textBody, "Accept-Encoding", "gzip").wants(t, 502, "forward/answer", "InternalError")
 }
 
-// A connection is used again only where both sides agree on where the answer ended.
-// Said in two headers it is compressed, too, whichever stands first.
+// A connection is used again only if both sides agree on the end of the answer.
+// An encoding in two headers counts as compressed, too, whichever comes first.
 func TestMend32CompressedInTwoHeaders(t *testing.T) {
 	for _, encodings := range [][]string{{"identity", "gzip"}, {"", "gzip"}, {"gzip", "identity"}, {"identity", "identity"}} {
 		h := build(t, func(p *plan) {
@@ -434,7 +434,7 @@ func TestConnectionsThatAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-// Upstream may refuse a body before it has read it: its answer counts, whether it closes then, with bytes of the body
+// Upstream may refuse a body before it has read it: its answer counts, whether it then closes with bytes of the body
 // unread, or keeps the connection and reads no more. The connection is not used again.
 func TestEarlyAnswerToALargeBody(t *testing.T) {
 	text := `{"code":"BadRequest.TooLarge","message":"m"}`

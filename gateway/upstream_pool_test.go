@@ -18,15 +18,15 @@ import (
 	"testing"
 )
 
-// An upstream that says what it was not asked, and one that closes without a word.
+// An upstream that sends bytes without a request, and one that closes silently.
 
-// marked is a text request that asks for a mark.
+// marked is a text request with a mark that the answer repeats.
 func marked(i int) string { return strings.Replace(textBody, "rivers", fmt.Sprintf("mark-%d-", i), 1) }
 
 // unasked is an answer that belongs to no request.
 const unasked = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{\"output\":{\"text\":\"no\"}}"
 
-// echo answers with the mark that was asked for, in length bytes with the header; 0: as many as it takes.
+// echo answers with the request's mark, in length bytes with the header; 0: as many as it takes.
 func echo(in *bufio.Reader, length int) (string, bool) {
 	r, err := http.ReadRequest(in)
 	if err != nil {
@@ -41,7 +41,7 @@ func echo(in *bufio.Reader, length int) (string, bool) {
 	return fmt.Sprintf(head, len(text)) + text, true
 }
 
-// certified makes a certificate and what its clients have to trust.
+// certified makes a certificate, and the roots for its clients.
 func certified(t *testing.T) ([]tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -55,7 +55,7 @@ func certified(t *testing.T) ([]tls.Certificate, *x509.CertPool) {
 func overTLS(serve func(net.Conn), certificate []tls.Certificate) func(net.Conn) {
 	config := &tls.Config{
 		Certificates: certificate, MinVersion: tls.VersionTLS12,
-		DynamicRecordSizingDisabled: true, // what is written at once is one record
+		DynamicRecordSizingDisabled: true, // one write is one record
 	}
 	return func(conn net.Conn) {
 		secure := tls.Server(conn, config)
@@ -80,9 +80,9 @@ func upstreamOf(t *testing.T, secure bool, serve func(net.Conn), changes ...func
 	return h, accepted
 }
 
-// What upstream says unasked, right behind an answer or a moment later, is no answer to the next request.
+// Bytes that upstream sends without a request, right behind an answer or a moment later, are no answer to the next request.
 func TestMend26SurplusIsNoAnswer(t *testing.T) {
-	const readAtOnce = 8 << 10 // what a connection reads at once: the answer ends where it ends
+	const readAtOnce = 8 << 10 // the size of one read of a connection: the answer ends exactly there
 	for _, secure := range []bool{false, true} {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("TLS %t, late %t", secure, late), func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestMend26SurplusIsNoAnswer(t *testing.T) {
 	}
 }
 
-// An upstream that answers before it is asked gives no request the answer to another.
+// An upstream that answers before the request gives no request another's answer.
 func TestMend26AnswersAreNotShifted(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestMend26AnswersAreNotShifted(t *testing.T) {
 	}
 }
 
-// finishing keeps back what TLS writes after its first flight, which ends the handshake in TLS 1.2, and lets it go together
-// with what follows.
+// finishing keeps back TLS's writes after its first flight, which ends the handshake in TLS 1.2, and sends them together
+// with the following ones.
 type finishing struct {
 	net.Conn
 	writes int
@@ -173,7 +173,7 @@ func (f *finishing) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// What upstream says on a new connection before anything was asked is no answer, either: nothing is sent on it.
+// Bytes that upstream sends on a new connection before a request are no answer, either: nothing is sent on it.
 func TestMend26SurplusOnANewConnection(t *testing.T) {
 	certificate, roots := certified(t)
 	var requests atomic.Int32
@@ -196,7 +196,7 @@ func TestMend26SurplusOnANewConnection(t *testing.T) {
 	h.counts(t, "sluice_upstream_surplus_total", map[string]float64{"": 2})
 }
 
-// A creation goes on no connection that was closed a moment ago: its hold would stand for an hour.
+// A creation never uses a connection that was closed a moment ago: its hold would stand for an hour.
 func TestMend02CreationIsNotLostToAClose(t *testing.T) {
 	const created = `{"output":{"task_id":"task-%d","task_status":"PENDING"},"request_id":"a"}`
 	var tasks atomic.Int32
@@ -220,7 +220,7 @@ func TestMend02CreationIsNotLostToAClose(t *testing.T) {
 	}
 }
 
-// An upstream that closes after each answer, and does not say so, costs no more requests than a bare proxy loses beside it.
+// An upstream that closes after each answer without announcing it costs no more requests than a bare proxy loses.
 func TestMend27ClosedWithoutAWord(t *testing.T) {
 	const requests = 100
 	closed := make(chan struct{}, 1)

@@ -15,7 +15,7 @@ import (
 
 // Large bodies on their way to a slow upstream.
 
-// large is a text request with a body of so many bytes, and a few.
+// large is a text request with a body of a little over so many bytes.
 func large(size int) string {
 	return strings.Replace(textBody, "rivers", strings.Repeat("r", size), 1)
 }
@@ -61,8 +61,8 @@ func slowUpstream(t *testing.T, secure bool, change func(*plan), serve func(net.
 	return h
 }
 
-// An upstream that stops reading is silent: the bound of silence ends it, and not the bound of an answer. One that reads
-// all and says nothing has the time for an answer from then on, however large the body was.
+// An upstream that stops reading is silent: the bound of silence ends it, not the bound of an answer. After reading the
+// whole body it has the time for an answer, however large the body was.
 func TestMend01SilenceEndsALargeBody(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reads        int64
@@ -111,7 +111,7 @@ func TestMend01HoldIsKeptWhileALargeBodyIsWritten(t *testing.T) {
 			select {
 			case lease := <-extended:
 				kept = lease == 40*time.Millisecond
-			case <-time.After(5 * time.Millisecond): // time has to pass; how much, the lease says
+			case <-time.After(5 * time.Millisecond): // time has to pass; the lease decides how much
 			}
 		}
 		_, _ = io.Copy(io.Discard, r.Body)

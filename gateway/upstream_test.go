@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What upstream says of itself in the headers that teams see is passed on, and the gateway's key in it is covered.
+// Upstream's headers about itself are passed on to teams, with the gateway's key in them covered.
 func TestMend16UpstreamsHeadersAreRelayedAndCovered(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

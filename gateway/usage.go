@@ -21,7 +21,7 @@ type usageBody struct {
 	Limits     []usageLimit `json:"limits"`
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
-	// Ledger is what the team used, by day, model, endpoint and unit; absent unless the query asks for days.
+	// Ledger is the team's use by day, model, endpoint and unit; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
 
@@ -61,7 +61,7 @@ type usageTask struct {
 	Status cache.Status `json:"status"`
 }
 
-// usage tells a team how it stands.
+// usage reports a team's limits, tasks and ledger.
 type usage struct {
 	accounts Accounts
 	tasks    *tasks.Tasks
@@ -69,7 +69,7 @@ type usage struct {
 	reading  chan struct{} // has room for the one request that reads a ledger
 }
 
-// usage answers with the team's limits and tasks, and with its ledger if the query asks for days. It costs the team nothing.
+// usage answers with the team's limits and tasks, and with its ledger if the query names days. It costs the team nothing.
 func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 	report, err := u.accounts.Look(r.Context(), s.team)
 	if err != nil {

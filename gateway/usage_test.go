@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A team sees how it stands to every limit, and what is under way.
+// A team sees its standing in every limit, and its requests in flight.
 func TestUsage(t *testing.T) {
 	h := build(t, limited("models: [\"llm-*\", \"gen2.6-*\"]", "rates: {requests: {per: 1m, limit: 60, burst: 20}}",
 		"quotas: {images: {day: 8}, requests: {month: 100}}", "concurrent: 4", "open_tasks: 3"))
@@ -34,7 +34,7 @@ func TestUsage(t *testing.T) {
 	h.ask("GET", "/sluice/v1/other", "").wants(t, 404, "route/path", "NotFound")
 }
 
-// TestMend13NoLimitIsNull: where a team has no limit there is null, which is not 0: a quota of 0 lets nothing through.
+// TestMend13NoLimitIsNull: a missing limit is null, not 0: a quota of 0 admits nothing.
 func TestMend13NoLimitIsNull(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 0}}"))
 	for team, limits := range map[string]string{"shop": `[]`, "search": `[{"unit":"images","period":"day","limit":0,"used":0,"held":0,"left":0,"reset":"`} {
@@ -45,8 +45,8 @@ func TestMend13NoLimitIsNull(t *testing.T) {
 	}
 }
 
-// A key that sends broken requests without end is told to wait, and its team's other keys and well-formed requests of
-// other teams are not.
+// A key that sends broken requests without end is told to wait; its team's other keys and the well-formed requests of other
+// teams are not.
 func TestBroken(t *testing.T) {
 	h := build(t)
 	refused := 0
@@ -64,7 +64,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What is broken: what is refused for what it is, and not for whose it is or when it came.
+// Broken requests are those refused for their content, not for their team or their time.
 func TestMend16WhatCountsAsBroken(t *testing.T) {
 	at := time.Now() // the clock stands still, so that two hundred may come and no more
 	for name, tt := range map[string]struct {

@@ -15,7 +15,7 @@ type Families struct {
 	Reasoning []Pattern // REASONING_MODELS: reasoning models; one that is also a vision model is a visual reasoning model
 }
 
-// Call is what is known of a request before its body is read.
+// Call holds the facts about a request that are known before its body is read.
 type Call struct {
 	Endpoint Endpoint // of its path
 	Older    bool     // the path is of one of the older image families, which take input.prompt

@@ -16,10 +16,10 @@ type when struct {
 	holds func(*Request) bool
 }
 
-// check is what a rule demands.
+// check is the demand of a rule.
 type check struct {
 	allowed string                 // what is allowed, in words: "a number from -2 to 2"
-	limit   string                 // the bound as one number, where there is just one
+	limit   string                 // the bound as one number, if there is just one
 	find    func(*Request) offence // the first offender
 	field   field                  // without this member find finds nothing; fieldUnknown: it may
 	mark    mark                   // the same for a mark; markNone: it may

@@ -48,7 +48,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestStream is A91: what counts as a stream is what upstream makes one, by header or Accept, never by the body.
+// TestStream is A91: the SSE header or Accept make a stream, as upstream decides it, never the body.
 func TestStream(t *testing.T) {
 	for _, tt := range []struct {
 		sse    []string
@@ -72,8 +72,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestMend09HeaderStreamsInterleaved: what streams an interleaved answer is the SSE header or Accept, on both paths. A
-// missing stream beside it is warned of; stream false, or nothing that streams, is refused.
+// TestMend09HeaderStreamsInterleaved: the SSE header or Accept make an interleaved answer a stream, on both paths. A
+// missing stream parameter is warned of; stream false, or a request without header and Accept, is refused.
 func TestMend09HeaderStreamsInterleaved(t *testing.T) {
 	header, accept := policy.Call{SSE: []string{"Enable"}}, policy.Call{Accept: "text/event-stream"}
 	for _, tt := range []struct {
@@ -104,8 +104,8 @@ func TestMend09HeaderStreamsInterleaved(t *testing.T) {
 	}
 }
 
-// TestMend09TextStreamsByHeader is the same of text: a stream in the body that says another thing than the header has no
-// effect, and is warned of.
+// TestMend09TextStreamsByHeader is the same for text: a stream parameter that contradicts the header has no effect, and is
+// warned of.
 func TestMend09TextStreamsByHeader(t *testing.T) {
 	for _, tt := range []struct{ call, stream, want string }{
 		{"text+sse", ``, ""},
@@ -121,8 +121,8 @@ func TestMend09TextStreamsByHeader(t *testing.T) {
 	}
 }
 
-// TestMend11HeadersByTheirName: a finding names a header as this service does, and where a client sent it with another
-// word, says so.
+// TestMend11HeadersByTheirName: a finding names a header as this service does, and also says so if the client sent the
+// neutral name.
 func TestMend11HeadersByTheirName(t *testing.T) {
 	const sync, interleaved = `"n":1`, `"enable_interleave":true,"stream":true`
 	sent := func(name string) map[string][]string {
@@ -150,8 +150,7 @@ func TestMend11HeadersByTheirName(t *testing.T) {
 	}
 }
 
-// TestMend11NoFindingNamesAnotherService: of all that the tables break, nothing is told by the neutral word where the
-// service has one of its own.
+// TestMend11NoFindingNamesAnotherService: no finding uses a header's neutral name if the service has another.
 func TestMend11NoFindingNamesAnotherService(t *testing.T) {
 	named := 0
 	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {

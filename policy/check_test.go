@@ -48,7 +48,7 @@ func TestIdleChecksFindNothing(t *testing.T) {
 		for _, id := range []string{"text.n", "text.stop", "image.edit.size"} {
 			for _, r := range rules {
 				if r.ID == id && !r.Check.idle(q.facts) {
-					t.Errorf("%s is asked about %s", id, v.shape)
+					t.Errorf("%s judges %s", id, v.shape)
 				}
 			}
 		}

@@ -15,7 +15,7 @@ const (
 // Endpoints lists every endpoint in the order in which reports name them.
 var Endpoints = []Endpoint{EndpointText, EndpointMultimodal, EndpointImage, EndpointTasks, EndpointOther}
 
-// Kind is what a request asks the service to do. The multimodal path has three kinds, told apart by model and
+// Kind is the kind of work that a request asks for. The multimodal path has three kinds, told apart by model and
 // parameters; every other path has one.
 type Kind string
 

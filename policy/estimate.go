@@ -13,6 +13,7 @@ const AbsentImages = 4
 // What the service makes of other numbers that are absent.
 const (
 	absentSyncImages  = 1 // n of the synchronous image models
+	absentInterleaved = 1 // n of an interleaved answer
 	absentMostImages  = 5 // max_images of an interleaved answer
 	absentTextAnswers = 1 // n of text models
 )
@@ -28,14 +29,14 @@ func textLength(text strictjson.Count, messages int) int64 {
 	return int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide) + int64(messages)*messageTokens
 }
 
-// effective fills in how many answers or images the request may cost, by kind and model.
-func (q *Request) effective() {
+// countAnswers fills in how many answers or images the request may cost, by kind and model.
+func (q *Request) countAnswers() {
 	v := &q.facts.values
 	switch {
 	case q.Kind == KindText || q.Kind == KindChat:
 		q.N = v[fieldN].positive(absentTextAnswers)
 	case q.Interleave:
-		q.N = v[fieldN].positive(1)
+		q.N = v[fieldN].positive(absentInterleaved)
 		q.MaxImages = v[fieldMaxImages].positive(absentMostImages)
 		q.Images = times(q.N, q.MaxImages)
 	case q.isSync():
@@ -65,8 +66,8 @@ func (v value) positive(absent int) int {
 
 func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
 
-// generation fills in what spans tell and what token holds depend on.
-func (q *Request) generation() {
+// readParameters fills in what spans tell and what token holds depend on.
+func (q *Request) readParameters() {
 	v := &q.facts.values
 	q.MaxTokens = larger(v[fieldMaxTokens].maybeInteger(), v[fieldMaxCompletionTokens].maybeInteger())
 	q.Thinking = v[fieldEnableThinking].shape == strictjson.True ||

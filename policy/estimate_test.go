@@ -9,7 +9,7 @@ import (
 	"sluice/policy"
 )
 
-// read is Read by a call's name, of a body that is taken.
+// read reads a valid body by a call's name.
 func read(t *testing.T, call, body string) policy.Request {
 	t.Helper()
 	q, err := policy.Read(&all, calls[call], []byte(body))
@@ -19,7 +19,7 @@ func read(t *testing.T, call, body string) policy.Request {
 	return q
 }
 
-// TestA71EffectiveCounts is what absent, null and given counts come to, and what they may cost.
+// TestA71EffectiveCounts checks the effective values of absent, null and given counts, and their possible cost.
 func TestA71EffectiveCounts(t *testing.T) {
 	for _, tt := range []struct {
 		call, body           string
@@ -60,7 +60,8 @@ func TestA71EffectiveCounts(t *testing.T) {
 	}
 }
 
-// TestTextLength is the measure of the input's text: ASCII bytes ÷ 4, rounded up, + other code points, + 16 per message.
+// TestTextLength checks the measure of the input's text: ASCII bytes ÷ 4, rounded up, + other code points, + 16 per
+// message.
 func TestTextLength(t *testing.T) {
 	for _, tt := range []struct {
 		name, call, body string
@@ -84,7 +85,7 @@ func TestTextLength(t *testing.T) {
 	}
 }
 
-// TestGeneration is what the spans and the token holds need.
+// TestGeneration checks the parameters that spans and token holds need.
 func TestGeneration(t *testing.T) {
 	q := read(t, "text+sse", textBody("llm-max", `"max_tokens":10,"max_completion_tokens":20,"enable_thinking":true,`+
 		`"thinking_budget":500,"incremental_output":true,"temperature":0.5,"top_p":1,"top_k":0,"seed":7,`+

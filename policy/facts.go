@@ -7,7 +7,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// facts are what the rules look at: the values of known members, and the first offender of each thing that can be
+// facts are the facts that the rules judge: the values of known members, and the first offender of each thing that can be
 // wrong with an element of a list. Whether it is a fault is for the rules: the model may come after the list.
 type facts struct {
 	call     Call

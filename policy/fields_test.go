@@ -9,7 +9,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// places are all places, for the tests that hold them to one form.
+// places are all places, for the tests that check each of them.
 var places = map[string]*strictjson.Names{
 	"document": placeTop, "input": placeInput, "message": placeMessage, "item": placeItem, "tool call": placeToolCall,
 	"called function": placeCallFunction, "parameters": placeParameters, "tool": placeTool,
@@ -17,7 +17,7 @@ var places = map[string]*strictjson.Names{
 	"response format": placeResponseFormat, "json_schema": placeSchema,
 }
 
-// find reads an object with one member of that name: the field it is taken for, and whether its case is right.
+// find reads an object with one member of that name. It returns the known field, and whether its case is right.
 func find(t *testing.T, p *strictjson.Names, name string) (found field, same bool) {
 	t.Helper()
 	quoted, err := json.Marshal(name)
@@ -50,7 +50,7 @@ func TestA64EveryKnownName(t *testing.T) {
 					t.Errorf("%s: %q passes beside %s", where, variant, name)
 				}
 				if f, same := find(t, nil, variant); f != fieldUnknown || !same {
-					t.Errorf("%q is known where no name is", variant)
+					t.Errorf("%q is known at a place without names", variant)
 				}
 			}
 			for _, other := range []string{name + "s", "x" + name, name[1:], strings.ToUpper(name) + "X", name + "\x00"} {
@@ -74,7 +74,7 @@ func variants(name string) []string {
 	return list
 }
 
-// TestKnownNamesAreLowerCase is what the scanner's folding relies on: it goes to lower case.
+// TestKnownNamesAreLowerCase checks an assumption of the scanner, which folds names to lower case.
 func TestKnownNamesAreLowerCase(t *testing.T) {
 	for where, p := range places {
 		for name, f := range p.All() {
@@ -85,7 +85,7 @@ func TestKnownNamesAreLowerCase(t *testing.T) {
 	}
 }
 
-// TestKeptFieldsComeFromParameters: each kept value is known at some place, so that no rule asks for one that is never
+// TestKeptFieldsComeFromParameters: each kept value is known at some place, so that no rule needs a value that is never
 // read.
 func TestKeptFieldsComeFromParameters(t *testing.T) {
 	known := map[field]bool{}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/bmp"
 )
 
-// drawings are images of every colour model that an encoder treats in its own way.
+// drawings are images of all colour models that an encoder distinguishes.
 func drawings(width, height int) map[string]image.Image {
 	r := image.Rect(0, 0, width, height)
 	opaque := color.Palette{color.Black, color.White}

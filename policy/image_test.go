@@ -9,7 +9,7 @@ import (
 	"sluice/policy"
 )
 
-// pngHeader is a PNG up to the start of its pixels, of so many and of a colour type, with empty chunks of the names in
+// pngHeader is a PNG of the given sides and colour type up to the start of its pixels, with empty chunks of these names in
 // between.
 func pngHeader(width, height int, colour byte, chunks ...string) []byte {
 	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
@@ -29,7 +29,7 @@ func segment(marker byte, payload ...byte) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{0xFF, marker}, uint16(len(payload)+2)), payload...)
 }
 
-// jpegHeader is a JPEG: what stands before, then a frame header with the marker.
+// jpegHeader is a JPEG: the given segments, then a frame header with the marker.
 func jpegHeader(width, height int, marker byte, before ...[]byte) []byte {
 	b := []byte{0xFF, 0xD8}
 	for _, s := range before {

@@ -12,7 +12,7 @@ type Finding struct {
 	Field   string // path of the member, or the header, with the index of the first offender
 	Given   string // what was given, in printable ASCII, with at most 64 bytes from the client
 	Allowed string // what is allowed, in words
-	Limit   string // the bound as one number, where the rule has one
+	Limit   string // the bound as one number, if the rule has one
 	Count   int    // elements that break the rule, 1 to 100 (or more); Field and Given are of the first
 }
 
@@ -47,7 +47,7 @@ func parameter(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Verdict is what the rules say about a request, in the order of the table.
+// Verdict is the judgment of the rules about a request, in the order of the table.
 type Verdict struct {
 	Violations []Finding // of rules whose mode is refuse: any of them makes a 400
 	Warnings   []Finding // of rules whose mode is warn: the request goes through

@@ -33,7 +33,7 @@ var textBounds = []spread{
 	{"unknown_option", "", []string{"1", `{"N":1}`, "[[]]"}, nil},
 }
 
-// chatBounds are those of text, but that n over 4 says image there.
+// chatBounds are those of text, except that n over 4 makes the request one for images.
 var chatBounds = slices.Concat(slices.DeleteFunc(slices.Clone(textBounds), func(s spread) bool { return s.name == "n" }),
 	[]spread{{"n", "text.n", []string{"1", "2", "4"}, []string{"0", "1.0"}}})
 
@@ -64,7 +64,7 @@ var syncBounds = []spread{
 	{"seed", "", []string{"1", "99999999999"}, nil}, // no bound is stated on this path
 }
 
-// sorts are the kinds of requests that the property is drawn over.
+// sorts are the kinds of requests that the property is tested with.
 var sorts = []struct {
 	call   string
 	body   func(string) string
@@ -77,8 +77,8 @@ var sorts = []struct {
 	{"sync", syncBody, syncBounds},
 }
 
-// TestLegalPassesIllegalIsNamed draws requests of legal parameters in any order: they break no rule. Then it makes some
-// of them illegal: exactly their rules are broken, all of them at once.
+// TestLegalPassesIllegalIsNamed draws requests of legal parameters in any order: they break no rule. Then it makes some of
+// them illegal: exactly their rules are broken, all at once.
 func TestLegalPassesIllegalIsNamed(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		sort := rapid.SampledFrom(sorts).Draw(r, "sort")
@@ -132,7 +132,7 @@ func TestFamiliesSleep(t *testing.T) {
 	}
 }
 
-// textFamilyCases are the cases whose rules hang on a family.
+// textFamilyCases are the cases whose rules depend on a family.
 var textFamilyCases = slices.DeleteFunc(slices.Concat(textCases, parameterCases, toolCases), func(c ruleCase) bool {
 	for _, aspect := range []string{".visual", ".vision", ".reasoning", "result_format.thinking", "max_pixels.limit"} {
 		if strings.Contains(c.id, aspect) {
@@ -142,8 +142,8 @@ var textFamilyCases = slices.DeleteFunc(slices.Concat(textCases, parameterCases,
 	return true
 })
 
-// TestNoImageFamilies shows that with empty lists a synchronous image is a chat where its parameters do not say image, and
-// a task gets form rules only.
+// TestNoImageFamilies: with empty lists a synchronous image is a chat if its parameters do not say image, and a task gets
+// form rules only.
 func TestNoImageFamilies(t *testing.T) {
 	none := policy.Families{}
 	q, err := policy.Read(&none, calls["sync"], []byte(syncBody(`"n":4`)))

@@ -16,7 +16,7 @@ var all = policy.Families{
 	Reasoning: []policy.Pattern{"llm-reason*", "llm-see*"},
 }
 
-// The calls of the tests: what precedes a legal body on each path.
+// The calls of the tests: the facts before a legal body on each path.
 var calls = map[string]policy.Call{
 	"text":        {Endpoint: policy.EndpointText},
 	"text+sse":    {Endpoint: policy.EndpointText, SSE: []string{"enable"}},
@@ -30,8 +30,8 @@ var calls = map[string]policy.Call{
 	"resolve":     {Endpoint: policy.EndpointImage, Async: []string{"enable"}, Resolve: true},
 }
 
-// verdict reads and judges a body by the call's name and returns the ids of the rules it breaks: violations as they
-// are, warnings with a question mark.
+// verdict reads and judges a body by the call's name and returns the ids of the broken rules: violations as they are,
+// warnings with a question mark.
 func verdict(t *testing.T, f *policy.Families, call, body string) []string {
 	t.Helper()
 	c, known := calls[call]
@@ -56,7 +56,7 @@ func ids(v policy.Verdict) []string {
 	return ids
 }
 
-// The bodies of the tests, legal as they are: a model, and parameters to vary.
+// The bodies of the tests, all legal: a model, and parameters to vary.
 func textBody(model, parameters string) string {
 	return fmt.Sprintf(`{"model":%q,"input":{"messages":[{"role":"user","content":"hi"}]},"parameters":{%s}}`, model, parameters)
 }

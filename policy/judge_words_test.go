@@ -18,8 +18,8 @@ var parameters = []string{
 	"prompt_extend", "watermark",
 }
 
-// TestNullIsAbsent gives every parameter as null, one by one and all at once, to every kind: no rule minds, and the
-// request is what it is without them.
+// TestNullIsAbsent gives every parameter as null, one by one and all at once, to every kind: no rule is broken, and the
+// request equals the one without them.
 func TestNullIsAbsent(t *testing.T) {
 	all := `"` + strings.Join(parameters, `":null,"`) + `":null`
 	for _, tt := range []struct {
@@ -52,8 +52,8 @@ func TestNullIsAbsent(t *testing.T) {
 // warning is a Sluice-Warning: a token, then parameters whose values are integers or quoted printable ASCII.
 var warning = regexp.MustCompile(`^[a-z_.]+(;limit=(-?[0-9]{1,15}|"([ !#-\[\]-~]|\\["\\])*"))?;given=(-?[0-9]{1,15}|"([ !#-\[\]-~]|\\["\\])*")$`)
 
-// TestWordsAreFitToSend looks at what every breach of the tables makes Sluice say: it is printable ASCII, short,
-// starts with the field, ends with the rule, and its header form is a structured field.
+// TestWordsAreFitToSend checks all messages about breaches of the tables: each is printable ASCII, short, starts with the
+// field, ends with the rule, and its header form is a structured field.
 func TestWordsAreFitToSend(t *testing.T) {
 	checked := 0
 	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {
@@ -86,7 +86,7 @@ func TestWordsAreFitToSend(t *testing.T) {
 	}
 }
 
-// TestFieldsNameTheFirstOffender gives lists whose first fault stands late: the path has its index.
+// TestFieldsNameTheFirstOffender gives lists whose first fault comes late: the path has its index.
 func TestFieldsNameTheFirstOffender(t *testing.T) {
 	good := `{"role":"user","content":"a"},`
 	tool := oneTool + ","

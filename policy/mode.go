@@ -2,7 +2,7 @@ package policy
 
 import "maps"
 
-// Mode is what happens to a request that breaks a rule.
+// Mode determines the fate of a request that breaks a rule.
 type Mode string
 
 // The modes.
@@ -23,7 +23,7 @@ func (m Modes) Of(id string, own Mode) Mode {
 	return own
 }
 
-// Override returns m with the modes of over in place of its own. Neither is changed.
+// Override returns m with the modes of over taking precedence. Neither is changed.
 func (m Modes) Override(over Modes) Modes {
 	if len(m) == 0 {
 		return over

@@ -8,7 +8,7 @@ import (
 	"sluice/policy"
 )
 
-// TestModesOverride: a team's modes lie over the gateway's, and neither is changed.
+// TestModesOverride: a team's modes take precedence over the gateway's, and neither is changed.
 func TestModesOverride(t *testing.T) {
 	gateway := policy.Modes{"a": policy.ModeWarn, "b": policy.ModeWarn}
 	team := policy.Modes{"b": policy.ModeOff, "c": policy.ModeRefuse}
@@ -23,7 +23,7 @@ func TestModesOverride(t *testing.T) {
 		}
 	}
 	if gateway.Of("b", policy.ModeOff) != policy.ModeWarn || team.Of("b", policy.ModeWarn) != policy.ModeOff {
-		t.Error("Override changed what it was given")
+		t.Error("Override changed its arguments")
 	}
 	if got := team.Of("a", policy.ModeRefuse); got != policy.ModeRefuse {
 		t.Errorf("a rule that is not set is %s, want its own mode", got)

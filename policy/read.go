@@ -49,7 +49,7 @@ func (r *reader) finish(f *Families) {
 	q.Guessed = q.guessed()
 	q.Kind = q.kind()
 	q.TextLength = textLength(r.text, q.Messages)
-	q.effective()
-	q.generation()
+	q.countAnswers()
+	q.readParameters()
 	q.Stream = headerOn(r.facts.call.SSE) || AcceptsStream(r.facts.call.Accept)
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// faultOf reads a body on the text path and returns its fault, empty when it is taken.
+// faultOf reads a body on the text path and returns its fault; empty if there is none.
 func faultOf(t *testing.T, body string) strictjson.Fault {
 	t.Helper()
 	_, err := policy.Read(&families, policy.Call{Endpoint: policy.EndpointText}, []byte(body))
@@ -142,8 +142,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestA84Flood sends names that fall on few slots of a hash without a seed, in objects as large as they may be: that takes
-// about as long as the same number of members in small objects, in the same run.
+// TestA84Flood sends names that would collide in a hash without a seed, in objects of the largest size: they take about as
+// long as the same number of members in small objects, in the same run.
 func TestA84Flood(t *testing.T) {
 	fastest := func(members string, objects int) time.Duration {
 		body, best := `{"a":[`+members+strings.Repeat(","+members, objects-1)+`]}`, time.Hour
@@ -187,7 +187,7 @@ func TestMend32BadItemsAreCountedToAHundred(t *testing.T) {
 	}
 }
 
-// Past the hundredth nothing is judged, so a list of bad addresses costs what a list of strings costs.
+// Nothing beyond the hundredth is judged, so a list of bad addresses costs as much as a list of strings.
 func TestMend32BadItemsCostLittle(t *testing.T) {
 	body := []byte(`{"model":"m","input":{"messages":[{"role":"user","content":[{"video":[""` + strings.Repeat(`,""`, 100_000) + `]}]}]}}`)
 	made := testing.AllocsPerRun(1, func() {

@@ -54,7 +54,7 @@ var benchBodies = []struct {
 	{"images53MB", policy.EndpointImage, imageBody(4, 10<<20)},
 }
 
-// BenchmarkRead is one pass and one judgement, the whole of what policy costs a request.
+// BenchmarkRead is one pass and one judgement: policy's whole work for a request.
 func BenchmarkRead(b *testing.B) {
 	for _, bb := range benchBodies {
 		b.Run(bb.name, func(b *testing.B) {
@@ -74,7 +74,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkUnmarshal is what Read is measured against.
+// BenchmarkUnmarshal is the comparison for Read.
 func BenchmarkUnmarshal(b *testing.B) {
 	for _, bb := range benchBodies {
 		b.Run(bb.name, func(b *testing.B) {

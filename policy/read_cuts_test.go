@@ -14,7 +14,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// whole is a document that has something of everything the reader knows.
+// whole is a document with all things that the reader knows.
 const whole = `{
 	"model": "gen2.6-image",
 	"input": {
@@ -67,8 +67,8 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestEveryByteChanged puts every one of some bytes in the place of every byte of a document. What is still taken is
-// JSON for jsontext too; what is not has a fault.
+// TestEveryByteChanged replaces every byte of a document by each of some bytes. If the result is accepted, it is JSON for
+// jsontext too; otherwise it has a fault.
 func TestEveryByteChanged(t *testing.T) {
 	body := []byte(whole)
 	for at := range body {
@@ -88,7 +88,7 @@ func TestEveryByteChanged(t *testing.T) {
 	}
 }
 
-// TestSpaceMeansNothing widens the white space between all tokens, and takes it away: the request stays the same.
+// TestSpaceMeansNothing widens and removes the white space between all tokens: the request stays the same.
 func TestSpaceMeansNothing(t *testing.T) {
 	want, err := readWhole([]byte(whole))
 	if err != nil {
@@ -106,7 +106,7 @@ func TestSpaceMeansNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Tools count as they stand, so their white space counts.
+		// Tools are measured as written, so their white space counts.
 		ignore := cmpopts.IgnoreFields(Request{}, "facts", "TextLength")
 		if diff := cmp.Diff(want, got, ignore); diff != "" {
 			t.Error(diff)
@@ -126,11 +126,11 @@ func TestBodyIsNotTouched(t *testing.T) {
 	}
 	Judge(nil, nil, &q)
 	if !bytes.Equal(body, []byte(whole)) {
-		t.Error("the body is another")
+		t.Error("the body has changed")
 	}
 }
 
-// TestRandomWordsOfJSON strings tokens together at random, which is rarely JSON: both parsers say the same.
+// TestRandomWordsOfJSON strings tokens together at random, which is rarely JSON: both parsers agree.
 func TestRandomWordsOfJSON(t *testing.T) {
 	words := []string{
 		"{", "}", "[", "]", ":", ",", `"model"`, `"parameters"`, `"n"`, `"N"`, `"a"`, "1", "-0", "true", "null", " ", `"\u006e"`,

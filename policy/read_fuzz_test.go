@@ -25,8 +25,8 @@ func FuzzPolicyJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { differ(t, body) })
 }
 
-// TestParsersAgree is the fuzz target over the known documents: the JSON rows of the abuse list and what parser test
-// suites are made of.
+// TestParsersAgree is the fuzz target over the known documents: the JSON rows of the abuse list and the material of
+// parsers' test suites.
 func TestParsersAgree(t *testing.T) {
 	accepted := 0
 	for _, doc := range documents(t) {
@@ -57,7 +57,7 @@ func documents(t testing.TB) []string {
 	return docs
 }
 
-// limits are the faults of documents that other parsers take.
+// limits are the faults of documents that other parsers accept.
 var limits = map[strictjson.Fault]bool{
 	strictjson.FaultNotObject: true, strictjson.FaultCase: true, strictjson.FaultNUL: true, strictjson.FaultDepth: true,
 	strictjson.FaultMembers: true, strictjson.FaultLongName: true, strictjson.FaultLongNumber: true,
@@ -102,14 +102,14 @@ func differ(t *testing.T, body []byte) bool {
 	return true
 }
 
-// usedParameters are the parameters that decide what a request is and costs.
+// usedParameters are the parameters that decide a request's kind and cost.
 var usedParameters = map[string]field{
 	"n": fieldN, "max_images": fieldMaxImages, "size": fieldSize, "stream": fieldStream, "seed": fieldSeed,
 	"enable_interleave": fieldEnableInterleave, "max_tokens": fieldMaxTokens, "tools": fieldTools,
 	"max_completion_tokens": fieldMaxCompletionTokens, "enable_thinking": fieldEnableThinking,
 }
 
-// view is what policy read, in a form that other parsers' results can be brought to.
+// view is the result of policy's reader, in a form to which other parsers' results can be brought.
 func (q *Request) view() map[string]string {
 	view := map[string]string{
 		"model":    q.facts.values[fieldModel].plainly(),
@@ -194,7 +194,7 @@ func v2(body []byte) (m map[string]any, err error) {
 	return m, err
 }
 
-// caseBlind reads into structs, as most Go programs do, whose member names fit in any case.
+// caseBlind reads into structs, as most Go programs do; member names match in any case.
 func caseBlind(body []byte) (map[string]any, error) {
 	var s struct {
 		Model             any

@@ -12,7 +12,7 @@ import (
 	"sluice/policy"
 )
 
-// ExampleRead reads a request for images and says what it may cost.
+// ExampleRead reads a request for images and tells its possible cost.
 func ExampleRead() {
 	families := policy.Families{EditImage: []policy.Pattern{"gen2.6-image*"}}
 	call := policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable"}}
@@ -26,7 +26,7 @@ func ExampleRead() {
 	// the member "model" appears twice (byte 17)
 }
 
-// ExampleJudge refuses what is out of bounds and warns of what the service changes.
+// ExampleJudge refuses values out of bounds and warns of values that the service changes.
 func ExampleJudge() {
 	families := policy.Families{EditImage: []policy.Pattern{"gen2.6-image*"}}
 	call := policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable"}}
@@ -45,8 +45,8 @@ func ExampleJudge() {
 	// image.size.multiple;given="\"1281*1280\""
 }
 
-// TestMemberOrder moves the members around: the pass makes the same of the request wherever the model, the role or the
-// switch to interleaved mode stands.
+// TestMemberOrder moves the members around: the pass gives the same request wherever the model, the role or the switch to
+// interleaved mode stands.
 func TestMemberOrder(t *testing.T) {
 	const (
 		model      = `"model":"gen2.6-image"`
@@ -82,7 +82,7 @@ func TestMemberOrder(t *testing.T) {
 	}
 }
 
-// TestPassesShareNothing reads different bodies at the same time: readers are pooled, what they found is not.
+// TestPassesShareNothing reads different bodies at the same time: readers are pooled, their results are not.
 func TestPassesShareNothing(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -103,8 +103,8 @@ func TestPassesShareNothing(t *testing.T) {
 	group.Wait()
 }
 
-// TestPassIsSmall: what a pass allocates is bounded, whatever the images, the text, and the number of messages or members
-// in the body, legal or not.
+// TestPassIsSmall: the allocations of a pass are bounded, whatever the images, the text, and the number of messages or
+// members in the body, legal or not.
 func TestPassIsSmall(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},`, 49_000), ",")
 	wrong := strings.TrimSuffix(strings.Repeat(`{"role":"nobody","content":5},`, 49_000), ",")
@@ -144,7 +144,7 @@ func allocated(t *testing.T, call policy.Call, body []byte) uint64 {
 	return least
 }
 
-// TestJudgeOfLegalAllocatesNothing keeps the judgement of what breaks no rule free of garbage.
+// TestJudgeOfLegalAllocatesNothing: the judgement of a legal request allocates nothing.
 func TestJudgeOfLegalAllocatesNothing(t *testing.T) {
 	q, err := policy.Read(&families, calls["text+sse"], chatBody())
 	if err != nil {
@@ -155,7 +155,7 @@ func TestJudgeOfLegalAllocatesNothing(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes so many bytes.
+// failing is a writer that accepts so many bytes.
 type failing int
 
 func (f *failing) Write(b []byte) (int, error) {

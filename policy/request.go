@@ -6,10 +6,10 @@ type Maybe[T any] struct {
 	Set   bool // Value was in the request
 }
 
-// Request is what [Read] found in a body: what it asks for, what it may cost, and what [Judge] needs. It holds no part of
+// Request holds the facts that [Read] found in a body: what it asks for, its possible cost, and the input of [Judge]. It holds no part of
 // the body, so the body may be forwarded and forgotten.
 //
-// A number called effective has the service's default where it is absent. A value of the wrong type or form counts as
+// A number called effective has the service's default if it is absent. A value of the wrong type or form counts as
 // absent here; Judge refuses it.
 type Request struct {
 	Kind       Kind

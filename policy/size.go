@@ -14,7 +14,7 @@ type size struct {
 	width, height int64 // at most maxSide; 0 for a class
 }
 
-// maxSide is what a larger side is read as. It is out of every range, and the product of two does not overflow.
+// maxSide is read in place of any larger side. It is out of every range, and the product of two does not overflow.
 const maxSide = 1 << 30
 
 // parseSize reads a size: two numbers with a star between them, in decimal digits without sign, space or leading zero; or

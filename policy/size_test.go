@@ -54,7 +54,7 @@ func FuzzSize(f *testing.F) {
 		four := big.NewInt(maxAspect)
 		aspect := width.Cmp(new(big.Int).Mul(four, height)) <= 0 && height.Cmp(new(big.Int).Mul(four, width)) <= 0
 		if width.BitLen() <= 30 && height.BitLen() <= 30 && got.inAspect() != aspect {
-			t.Errorf("%q: in aspect %v, truly %v", s, got.inAspect(), aspect)
+			t.Errorf("%q: in aspect %v, want %v", s, got.inAspect(), aspect)
 		}
 	})
 }

@@ -30,7 +30,7 @@ func TestRulesGolden(t *testing.T) {
 	}
 }
 
-// TestRuleIDs: every id has the form of one and is unique.
+// TestRuleIDs: every id is well-formed and unique.
 func TestRuleIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, id := range policy.RuleIDs() {
@@ -45,7 +45,7 @@ func TestRuleIDs(t *testing.T) {
 		"header.async", "text.top_p",
 	} {
 		if !seen[id] {
-			t.Errorf("the rule %s, which is named in the operator's contract, is missing", id)
+			t.Errorf("the rule %s, named in the operator's contract, is missing", id)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func syncParam(name string, values ...string) []string {
 	return each(func(v string) string { return syncBody(`"` + name + `":` + v) }, values...)
 }
 
-// notBooleans are values that no switch takes.
+// notBooleans are values that no switch accepts.
 var notBooleans = []string{`"true"`, `1`, `0`, `[]`, `{}`}
 
 var booleans = []string{`true`, `false`, `null`}

@@ -36,7 +36,7 @@ var toolCases = []ruleCase{
 	{
 		id: "text.tools.name", call: "text", rows: "A101",
 		pass: param("tools", named(strings.Repeat("n", 64)), named("aZ09_-"), named("f"),
-			`[`+oneTool+`,`+oneTool+`]`), // a name twice is for the service to judge
+			`[`+oneTool+`,`+oneTool+`]`), // the service judges a repeated name
 		breach: param("tools", named(strings.Repeat("n", 65)), named(""), named("é"), named("a b"), named("a.b"),
 			`[{"type":"function","function":{}}]`, `[{"type":"function","function":{"name":5}}]`),
 	},

@@ -25,15 +25,15 @@ var (
 		return q.facts.families.reasoning && q.facts.families.vision
 	})
 
-	whenImage      = when{"images", func(q *Request) bool { return !q.isText() && q.Kind != KindOther }}
-	whenEdit       = when{"EDIT_IMAGE_MODELS", (*Request).isEdit}
-	whenEditing    = whenEdit.and("editing", func(q *Request) bool { return !q.Interleave })
-	whenInterleave = whenEdit.and("interleaved", func(q *Request) bool { return q.Interleave })
-	whenTask       = whenEdit.and("tasks", func(q *Request) bool { return q.Kind == KindTask })
-	whenSync       = when{"SYNC_IMAGE_MODELS", (*Request).isSync}
-	whenJudged     = when{"EDIT_IMAGE_MODELS, SYNC_IMAGE_MODELS", func(q *Request) bool { return q.isEdit() || q.isSync() }}
-	whenFormOnly   = whenImage.and("other models and older families", func(q *Request) bool { return !q.isEdit() && !q.isSync() })
-	whenCounted    = whenImage.and("not editing, not interleaved", func(q *Request) bool { return !q.isEdit() })
+	whenImage       = when{"images", func(q *Request) bool { return !q.isText() && q.Kind != KindOther }}
+	whenEditModel   = when{"EDIT_IMAGE_MODELS", (*Request).isEdit}
+	whenEditingMode = whenEditModel.and("editing", func(q *Request) bool { return !q.Interleave })
+	whenInterleave  = whenEditModel.and("interleaved", func(q *Request) bool { return q.Interleave })
+	whenTask        = whenEditModel.and("tasks", func(q *Request) bool { return q.Kind == KindTask })
+	whenSync        = when{"SYNC_IMAGE_MODELS", (*Request).isSync}
+	whenJudged      = when{"EDIT_IMAGE_MODELS, SYNC_IMAGE_MODELS", func(q *Request) bool { return q.isEdit() || q.isSync() }}
+	whenFormOnly    = whenImage.and("other models and older families", func(q *Request) bool { return !q.isEdit() && !q.isSync() })
+	whenCounted     = whenImage.and("not editing, not interleaved", func(q *Request) bool { return !q.isEdit() })
 )
 
 // and narrows a condition.

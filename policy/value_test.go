@@ -47,7 +47,7 @@ func TestFloats(t *testing.T) {
 		{literal("0.5"), 0.5, true},
 		{literal("-0"), 0, true},
 		{literal("1e-400"), 0, true},
-		{literal("2.0000000000000001"), 2, true}, // what every reader of doubles makes of it
+		{literal("2.0000000000000001"), 2, true}, // the value that every reader of doubles gets
 		{literal("1e400"), math.Inf(1), false},
 		{literal("-1e400"), math.Inf(-1), false},
 		{value{shape: strictjson.String, text: "0.5"}, 0, false},

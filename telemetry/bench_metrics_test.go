@@ -12,13 +12,13 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// BenchmarkRequest is what telemetry costs a request of a model, on the request's own goroutine: metrics alone, with a
-// sampler that says no, and recorded.
+// BenchmarkRequest measures telemetry's cost for a request of a model, on the request's goroutine: metrics alone, with a
+// sampler that drops the span, and recorded.
 func BenchmarkRequest(b *testing.B) {
 	for _, tt := range []struct{ name, sampler string }{{"metrics", ""}, {"not-recorded", "always_off"}, {"recorded", "always_on"}} {
 		b.Run(tt.name, func(b *testing.B) {
 			b.Setenv("OTEL_TRACES_SAMPLER", tt.sampler)
-			b.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000000") // a span that finds no room costs less
+			b.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000000") // a span without room costs less
 			config := Config{Logger: slog.New(slog.DiscardHandler), Provider: "service"}
 			if tt.sampler != "" {
 				config.Client = new(forgetting)
@@ -51,7 +51,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// forgetting takes spans and forgets them.
+// forgetting accepts spans and drops them.
 type forgetting struct{}
 
 func (forgetting) Start(context.Context) error                                  { return nil }

@@ -46,7 +46,7 @@ type part struct {
 
 func writeContent(s *otlp.Span, c *content, info *SpanInfo) {
 	if p := info.Parameters; p != nil && len(p.Body) <= longestCaptured {
-		instructions, messages := readAsked(p.Body)
+		instructions, messages := readInput(p.Body)
 		writeMessages(s, genInstructions, instructions)
 		writeMessages(s, genInputMessages, messages)
 	}
@@ -118,8 +118,8 @@ func (w wireMessage) parts() []part {
 	return parts
 }
 
-// readAsked reads a request's body: the system's instructions and the other messages.
-func readAsked(body []byte) (instructions, messages []message) {
+// readInput reads a request's body: the system's instructions and the other messages.
+func readInput(body []byte) (instructions, messages []message) {
 	var wire struct {
 		Input struct {
 			Prompt   string        `json:"prompt"`

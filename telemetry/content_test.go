@@ -37,7 +37,7 @@ func captured(t *testing.T, asked, answered string) map[attribute.Key]string {
 	return values
 }
 
-// What is captured has the form of the conventions, whatever form the service's has.
+// Captured content has the form of the conventions, whatever form the service's has.
 func TestContent(t *testing.T) {
 	for _, tt := range []struct{ name, asked, answered, instructions, input, output string }{
 		{
@@ -84,7 +84,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// F-T5: however much is said, a span has little of it.
+// F-T5: however long the content is, a span has little of it.
 func TestFT5ContentIsCut(t *testing.T) {
 	long := strings.Repeat(`<ü&"\u0001`, 20_000)
 	text, err := json.Marshal(long)
@@ -97,6 +97,6 @@ func TestFT5ContentIsCut(t *testing.T) {
 		t.Errorf("too little is left: %d and %d bytes", len(got[genInputMessages]), len(got[genOutputMessages]))
 	}
 	if got := captured(t, `{"input":{"prompt":"`+strings.Repeat("a", longestCaptured)+`"}}`, strings.Repeat("data:", 1<<20)); len(got) != 0 {
-		t.Errorf("what is too long is read: %v", got)
+		t.Errorf("a text that is too long is read: %v", got)
 	}
 }

@@ -16,7 +16,7 @@ type SpanInfo struct {
 	Model      string // as the request named it
 	Label      string // the model in metrics, from a closed set
 	Team       string
-	Task       string // the task that a query asks about
+	Task       string // the task that a query is about
 	Stream     bool
 	Parent     Span   // of the request; zero: the request is not recorded, or there is none
 	Alone      bool   // no request caused the exchange, so it may begin a trace
@@ -25,7 +25,7 @@ type SpanInfo struct {
 	Secrets    Secrets // what to cover in the service's words; nil: nothing
 }
 
-// Parameters are what a request asks a model for. Zero and nil mean that the request does not say.
+// Parameters are a request's wishes to the model. Zero and nil mean that the request does not say.
 type Parameters struct {
 	MaxTokens, TopK, Seed       Optional[int64]
 	Temperature, TopP, Presence Optional[float64]

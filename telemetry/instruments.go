@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// instruments are what requests are measured and counted with. What is read at a scrape has no field.
+// instruments measure and count requests. Values read at a scrape have no field.
 type instruments struct {
 	httpDuration metric.Float64Histogram
 	overhead     *point

@@ -35,7 +35,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.FixedZone("", 8*3
 
 func fixedNow() time.Time { return noon }
 
-// logged returns what a Log writes while f uses it.
+// logged returns the output of a Log while f uses it.
 func logged(t *testing.T, config LogConfig, f func(*Log)) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -68,11 +68,11 @@ func usageOf(usage string) meter.Usage {
 	return m.End().Usage
 }
 
-// members of a line in their order, as design.md 5 has them.
+// members are those of a line in their order, as in design.md 5.
 var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team key client method route endpoint kind model task status refusal
 	cache usage cost held dur_ms overhead_ms first_byte_ms bytes_in bytes_out upstream_status`)
 
-// fullTask is a task whose line has something to tell in each member.
+// fullTask is a task whose line has a value for each member.
 func fullTask() Task {
 	task := Task{
 		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385", Model: "gen2.6-image",
@@ -156,7 +156,7 @@ func TestOneLineWhateverTheClientSends(t *testing.T) {
 	})
 }
 
-// Item 16: each of the values that a client or upstream chose.
+// Item 16: all values that a client or upstream chooses.
 func TestMend16LongValuesAreCut(t *testing.T) {
 	line := logged(t, LogConfig{}, func(l *Log) {
 		l.Write(Record{
@@ -176,8 +176,8 @@ func TestMend16LongValuesAreCut(t *testing.T) {
 	}
 }
 
-// Every text of a Record is valid and short once it is written, whichever it is: each may be sent to a collector in a batch
-// with those of other teams.
+// Every text of a Record is valid and short in the output: each may be sent to a collector in one batch with those of other
+// teams.
 func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
 	var record Record
 	texts := textsOf(reflect.ValueOf(&record).Elem())
@@ -201,7 +201,7 @@ func TestMend30EveryTextOfARecordIsTidy(t *testing.T) {
 	}
 }
 
-// textsOf lists the strings of a struct that others may set, also those of the structs in it.
+// textsOf lists the strings of a struct that others may set, also those of nested structs.
 func textsOf(of reflect.Value) (texts []reflect.Value) {
 	for kind, field := range of.Fields() {
 		switch {
@@ -251,7 +251,7 @@ func TestTheLevelMayChange(t *testing.T) {
 	}
 }
 
-// order lists those words that the text has, as they come in it.
+// order lists the given words that the text has, in the order of the text.
 func order(text string, words ...string) []string {
 	words = slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	slices.SortFunc(words, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) })
@@ -276,7 +276,7 @@ func TestEventsKeepTheirPlaceAmongRecords(t *testing.T) {
 	}
 }
 
-// A quiet Log writes its line after the linger, without being closed.
+// A Log without traffic writes its line after the linger, without being closed.
 func TestALineDoesNotWaitForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -296,7 +296,7 @@ func TestALineDoesNotWaitForTheNext(t *testing.T) {
 	})
 }
 
-// BenchmarkLog is what a line costs the request: the queue is emptied in between, so that no line is dropped.
+// BenchmarkLog measures a line's cost for the request: the queue is emptied in between, so that no line is dropped.
 func BenchmarkLog(b *testing.B) {
 	l := NewLog(LogConfig{Writer: io.Discard, Now: time.Now})
 	defer func() { _ = l.Close(b.Context()) }()
@@ -315,7 +315,7 @@ func BenchmarkLog(b *testing.B) {
 	}
 }
 
-// empty takes what waits, in the goroutine's stead.
+// empty takes the waiting lines in place of the goroutine.
 func empty(l *Log) {
 	for {
 		select {

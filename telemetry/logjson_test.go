@@ -13,8 +13,8 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// The JSON line is slog's, letter for letter, whatever stands in the Record. Only the escapes of a text may be written
-// in another of JSON's ways, so texts are drawn from what has one.
+// The JSON line equals slog's exactly, whatever the Record has. Only escapes in a text may be spelled in another valid way,
+// so texts are drawn from characters with a single one.
 func TestLineIsSlogs(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune(`abcXYZ 0129-_/"\.:;äß水🌊`+"\n\t")), 0, 40, -1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,7 +64,7 @@ func floatRecord(value float64) slog.Record {
 	return r
 }
 
-// onlyFloats leaves out the members that every line has.
+// onlyFloats removes the members that every line has.
 func onlyFloats(_ []string, attr slog.Attr) slog.Attr {
 	if attr.Value.Kind() != slog.KindFloat64 {
 		return slog.Attr{}

@@ -14,8 +14,8 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// F-D7: nobody reads the pipe behind standard output. Requests go on, what does not fit is counted, stopping is
-// bounded, and when somebody reads again the stream says what is missing.
+// F-D7: the pipe behind standard output is not read. Requests go on, lost lines are counted, stopping is bounded, and once
+// the pipe is read again the stream reports the losses.
 func TestFD7_BlockedOutput(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -62,11 +62,11 @@ func TestFD7_BlockedOutput(t *testing.T) {
 		t.Errorf("%d written and %d dropped of %d", written, dropped, lines)
 	}
 	if !strings.Contains(got, `"msg":"log lines dropped","lines":`) {
-		t.Error("the stream does not admit its losses")
+		t.Error("the stream does not report its losses")
 	}
 }
 
-// fullDisk takes so many bytes of each write, then fails, until it is mended.
+// fullDisk accepts so many bytes of each write, then fails, until it is repaired.
 type fullDisk struct {
 	strings.Builder
 	room   int

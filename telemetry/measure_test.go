@@ -12,7 +12,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Every instrument tells what was measured, in its unit, under its labels.
+// Every instrument reports the measured values, in its unit, under its labels.
 func TestWhatIsMeasuredIsTold(t *testing.T) {
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Provider: "service", Version: "v1", Revision: "abc", GoVersion: "go1"})
 	if err != nil {
@@ -37,7 +37,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	about.Operation = OperationFetch
 	about.Stream = false
 	x.Begin(nil, m, about, at)
-	x.End(Result{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // what it tells of usage is its creation's
+	x.End(Result{Status: 503, Reading: &reading}, at.Add(time.Second/2)) // its usage is its creation's
 	m.Used("a", "m*", 3, 2_500_000_000)
 	m.Used("a", "m*", 0, 0)
 	m.Poll("stale")
@@ -108,8 +108,8 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	}
 }
 
-// A service may answer any number, and a status that HTTP has no name for is counted by its hundred, in requests and in
-// calls alike. 499 is ours.
+// A service may answer any number. A status without a name in HTTP is counted by its hundred, in requests and in calls
+// alike. 499 is Sluice's own.
 func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestMend16UnknownStatusesAreFewSeries(t *testing.T) {
 		for _, m := range regexp.MustCompile(series+`\{[^}]*`+label+`="(\d+)"`).FindAllStringSubmatch(pageOf(tells.Metrics), -1) {
 			seen[m[1]] = true
 			if status, _ := strconv.Atoi(m[1]); status != statusClientLeft && http.StatusText(status) == "" && status%100 != 0 {
-				t.Errorf("%s has a series of its own for %d", series, status)
+				t.Errorf("%s has a separate series for %d", series, status)
 			}
 		}
 		if !seen["404"] || !seen["499"] || !seen["700"] || !seen["500"] {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Polls and settlements are counted by what they are; nothing counts without a place to count at.
+// Polls and settlements are counted by kind; without metrics nothing is counted.
 func TestCounters(t *testing.T) {
 	m, err := newMetrics(Config{})
 	if err != nil {
@@ -28,7 +28,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// The gauge follows what it watches.
+// The gauge follows its source.
 func TestStateDegraded(t *testing.T) {
 	m, err := newMetrics(Config{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Every name that leaves the process is pinned: operators' dashboards and alerts hang on them.
+// Every name that leaves the process is in the golden file: operators' dashboards and alerts depend on them.
 func TestNames(t *testing.T) {
 	names := constants(t, "names.go")
 	slices.Sort(names)
@@ -33,7 +33,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// No name is written anywhere else.
+// No other package has names of signals.
 func TestNamesStandInOneFile(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestNamesStandInOneFile(t *testing.T) {
 	}
 	others, err := filepath.Glob("*/*.go")
 	if err != nil || len(others) == 0 {
-		t.Fatal("no files in other rooms", err)
+		t.Fatal("no files in other packages", err)
 	}
 	for _, file := range append(files, others...) {
 		if file == "names.go" || strings.HasSuffix(file, "_test.go") {
@@ -52,12 +52,12 @@ func TestNamesStandInOneFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := regexp.MustCompile(`"(gen_ai|sluice|http|db|server|url|error)\.[a-z_.]+"`).FindAll(text, -1); found != nil {
-			t.Errorf("%s has names of its own: %s", file, found)
+			t.Errorf("%s has names of signals: %s", file, found)
 		}
 	}
 }
 
-// constants lists the texts of a file's constants that have a dot, which is what names of signals have.
+// constants lists a file's constants that have a dot, as names of signals have.
 func constants(t *testing.T, file string) (values []string) {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

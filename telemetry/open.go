@@ -18,7 +18,7 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// Config is what telemetry is told about the process. What is sent, and where to, is in the OpenTelemetry SDK's own environment
+// Config tells telemetry about the process. What is sent, and where to, is in the OpenTelemetry SDK's own environment
 // variables.
 type Config struct {
 	Logger    *slog.Logger // for errors of exporters; required

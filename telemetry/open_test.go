@@ -17,7 +17,7 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// What is sent hangs on what is set, and on nothing else.
+// The settings alone decide which signals are sent.
 func TestWants(t *testing.T) {
 	for _, tt := range []struct {
 		variables string
@@ -45,12 +45,12 @@ func TestWants(t *testing.T) {
 			if got := strings.Join(tells.Sent, " "); got != tt.want {
 				t.Errorf("%q is sent, want %q", got, tt.want)
 			}
-			_ = tells.Close(t.Context()) // nobody takes it
+			_ = tells.Close(t.Context()) // no collector listens there
 		})
 	}
 }
 
-// H08: what cannot be read is a fault, told without its value: by us, and by the library not at all.
+// H08: an unreadable value is a fault, reported without the value by this package, and not at all by the library.
 func TestH08EnvironmentFaults(t *testing.T) {
 	for variable, faulty := range map[string]bool{
 		"OTEL_TRACES_EXPORTER=CANARY":                              true,
@@ -75,7 +75,7 @@ func TestH08EnvironmentFaults(t *testing.T) {
 			t.Setenv("OTEL_TRACES_EXPORTER", "otlp")
 			var log bytes.Buffer
 			if tells, err := Open(t.Context(), Config{Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err == nil {
-				_ = tells.Close(t.Context()) // nobody takes it
+				_ = tells.Close(t.Context()) // no collector listens there
 			}
 			if strings.Contains(log.String(), "CANARY") {
 				t.Errorf("the log says %s", log.String())
@@ -122,8 +122,8 @@ func spans(tells *Telemetry, n int) {
 	}
 }
 
-// F-T2: of what waits to be sent there is only so much, the newest are lost, and each that is lost is counted: those that
-// found no room and those that the collector refused.
+// F-T2: the queue is bounded, the newest spans are lost, and each loss is counted: spans without room and spans that the
+// collector refused.
 func TestFT2Gate(t *testing.T) {
 	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
 	tells := openStuck(t, s)
@@ -144,7 +144,7 @@ func TestFT2Gate(t *testing.T) {
 	}
 }
 
-// Close waits for no longer than it is told to.
+// Close waits no longer than its bound.
 func TestFT4CloseIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
 	tells := openStuck(t, s)
@@ -152,12 +152,12 @@ func TestFT4CloseIsBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := tells.Close(ctx); err == nil {
-		t.Error("it says that all was sent")
+		t.Error("Close reports that everything was sent")
 	}
 	close(s.release)
 }
 
-// F-T2: what waits for a collector that hangs takes no more than 32 MiB, however large each span is.
+// F-T2: the queue for a collector that hangs takes no more than 32 MiB, however large each span is.
 func TestFT2MemoryIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: s, Capture: true})
@@ -187,7 +187,7 @@ func TestFT2MemoryIsBounded(t *testing.T) {
 		t.Errorf("%d MiB wait to be sent", grew>>20)
 	}
 	if tells.Traces.queue.Gate().Full() == 0 {
-		t.Error("all that was sent found room")
+		t.Error("every span found room")
 	}
 	close(s.release)
 	if err := tells.Close(t.Context()); err != nil {

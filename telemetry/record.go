@@ -8,7 +8,7 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Record is what is known of one request: the members of its log line, one field each. The gateway fills it while the request
+// Record holds the facts about one request: the members of its log line, one field each. The gateway fills it while the request
 // runs and hands it over once, at the end. The zero value of a field means "not known".
 type Record struct {
 	Time           time.Time     // when the request arrived

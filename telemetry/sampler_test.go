@@ -15,7 +15,7 @@ func brought(sampled bool) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true})
 }
 
-// sampling counts what is recorded of n requests.
+// sampling counts how many of n requests are recorded.
 func sampling(t *testing.T, name, argument string, move time.Duration) func(client trace.SpanContext, n int) int {
 	t.Setenv("OTEL_TRACES_SAMPLER", name)
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", argument)
@@ -32,7 +32,7 @@ func sampling(t *testing.T, name, argument string, move time.Duration) func(clie
 	}
 }
 
-// F-T7: a client may have its trace left out; it may have it recorded a few times a second, whatever id it gives it.
+// F-T7: a client may exclude its trace; it may have it recorded a few times a second, whatever its id.
 func TestFT7Sampler(t *testing.T) {
 	within := sampling(t, "traceidratio", "0", 0)
 	if n := within(brought(true), 1000); n != flaggedPerSecond {
@@ -43,30 +43,30 @@ func TestFT7Sampler(t *testing.T) {
 	}
 	over := sampling(t, "traceidratio", "0", time.Second/5)
 	if n := over(brought(true), 100); n != 100 {
-		t.Errorf("%d of 100 that asked, five a second", n)
+		t.Errorf("%d of 100 that wanted it, five a second", n)
 	}
 	off := sampling(t, "always_off", "", 0)
 	if n := off(brought(true), 100); n != 0 {
-		t.Errorf("%d are recorded where nothing is to be", n)
+		t.Errorf("%d are recorded although recording is off", n)
 	}
 	all := sampling(t, "", "", 0)
 	if n := all(brought(false), 100); n != 0 {
-		t.Errorf("%d clients that asked to be left out were not", n)
+		t.Errorf("%d clients that wanted no trace were recorded", n)
 	}
 }
 
-// Where a part is recorded, it is that part, and what clients ask for beside it.
+// With a ratio that part of the requests is recorded, plus the ones that clients want.
 func TestPartsAreRecorded(t *testing.T) {
 	if n := sampling(t, "parentbased_always_on", "", 0)(trace.SpanContext{}, 5000); n != 5000 {
 		t.Errorf("%d of 5000 recorded", n)
 	}
 	some := sampling(t, "traceidratio", "0.1", time.Second/1000)
-	if n := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten a second that ask
+	if n := some(brought(true), 20_000); math.Abs(float64(n)-2200) > 250 { // a tenth, and ten a second that want it
 		t.Errorf("%d of 20,000 recorded, want about 2,200", n)
 	}
 }
 
-// The ratio is what the SDK's own variables say, and a faulty one is told of.
+// The ratio is that of the SDK's own variables, and a faulty one is logged.
 func TestRatio(t *testing.T) {
 	for _, tt := range []struct {
 		name, argument string

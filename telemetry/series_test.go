@@ -20,7 +20,7 @@ func openMetrics(t *testing.T) *Metrics {
 	return tells.Metrics
 }
 
-// Nothing that is measured at the same time is lost.
+// Concurrent measurements are all counted.
 func TestHistogramCountsAll(t *testing.T) {
 	m := openMetrics(t)
 	var measuring sync.WaitGroup
@@ -40,7 +40,7 @@ func TestHistogramCountsAll(t *testing.T) {
 	}
 }
 
-// H13: however many sets of attributes there are, series are bounded, and what is past the bound is counted together.
+// H13: however many sets of attributes there are, the series are bounded, and further ones are counted together.
 func TestH13HistogramIsBounded(t *testing.T) {
 	m := openMetrics(t)
 	for i := range 2 * mostSeries {

@@ -20,7 +20,7 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// keeping keeps the spans that it is sent, as a collector reads them.
+// keeping keeps the spans that it receives, as a collector reads them.
 type keeping struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
@@ -57,7 +57,7 @@ func plain(v *common.AnyValue) any {
 	return nil
 }
 
-// spansOf runs do and returns the spans that it left.
+// spansOf runs do and returns its spans.
 func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []*tracepb.Span {
 	t.Helper()
 	k := new(keeping)
@@ -76,7 +76,7 @@ func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []*tracepb.
 	return k.spans
 }
 
-// F-T5: whatever stands in a request and in its answer, a span is small.
+// F-T5: whatever a request and its answer contain, a span is small.
 func TestFT5SpansAreSmall(t *testing.T) {
 	huge := strings.Repeat("ü", 1<<19)
 	body := []byte(`{"input":{"messages":[{"role":"system","content":"` + huge[:1<<15] + `"},{"role":"user","content":"` + huge[:1<<15] + `"}]}}`)
@@ -113,7 +113,7 @@ func TestFT5SpansAreSmall(t *testing.T) {
 	}
 }
 
-// Nothing stands in for what is switched off, and where nothing is sent nothing is done.
+// Switched-off signals have no substitute, and if nothing is sent nothing is done.
 func TestNoSpans(t *testing.T) {
 	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -130,14 +130,14 @@ func TestNoSpans(t *testing.T) {
 	(*Metrics)(nil).Served(&r)
 	(*Metrics)(nil).Arrived()
 	if tells.Traces != nil || r.TraceID != "" || x.OwnTraceparent() != "" || x.SentTraceparent() != "" || r.Span.Recording() {
-		t.Error("a span was made that nobody sees")
+		t.Error("a span was made that is not sent")
 	}
 	if err := tells.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// What is not recorded of a request is not recorded of its call either, and a task is recorded where its creation was.
+// The call of an unrecorded request is not recorded either, and a task is recorded if its creation was.
 func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
 	spans := spansOf(t, Config{Join: true}, func(tells *Telemetry) {
@@ -157,7 +157,7 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 		alone.End(Result{}, now)
 	})
 	if len(spans) != 3 {
-		t.Errorf("%d spans, want the three of the client that asked for it", len(spans))
+		t.Errorf("%d spans, want the three of the client that wanted it", len(spans))
 	}
 	for _, s := range spans {
 		if hex.EncodeToString(s.GetTraceId()) != "4bf92f3577b34da6a3ce929d0e0e4736" {
@@ -166,7 +166,7 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The newest conventions name what a query fetches; those of 1.41 do not.
+// The newest conventions name the object of a query; those of 1.41 do not.
 func TestNewestConventions(t *testing.T) {
 	for opted, want := range map[string]string{"": "", "http": "", "http, gen_ai_latest_experimental": "task-1"} {
 		t.Setenv("OTEL_SEMCONV_STABILITY_OPT_IN", opted)
@@ -187,7 +187,7 @@ func TestNewestConventions(t *testing.T) {
 	}
 }
 
-// A record that was not told everything tells nothing in its place.
+// An unset field of a record has no attribute in its place.
 func TestAbsentIsNotZero(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		r := Record{Time: time.Now(), Method: "GET", Status: 200}
@@ -196,7 +196,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	})
 	for _, a := range spans[0].GetAttributes() {
 		if value := fmt.Sprint(plain(a.GetValue())); value == "" || strings.HasPrefix(a.GetKey(), "sluice.cost") || a.GetKey() == string(genModel) {
-			t.Errorf("%s is told as %q", a.GetKey(), value)
+			t.Errorf("%s is reported as %q", a.GetKey(), value)
 		}
 	}
 	if len(spans[0].GetAttributes()) > 6 {
@@ -204,7 +204,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	}
 }
 
-// The SDK's variables bound what a span has.
+// The SDK's variables bound the attributes and links of a span.
 func TestSpanLimits(t *testing.T) {
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "3")
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "10")
@@ -219,13 +219,13 @@ func TestSpanLimits(t *testing.T) {
 	})
 	s := spans[0]
 	if len(s.GetLinks()) != 0 || s.GetDroppedLinksCount() != 1 {
-		t.Errorf("%d links, %d are told to be left out", len(s.GetLinks()), s.GetDroppedLinksCount())
+		t.Errorf("%d links, %d reported as dropped", len(s.GetLinks()), s.GetDroppedLinksCount())
 	}
 	if list := fmt.Sprint(plain(spans[1].GetAttributes()[0].GetValue())); list != "[ssssssssss]" {
 		t.Errorf("a list is %s", list)
 	}
 	if n := len(s.GetAttributes()); n != 3 || s.GetDroppedAttributesCount() != 3 {
-		t.Errorf("%d attributes, %d are told to be left out", n, s.GetDroppedAttributesCount())
+		t.Errorf("%d attributes, %d reported as dropped", n, s.GetDroppedAttributesCount())
 	}
 	if route := s.GetAttributes()[1].GetValue().GetStringValue(); route != "/rrrrrrrrr" {
 		t.Errorf("the route is %q", route)
@@ -242,7 +242,7 @@ func (c covering) Cover(text string) string {
 	return strings.ReplaceAll(text, string(c), strings.Repeat("*", len(c)))
 }
 
-// What nobody may read is covered in the span, and nothing else of it.
+// A secret in a span is covered, and nothing else.
 func TestSpansAreRedacted(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		var x Exchange

@@ -13,7 +13,7 @@ type Span struct {
 	id    trace.SpanID
 }
 
-// Recording reports whether there is a span, so that what it would tell is worth finding out.
+// Recording reports whether there is a span, so that collecting its attributes is worth the work.
 func (s Span) Recording() bool { return s.id.IsValid() }
 
 // Traceparent is the span as in the W3C's header of that name; empty: none.

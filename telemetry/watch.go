@@ -11,7 +11,7 @@ import (
 	"sluice/telemetry/otlp"
 )
 
-// Watched are what a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
+// Watched has the values that a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
 type Watched struct {
 	Degraded    func() bool                       // Redis is away, or was not told yet what teams spent meanwhile
 	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 if that is not known, and are set
@@ -57,9 +57,9 @@ func (b *builder) replicas(read func() (alive, set int64)) {
 	})
 }
 
-func yesNo(ask func() bool) func() (float64, bool) {
+func yesNo(state func() bool) func() (float64, bool) {
 	return func() (float64, bool) {
-		if ask() {
+		if state() {
 			return 1, true
 		}
 		return 0, true
@@ -103,7 +103,7 @@ type QuotaUse struct {
 	Ratio  float64 // used and held over the limit; above 1 in debt
 }
 
-// quotas are what teams' quotas stood at when they were last looked at.
+// quotas are the teams' quotas as they were last read.
 type quotas struct {
 	mu    sync.Mutex
 	teams map[string][]QuotaUse

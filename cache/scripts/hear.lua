@@ -1,6 +1,6 @@
 -- Keeps an answer unless a later state is known, and ends the turn to query.
 -- KEYS  1 task:<id>  2 due  3 task:<id>:asking  4 claims
--- ARGV  1 task  2 rank of the state  3 1 if it is final  4 answer  5 body  6 how often the finisher has asked
+-- ARGV  1 task  2 rank of the state  3 1 if it is final  4 answer  5 body  6 the finisher's queries since the last one for a client
 --       7 microseconds that a task is known  8 polls answered  9 queries sent, both since they were last written
 -- Returns the task as it stands then, as read.lua does.
 local was = redis.call('HMGET', KEYS[1], 'rank', 'final', 'created')

@@ -48,7 +48,7 @@ func TestAcceptErrorsAreToldOnceAndTaken(t *testing.T) {
 	}
 }
 
-// TestF_G13_FileDescriptorsRunOut starts the binary with few of them and takes them all.
+// TestF_G13_FileDescriptorsRunOut starts the binary with a low limit of file descriptors and uses them all.
 func TestF_G13_FileDescriptorsRunOut(t *testing.T) {
 	serve := exec.Command("sh", "-c", "ulimit -n 40; exec sluice serve")
 	said := newTranscript()
@@ -57,7 +57,7 @@ func TestF_G13_FileDescriptorsRunOut(t *testing.T) {
 		"PATH=" + os.Getenv("PATH"),
 		"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
-		"SLUICE_MAX_CONNECTIONS=1000", // more than there are descriptors for; by itself the gateway would stay below
+		"SLUICE_MAX_CONNECTIONS=1000", // more than the limit allows; by its defaults the gateway would stay below it
 	}
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestF_G13_FileDescriptorsRunOut(t *testing.T) {
 	match := await(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`)
 	public, admin := string(match[1]), string(match[2])
 
-	probe := dial(t, admin) // a probe that keeps its connection; a new one would wait like everybody else
+	probe := dial(t, admin) // a probe that keeps its connection; a new one would have to wait
 	defer func() { _ = probe.Close() }()
 	if text := over(t, probe, "/healthz?verbose"); !strings.Contains(text, "accept: ok\n") {
 		t.Errorf("before: %q", text)

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// losing has Redis do its work, and loses the replies to so many scripts.
+// losing lets Redis do its work, and loses the replies to so many scripts.
 type losing struct{ replies int }
 
 func (l *losing) DialHook(next redis.DialHook) redis.DialHook { return next }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// stock is an amount of what the lanes' limits count.
+// stock is an amount of each unit that the lanes' limits count.
 type stock struct{ requests, images, tasks int64 }
 
-// of is the amount of a lane's unit. That of tasks is empty: each is a request, also when it is charged.
+// of returns the amount of a lane's unit. That of tasks has no name: each is a request, also when it is charged.
 func (s stock) of(unit string) int64 {
 	switch unit {
 	case "requests":
@@ -20,14 +20,14 @@ func (s stock) of(unit string) int64 {
 	return s.tasks
 }
 
-// teamBooks are what Redis knows of a team at one moment, read past the gateway's own code.
+// teamBooks is the state of a team in Redis at one moment, read without the gateway's code.
 type teamBooks struct {
 	charged stock            // by the ledger, yesterday and today
 	held    stock            // by requests
 	aside   map[string]stock // by allowances, of each replica
 }
 
-// readBooks reads a team's open holds; its allowances, and what the accounts say that these sum up to; and its ledger.
+// readBooks reads a team's open holds, its allowances with their sums in the accounts, and its ledger.
 const readBooks = `
 local requests, images, tasks = 0, 0, 0
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -59,13 +59,13 @@ func (r *race) booksOf(team string) (b teamBooks) {
 }
 
 // allowances are the team's allowances in Redis, by replica. A charged allowance is no longer set aside, and one of another
-// month counts for none of this month's limits.
+// month does not count in this month's limits.
 func (r *race) allowances(fields map[string]string, now time.Time) map[string]stock {
 	r.Helper()
 	aside := map[string]stock{}
 	for field, text := range fields {
 		replica, day, is := strings.Cut(field, ":")
-		if !is { // the last word of a replica
+		if !is { // the last report of a replica
 			continue
 		}
 		var state string
@@ -86,7 +86,7 @@ func (r *race) allowances(fields map[string]string, now time.Time) map[string]st
 	return aside
 }
 
-// sumsUp checks that what admissions take for set aside is the sum of the allowances.
+// sumsUp checks that the amount that admissions count as set aside is the sum of the allowances.
 func (r *race) sumsUp(team string, aside map[string]stock, quota map[string]string, now time.Time) {
 	r.Helper()
 	var sum, said stock

@@ -20,7 +20,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// asked counts the commands that a client sends, by name, but for those that only look whether Redis is there.
+// asked counts the commands that a client sends, by name, without those that only check whether Redis answers.
 type asked struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -45,7 +45,7 @@ func (a *asked) total() (n int) {
 	return n
 }
 
-// DialHook leaves dialling alone.
+// DialHook does not change dialling.
 func (a *asked) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook notes a command.
@@ -58,7 +58,7 @@ func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return func(ctx context.Context, cmds []redis.Cmder) error { a.note(cmds...); return next(ctx, cmds) }
 }
 
-// costly are the accounts of replicas. The test calls Maintain and moves their clock.
+// costly are the accounts of replicas whose Maintain and clock the test drives.
 type costly struct {
 	*testing.T
 	server *redisServer
@@ -94,11 +94,11 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 			_ = client.Close()
 		})
 	}
-	c.maintain() // who is there, and which teams
+	c.maintain() // the replicas and the teams
 	return c
 }
 
-// maintain has every replica do what it does every second.
+// maintain does every replica's work of one second.
 func (c *costly) maintain() {
 	c.Helper()
 	for _, shared := range c.shared {
@@ -108,7 +108,7 @@ func (c *costly) maintain() {
 	}
 }
 
-// spend has a replica admit and settle one request of a team.
+// spend admits and settles one request of a team at a replica.
 func (c *costly) spend(replica int, team *teams.Team) *limit.Held {
 	c.Helper()
 	c.n++
@@ -122,7 +122,7 @@ func (c *costly) spend(replica int, team *teams.Team) *limit.Held {
 	return v.Held
 }
 
-// cpu is how long Redis has worked.
+// cpu is the time that Redis has worked.
 func (c *costly) cpu() (all time.Duration) {
 	c.Helper()
 	for line := range strings.Lines(c.server.do("INFO", "cpu").(string)) {
@@ -138,11 +138,11 @@ func (c *costly) cpu() (all time.Duration) {
 	return all
 }
 
-// TestAllowance4: a request is one call of Redis. Allowances are set aside, given back and posted behind the requests.
+// TestAllowance4: a request is one call of Redis. Allowances are set aside, given back and posted in the background.
 func TestAllowance4(t *testing.T) {
 	t.Run("one call for each admission", func(t *testing.T) {
 		c := newCostly(t, 1, 1)
-		c.spend(0, c.teams[0]) // the first one of a team may ask for more
+		c.spend(0, c.teams[0]) // a team's first request may send more
 		c.maintain()
 		before := c.asked.total()
 		for range 200 {
@@ -155,7 +155,7 @@ func TestAllowance4(t *testing.T) {
 	t.Run("what goes on behind them", renewals)
 }
 
-// renewals counts what replicas ask of Redis in a minute in which every team is active at each. The page's figure is a
+// renewals counts the commands of replicas in a minute in which every team is active at each. The page's figure is a
 // hundredth of Redis's time for a thousand teams and three replicas: LONG=1 go test -v -run Allowance4 ./cmd/sluice.
 func renewals(t *testing.T) {
 	const replicas, seconds = 3, 60
@@ -165,7 +165,7 @@ func renewals(t *testing.T) {
 	}
 	c := newCostly(t, replicas, teams)
 	commands, worked := 0, time.Duration(0)
-	for second := range 2 * seconds { // the first minute makes everybody known
+	for second := range 2 * seconds { // the first minute makes all replicas and teams known
 		if second%10 == 0 {
 			for replica := range replicas {
 				for _, team := range c.teams {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// silent checks that a replica hears nothing of Redis for a while: what went wrong is in force.
+// silent checks that a replica gets no reply from Redis for a while: the failure is in force.
 func (r *race) silent(i int, d time.Duration) {
 	r.Helper()
 	conn, err := net.DialTimeout("tcp", r.proxies[i].Listen, d)
@@ -32,7 +32,7 @@ func (r *race) stall(d time.Duration) {
 	r.server.signal(syscall.SIGCONT)
 }
 
-// outage stops Redis for longer; the replicas reach it again one after the other.
+// outage stops Redis for longer; the replicas reach it again one after another.
 func (r *race) outage(d, apart time.Duration) {
 	r.server.signal(syscall.SIGSTOP)
 	begun := time.Now()
@@ -53,7 +53,7 @@ func (r *race) outage(d, apart time.Duration) {
 	}
 }
 
-// cut has what one replica sends vanish for a while.
+// cut drops the data that one replica sends for a while.
 func (r *race) cut(i int, d time.Duration) {
 	toxic(r.T, r.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 	begun := time.Now()
@@ -64,7 +64,7 @@ func (r *race) cut(i int, d time.Duration) {
 	}
 }
 
-// isolate has what one replica sends vanish.
+// isolate drops the data that one replica sends.
 func (h *heat) isolate(i int) {
 	h.Helper()
 	toxic(h.T, h.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
@@ -72,7 +72,7 @@ func (h *heat) isolate(i int) {
 	h.gates[i].Load().alone.Store(true)
 }
 
-// killAlone kills a replica that is isolated once it has spent something by itself. Another takes its place.
+// killAlone kills an isolated replica once it has spent something by itself. Another takes its place.
 func (h *heat) killAlone(i int) {
 	h.Helper()
 	gate := h.gates[i].Load()
@@ -84,7 +84,7 @@ func (h *heat) killAlone(i int) {
 	h.launch(i, len(h.lanes))
 }
 
-// flaps takes the network from one replica after the other.
+// flaps takes the network from one replica after another.
 func (r *race) flap(times int, each time.Duration) {
 	for n := range times {
 		p := r.proxies[n%len(r.proxies)]

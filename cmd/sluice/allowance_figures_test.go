@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// figures are what a lane came to.
+// figures are the results of a lane.
 type figures struct {
-	admitted int64 // that clients were told, in the lane's unit
-	upstream int64 // that the service did
+	admitted int64 // in answers to clients, in the lane's unit
+	upstream int64 // done by the service
 	limit    int64
-	ledger   int64 // that is charged
-	open     int64 // that is held by requests
-	aside    int64 // that is set aside by allowances
-	dead     int64 // the part of it that is set aside for replicas that do not live any more
+	ledger   int64 // charged
+	open     int64 // held by requests
+	aside    int64 // set aside by allowances
+	dead     int64 // the part of it set aside for replicas that have died
 }
 
-// figuresOf are a lane's, as they are now.
+// figuresOf returns a lane's current figures.
 func (h *heat) figuresOf(i int) figures {
 	h.Helper()
 	l := &h.lanes[i]
@@ -38,11 +38,11 @@ func (h *heat) figuresOf(i int) figures {
 	return f
 }
 
-// idleTurns is how many turns of its work beside requests each replica has without news before nothing more is expected.
+// idleTurns is after how many maintenance turns of each replica without a change no further change is expected.
 const idleTurns = 8
 
-// settled waits until the accounts of every lane agree with what upstream did, or say nothing new although every replica goes
-// on: on a busy machine a replica's turn takes longer, and so does this.
+// settled waits until the accounts of every lane agree with upstream's work, or until they stop changing although every
+// replica goes on: on a busy machine a replica's turn takes longer, and so does this.
 func (h *heat) settled(agree func(i int, f figures) bool) {
 	var last string
 	turns := turnCount{race: h.race}
@@ -63,7 +63,7 @@ func (h *heat) settled(agree func(i int, f figures) bool) {
 	}
 }
 
-// turnCount counts the turns that each replica tells Redis of.
+// turnCount counts the turns that each replica reports to Redis.
 type turnCount struct {
 	*race
 	told  map[string]string // the last one of each
@@ -72,7 +72,7 @@ type turnCount struct {
 
 func (c *turnCount) begin() { c.told, c.turns = map[string]string{}, map[string]int{} }
 
-// least is how many turns every replica has had since the beginning.
+// least is the smallest number of turns of any replica since the beginning.
 func (c *turnCount) least() int {
 	c.Helper()
 	told := pairs(c.server.do("HGETALL", "sl1:replicas"))
@@ -88,7 +88,7 @@ func (c *turnCount) least() int {
 	return slices.Min(all)
 }
 
-// agrees reports whether ledger and holds have what upstream did, and no more.
+// agrees reports whether ledger and holds have exactly upstream's work.
 func agrees(_ int, f figures) bool { return f.ledger+f.open == f.upstream }
 
 // tell logs the figures of a lane, as a row of the table in docs/performance.md.
@@ -99,9 +99,9 @@ func (h *heat) tell(about string, i int, f figures) {
 		about, h.lanes[i].name, f.admitted, f.upstream, f.limit, f.upstream-f.limit, f.ledger, f.open, f.aside, count.away.Load())
 }
 
-// exact checks the first promise: no limit was passed, and the accounts are what upstream did. What is set aside may pass the
-// limit with them: where Redis placed a hold and the reply was lost, the request's loan is set aside, too, until the renewal
-// behind its settlement.
+// exact checks the first promise: no limit was passed, and the accounts agree with upstream's work. Together with the
+// amounts set aside they may pass the limit: if Redis placed a hold and the reply was lost, the request's loan stays set
+// aside, too, until the renewal after its settlement.
 func (h *heat) exact(about string) {
 	h.Helper()
 	h.settled(agrees)
@@ -120,10 +120,10 @@ func (h *heat) exact(about string) {
 	}
 }
 
-// bounded checks what holds although a replica was killed. What it spent by itself and did not tell is in no ledger, and no
-// request holds it: its allowance stands for it, which stays set aside. And it leaves holds of requests that never reached
-// upstream, until their leases end: one for each that it was admitting, and one for each that it turned away in doubt, because
-// Redis did not say in time whether it had placed the hold.
+// bounded checks the promises that hold even if a replica was killed. Spending that it did not report is in no ledger and
+// no hold: its allowance stands for it and stays set aside. It also leaves holds of requests that never reached upstream,
+// until their leases end: one for each request that it was admitting, and one for each that it refused because Redis did
+// not say in time whether it had placed the hold.
 func (h *heat) bounded(about string) {
 	h.Helper()
 	known := func(i int, f figures) bool {
@@ -143,7 +143,7 @@ func (h *heat) bounded(about string) {
 	}
 }
 
-// left is for how much of a lane's unit replicas that were killed may have left holds for nothing.
+// left is the largest amount of a lane's unit for which killed replicas may have left needless holds.
 func (h *heat) left(i int) (n int64) {
 	for _, g := range h.killed {
 		n += g.asking[i] + g.turnedAway[i].Load()
@@ -151,10 +151,10 @@ func (h *heat) left(i int) (n int64) {
 	return n * h.lanes[i].amount()
 }
 
-// underWay is how many requests are under way at one moment, at most: being admitted, or being settled.
+// underWay is the largest number of requests under way at one moment: being admitted, or being settled.
 const underWay = 128
 
-// remembered checks the second promise after a loss of memory that every replica survived.
+// remembered checks the second promise, after a loss of memory that every replica survived.
 func (h *heat) remembered(about string) {
 	h.Helper()
 	h.settled(agrees)
@@ -170,11 +170,11 @@ func (h *heat) remembered(about string) {
 	}
 }
 
-// tasksAreKnown asks every replica for every task: it may say that it does not know at the moment, and never that there is
-// no such task.
+// tasksAreKnown polls every task at every replica: a replica may say that it cannot tell at the moment, and never that the
+// task does not exist.
 func (h *heat) tasksAreKnown() {
 	h.Helper()
-	const together = 16 // the load goes on beside them
+	const together = 16 // while the load goes on
 	var asked, denied atomic.Int64
 	var asking sync.WaitGroup
 	for i := range h.lanes {
@@ -196,11 +196,11 @@ func (h *heat) tasksAreKnown() {
 	asking.Wait()
 	h.Logf("%d of %d tasks are denied", denied.Load(), asked.Load())
 	if denied.Load() > 0 || asked.Load() == 0 {
-		h.Errorf("%d of %d teams' own tasks are denied", denied.Load(), asked.Load())
+		h.Errorf("%d of %d polls of teams' tasks are denied", denied.Load(), asked.Load())
 	}
 }
 
-// deniesTask asks a replica for a task of a lane, and reports whether it knows of none.
+// deniesTask polls a task of a lane at a replica, and reports whether the replica denies it.
 func (h *heat) deniesTask(lane, replica int, id string) bool {
 	gate := h.gates[replica%len(h.gates)].Load()
 	request, err := http.NewRequest(http.MethodGet, "http://"+gate.public+"/api/v1/tasks/"+id, http.NoBody)

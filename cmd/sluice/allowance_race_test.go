@@ -18,13 +18,13 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// race is replicas, each a process, that share one Redis, each over its own proxy, and the load on them.
+// race is some replicas, each a process, that share one Redis, each over its own proxy, and the load on them.
 type race struct {
 	*testing.T
 	server  *redisServer
 	service *simulator.Simulator
 	proxies []*toxiproxy.Proxy         // before Redis, one for each replica
-	gates   []atomic.Pointer[raceGate] // one at each place, also while another takes it
+	gates   []atomic.Pointer[raceGate] // one at each place, also while another replaces it
 	environ []string
 	heats   int // how often load was made; each heat has its own teams
 }
@@ -40,7 +40,7 @@ type lane struct {
 	request raceRequest
 }
 
-// raceRequest is a request, and what the service counts it as.
+// raceRequest is a request, and the amount that the service counts for it.
 type raceRequest struct {
 	path, body, endpoint string
 	creates              bool
@@ -58,16 +58,17 @@ var (
 	}
 )
 
-// theLanes are what the page raced: 1,000 requests, 600 images, and tasks; 64 workers in all.
+// theLanes are the lanes of docs/performance.md: 1,000 requests, 600 images, and tasks; 64 workers in total.
 var theLanes = []lane{
 	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 34, limit: 1000, unit: "requests", request: oneText},
 	{name: "images", limits: "quotas: {images: {month: 600}}", workers: 20, limit: 600, unit: "images", request: oneImage},
 	{name: "tasks", limits: "open_tasks: 300", workers: 10, limit: 300, request: oneTask},
 }
 
-const raceHeats = 64 // the most of one race, but for a soak
+const raceHeats = 64 // the most of one race, except a soak
 
-// newRace starts replicas, each told that so many run. Their teams are those of the lanes, for each heat anew.
+// newRace starts replicas, each with this number as its setting. Their teams are those of the lanes, with new ones for each
+// heat.
 func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string) *race {
 	t.Helper()
 	r := &race{T: t, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas)}
@@ -110,15 +111,15 @@ type heat struct {
 	killed   []victim
 }
 
-// laneCount is what came of the requests of a lane.
+// laneCount counts the outcomes of a lane's requests.
 type laneCount struct {
 	admitted, refused, away, lost atomic.Int64
-	late                          atomic.Int64 // admitted, and sent when another had been turned away
+	late                          atomic.Int64 // admitted, and sent after another had been refused
 	mu                            sync.Mutex
 	tasks                         []string
 }
 
-// heat begins a load on lanes of teams that never asked for anything.
+// heat begins a load on lanes of teams without earlier requests.
 func (r *race) heat(lanes []lane) *heat {
 	r.Helper()
 	h := &heat{race: r, n: r.heats % raceHeats, lanes: lanes, counts: make([]laneCount, len(lanes)), client: newClient(r.T), from: r.service.Tally(), stop: make(chan struct{})}
@@ -130,7 +131,7 @@ func (r *race) heat(lanes []lane) *heat {
 	return h
 }
 
-// run makes load until it is told to end.
+// run makes load until it is stopped.
 func (h *heat) run() {
 	for i := range h.lanes {
 		for worker := range h.lanes[i].workers {
@@ -162,7 +163,7 @@ func (h *heat) spend(lane int, n int64) {
 	asking.Wait()
 }
 
-// turnedAwayPause is how long a worker waits that was not admitted, so that the machine is not busy with refusals alone.
+// turnedAwayPause is the pause of a worker after a refusal, so that the machine is not busy with refusals alone.
 const turnedAwayPause = 50 * time.Millisecond
 
 // ask sends one request of a lane.
@@ -226,7 +227,7 @@ func (c *laneCount) admit(text []byte, late bool) {
 	c.admitted.Add(1)
 }
 
-// reaches waits until every lane was admitted a part of its limit.
+// reaches waits until a part of every lane's limit is admitted.
 func (h *heat) reaches(part float64) {
 	h.Helper()
 	wait(h.T, fmt.Sprintf("%.0f %% of each limit are admitted", 100*part), func() bool {
@@ -239,7 +240,7 @@ func (h *heat) reaches(part float64) {
 	})
 }
 
-// amount is what of the lane's limit a request takes.
+// amount is the part of the lane's limit that a request takes.
 func (l *lane) amount() int64 {
 	if l.unit == "images" {
 		return l.request.images
@@ -247,7 +248,7 @@ func (l *lane) amount() int64 {
 	return 1
 }
 
-// isRefused waits until each lane was refused so often from now on: whatever there is was spent.
+// isRefused waits until each lane has been refused so often from now on: everything available was spent.
 func (h *heat) isRefused(times int64) {
 	h.Helper()
 	before := make([]int64, len(h.lanes))

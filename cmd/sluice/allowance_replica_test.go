@@ -14,12 +14,12 @@ type raceGate struct {
 	*gatewayProcess
 	admin      string
 	id         string         // its own name among the replicas
-	turnedAway []atomic.Int64 // of each lane, the requests that it did not admit, but for those that came while it was alone
-	alone      atomic.Bool    // nothing that it sends reaches Redis any more
+	turnedAway []atomic.Int64 // of each lane, the refused requests, except those while it was isolated
+	alone      atomic.Bool    // its data no longer reaches Redis
 	spent      atomic.Int64   // requests that it admitted then
 }
 
-// answered notes what came of a request.
+// answered notes the outcome of a request.
 func (g *raceGate) answered(lane int, admitted, alone bool) {
 	switch {
 	case admitted && alone:
@@ -60,19 +60,19 @@ func (r *race) launch(i, lanes int) {
 	r.gates[i].Store(g)
 }
 
-// replicas are the names of those that Redis ever heard of.
+// replicas are the names of all replicas that Redis has heard of.
 func (r *race) replicas() map[string]bool {
 	r.Helper()
 	ids := map[string]bool{}
 	for _, field := range r.server.do("HKEYS", "sl1:replicas").([]any) {
-		if id := field.(string); len(id) > 5 { // the others are moments
+		if id := field.(string); len(id) > 5 { // the other members are times
 			ids[id] = true
 		}
 	}
 	return ids
 }
 
-// lives reports whether a replica is at one of the places.
+// lives reports whether a replica runs at one of the places.
 func (r *race) lives(id string) bool {
 	for i := range r.gates {
 		if r.gates[i].Load().id == id {
@@ -82,13 +82,13 @@ func (r *race) lives(id string) bool {
 	return false
 }
 
-// victim is a replica that was killed, and how many of each lane were asking it then.
+// victim is a replica that was killed, with its requests under way by lane.
 type victim struct {
 	*raceGate
 	asking []int64
 }
 
-// placeOf is the place that a worker asks.
+// placeOf is the place to which a worker sends.
 func (h *heat) placeOf(worker int) int { return worker % len(h.gates) }
 
 // kill kills the replica at a place.
@@ -106,7 +106,7 @@ func (h *heat) kill(i int) {
 	h.killed = append(h.killed, gone)
 }
 
-// prepare has each replica admit a request of each lane, and waits until it has an allowance of each.
+// prepare lets each replica admit a request of each lane, and waits until it has an allowance of each.
 func (h *heat) prepare() {
 	h.Helper()
 	for i := range h.lanes {

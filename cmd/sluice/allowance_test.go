@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// longer is a time of the page where LONG=1 asks for its figures, and a shorter one otherwise.
+// longer is the time in docs/performance.md if LONG=1 is set, and a shorter one otherwise.
 func longer(short, long time.Duration) time.Duration {
 	if isLong() {
 		return long
@@ -16,12 +16,12 @@ func longer(short, long time.Duration) time.Duration {
 	return short
 }
 
-// redisTimeout is how long a request waits for Redis. On a busy machine the page's 50 ms are over with no mishap at all.
+// redisTimeout is how long a request waits for Redis. On a busy machine the page's 50 ms pass without any failure.
 var redisTimeout = longer(250*time.Millisecond, 50*time.Millisecond)
 
 const cutOffAndKilled = "one cut off, and killed"
 
-// mishaps are what happens to a race while its load goes on.
+// mishaps are the failures during a race.
 var mishaps = map[string]func(h *heat){
 	"nothing":     func(*heat) { time.Sleep(200 * time.Millisecond) },
 	"short stall": func(h *heat) { h.stall(redisTimeout * 8 / 5) },
@@ -37,9 +37,9 @@ var mishaps = map[string]func(h *heat){
 	cutOffAndKilled: func(h *heat) { h.killAlone(1) },
 }
 
-// TestAllowance1: whatever happens to Redis or to the way there while 64 workers ask three replicas for more than there is, no
-// limit is passed, and the accounts are what upstream did. The times of the page and ten minutes of it are
-// LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
+// TestAllowance1: whatever happens to Redis or the network while 64 workers send more requests to three replicas than the
+// limits allow, no limit is passed, and the accounts agree with upstream's work. The times of the page, and ten minutes of
+// it: LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
 func TestAllowance1(t *testing.T) {
 	for about := range mishaps {
 		t.Run(about, func(t *testing.T) {
@@ -56,23 +56,23 @@ func TestAllowance1(t *testing.T) {
 	}
 }
 
-// racing has room for the races that run at once: each makes as much load as it can.
+// racing bounds the number of races at once: each makes as much load as it can.
 var racing = make(chan struct{}, 2)
 
-// parallel has a race run beside one other at most.
+// parallel lets a race run beside one other at most.
 func parallel(t *testing.T) {
 	t.Parallel()
 	racing <- struct{}{}
 	t.Cleanup(func() { <-racing })
 }
 
-// lap makes load, has something happen once a third of the limits is spent, and goes on until the limits are reached.
+// lap makes load, causes a failure once a third of the limits is spent, and goes on until the limits are reached.
 func (r *race) lap(about string) {
 	r.Helper()
 	r.well()
 	h := r.heat(theLanes)
 	h.prepare()
-	if about == cutOffAndKilled { // before the load, which on a busy machine spends all there is before the cut is in force
+	if about == cutOffAndKilled { // before the load, which on a busy machine spends everything before the cut is in force
 		h.isolate(1)
 	}
 	h.run()
@@ -80,7 +80,7 @@ func (r *race) lap(about string) {
 	before := h.answered.Load()
 	mishaps[about](h)
 	if during := h.answered.Load() - before; during == 0 {
-		r.Error("nobody asked for anything meanwhile")
+		r.Error("no request came meanwhile")
 	}
 	h.well()
 	h.isRefused(50)
@@ -93,7 +93,7 @@ func (r *race) lap(about string) {
 	}
 }
 
-// soak has one thing after another happen, for long.
+// soak causes one failure after another, for a long time.
 func soak(t *testing.T, d time.Duration) {
 	var all []string
 	for about := range mishaps {
@@ -116,8 +116,8 @@ var theMemoryLanes = []lane{
 	{name: "tasks", limits: "open_tasks: 300", workers: 17, limit: 300, request: oldTask},
 }
 
-// TestAllowance2: Redis loses its memory under load, or starts again with what it knew before. All replicas live, and each
-// knows what it admitted: no limit is passed by more than what is under way at that moment, nothing else is missing in the
+// TestAllowance2: Redis loses its memory under load, or restarts with older data. All replicas live, and each knows its
+// admitted requests: no limit is passed by more than the requests under way at that moment, nothing else is missing in the
 // ledger, and no task is unknown.
 func TestAllowance2(t *testing.T) {
 	for _, tt := range []struct {
@@ -154,14 +154,15 @@ func TestAllowance2(t *testing.T) {
 	}
 }
 
-// TestAllowance3: when all is well a limit is exact, and no request is answered 503. All but a fiftieth is admitted before the
-// first refusal, and the rest within ten seconds. With one replica too, where calls under way borrow from each other.
+// TestAllowance3: without failures a limit is exact, and no request gets a 503. All but a fiftieth is admitted before the
+// first refusal, and the rest within ten seconds. The same holds with one replica, where calls under way borrow from each
+// other.
 func TestAllowance3(t *testing.T) {
 	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {
 			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=5s")
-			r.heat(lanes).spend(0, 200) // there are connections to Redis then
+			r.heat(lanes).spend(0, 200) // connections to Redis are open by then
 			r.well()
 			h := r.heat(lanes)
 			h.spend(0, 920)
@@ -181,7 +182,7 @@ func TestAllowance3(t *testing.T) {
 				t.Errorf("%d were admitted when the first was refused, want 980", first)
 			}
 			if away, lost := count.away.Load(), count.lost.Load(); away > 0 || lost > 0 {
-				t.Errorf("%d were told that nobody knows, %d were not answered", away, lost)
+				t.Errorf("%d got a 503, %d were not answered", away, lost)
 			}
 			h.exact(t.Name())
 			if n := count.admitted.Load(); n != 1000 {

@@ -10,7 +10,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// named are names that clients made up, as a terminal and a spreadsheet may show them.
+// named are names invented by clients, as a terminal and a spreadsheet may show them.
 var named = []struct{ name, table, csv string }{
 	{"llm-max", "llm-max", "llm-max"},
 	{"通义 模型|\\x", "通义 模型|\\x", "通义 模型|\\x"},
@@ -35,7 +35,7 @@ var named = []struct{ name, table, csv string }{
 }
 
 // TestMend32NamesThatClientsMadeUp: no model's name is a formula to a spreadsheet or a command to a terminal; JSON has it
-// as it is. Amounts stay numbers, also those below 0.
+// unchanged. Amounts stay numbers, also below 0.
 func TestMend32NamesThatClientsMadeUp(t *testing.T) {
 	for _, tt := range named {
 		report := admin.UsageReport{Rows: []admin.UsageRow{{Team: "search", Entry: limit.Entry{

@@ -10,7 +10,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// testsDigest is that of the key "test".
+// testsDigest is the SHA-256 of the key "test".
 const testsDigest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 // someTeams is a teams file with one team and one key.
@@ -100,13 +100,13 @@ func TestF_D8_WorldReadableSecretsAreWarnedOf(t *testing.T) {
 	environ := []string{enough[0], "SLUICE_UPSTREAM_KEY_FILE=" + key, "SLUICE_TEAMS_FILE=" + write(t, someTeams)}
 	const warning = "SLUICE_UPSTREAM_KEY_FILE: every user of this machine can read the file"
 	if got := command(t.Context(), environ, "check"); strings.Contains(got.stdout, warning) {
-		t.Errorf("a private file is warned of:\n%s", got.stdout)
+		t.Errorf("check warns of a private file:\n%s", got.stdout)
 	}
 	if err := os.Chmod(key, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, warning) {
-		t.Errorf("a readable file is not warned of:\n%s", got.stdout)
+		t.Errorf("check does not warn of a readable file:\n%s", got.stdout)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestKeyIsMintedForTheTeamsFile(t *testing.T) {
 		t.Fatalf("%+v (%v)", got, err)
 	}
 	if team, _, ok := file.Lookup(key, testTime); !ok || team.ID != "search" {
-		t.Errorf("the lines do not let the key in:\n%s", got.stdout)
+		t.Errorf("the lines do not admit the key:\n%s", got.stdout)
 	}
 	if strings.Count(got.stdout, key) != 1 || strings.Contains(got.stderr, key) {
 		t.Errorf("the key is not shown exactly once:\n%s%s", got.stdout, got.stderr)
@@ -166,7 +166,7 @@ func TestKeyForATeamThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestMend11RulesNameTheConfiguredHeader: the table names the service's headers by the word that is set.
+// TestMend11RulesNameTheConfiguredHeader: the table names the service's headers with the configured prefix.
 func TestMend11RulesNameTheConfiguredHeader(t *testing.T) {
 	for environ, want := range map[string]string{"": "X-Service-", "SLUICE_HEADER_PREFIX=X-Acme-": "X-Acme-"} {
 		got := command(t.Context(), []string{environ}, "check", "--rules")
@@ -176,10 +176,10 @@ func TestMend11RulesNameTheConfiguredHeader(t *testing.T) {
 			}
 		}
 		if want != "X-Service-" && strings.Contains(got.stdout, "X-Service-") {
-			t.Errorf("%s: the neutral word is in it", environ)
+			t.Errorf("%s: the neutral header is in it", environ)
 		}
 	}
 	if got := command(t.Context(), []string{"SLUICE_HEADER_PREFIX=no dash"}, "check", "--rules"); got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_HEADER_PREFIX: ") {
-		t.Errorf("a faulty word: %+v", got)
+		t.Errorf("a faulty prefix: %+v", got)
 	}
 }

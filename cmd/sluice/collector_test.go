@@ -26,14 +26,14 @@ type collector struct {
 	*testing.T
 	server *httptest.Server
 	asked  atomic.Int64
-	answer func(w http.ResponseWriter, r *http.Request) // nil: takes what comes
+	answer func(w http.ResponseWriter, r *http.Request) // nil: accept everything
 
 	mu      sync.Mutex
 	spans   []*otlptrace.Span
 	metrics map[string]*otlpmetric.Metric // the last report of each
 	logs    []*otlplog.LogRecord
-	about   map[string]any // what sent metrics says that it is
-	raw     bytes.Buffer   // everything that came, for sweeps
+	about   map[string]any // the resource of the process that sent metrics
+	raw     bytes.Buffer   // everything received, for sweeps
 }
 
 // collecting starts a collector and points the SDK's variables at it for the rest of the test.
@@ -111,11 +111,11 @@ func (c *collector) take(path string, body []byte) {
 			}
 		}
 	default:
-		c.Errorf("the collector was sent %s", path)
+		c.Errorf("the collector received %s", path)
 	}
 }
 
-// named returns the spans of that name, in the order in which they came.
+// named returns the spans of that name, in the order of arrival.
 func (c *collector) named(name string) []*seenSpan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +224,7 @@ func same(got, want any) bool {
 	return true
 }
 
-// hangs takes what comes and never answers, until the connection ends.
+// hangs accepts requests and never answers, until the connection ends.
 func hangs(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()

@@ -42,7 +42,7 @@ func TestMend25ConnectionsForTheDescriptors(t *testing.T) {
 	}
 }
 
-// One address has a quarter, all together have the whole, and what has left makes room.
+// One address has a quarter, all together have the whole, and closed connections make room.
 func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	var log strings.Builder
 	c := newConnections(8, nil, slog.New(slog.NewTextHandler(&log, nil)))
@@ -61,7 +61,7 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 		{"192.0.2.2:1000", true},
 		{"[2001:db8::1]:1000", true},
 		{"[2001:db8::2]:1000", true},
-		{"[2001:db8::3]:1000", false}, // one network
+		{"[2001:db8::3]:1000", false}, // one IPv6 network
 		{"[2001:db8:0:1::1]:1000", true},
 		{"192.0.2.3:1000", true},
 		{"192.0.2.4:1000", true},
@@ -69,10 +69,10 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	} {
 		conn, ok := entered(tt.address)
 		if ok != tt.want {
-			t.Errorf("%s: let in is %v, want %v", tt.address, ok, tt.want)
+			t.Errorf("%s: accepted is %v, want %v", tt.address, ok, tt.want)
 		}
 		if !ok {
-			c.leave(conn) // net/http tells of its end as of any other's
+			c.leave(conn) // net/http reports its end as any other's
 		}
 	}
 	if len(c.open) != 8 {
@@ -81,10 +81,10 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	c.leave(first)
 	c.leave(first)
 	if _, ok := entered("192.0.2.1:1004"); !ok {
-		t.Error("what has left makes no room")
+		t.Error("a closed connection makes no room")
 	}
 	if n := strings.Count(log.String(), "new ones are closed"); n != 1 {
-		t.Errorf("the log tells %d times within a minute:\n%s", n, log.String())
+		t.Errorf("the log has %d lines within a minute:\n%s", n, log.String())
 	}
 	if got := fmt.Sprint(c.state()); !strings.HasPrefix(got, "new connections closed since the start: 4,") || !strings.Contains(got, "SLUICE_MAX_CONNECTIONS is 8, and one address may have 2 of them") {
 		t.Errorf("readiness says %q", got)
@@ -95,7 +95,7 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	}
 }
 
-// A trusted proxy's connections are many clients', and may be all that there are.
+// A trusted proxy's connections belong to many clients, and may use the whole limit.
 func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
 	c := newConnections(8, []network{network(netip.MustParsePrefix("10.0.0.0/8")), network(netip.MustParsePrefix("2001:db8::7/128"))}, slog.New(slog.DiscardHandler))
 	for n, tt := range []struct {
@@ -107,7 +107,7 @@ func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
 		{"[2001:db8::8]:1000", true}, {"10.1.2.3:1004", false},
 	} {
 		if got := c.enter(&from{address: tt.address}); got != tt.want {
-			t.Errorf("connection %d, of %s: let in is %v, want %v", n, tt.address, got, tt.want)
+			t.Errorf("connection %d, of %s: accepted is %v, want %v", n, tt.address, got, tt.want)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 			_ = conn.Close()
 		}
 		if !secure {
-			eventually(t, func() bool { // once the server has seen the others leave
+			eventually(t, func() bool { // once the server has noticed that the others left
 				text, err := get(dial(t, server.Listener.Addr().String()))
 				return err == nil && strings.HasPrefix(text, "HTTP/1.0 404")
 			})
@@ -151,7 +151,7 @@ func eventually(t *testing.T, what func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !what(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("not so in time")
+			t.Fatal("not in time")
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (c *connections) counted() int {
 	return len(c.open) + len(c.of)
 }
 
-// get asks over a connection that ends with the answer.
+// get sends a request over a connection that ends with the answer.
 func get(conn net.Conn) (string, error) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(patience))
@@ -171,7 +171,7 @@ func get(conn net.Conn) (string, error) {
 	return string(text), err
 }
 
-// The bound is the public listener's; the admin listener has its own, and readiness tells of what was closed.
+// The bound is the public listener's; the admin listener has another, and readiness reports closed connections.
 func TestMend25TheBoundIsThePublicListeners(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=8")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// curlMain is as much of curl as the lines of the demonstration and of the tour use, so that they are tried as they are on a
-// machine that has no curl.
+// curlMain implements as much of curl as the lines of the demonstration and of the tour use, so that they are tested as
+// they are on a machine without curl.
 func curlMain() {
 	if err := curl(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "curl:", err)
@@ -55,7 +55,7 @@ func curl(args []string) error {
 	if include {
 		fmt.Printf("%s %s\r\n", answer.Proto, answer.Status)
 		if answer.Close {
-			answer.Header.Set("Connection", "close") // net/http takes it out
+			answer.Header.Set("Connection", "close") // net/http removes it
 		}
 		_ = answer.Header.Write(os.Stdout)
 		fmt.Print("\r\n")

@@ -90,7 +90,7 @@ func mintDemoTeams() (demoTeams, error) {
 	if err != nil {
 		return demoTeams{}, err
 	}
-	file, err := teams.Parse([]byte("teams:\n" +
+	file, err := teams.Parse([]byte("catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\nteams:\n" +
 		"  - id: search\n    keys:\n" + search.Lines() +
 		"  - id: ads\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
 	if err != nil {

@@ -23,7 +23,7 @@ func demoSteps(base string, teams demoTeams) []step {
 			` | grep -oE '"task_status":"[A-Z]+"' | tee /dev/stderr | grep -qE 'SUCCEEDED|FAILED'; do sleep 1; done`},
 		{"and its images.", task},
 		{"To another team the task does not exist: 404.", line(quiet+" -i", teams.ads, base+"/tasks/$TASK")},
-		{"Team ads may not ask that model: 403.", post(quiet+" -i"+async, teams.ads, base+imagePath, demoEdit)},
+		{"Team ads may not use that model: 403.", post(quiet+" -i"+async, teams.ads, base+imagePath, demoEdit)},
 		{"A wrong key: 401.", line(quiet+" -i", "slk_wrong", base+"/tasks")},
 	}
 }

@@ -94,16 +94,16 @@ func TestTheDemonstrationsKeysAreNewEachTime(t *testing.T) {
 	}
 	for key, id := range map[string]string{first.search.Reveal(): "search", first.ads.Reveal(): "ads"} {
 		if team, _, ok := first.file.Lookup(key, testTime); !ok || team.ID != id {
-			t.Errorf("the key of %s opens nothing", id)
+			t.Errorf("the key of %s does not work", id)
 		}
 	}
 }
 
-// TestStepsCanBePastedAnywhere: a comment must be harmless even in a shell that takes none when typed to.
+// TestStepsCanBePastedAnywhere: a comment must be harmless even in an interactive shell that does not know comments.
 func TestStepsCanBePastedAnywhere(t *testing.T) {
 	for _, step := range demoSteps("http://127.0.0.1:8080/api/v1", demoTeams{}) {
 		if strings.ContainsAny(step.about, "'\"`()[]{}<>|&;$*?!\\\n") {
-			t.Errorf("%q has letters that a shell acts upon", step.about)
+			t.Errorf("%q has characters that a shell interprets", step.about)
 		}
 		if strings.Count(step.line, "'")%2 != 0 || strings.Contains(step.line, "\n") {
 			t.Errorf("%q is not one line with its quotes in pairs", step.line)

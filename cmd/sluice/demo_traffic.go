@@ -82,7 +82,7 @@ var (
 	taskEnd = regexp.MustCompile(`"task_status":"(SUCCEEDED|FAILED|CANCELL?ED|UNKNOWN)"`)
 )
 
-// task makes a task and asks for it until it ends.
+// task makes a task and polls it until it ends.
 func (t *traffic) task(ctx context.Context) {
 	created := taskID.FindStringSubmatch(t.send(ctx, t.teams.search, imagePath, "X-Service-Async", demoEdit))
 	if created == nil {

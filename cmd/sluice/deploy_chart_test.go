@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// manifest is one document that the chart makes, and pod what the tests ask of the Deployment's template.
+// manifest is one document of the chart's output, and pod the part of the Deployment's template that the tests read.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -80,7 +80,7 @@ type volume struct {
 	ConfigMap *struct{ Name string } `yaml:"configMap"`
 }
 
-// render is what helm template makes of the chart with a values file and more.
+// render returns helm template's output for the chart with a values file and more.
 func render(t *testing.T, args ...string) (map[string]manifest, error) {
 	t.Helper()
 	text, err := deployTool(t, "helm")(append([]string{"template", "sluice", deployed + "chart"}, args...)...)
@@ -102,7 +102,7 @@ func render(t *testing.T, args ...string) (map[string]manifest, error) {
 	return made, nil
 }
 
-// chartValues are the values files that come with the chart; each renders, and Sluice takes what it renders to.
+// chartValues are the chart's values files; each renders, and Sluice accepts the result.
 func chartValues(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(deployed + "values/*.yaml")
@@ -121,7 +121,7 @@ func TestChartPassesTheLinter(t *testing.T) {
 	}
 }
 
-// Numbers reach Sluice as they were written, whatever YAML makes of them.
+// Numbers reach Sluice as they were written, whatever YAML does with them.
 func TestChartWritesValuesAsTheyWere(t *testing.T) {
 	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
 	made, err := render(t, "-f", deployed+"values/least.yaml", "-f", file)
@@ -162,7 +162,7 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// The admin port takes no token: with the policy on, it is for those alone who are listed, and the teams' port for all.
+// The admin port takes no token: with the policy on, only the listed clients reach it, and all reach the teams' port.
 func TestChartConfinesTheAdminPort(t *testing.T) {
 	made, err := render(t, "-f", deployed+"values/replicas.yaml")
 	if err != nil {
@@ -170,7 +170,7 @@ func TestChartConfinesTheAdminPort(t *testing.T) {
 	}
 	for _, rule := range made["NetworkPolicy"].Spec.Ingress {
 		if open := len(rule.From) == 0; len(rule.Ports) != 1 || open != (rule.Ports[0].Port == 8080) {
-			t.Errorf("the policy lets in %+v", rule)
+			t.Errorf("the policy admits %+v", rule)
 		}
 	}
 	if n := len(made["NetworkPolicy"].Spec.Ingress); n != 2 {
@@ -181,11 +181,11 @@ func TestChartConfinesTheAdminPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 1 || rules[0].Ports[0].Port != 8080 {
-		t.Errorf("with nobody listed the policy lets in %+v", rules)
+		t.Errorf("without listed clients the policy admits %+v", rules)
 	}
 }
 
-// What the operator may set through the chart is every setting but those that the chart sets itself.
+// The operator can set every setting through the chart except those that the chart sets itself.
 func TestChartKnowsEverySetting(t *testing.T) {
 	var schema struct {
 		Properties struct {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// dashboard is what the tests ask of the file that Grafana reads.
+// dashboard is the part of Grafana's file that the tests read.
 type dashboard struct {
 	Panels     []panel
 	Templating struct {
@@ -29,7 +29,7 @@ type panel struct {
 
 type datasource struct{ Type, UID string }
 
-// variables puts a value in the place of each of the dashboard's variables, as Grafana does.
+// variables replaces each of the dashboard's variables by a value, as Grafana does.
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$__range", "3h", "$team", ".*", "$instance", ".*")
 
 func readDashboard(t *testing.T) (d dashboard) {
@@ -54,7 +54,7 @@ func TestDashboardPanelsAreWhole(t *testing.T) {
 			t.Errorf("panel %d shows nothing", p.ID)
 		}
 		if p.Datasource != (datasource{"prometheus", "${datasource}"}) {
-			t.Errorf("panel %q asks %+v, want the dashboard's variable", p.Title, p.Datasource)
+			t.Errorf("panel %q queries %+v, want the dashboard's variable", p.Title, p.Datasource)
 		}
 		titles[p.Title] = true
 		refs := make(map[string]bool)
@@ -64,7 +64,7 @@ func TestDashboardPanelsAreWhole(t *testing.T) {
 			}
 			refs[target.RefID] = true
 			if rest := variables.Replace(target.Expr); strings.Contains(rest, "$") {
-				t.Errorf("panel %q uses a variable that the dashboard has not: %s", p.Title, rest)
+				t.Errorf("panel %q uses an unknown variable: %s", p.Title, rest)
 			}
 		}
 	}

@@ -14,16 +14,16 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// unseen are the metrics, and the labels as metric{label}, that alerts or dashboard name and that the page of scrapedPage
-// does not show, with the reason. A row that is on the page fails the test, so the table says at any time what only trust
-// holds.
+// unseen are the metrics, and the labels as metric{label}, that alerts or dashboard name and that are not on the page of
+// scrapedPage, with the reason. A row that is on the page fails the test, so the table always lists exactly the untested
+// names.
 var unseen = map[string]string{
 	"sluice_telemetry_dropped_total":                         "nothing is sent there: OTEL_* is not set",
 	"go_memory_limit_bytes":                                  "GOMEMLIMIT is not set there",
 	"db_client_operation_duration_seconds_count{error_type}": "no call to Redis fails there, but for what a busy machine makes too slow",
 }
 
-// expressions are those of the alerts and the dashboard, by where they stand.
+// expressions are those of the alerts and the dashboard, by file and place.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -49,7 +49,7 @@ type rules struct {
 	}
 }
 
-// Everything in an expression of PromQL that may look like a metric's name and is none.
+// Everything in a PromQL expression that may look like a metric's name and is none.
 var (
 	quoted   = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	matchers = regexp.MustCompile(`\{[^}]*\}|\[[^]]*\]`)
@@ -79,8 +79,8 @@ var (
 	matcher  = regexp.MustCompile(`(\w+)(?:=~|!~|!=|=)"`)
 )
 
-// strangers are the labels that an expression matches of a metric and that no series of it on the page has. What
-// Prometheus adds itself is never on the page.
+// strangers are the labels of a metric that an expression matches and that no series of it on the page has. Labels that
+// Prometheus adds are never on the page.
 func strangers(expr, page string) (labels []string) {
 	for _, selected := range selector.FindAllStringSubmatch(expr, -1) {
 		for _, label := range matcher.FindAllStringSubmatch(selected[2], -1) {
@@ -121,7 +121,7 @@ func TestMetricsInAnExpression(t *testing.T) {
 	}
 }
 
-// scrapedPage is what Prometheus reads of a gateway that has seen of everything a little.
+// scrapedPage is the metrics page of a gateway after requests of all kinds.
 func scrapedPage(t *testing.T) string {
 	t.Helper()
 	service, upstream := newService(t, simulator.Config{TaskRate: -1})
@@ -172,7 +172,7 @@ func scrapedPage(t *testing.T) string {
 	return page
 }
 
-// answerOf sends a request and reads what comes back, whatever its status.
+// answerOf sends a request and reads the answer, whatever its status.
 func answerOf(t *testing.T, client *http.Client, request *http.Request) string {
 	t.Helper()
 	answer, err := client.Do(request)
@@ -190,7 +190,7 @@ func answerOf(t *testing.T, client *http.Client, request *http.Request) string {
 // slowCalls are the series of calls to Redis that failed.
 var slowCalls = regexp.MustCompile(`(?m)^db_client_operation_duration_seconds\w*\{[^\n]*\berror_type="[^\n]*\n`)
 
-// TestEveryMetricNamedIsScraped holds alerts and dashboard against a page of the process itself.
+// TestEveryMetricNamedIsScraped checks alerts and dashboard against a page of the process itself.
 func TestEveryMetricNamedIsScraped(t *testing.T) {
 	page := slowCalls.ReplaceAllString(scrapedPage(t), "")
 	scraped := make(map[string]bool)
@@ -207,7 +207,7 @@ func TestEveryMetricNamedIsScraped(t *testing.T) {
 			if !scraped[name] {
 				missing[name] = true
 				if unseen[name] == "" {
-					t.Errorf("%s names %s, which no scrape has", where, name)
+					t.Errorf("%s names %s, which is not on the page", where, name)
 				}
 			}
 		}
@@ -215,7 +215,7 @@ func TestEveryMetricNamedIsScraped(t *testing.T) {
 			missing[label] = true
 			name, _, _ := strings.Cut(label, "{")
 			if unseen[label] == "" && unseen[name] == "" && unseen[parts.ReplaceAllString(name, "")] == "" {
-				t.Errorf("%s matches by %s, which no series has", where, label)
+				t.Errorf("%s matches by %s, a label of no series", where, label)
 			}
 		}
 	}
@@ -259,7 +259,7 @@ func TestPrometheusReadsEveryExpression(t *testing.T) {
 	}
 }
 
-// Every alert has a case in which it fires, and is on the page for operators in the row of its severity.
+// Every alert has a test in which it fires, and is on the operators' page in the row of its severity.
 func TestEveryAlertIsTriedAndTold(t *testing.T) {
 	tried, page := readRoot(t, "deploy/alerts_test.yml"), readRoot(t, "docs/operating.md")
 	for _, group := range readYAML[rules](t, "chart/files/alerts.yml").Groups {

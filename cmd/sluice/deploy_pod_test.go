@@ -37,7 +37,7 @@ func TestChartMakesAPodThatIsSafe(t *testing.T) {
 				if v.Secret != nil {
 					secrets++
 					if v.Secret.DefaultMode&0o007 != 0 || v.Secret.DefaultMode == 0 {
-						t.Errorf("volume %s is for everybody: %o", v.Name, v.Secret.DefaultMode)
+						t.Errorf("volume %s is readable by all: %o", v.Name, v.Secret.DefaultMode)
 					}
 				}
 			}
@@ -77,7 +77,7 @@ func TestChartProbesTheAdminPortAndKeepsItInside(t *testing.T) {
 		}
 		budget := made["PodDisruptionBudget"]
 		if diff := cmp.Diff(made["Deployment"].Spec.Selector, budget.Spec.Selector); diff != "" || budget.Spec.MaxUnavailable != 1 {
-			t.Errorf("%s: the disruption budget %+v is not the Deployment's", file, budget.Spec)
+			t.Errorf("%s: the disruption budget %+v does not select the Deployment's pods", file, budget.Spec)
 		}
 	}
 }
@@ -90,8 +90,7 @@ func environOf(c container) []string {
 	return environ
 }
 
-// mounted turns the container's environment into one of this machine: each mount is a directory with the files that the
-// pod would see there.
+// mounted turns the container's environment into one of this machine: each mount is a directory with the pod's files.
 func mounted(t *testing.T, p pod) []string {
 	t.Helper()
 	certificate, key, _ := selfSigned(t)
@@ -133,7 +132,7 @@ func readFileText(t *testing.T, path string) string {
 	return string(content)
 }
 
-// What the chart puts into the pod is a configuration that Sluice takes, and limits agree with each other.
+// The chart gives the pod a configuration that Sluice accepts, and its limits agree with each other.
 func TestChartConfiguresSluice(t *testing.T) {
 	for _, file := range chartValues(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -148,7 +147,7 @@ func TestChartConfiguresSluice(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.Replicas != deployment.Replicas {
-				t.Errorf("SLUICE_REPLICAS=%d, but there are %d", c.Replicas, deployment.Replicas)
+				t.Errorf("SLUICE_REPLICAS=%d, but the chart has %d", c.Replicas, deployment.Replicas)
 			}
 			grace := time.Duration(p.GraceSeconds) * time.Second
 			if grace < c.ShutdownDelay+c.ShutdownGrace+settleFor+logFlush || c.ShutdownGrace < 10*time.Minute || c.ShutdownDelay < 5*time.Second {

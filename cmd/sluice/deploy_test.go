@@ -16,10 +16,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// deployed is the directory of what an operator starts with.
+// deployed is the directory with the files from which an operator starts.
 const deployed = "../../deploy/"
 
-// deployTool is a program that an operator hands deploy/ to.
+// deployTool is a program to which an operator gives deploy/.
 func deployTool(t *testing.T, name string) func(args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -60,7 +60,7 @@ func TestDeployNamesOnlySettingsThereAre(t *testing.T) {
 		content, err := os.ReadFile(path)
 		for _, name := range named.FindAllString(string(content), -1) {
 			if !slices.Contains(settingNames, name) {
-				t.Errorf("%s names %s, which is no setting", path, name)
+				t.Errorf("%s names %s, an unknown setting", path, name)
 			}
 		}
 		return err
@@ -70,7 +70,7 @@ func TestDeployNamesOnlySettingsThereAre(t *testing.T) {
 	}
 }
 
-// composition is what the tests ask of the compose file.
+// composition is the part of the compose file that the tests read.
 type composition struct {
 	Services map[string]struct {
 		Environment map[string]string
@@ -165,7 +165,7 @@ func TestComposeConfiguresSluice(t *testing.T) {
 	}
 }
 
-// Every part of a pipeline is described, and what Sluice sends to listens.
+// Every part of a pipeline is described, and the collector listens where Sluice sends.
 func TestCollectorTakesWhatSluiceSends(t *testing.T) {
 	collector := readYAML[struct {
 		Receivers, Processors, Exporters map[string]map[string]any
@@ -191,7 +191,7 @@ func TestCollectorTakesWhatSluiceSends(t *testing.T) {
 		}
 	}
 	if len(collector.Service.Pipelines["traces"].Receivers) == 0 {
-		t.Error("nobody takes spans")
+		t.Error("no receiver takes spans")
 	}
 	endpoint := readYAML[composition](t, "compose.yaml").Services["sluice"].Environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
 	protocols, _ := collector.Receivers["otlp"]["protocols"].(map[string]any)

@@ -97,7 +97,7 @@ func parseFault(name string, bad env.ParseError) string {
 	return strings.Join(texts, "; ")
 }
 
-// settingNames are the variables in the order of the struct, and allowed is what each may hold.
+// settingNames are the variables in the order of the struct, and allowed describes the values of each.
 var settingNames, allowed = describeSettings()
 
 // secretNames are the variables that hold a secret themselves.

@@ -153,7 +153,7 @@ func TestF_D1_ASecretHasOneSource(t *testing.T) {
 	}
 }
 
-// write puts content into a new file that only its owner reads, and returns its path.
+// write puts content into a new file that only its owner can read, and returns its path.
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")

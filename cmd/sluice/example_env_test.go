@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// exampleFile returns the assignments of config.example.env, those behind a # included.
+// exampleFile returns the assignments of config.example.env, including those behind a #.
 func exampleFile(t *testing.T) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile("../../config.example.env")
@@ -20,7 +20,7 @@ func exampleFile(t *testing.T) map[string]string {
 	assignments := make(map[string]string)
 	for _, match := range regexp.MustCompile(`(?m)^#?(SLUICE_[A-Z_]+)=(.*)$`).FindAllStringSubmatch(string(content), -1) {
 		if _, twice := assignments[match[1]]; twice {
-			t.Errorf("%s stands twice in config.example.env", match[1])
+			t.Errorf("%s is twice in config.example.env", match[1])
 		}
 		assignments[match[1]] = match[2]
 	}
@@ -42,7 +42,7 @@ func TestExampleEnvListsEverySettingAndNoOther(t *testing.T) {
 func TestExampleEnvShowsTheDefaults(t *testing.T) {
 	example := exampleFile(t)
 	for _, name := range []string{"SLUICE_UPSTREAM_URL", "SLUICE_UPSTREAM_KEY_FILE"} {
-		delete(example, name) // what the reader has to set; their values are examples
+		delete(example, name) // settings that the reader has to set; their values are examples
 	}
 	for name, want := range defaults() {
 		if got, shown := example[name]; shown && got != want {

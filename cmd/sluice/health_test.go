@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhereAListenerIsAsked(t *testing.T) {
+func TestWhereAListenerIsProbed(t *testing.T) {
 	for listen, want := range map[string]string{
 		":8081":          "127.0.0.1:8081",
 		"0.0.0.0:8081":   "127.0.0.1:8081",
@@ -17,7 +17,7 @@ func TestWhereAListenerIsAsked(t *testing.T) {
 		"localhost:8081": "localhost:8081",
 	} {
 		if got := dialable(listen); got != want {
-			t.Errorf("a listener at %s is asked at %s, want %s", listen, got, want)
+			t.Errorf("a listener at %s is probed at %s, want %s", listen, got, want)
 		}
 	}
 }
@@ -26,14 +26,14 @@ func TestHealth(t *testing.T) {
 	status := http.StatusOK
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
-			t.Errorf("asked %s", r.URL.Path)
+			t.Errorf("probed %s", r.URL.Path)
 		}
 		w.WriteHeader(status)
 	}))
 	defer admin.Close()
 	address := "SLUICE_ADMIN_LISTEN=" + strings.TrimPrefix(admin.URL, "http://")
 
-	// Faults elsewhere do not matter: whether the process is well is all that is asked.
+	// Faults elsewhere do not matter: only the health of the process counts.
 	if got := command(t.Context(), []string{address, "SLUICE_REPLICAS=none"}, "health"); got.code != exitClean || got.text() != "" {
 		t.Errorf("healthy: %+v", got)
 	}

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the binary itself, and a curl for machines that have none, commands of the scripts in testdata.
+// TestMain makes the binary, and a curl for machines without one, commands of the scripts in testdata.
 func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){"sluice": main, "curl": curlMain})
 }
@@ -25,7 +25,7 @@ type leakless struct{ *testing.M }
 
 func (l leakless) Run() int {
 	flag.Parse()
-	const least = 6 // at once: they wait for Redis and for timeouts, not for a processor
+	const least = 6 // in parallel: they wait for Redis and for timeouts, not for a processor
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && runtime.GOMAXPROCS(0) < least {
 		_ = f.Value.Set(strconv.Itoa(least))
 	}
@@ -37,14 +37,14 @@ func (l leakless) Run() int {
 	return code
 }
 
-// toxiproxyLinks are goroutines that toxiproxy leaves behind: after it fails to write to a connection it no longer reads from
+// toxiproxyLinks are goroutines that toxiproxy leaves behind: after a failed write to a connection it no longer reads from
 // the link's channel, and the senders wait for ever. No code of Sluice runs in them.
 var toxiproxyLinks = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 }
 
-// outcome is what a command did.
+// outcome is the result of a command.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -59,12 +59,12 @@ func command(ctx context.Context, environ []string, args ...string) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// stopped is the context of a command that is told to stop before it starts.
+// stopped is the context of a command that is stopped before it starts.
 func stopped() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// testTime is a moment at which the tests' keys are valid.
+// testTime is a time at which the tests' keys are valid.
 var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

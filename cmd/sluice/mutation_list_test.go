@@ -1,8 +1,8 @@
 package main
 
-// mutations are faults that tests once did not see, and others like them: where limits, holds, keys and bounds are decided.
+// mutations are faults that tests once did not notice, and similar ones: in the code of limits, holds, keys and bounds.
 var mutations = []mutation{
-	// The wait that a client is told, and what is refused.
+	// Waits told to clients, and refusals.
 	{about: "the wait while holds stand in the way is doubled", file: "policy/limit/decide.go", old: "wait = holdsWait", new: "wait = 2 * holdsWait"},
 	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "s.Used[q]+s.Held[q]+n <= limit", new: "s.Used[q]+s.Held[q]+n < limit"},
 	{about: "one open task too many", file: "policy/limit/decide.go", old: "s.Tasks >= t.Tasks", new: "s.Tasks > t.Tasks"},
@@ -85,7 +85,7 @@ var mutations = []mutation{
 	{about: "pictures are fetched although no host is listed", file: "gateway/front.go", old: "err == nil && request.Base64 && !f.fetcher.Allowed()", new: "false"},
 	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_encoded.go", old: "\tw.front.Final = true\n", new: ""},
 
-	// What is told.
+	// Log, metrics and answers.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
 	{about: "a page of any site may read answers", file: "gateway/cors.go", old: "return c.origins[values[0]]", new: "return values"},
 	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},

@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// mutation is a small fault in the code: where the file has old, it has new instead. The tests of the file's own package
-// must fail on it. docs/mutations.md tells how they are run.
+// mutation is a small fault in the code: new in place of old in the file. The tests of the file's package must fail on it.
+// docs/mutations.md tells how they are run.
 type mutation struct {
 	about    string
 	file     string // from the module's root
-	old, new string // old MUST stand in the file exactly once
+	old, new string // old MUST occur in the file exactly once
 	lives    string // why no test can fail on it; empty: one must
 }
 
@@ -32,12 +32,12 @@ func (m mutation) apply(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(text, []byte(m.old)); n != 1 || m.old == m.new {
-		t.Fatalf("%s: %q stands there %d times, want once: say what the fault is in today's code", m.name(), m.old, n)
+		t.Fatalf("%s: %q occurs %d times, want once: adapt the fault to today's code", m.name(), m.old, n)
 	}
 	return bytes.Replace(text, []byte(m.old), []byte(m.new), 1)
 }
 
-// overlay writes the faulty file beside the module, and returns what tells the go command to read it in the other's place.
+// overlay writes the faulty file outside the module, and returns the go command's flag that replaces the original by it.
 func (m mutation) overlay(t *testing.T) string {
 	t.Helper()
 	original, err := filepath.Abs(filepath.Join("../..", m.file))
@@ -65,7 +65,7 @@ func inModule(t *testing.T, args ...string) (said string, ok bool) {
 	return string(text), err == nil
 }
 
-// pkg is the package that the file belongs to, itself or embedded. The parts of policy/limit are tested through each other.
+// pkg is the package of the file, itself or embedded. The parts of policy/limit are tested through each other.
 func (m mutation) pkg() string {
 	dir := filepath.Dir(m.file)
 	if strings.HasPrefix(dir, "policy/limit") {
@@ -77,7 +77,7 @@ func (m mutation) pkg() string {
 	return "./" + dir
 }
 
-// killed reports whether the tests of the file's package fail on the fault, and what they said.
+// killed reports whether the tests of the file's package fail on the fault, and returns their output.
 func (m mutation) killed(t *testing.T) (said string, dead bool) {
 	t.Helper()
 	pkg, overlay := m.pkg(), m.overlay(t)
@@ -91,8 +91,8 @@ func (m mutation) killed(t *testing.T) (said string, dead bool) {
 	return said, !ok
 }
 
-// TestMutationsAreKilled puts each of the faults into the code, and wants a test to fail. It takes some twenty seconds for
-// each: MUTATE=all or a number of them, chosen at random.
+// TestMutationsAreKilled puts each of the faults into the code, and expects a test to fail. Each takes some twenty seconds:
+// MUTATE=all, or a number of them chosen at random.
 func TestMutationsAreKilled(t *testing.T) {
 	chosen := os.Getenv("MUTATE")
 	if chosen == "" {
@@ -110,19 +110,19 @@ func TestMutationsAreKilled(t *testing.T) {
 			said, dead := m.killed(t)
 			switch {
 			case dead && m.lives != "":
-				t.Errorf("it is said to live, because %s; and yet:\n%s", m.lives, said)
+				t.Errorf("it should survive, because %s; but:\n%s", m.lives, said)
 			case dead:
 				t.Logf("killed by %s", firstFailure(said))
 			case m.lives != "":
 				t.Logf("lives: %s", m.lives)
 			default:
-				t.Errorf("it lives: %q for %q", m.new, m.old)
+				t.Errorf("it survives: %q for %q", m.new, m.old)
 			}
 		})
 	}
 }
 
-// firstFailure is the first test that failed, or how the run ended otherwise.
+// firstFailure is the first failed test, or the end of the output.
 func firstFailure(said string) string {
 	for line := range strings.Lines(said) {
 		if name, failed := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); failed {
@@ -132,7 +132,7 @@ func firstFailure(said string) string {
 	return strings.TrimSpace(said[max(0, len(said)-200):])
 }
 
-// TestMutationsStillApply: code that moves takes its faults along, and the page has those that live.
+// TestMutationsStillApply: the list follows code that moves, and the page has the faults that survive.
 func TestMutationsStillApply(t *testing.T) {
 	page, err := os.ReadFile("../../docs/mutations.md")
 	must(t, err)
@@ -140,7 +140,7 @@ func TestMutationsStillApply(t *testing.T) {
 	for _, m := range mutations {
 		m.apply(t)
 		if seen[m.name()] {
-			t.Errorf("two are called %s", m.name())
+			t.Errorf("two have the name %s", m.name())
 		}
 		seen[m.name()] = true
 		if m.lives != "" && !strings.Contains(string(page), m.about) {

@@ -30,7 +30,7 @@ func TestOneToolchainEverywhere(t *testing.T) {
 		".ci/deploy/go.mod": "toolchain go" + match[1],
 	} {
 		if !strings.Contains(readRoot(t, file), want) {
-			t.Errorf("%s lacks %q, which go.mod asks for", file, want)
+			t.Errorf("%s lacks %q, which go.mod requires", file, want)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestTheImageIsStaticRootlessAndWatched(t *testing.T) {
 		}
 	}
 	if strings.Contains(dockerfile, "SLUICE_UPSTREAM_KEY") || regexp.MustCompile(`(?m)^(ENV|ARG|ADD) `).MatchString(dockerfile) {
-		t.Error("the Dockerfile sets what belongs to the operator")
+		t.Error("the Dockerfile sets a setting of the operator")
 	}
 }
 
@@ -66,6 +66,6 @@ func TestH26_SecretsStayOutOfTheImage(t *testing.T) {
 func TestCIRunsTheReadmesTestCommand(t *testing.T) {
 	run := readRoot(t, ".ci/run")
 	if !strings.Contains(run, "README.md") || regexp.MustCompile(`(?m)^\s*go test`).MatchString(run) {
-		t.Error(".ci/run must take the test command from README.md and have none of its own")
+		t.Error(".ci/run must take the test command from README.md")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// The README and docs/ are held to the program: settings, teams files, links, length, and the map of the source.
+// The README and docs/ are checked against the program: settings, teams files, links, length, and the map of the source.
 
 // pages are the README and all of docs/, by their paths from the top of the checkout.
 func pages(t *testing.T) map[string]string {
@@ -53,7 +53,7 @@ func TestPagesNameOnlySettingsThatExist(t *testing.T) {
 	for page, text := range pages(t) {
 		for _, name := range named.FindAllString(text, -1) {
 			if !slices.Contains(settingNames, name) && !isInjected(name) {
-				t.Errorf("%s names %s, which is no setting", page, name)
+				t.Errorf("%s names %s, an unknown setting", page, name)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// anchorsOf are the names that a page's headings have in links.
+// anchorsOf are the anchors of a page's headings in links.
 func anchorsOf(text string) (names []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
 		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -110,13 +110,13 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 			if _, err := os.Stat("../../" + target); err != nil {
 				t.Errorf("%s leads to %s, which does not exist", page, match[1])
 			} else if match[2] != "" && !slices.Contains(anchorsOf(texts[target]), match[2]) {
-				t.Errorf("%s leads to %s#%s, which is no heading", page, match[1], match[2])
+				t.Errorf("%s leads to %s#%s, an unknown heading", page, match[1], match[2])
 			}
 		}
 	}
 }
 
-// TestPagesAreReached: who starts at the README finds every page.
+// TestPagesAreReached: a reader who starts at the README finds every page.
 func TestPagesAreReached(t *testing.T) {
 	readme := readRoot(t, "README.md")
 	for page := range pages(t) {
@@ -130,7 +130,7 @@ func TestPagesAreReached(t *testing.T) {
 func TestReadmeMapsTheSource(t *testing.T) {
 	_, section, _ := strings.Cut(readRoot(t, "README.md"), "\n## Where things are\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	packages := make(map[string][]string) // directory → its files that are no tests
+	packages := make(map[string][]string) // directory → its files without tests
 	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go", "../../*/*/*/*.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
@@ -146,7 +146,7 @@ func TestReadmeMapsTheSource(t *testing.T) {
 	for directory := range packages {
 		inRow := strings.Contains(section, "`"+directory+"`") || strings.Contains(section, "`"+filepath.ToSlash(filepath.Dir(directory))+"/…`")
 		if !inRow {
-			t.Errorf("README.md does not say what %s is for", directory)
+			t.Errorf("README.md does not describe %s", directory)
 		}
 	}
 	named := regexp.MustCompile("((?:`[a-z_]+\\.go`(?:, )?)+) in `([a-z/]+)`")
@@ -154,7 +154,7 @@ func TestReadmeMapsTheSource(t *testing.T) {
 		files := packages[match[2]]
 		for _, file := range regexp.MustCompile(`[a-z_]+\.go`).FindAllString(match[1], -1) {
 			if !slices.Contains(files, file) {
-				t.Errorf("README.md names %s in %s, which has no such file", file, match[2])
+				t.Errorf("README.md names %s in %s, a file that does not exist", file, match[2])
 			}
 		}
 	}

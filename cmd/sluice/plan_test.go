@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// The floor plan: which package may import what. A package that is not on it, and an import that is not in its row,
+// The floor plan: the allowed imports of each package. A package that is not on it, and an import that is not in its row,
 // fail the build: change the plan first.
 
 const (
@@ -35,10 +35,10 @@ const (
 	slogPkg    = "log/slog"
 )
 
-// silent is what a package that only computes never imports.
+// silent are packages that a pure computation never imports.
 var silent = []string{httpPkg, "os", slogPkg, otelAPI, goRedis}
 
-// offline is the same for a package that knows HTTP's words.
+// offline is the same for a package that knows HTTP's terms.
 var offline = slices.DeleteFunc(slices.Clone(silent), func(pkg string) bool { return pkg == httpPkg })
 
 // rooms are packages of the simulator.
@@ -51,11 +51,11 @@ func rooms(names ...string) []string {
 
 // plan has a row for each package, named without the module's name.
 type plan struct {
-	ours      []string            // what of ours its code may import
-	testsOurs []string            // and what more its tests may
+	ours      []string            // packages of this module that its code may import
+	testsOurs []string            // and further ones that its tests may import
 	outside   []string            // third-party modules
 	files     map[string][]string // modules that only some files may import, by the pattern of their names
-	never     []string            // what it must not import, beside all that is not listed
+	never     []string            // forbidden imports, beside everything unlisted
 	timeless  bool                // it must not read the clock
 }
 
@@ -229,7 +229,7 @@ func (p plan) judge(s source, imported string) string {
 	standard := !strings.Contains(strings.Split(imported, "/")[0], ".")
 	switch {
 	case isOurs:
-		own := s.isTest() && ours == s.pkg // a test may stand outside its package
+		own := s.isTest() && ours == s.pkg // a test may have an external test package
 		if !own && !slices.Contains(p.ours, ours) && (!s.isTest() || !slices.Contains(p.testsOurs, ours)) {
 			return "not in the package's row"
 		}
@@ -250,14 +250,14 @@ func (p plan) fileModules(name string) []string {
 	return nil
 }
 
-// below reports whether a package is one of the list or lies below one. Versions of a module are the module.
+// below reports whether a package is one of the list or lies below one. A version of a module counts as the module.
 func below(imported string, list []string) bool {
 	return slices.ContainsFunc(list, func(prefix string) bool {
 		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
 	})
 }
 
-// TestTheCellarReadsNoClock: time is handed in, so that equal input gives equal output.
+// TestTheCellarReadsNoClock: the time is an argument, so that equal input gives equal output.
 func TestTheCellarReadsNoClock(t *testing.T) {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	for _, s := range sources(t) {
@@ -329,7 +329,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 	}
 }
 
-// TestTheTopLevelStaysAsItIs: a directory for anything and everything is not on the plan.
+// TestTheTopLevelStaysAsItIs: a directory for miscellany is not on the plan.
 func TestTheTopLevelStaysAsItIs(t *testing.T) {
 	entries, err := os.ReadDir("../..")
 	if err != nil {

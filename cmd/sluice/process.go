@@ -217,7 +217,8 @@ func (p *process) serve(ctx context.Context) error {
 	}
 }
 
-// adminHosts are the names that the admin listener may be asked by: those of the setting, and that in its address.
+// adminHosts are the host names under which clients may address the admin listener: those of the setting, and that in its
+// address.
 func (p *process) adminHosts() []string {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := []string{strings.ToLower(host)}

@@ -76,7 +76,7 @@ func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 	return list
 }
 
-// What a team takes of Redis's memory, in bytes, rounded up from what was measured.
+// The memory that a team takes of Redis, in bytes, rounded up from measurements.
 const (
 	ledgerBytes  = 400 << 10 // four hundred days of its ledger, three models each
 	accountBytes = 8 << 10   // its rates, quotas and list of tasks

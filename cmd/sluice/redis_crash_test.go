@@ -62,7 +62,7 @@ var crashes = []crash{
 }
 
 // Q05, F-G2, F-G3, F-G4, F-G5: a gateway is killed while a request is at upstream, at every moment that upstream can see.
-// The hold stands, and when its lease ends it is charged, once, as estimated. The lease is ended by hand.
+// The hold stays, and when its lease ends it is charged, once, as estimated. The test ends the lease.
 func TestQ05FG2FG3FG4FG5KilledWhileUpstreamWorks(t *testing.T) {
 	for _, c := range crashes {
 		for _, moment := range []string{"connected", "received", "answering"} {
@@ -127,12 +127,12 @@ func TestQ05FG2FG3FG4FG5KilledWhileUpstreamWorks(t *testing.T) {
 	}
 }
 
-// textBody is a request of another model, so that its charge is seen apart.
+// textBody is a request for another model, so that its charge can be told apart.
 func (c crash) textBody() string {
 	return `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"hello"}]}}`
 }
 
-// stop asks for a clean end: whatever waits is settled by then.
+// stop stops the process in order: everything that waits is settled by then.
 func (p *gatewayProcess) stop(t *testing.T) {
 	t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -162,7 +162,7 @@ func usageOf(t *testing.T, server *redisServer) (report admin.UsageReport) {
 	return report
 }
 
-// crashingUpstream kills the gateway at a moment: when it connects, when its request is there, or inside the answer.
+// crashingUpstream kills the gateway at a moment: when it connects, when its request has come, or inside the answer.
 func crashingUpstream(t *testing.T, c crash, moment string, kill func()) string {
 	t.Helper()
 	if moment == "connected" {
@@ -212,7 +212,7 @@ func TestQ05FG1KilledBeforeTheHold(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer test\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"model\"", textURL)
-	if status, _, err := ask(newClient(t), "http://"+gate.public, "/api/v1/tasks", ""); err != nil || status != 200 { // it has read what was sent before
+	if status, _, err := ask(newClient(t), "http://"+gate.public, "/api/v1/tasks", ""); err != nil || status != 200 { // it has read the bytes sent before
 		t.Fatal(status, err)
 	}
 	gate.kill()
@@ -224,7 +224,7 @@ func TestQ05FG1KilledBeforeTheHold(t *testing.T) {
 	}
 }
 
-// Q05, F-G6: what was settled before the crash stays settled.
+// Q05, F-G6: a request that was settled before the crash stays settled.
 func TestQ05FG6KilledAfterTheSettlement(t *testing.T) {
 	server := startRedis(t)
 	_, upstream := newService(t, simulator.Config{})
@@ -242,7 +242,7 @@ func TestQ05FG6KilledAfterTheSettlement(t *testing.T) {
 	}
 }
 
-// terminate asks the process to stop and waits until it has.
+// terminate sends SIGTERM and waits until the process has stopped.
 func (p *gatewayProcess) terminate(t *testing.T) {
 	t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)

@@ -10,8 +10,8 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// F-G6: a replica dies between hearing a task's end and charging it. Redis was not told of the end before, so that the next
-// replica asks again and charges what the task made, and not what it held when its lease ends.
+// F-G6: a replica dies between hearing a task's end and charging it. Redis did not know the end yet, so the next replica
+// queries the task again and charges the images made, not the hold at the end of its lease.
 func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: 3 * time.Second, TaskRate: -1})
@@ -32,8 +32,8 @@ func TestFG6KilledBeforeAnEndIsCharged(t *testing.T) {
 	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 0 && held == 0 })
 }
 
-// A task has one line in the log of the replica that settles it, which names the creation, even if the replica that made it
-// is gone, and another one has come in its place.
+// A task has one line in the log of the replica that settles it. The line names the creation, even if the replica that
+// created the task is gone and another has replaced it.
 func TestMend14OneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
@@ -58,7 +58,7 @@ func TestMend14OneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
 	}
 	var lines []string
 	for _, g := range gates {
-		_ = g.cmd.Wait() // until all that it said is read
+		_ = g.cmd.Wait() // until its whole output is read
 		for line := range strings.Lines(string(g.log.bytes())) {
 			if strings.Contains(line, `"msg":"task"`) {
 				lines = append(lines, line)

@@ -19,7 +19,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// house of sentinels: one master, two replicas, three sentinels.
+// sentinels are one master, two replicas, three sentinels.
 type sentinels struct {
 	servers []*redisServer // the first is the master at the start
 	url     string
@@ -73,7 +73,7 @@ func (s *sentinels) master(t *testing.T) *redisServer {
 	return nil
 }
 
-// offsets are how much a master has written, and how much of that each of its replicas has.
+// offsets are how much a master has written, and how much of it each of its replicas has.
 func (s *redisServer) offsets() (master int64, replicas []int64) {
 	s.Helper()
 	for _, m := range regexp.MustCompile(`(slave\d|master_repl)[^\n]*offset[=:](\d+)`).FindAllStringSubmatch(s.do("INFO", "replication").(string), -1) {
@@ -90,7 +90,7 @@ func (s *redisServer) offsets() (master int64, replicas []int64) {
 	return master, replicas
 }
 
-// F-S1: the master is killed and a replica takes its place. Requests go on, and every charge is in the new master.
+// F-S1: the master is killed and a replica takes its place. Requests go on, and the new master has every charge.
 func TestFS1MasterIsKilled(t *testing.T) {
 	t.Parallel()
 	house := startSentinels(t)
@@ -105,7 +105,7 @@ func TestFS1MasterIsKilled(t *testing.T) {
 	old := house.servers[0]
 	k.prepared()
 	k.eventually(patience, "settled", func() bool { _, held := k.used(old, "tokens"); return held == 0 })
-	at, _ := old.offsets() // behind all charges; later writes are not waited for
+	at, _ := old.offsets() // behind all charges; later writes need not be waited for
 	house.eventually(t, "replicas caught up", func() bool {
 		_, replicas := old.offsets()
 		return len(replicas) == 2 && slices.Min(replicas) >= at
@@ -131,7 +131,7 @@ func TestFS1MasterIsKilled(t *testing.T) {
 	})
 }
 
-// F-S2: a master that has lost its replicas takes no more writes, when Redis is told so; teams go on without.
+// F-S2: a master without replicas takes no more writes if Redis is so configured; teams go on without it.
 func TestFS2MasterWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
@@ -153,7 +153,7 @@ func TestFS2MasterWithoutReplicas(t *testing.T) {
 	}
 }
 
-// F-S3: the server that was the master is made a replica. The connections to it are dropped, and the master is found.
+// F-S3: the old master becomes a replica. The connections to it are dropped, and the new master is found.
 func TestFS3MasterIsDemoted(t *testing.T) {
 	t.Parallel()
 	house := startSentinels(t)
@@ -177,7 +177,7 @@ func TestFS3MasterIsDemoted(t *testing.T) {
 type cluster struct {
 	nodes  []*redisServer
 	url    string
-	client *redis.ClusterClient // the test's own
+	client *redis.ClusterClient // the test itself
 }
 
 func startCluster(t *testing.T, masters, replicas int, args ...string) *cluster {
@@ -229,7 +229,7 @@ func wait(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// home is the node that has a team's keys.
+// home is the node with a team's keys.
 func (c *cluster) home(t *testing.T, team string) *redisServer {
 	t.Helper()
 	slot := c.nodes[0].do("CLUSTER", "KEYSLOT", "{"+team+"}").(int64)
@@ -249,7 +249,7 @@ func (c *cluster) used(t *testing.T, team, unit string) (used, held int64) {
 	return used, held
 }
 
-// as spends as another team than the one the accounts were opened for.
+// as spends for another team than the one the accounts were opened for.
 func (k *ledgerkeeper) as(team *teams.Team) bool {
 	k.mu.Lock()
 	k.n++
@@ -357,7 +357,7 @@ func TestClusterThatComesLater(t *testing.T) {
 	k.eventually(patience, "found", func() bool { return k.spend(10) && k.well() })
 }
 
-// Sentinels that are restarted are no Redis that is: the master runs on, and no team's accounts are restored.
+// Restarted sentinels are not a restarted Redis: the master runs on, and no team's accounts are restored.
 func TestRestartedSentinelsRestoreNothing(t *testing.T) {
 	t.Parallel()
 	master := startRedis(t)

@@ -21,14 +21,14 @@ import (
 
 const generous = `quotas: {tokens: {day: 100000000}}`
 
-// F-R1: Redis is killed and comes back empty. Requests go on, the state says so, what was known is put back.
+// F-R1: Redis is killed and comes back empty. Requests go on, the state says so, and the known data is restored.
 func TestFR1RedisIsKilled(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), unhurried, generous)
 	for range 20 {
 		if !k.spend(10) {
-			t.Fatal("refused while all is well")
+			t.Fatal("refused without a failure")
 		}
 	}
 	k.eventually(patience, "20 requests settled", func() bool { used, held := k.used(server, "tokens"); return used == 200 && held == 0 })
@@ -40,7 +40,7 @@ func TestFR1RedisIsKilled(t *testing.T) {
 		}
 	}
 	if k.State() == nil || !k.Degraded() {
-		t.Error("nobody is told that Redis is away")
+		t.Error("the log does not say that Redis is away")
 	}
 	k.eventually(patience, "told of", func() bool { return k.log.count("Redis is away") == 1 })
 	server.start()
@@ -70,8 +70,8 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 	}
 }
 
-// F-R4, Q10: a real Redis behind a network that comes and goes, at 1 Hz. The figure of a minute is
-// LONG=1 go test -v -run FR4Q10 ./cmd/sluice.
+// F-R4, Q10: a real Redis behind a network that fails and recovers at 1 Hz. The figure of a minute: LONG=1 go test -v -run
+// FR4Q10 ./cmd/sluice.
 func TestFR4Q10FlappingNetwork(t *testing.T) {
 	long := 6 * time.Second
 	if isLong() {
@@ -81,7 +81,7 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, nil, "rates: {requests: {per: 1s, limit: 200, burst: 400}}")
 	k.eventually(patience, "connected", func() bool { return k.spend(0) })
-	plain := limit.NewMemory(time.Now) // the same bucket, asked as often, that nothing happens to
+	plain := limit.NewMemory(time.Now) // the same bucket under the same load, without outages
 	begun := time.Now()
 	var asked, admitted, plainly atomic.Int64
 	stop := make(chan struct{})
@@ -100,7 +100,7 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 				if k.spend(0) {
 					admitted.Add(1)
 				} else {
-					time.Sleep(time.Millisecond) // a refused client that is in a hurry
+					time.Sleep(time.Millisecond) // a refused client that retries soon
 				}
 			}
 		})
@@ -119,7 +119,7 @@ func TestFR4Q10FlappingNetwork(t *testing.T) {
 	close(stop)
 	asking.Wait()
 	bound := 400 + 200*time.Since(begun).Seconds()
-	t.Logf("%d admitted in %v, %.3f of the bound, %.3f of what passes without an outage", admitted.Load(), time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound, float64(admitted.Load())/float64(plainly.Load()))
+	t.Logf("%d admitted in %v, %.3f of the bound, %.3f of the number without an outage", admitted.Load(), time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound, float64(admitted.Load())/float64(plainly.Load()))
 	if got := float64(admitted.Load()); got > bound*1.02 || got < 0.6*float64(plainly.Load()) {
 		t.Errorf("%.0f admitted, the bucket and the rate are %.0f, and without an outage %d pass", got, bound, plainly.Load())
 	}
@@ -149,7 +149,7 @@ func TestFR8FR16FS3RedisAnswersWithErrors(t *testing.T) {
 			}
 			k.eventually(patience, "told of", func() bool { return k.log.count("Redis is away") == 1 })
 			if k.Degraded() != true || k.log.count("Redis is back") > 0 {
-				t.Errorf("taken for well:\n%s", k.log.text())
+				t.Errorf("counts as working:\n%s", k.log.text())
 			}
 		})
 	}
@@ -205,7 +205,7 @@ func TestFR8OutOfMemory(t *testing.T) {
 	k.eventually(patience, "charged once", func() bool { used, held := k.used(server, "tokens"); return used == 1010 && held == 0 })
 }
 
-// F-R9: a Redis that may throw limits away is refused at the start, in clear words.
+// F-R9: a Redis that may evict limits is refused at the start, with a clear message.
 func TestFR9EvictionPolicy(t *testing.T) {
 	server := startRedis(t, "--maxmemory-policy", "volatile-lru")
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0"), "serve")
@@ -214,7 +214,7 @@ func TestFR9EvictionPolicy(t *testing.T) {
 	}
 }
 
-// F-R11: a connection loses its place and every reply on it belongs to the question before. None is believed.
+// F-R11: a connection is out of step, and each reply on it belongs to the command before. No such reply is used.
 func TestFR11RepliesShift(t *testing.T) {
 	server := startRedis(t)
 	shifter := newShifter(t, server.address())
@@ -230,7 +230,7 @@ func TestFR11RepliesShift(t *testing.T) {
 		}
 	}
 	if k.log.count("belongs to another command") == 0 {
-		t.Errorf("nobody noticed:\n%s", k.log.text())
+		t.Errorf("nothing was logged:\n%s", k.log.text())
 	}
 	k.eventually(patience, "back", k.well)
 	k.eventually(patience, fmt.Sprintf("%d charges", admitted), func() bool {
@@ -239,7 +239,7 @@ func TestFR11RepliesShift(t *testing.T) {
 	})
 }
 
-// shifter is a proxy that, once told to, says an earlier reply again, so that what follows is one behind.
+// shifter is a proxy that on command repeats an earlier reply, so that all later replies are one behind.
 type shifter struct {
 	address string
 	shift   atomic.Bool
@@ -285,7 +285,7 @@ func newShifter(t *testing.T, to string) *shifter {
 	return s
 }
 
-// F-R15: the password changes, and the file with the address. No restart is needed.
+// F-R15: the password changes, and so does the file with the address. No restart is needed.
 func TestFR15PasswordRotated(t *testing.T) {
 	server := startRedis(t)
 	server.do("ACL", "SETUSER", "sluice", "on", ">old", "~sl1:*", "+@all")
@@ -302,7 +302,7 @@ func TestFR15PasswordRotated(t *testing.T) {
 	}
 }
 
-// F-R16: Redis takes no more connections. It counts as away, and the lines about it are bounded.
+// F-R16: Redis accepts no more connections. It counts as away, and the lines about it are bounded.
 func TestFR16MaxClients(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -317,7 +317,7 @@ func TestFR16MaxClients(t *testing.T) {
 		t.Error("Redis took every connection")
 	}
 	if k.well() {
-		t.Error("away, and taken for well")
+		t.Error("away, and counts as working")
 	}
 	lines := k.log.count("\n")
 	if most := int(time.Since(begun).Seconds()) + 2; lines > most {
@@ -327,8 +327,8 @@ func TestFR16MaxClients(t *testing.T) {
 	k.eventually(patience, "back", k.well)
 }
 
-// F-R16: what the library says of each connection that it cannot make is bounded, too. The library has one log for all of its clients,
-// the last opened one's, so no other test may open one meanwhile.
+// F-R16: the library's log lines about connections that it cannot make are bounded, too. The library has one log for all
+// clients, that of the last one opened, so no other test may open one meanwhile.
 func TestFR16NoServer(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
@@ -342,7 +342,7 @@ func TestFR16NoServer(t *testing.T) {
 	}
 }
 
-// With ON_STATE_LOSS=refuse nothing is admitted while Redis is away, and nothing stays held.
+// With ON_STATE_LOSS=refuse nothing is admitted while Redis is away, and no hold remains.
 func TestRefuseWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -350,7 +350,7 @@ func TestRefuseWhileRedisIsAway(t *testing.T) {
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })
 	server.signal(syscall.SIGSTOP)
 	var asking sync.WaitGroup
-	for range 10 { // each waits for Redis as long as it may
+	for range 10 { // each waits the full time for Redis
 		asking.Go(func() {
 			for range 10 {
 				if v, err := k.admit(10); err == nil || v.Held != nil {
@@ -365,7 +365,7 @@ func TestRefuseWhileRedisIsAway(t *testing.T) {
 	k.eventually(patience, "nothing is held", func() bool { used, held := k.used(server, "tokens"); return used == 20 && held == 0 })
 }
 
-// The commands that the ACL in docs/operating.md allows are enough.
+// The commands of the ACL in docs/operating.md are enough.
 func TestACLOfTheDocs(t *testing.T) {
 	server := startRedis(t)
 	rule := aclOf(t)
@@ -400,7 +400,7 @@ func TestACLOfTheDocs(t *testing.T) {
 	server.do("FLUSHALL")
 	k.eventually(patience, "what was used is put back", func() bool {
 		used, _ := k.used(server, "tokens")
-		return used == 10 || used == 15 // with the correction, if the replica has heard of that
+		return used == 10 || used == 15 // including the correction, if the replica has heard of it
 	})
 	k.eventually(patience, "well", k.well)
 	log := fmt.Sprint(server.do("ACL", "LOG"))
@@ -409,7 +409,7 @@ func TestACLOfTheDocs(t *testing.T) {
 	}
 }
 
-// useTasks does with tasks what a gateway does.
+// useTasks does a gateway's work with tasks.
 func useTasks(t *testing.T, tasks *cache.Redis) {
 	ctx, name := t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}
 	tasks.Put(ctx, cache.Claim{Team: "search", Task: "t", Answer: cache.Answer{Task: "t", Status: cache.Pending}})
@@ -429,7 +429,7 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	}
 }
 
-// F-G12: a settlement after the lease has ended corrects the charge; it is no second one. The lease is ended by hand.
+// F-G12: a settlement after the lease has ended corrects the charge and makes no second one. The test ends the lease.
 func TestFG12SettledAfterTheLease(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)

@@ -13,17 +13,17 @@ import (
 	"sluice/policy/limit"
 )
 
-// load is how a replica fared under requests.
+// load is the result of requests at a replica.
 type load struct {
 	took   []time.Duration // each request
-	waited []time.Duration // the control: a wait for the timeout that began with each, on this machine at that moment
+	waited []time.Duration // the control: a wait of the timeout that began with each, on this machine at that moment
 	passed int
 }
 
-// loaded asks at 500 requests a second for a while.
+// loaded sends 500 requests a second for a while.
 func (k *ledgerkeeper) loaded(ctx context.Context) load { return k.loadedBeside(ctx, 0) }
 
-// loadedBeside is loaded, with a control that waits so long beside each request; 0: none.
+// loadedBeside is loaded with a control that waits that long beside each request; 0: none.
 func (k *ledgerkeeper) loadedBeside(ctx context.Context, control time.Duration) (l load) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -54,7 +54,7 @@ func (k *ledgerkeeper) loadedBeside(ctx context.Context, control time.Duration) 
 	return l
 }
 
-// breakerOpen reports whether the client sends nothing to the one node of Redis.
+// breakerOpen reports whether the client sends nothing to the single node of Redis.
 func (k *ledgerkeeper) breakerOpen() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), k.timeout)
 	defer cancel()
@@ -73,8 +73,8 @@ func during(d time.Duration) context.Context {
 	return ctx
 }
 
-// outlasts loads a replica whose Redis has just ceased to answer, and returns how many requests it admitted. None waits
-// for longer than the timeout; once the breaker is open none asks Redis, and none waits. The figures are LONG=1.
+// outlasts loads a replica whose Redis has just stopped answering, and returns how many requests it admitted. No request
+// waits longer than the timeout; once the breaker is open none calls Redis, and none waits. LONG=1 checks the figures.
 func (k *ledgerkeeper) outlasts() (admitted int) {
 	k.Helper()
 	calls := &callCount{}
@@ -86,7 +86,7 @@ func (k *ledgerkeeper) outlasts() (admitted int) {
 	asked := calls.asked.Load()
 	later := k.loadedBeside(during(time.Second), k.timeout)
 	if asked == 0 || calls.asked.Load() != asked {
-		k.Errorf("Redis was asked %d times before the breaker opened, and %d times more", asked, calls.asked.Load()-asked)
+		k.Errorf("Redis was called %d times before the breaker opened, and %d times more", asked, calls.asked.Load()-asked)
 	}
 	a, b := percentile(first.took, 0.99), percentile(later.took, 0.99)
 	waitedA, waitedB := percentile(first.waited, 0.99), percentile(later.waited, 0.99)
@@ -123,7 +123,7 @@ func TestFR2RedisHangs(t *testing.T) {
 	})
 }
 
-// F-R5: packets vanish without an error. It is as if Redis hung.
+// F-R5: packets vanish without an error. The effect is that of a Redis that hangs.
 func TestFR5HalfOpen(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
@@ -136,8 +136,8 @@ func TestFR5HalfOpen(t *testing.T) {
 	k.eventually(patience, "back", k.well)
 }
 
-// F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip
-// takes most of the timeout, although every connection has to be made anew.
+// F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip takes
+// most of the timeout and every connection has to be made again.
 func TestFR5BackOverASlowNetwork(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
@@ -155,7 +155,7 @@ func TestFR5BackOverASlowNetwork(t *testing.T) {
 	t.Logf("closed after %v", closed)
 	k.eventually(patience, "back", k.well)
 	inRow := 0
-	k.eventually(patience, "five requests in a row are admitted by Redis", func() bool { // a hiccup of the machine may cost one its time
+	k.eventually(patience, "five requests in a row are admitted by Redis", func() bool { // a hiccup of the machine may make one of them time out
 		if v, err := k.admit(10); err == nil && v.Held != nil && !k.Degraded() {
 			inRow++
 		} else {

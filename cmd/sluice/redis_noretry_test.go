@@ -19,11 +19,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// lossy is a cluster of one node behind a proxy that, once told to, loses replies and the connections with them.
+// lossy is a cluster of one node behind a proxy that on command loses replies and their connections.
 type lossy struct {
 	*redisServer
 	url   string
-	loses atomic.Pointer[string] // what the replies begin with that are lost; nil: none is
+	loses atomic.Pointer[string] // the beginning of the lost replies; nil: none
 }
 
 func startLossy(t *testing.T) *lossy {
@@ -69,7 +69,7 @@ func (l *lossy) pass(client net.Conn) {
 
 func (l *lossy) lose(replies string) { l.loses.Store(&replies) }
 
-// A cluster's client sends nothing again whose reply was lost, alone or in a round trip with others.
+// A cluster's client never repeats a command whose reply was lost, alone or in a round trip with others.
 func TestClusterSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	server := startLossy(t)
@@ -91,8 +91,8 @@ func TestClusterSendsNothingTwice(t *testing.T) {
 	}
 }
 
-// Several calls run in a node of a cluster and lose their replies, which opens its guard. None of them is told that it
-// was not sent.
+// Several calls run in a node of a cluster and lose their replies, which opens its guard. None of them gets the error for a
+// call that was not sent.
 func TestClusterLosesRepliesOfSeveral(t *testing.T) {
 	t.Parallel()
 	server := startLossy(t)
@@ -114,7 +114,7 @@ func TestClusterLosesRepliesOfSeveral(t *testing.T) {
 	asking.Wait()
 }
 
-// Each request is charged once whose admission ran in a node of a cluster and lost its reply.
+// Each request is charged once if its admission ran in a node of a cluster and the reply was lost.
 func TestClusterChargesOnceWhatLostItsReply(t *testing.T) {
 	t.Parallel()
 	server := startLossy(t)

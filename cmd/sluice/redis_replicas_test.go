@@ -19,8 +19,8 @@ const twoKeys = someTeams + `      - id: 8g4k9q2m4x1c
         sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
 `
 
-// replicas starts gateways that share one Redis, with a team of two keys and some limits. They have the connections to Redis that
-// they make before these are needed: on a busy machine not all of those that 64 requests at once need are made in time.
+// replicas starts gateways that share one Redis, with a team of two keys and some limits. Their connections to Redis are
+// made in advance: on a busy machine 64 requests at once could not make all of theirs in time.
 func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *redisServer, service *simulator.Simulator) {
 	t.Helper()
 	server = startRedis(t)
@@ -40,11 +40,11 @@ func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *re
 	return houses, server, service
 }
 
-// span is when a request that was admitted was sent and answered; it was admitted in between.
+// span is the time between sending an admitted request and its answer; it was admitted in between.
 type span struct{ sent, answered time.Time }
 
-// hammer sends requests from so many workers, to the replicas and with the keys in turn, until one says enough. It returns
-// what was admitted, and how many were refused.
+// hammer sends requests from so many workers, alternating replicas and keys, until enough returns true. It returns the
+// spans of the admitted requests, and the number of refused ones.
 func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) bool) (admitted []span, refused int64) {
 	client := newClient(t)
 	client.Transport.(*http.Transport).MaxIdleConnsPerHost = workers
@@ -88,7 +88,7 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 }
 
 // A129, A139: 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
-// pass, and not one more. The last may be set aside for another replica at first, and are given back.
+// requests pass, and not one more. The last ones may at first be set aside for another replica, and are given back.
 func TestA129A139QuotaIsExact(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 3; n++ {
@@ -110,11 +110,11 @@ func TestA129A139QuotaIsExact(t *testing.T) {
 	}
 }
 
-// A141: a rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and what
-// refills meanwhile. The figure of a longer time is LONG=1 go test -v -run A141 ./cmd/sluice.
+// A141: a rate is kept in every window, over two and three replicas that share one Redis: at most the bucket and its
+// refill. The figure of a longer time: LONG=1 go test -v -run A141 ./cmd/sluice.
 func TestA141RateIsKeptInEveryWindow(t *testing.T) {
 	t.Parallel()
-	long, rate := 2*time.Second, 20.0 // a busy machine asks for more
+	long, rate := 2*time.Second, 20.0 // a busy machine needs more
 	if isLong() {
 		long, rate = 20*time.Second, 300
 	}
@@ -132,8 +132,8 @@ func TestA141RateIsKeptInEveryWindow(t *testing.T) {
 	}
 }
 
-// worstWindow is by how many requests the bound of a bucket was passed in the worst window, below 0 if it never was:
-// of all that were sent and answered inside it.
+// worstWindow is the largest number of requests by which a window passed the bound of a bucket, below 0 if none did: of all
+// requests sent and answered inside it.
 func worstWindow(admitted []span, burst, perSecond float64) float64 {
 	slices.SortFunc(admitted, func(a, b span) int { return a.answered.Compare(b.answered) })
 	worst := -burst
@@ -179,11 +179,11 @@ func TestFX1FG14ClocksDoNotMatter(t *testing.T) {
 		t.Errorf("%d admitted of a bucket of 40", admitted)
 	}
 	if _, held := keepers[0].used(server, "tokens"); held != 40 {
-		t.Errorf("today holds %d tokens, want 40: a clock has made another day", held)
+		t.Errorf("today holds %d tokens, want 40: a clock has started another day", held)
 	}
 }
 
-// The memory of a running gateway is as exact: 64 workers against a limit of 1,000.
+// The accounts in the memory of a single gateway are as exact: 64 workers against a limit of 1,000.
 func TestA129QuotaIsExactInMemory(t *testing.T) {
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, twoKeys+"    quotas: {requests: {day: 1000}}\n"))

@@ -27,7 +27,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// redisServer is a real redis-server of a test's own.
+// redisServer is a real redis-server for one test.
 type redisServer struct {
 	*testing.T
 	port    int
@@ -140,13 +140,13 @@ func freeTCPPort(t *testing.T) int {
 		}
 		port := listener.Addr().(*net.TCPAddr).Port
 		_ = listener.Close()
-		if port < 55000 { // a cluster's nodes use the port 10,000 above theirs, too
+		if port < 55000 { // a cluster's nodes also use the port 10,000 above theirs
 			return port
 		}
 	}
 }
 
-// ledgerkeeper is the accounts of one replica as the process opens them, over an address of Redis.
+// ledgerkeeper is the accounts of one replica, opened as the process does, over an address of Redis.
 type ledgerkeeper struct {
 	*testing.T
 	*failover.Failover
@@ -154,15 +154,15 @@ type ledgerkeeper struct {
 	timeout time.Duration // of a call on a request's path
 	team    *teams.Team
 	log     *lineLog
-	turns   atomic.Int64 // of the work beside requests, that have ended
+	turns   atomic.Int64 // of the background work, that have ended
 	n       int
 	mu      sync.Mutex
 }
 
-// unhurried is for tests in which Redis answers or is not there: a busy machine makes no call of theirs too slow.
+// unhurried is for tests in which Redis either answers or is absent: a busy machine makes none of their calls too slow.
 func unhurried(s *settings) { s.RedisTimeout = patience }
 
-// openReplica opens accounts as a process does, and works beside them as a process does: it has begun before the first request.
+// openReplica opens accounts and does their background work, as a process does; the work begins before the first request.
 func openReplica(t *testing.T, url string, change func(s *settings), teamLines ...string) *ledgerkeeper {
 	t.Helper()
 	return openReplicaBy(t, time.Now, url, change, teamLines...)
@@ -218,7 +218,7 @@ func parseTeam(t *testing.T, id string, lines ...string) *teams.Team {
 	return file.List[0]
 }
 
-// admit asks for one request of so many tokens.
+// admit admits one request of so many tokens.
 func (k *ledgerkeeper) admit(tokens int64) (limit.Verdict, error) {
 	k.mu.Lock()
 	k.n++
@@ -255,8 +255,8 @@ func (k *ledgerkeeper) eventually(within time.Duration, what string, holds func(
 
 func (k *ledgerkeeper) well() bool { return k.State() == nil }
 
-// prepared waits until teams that were admitted a moment ago have an allowance here: Redis has set it aside, and this replica
-// has heard of it. It hears of it before the turn ends in which it asked for it.
+// prepared waits until teams with recent requests have an allowance here: Redis has set it aside, and this replica knows.
+// It knows before the turn ends in which it sent the renewal.
 func (k *ledgerkeeper) prepared(teams ...string) {
 	k.Helper()
 	aside := func(team string) int64 {
@@ -270,7 +270,7 @@ func (k *ledgerkeeper) prepared(teams ...string) {
 	k.eventually(patience, "the allowances are heard of", func() bool { return k.turns.Load() > turns })
 }
 
-// used asks Redis how many of a unit the team's day has used and holds.
+// used reads from Redis how much of a unit the team's day has used and holds.
 func (k *ledgerkeeper) used(server *redisServer, unit string) (used, held int64) {
 	k.Helper()
 	day := time.Now().UTC().Format("20060102")
@@ -280,7 +280,7 @@ func (k *ledgerkeeper) used(server *redisServer, unit string) (used, held int64)
 	return used, held
 }
 
-// lineLog keeps what was logged.
+// lineLog keeps the log's lines.
 type lineLog struct {
 	mu    sync.Mutex
 	lines []string
@@ -310,11 +310,11 @@ func (l *lineLog) count(word string) (n int) {
 	return n
 }
 
-// slack is what the race detector and other tests may add to a promise in time, which LONG=1 holds.
+// slack is the time that the race detector and other tests may add to a bound, which LONG=1 checks exactly.
 const slack = 4
 
-// isLong reports whether the figures of docs/performance.md are wanted, and a machine is there for them alone. No other run asserts a
-// time: it compares with what the same run took otherwise, or with what comes first.
+// isLong reports whether the figures of docs/performance.md are wanted, on a machine used for nothing else. No other run
+// asserts a time: it compares times of the same run.
 func isLong() bool { return os.Getenv("LONG") != "" }
 
 func rewrite(t *testing.T, path, content string) {
@@ -324,7 +324,7 @@ func rewrite(t *testing.T, path, content string) {
 	}
 }
 
-// aclOf is the line in docs/operating.md of what Redis has to allow.
+// aclOf is the line in docs/operating.md with the commands that Redis has to allow.
 func aclOf(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operating.md")

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// F-K2, F-K3: one shard is down. Its teams go on without Redis, the others do not notice, whether the cluster gives up
+// F-K2, F-K3: one shard is down. Its teams go on without Redis, the others are not affected, whether the cluster gives up
 // as a whole or not.
 func TestFK2FK3OneShardDown(t *testing.T) {
 	t.Parallel()
@@ -47,8 +47,9 @@ func TestFK2FK3OneShardDown(t *testing.T) {
 	}
 }
 
-// besideADownShard has a team whose shard is down and another ask in turn, until the shard is seen to be down and a second
-// longer. Neither is refused, and the other waits for no timeout. It returns how often the other was admitted.
+// besideADownShard alternates requests of a team whose shard is down and of another, until the shard counts as down and for
+// a second longer. Neither is refused, and the other team waits for no timeout. It returns how often the other was
+// admitted.
 func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (admitted int) {
 	k.Helper()
 	var took, waited []time.Duration
@@ -86,7 +87,7 @@ func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (ad
 	return admitted
 }
 
-// usedAt asks a team's own node how many tokens it has used: it may be the only one that answers.
+// usedAt reads from a team's node how many tokens it has used: that node may be the only one that answers.
 func (c *cluster) usedAt(t *testing.T, team *teams.Team) int64 {
 	t.Helper()
 	node := c.home(t, team.ID)
@@ -94,7 +95,7 @@ func (c *cluster) usedAt(t *testing.T, team *teams.Team) int64 {
 	return used
 }
 
-// failed reports whether a node has seen that another is down, and, if whole, has given up the whole cluster for it.
+// failed reports whether a node has noticed that another is down, and, if whole, has given up the whole cluster for it.
 func (c *cluster) failed(t *testing.T, node, other *redisServer, whole bool) bool {
 	t.Helper()
 	for line := range strings.Lines(node.do("CLUSTER", "NODES").(string)) {

@@ -15,8 +15,8 @@ import (
 	"sluice/cmd/sluice/redisclient"
 )
 
-// F-R3: Redis is slow, within the timeout. It works, and the connections live. What the default timeout makes of it is
-// LONG=1 go test -v -run FR3 ./cmd/sluice: without, the timeout is one that no hiccup of a busy machine reaches.
+// F-R3: Redis is slow, within the timeout. It works, and the connections live. The effect with the default timeout: LONG=1
+// go test -v -run FR3 ./cmd/sluice; otherwise the timeout is longer than any hiccup of a busy machine.
 func TestFR3RedisIsSlow(t *testing.T) {
 	server := startRedis(t)
 	proxy := proxied(t, server)
@@ -36,9 +36,9 @@ func TestFR3RedisIsSlow(t *testing.T) {
 	l := k.loaded(during(3 * time.Second))
 	opened := connectionsOf(t, server.do("INFO", "stats").(string)) - connectionsOf(t, before)
 	asked, failed := calls.asked.Load(), calls.failed.Load()
-	k.eventually(patience, "well", k.well) // a call that was a hair too slow is made good
+	k.eventually(patience, "well", k.well) // a call that was slightly too slow is repaired
 	if k.log.count("Redis is away") > 0 {
-		t.Errorf("slow was taken for away:\n%s", k.log.text())
+		t.Errorf("slow counts as away:\n%s", k.log.text())
 	}
 	if slow := percentile(l.took, 0.9); slow < 20*time.Millisecond {
 		t.Errorf("p90 is %v: Redis was not slow", slow)
@@ -64,7 +64,7 @@ func connectionsOf(t *testing.T, info string) (n int) {
 	return n
 }
 
-// callCount counts the calls that Redis is asked, without those of probes, and those that it does not answer in time.
+// callCount counts the calls of Redis, without those of probes, and those without a reply in time.
 type callCount struct{ asked, failed atomic.Int64 }
 
 func (c *callCount) count(cmd redis.Cmder, call func() error) error {
@@ -79,7 +79,7 @@ func (c *callCount) count(cmd redis.Cmder, call func() error) error {
 	return err
 }
 
-// DialHook leaves dialling alone.
+// DialHook does not change dialling.
 func (c *callCount) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook counts a call.
@@ -96,7 +96,7 @@ func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// A Redis that takes 80 ms for a while, as on a busy machine, decides all the same: without a setting nothing is admitted
+// A Redis that takes 80 ms for a while, as on a busy machine, still decides: with default settings nothing is admitted
 // outside the shared limits.
 func TestMend06AHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
 	server := startRedis(t)
@@ -132,7 +132,7 @@ func TestMend06AHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
 	}
 	asking.Wait()
 	if late.Load() > 0 {
-		t.Skipf("this machine made %d requests wait for longer than the timeout, which is another test's", late.Load())
+		t.Skipf("this machine made %d requests wait for longer than the timeout, which another test covers", late.Load())
 	}
 	if admitted.Load() != 30 || refused.Load() != 10 {
 		t.Errorf("%d of 30 admitted, %d refused", admitted.Load(), refused.Load())

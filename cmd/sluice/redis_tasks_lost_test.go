@@ -10,7 +10,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// ledgerImages is what stands in today's ledger, which nothing but a charge changes.
+// ledgerImages are the images in today's ledger, which only a charge changes.
 func (r *taskReplicas) ledgerImages() (n int64) {
 	key := "sl1:{search}:use:" + time.Now().UTC().Format("20060102")
 	n, _ = r.server.admin.HGet(r.Context(), key, "gen2.6-image|image|images").Int64()
@@ -33,7 +33,7 @@ func (r *taskReplicas) ask(i int, id string) http.Header {
 	return answer.Header
 }
 
-// together does something with each of the tasks, several at a time.
+// together calls a function for each of the tasks, several at a time.
 func together(ids []string, do func(id *string)) {
 	var doing sync.WaitGroup
 	for w := range 16 {
@@ -46,8 +46,8 @@ func together(ids []string, do func(id *string)) {
 	doing.Wait()
 }
 
-// Q06: tasks are made while Redis is away, and their ends are heard and settled where they were made. Another replica,
-// whose clients poll while Redis comes back, charges none of them again.
+// Q06: tasks are created while Redis is away, and their ends are heard and settled at their replica. Another replica, whose
+// clients poll while Redis comes back, charges none of them again.
 func TestQ06TasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms", "SLUICE_TASK_QUERY_RATE=100000")
@@ -79,8 +79,9 @@ func TestQ06TasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 	}
 }
 
-// Q11: Redis loses its memory, and clients poll a task that has ended on a replica that last saw it running. It is answered
-// from what is known, asked for no more and not charged again, until the replica that knows the end has put that back.
+// Q11: Redis loses its memory, and clients poll a task that has ended on a replica that last saw it running. They get the
+// last known answer, and the task is neither queried nor charged again, until the replica that knows the end has restored
+// it.
 func TestQ11ALostTaskIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Second, TaskRate: -1})
@@ -98,7 +99,7 @@ func TestQ11ALostTaskIsChargedOnce(t *testing.T) {
 	}
 }
 
-// denied polls tasks at a replica and counts those that it says there are none of, and those that it does not answer yet.
+// denied polls tasks at a replica and counts those that it denies, and those for which it cannot tell yet.
 func (r *taskReplicas) denied(i int, ids []string) (denied, unknown int) {
 	var mu sync.Mutex
 	together(ids, func(id *string) {
@@ -115,8 +116,8 @@ func (r *taskReplicas) denied(i int, ids []string) (denied, unknown int) {
 	return denied, unknown
 }
 
-// Redis loses its memory while two replicas make tasks and poll each other's, by a command and by a restart: no own task is
-// ever denied, and each is known to both in the end.
+// Redis loses its memory, by a command and by a restart, while two replicas create tasks and poll each other's: no task of
+// the team is ever denied, and in the end both know each one.
 func TestMend17TasksAreNotDeniedAfterALoss(t *testing.T) {
 	t.Parallel()
 	for what, lose := range map[string]func(server *redisServer){
@@ -149,7 +150,7 @@ func TestMend17TasksAreNotDeniedAfterALoss(t *testing.T) {
 			for i := range made {
 				for begun, unknown := time.Now(), 1; unknown > 0 && !t.Failed(); {
 					if time.Since(begun) > patience {
-						t.Fatalf("%d tasks are never known", unknown)
+						t.Fatalf("%d tasks stay unknown", unknown)
 					}
 					var denied int
 					if denied, unknown = r.denied(i, made[1-i]); denied > 0 {

@@ -62,7 +62,7 @@ func (r *taskReplicas) restart(i int) {
 	r.mu.Unlock()
 }
 
-// create makes a task at a replica and returns its id; empty: the replica was killed meanwhile.
+// create creates a task at a replica and returns its id; empty: the replica was killed meanwhile.
 func (r *taskReplicas) create(i, n int) string {
 	request, err := http.NewRequest(http.MethodPost, r.base(i)+imageURL, strings.NewReader(fmt.Sprintf(imageTask, n)))
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *taskReplicas) create(i, n int) string {
 	return id
 }
 
-// poll asks a replica about a task and returns its state; empty: the replica was killed meanwhile.
+// poll polls a task at a replica and returns its state; empty: the replica was killed meanwhile.
 func (r *taskReplicas) poll(i int, id string) (state string) {
 	request, err := http.NewRequest(http.MethodGet, r.base(i)+"/api/v1/tasks/"+id, http.NoBody)
 	if err != nil {
@@ -109,14 +109,14 @@ func (r *taskReplicas) send(request *http.Request) (state, id string) {
 	return body.Output.State, body.Output.ID
 }
 
-// images is how many images the ledger has charged, and how many are held.
+// images are the images charged in the ledger, and those held.
 func (r *taskReplicas) images() (charged, held int64) {
 	k := &ledgerkeeper{T: r.T, team: parseTeam(r.T, "search")}
 	return k.used(r.server, "images")
 }
 
-// A task that one replica made is its team's on the others: any of them answers, upstream is asked once an interval for
-// all, and the end is charged once.
+// A team can poll a task at every replica, whichever created it: upstream is queried once an interval for all, and the end
+// is charged once.
 func TestATaskOverReplicas(t *testing.T) {
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
 	id := r.create(0, 3)
@@ -125,20 +125,20 @@ func TestATaskOverReplicas(t *testing.T) {
 	for n := range 40 {
 		polling.Go(func() {
 			for r.poll(n, id) != "SUCCEEDED" {
-				time.Sleep(5 * time.Millisecond) // a client that polls without a pause worth the name
+				time.Sleep(5 * time.Millisecond) // a client that polls almost without a pause
 			}
 		})
 	}
 	polling.Wait()
 	if asked, most := r.service.Count(simulator.EndpointTask), int(time.Since(begun)/(200*time.Millisecond))+2; asked > most {
-		t.Errorf("upstream was asked %d times, want at most %d", asked, most)
+		t.Errorf("upstream was queried %d times, want at most %d", asked, most)
 	}
 	asked := r.service.Count(simulator.EndpointTask)
 	for n := range 100 {
 		r.poll(n, id)
 	}
 	if n := r.service.Count(simulator.EndpointTask); n != asked {
-		t.Errorf("upstream was asked %d times about a task that has ended", n-asked)
+		t.Errorf("upstream was queried %d times about a task that has ended", n-asked)
 	}
 	if charged, held := r.images(); charged != 3 || held != 0 {
 		t.Errorf("%d images are charged and %d held, want 3 and 0", charged, held)
@@ -146,7 +146,7 @@ func TestATaskOverReplicas(t *testing.T) {
 }
 
 // Q06: three replicas, tasks of random outcome, five pollers each, and replicas that are killed at random. Every task is
-// charged once, by what the service billed. The figure of a thousand tasks is LONG=1 go test -v -run Q06 ./cmd/sluice.
+// charged once, by the service's bill. The figure of a thousand tasks: LONG=1 go test -v -run Q06 ./cmd/sluice.
 func TestQ06TasksAndKilledReplicas(t *testing.T) {
 	t.Parallel()
 	tasks, rate := 30, 20
@@ -207,8 +207,8 @@ func final(state string) bool {
 	return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELED"
 }
 
-// Redis is away when a task is made: its creator gets the answer, the task is known at once where it was made, and
-// everywhere when Redis is back.
+// Redis is away when a task is created: its creator gets the answer, its replica knows the task at once, and all others
+// once Redis is back.
 func TestClaimedWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{Running: time.Second, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
@@ -228,8 +228,7 @@ func TestClaimedWhileRedisIsAway(t *testing.T) {
 	wait(t, "it is charged", func() bool { charged, held := r.images(); return charged == 2 && held == 0 })
 }
 
-// Of a task that one replica made while Redis was away, another says neither before nor after Redis is back that there is
-// none.
+// If one replica created a task while Redis was away, another denies it neither before nor after Redis is back.
 func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
@@ -256,12 +255,12 @@ func TestATaskMadeInAnOutageIsNeverDenied(t *testing.T) {
 	r.server.start()
 	for begun := time.Now(); status != http.StatusOK; poll() {
 		if time.Since(begun) > patience {
-			t.Fatal("the other replica never knows the task")
+			t.Fatal("the other replica never finds the task")
 		}
 	}
 }
 
-// A133: 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute is
+// A133: 200 pollers of 20 clients on two replicas cost upstream one query per task and interval. The figure of a minute:
 // LONG=1 go test -v -run A133 ./cmd/sluice.
 func TestA133ManyPollersOverReplicas(t *testing.T) {
 	long, tasks, interval := 3*time.Second, 10, 500*time.Millisecond
@@ -297,7 +296,7 @@ func TestA133ManyPollersOverReplicas(t *testing.T) {
 	}
 }
 
-// A133: a poll that finds another replica asking is answered with what that is told, and not with what was known before.
+// A133: a poll that meets another replica's query gets that query's answer, not an older one.
 func TestA133APollHearsWhatAnotherReplicaIsTold(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=1s")
@@ -371,7 +370,7 @@ func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
 	if all := 20 * (int(time.Since(begun)/time.Second) + 2); len(asked) > all || len(asked) == 0 || polls.Load() <= int64(all) {
 		t.Errorf("%d queries for %d polls, at most %d are allowed", len(asked), polls.Load(), all)
 	}
-	if isLong() && (most > 20 || most < 10) { // as they arrive: a query that was held up on its way stands nearer to the next
+	if isLong() && (most > 20 || most < 10) { // by arrival: a query that was delayed on its way is closer to the next
 		t.Errorf("%d queries in a second", most)
 	}
 }

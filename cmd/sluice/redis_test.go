@@ -8,8 +8,8 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// At the start an operator is told of a Redis that keeps nothing, or too little for the teams there are; of one that keeps
-// all nothing is said.
+// At the start a warning tells of a Redis that keeps nothing, or has too little memory for the teams; a sound Redis causes
+// none.
 func TestMend23ARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	manyTeams := "teams:\n"
@@ -49,7 +49,7 @@ func TestMend23ARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 			}
 			for _, text := range tt.want {
 				if !strings.Contains(said, text) {
-					t.Errorf("%q is not said:\n%s", text, said)
+					t.Errorf("%q is missing:\n%s", text, said)
 				}
 			}
 		})

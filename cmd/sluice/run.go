@@ -16,7 +16,7 @@ const (
 	exitFaulty  = 2 // the configuration or the command line is faulty
 )
 
-// program is what a command may use of the process.
+// program has the parts of the process that a command may use.
 type program struct {
 	environ        []string // in the form of os.Environ
 	stdout, stderr io.Writer
@@ -35,7 +35,7 @@ type commandLine struct {
 	Version  versionCommand  `cmd:"" help:"Show what this binary was built from."`
 }
 
-// run does what the arguments say and returns the exit code. It ends soon after ctx does.
+// run executes the command in the arguments and returns the exit code. It ends soon after ctx does.
 func run(ctx context.Context, p program, args []string) int {
 	var line commandLine
 	helped := false

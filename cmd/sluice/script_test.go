@@ -41,13 +41,13 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values["children"] = map[string]*child{}
-			env.Setenv("GORACE", "atexit_sleep_ms=20") // a process under -race else takes a second to end
+			env.Setenv("GORACE", "atexit_sleep_ms=20") // otherwise a process under -race takes a second to end
 			return nil
 		},
 	})
 }
 
-// transcript is what a process says, with a way to wait for more.
+// transcript is the output of a process, which can be waited for.
 type transcript struct {
 	mu      sync.Mutex
 	content []byte
@@ -72,7 +72,7 @@ func (t *transcript) bytes() []byte {
 	return append([]byte(nil), t.content...)
 }
 
-// find waits until what was said matches, and returns the match.
+// find waits until the output matches, and returns the match.
 func (t *transcript) find(ctx context.Context, want *regexp.Regexp) ([][]byte, error) {
 	for {
 		t.mu.Lock()
@@ -100,7 +100,7 @@ type child struct {
 func childOf(ts *testscript.TestScript, name string) *child {
 	c := ts.Value("children").(map[string]*child)[name]
 	if c == nil {
-		ts.Fatalf("no process is called %s", name)
+		ts.Fatalf("there is no process %s", name)
 	}
 	return c
 }

@@ -15,10 +15,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// secretName is how a field that holds a secret is called; a path to one is no secret.
+// secretName matches the name of a field with a secret; a path to one is no secret.
 var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential)s?$`)
 
-// TestH07_SecretsHaveTheirType looks at every struct of this package's configuration and the gateway's.
+// TestH07_SecretsHaveTheirType checks every struct of this package's configuration and the gateway's.
 func TestH07_SecretsHaveTheirType(t *testing.T) {
 	found := 0
 	for _, kind := range []reflect.Type{
@@ -65,7 +65,7 @@ func TestH07_TheConfigurationPrintsWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestH08_NoValueShows puts a canary into every variable, one at a time, and reads all that check and serve say.
+// TestH08_NoValueShows puts a canary into every variable, one at a time, and reads the whole output of check and serve.
 func TestH08_NoValueShows(t *testing.T) {
 	const canary = "CANARY-4f1e9b"
 	teams := "SLUICE_TEAMS_FILE=" + write(t, someTeams)
@@ -80,7 +80,7 @@ func TestH08_NoValueShows(t *testing.T) {
 			if strings.Contains(check.stderr, canary) {
 				t.Errorf("%s=%q: check's faults say\n%s", name, value, check.stderr)
 			}
-			// What passes and is no secret is what check is there to show, on its own line and nowhere else.
+			// check shows valid values that are no secrets, on their own line and nowhere else.
 			own := name + "=" + value + "\n"
 			if isSecretName(name) {
 				own = "\x00"

@@ -51,7 +51,7 @@ func fifo(t *testing.T) string {
 	return path
 }
 
-// A FIFO in place of a file is a fault that check names and does not wait for, whichever setting it stands in.
+// If a file is a FIFO, check names it as a fault and does not wait for it, whichever setting names it.
 func TestMend32AFIFOIsAFault(t *testing.T) {
 	certificate, key, _ := selfSigned(t)
 	for setting, more := range map[string]string{

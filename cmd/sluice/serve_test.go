@@ -18,7 +18,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// house is serve, run inside the test as the command would be.
+// house is a running serve, inside the test.
 type house struct {
 	public, admin string // addresses
 	log           *transcript
@@ -46,7 +46,7 @@ func serving(t *testing.T, service string, variables ...string) *house {
 	return h
 }
 
-// stop tells serve to stop and returns its exit code.
+// stop stops serve and returns its exit code.
 func (h *house) stop() int {
 	h.sigterm()
 	return <-h.code
@@ -62,7 +62,7 @@ func newService(t *testing.T, cfg simulator.Config) (*simulator.Simulator, *http
 	return service, server
 }
 
-// newClient is an HTTP client that leaves nothing behind.
+// newClient is an HTTP client that the test's end cleans up.
 func newClient(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
@@ -186,7 +186,7 @@ func TestF_G8_WhatDoesNotEndIsCutAfterTheGrace(t *testing.T) {
 }
 
 // TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing gives serve a standard output that blocks for ever: requests are answered
-// as before, and the lines that find no room are counted.
+// as before, and lost lines are counted.
 func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	blocked, release := io.Pipe()
@@ -213,7 +213,7 @@ func TestF_D7_AnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 		t.Errorf("%d of 6000 were answered, in %v", well, time.Since(begun))
 	}
 	if n := h.value(t, "sluice_log_dropped_total"); n < 1000 {
-		t.Errorf("%v lines are counted as lost, of 6000 for which 4096 have room", n)
+		t.Errorf("%v lines are counted as lost, of 6000 with room for 4096", n)
 	}
 	sigterm()
 	if got := <-code; served != 20 || got != exitClean {
@@ -242,7 +242,7 @@ func TestA147_NothingOfTheAdminListenerIsPublic(t *testing.T) {
 	}
 }
 
-// The names of the admin listener are localhost, addresses and those that are set.
+// The names of the admin listener are localhost, addresses and the configured names.
 func TestMend32TheAdminListenersNames(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_ADMIN_HOSTS=probe.example,Sluice", "SLUICE_ADMIN_LISTEN=localhost:0")

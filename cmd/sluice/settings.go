@@ -20,10 +20,10 @@ const prefix = "SLUICE_"
 type settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
-	// AdminListen is where probes and operators ask: read-only and without a token, so loopback by default.
+	// AdminListen is for probes and operators: read-only and without a token, so loopback by default.
 	AdminListen string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:8081" allow:"host:port or :port other than SLUICE_LISTEN, such as 127.0.0.1:8081"`
-	// AdminHosts are further names that AdminListen may be asked by. localhost, IP addresses and the name in AdminListen are
-	// always allowed.
+	// AdminHosts are further host names under which clients may address AdminListen. localhost, IP addresses and the
+	// name in AdminListen are always allowed.
 	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
@@ -67,7 +67,7 @@ type settings struct {
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
 	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0, such as 250ms"`
-	// OnStateLoss is what admission does without Redis: spend allowances (local), or refuse.
+	// OnStateLoss tells admission how to act without Redis: spend allowances (local), or refuse.
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
 	// OutageBridge is how long this process may spend a team's allowance without Redis.
 	OutageBridge time.Duration `env:"OUTAGE_BRIDGE" envDefault:"10m" allow:"a duration between 1m and 1h, such as 10m"`

@@ -10,7 +10,7 @@ import (
 	"sluice/policy"
 )
 
-// enough are the variables without which nothing starts.
+// enough are the required variables.
 var enough = []string{
 	"SLUICE_UPSTREAM_URL=https://service.example/api/v1",
 	"SLUICE_UPSTREAM_KEY=sk-upstream",
@@ -107,7 +107,7 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for what stayed empty.
+// TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for fields that stayed empty.
 func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
 	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
 		"SLUICE_RULES=text.top_p=off",

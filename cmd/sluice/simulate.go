@@ -26,7 +26,7 @@ type simulateCommand struct {
 	Prefix string   `name:"header-prefix" default:"X-Service-" placeholder:"WORD" help:"The word in the service's header names, as in SLUICE_HEADER_PREFIX (${default})."`
 }
 
-// Run simulates the service until it is told to stop.
+// Run simulates the service until it is stopped.
 func (s simulateCommand) Run(ctx context.Context, p program) error {
 	listener, err := listen(ctx, "--listen", s.Listen)
 	if err != nil {

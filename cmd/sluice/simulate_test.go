@@ -35,7 +35,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// kindOfAnswer asks for a text with a header that is set to enable, and returns the media type of the answer.
+// kindOfAnswer requests a text with a header set to enable, and returns the media type of the answer.
 func kindOfAnswer(t *testing.T, client *http.Client, base, header string) string {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, base+textURL, strings.NewReader(demoText))

@@ -72,8 +72,8 @@ func answerUsage(t *testing.T, text string) (usage struct {
 	return usage
 }
 
-// A request is a SERVER span, and its call of the service a CLIENT span below it, with the usage that the answer told; the
-// client's own trace is linked, and its state and baggage go nowhere.
+// A request is a SERVER span, and its call of the service a CLIENT span below it, with the answer's usage; the client's own
+// trace is linked, and its state and baggage are sent nowhere.
 func TestSpansOfAnAnswer(t *testing.T) {
 	for _, form := range []string{"json", "sse"} {
 		t.Run(form, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestSpansOfAnAnswer(t *testing.T) {
 			for _, got := range service.Requests() {
 				for _, name := range []string{"Traceparent", "Tracestate", "Baggage"} {
 					if got.Header.Get(name) != "" {
-						t.Errorf("the service was sent %s", name)
+						t.Errorf("the service received %s", name)
 					}
 				}
 			}
@@ -168,7 +168,7 @@ func TestATraceIsJoinedAndSent(t *testing.T) {
 	inner.has(t, map[string]any{"gen_ai.provider.name": "acme"})
 	got := service.Requests()[0].Header
 	if got.Get("Traceparent") != "00-"+traceOfClient+"-"+inner.id()+"-01" || got.Get("Tracestate") != "" || got.Get("Baggage") != "" {
-		t.Errorf("the service was sent %v", got)
+		t.Errorf("the service received %v", got)
 	}
 }
 
@@ -190,17 +190,17 @@ func TestA146HostileTraceContext(t *testing.T) {
 	h.stop()
 	for _, s := range collector.named(serverText) {
 		if s.trace() == traceOfClient || s.parent() != "" || s.GetTraceState() != "" {
-			t.Errorf("a hostile context was taken: %s below %s, %q", s.trace(), s.parent(), s.GetTraceState())
+			t.Errorf("a hostile context was used: %s below %s, %q", s.trace(), s.parent(), s.GetTraceState())
 		}
 	}
 	for _, got := range service.Requests() {
 		if strings.Contains(got.Header.Get("Traceparent"), traceOfClient) || got.Header.Get("Tracestate")+got.Header.Get("Baggage") != "" {
-			t.Errorf("the service was sent %v", got.Header)
+			t.Errorf("the service received %v", got.Header)
 		}
 	}
 }
 
-// A refusal's span says which, and there is no call of the service.
+// A refusal's span names it, and there is no call of the service.
 func TestSpansOfRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body, stage, reason string
@@ -236,7 +236,7 @@ func TestSpansOfRefusals(t *testing.T) {
 	}
 }
 
-// A cut answer, an error of the service's and a client that leaves end both spans, with what was seen of the usage.
+// A cut answer, an error of the service and a client that leaves end both spans, with the usage so far.
 func TestSpansOfCuts(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -276,7 +276,7 @@ func TestSpansOfCuts(t *testing.T) {
 	}
 }
 
-// A task is its creation's span, queries of upstream linked to it, and a span of its own below it, over all replicas.
+// A task is its creation's span, queries of upstream linked to it, and a task span below it, over all replicas.
 func TestSpansOfATaskOverReplicas(t *testing.T) {
 	collector := collecting(t, nil)
 	r := startTaskReplicas(t, 2, simulator.Config{Pending: 300 * time.Millisecond, Running: 300 * time.Millisecond},
@@ -287,7 +287,7 @@ func TestSpansOfATaskOverReplicas(t *testing.T) {
 		state = r.poll(polls, id)
 		<-time.After(20 * time.Millisecond)
 	}
-	r.poll(0, id) // after the end: known
+	r.poll(0, id) // after the end: from the cache
 	for _, g := range r.gates {
 		g.terminate(t)
 	}
@@ -306,7 +306,7 @@ func TestSpansOfATaskOverReplicas(t *testing.T) {
 	task.has(t, map[string]any{"sluice.task.outcome": "succeeded", "sluice.usage.images": 2, "sluice.task": id, "sluice.team": "search", "sluice.task.polls.sent": len(queries)})
 	served, _ := task.attributes["sluice.task.polls.served"].(int64)
 	if served < 2 || served > int64(polls) {
-		t.Errorf("%d polls are told of, %d were made", served, polls)
+		t.Errorf("the spans count %d polls, %d were made", served, polls)
 	}
 	for _, name := range []string{"sluice.task.queue_time", "sluice.task.run_time"} {
 		if seconds, _ := task.attributes[name].(float64); seconds < 0.25 || seconds > 5 {
@@ -318,7 +318,7 @@ func TestSpansOfATaskOverReplicas(t *testing.T) {
 	}
 }
 
-// What the page shows is sent, too, under the conventions' names, with what the process is.
+// The metrics of the page are exported, too, under the conventions' names, with the process's resource.
 func TestMetricsAreSent(t *testing.T) {
 	collector := collecting(t, nil)
 	_, upstream := newService(t, simulator.Config{})
@@ -347,6 +347,6 @@ func TestMetricsAreSent(t *testing.T) {
 		}
 	}
 	if collector.about["service.name"] != "sluice" || collector.about["service.instance.id"] == nil {
-		t.Errorf("it says that it is %v", collector.about)
+		t.Errorf("its resource is %v", collector.about)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// H12, A148: a collector, the metrics page and Redis have each canary only where it belongs: a
-// client's trace id in the links of spans, prompts in spans where the operator switched that on, and nothing anywhere else.
+// H12, A148: a collector, the metrics page and Redis have each canary only where it belongs: a client's trace id in the
+// links of spans, prompts in spans if the operator switched that on, and nothing anywhere else.
 func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
 	for _, capture := range []string{"false", "true"} {
 		t.Run("capture="+capture, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
 	}
 }
 
-// everything is all that the server holds, names and values.
+// everything is the server's whole data, names and values.
 func (s *redisServer) everything() string {
 	s.Helper()
 	ctx, all := context.Background(), new(strings.Builder)
@@ -84,7 +84,7 @@ func (s *redisServer) everything() string {
 			value, err = s.admin.SMembers(ctx, key).Result()
 		case "none": // it has expired
 		default:
-			s.Errorf("%s is a %s, which nothing reads here", key, kind)
+			s.Errorf("%s is a %s, a type that this test cannot read", key, kind)
 		}
 		if err != nil && err != redis.Nil {
 			s.Errorf("%s: %v", key, err)

@@ -20,8 +20,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// canaries are strings that are found only where they belong. All begin with the same letters, so that tools that look
-// for secrets in the repository can be told.
+// canaries are strings that may be found only where they belong. All begin with the same letters, so that secret scanners
+// can be configured to ignore them.
 var canaries = struct{ upstreamKey, redis, prompt, picture, query, trace, cookie, wrongKey, agent, address, requestID string }{
 	upstreamKey: "CANARY-upstream-key-0b5f2a91c7",
 	redis:       "CANARY-redis-password-6e1d44",
@@ -36,7 +36,7 @@ var canaries = struct{ upstreamKey, redis, prompt, picture, query, trace, cookie
 	requestID:   "CANARY-request-id-9a7",
 }
 
-// spellings are the ways in which a secret may hide in a text: as it is, encoded, or cut short.
+// spellings are the forms in which a secret may hide in a text: plain, encoded, or cut short.
 func spellings(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	return []string{
@@ -83,8 +83,8 @@ func TestASweepFindsEverySpelling(t *testing.T) {
 	}
 }
 
-// TestH00_H14_H15_H22_A145_CanarySweep sends requests of every kind with a canary in each place that holds something secret or private,
-// lets the service betray the key, and then reads everything that was said anywhere.
+// TestH00_H14_H15_H22_A145_CanarySweep sends requests of every kind with a canary in each place that holds something secret
+// or private, lets the service betray the key, and then reads the whole output.
 func TestH00_H14_H15_H22_A145_CanarySweep(t *testing.T) {
 	t.Parallel()
 	minted, err := teams.MintKey(rand.Reader)
@@ -128,11 +128,11 @@ func TestH00_H14_H15_H22_A145_CanarySweep(t *testing.T) {
 		sweepUpstream(t, received, teamKey)
 	}
 	if violations := service.Violations(); violations != nil {
-		t.Errorf("the service saw what no request may look like: %q", violations)
+		t.Errorf("the service saw an impossible request: %q", violations)
 	}
 }
 
-// sweepUpstream: the service gets its key in one header, the body, and nothing else of the client's.
+// sweepUpstream: the service gets its key in one header, the body, and nothing else from the client.
 func sweepUpstream(t *testing.T, received simulator.Received, teamKey string) {
 	t.Helper()
 	if got := received.Header.Values("Authorization"); !slices.Equal(got, []string{"Bearer " + canaries.upstreamKey}) {
@@ -140,7 +140,7 @@ func sweepUpstream(t *testing.T, received simulator.Received, teamKey string) {
 	}
 	received.Header.Del("Authorization")
 	text := fmt.Sprint(received.Method, received.Path, received.Header)
-	if !strings.Contains(received.Path, "uploads") { // whose query is the client's to send
+	if !strings.Contains(received.Path, "uploads") { // whose query the client may send
 		text += received.Query
 	}
 	c := canaries
@@ -163,7 +163,8 @@ var visits = []struct{ path, body, enable string }{
 	{"/elsewhere?" + canaries.query, "", ""},
 }
 
-// visit sends every request of a round, the first once more with each key that is none, and returns all answers, headers included.
+// visit sends every request of a round, the first one also with each invalid key, and returns all answers, headers
+// included.
 func visit(t *testing.T, client *http.Client, base, key string) string {
 	t.Helper()
 	var answers strings.Builder
@@ -199,7 +200,7 @@ func callOnce(t *testing.T, client *http.Client, address, body, enable, key stri
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return "" // cut, as a fault of the service would have it
+		return "" // cut, as a fault of the service does it
 	}
 	defer func() { _ = answer.Body.Close() }()
 	content, _ := io.ReadAll(answer.Body)

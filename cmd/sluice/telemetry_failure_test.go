@@ -18,7 +18,7 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// page reads the page for Prometheus.
+// page reads the metrics page.
 func (h *house) page(t *testing.T) string {
 	t.Helper()
 	status, text, err := ask(newClient(t), "http://"+h.admin, "/metrics", "")
@@ -42,11 +42,11 @@ func (h *house) value(t *testing.T, series string) float64 {
 	return n
 }
 
-// load sends so many requests, eight at a time, and counts those that were answered well.
+// load sends so many requests, eight at a time, and counts the successful ones.
 func (h *house) load(t *testing.T, n int, headers ...string) (well int64) {
 	t.Helper()
 	client := newClient(t)
-	defer client.CloseIdleConnections() // a server that stops waits for those that never sent anything
+	defer client.CloseIdleConnections() // a stopping server waits for unused connections
 	var sent, good atomic.Int64
 	var sending sync.WaitGroup
 	for range 8 {
@@ -62,8 +62,8 @@ func (h *house) load(t *testing.T, n int, headers ...string) (well int64) {
 	return good.Load()
 }
 
-// F-T1, F-T3: a collector that is not there, that refuses, and that answers nonsense changes nothing for the teams; what is
-// lost is counted, and the log has one line of it.
+// F-T1, F-T3: a collector that is absent, refuses, or answers nonsense changes nothing for the teams; losses are counted,
+// and the log has one line about them.
 func TestFT1FT3ACollectorThatFails(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"away":    nil,
@@ -90,14 +90,14 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 			dropped := `sluice_telemetry_dropped_total{reason="collector",signal="traces"}`
 			for end := time.Now().Add(patience); name != "garbage" && h.value(t, dropped) == 0; <-time.After(5 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatal("nothing is told of what is lost")
+					t.Fatal("losses are not counted")
 				}
 			}
 			if code := h.stop(); code != exitClean {
 				t.Errorf("exit code %d", code)
 			}
 			if asked := collector.asked.Load(); (asked == 0) != (answer == nil) {
-				t.Errorf("the collector was asked %d times", asked)
+				t.Errorf("the collector got %d requests", asked)
 			}
 			if n := strings.Count(string(h.log.bytes()), `"msg":"telemetry","error"`); n > 2 { // one of the minute, one of the end
 				t.Errorf("%d lines of it in\n%s", n, h.log.bytes())
@@ -106,11 +106,11 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 	}
 }
 
-// F-T2, F-T4, F-T6: a collector that hangs: no request waits, what may wait to be sent is bounded and the rest counted,
-// the ledger has everything, and the process ends without it.
+// F-T2, F-T4, F-T6: a collector that hangs: no request waits, the queue is bounded and losses are counted, the ledger has
+// everything, and the process ends without it.
 func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 	collecting(t, hangs)
-	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", fmt.Sprint(2*patience.Milliseconds())) // so long an export may last
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", fmt.Sprint(2*patience.Milliseconds())) // the longest time of an export
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
 	_, upstream := newService(t, simulator.Config{})
@@ -120,7 +120,7 @@ func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 		t.Errorf("%d of %d requests were answered", well, requests)
 	}
 	if lost := h.value(t, `sluice_telemetry_dropped_total{reason="queue",signal="traces"}`); lost < 2*requests-64 || lost > 2*requests {
-		t.Errorf("%v spans of %d are told to be lost, 64 may wait", lost, 2*requests)
+		t.Errorf("%v spans of %d are counted as lost, 64 may wait", lost, 2*requests)
 	}
 	_, text, err := ask(newClient(t), "http://"+h.admin, "/usage", "")
 	var report admin.UsageReport
@@ -128,7 +128,7 @@ func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 		t.Fatalf("%v %s", err, text)
 	}
 	if !strings.Contains(text, `"requests"`) || !strings.Contains(text, fmt.Sprint(requests)) {
-		t.Errorf("the ledger has not %d requests: %s", requests, text)
+		t.Errorf("the ledger lacks some of %d requests: %s", requests, text)
 	}
 	begun := time.Now()
 	if code := h.stop(); code != exitClean {
@@ -139,7 +139,7 @@ func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 	}
 }
 
-// F-T7: clients that all ask for their traces to be recorded get few of them.
+// F-T7: if all clients want their traces recorded, few are.
 func TestFT7ClientsCannotForceSampling(t *testing.T) {
 	collector := collecting(t, nil)
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
@@ -157,7 +157,7 @@ func TestFT7ClientsCannotForceSampling(t *testing.T) {
 	}
 }
 
-// Nothing set is nothing sent: no exporter is built that tries a default address.
+// Without settings nothing is sent: no exporter tries a default address.
 func TestNothingSetNothingSent(t *testing.T) {
 	var tried atomic.Int64
 	for _, port := range []string{"4317", "4318"} {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// tour is the shell script of the README's tour. The binary is this test's; the ports are free ones.
+// tour is the shell script of the README's tour, with the test's binary and free ports.
 func tour(t *testing.T) string {
 	t.Helper()
 	_, section, found := strings.Cut(readRoot(t, "README.md"), "\n## A tour\n")
@@ -77,7 +77,7 @@ func TestTour(t *testing.T) {
 		`"task_status":"SUCCEEDED"`, "picture.png", "gen2.6-image  image     images    1", "\nready\n",
 	} {
 		if !strings.Contains(said.String(), want) {
-			t.Errorf("the tour never says %q; it said\n%s", want, said.String())
+			t.Errorf("the tour never prints %q; it said\n%s", want, said.String())
 		}
 	}
 	picture, err := os.Open(filepath.Join(shell.Dir, "picture.png"))

@@ -49,7 +49,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	if s.RedisURL != "" {
 		report, err = readLedger(ctx, s, u.Team, from, to)
 	} else {
-		report, err = askUsage(ctx, s, u.Team, from, to)
+		report, err = fetchUsage(ctx, s, u.Team, from, to)
 	}
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func contentOf(path string) []byte {
 	return content
 }
 
-// askUsage reads the ledger of a process that keeps it in memory.
-func askUsage(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
+// fetchUsage reads the ledger of a process that keeps it in memory.
+func fetchUsage(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + url.Values{"team": {team}, "from": {from}, "to": {to}}.Encode()
 	content, err := askAdmin(ctx, target)
 	if err != nil {
@@ -156,7 +156,7 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 	return content, err
 }
 
-// usageColumns are pinned: scripts read them.
+// usageColumns do not change: users' programs read the CSV by these names.
 var usageColumns = []string{"team", "day", "model", "endpoint", "unit", "used", "estimated"}
 
 func writeUsageCSV(w io.Writer, report admin.UsageReport) error {

@@ -12,8 +12,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// sluice usage and sluice adjust over a real Redis: a correction counts in day, month and ledger, is kept with its
-// reason, and takes no month below nothing.
+// sluice usage and sluice adjust over a real Redis: a correction counts in day, month and ledger, is kept with its reason,
+// and never makes a month negative.
 func TestUsageAndAdjustInRedis(t *testing.T) {
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, `quotas: {tokens: {day: 1000}}`)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each row is one variable with values that pass and values that do not.
+// Each row is one variable with valid and invalid values.
 var bounds = []struct {
 	name       string
 	good, evil []string
@@ -94,7 +94,7 @@ func TestF_D1_BoundsOfEverySetting(t *testing.T) {
 	}
 }
 
-// faulty is for the one pair of settings whose fault names the other.
+// faulty is for the pair of settings in which the fault of one names the other.
 func faulty(t *testing.T, name, value string) bool {
 	t.Helper()
 	return name == "SLUICE_MAX_BODY" && faultsOf(t, with(name+"="+value))["SLUICE_BODY_BUDGET"] != ""

@@ -47,7 +47,7 @@ func TestHostNames(t *testing.T) {
 	}
 	for _, text := range []string{"", "sluice:8081", "http://sluice", "*", "-a", "a.", "a b", "é"} {
 		if got, err := parseHostName(text); err == nil {
-			t.Errorf("%q is taken as %q", text, got)
+			t.Errorf("%q is accepted as %q", text, got)
 		}
 	}
 }
@@ -76,14 +76,14 @@ func FuzzForwardPath(f *testing.F) {
 		}
 		for _, own := range answered {
 			if covers(string(path), own) || covers(own, string(path)) {
-				t.Errorf("%q opens a way around %s", text, own)
+				t.Errorf("%q evades %s", text, own)
 			}
 		}
 	})
 }
 
-// TestMend12FaultyRulesAreNamed: an unknown rule or mode is named with what was probably meant, all of them at once, in
-// the setting and in the teams file. What has no rule's form may be a secret that stands in the wrong variable.
+// TestMend12FaultyRulesAreNamed: an unknown rule or mode is reported with the nearest known one, all at once, in the
+// setting and in the teams file. Text without a rule's form may be a secret in the wrong variable, and is hidden.
 func TestMend12FaultyRulesAreNamed(t *testing.T) {
 	const ids = ", allowed: the ids that sluice check --rules prints"
 	for text, want := range map[string]string{

@@ -15,7 +15,7 @@ func (versionCommand) Run(p program) error {
 	return err
 }
 
-// build is what the binary was built from.
+// build tells the binary's version and source.
 type build struct {
 	version   string // of the module; "(devel)" when built from a checkout
 	goVersion string

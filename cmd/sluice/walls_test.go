@@ -14,7 +14,7 @@ import (
 )
 
 // The walls inside the packages: how many files of a package need each other, and how many methods a receiver has. Both are
-// read off the code, so a package that becomes a maze fails here while it is still easy to divide.
+// measured from the code, so a package that becomes a maze fails here while it is still easy to divide.
 
 const (
 	mostMethods  = 30 // of one receiver
@@ -29,8 +29,8 @@ func TestPackagesHaveWalls(t *testing.T) {
 	}
 }
 
-// filesByPackage returns the code of each package, without tests and without files for other systems, which declare the same
-// names a second time.
+// filesByPackage returns the code of each package, without tests and without files for other systems, which declare the
+// same names again.
 func filesByPackage(t *testing.T) map[string][]*ast.File {
 	t.Helper()
 	files := map[string][]*ast.File{}
@@ -42,7 +42,7 @@ func filesByPackage(t *testing.T) map[string][]*ast.File {
 	return files
 }
 
-// mazeIn says which wall is missing in a package, "" if none is.
+// mazeIn names the missing wall of a package, "" if none is missing.
 func mazeIn(files []*ast.File) string {
 	var faults []string
 	if knot := largestKnot(usesOf(files)); len(files) >= smallPackage && 2*len(knot) > len(files) {
@@ -57,8 +57,8 @@ func mazeIn(files []*ast.File) string {
 	return strings.Join(faults, "; ")
 }
 
-// usesOf returns, for each file, the files whose declarations it uses: package-level names, methods and fields. Imports are not
-// resolved: what other packages declare makes no difference, and type errors for want of it are ignored.
+// usesOf returns, for each file, the files whose declarations it uses: package-level names, methods and fields. Imports are
+// not resolved: other packages' declarations make no difference, and the resulting type errors are ignored.
 func usesOf(files []*ast.File) map[string]map[string]bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	lenient := types.Config{Importer: unresolved{}, Error: func(error) {}}
@@ -83,7 +83,7 @@ func (unresolved) Import(string) (*types.Package, error) { return nil, errors.Ne
 
 func fileOf(pos token.Pos) string { return filepath.Base(positions.Position(pos).Filename) }
 
-// sharedByFiles reports whether another file can use an object: locals and parameters it cannot.
+// sharedByFiles reports whether another file can use an object; it cannot use locals and parameters.
 func sharedByFiles(pkg *types.Package, object types.Object) bool {
 	switch object := object.(type) {
 	case *types.Func:
@@ -161,7 +161,7 @@ func nameOf(t ast.Expr) string {
 	return ""
 }
 
-// TestTheWallsAreSeen builds a maze of each kind, and a chain of files, which is none.
+// TestTheWallsAreSeen builds a maze of each kind, and a chain of files, which is no maze.
 func TestTheWallsAreSeen(t *testing.T) {
 	ring, chain := map[string]string{}, map[string]string{}
 	for i := range smallPackage {

@@ -21,7 +21,7 @@ import (
 // otherTeams is someTeams after a change.
 var otherTeams = strings.ReplaceAll(someTeams, "search", "ads")
 
-// watched is a watch that runs in a bubble of synctest, with what it did.
+// watched is a watch that runs in a bubble of synctest, with its results.
 type watched struct {
 	*watch
 	teams   *teams.File    // last applied; nil before the first
@@ -33,7 +33,7 @@ type watched struct {
 	ended   chan struct{}
 }
 
-// watchFiles starts a watch of a teams file, and of a key file if there is one, whose contents are in force already.
+// watchFiles starts a watch of a teams file, and of a key file if there is one, whose contents are already in force.
 func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	t.Helper()
 	c := configuration{settings: settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond}}
@@ -191,8 +191,8 @@ func TestF_D8_ReplacedFilesAreSeen(t *testing.T) {
 	}
 }
 
-// TestF_D8_AMountedDirectoryIsSwapped does what Kubernetes does to a mounted ConfigMap: the file is a link through
-// ..data, which is itself a link that is renamed over.
+// TestF_D8_AMountedDirectoryIsSwapped acts like Kubernetes with a mounted ConfigMap: the file is a link through ..data,
+// which is a link that is replaced by a rename.
 func TestF_D8_AMountedDirectoryIsSwapped(t *testing.T) {
 	dir := t.TempDir()
 	for version, content := range map[string]string{"..1": someTeams, "..2": otherTeams} {
@@ -269,7 +269,7 @@ func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 	})
 }
 
-// A FIFO in the file's place is one more faulty content: the watch goes on, and ends when it is told to.
+// A FIFO in the file's place is another faulty content: the watch goes on, and ends when it is stopped.
 func TestMend32TheReloadDoesNotWaitForAFIFO(t *testing.T) {
 	path := write(t, someTeams)
 	waiting := fifo(t)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Deps is what the listener reports. Its functions are called for every request, from any goroutine, and must not block.
+// Deps are the sources of the listener's reports. Its functions are called for every request, from any goroutine, and must not block.
 type Deps struct {
 	Ready  func() error // nil while this process should get requests; else the reason, without secrets
 	Checks []Check      // listed by ?verbose in this order; may be empty

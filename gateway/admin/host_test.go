@@ -9,7 +9,7 @@ import (
 	"sluice/gateway/admin"
 )
 
-// A name that an attacker points at the listener's address (DNS rebinding) is none of the listener's.
+// A host name that an attacker points at the listener's address (DNS rebinding) is refused.
 func TestMend32TheAdminListenerAnswersItsOwnNames(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sluice_requests")) })
 	handler := admin.New(admin.Deps{Ready: func() error { return nil }, Metrics: page, Pprof: true, Hosts: []string{"sluice", "sluice.monitoring.svc"}})
@@ -36,7 +36,7 @@ func TestMend32TheAdminListenerAnswersItsOwnNames(t *testing.T) {
 		{"127.0.0.1.evil.example:8081", 421},
 		{"notsluice:8081", 421},
 		{"a.sluice:8081", 421},
-		{"2130706433:8081", 421}, // no address as a Host has it
+		{"2130706433:8081", 421}, // a Host header never has an address in this form
 		{"127.0.0.1:8081:8081", 421},
 		{"sluice:8081@evil.example", 421},
 	} {

@@ -55,7 +55,7 @@ func (c *call) parse() error {
 	return nil
 }
 
-// streams reports whether the call asks for a stream on a path that has one.
+// streams reports whether the call wants a stream on a path that has one.
 func (c *call) streams() bool {
 	switch c.to.endpoint {
 	case EndpointText, EndpointMultimodal, EndpointImage:

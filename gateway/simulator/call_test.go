@@ -214,7 +214,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-// Every answer leaks the account, so that a gateway can be seen to strip it.
+// Every answer has headers that leak the account, so that a test can see a gateway strip them.
 func TestEveryAnswerLeaks(t *testing.T) {
 	r := newRig(t, Config{HeaderPrefix: "X-Other-"})
 	for name, g := range map[string]got{
@@ -232,8 +232,7 @@ func TestEveryAnswerLeaks(t *testing.T) {
 	}
 }
 
-// Of a member named twice the last one counts, as in most parsers: what a
-// gateway must refuse.
+// A repeated member counts by its last value, as in most parsers; a gateway must refuse it.
 func TestLastDuplicateCounts(t *testing.T) {
 	s := New(Config{})
 	body := strings.Replace(edit(""), `"parameters":{}`, `"parameters":{"n":1},"parameters":{"n":9}`, 1)

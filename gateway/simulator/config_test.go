@@ -39,6 +39,6 @@ func TestConfigKeepsWhatIsSet(t *testing.T) {
 		t.Errorf("a negative setting was replaced: %+v", c)
 	}
 	if len(c.SyncImageModels) != 0 {
-		t.Error("an empty list was taken for nil")
+		t.Error("an empty list counts as nil")
 	}
 }

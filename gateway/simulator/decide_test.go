@@ -18,11 +18,11 @@ func TestWaysToAskForAFault(t *testing.T) {
 	r.post(textPath, say("hi", ""), "X-Simulate", `{"error":{"status":429}}`).want(t, 429, "Throttling.RateQuota")
 	r.SetFault(fault.Fault{Error: &fault.Error{Status: 500}})
 	r.post(textPath, say("hi", "")).want(t, 500, "InternalError")
-	// The nearer one wins, and stands alone.
+	// The fault in the body replaces the one in the settings.
 	r.post(textPath, simulate(`{"error":{"status":503}}`)).want(t, 503, "ModelUnavailable")
 	r.post(textPath, simulate(`{"error":{"status":503}}`), "X-Simulate", `{"error":{"status":429}}`).want(t, 429, "Throttling.RateQuota")
 	if g := r.post(textPath, simulate(`{}`)); g.status != 200 {
-		t.Errorf("an empty fault in the body leaves the setting in force: %d", g.status)
+		t.Errorf("an empty fault in the body leaves the settings' fault in force: %d", g.status)
 	}
 	r.SetFault()
 	if g := r.post(textPath, say("hi", "")); g.status != 200 {
@@ -47,7 +47,7 @@ func TestFaultOnSkipTimes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		faults []fault.Fault
-		want   string // by request: the text path, x is a refusal
+		want   string // by request: the text path; x is a refusal
 	}{
 		{"always", []fault.Fault{{Error: refuse}}, "xxxx"},
 		{"elsewhere", []fault.Fault{{On: EndpointTask, Error: refuse}}, "...."},

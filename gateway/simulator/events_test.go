@@ -24,8 +24,7 @@ func (e event) object(t *testing.T) request.Object {
 // errFrame is a stream that is not in the service's form.
 var errFrame = errors.New("malformed frame")
 
-// readEvent reads one frame, by the letter: every line has its place and its
-// prefix, and an empty line ends it.
+// readEvent reads one frame strictly: every line has its place and its prefix, and an empty line ends it.
 func readEvent(r *bufio.Reader) (event, error) {
 	var values []string
 	for _, prefix := range []string{"id:", "event:", ":HTTP_STATUS/", "data:", ""} {

@@ -26,7 +26,7 @@ func TestUsageFaults(t *testing.T) {
 		t.Errorf("usage is %v", o["usage"])
 	}
 	if got := r.Tally().Tokens; got != 2*truth {
-		t.Errorf("billed %d, want the truth %d twice", got, truth)
+		t.Errorf("billed %d, want the true %d twice", got, truth)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestUsageFaultsInAStream(t *testing.T) {
 			t.Errorf("frame %d has usage", i)
 		}
 	}
-	// It grows, shrinks and disappears.
+	// Usage grows, shrinks and disappears.
 	events := r.post(textPath, simulate(`{"usage":[{"total_tokens":5},{"total_tokens":9},{"total_tokens":7},null]}`), sse...).events(t)
 	for i, want := range []any{5., 9., 7., nil, nil} {
 		if got := at(events[i].object(t), "usage", "total_tokens"); got != want {
@@ -170,7 +170,7 @@ func TestVanishedClientIsBilled(t *testing.T) {
 	}
 }
 
-// The client's leaving in the middle of a stream ends the handler.
+// A client that leaves in the middle of a stream ends the handler.
 func TestStreamEndsWithTheClient(t *testing.T) {
 	r := newRig(t, Config{})
 	ctx, cancel := context.WithCancel(within(t))

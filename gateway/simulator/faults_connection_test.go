@@ -154,12 +154,12 @@ func TestEndlessStream(t *testing.T) {
 			t.Fatalf("frame %d: %v", i, err)
 		}
 		if strings.Contains(e.data, `"stop"`) {
-			t.Fatalf("frame %d says the end: %s", i, e.data)
+			t.Fatalf("frame %d marks the end: %s", i, e.data)
 		}
 	}
 }
 
-func TestGzipThoughNobodyAsked(t *testing.T) {
+func TestGzipWithoutAcceptEncoding(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, header := range [][]string{nil, sse} {
 		plain := r.post(textPath, say("hi", ""), header...)
@@ -238,7 +238,7 @@ func TestDelayEndsWithTheClient(t *testing.T) {
 	r.server.Close() // waits for the handler
 }
 
-// A writer without a connection cannot be hijacked; the answer breaks anyhow.
+// A writer without a connection cannot be hijacked; the answer still breaks off.
 func TestBreakWithoutAConnection(t *testing.T) {
 	defer func() {
 		if got := recover(); got != http.ErrAbortHandler {

@@ -30,7 +30,7 @@ const (
 	tasksPath      = "/api/v1/tasks"
 )
 
-// start is when the clock of every test begins.
+// start is the time at which every test's clock begins.
 var start = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 
 // rig is a service behind a real socket with its clock and a client.
@@ -137,7 +137,7 @@ func (g got) want(t *testing.T, status int, code string) {
 	}
 }
 
-// at walks into parsed JSON by member names and indexes; nil is nothing there.
+// at walks into parsed JSON by member names and indexes; nil: absent.
 func at(v any, path ...any) any {
 	if o, ok := v.(request.Object); ok {
 		v = map[string]any(o)
@@ -160,11 +160,10 @@ func at(v any, path ...any) any {
 // sse switches a stream on.
 var sse = []string{"X-Service-SSE", "enable"}
 
-// async makes a task.
+// async makes the request create a task.
 var async = []string{"X-Service-Async", "enable"}
 
-// say is a chat request with one user message. Parameters are the inside of
-// that object.
+// say is a chat request with one user message. Parameters are the members of that object.
 func say(words, parameters string) string {
 	content, _ := json.Marshal(words)
 	return fmt.Sprintf(`{"model":"llm-plus","input":{"messages":[{"role":"user","content":%s}]},"parameters":{%s}}`, content, parameters)
@@ -229,7 +228,7 @@ func serveOnce(s *Simulator, path, body string, header ...string) *httptest.Resp
 	return w
 }
 
-// await polls until ok; the service's own work has no event to wait for.
+// await polls until ok; the service's work ends without an event.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
 	ctx := within(t)
@@ -239,7 +238,7 @@ func await(t *testing.T, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatal("it did not come true in time")
+			t.Fatal("the condition did not hold in time")
 		}
 	}
 }

@@ -25,13 +25,12 @@ func refusalOf(t *testing.T, s *Simulator, path, body string, header ...string) 
 	return e.Code + " " + e.Message
 }
 
-// verdict is one row of a rule table: a change to a request and the words of
-// its refusal, empty if it is to pass.
+// verdict is one row of a rule table: a change to a request and the text of its refusal, empty if it passes.
 type verdict struct {
 	name, change, refusal string
 }
 
-// judge runs a rule table through a path.
+// judge plays a rule table on a path.
 func judge(t *testing.T, s *Simulator, path string, request func(string) string, header []string, table []verdict) {
 	t.Helper()
 	for _, v := range table {

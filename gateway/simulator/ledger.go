@@ -16,14 +16,14 @@ const (
 	UnitImages       = "images"
 )
 
-// Spend is what one model has cost in one unit: the figure to which a gateway's ledger is compared.
+// Spend is the cost of one model in one unit: the figure to which a gateway's ledger is compared.
 type Spend struct {
 	Model  string
 	Unit   string
 	Amount int64
 }
 
-// Tally is what has happened since the start or the last Reset.
+// Tally counts the events since the start or the last Reset.
 type Tally struct {
 	// Requests and Executed count arrivals and work done by Endpoint word.
 	Requests map[string]int

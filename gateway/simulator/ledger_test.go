@@ -165,8 +165,7 @@ func TestConcurrentRequests(t *testing.T) {
 	}
 	all.Wait()
 	tally := r.Tally()
-	// Per round of five: one stream, one creation, one poll, one list, one
-	// synchronous image and one plain text.
+	// Each round of five has one stream, one creation, one poll, one list, one synchronous image and one plain text.
 	const rounds = workers * each / 5
 	want := map[string]int{EndpointText: 2 * rounds, EndpointImage: rounds, EndpointTask: rounds, EndpointList: rounds, EndpointMultimodal: rounds}
 	for endpoint, n := range want {

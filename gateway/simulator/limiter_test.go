@@ -22,7 +22,7 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// No second, wherever it begins, has more than the rate.
+// No interval of a second has more calls than the rate.
 func TestLimiterInEveryWindow(t *testing.T) {
 	const rate = 20
 	l := newLimiter(rate)

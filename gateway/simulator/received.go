@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Received is what one request looked like when it arrived, and what became of it.
+// Received records one request as it arrived, and its outcome.
 type Received struct {
 	// ID is the request id that was answered, in body and header.
 	ID string
@@ -31,7 +31,7 @@ type Received struct {
 	Status int
 	// Executed reports that the work was done: text or images were made or a task was created.
 	Executed bool
-	// Violation tells what no request may look like, such as two Authorization headers; empty is right.
+	// Violation names a fault of the request, such as two Authorization headers; empty: none.
 	Violation string
 }
 

@@ -18,8 +18,7 @@ func TestErrorBody(t *testing.T) {
 	}
 }
 
-// A request refused after a stream was asked for gets status 200 and one
-// frame.
+// A refused request that wants a stream gets status 200 and one frame.
 func TestErrorFrame(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, path := range []string{textPath, multimodalPath} {

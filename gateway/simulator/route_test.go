@@ -135,6 +135,6 @@ func TestUploads(t *testing.T) {
 		t.Errorf("recorded as %s with query %q", got.Endpoint, got.Query)
 	}
 	if r.do(http.MethodPost, "/api/v1/uploads", "").status != 405 {
-		t.Error("uploads takes a POST")
+		t.Error("uploads accepts a POST")
 	}
 }

@@ -118,7 +118,7 @@ func TestInterleavedNeedsAStream(t *testing.T) {
 	}
 }
 
-// message makes a request of one message's inside.
+// message makes a request with this content of its one message.
 func editMessage(message string) string {
 	return `{"model":"gen2.6-image","input":{"messages":[` + message + `]}}`
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// question asks a plain question with parameters.
+// question is a plain question with parameters.
 func question(parameters string) string {
 	return say("What is a sluice? Answer in JSON.", parameters)
 }

@@ -9,7 +9,7 @@ import (
 	"image/png"
 )
 
-// dataURI packs bytes.
+// dataURI returns the bytes as a data URI.
 func dataURI(media string, raw []byte) string {
 	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(raw)
 }

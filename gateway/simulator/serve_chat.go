@@ -31,7 +31,7 @@ func (s *Simulator) serveMultimodal(c *call) (answer.Answer, error) {
 	return chat.Answer(&c.req, chat.Settings{Style: s.style(c), MaxOutput: s.cfg.MaxOutput, Multimodal: true}), nil
 }
 
-// style is how the call's answer is told.
+// style is the form of the call's answer.
 func (s *Simulator) style(c *call) answer.Style {
 	return answer.Style{RequestID: c.received.ID, FrameTokens: s.cfg.FrameTokens, NullFinish: s.cfg.NullFinish}
 }

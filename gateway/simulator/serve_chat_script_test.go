@@ -38,7 +38,7 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
-// An answer that is exactly as long as allowed is not cut.
+// An answer of exactly the allowed length is not cut.
 func TestMaxTokensExactly(t *testing.T) {
 	r := newRig(t, Config{})
 	whole := r.post(textPath, say("hi", "")).object(t)

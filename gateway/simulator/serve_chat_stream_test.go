@@ -61,7 +61,7 @@ func TestStreamSwitch(t *testing.T) {
 	}
 	g = r.post(textPath, say("hi", ""), "X-Service-SSE", "disable", "Accept", "text/event-stream")
 	if len(g.events(t)) == 0 {
-		t.Error("a disabled header, which means absent, outweighed Accept")
+		t.Error("a disabled header, which counts as absent, outweighed Accept")
 	}
 }
 
@@ -75,8 +75,7 @@ func TestHeaderPrefix(t *testing.T) {
 	}
 }
 
-// told folds the frames of a stream to the text of its first choice, by
-// appending or by taking the last.
+// told returns the text of a stream's first choice, appending the frames or taking the last one.
 func told(t *testing.T, events []event, incremental bool, path ...any) string {
 	t.Helper()
 	var text string
@@ -86,7 +85,7 @@ func told(t *testing.T, events []event, incremental bool, path ...any) string {
 		case incremental:
 			text += s
 		case !strings.HasPrefix(s, text):
-			t.Errorf("a cumulative frame took back what it said: %q, then %q", text, s)
+			t.Errorf("a cumulative frame took text back: %q, then %q", text, s)
 		default:
 			text = s
 		}
@@ -205,7 +204,7 @@ func TestIncrementalToolCallNamesItsFunctionOnce(t *testing.T) {
 	}
 }
 
-// A stream drips: the reader sees each frame before the next one is made.
+// A slow stream: the reader sees each frame before the next one is made.
 func TestStreamDrips(t *testing.T) {
 	r := newRig(t, Config{})
 	r.SetFault(fault.Fault{Stall: "body", After: 1})

@@ -191,7 +191,7 @@ func TestMultimodalChatIgnoresTextFormat(t *testing.T) {
 	if at(o, "output", "choices", 0, "message", "content", 0, "text") == nil {
 		t.Errorf("output is %v", o["output"])
 	}
-	// The edit family without any sign of a stream is chat here.
+	// A request to the edit family without any sign of a stream is a chat here.
 	o = r.post(multimodalPath, strings.Replace(say("hi", ""), "llm-plus", "gen2.6-image", 1)).object(t)
 	if at(o, "output", "choices", 0, "message", "content", 0, "text") == nil {
 		t.Errorf("output is %v", o["output"])

@@ -12,22 +12,22 @@ import (
 
 // serveSyncImage answers with images in the same response.
 func (s *Simulator) serveSyncImage(c *call) (answer.Answer, error) {
-	ask, err := s.rules.SyncImage(&c.req)
+	drawing, err := s.rules.SyncImage(&c.req)
 	if err != nil {
 		return answer.Answer{}, err
 	}
 	n := c.req.Parameters().Integer("n", 1)
-	doc := s.easel(c, ask.Prompt, c.plainSize()).Answer(n, c.received.ID, c.received.At)
+	doc := s.easel(c, drawing.Prompt, c.plainSize()).Answer(n, c.received.ID, c.received.At)
 	return answer.Answer{Doc: doc, Work: true, Model: c.req.Model, Cost: answer.Cost{Images: int64(n)}}, nil
 }
 
 // serveInterleaved answers an interleaved request on the multimodal path.
 func (s *Simulator) serveInterleaved(c *call) (answer.Answer, error) {
-	ask, err := s.rules.Interleaved(&c.req)
+	drawing, err := s.rules.Interleaved(&c.req)
 	if err != nil {
 		return answer.Answer{}, err
 	}
-	st := s.story(c, ask)
+	st := s.story(c, drawing)
 	a := answer.Answer{Work: true, Model: c.req.Model, Cost: answer.Cost{Images: int64(st.Images())}}
 	if c.req.SSE {
 		a.Frames = st.Frames(s.style(c), "")
@@ -37,21 +37,21 @@ func (s *Simulator) serveInterleaved(c *call) (answer.Answer, error) {
 	return a, nil
 }
 
-// serveImage creates a task on the asynchronous image path, and streams it if it is interleaved and a stream is asked
-// for.
+// serveImage creates a task on the asynchronous image path, and streams it if it is interleaved and the request wants a
+// stream.
 func (s *Simulator) serveImage(c *call) (answer.Answer, error) {
-	ask, err := s.rules.AsyncImage(&c.req)
+	drawing, err := s.rules.AsyncImage(&c.req)
 	if err != nil {
 		return answer.Answer{}, err
 	}
 	interleaved := c.req.Parameters().Flag("enable_interleave") && rules.Matches(s.cfg.EditImageModels, c.req.Model)
 	if !interleaved {
-		t := s.newTask(c, ask.Prompt, s.easel(c, ask.Prompt, c.editSize(ask, false)))
+		t := s.newTask(c, drawing.Prompt, s.easel(c, drawing.Prompt, c.editSize(drawing, false)))
 		t.Choices, t.Modern = true, true
 		return s.create(c, t), nil
 	}
-	st := s.story(c, ask)
-	t := s.newTask(c, ask.Prompt, st.Easel)
+	st := s.story(c, drawing)
+	t := s.newTask(c, drawing.Prompt, st.Easel)
 	t.Choices, t.Modern, t.Story, t.Count, t.Live = true, true, st, st.Images(), c.req.SSE
 	a := s.create(c, t)
 	if c.req.SSE {
@@ -79,14 +79,14 @@ func (c *call) plainSize() picture.Size {
 }
 
 // editSize is the size of edited or interleaved images.
-func (c *call) editSize(ask rules.Ask, interleaved bool) picture.Size {
-	return picture.SizeOfEdit(c.req.Parameters().Text("size"), ask.Images, interleaved)
+func (c *call) editSize(drawing rules.Drawing, interleaved bool) picture.Size {
+	return picture.SizeOfEdit(c.req.Parameters().Text("size"), drawing.Images, interleaved)
 }
 
 // story tells the story of a valid interleaved request.
-func (s *Simulator) story(c *call, ask rules.Ask) *gallery.Story {
-	e := s.easel(c, ask.Prompt, c.editSize(ask, true))
-	st := gallery.NewStory(e, ask.Prompt, c.req.Parameters().Integer("max_images", 5))
+func (s *Simulator) story(c *call, drawing rules.Drawing) *gallery.Story {
+	e := s.easel(c, drawing.Prompt, c.editSize(drawing, true))
+	st := gallery.NewStory(e, drawing.Prompt, c.req.Parameters().Integer("max_images", 5))
 	st.Made = c.received.At
 	return st
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// tale asks for an interleaved answer.
+// tale is a request for an interleaved answer.
 func tale(parameters string) string {
 	return `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A quiet lake"}]}]},
 		"parameters":{` + parameters + `}}`
@@ -21,8 +21,7 @@ func tale(parameters string) string {
 // both headers of the asynchronous path.
 var asyncSSE = append([]string{"X-Service-Sse", "enable"}, async...)
 
-// plot is what a stream tells: T for words, I for an image, and how the usage
-// grew.
+// plot is the content of a stream: T for text, I for an image, and the growth of the usage.
 type plot struct {
 	kinds  string
 	images []float64
@@ -74,11 +73,11 @@ func TestInterleavedStream(t *testing.T) {
 	r := newRig(t, Config{})
 	p := read(t, r.post(multimodalPath, tale(`"stream":true,"max_images":1`), sse...).events(t))
 	if p.kinds != "TI" {
-		t.Errorf("one image is told as %s", p.kinds)
+		t.Errorf("one image gives %s", p.kinds)
 	}
 	p = read(t, r.post(multimodalPath, tale(`"stream":true,"max_images":5`), sse...).events(t))
 	if p.kinds != "TITITITITI" && p.kinds != "TITITITI" {
-		t.Errorf("up to five images are told as %s", p.kinds)
+		t.Errorf("up to five images give %s", p.kinds)
 	}
 	told := 0.
 	for i, n := range p.images {
@@ -194,7 +193,7 @@ func TestInterleavedTaskWhileItStreams(t *testing.T) {
 	if got := at(r.poll(id), "output", "task_status"); got != "RUNNING" || r.Tally().Images != 0 {
 		t.Errorf("while it streams it is %v, billed %d images", got, r.Tally().Images)
 	}
-	resp.Body.Close() // the client leaves; the task is made all the same
+	resp.Body.Close() // the client leaves; the task runs on
 	await(t, func() bool { return r.Tally().Images > 3 })
 	if got := at(r.poll(id), "output", "task_status"); got != "SUCCEEDED" {
 		t.Errorf("after the client left it is %v", got)

@@ -36,7 +36,7 @@ func TestSyncImage(t *testing.T) {
 	}
 }
 
-// A synchronous image has nothing to stream.
+// A synchronous image ignores the stream header.
 func TestSyncImageIsNeverAStream(t *testing.T) {
 	r := newRig(t, Config{})
 	if o := r.post(multimodalPath, draw(""), sse...).object(t); at(o, "usage", "image_count") != 1. {

@@ -100,7 +100,7 @@ func TestPollFaultOfOneTask(t *testing.T) {
 	}
 }
 
-// The creation's own fault does not stay with the task.
+// A fault of the creation does not affect the task.
 func TestCreationFaultIsNotThePolls(t *testing.T) {
 	r := newRig(t, Config{})
 	r.post(imagePath, edit(`"simulate":{"error":{"status":500,"executed":true}}`), async...).want(t, 500, "InternalError")

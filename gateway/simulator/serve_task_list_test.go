@@ -10,7 +10,7 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// list asks for a page of tasks.
+// list requests a page of tasks.
 func (r *rig) list(query string) request.Object {
 	r.t.Helper()
 	g := r.get(tasksPath + "?" + query)

@@ -15,8 +15,7 @@ import (
 // paced is the pace of most tests.
 var paced = Config{Pending: 2 * time.Second, Running: 3 * time.Second}
 
-// wantOutput compares an answer's output, whose image addresses are checked
-// and then shortened to IMAGE.
+// wantOutput compares an answer's output, whose image addresses are checked and then shortened to IMAGE.
 func wantOutput(t *testing.T, got request.Object, want string) {
 	t.Helper()
 	shorten(t, got)
@@ -75,7 +74,7 @@ func TestLifeOfATask(t *testing.T) {
 }
 
 func TestCreationAnswer(t *testing.T) {
-	r := newRig(t, Config{}) // even a task that is done at the first look starts PENDING
+	r := newRig(t, Config{}) // even a task that is done at its first poll starts PENDING
 	g := r.post(imagePath, edit(""), async...)
 	o := g.object(t)
 	wantOutput(t, o, fmt.Sprintf(`{"output":{"task_id":%q,"task_status":"PENDING"}}`, at(o, "output", "task_id")))
@@ -83,7 +82,7 @@ func TestCreationAnswer(t *testing.T) {
 		t.Errorf("content type is %s", g.header.Get("Content-Type"))
 	}
 	if o := r.post(imagePath, edit(""), append(sse, async...)...).object(t); at(o, "output", "task_status") != "PENDING" {
-		t.Errorf("editing with the SSE header is answered %v", o)
+		t.Errorf("an edit with the SSE header is answered %v", o)
 	}
 }
 
@@ -223,7 +222,7 @@ func TestUnknownTask(t *testing.T) {
 	wantOutput(t, r.poll("nobody"), `{"output":{"task_id":"nobody","task_status":"UNKNOWN"}}`)
 }
 
-// Any key of the account reads and cancels every task.
+// Any key of the account can poll and cancel every task.
 func TestTasksBelongToTheAccount(t *testing.T) {
 	cfg := paced
 	cfg.Keys = []string{"k", "other"}

@@ -54,13 +54,13 @@ func TestKeepNothing(t *testing.T) {
 	}
 }
 
-// The caller's lists are its own.
+// The service copies the caller's lists.
 func TestKeysAreCopied(t *testing.T) {
 	keys := []string{"k"}
 	s := New(Config{Keys: keys})
 	keys[0] = "other"
 	if got := refusalOf(t, s, textPath, say("hi", "")); got != "" {
-		t.Errorf("a key changed behind the service's back: %s", got)
+		t.Errorf("a key changed in the service: %s", got)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestBehindTLS(t *testing.T) {
 		if err != nil || resp.StatusCode != 200 || !strings.Contains(body, url+"/pictures/") {
 			t.Errorf("HTTP/2 %v: %v %s", http2, err, body)
 		}
-		// Over TLS no TCP reset is sent, but the answer breaks.
+		// Over TLS no TCP reset is sent, but the answer breaks off.
 		for _, fault := range []string{`{"drop":"reset"}`, `{"cut":"reset","after":1}`, `{"cut":"close","after":1}`} {
 			if resp, body, err := ask(textPath, simulate(fault)); err == nil {
 				t.Errorf("HTTP/2 %v: %s is answered %d %s", http2, fault, resp.StatusCode, body)

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/wire anew")
 
-// Whatever differs from run to run in a recorded answer.
+// The parts of a recorded answer that differ from run to run.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -23,7 +23,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`Signature=[^&"]+`), "Signature=SIGNATURE"},
 }
 
-// recorded is an answer as it stands in a golden file.
+// recorded is an answer in the form of a golden file.
 func recorded(g got) string {
 	text := fmt.Sprintf("%d %s\n\n%s\n", g.status, g.header.Get("Content-Type"), g.body)
 	for _, v := range volatile {
@@ -32,8 +32,7 @@ func recorded(g got) string {
 	return text
 }
 
-// The answers of every endpoint to the letter: a change of the wire format
-// shows here in full, and in the diff of the commit that makes it.
+// The exact answers of every endpoint: a change of the wire format shows here in full, and in the diff of its commit.
 func TestWire(t *testing.T) {
 	r := newRig(t, Config{Pending: time.Second, Running: time.Second, FrameTokens: 12})
 	task := r.createTask(imagePath, edit(`"n":2`))
@@ -100,7 +99,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// Every recording is of an answer that is still asked for.
+// Every recording still belongs to a request.
 func TestWireHasNoLeftovers(t *testing.T) {
 	source, err := os.ReadFile("wire_test.go")
 	if err != nil {
@@ -113,7 +112,7 @@ func TestWireHasNoLeftovers(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		if !strings.Contains(string(source), `"`+name+`":`) {
-			t.Errorf("%s is asked for by nothing", file)
+			t.Errorf("no request gives %s", file)
 		}
 	}
 }

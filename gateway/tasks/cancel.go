@@ -14,12 +14,12 @@ func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
 	return err != nil || allowed
 }
 
-// Look asks for a task's state even if the last answer is fresh, for the cancel of a client. It does not ask if another query
+// Look queries a task's state even if the last answer is fresh, for the cancel of a client. It makes no query if another one
 // runs or has just failed; Took is then 0.
 func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Span) PollAnswer {
 	last := PollAnswer{Claim: claim, Source: Stale}
 	if t.turn(ctx, &claim, false, true) != cache.Mine {
 		return last
 	}
-	return t.query(ctx, last, Asker{Span: cancel})
+	return t.query(ctx, last, Origin{Span: cancel})
 }

@@ -11,23 +11,23 @@ import (
 // encryptedQueries is how many queries in a row may be for encrypted polls, whose answers the gateway cannot read.
 const encryptedQueries = 4
 
-// Encrypted asks the service for one client that sent a public key. The answer is encrypted with it, so it can neither be read
-// nor kept. ask makes the query. passes: its answer may be passed on; otherwise the client gets the known answer.
+// Encrypted queries the service for one client that sent a public key. The answer is encrypted with it, so it can neither be read
+// nor kept. send makes the query. passes: its answer may be passed on; otherwise the client gets the known answer.
 //
-// Encrypted queries count like all others, one an interval. After a few of them the gateway asks for itself: otherwise it would
-// never hear of the end of a task with encrypted polls only.
-func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, ask func() (Reply, error)) (known PollAnswer, passes bool) {
+// Encrypted queries count like all others, one an interval. After a few of them the gateway makes a readable one: otherwise it
+// would never hear of the end of a task with encrypted polls only.
+func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (Reply, error)) (known PollAnswer, passes bool) {
 	ctx := context.Background()
 	last := PollAnswer{Claim: claim, Source: Stale}
 	if t.turn(ctx, &claim, false, false) != cache.Mine {
 		return last, false
 	}
 	if !claim.Final() && claim.Counts.Encrypted() >= encryptedQueries {
-		return t.query(ctx, last, Asker{Span: poll}), false
+		return t.query(ctx, last, Origin{Span: poll}), false
 	}
 	defer t.release(ctx, &claim, t.config.Interval)
 	claim.Counts.SendEncrypted()
-	reply, err := ask()
+	reply, err := send()
 	return last, err == nil && reply.Status == http.StatusOK && !t.denies(reply.Body, claim.Task)
 }
 

@@ -13,7 +13,7 @@ const (
 	finishTogether = 8   // queries at a time
 )
 
-// Finish asks about tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until
+// Finish queries tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until
 // its end is heard. Finish uses what clients leave of the account's query rate.
 func (t *Tasks) Finish(ctx context.Context) {
 	due, err := t.deps.Claims.Due(ctx, finishMost, t.deps.Full())
@@ -21,15 +21,15 @@ func (t *Tasks) Finish(ctx context.Context) {
 		return // Maintain reports what is away
 	}
 	turns := make(chan cache.Claim)
-	var asking sync.WaitGroup
+	var querying sync.WaitGroup
 	for range finishTogether {
-		asking.Go(func() {
+		querying.Go(func() {
 			for claim := range turns {
 				t.finishOne(ctx, &claim)
 			}
 		})
 	}
-	defer asking.Wait()
+	defer querying.Wait()
 	defer close(turns)
 	for i := range due {
 		select {
@@ -40,7 +40,7 @@ func (t *Tasks) Finish(ctx context.Context) {
 	}
 }
 
-// finishOne asks about a task. If it has expired and its end was never seen, it is charged as held.
+// finishOne queries one task. If it has expired and its end was never seen, it is charged as held.
 func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 	if _, waits := t.unsettled.of(claim.Team, claim.Task); waits { // Charge tries again by itself
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
@@ -57,14 +57,14 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 		_ = t.deps.Claims.Forget(ctx, claim) // if it fails, the task is handed out again and found settled
 		return
 	}
-	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.ask(claim, Asker{Finisher: true}), nil })
+	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.queryInTurn(claim, Origin{Finisher: true}), nil })
 	switch answer := landed.(PollAnswer); {
 	case answer.Claim.Final():
 		if _, waits := t.unsettled.of(claim.Team, claim.Task); !waits { // the end may have been known before the task was handed out
 			_ = t.deps.Claims.Forget(ctx, claim)
 		}
 	case answer.Source == Hit: // a client polls it
-		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextAsk(answer.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
+		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextQuery(answer.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
 	case answer.Source == Stale: // the rate had no query left, or the service did not answer
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
 	}

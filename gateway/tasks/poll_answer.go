@@ -10,12 +10,12 @@ import (
 // Source is where a poll's answer came from.
 type Source string
 
-// The sources. Asked is also the source of the answer to an encrypted poll, which is not kept.
+// The sources. Queried is also the source of the answer to an encrypted poll, which is not kept.
 const (
 	Hit       Source = "hit"       // a fresh answer was known
-	Asked     Source = "miss"      // the service was asked for this poll
-	Collapsed Source = "collapsed" // the service was asked for another poll
-	Stale     Source = "stale"     // the service could not be asked, or did not answer
+	Queried   Source = "miss"      // the service was queried for this poll
+	Collapsed Source = "collapsed" // the service was queried for another poll
+	Stale     Source = "stale"     // the service could not be queried, or did not answer
 )
 
 // PollAnswer is the answer to a poll.
@@ -28,8 +28,8 @@ type PollAnswer struct {
 	End            *End          // that the query settled; nil: none
 }
 
-// CacheStatus is the value of the Cache-Status header. ttl is the seconds until the service is asked again, negative if that is
-// overdue. A final answer is not asked for again; its ttl is the life of the task.
+// CacheStatus is the value of the Cache-Status header. ttl is the seconds until the next query, negative if that is overdue. A
+// final answer is not queried again; its ttl is the life of the task.
 func (t *Tasks) CacheStatus(answer *PollAnswer, age time.Duration, now time.Time) string {
 	left := t.config.Interval - age
 	if answer.Claim.Final() {
@@ -38,7 +38,7 @@ func (t *Tasks) CacheStatus(answer *PollAnswer, age time.Duration, now time.Time
 	switch answer.Source {
 	case Hit:
 		return string(strconv.AppendInt(append(make([]byte, 0, 32), "sluice;hit;ttl="...), int64((left+time.Second-1)/time.Second), 10))
-	case Asked:
+	case Queried:
 		return "sluice;fwd=uri-miss;stored"
 	case Collapsed:
 		return "sluice;fwd=uri-miss;collapsed"

@@ -14,7 +14,7 @@ const (
 	QueryTime = 10 * time.Second
 	// pollPatience is how long a poll waits for a query before it gets the last known answer.
 	pollPatience = 5 * time.Second
-	// lastChance is how long before a task expires the finisher asks with the priority of a client.
+	// lastChance is how long before a task expires the finisher queries with the priority of a client.
 	lastChance = 2 * time.Minute
 	// otherReplica is how often to check whether another replica's query has ended.
 	otherReplica = 50 * time.Millisecond
@@ -26,16 +26,16 @@ func (t *Tasks) Current(ctx context.Context, claim cache.Claim, poll telemetry.S
 	if t.fresh(&claim) {
 		return PollAnswer{Claim: claim, Source: Hit}
 	}
-	return t.collapse(ctx, claim, Asker{Span: poll})
+	return t.collapse(ctx, claim, Origin{Span: poll})
 }
 
-// collapse asks the service once for all polls at the same time. It is apart from Current because what it shares with the query
+// collapse queries the service once for all polls at the same time. It is apart from Current because what it shares with the query
 // escapes to the heap, and a poll that needs no query should not pay for that.
-func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) PollAnswer {
+func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Origin) PollAnswer {
 	led := false
 	flight := t.queries.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
 		led = true
-		return t.ask(&claim, by), nil
+		return t.queryInTurn(&claim, by), nil
 	})
 	patience := time.NewTimer(pollPatience)
 	defer patience.Stop()
@@ -43,8 +43,8 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) PollA
 	case landed := <-flight:
 		answer := landed.Val.(PollAnswer)
 		if !led {
-			answer.End = nil // the poll that asked reports it
-			if answer.Source == Asked {
+			answer.End = nil // the poll that made the query reports it
+			if answer.Source == Queried {
 				answer.Source = Collapsed
 			}
 		}
@@ -55,8 +55,8 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Asker) PollA
 	return PollAnswer{Claim: claim, Source: Stale}
 }
 
-// ask asks the service about a task, once among all replicas and within the account's rate.
-func (t *Tasks) ask(claim *cache.Claim, by Asker) PollAnswer {
+// queryInTurn answers from what is known by now, or queries the service, once among all replicas and within the account's rate.
+func (t *Tasks) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
 	last := PollAnswer{Claim: *claim, Source: Stale}
@@ -70,7 +70,7 @@ func (t *Tasks) ask(claim *cache.Claim, by Asker) PollAnswer {
 		return PollAnswer{Claim: ended, Source: Hit}
 	}
 	spare := by.Finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
-	switch t.turn(ctx, claim, spare, !by.Finisher) { // without Redis a replica asks for clients only
+	switch t.turn(ctx, claim, spare, !by.Finisher) { // without Redis a replica queries for clients only
 	case cache.Busy:
 		return t.awaitReplica(ctx, last)
 	case cache.Resting:
@@ -108,43 +108,43 @@ func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
 	return err == nil && turn == cache.Busy
 }
 
-// query asks the service and keeps the answer.
-func (t *Tasks) query(ctx context.Context, last PollAnswer, by Asker) PollAnswer {
+// query queries the service and keeps the answer.
+func (t *Tasks) query(ctx context.Context, last PollAnswer, by Origin) PollAnswer {
 	claim := &last.Claim
 	claim.Counts.Send()
 	begun := t.deps.Now()
-	reply, err := t.deps.Ask(claim, by)
+	reply, err := t.deps.Query(claim, by)
 	last.Took, last.UpstreamStatus, last.UpstreamID = t.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
-	answer, asks, who := cache.ReadAnswer(reply.Body, t.config.Zone), 0, ByPoll
+	answer, queries, who := cache.ReadAnswer(reply.Body, t.config.Zone), 0, ByPoll
 	if err != nil || reply.Status != http.StatusOK || !hasState(&answer, claim.Task) {
 		t.release(ctx, claim, t.config.Interval)
 		return last
 	}
 	if by.Finisher {
-		asks, who = claim.Asks+1, ByFinisher
+		queries, who = claim.Queries+1, ByFinisher
 	}
 	if answer.Status.Final() {
-		last.Claim, last.End = t.settle(ctx, heardEnd{last.Claim, answer, reply.Body, asks, who})
-		last.Source = Asked
+		last.Claim, last.End = t.settle(ctx, heardEnd{last.Claim, answer, reply.Body, queries, who})
+		last.Source = Queried
 		return last
 	}
-	heard, err := t.deps.Claims.Hear(ctx, claim, answer, reply.Body, asks)
+	heard, err := t.deps.Claims.Hear(ctx, claim, answer, reply.Body, queries)
 	if err != nil { // the poll gets the answer all the same
 		heard = last.Claim
 		heard.Answer, heard.Body, heard.Fetched = answer, reply.Body, t.deps.Now()
 	}
 	if !heard.Final() { // another query may have heard the end
-		_ = t.deps.Claims.Schedule(ctx, &heard, cache.NextAsk(t.deps.Now(), heard.Created, t.config.TTL, t.config.Interval, asks)) // if it fails, the task is due later
+		_ = t.deps.Claims.Schedule(ctx, &heard, cache.NextQuery(t.deps.Now(), heard.Created, t.config.TTL, t.config.Interval, queries)) // if it fails, the task is due later
 	}
 	if last.Claim = heard; !t.fresh(&heard) && t.config.Interval > 0 { // another query heard a later state, some time ago
 		t.release(ctx, &heard, t.config.Interval)
 		return last
 	}
-	last.Source = Asked
+	last.Source = Queried
 	return last
 }
 
-// hasState reports whether an answer has a state of that task. The service's "unknown" has none: it can lose a task for a moment.
+// hasState reports whether an answer has a state of that task. "unknown" is not a state, because the service can lose a task for a moment.
 func hasState(answer *cache.Answer, task string) bool {
 	return answer.Task == task && answer.Status != cache.Unknown && answer.Status != ""
 }

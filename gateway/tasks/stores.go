@@ -25,20 +25,20 @@ type Known interface {
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	// List MUST return a page of the team's tasks, newest first, and how many there are.
 	List(ctx context.Context, team string, f cache.Filter) ([]cache.Claim, int, error)
-	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands.
-	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, asks int) (cache.Claim, error)
+	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with so many Queries.
+	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
 }
 
-// Turns lets one replica at a time ask about a task.
+// Turns lets one replica at a time query a task.
 type Turns interface {
-	// Take MUST let one caller of all replicas ask the service about a task, until the answer is heard, the task is released,
+	// Take MUST let one caller of all replicas query a task, until the answer is heard, the task is released,
 	// or a while has passed.
 	Take(ctx context.Context, team, task string) (cache.Turn, error)
-	// Release MUST let others ask again after that time.
+	// Release MUST let others query again after that time.
 	Release(ctx context.Context, team, task string, after time.Duration)
 }
 
-// Agenda keeps when the finisher asks about tasks that no client polls.
+// Agenda keeps when the finisher queries tasks that no client polls.
 type Agenda interface {
 	// Due MUST hand each due or expired task to one caller, and again if nothing is heard for a while. It MUST give each team
 	// its share, with two tasks of the teams that go first before each task of the others.

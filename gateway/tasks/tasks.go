@@ -28,8 +28,8 @@ type Deps struct {
 	Queries Rate // of task queries of the account
 	Cancels Rate // of cancels of the account
 
-	// Ask asks the service about a task.
-	Ask func(claim *cache.Claim, by Asker) (Reply, error)
+	// Query queries the service about a task.
+	Query func(claim *cache.Claim, by Origin) (Reply, error)
 	// Charge charges the hold of a task's creation, and calls Taken and Left as [limit.Charge] says.
 	Charge func(ctx context.Context, charge *limit.Charge)
 	// Full names the teams that may have no more open tasks.
@@ -44,10 +44,10 @@ type Deps struct {
 	Logger  *slog.Logger
 }
 
-// Asker says for whom the service is asked.
-type Asker struct {
+// Origin tells what caused a query: a poll, a cancel or the finisher.
+type Origin struct {
 	Finisher bool
-	Span     telemetry.Span // of the poll that asks; zero: none is recorded
+	Span     telemetry.Span // of the poll or cancel; zero: none is recorded
 }
 
 // Reply is the service's answer.

@@ -6,11 +6,11 @@ import (
 	"sluice/cache"
 )
 
-// mostUnsettled bounds how many ends wait for their charges. An end without room is asked for again.
+// mostUnsettled bounds how many ends wait for their charges. An end without room is queried again.
 const mostUnsettled = 10_000
 
 // unsettled keeps the ends that this process has heard and whose charges are not taken yet. Other replicas must not hear of
-// them before: a task that is known to have ended is asked for no more, and if this process died, it would be
+// them before: a task that is known to have ended is queried no more, and if this process died, it would be
 // charged only when its lease ends, and as held.
 type unsettled struct {
 	most  int

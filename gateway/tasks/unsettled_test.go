@@ -7,12 +7,12 @@ import (
 	"sluice/cache"
 )
 
-// The ends that wait for their charges are bounded; what finds no room is heard again.
+// The number of ends that wait for their charges is bounded; an end without room is heard again.
 func TestMend16EndsAreBounded(t *testing.T) {
 	u := unsettled{most: mostUnsettled}
 	for n := range mostUnsettled + 1 {
 		if !u.add(&cache.Claim{Team: "search", Task: fmt.Sprint(n)}) {
-			t.Fatalf("end %d is taken for one that is kept", n)
+			t.Fatalf("end %d counts as kept", n)
 		}
 	}
 	_, first := u.of("search", "0")

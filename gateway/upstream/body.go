@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// drainBytes bounds what is read of an answer whose client has left.
+// drainBytes bounds how much is read of an answer whose client has left.
 const drainBytes = 8 << 20
 
 // body is an answer's body. Reading has a bound on silence. When the client has left, the rest is read and dropped, because the

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Config is what the operator set for the way to the service. Every field is required unless it says otherwise.
+// Config has the operator's settings for the way to the service. Every field is required unless it says otherwise.
 type Config struct {
 	URL *url.URL // scheme and host of the service
 

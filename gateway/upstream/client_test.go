@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// deaf listens to nothing.
+// deaf is a listener that never accepts.
 type deaf struct{}
 
 func (deaf) Runs(time.Time) {}
 func (deaf) Heard([]byte)   {}
 func (deaf) Ended()         {}
 
-// Where a write fails before a byte has left, the second try is on a new connection, whatever else waits: what waits may
+// If a write fails before a byte has left, the second try uses a new connection, whatever idle ones there are: they may
 // have the same fault.
 func TestMend16SecondTryIsOnANewConnection(t *testing.T) {
 	const waiting = 3
@@ -67,7 +67,7 @@ func TestMend16SecondTryIsOnANewConnection(t *testing.T) {
 	}
 }
 
-// breakIdle makes writing on the connections that wait fail, which no look shows, and tells how many they are.
+// breakIdle makes writes on the idle connections fail, which no check shows, and returns their number.
 func (p *pool) breakIdle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

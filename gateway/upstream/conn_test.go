@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// peer is the other end of a connection to upstream. What it writes is kept back until it is flushed, so that pieces leave
+// peer is the other end of a connection to upstream. Its writes are kept back until it is flushed, so that pieces leave
 // together, or in part.
 type peer struct {
 	*net.TCPConn
@@ -32,21 +32,21 @@ func (p *peer) Write(b []byte) (int, error) {
 	return p.kept.Write(b)
 }
 
-// say keeps words for the flush.
+// say keeps text for the flush.
 func (p *peer) say(words string) {
 	if _, err := io.WriteString(p.says, words); err != nil {
 		p.Fatal(err)
 	}
 }
 
-// flush lets go of all that was kept but for the last bytes.
+// flush sends all kept bytes but the last ones.
 func (p *peer) flush(but int) {
 	if _, err := p.TCPConn.Write(p.kept.Next(p.kept.Len() - but)); err != nil {
 		p.Fatal(err)
 	}
 }
 
-// farewell is what TLS says last.
+// farewell is TLS's last record.
 func (p *peer) farewell() {
 	if secure, ok := p.says.(*tls.Conn); ok {
 		_ = secure.CloseWrite()
@@ -71,7 +71,7 @@ func connected(t *testing.T, version uint16) (*conn, *peer) {
 		roots := x509.NewCertPool()
 		roots.AddCert(server.Certificate())
 		p.secure = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: version, MaxVersion: version, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
-		// A server that asks for a certificate sends its session ticket behind the handshake.
+		// A server that requires a certificate sends its session ticket after the handshake.
 		far.says = tls.Server(far, &tls.Config{Certificates: server.TLS.Certificates, MinVersion: version, ClientAuth: tls.RequestClientCert})
 	} else {
 		far.says = far
@@ -99,7 +99,7 @@ func connected(t *testing.T, version uint16) (*conn, *peer) {
 	return c, far
 }
 
-// arrived waits until there is something to read in the socket, the end too.
+// arrived waits until the socket has bytes or the end to read.
 func arrived(t *testing.T, c *conn) {
 	t.Helper()
 	err := c.wire.raw.Read(func(fd uintptr) bool {
@@ -119,8 +119,8 @@ func hears(t *testing.T, c *conn, n int) {
 	}
 }
 
-// A look finds whatever upstream has said, wherever it waits, tells it from a connection that has ended, and takes nothing
-// of what TLS says to itself for more than that.
+// A check finds whatever upstream has sent, wherever it is buffered, tells it from a connection that has ended, and does
+// not mistake TLS's own records for more.
 func TestMend26LookFindsWhatWaits(t *testing.T) {
 	const plain = 0
 	all, secure := []uint16{plain, tls.VersionTLS12, tls.VersionTLS13}, []uint16{tls.VersionTLS12, tls.VersionTLS13}
@@ -143,7 +143,7 @@ func TestMend26LookFindsWhatWaits(t *testing.T) {
 	} {
 		for _, version := range tt.versions {
 			c, far := connected(t, version)
-			if version == tls.VersionTLS13 { // what has come is a session ticket, which is nobody's answer
+			if version == tls.VersionTLS13 { // a session ticket has come, which is no answer
 				arrived(t, c)
 				if err := c.look(); err != nil {
 					t.Errorf("%s: a session ticket is taken for %v", name, err)
@@ -153,7 +153,7 @@ func TestMend26LookFindsWhatWaits(t *testing.T) {
 			if got := c.look(); got != tt.want {
 				t.Errorf("%s, %s: %v, want %v", name, tls.VersionName(version), got, tt.want)
 			}
-			if tt.want == nil { // it is as it was, and can be read
+			if tt.want == nil { // it is unchanged, and can be read
 				far.say("a")
 				far.flush(0)
 				hears(t, c, 1)
@@ -162,7 +162,7 @@ func TestMend26LookFindsWhatWaits(t *testing.T) {
 	}
 }
 
-// full writes until upstream takes no more, and tells how much it took.
+// full writes until upstream accepts no more, and returns how much it accepted.
 func full(t *testing.T, c *conn) (took int) {
 	t.Helper()
 	for {
@@ -176,8 +176,8 @@ func full(t *testing.T, c *conn) (took int) {
 	}
 }
 
-// A socket keeps little that upstream does not take. Beside it one of the system's own making keeps megabytes, in which slow
-// reading is not seen.
+// A socket keeps few bytes that upstream does not read. A socket with the system's defaults keeps megabytes, which hides
+// slow reading.
 func TestMend01SlowReadingIsSeen(t *testing.T) {
 	if notSentLowat == 0 {
 		t.Skip("this system cannot be told")
@@ -203,7 +203,7 @@ func TestMend01SlowReadingIsSeen(t *testing.T) {
 	}
 }
 
-// Closing a connection waits for nothing, also where TLS has a farewell to say and upstream does not read.
+// Closing a connection waits for nothing, even if TLS has a farewell to send and upstream does not read.
 func TestMend01ClosingDoesNotWait(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		c, _ := connected(t, version)
@@ -228,7 +228,7 @@ func over(s *sending) bool {
 	return s.ended
 }
 
-// What upstream said before a write failed is the answer, also where the request is small enough for one write.
+// Bytes that upstream sent before a write failed are the answer, even if the request is small enough for one write.
 func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
 		for _, size := range []int{inlineBody, 1 << 20} {
@@ -253,7 +253,7 @@ func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s, %d bytes: %v, %v", tls.VersionName(version), size, answer, err)
 			}
-			// The header is here: what reads on has deadlines of its own, and the end of the writing leaves them alone.
+			// The header is here: later reads have their own deadlines, and the end of the writing does not change them.
 			if err := c.SetReadDeadline(time.Time{}); err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ func credentialOf(t testing.TB, key string) *Credential {
 	return NewCredential(Secret(key), base, nil)
 }
 
-// escaped writes a text as JSON may, each character in one of its ways.
+// escaped writes a text as JSON may, each character in one of several spellings.
 func escaped(t *rapid.T, text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -37,8 +37,8 @@ func escaped(t *rapid.T, text string) string {
 	return b.String()
 }
 
-// However an error text spells the key in JSON, and JSON in JSON, nobody reads it from what is left; the text keeps its length
-// and stays JSON, and without the key it stays as it is.
+// However an error text spells the key in JSON, and JSON in JSON, the key cannot be read from the result; the text keeps
+// its length and stays JSON, and a text without the key is unchanged.
 func TestMend31TheKeyIsCoveredHoweverItIsSpelt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := "kab0" + rapid.StringOfN(rapid.RuneFrom([]rune(`abu0/"\-_`)), 6, 20, -1).Draw(t, "key")
@@ -109,7 +109,7 @@ func TestMend31WhatIsNotTheKeyStays(t *testing.T) {
 	}
 }
 
-// A key that was replaced a moment ago is covered as well: answers to requests that were sent with it still come.
+// A key that was replaced a moment ago is covered as well: answers to requests with that key still come.
 func TestMend31TheKeyBeforeIsCovered(t *testing.T) {
 	old := credentialOf(t, "sk-old-key")
 	base, _ := url.Parse("http://service.example:8080/api/v1")

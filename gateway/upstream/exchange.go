@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Exchange is one request to the service and what is known of its answer. It serves one call of [Client.Do].
+// Exchange is one request to the service and its answer. It serves one call of [Client.Do].
 type Exchange struct {
 	// Set by the caller.
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A connection is closed by the time since upstream was last heard on it, whatever the order in which they were given back.
+// A connection is closed by the time since upstream last sent something on it, in whatever order connections were returned.
 func TestPoolExpiresByAge(t *testing.T) {
 	now := time.Now()
 	p := &pool{now: func() time.Time { return now }}

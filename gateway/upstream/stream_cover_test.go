@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The key is covered in a stream whatever the pieces are in which it comes, of whatever size the frames, and all else stays.
+// The key is covered in a stream whatever the pieces and the frames, and everything else is unchanged.
 func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
 	const key = "sk-abcdef"
 	c := credentialOf(t, key)
@@ -55,7 +55,7 @@ func TestMend31TheKeyIsCoveredAcrossPieces(t *testing.T) {
 	})
 }
 
-// A reader whose buffer becomes smaller than what waits for it gets that in pieces, none of which ends inside the key.
+// A reader whose buffer becomes smaller than the waiting bytes gets them in pieces, none of which ends inside the key.
 func TestMend31TheKeyIsCoveredInPiecesOfWhatWaited(t *testing.T) {
 	c := credentialOf(t, "sk-abcdef")
 	for size := len(`\u0073k-abcdef`); size < 60; size++ {
@@ -77,7 +77,7 @@ type small struct {
 
 func (s *small) Read(p []byte) (int, error) { return s.from.Read(p[:min(len(p), s.size)]) }
 
-// The address is covered in an error that is longer than a piece, to its end, and nowhere else.
+// The address is covered in an error that is longer than a piece, to its end, and only in the error.
 func TestMend31TheAddressInALongError(t *testing.T) {
 	cover := covering(credentialOf(t, "sk-abcdef"))
 	var got string
@@ -94,7 +94,7 @@ func TestMend31TheAddressInALongError(t *testing.T) {
 	}
 }
 
-// covering is what of watching a stream covers.
+// covering is the part of watching a stream that covers.
 func covering(c *Credential) func([]byte) {
 	cover := streamCover{credential: c}
 	return cover.cover

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A stream's bytes are the same whatever the pieces in which they come, and the pieces in which they go end where
-// events end, or between characters where an event is larger than the buffer.
+// A stream's bytes are the same whatever the pieces in which they come, and the written pieces end where events end, or
+// between characters if an event is larger than the buffer.
 func TestStreamKeepEveryByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := draw(t)
@@ -61,7 +61,7 @@ func draw(t *rapid.T) []byte {
 	return []byte(b.String())
 }
 
-// pieces hands a text out in pieces of any size.
+// pieces returns a text in pieces of any size.
 type pieces struct {
 	t    *rapid.T
 	rest []byte

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the pieces in which records of TLS come, it is known whether the last one is whole.
+// In whatever pieces TLS records come, it is known whether the last one is complete.
 func TestMend26RecordsAreFollowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stream []byte

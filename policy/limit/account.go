@@ -44,7 +44,7 @@ func modelNames(patterns []policy.Pattern) string {
 	return strings.Join(names, ",")
 }
 
-// AccountFor picks the account's limits that apply to a model. It returns nil where none does.
+// AccountFor picks the account's limits that apply to a model. It returns nil if none do.
 func AccountFor(limits []teams.AccountLimit, model string) (list []teams.AccountLimit) {
 	for _, l := range limits {
 		if l.Models == nil || policy.MatchAny(l.Models, model) {

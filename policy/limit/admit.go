@@ -62,11 +62,11 @@ func (m *Memory) Maintain(ctx context.Context) error {
 	return nil
 }
 
-// tendBatch is how many holds of one team are charged at a time where no request waits.
+// tendBatch is how many holds of one team are charged at a time while no request waits.
 const tendBatch = 1000
 
 // Close does nothing: the accounts end with the process.
 func (m *Memory) Close(context.Context) error { return nil }
 
-// asked is how much a hold asks of the unit of a limit.
+// asked returns how much a hold takes of the unit of a limit.
 func (h *Hold) asked(s *Standing) int64 { return h.Amounts[UnitIndex(s.Unit)] }

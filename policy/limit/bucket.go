@@ -25,7 +25,7 @@ func newBucket(r teams.Rate, dry bool, now time.Time) *bucket {
 	return b
 }
 
-// set changes the rate and leaves in the bucket what is in it.
+// set changes the rate and keeps the bucket's level.
 func (b *bucket) set(r *teams.Rate, now time.Time) {
 	if *r == b.rate {
 		return
@@ -62,7 +62,7 @@ func (b *bucket) wait(n, missing int64) time.Duration {
 	return micros(max(missing+Taking(b.rate, n)-b.fullIn, 0))
 }
 
-// take removes n units, into debt where there are fewer, and returns what is missing then.
+// take removes n units, into debt if there are fewer, and returns the amount missing.
 func (b *bucket) take(n int64, now time.Time) int64 {
 	b.taken = b.taken || n > 0
 	return b.fillIn(b.missing(now)+Taking(b.rate, n), now)
@@ -76,7 +76,7 @@ func (b *bucket) give(n int64, now time.Time) {
 // fill says how full a bucket is that misses so many microseconds.
 func (b *bucket) fill(missing int64) Fill { return fillOf(&b.rate, b.fullIn, missing) }
 
-// FillOf says what a bucket holds that takes so many microseconds to be full.
+// FillOf returns the content of a bucket that takes so many microseconds to be full.
 func FillOf(r teams.Rate, missing int64) Fill { return fillOf(&r, FullIn(r), missing) }
 
 func fillOf(r *teams.Rate, fullIn, missing int64) Fill {

@@ -7,8 +7,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestRateIsKeptBetweenMicroseconds: a process's clock has nanoseconds, and requests that come a little early each time pass no more
-// than the bucket and what refills.
+// TestRateIsKeptBetweenMicroseconds: a process's clock counts nanoseconds. Requests that each come a little early are
+// admitted only within the bucket and its refill.
 func TestRateIsKeptBetweenMicroseconds(t *testing.T) {
 	for _, limit := range []int64{1_000, 10_000, 100_000} {
 		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

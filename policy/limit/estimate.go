@@ -23,7 +23,7 @@ const (
 // million is how many tokens a token price is for.
 const million = 1_000_000
 
-// SizeOf returns what a request may cost. Images are exact, and so is the money for them. Tokens are an estimate, which
+// SizeOf returns the possible cost of a request. Images are exact, and so is the money for them. Tokens are an estimate, which
 // is never more than a quarter of the team's smallest token bucket or quota, so that no estimate is too large to pass;
 // what the answer uses beyond it becomes debt. A request of a guessed kind holds both: otherwise a request could avoid
 // the token limit by mentioning images. Its answer says which of them it used.
@@ -82,13 +82,13 @@ func clamp(n int64, team *teams.Team, unit teams.Unit) int64 {
 	return max(n, 1)
 }
 
-// Usage is what an answer says that a request used.
+// Usage is the usage of a request by its answer.
 type Usage struct {
 	Input, Output, Total int64 // tokens; Total may be absent, which is 0
 	Images               int64
 }
 
-// CostOf returns what a request that was sent cost. Images are charged whenever the answer counts some; requests of the kinds that
+// CostOf returns the cost of a request that was sent. Images are charged whenever the answer counts some; requests of the kinds that
 // make images are charged no tokens.
 func CostOf(kind policy.Kind, used Usage, price teams.Price) Amounts {
 	a := Amounts{Requests: 1, Images: bounded(used.Images)}

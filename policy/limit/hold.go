@@ -7,7 +7,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Hold is what a request asks to reserve until its cost is known.
+// Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
 	ID       string               // unique; admitting the same id twice holds once
 	Team     *teams.Team          // its rates, quotas, open_tasks and shadow count as they are now

@@ -20,11 +20,11 @@ type Row struct {
 	Estimated Amounts // the estimated part of Used
 }
 
-// ledger is what a team used, by day, model and endpoint.
-type ledger map[int]map[entry]*Row
+// ledger is a team's use by day, model and endpoint.
+type ledger map[int]map[rowName]*Row
 
-// entry names a row of a day.
-type entry struct {
+// rowName names a row of a day.
+type rowName struct {
 	model    string
 	endpoint policy.Endpoint
 }
@@ -32,17 +32,17 @@ type entry struct {
 // ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-// otherModel is the name for the rest.
+// otherModel is the model of what is used once a day has ledgerNames rows.
 const otherModel = "other"
 
 func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
 	rows := l[day]
 	if rows == nil {
-		rows = map[entry]*Row{}
+		rows = map[rowName]*Row{}
 		l[day] = rows
 		l.forget()
 	}
-	of := entry{model, endpoint}
+	of := rowName{model, endpoint}
 	row := rows[of]
 	if row == nil && len(rows) >= ledgerNames {
 		of.model = otherModel
@@ -84,7 +84,7 @@ func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row,
 	return rows, nil
 }
 
-// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [limit.ErrRows].
+// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [ErrRows].
 func (m *Memory) TeamLedger(_ context.Context, team string, days []int, most int) (rows []Row, err error) {
 	m.mu.Lock()
 	a := m.teams[team]

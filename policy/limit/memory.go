@@ -47,7 +47,7 @@ type account struct {
 	ledger  ledger
 }
 
-// tally is what one day or month used, and what it holds.
+// tally counts the use of one day or month, and its holds.
 type tally struct{ used, held Amounts }
 
 // heldIn is a hold in memory: held or expired.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkAdmitSettle is what one request's accounts cost in memory.
+// BenchmarkAdmitSettle measures the accounts' work for one request in memory.
 func BenchmarkAdmitSettle(b *testing.B) {
 	team := limittest.Team(b, "rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}", "quotas: {tokens: {day: 1000000000000}, spend: {month: 1000000}}")
 	accounts := NewMemory(time.Now)

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// What an admission hands out is the request's: the accounts keep what they hold, whatever rates of the upstream account
-// are written on it.
+// An admission returns the request's own copy of its hold: later writes to it do not change the accounts.
 func TestAccountsKeepTheirOwnHold(t *testing.T) {
 	m := NewMemory(limittest.NewClock().Now)
 	h := Hold{ID: "a", Team: limittest.Team(t, "rates: {images: {per: 1m, limit: 6}}"), Amounts: Amounts{Images: 1}}

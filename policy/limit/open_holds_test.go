@@ -22,7 +22,7 @@ func TestMadeAt(t *testing.T) {
 	}
 }
 
-// idAt is a request's id of that moment.
+// idAt returns a request's id of that moment.
 func idAt(at time.Time, n int) string {
 	ms := fmt.Sprintf("%012x", at.UnixMilli())
 	return fmt.Sprintf("%s-%s-7000-8000-%012x", ms[:8], ms[8:], n)

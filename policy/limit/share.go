@@ -73,7 +73,7 @@ func (r *Shares) Settle(c *Charge) {
 	}
 }
 
-// change brings the buckets that a hold was taken from, from what was taken to what was used.
+// change brings the buckets that a hold was taken from, from the amount taken to the amount used.
 func (r *Shares) change(h *Held, t *Terms, held, used Amounts) {
 	share := t.share(r.replicas)
 	a := r.bank.account(h.Team)
@@ -84,7 +84,7 @@ func (r *Shares) change(h *Held, t *Terms, held, used Amounts) {
 	a.correct(&share, h.Rates, held, used, now)
 }
 
-// Missing is what the buckets of a team have less than they hold at most: what was taken longer ago has refilled.
+// Missing returns how much the buckets of a team lack to be full: amounts taken longer ago have refilled.
 func (r *Shares) Missing(team string) (n Amounts) {
 	a := r.bank.account(team)
 	a.mu.Lock()
@@ -101,7 +101,7 @@ func (r *Shares) Missing(team string) (n Amounts) {
 // largestImages is the most images that one request makes: no share of a bucket is smaller.
 const largestImages = 5
 
-// takeShare decides a hold by the buckets of this process alone, and takes it from them where it fits.
+// takeShare decides a hold by the buckets of this process alone, and takes it from them if it fits.
 func (m *Memory) takeShare(team string, share *Terms, h *Hold, st *State) (fills [RateCount]Fill) {
 	a := m.account(team)
 	a.mu.Lock()

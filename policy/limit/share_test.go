@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Q09: one to eight replicas without Redis, each with its share, which crash and come back at any moment. All together
-// they admit no more than the bucket and the rate in any window; a crash costs only what its share had left.
+// Q09: one to eight replicas without Redis, each with its share, crash and come back at any moment. In any window all
+// together admit no more than the bucket and the rate; a crash costs only the rest of its share.
 func TestQ09SharesOfReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")

@@ -2,7 +2,7 @@ package limit
 
 import "time"
 
-// State is what one form of the store says of a team at one moment, with its decision about a hold.
+// State is a team's state in one form of the store at one moment, with the decision about a hold.
 type State struct {
 	Outcome Outcome
 	At      time.Time // by the store's clock
@@ -22,7 +22,7 @@ type Fill struct {
 	Full time.Duration // until it is full
 }
 
-// Outcome is what came of a hold. The scripts have the same numbers, and some more.
+// Outcome is the outcome of a call about a hold. The scripts have the same numbers, and some more.
 type Outcome int
 
 // The outcomes.

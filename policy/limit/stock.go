@@ -6,7 +6,7 @@ type Stock [len(Amounts{}) + 1]int64
 // StockTasks is the index of open tasks in a Stock.
 const StockTasks = len(Amounts{})
 
-// StockOf is what a request takes: its amounts, and one open task where it creates one.
+// StockOf returns the stock that a request takes: its amounts, and one open task if it creates one.
 func StockOf(a *Amounts, task bool) (s Stock) {
 	copy(s[:], a[:])
 	if task {
@@ -39,7 +39,7 @@ func (s Stock) AtMost(o Stock) Stock {
 	return s
 }
 
-// LeftOf is what a team has left by its last known state: of each unit the smaller of day and month, None if it is not limited.
+// LeftOf returns the stock that a team has left by its last known state: of each unit the smaller of day and month, None if it is not limited.
 func LeftOf(t *Terms, s *State) (left Stock) {
 	for i := range left {
 		left[i] = None

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// F-X2: a clock that goes back makes no units out of the difference.
+// F-X2: a clock that goes back adds no units.
 func TestFX2StrikesAndClock(t *testing.T) {
 	c := limittest.NewClock()
 	s := NewStrikes(50, 200, c.Now)

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Amounts are read as they are written, exactly.
+// Amounts are read exactly as they are written.
 func TestWritten(t *testing.T) {
 	for _, tt := range []struct {
 		unit teams.Unit

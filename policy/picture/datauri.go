@@ -46,7 +46,7 @@ func Base64Ahead(src []byte) (end int) {
 // standard alphabet without white space. The standard library cannot be used: its decoder skips line ends, and its
 // parser of media types takes parameters.
 //
-// known is what [Base64Ahead] returned for the string, or 0.
+// known is the result of [Base64Ahead] for the string, or 0.
 func ParseDataURI(raw []byte, escaped bool, known int) (u DataURI, ok bool) {
 	c := strictjson.NewCursor(raw, escaped)
 	if !skipWord(&c, "data:") {

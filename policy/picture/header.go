@@ -1,6 +1,6 @@
 package picture
 
-// Header is what the header of an image says.
+// Header holds the facts in the header of an image.
 type Header struct {
 	Format        string // png, jpeg, bmp or webp; empty when the bytes are none of them
 	Width, Height int    // in pixels

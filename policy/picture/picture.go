@@ -1,7 +1,7 @@
 // Package picture reads the images inside a request body: their data URIs, and from the images the header alone. It
 // decodes no pixels, keeps no copy and allocates little, whatever the size of the image.
 //
-// It says what an image is. Whether the service takes such an image is for the rules of package policy.
+// It tells format and size of an image. The rules of package policy decide whether the service takes it.
 package picture
 
 // Header tells the format by the first bytes of the data and reads its header.

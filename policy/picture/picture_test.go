@@ -37,7 +37,7 @@ func headerOf(t *testing.T, data []byte) Header {
 	return h
 }
 
-// fuzzHeader is the fuzz target of one format: no panic, and the sides of the standard decoder wherever both have some.
+// fuzzHeader is the fuzz target of one format: no panic, and the sides of the standard decoder whenever both find some.
 func fuzzHeader(f *testing.F, format string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))

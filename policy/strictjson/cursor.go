@@ -15,7 +15,7 @@ type Cursor struct {
 // NewCursor puts a cursor before the first character of a string, by what [Scanner.Raw] and Text.Escaped say of it.
 func NewCursor(raw []byte, escaped bool) Cursor { return Cursor{raw: raw, escaped: escaped} }
 
-// NotASCII is what Next returns for every character beyond ASCII.
+// NotASCII stands for every character beyond ASCII in the results of Next.
 const NotASCII = 0xFF
 
 // Next consumes one character; ok is false at the end.
@@ -50,7 +50,7 @@ func (c *Cursor) Skip(n int) {
 	c.pos = min(c.pos+n, len(c.raw))
 }
 
-// Rest is what has not been read yet, escapes unresolved.
+// Rest returns the unread input, escapes unresolved.
 func (c *Cursor) Rest() []byte { return c.raw[c.pos:] }
 
 // Offset is the cursor's position in raw.

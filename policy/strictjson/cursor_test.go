@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCursorSkips moves by characters as Next does, over escapes too.
+// TestCursorSkips: Skip moves by characters as Next does, over escapes too.
 func TestCursorSkips(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		raw := spelled(r, rapid.StringMatching(`[a-zA-Z0-9+/=]{0,40}`).Draw(r, "text"))

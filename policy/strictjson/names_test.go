@@ -22,11 +22,11 @@ func TestA67AnyFolding(t *testing.T) {
 	}
 }
 
-// TestNoNamesKnowNothing takes any name in any case where no name is known.
+// TestNoNamesKnowNothing accepts any name in any case at places without known names.
 func TestNoNamesKnowNothing(t *testing.T) {
 	for _, name := range []string{"model", "Model", "", strings.Repeat("K", 300)} {
 		if f, same := (*Names)(nil).find([]byte(name)); f != Unknown || !same {
-			t.Errorf("%q is known where no name is", name)
+			t.Errorf("%q is known at a place without names", name)
 		}
 	}
 }

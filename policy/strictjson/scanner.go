@@ -45,7 +45,7 @@ func (s *Scanner) Reset(src []byte) {
 	*s = Scanner{src: src, open: openNames{refs: open.refs[:0], text: open.text[:0], slots: open.slots[:0]}}
 }
 
-// Rest is what has not been read yet, from the value that comes next on. It is part of the input.
+// Rest returns the unread input, beginning with the next value. It is part of the input.
 func (s *Scanner) Rest() []byte {
 	s.peek()
 	return s.src[s.pos:]

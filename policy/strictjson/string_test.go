@@ -29,8 +29,7 @@ func spelled(t *rapid.T, s string) string {
 	return b.String()
 }
 
-// TestStringsAnySpelling reads strings in any spelling: counts and decoded text are those of the string itself, as the
-// standard parser reads it.
+// TestStringsAnySpelling reads strings in any spelling: counts and decoded text are those that the standard parser reads.
 func TestStringsAnySpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.String().Draw(t, "string")

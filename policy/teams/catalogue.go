@@ -28,7 +28,7 @@ func (f *File) Names(team *Team) []string {
 		names = append(names, string(p))
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return strings.Contains(name, "*") || !team.MayAsk(f.Resolve(name))
+		return strings.Contains(name, "*") || !team.MayUseModel(f.Resolve(name))
 	})
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -10,9 +10,9 @@ import (
 
 // Fault is one thing wrong in an input of the operator. No field contains a secret, or more than 64 bytes of one input.
 type Fault struct {
-	Line   int    // 1 for the first; 0 where the input has no lines
+	Line   int    // 1 for the first; 0 if the input has no lines
 	Column int    // in characters, 1 for the first; 0 where unknown
-	Field  string // where, such as "teams[0].rates.tokens.per"; empty where the fault is not in one field
+	Field  string // the field, such as "teams[0].rates.tokens.per"; empty if the fault is not in one field
 	Word   string // the word at the column, as far as it may be shown; may be empty
 	Text   string // what was given and what is allowed
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// designFile is the teams file of the design, with whole digests and in another order, which must not matter.
+// designFile is the teams file of the design, with whole digests and in another order, which must make no difference.
 const designFile = `
 prices:
   - {model: "gen2.6-image*", image: 0.20}
@@ -84,7 +84,7 @@ func TestTeamsFile(t *testing.T) {
 	}
 	got := mustParse(t, designFile)
 	if diff := cmp.Diff(want, *got, cmpopts.IgnoreUnexported(teams.File{})); diff != "" {
-		t.Errorf("read otherwise (-want +got):\n%s", diff)
+		t.Errorf("the file differs (-want +got):\n%s", diff)
 	}
 	if zone := got.List[0].Keys[0].Expires.Location(); zone != time.UTC {
 		t.Errorf("times are in %v, want UTC as in every report", zone)
@@ -139,12 +139,12 @@ defaults:
 		Modes:     policy.Modes{"header.sse": "off", "header.async": "warn"},
 	}
 	if diff := cmp.Diff([]*teams.Team{&plain, &own, &after}, list.List); diff != "" {
-		t.Errorf("merged otherwise (-want +got):\n%s", diff)
+		t.Errorf("the merged rates differ (-want +got):\n%s", diff)
 	}
 }
 
-// TestMayUseMayAsk: absent is all, present is exactly what is listed.
-func TestMayUseMayAsk(t *testing.T) {
+// TestMayUse: absent is all, present is exactly what is listed.
+func TestMayUse(t *testing.T) {
 	teams := mustParse(t, `
 teams:
   - id: all
@@ -162,8 +162,8 @@ teams:
 	for model, want := range map[string]bool{
 		"llm-max": true, "gen2.6-image": true, "LLM-max": false, "gen2.6-image-2": false, "xllm-max": false, "": false,
 	} {
-		if !all.MayAsk(model) || some.MayAsk(model) != want {
-			t.Errorf("%q: all may %v, some may %v", model, all.MayAsk(model), some.MayAsk(model))
+		if !all.MayUseModel(model) || some.MayUseModel(model) != want {
+			t.Errorf("%q: all may %v, some may %v", model, all.MayUseModel(model), some.MayUseModel(model))
 		}
 	}
 }
@@ -190,7 +190,7 @@ prices:
 	}
 }
 
-// TestWarningsAreACopy: what one reader does with the warnings is nothing to the next.
+// TestWarningsAreACopy: a reader that changes the warnings does not change another's.
 func TestWarningsAreACopy(t *testing.T) {
 	teams := mustParse(t, "teams: []")
 	teams.Warnings()[0] = "changed"

@@ -11,7 +11,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// noon is when the keys of these tests are presented.
+// noon is the time at which these tests present keys.
 var noon = time.Date(2027, 6, 29, 12, 0, 0, 0, time.UTC)
 
 // keyLine is a key of the file in flow style; extra is ", disabled: true" and the like.
@@ -51,7 +51,7 @@ func mustParse(t testing.TB, doc string) *teams.File {
 	return file
 }
 
-// TestH03Lookup finds whose key it is, and nothing if the key does not work, whatever the reason.
+// TestH03Lookup finds the owner of a key, and none if the key does not work, whatever the reason.
 func TestH03Lookup(t *testing.T) {
 	teams := keyring(t)
 	for _, tt := range []struct{ presented, id string }{
@@ -81,7 +81,7 @@ func TestH03Lookup(t *testing.T) {
 	}
 }
 
-// TestA49HostileKeys: no presented string is more than a string to be hashed.
+// TestA49HostileKeys: a presented string is only hashed, whatever it contains.
 func TestA49HostileKeys(t *testing.T) {
 	teams := keyring(t)
 	for _, presented := range []string{
@@ -93,7 +93,7 @@ func TestA49HostileKeys(t *testing.T) {
 	}
 }
 
-// TestH23TwoKeysWhileOneIsReplaced: both work, then the old one is put away and the new one works on.
+// TestH23TwoKeysWhileOneIsReplaced: both work, then the old one is disabled and the new one works on.
 func TestH23TwoKeysWhileOneIsReplaced(t *testing.T) {
 	before, after := mint(t), mint(t)
 	const head = "teams:\n  - id: search\n    keys:\n"
@@ -154,7 +154,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// TestLookupAllocatesNothing: it runs before anything is known of a caller.
+// TestLookupAllocatesNothing: Lookup runs before anything is known about the caller.
 func TestLookupAllocatesNothing(t *testing.T) {
 	teams := keyring(t)
 	for _, presented := range []string{"plain word", "another", strings.Repeat("k", 257)} {

@@ -17,7 +17,7 @@ func mint(t testing.TB) teams.MintedKey {
 	return key
 }
 
-// TestMintedKeyWorks: what sluice key prints goes into the file and opens the gateway.
+// TestMintedKeyWorks: a key that sluice key prints works once it is in the file.
 func TestMintedKeyWorks(t *testing.T) {
 	key := mint(t)
 	file, err := teams.Parse([]byte("teams:\n  - id: search\n    keys:\n" + key.Lines()))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestA51H02LookupShape holds Lookup to its shape: the presented key is measured and copied into the hash and used in
-// no other way, so it never indexes a map or is compared, and only its length can end the work early.
+// TestA51H02LookupShape checks the code of Lookup: the presented key is only measured and copied into the hash. It never
+// indexes a map and is never compared, and only its length can end the work early.
 func TestA51H02LookupShape(t *testing.T) {
 	lookup := function(t, "key.go", "Lookup")
 	uses := map[string]int{}
@@ -36,7 +36,7 @@ func TestA51H02LookupShape(t *testing.T) {
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
-			t.Errorf("usable decides by %s, which skips what comes after it", b.Op)
+			t.Errorf("usable decides by %s, which skips its second operand", b.Op)
 		}
 		return true
 	})
@@ -78,9 +78,9 @@ func returns(body *ast.BlockStmt) (n int) {
 	return n
 }
 
-// TestA51LookupTiming compares the fastest of many turns. Noise only ever adds to a turn, so the fastest ones of equal
-// work come close to each other however busy the machine is, where means would not; and one close round in ten is
-// enough, since work that differs is never close.
+// TestA51LookupTiming compares the fastest of many turns. Noise only ever adds to a turn, so the fastest turns of equal
+// work are close to each other on a busy machine, where means would not be; one close round in ten is enough, since unequal
+// work is never close.
 func TestA51LookupTiming(t *testing.T) {
 	teams := keyring(t)
 	keys := []string{"plain word", "ne'er heard", "put away", "ended", "of the closed"}

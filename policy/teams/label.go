@@ -17,7 +17,7 @@ type labels struct {
 	wild  []policy.Pattern // in the order of the file, prices first
 }
 
-// Label is the word for a model in metrics: its name where the teams file has just that name as a pattern, else the first
+// Label is the word for a model in metrics: its name if the teams file has just that name as a pattern, else the first
 // pattern with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * names nothing.
 func (f *File) Label(model string) string {
 	if f.labels.exact[model] {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// H13: models are labelled by what the operator wrote, whatever clients ask for.
+// H13: models are labelled by the operator's words, whatever clients send.
 func TestH13_Label(t *testing.T) {
 	teams, err := Parse([]byte(`
 account: [{models: ["gen2.5-*"], requests: {per: 1s, limit: 5}}]

@@ -6,10 +6,10 @@ import (
 	"sluice/policy"
 )
 
-// Unit is what a limit counts.
+// Unit is the unit in which a limit counts.
 type Unit string
 
-// The units.
+// The units, named in letters alone. docs/architecture.md, Adding a unit, lists all places that know them.
 const (
 	UnitRequests Unit = "requests"
 	UnitTokens   Unit = "tokens"
@@ -48,7 +48,7 @@ type Rate struct {
 	Burst   int64         // capacity in units, at least 1; a file without it gets Limit
 }
 
-// Quota is what a team may use in one calendar period in UTC.
+// Quota bounds the use of a team in one calendar period in UTC.
 type Quota struct {
 	Unit   Unit   // any unit
 	Period Period // PeriodDay or PeriodMonth

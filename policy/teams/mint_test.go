@@ -19,8 +19,8 @@ import (
 
 var keyForm = regexp.MustCompile(`^slk_([a-z0-9]{12})_[0-9A-Za-z]{43}$`)
 
-// TestMintLookupProperty: from any random bytes comes a key of the right form, and the file made of minted keys leads
-// from each to its own team and from no neighbour of it to any.
+// TestMintLookupProperty: any random bytes give a key of the right form, and a file of minted keys leads from each to its
+// own team, and from a similar key to none.
 func TestMintLookupProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var doc strings.Builder
@@ -60,7 +60,7 @@ func TestMintLookupProperty(t *testing.T) {
 	})
 }
 
-// TestMintedKeyEnds: the smallest and the largest random bytes both fill the form.
+// TestMintedKeyEnds: the smallest and the largest random bytes both give a key of the right form.
 func TestMintedKeyEnds(t *testing.T) {
 	zeros, _ := teams.MintKey(bytes.NewReader(make([]byte, 48)))
 	if got, want := zeros.Reveal(), "slk_000000000000_"+strings.Repeat("0", 43); got != want {
@@ -106,7 +106,7 @@ func TestH01MintedKeyIsShownOnce(t *testing.T) {
 	}
 }
 
-// The id is drawn from all letters and digits, at its first place as at any.
+// The id is drawn from all letters and digits, also in its first place.
 func TestAMintedIDIsDrawnFromAll(t *testing.T) {
 	seen := map[byte]bool{}
 	for range 1000 {

@@ -28,7 +28,7 @@ func TestParseModes(t *testing.T) {
 	}
 }
 
-// TestEveryRuleTakesEveryMode: the setting reaches the whole table.
+// TestEveryRuleTakesEveryMode: every rule of the table can be set to every mode.
 func TestEveryRuleTakesEveryMode(t *testing.T) {
 	for _, id := range policy.RuleIDs() {
 		for _, mode := range []policy.Mode{policy.ModeRefuse, policy.ModeWarn, policy.ModeOff} {
@@ -40,7 +40,7 @@ func TestEveryRuleTakesEveryMode(t *testing.T) {
 	}
 }
 
-// TestParseModesFaults: all of them at once, the known id that was meant, and no secret.
+// TestParseModesFaults: all faults at once, with the nearest known id, and no secret.
 func TestParseModesFaults(t *testing.T) {
 	modes, err := teams.ParseModes("image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off,header.sse =off,header.sse= off," +
 		"slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX=off,header.async=slk_canary")
@@ -65,7 +65,7 @@ header.async: got "[hidden]", allowed: refuse, warn or off`
 	}
 }
 
-// TestMend12SlipsOfRuleIDs: an ordinary slip of an id is named, with the id that was meant. What has another form may be a
+// TestMend12SlipsOfRuleIDs: a fault quotes a simple slip of an id, with the nearest id. Text of another form may be a
 // secret, and is hidden.
 func TestMend12SlipsOfRuleIDs(t *testing.T) {
 	for id, want := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestNearest finds one typing error, and not another word.
+// TestNearest finds one typing error, and no other word.
 func TestNearest(t *testing.T) {
 	known := []string{"SLUICE_LISTEN", "SLUICE_ADMIN_LISTEN", "limit", "limits", "per"}
 	for word, want := range map[string]string{

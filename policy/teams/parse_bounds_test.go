@@ -38,7 +38,7 @@ func team(members string) string { return "{teams: [{id: search, " + members + "
 
 func key(members string) string { return team("keys: [{" + members + "}]") }
 
-// TestA59TeamNames: no name can be mistaken in a state key, a metric or a path.
+// TestA59TeamNames: no name can be misread in a state key, a metric or a path.
 func TestA59TeamNames(t *testing.T) {
 	testBounds(t, "{teams: [{id: V}]}", "teams[0].id", []teamsBound{
 		{"a", true},
@@ -92,7 +92,7 @@ func TestTeamsKeyBounds(t *testing.T) {
 	})
 }
 
-// TestTeamsListBounds: lists that give leave. None at all must not look like all.
+// TestTeamsListBounds: lists that grant access. An empty one must not mean all.
 func TestTeamsListBounds(t *testing.T) {
 	testBounds(t, team("models: V"), "teams[0].models", []teamsBound{{`["*"]`, true}, {"[]", false}, {"null", false}, {"llm-max", false}})
 	testBounds(t, team("models: [V]"), "teams[0].models[0]", []teamsBound{
@@ -198,7 +198,7 @@ func TestSpendIsExact(t *testing.T) {
 	}
 }
 
-// TestTeamsPriceAndAccountBounds: what an entry has to have.
+// TestTeamsPriceAndAccountBounds: the required fields of an entry.
 func TestTeamsPriceAndAccountBounds(t *testing.T) {
 	testBounds(t, "{teams: [], prices: [V]}", "prices[0]", []teamsBound{
 		{"{model: a, image: 0}", true}, {"{model: a, input_per_million: 1}", true}, {"{model: a, output_per_million: 0.5}", true},

@@ -14,7 +14,7 @@ import (
 
 const exampleFile = "../../teams.example.yaml"
 
-// TestTeamsExample: the example parses without faults or warnings, and says what its comments say.
+// TestTeamsExample: the example parses without faults or warnings, and matches its comments.
 func TestTeamsExample(t *testing.T) {
 	file, err := teams.Parse(readDoc(t, exampleFile))
 	if err != nil {
@@ -24,16 +24,16 @@ func TestTeamsExample(t *testing.T) {
 		t.Errorf("the example is warned of: %q", warnings)
 	}
 	batch := file.Team("batch-reports")
-	if batch.Concurrent != 100 || len(batch.Rates) != 1 || len(batch.Quotas) != 0 || !batch.MayAsk("any") {
+	if batch.Concurrent != 100 || len(batch.Rates) != 1 || len(batch.Quotas) != 0 || !batch.MayUseModel("any") {
 		t.Errorf("the least team is %+v", batch)
 	}
 }
 
-// unknownMember is a field that no mapping knows.
+// unknownMember is a field unknown to every mapping.
 const unknownMember = "zzz"
 
-// TestTeamsExampleIsComplete holds the example to the parser: into each of its mappings goes a field that is not known,
-// and every field that the fault then offers has to stand in the example.
+// TestTeamsExampleIsComplete adds an unknown field to each mapping of the example: every field that the fault then lists
+// must occur in the example.
 func TestTeamsExampleIsComplete(t *testing.T) {
 	var root map[string]any
 	if err := yaml.Unmarshal(readDoc(t, exampleFile), &root); err != nil {
@@ -61,7 +61,7 @@ var (
 	offer    = regexp.MustCompile(`^unknown field.*, allowed: (.*)$`)
 )
 
-// place writes a path without positions; what the defaults can hold, a team can.
+// place writes a path without positions; a team may have every field of the defaults.
 func place(path string) string {
 	path = position.ReplaceAllString(strings.TrimPrefix(path, "."), "[]")
 	return regexp.MustCompile(`^defaults\.`).ReplaceAllString(path, "teams[].")
@@ -99,8 +99,8 @@ func offeredFields(faults teams.Faults) map[string]bool {
 	return offered
 }
 
-// TestFD2TornTeamsFile: a file that was read while it was being written is refused or gives teams; none of its
-// beginnings is taken for a file that locks everybody out.
+// TestFD2TornTeamsFile: a partly written file is refused or has teams; no beginning of it is accepted as a file without
+// teams, which would lock out everybody.
 func TestFD2TornTeamsFile(t *testing.T) {
 	doc := readDoc(t, exampleFile)
 	for end := range doc {

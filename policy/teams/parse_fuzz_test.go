@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// FuzzParse: no file ends the process, gives half a result, or gets a key repeated.
+// FuzzParse: no file ends the process, gives half a result, or makes a fault repeat a key.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{exampleFile, "testdata/faults.yaml", "testdata/warnings.yaml"} {
 		f.Add(readDoc(f, name))
@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkTeams holds an accepted file to what its types promise.
+// checkTeams checks an accepted file against the promises of its types.
 func checkTeams(t *testing.T, file *teams.File) {
 	t.Helper()
 	checkNoKey(t, strings.Join(file.Warnings(), "\n"))

@@ -30,7 +30,7 @@ func TestTeamsFaultsGolden(t *testing.T) {
 	}
 }
 
-// TestTeamsWarningsGolden: what is legal but maybe not meant is a warning, not a fault.
+// TestTeamsWarningsGolden: a legal but maybe unintended value is a warning, not a fault.
 func TestTeamsWarningsGolden(t *testing.T) {
 	file, err := teams.Parse(readDoc(t, "testdata/warnings.yaml"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A faulty teams file gives all faults at once, each with what is allowed, and never a key.
+// A faulty teams file gives all faults at once, each with the allowed values, and never a key.
 func ExampleParse() {
 	_, err := teams.Parse([]byte(`
 teams:
@@ -31,7 +31,7 @@ teams:
 	// line 8:7: teams[0].rates.request: unknown field (meant requests?), allowed: requests, tokens or images
 }
 
-// A key is looked up by what a client presented, at the time of the request.
+// A key is looked up by the string that a client presented, at the time of the request.
 func ExampleFile_Lookup() {
 	sum := sha256.Sum256([]byte("slk_demo"))
 	file, err := teams.Parse(fmt.Appendf(nil, `
@@ -78,7 +78,7 @@ func TestTeamsManyTeams(t *testing.T) {
 	group.Wait()
 }
 
-// BenchmarkParse reads the example, as every look at the file does that finds it changed.
+// BenchmarkParse reads the example, as every reload of a changed file does.
 func BenchmarkParse(b *testing.B) {
 	doc := readDoc(b, exampleFile)
 	for b.Loop() {

@@ -6,7 +6,7 @@ import (
 	"sluice/policy"
 )
 
-// Price is what a model costs, in 10⁻⁹ of the currency, 0 to MaxAmount. 0 costs nothing, as does what the file leaves out.
+// Price is the price of a model in 10⁻⁹ of the currency, 0 to MaxAmount. A unit that the file leaves out costs 0.
 type Price struct {
 	Pattern          policy.Pattern // the models it is for
 	Image            int64          // one image
@@ -14,7 +14,7 @@ type Price struct {
 	OutputPerMillion int64          // a million output tokens
 }
 
-// Price returns the first price whose pattern matches the model's name; ok is false where none does.
+// Price returns the first price whose pattern matches the model's name; ok is false if none does.
 func (f *File) Price(model string) (price Price, ok bool) {
 	for _, p := range f.Prices {
 		if p.Pattern.Match(model) {

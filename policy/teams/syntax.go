@@ -128,7 +128,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// quotedInput is what the YAML library's messages hold of the input.
+// quotedInput matches input that the YAML library quotes in its messages.
 var quotedInput = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // syntaxFault turns an error of the YAML library into a fault, without the source text in it.

@@ -50,7 +50,7 @@ func staircase(steps int) string {
 	return b.String()
 }
 
-// TestTeamsSpellings: what editors and other systems do to a file does not change it.
+// TestTeamsSpellings: the usual changes by editors and other systems do not change a file's meaning.
 func TestTeamsSpellings(t *testing.T) {
 	for name, doc := range map[string]string{
 		"byte order mark": "\ufeffteams:\n  - id: search\n",

@@ -16,7 +16,7 @@ type Team struct {
 	Disabled bool
 	// Keys are the team's keys in the order of the file. Two valid ones let a team rotate. May be empty.
 	Keys []Key
-	// Models are the patterns of the models the team may ask for. Nil: all.
+	// Models are the patterns of the models that the team may use. Nil: all.
 	Models []policy.Pattern
 	// Endpoints are the endpoints the team may use. Nil: all.
 	Endpoints []policy.Endpoint
@@ -39,8 +39,10 @@ func (t *Team) MayUse(endpoint policy.Endpoint) bool {
 	return t.Endpoints == nil || slices.Contains(t.Endpoints, endpoint)
 }
 
-// MayAsk reports whether the team may ask for the model, whose name is compared as decoded, letter for letter.
-func (t *Team) MayAsk(model string) bool { return t.Models == nil || policy.MatchAny(t.Models, model) }
+// MayUseModel reports whether the team may use the model, whose name is compared as decoded, letter for letter.
+func (t *Team) MayUseModel(model string) bool {
+	return t.Models == nil || policy.MatchAny(t.Models, model)
+}
 
 // Spends reports whether the team has a spend quota.
 func (t *Team) Spends() bool {

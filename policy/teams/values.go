@@ -34,7 +34,7 @@ func (r *reader) word(n node, pattern *regexp.Regexp, wanted string) string {
 	return text
 }
 
-// bare reads a single value without quotes: "20" is a text, and refused where a number is wanted.
+// bare reads a single value without quotes: "20" is a text, and refused if a number is required.
 func (r *reader) bare(n node, wanted string) (string, bool) {
 	text, ok := r.text(n, wanted)
 	if t := n.ast.GetToken().Type; ok && (t == token.SingleQuoteType || t == token.DoubleQuoteType) {

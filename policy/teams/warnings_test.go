@@ -52,7 +52,7 @@ func TestTeamsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestWarningsShowNoKey: warnings mask what faults mask.
+// TestWarningsShowNoKey: warnings mask the same texts as faults.
 func TestWarningsShowNoKey(t *testing.T) {
 	doc := "{teams: [{id: a, models: [canary-0123456789ABCDEFGHIJ], quotas: {spend: {day: 1}}}]}"
 	said := strings.Join(mustParse(t, doc).Warnings(), "\n")

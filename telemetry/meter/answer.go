@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// answer is what has been read of an answer. The scanner tells it of values at known places.
+// answer holds the parts of an answer that have been read. The scanner reports values at known places to it.
 type answer struct {
 	usage      Usage
 	odd        bool
@@ -31,7 +31,7 @@ type answer struct {
 	touched uint16 // texts that it has
 }
 
-// failure is what a document says about an error. It counts if the document turns out to be one.
+// failure holds a document's statement of an error. It counts if the document turns out to be one.
 type failure struct {
 	code, message string
 	status        int

@@ -105,7 +105,7 @@ func TestFU11_ImagesToldAndCounted(t *testing.T) {
 	}
 }
 
-// Pictures are counted once whether a stream repeats them or not, even more of them than are told apart.
+// Pictures are counted once whether a stream repeats them or not, even if there are more than the Meter distinguishes.
 func TestFU11_PicturesOfAStream(t *testing.T) {
 	picture := func(n int) string {
 		return fmt.Sprintf(`{"type":"image","image":"https://r/%d.png?Signature=%%3D"}`, n)
@@ -177,7 +177,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// The length and the short values come out as a full JSON decoder has them, however they are escaped.
+// The length and the short values equal those of a full JSON decoder, however they are escaped.
 func TestStringsAsADecoderHasThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
@@ -200,7 +200,7 @@ func TestStringsAsADecoderHasThem(t *testing.T) {
 	})
 }
 
-// asciiJSON writes every character beyond ASCII as the encoders do that keep to ASCII.
+// asciiJSON escapes every character beyond ASCII, as some encoders do.
 func asciiJSON(s string) string {
 	plain, _ := json.Marshal(s)
 	var b strings.Builder
@@ -233,7 +233,7 @@ func TestResetForgetsEverything(t *testing.T) {
 	}
 }
 
-// A word is no number, and the log line stays JSON.
+// Text such as nan is no JSON number: it is ignored, and the log line stays JSON.
 func TestA121_WordsAreNoNumbers(t *testing.T) {
 	for _, word := range []string{"nan", "NaN", "inf", "-Infinity", "0x1p4", "1_0", "0x_1_0p0000000000000"} {
 		r := read("application/json", []byte(`{"usage":{"total_tokens":`+word+`,"x":`+word+`}}`))
@@ -243,7 +243,7 @@ func TestA121_WordsAreNoNumbers(t *testing.T) {
 	}
 }
 
-// An empty code says nothing, wherever it stands.
+// An empty code has no meaning, wherever it stands.
 func TestEmptyCodeHidesNoFailure(t *testing.T) {
 	for _, body := range []string{
 		`{"output":{"task_id":"t","task_status":"FAILED","code":"X","message":"m"},"code":"","message":""}`,
@@ -255,11 +255,11 @@ func TestEmptyCodeHidesNoFailure(t *testing.T) {
 		}
 	}
 	if r := read("application/json", []byte(`{"code":"","message":"","output":{"text":"a"}}`)); r.Failed {
-		t.Errorf("an answer that is well: %+v", r)
+		t.Errorf("a successful answer: %+v", r)
 	}
 }
 
-// A task's status decides when its stream has told its end.
+// The status of a task decides whether its stream is complete.
 func TestFinalStatusEndsAStream(t *testing.T) {
 	for status, want := range map[string]bool{"RUNNING": false, "SUCCEEDED": true, "FAILED": true, "CANCELED": true, "CANCELLED": true, "UNKNOWN": false} {
 		body := "data:{\"output\":{\"task_id\":\"t\",\"task_status\":\"RUNNING\"}}\n\ndata:{\"output\":{\"task_id\":\"t\",\"task_status\":\"" + status + "\"},\"usage\":{\"image_count\":2}}\n\n"

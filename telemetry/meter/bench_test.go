@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// deltaFrame is a frame as most streams are made of.
+// deltaFrame is a typical frame of a stream.
 var deltaFrame = []byte("id:7\nevent:result\n:HTTP_STATUS/200\ndata:" +
 	`{"output":{"choices":[{"message":{"content":"three words","role":"assistant"},"finish_reason":"null"}]},` +
 	`"usage":{"total_tokens":315,"input_tokens":214,"output_tokens":101},"request_id":"7a2f3c51-6a0e-9d83-8f0b-0d6f1f5f4c1e"}` +
@@ -24,10 +24,10 @@ func TestAFrameDoesNotAllocate(t *testing.T) {
 	for name, body := range recorded(t) {
 		r := read(contentType(name), body)
 		if r.Frames == 0 || !r.Complete || r.Odd || r.Failed || !bytes.HasSuffix(body, []byte("\n\n")) {
-			continue // not a stream that can go on
+			continue // not a stream that can continue
 		}
 		m := New("text/event-stream", "")
-		_, _ = m.Write(body) // what is new in a frame may allocate: an id, a name of a number
+		_, _ = m.Write(body) // new values in a frame may allocate: an id, the name of a number
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Write(body) }); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
@@ -48,7 +48,7 @@ func TestADocumentAllocatesTwice(t *testing.T) {
 	}
 }
 
-// BenchmarkFrame compares, in one run, what the Meter costs per frame with what the frame's way to a client costs.
+// BenchmarkFrame compares, in one run, the Meter's cost per frame with that of the frame's way to a client.
 func BenchmarkFrame(b *testing.B) {
 	b.Run("meter", func(b *testing.B) {
 		m := New("text/event-stream", "")
@@ -102,7 +102,7 @@ func BenchmarkDocument(b *testing.B) {
 	})
 }
 
-// BenchmarkText is the Meter's speed through one long text, as in frames that repeat it.
+// BenchmarkText measures the Meter's speed through one long text, as in frames that repeat it.
 func BenchmarkText(b *testing.B) {
 	body := []byte(`{"output":{"text":"` + strings.Repeat(`many words and a newline\n`, 40_000) + `"}}`)
 	b.SetBytes(int64(len(body)))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A stream is closed wherever a frame is, and nowhere else, whether or not it has told its end.
+// A stream is closed where a frame ends, and nowhere else, whether or not it has marked its end.
 func TestMend05ClosedAtEveryFrame(t *testing.T) {
 	body := frames(said("a", "null"), said("b", ""), `{"output":{"text":"c"},"usage":{"total_tokens":3}}`)
 	for i := range len(body) + 1 {

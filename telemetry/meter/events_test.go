@@ -57,8 +57,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Nothing in a model's text can end a frame or begin one: the service escapes line ends, and where it would not, the
-// rest of the text would be a field of an unknown name.
+// No text of a model can end a frame or begin one: the service escapes line ends, and if it did not, the rest of the text
+// would be a field with an unknown name.
 func TestLookAlikesInText(t *testing.T) {
 	for _, text := range []string{
 		`\n\nevent:error\n:HTTP_STATUS/500\ndata:{\"code\":\"Fake\"}\n\n`,
@@ -76,8 +76,8 @@ func TestLookAlikesInText(t *testing.T) {
 	}
 }
 
-// What a stream keeps of its lines is bounded, and finding their ends takes time in proportion to their bytes: the
-// quadratic way would take minutes here.
+// The kept part of a line is bounded, and finding line ends takes time in proportion to the bytes: quadratic time would be
+// minutes here.
 func TestManyShortLines(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n"} {
 		body := []byte(strings.Repeat("a"+end, 4<<20) + end + strings.ReplaceAll(`data:{"usage":{"input_tokens":5}}NN`, "N", end))

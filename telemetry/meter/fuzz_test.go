@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzSSEUsage holds that where a body is cut makes no difference to its Reading, and that the Reading is sane.
+// FuzzSSEUsage checks that the places where a body is cut do not change its Reading, and that the Reading is sane.
 func FuzzSSEUsage(f *testing.F) {
 	for name, body := range recorded(f) {
 		f.Add(body, uint16(len(body)/2), uint16(1), contentType(name) != "application/json")
@@ -21,7 +21,7 @@ func FuzzSSEUsage(f *testing.F) {
 		same(t, "three pieces", want, read(contentType, body[:a], body[a:b], body[b:]))
 		same(t, "every byte alone", want, read(contentType, eachByte(body)...))
 		sane(t, want, len(body))
-		again := bytes.Repeat(body, 3) // frames that were met before may be read in another way
+		again := bytes.Repeat(body, 3) // frames seen before may be read by another path
 		same(t, "again", read(contentType, again), read(contentType, eachByte(again)...))
 	})
 }

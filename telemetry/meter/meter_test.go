@@ -152,7 +152,7 @@ func TestA123_AnyTextAnyCuts(t *testing.T) {
 		parts := rapid.SliceOfN(rapid.StringN(1, 20, -1), 2, 20).Draw(t, "parts")
 		all := strings.Join(parts, "")
 		if slices.IndexFunc(parts[1:], func(s string) bool { return !strings.HasPrefix(s, parts[0]) }) < 0 {
-			t.Skip("cannot be told from repeated text")
+			t.Skip("cannot be distinguished from repeated text")
 		}
 		var news, repeats []string
 		for i := range parts {

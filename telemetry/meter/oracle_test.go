@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oracle reads a document the slow way: it decodes the whole and looks up what the interface describes. It shares
-// nothing with the Meter but the Reading.
+// oracle reads a document the slow way: it decodes the whole and looks up the members that the interface describes. It
+// shares nothing with the Meter but the Reading.
 func oracle(t *rapid.T, document []byte) Reading {
 	var tree map[string]any
 	if err := json.Unmarshal(document, &tree); err != nil {
@@ -90,7 +90,7 @@ func oracleUsage(u map[string]any, r *Reading) {
 	}
 }
 
-// An object with these members in any order, some missing, and others between them that mean nothing.
+// anyObject makes an object with these members in any order, some missing, and meaningless others between them.
 func anyObject(t *rapid.T, depth int, members map[string]func() string) string {
 	names := make([]string, 0, len(members)+2)
 	for _, name := range rapid.Permutation(sortedNames(members)).Draw(t, "order") {
@@ -109,7 +109,7 @@ func sortedNames(members map[string]func() string) []string {
 	return slices.Sorted(maps.Keys(members))
 }
 
-// anyNoise is a value at a place of no meaning, with much in it that would mean something elsewhere.
+// anyNoise is a value at a place without meaning, with many members that would have a meaning elsewhere.
 func anyNoise(t *rapid.T, depth int) string {
 	if depth > 3 {
 		return "null"
@@ -196,7 +196,7 @@ func anyDocument(t *rapid.T) string {
 	})
 }
 
-// Whatever the order of its members and whatever else is in it, a document reads as a decoder of the whole reads it.
+// Whatever the order of its members and its other content, the Meter reads a document as a decoder of the whole does.
 func TestDocumentsAsAnOracleReadsThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		document := []byte(anyDocument(t))

@@ -1,6 +1,6 @@
 package meter
 
-// Reading is what a Meter has read of one answer. The zero value of a field means that the answer does not say.
+// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer does not say.
 type Reading struct {
 	Usage Usage // of each number the largest value in any part of the answer
 	Odd   bool  // a usage number was ignored: negative, too large, a string, or null if the interface has no null for it
@@ -35,7 +35,7 @@ func (r *Reading) Images() (int64, bool) {
 	return int64(r.ImageCount), r.ImageCount > 0
 }
 
-// reading returns what the answer has said, but for Closed and Complete.
+// reading returns the facts of the answer so far, except Closed and Complete.
 func (a *answer) reading() Reading {
 	return Reading{
 		Usage:         a.usage,

@@ -1,6 +1,6 @@
 package meter
 
-// scanState is what the scanner expects next.
+// scanState is the kind of token that the scanner expects next.
 type scanState uint8
 
 const (

@@ -13,7 +13,7 @@ import (
 
 var byUnexported = cmp.AllowUnexported(Usage{}, other{})
 
-// same compares two Readings of one body. It is cheap when they are equal, which is all but always.
+// same compares two Readings of one body. It is cheap if they are equal, as they nearly always are.
 func same(t testing.TB, what string, want, got Reading) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, byUnexported); diff != "" {
@@ -67,7 +67,7 @@ func TestA119_CutAnywhere(t *testing.T) {
 	})
 }
 
-// The forms that the standard allows must not make a difference either.
+// The other forms that the standard allows must make no difference either.
 func TestA119_FormsOfOneStream(t *testing.T) {
 	answers := recorded(t)
 	plain := answers["no-final-line.sse"]
@@ -81,7 +81,7 @@ func TestA119_FormsOfOneStream(t *testing.T) {
 	}
 }
 
-// Bytes of a mark that turn out to be something else are part of the body.
+// Bytes that begin like a mark and turn out to be something else are part of the body.
 func TestA119_HalfAMark(t *testing.T) {
 	for _, body := range []string{"\xef\xbb", "\xef\xbbdata:{}\n\n", "\xef{}", "\xef\xbb\xbf\xef\xbb\xbf{}"} {
 		for _, contentType := range []string{"text/event-stream", "application/json"} {
@@ -94,7 +94,7 @@ func TestA119_HalfAMark(t *testing.T) {
 	}
 }
 
-// A client that leaves at any byte leaves a Reading that the rest of the body could only have added to.
+// A client that leaves at any byte leaves a Reading to which the rest of the body could only have added.
 func TestA124_CutOffAtEveryByte(t *testing.T) {
 	for name, body := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestA124_CutOffAtEveryByte(t *testing.T) {
 	}
 }
 
-// Only the last frame, or what little may be missing after it, makes a stream complete.
+// A stream is complete only with its last frame; a few bytes after it may be missing.
 func TestA124_IncompleteUntilItsEnd(t *testing.T) {
 	for _, name := range []string{
 		"text-incremental.sse", "message-cumulative.sse", "tool-calls.sse", "thinking.sse", "interleaved.sse",

@@ -79,7 +79,7 @@ const (
 	maxPath   = 96
 )
 
-// Usage is what an answer says it used: an open set of numbers. Zero and absent differ; the zero value has no number. It is an
+// Usage is the usage in an answer: an open set of numbers. Zero and absent differ; the zero value has no number. It is an
 // array and a bit set instead of a map, because every frame of a stream fills one. A copy shares the unknown fields with the
 // original; only the Meter adds to them.
 type Usage struct {

@@ -78,7 +78,7 @@ func TestAllStopsWhenAsked(t *testing.T) {
 	}
 }
 
-// The gateway keeps one Meter for each answer that is on its way.
+// The gateway keeps one Meter for each answer under way.
 func TestAMeterIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(Meter{}); n > 2<<10 {
 		t.Errorf("a Meter takes %d bytes", n)

@@ -70,7 +70,7 @@ func (b *batches) cut() {
 	}
 }
 
-// flush makes a batch of what there is.
+// flush makes a batch of the gathered spans.
 func (b *batches) flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,7 +2,7 @@ package otlp
 
 import "testing"
 
-// A span that ends while a batch is sent waits for the delay all the same: it is not sent at once, alone.
+// A span that ends while a batch is sent still waits for the delay: it is not sent at once, alone.
 func TestBatchesWhileOneIsSent(t *testing.T) {
 	b := newBatches(4)
 	b.add([]byte("a"))
@@ -15,7 +15,7 @@ func TestBatchesWhileOneIsSent(t *testing.T) {
 	}
 	b.add([]byte("b"))
 	if _, ok := b.next(); ok {
-		t.Error("what came while a batch was sent follows at once")
+		t.Error("a span that came during the sending follows at once")
 	}
 	b.flush()
 	b.flush()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What exporters complain of is a line a minute, cut short.
+// Complaints of exporters are one line a minute, cut short.
 func TestComplaints(t *testing.T) {
 	var log strings.Builder
 	c := newComplaints(slog.New(slog.NewTextHandler(&log, nil)))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A collector that takes a part of a batch loses the rest alone, and one that only warns loses nothing.
+// A collector that accepts a part of a batch loses only the rest, and one that only warns loses nothing.
 func TestPartialSuccess(t *testing.T) {
 	for text, want := range map[string]int64{
 		"traces export: OTLP partial success: too old (1 spans rejected)":                  1,

@@ -13,7 +13,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 )
 
-// What an event quotes may be anything, and wherever it stands in the event.
+// Any text may be quoted in an event, at any place.
 func TestMend30AnEventIsMadeValid(t *testing.T) {
 	exporter := new(keptLogs)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(newLogGate(newGate(10), exporter)))
@@ -27,7 +27,7 @@ func TestMend30AnEventIsMadeValid(t *testing.T) {
 	}
 }
 
-// keptLogs keeps what it is sent, as text.
+// keptLogs keeps the records that it receives, as text.
 type keptLogs struct{ texts []string }
 
 func (k *keptLogs) Export(_ context.Context, records []sdklog.Record) error {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// keeping keeps the spans that it is sent, as a collector reads them.
+// keeping keeps the spans that it receives, as a collector reads them.
 type keeping struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
@@ -52,7 +52,7 @@ func (s *stuck) UploadTraces(ctx context.Context, sent []*tracepb.ResourceSpans)
 	return s.err
 }
 
-// batching keeps how many spans each batch had.
+// batching records the number of spans in each batch.
 type batching struct {
 	keeping
 	sizes chan int
@@ -70,7 +70,7 @@ func startBatching(t *testing.T, delay string) (*Queue, *batching) {
 	return NewQueue(b, resource.Empty(), instrumentation.Scope{}), b
 }
 
-// putSpans puts n spans into the queue, as far as there is room.
+// putSpans puts n spans into the queue, as far as it has room.
 func putSpans(q *Queue, n int) {
 	for range n {
 		id := trace.SpanID{}
@@ -105,7 +105,7 @@ func TestBatches(t *testing.T) {
 	}
 	putSpans(q, 1) // after the end
 	if n := q.gate.full.Load(); n != 1 {
-		t.Errorf("%d are counted as lost, of one that came after the end", n)
+		t.Errorf("%d are counted as lost, of one after the end", n)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestBatchesAfterTheDelay(t *testing.T) {
 	}
 }
 
-// A batch is full at a size that collectors take, however few spans it has.
+// A batch is full at a size that collectors accept, however few spans it has.
 func TestBatchesAreSmall(t *testing.T) {
 	q, b := startBatching(t, "3600000")
 	text := strings.Repeat("a", 4<<10)
@@ -140,7 +140,7 @@ func TestBatchesAreSmall(t *testing.T) {
 	}
 }
 
-// F-T2: of what waits there is only so much, the newest are lost, and each that is lost is counted.
+// F-T2: the queue is bounded, the newest spans are lost, and each loss is counted.
 func TestFT2QueueIsBounded(t *testing.T) {
 	t.Setenv(envSpanQueue, "10")
 	t.Setenv(envSpanBatch, "4")
@@ -170,7 +170,7 @@ func TestFT2EachIsSentOrCounted(t *testing.T) {
 	all.Wait()
 	g := q.gate
 	lost := g.full.Load()
-	close(k.release) // from here on the collector takes what comes
+	close(k.release) // from here on the collector accepts everything
 	for range 8 {
 		all.Go(func() { putSpans(q, 1000) })
 	}
@@ -186,7 +186,7 @@ func TestFT2EachIsSentOrCounted(t *testing.T) {
 		t.Errorf("%d sent, %d of them once, %d lost, %d wait", len(k.spans), len(ids), lost, g.waiting.Load())
 	}
 	if lost < 7000 {
-		t.Errorf("%d are lost of 8000 that a stuck collector was sent, and 57 may wait", lost)
+		t.Errorf("%d are lost of 8000 for a stuck collector, and 57 may wait", lost)
 	}
 }
 
@@ -198,13 +198,14 @@ func (*hanging) UploadTraces(ctx context.Context, _ []*tracepb.ResourceSpans) er
 	return ctx.Err()
 }
 
-// F-T4: a collector that hangs ends the sending after its bound, and the process in time; what it did not take is counted.
+// F-T4: a collector that hangs ends the sending after its bound, and the process in time; spans that it did not accept are
+// counted.
 func TestFT4ACollectorThatHangs(t *testing.T) {
 	t.Setenv(envSpanBatch, "2")
 	t.Setenv(envSpanTimeout, "1")
 	q := NewQueue(new(hanging), resource.Empty(), instrumentation.Scope{})
 	putSpans(q, 5)
-	if err := q.Close(t.Context()); err != nil { // all is given up
+	if err := q.Close(t.Context()); err != nil { // everything is given up
 		t.Error(err)
 	}
 	if n := q.gate.refused.Load(); n != 5 {
@@ -225,7 +226,7 @@ func TestFT4ACollectorThatHangs(t *testing.T) {
 	}
 }
 
-// grpcCollector takes spans over gRPC.
+// grpcCollector receives spans over gRPC.
 type grpcCollector struct {
 	collecttrace.UnimplementedTraceServiceServer
 	got chan *tracepb.ResourceSpans
@@ -238,7 +239,7 @@ func (c *grpcCollector) Export(_ context.Context, r *collecttrace.ExportTraceSer
 	return new(collecttrace.ExportTraceServiceResponse), nil
 }
 
-// Over gRPC a collector is told the same: who tells, and the spans.
+// Over gRPC a collector receives the same: the resource and the spans.
 func TestGRPC(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -263,12 +264,12 @@ func TestGRPC(t *testing.T) {
 	got := <-collector.got
 	of := got.GetScopeSpans()[0]
 	if len(of.GetSpans()) != 3 || of.GetSpans()[0].GetName() != "GET /r" || of.GetScope().GetName() != "sluice" || of.GetScope().GetVersion() != "v1" {
-		t.Errorf("it was told %v", got)
+		t.Errorf("it received %v", got)
 	}
 	about := fmt.Sprint(got.GetResource())
 	for _, want := range []string{"service.name", "service.version", "service.instance.id", "telemetry.sdk.language", "deployment.environment.name"} {
 		if !strings.Contains(about, want) {
-			t.Errorf("it was not told %s, but %s", want, about)
+			t.Errorf("%s is missing in %s", want, about)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (f fixedIDs) NewIDs(context.Context) (trace.TraceID, trace.SpanID) {
 }
 func (f fixedIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return f.span.SpanID() }
 
-// What is written of a span is what the SDK and its exporter write of it, whatever it has.
+// The encoding of a span equals that of the SDK and its exporter, whatever the span has.
 func TestSpanWriterIsTheSDKs(t *testing.T) {
 	id := func(name string) *rapid.Generator[trace.SpanContextConfig] {
 		return rapid.Custom(func(t *rapid.T) (c trace.SpanContextConfig) {
@@ -130,7 +130,7 @@ func TestSpanWriterIsTheSDKs(t *testing.T) {
 
 var someSpan = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 
-// What is no UTF-8 is made so: a collector would refuse the whole batch.
+// Invalid UTF-8 is replaced: a collector would refuse the whole batch.
 func TestSpansAreUTF8(t *testing.T) {
 	bad := "a\xffb\xc3"
 	w := Span{most: -1, longest: -1, links: -1}
@@ -149,7 +149,7 @@ func TestSpansAreUTF8(t *testing.T) {
 	}
 }
 
-// Whatever bytes a client or the service chose, what is written is a span.
+// Whatever bytes a client or the service chose, the encoding is a valid span.
 func FuzzSpanWriter(f *testing.F) {
 	f.Add("model", "key", []byte("answer"))
 	f.Add("\xff\xfe", strings.Repeat("ü", 200), bytes.Repeat([]byte("x"), 300))

@@ -20,7 +20,7 @@ func TestParseAddress(t *testing.T) {
 	}
 	for _, text := range []string{"", "a:6379", "http://a", "redis://", "redis://a,b", "redis://a:x", "redis://u@a", "redis://a/x", "redis+cluster://a/1", "redis+sentinel://a", "redis://a/1001"} {
 		if _, ok := ParseAddress(text); ok {
-			t.Errorf("%q is taken for an address", text)
+			t.Errorf("%q counts as an address", text)
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 	SpareConnections = 24
 )
 
-// Config is what [Open] needs. Every field but Reread, Learned and Measure is required.
+// Config configures [Open]. Every field but Reread, Learned and Measure is required.
 type Config struct {
 	Address Address
 	// Reread returns the address as it is now, for the user and password of a new connection: they may change. Nil, or not

@@ -28,7 +28,7 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 	if err != nil && !errors.As(err, &said) { // else Redis refused to say it
 		return err
 	}
-	if strings.Contains(info, "redis_mode:sentinel") { // it only tells where the master is
+	if strings.Contains(info, "redis_mode:sentinel") { // it only tells the master's address
 		return nil
 	}
 	_, run, _ := strings.Cut(info, "run_id:")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestEachConnectionTellsItsProcess: the first connection is refused by the function, and its call fails; the next is used.
+// TestEachConnectionTellsItsProcess: the function refuses the first connection, and its call fails; the next is used.
 func TestEachConnectionTellsItsProcess(t *testing.T) {
 	c := open(t, startRedis(t), time.Second)
 	refused := errors.New("another process")

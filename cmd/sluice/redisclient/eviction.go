@@ -33,7 +33,7 @@ func (c *Client) EvictionFault() error {
 	return nil
 }
 
-// learn asks Redis how it keeps its data until Redis has said so, and returns its eviction policy; empty: not known yet.
+// learn reads Redis's facts until they are known, and returns its eviction policy; empty: not known yet.
 func (c *Client) learn(ctx context.Context) string {
 	c.mu.Lock()
 	policy := c.policy
@@ -41,7 +41,7 @@ func (c *Client) learn(ctx context.Context) string {
 	if policy != "" {
 		return policy
 	}
-	facts, known := c.askFacts(ctx)
+	facts, known := c.fetchFacts(ctx)
 	if !known {
 		return ""
 	}
@@ -56,12 +56,12 @@ func (c *Client) learn(ctx context.Context) string {
 	return c.policy
 }
 
-// askFacts asks Redis, or each master of a cluster. known is false if the call failed or Redis hides its eviction policy.
-func (c *Client) askFacts(ctx context.Context) (facts Facts, known bool) {
+// fetchFacts reads INFO of Redis, or of each master of a cluster. known is false if the call failed or Redis hides its eviction policy.
+func (c *Client) fetchFacts(ctx context.Context) (facts Facts, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, max(c.config.Timeout, time.Second))
 	defer cancel()
 	var mu sync.Mutex
-	ask := func(ctx context.Context, node redis.Cmdable) error {
+	fetch := func(ctx context.Context, node redis.Cmdable) error {
 		text, err := node.Info(ctx).Result()
 		if err != nil {
 			return err
@@ -79,9 +79,9 @@ func (c *Client) askFacts(ctx context.Context) (facts Facts, known bool) {
 		return nil
 	}
 	if cluster, ok := c.UniversalClient.(*redis.ClusterClient); ok {
-		_ = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return ask(ctx, node) })
+		_ = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return fetch(ctx, node) })
 	} else {
-		_ = ask(ctx, c.UniversalClient)
+		_ = fetch(ctx, c.UniversalClient)
 	}
 	return facts, known
 }

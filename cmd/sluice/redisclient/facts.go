@@ -9,7 +9,7 @@ import (
 
 const noEviction = "noeviction"
 
-// Facts is what Redis says of how it keeps its data. It is read from INFO, because CONFIG is often forbidden.
+// Facts tells how Redis keeps its data. It is read from INFO, because CONFIG is often forbidden.
 type Facts struct {
 	EvictionPolicy string
 	MaxMemory      int64         // in bytes; 0: unbounded

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What Redis says of itself is read, also of a server that hides some of it; of several nodes the worst counts.
+// Redis's facts are read, also from a server that hides some; of several nodes the worst value counts.
 func TestFacts(t *testing.T) {
 	keeps := Facts{EvictionPolicy: "noeviction", MaxMemory: 100, appends: true}
 	for info, want := range map[string]Facts{

@@ -12,7 +12,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// F-R2: callers whose time is over when they ask say nothing of the node: the breaker stays closed for all.
+// F-R2: callers without time left tell nothing about the node: the breaker stays closed for all.
 func TestFR2ExpiredCallersOpenNoBreaker(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
@@ -28,7 +28,7 @@ func TestFR2ExpiredCallersOpenNoBreaker(t *testing.T) {
 	}
 }
 
-// F-K2: nodes that hang keep no other node away: it is back while they are still being looked at.
+// F-K2: nodes that hang keep no other node away: it is back while they are still being probed.
 func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
 	if err != nil {
@@ -36,7 +36,7 @@ func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 	}
 	defer func() { _ = listener.Close() }()
 	server := startRedis(t)
-	c := open(t, server, 2*patience) // a look lasts as long
+	c := open(t, server, 2*patience) // as long as a probe lasts
 	var hang []*guard
 	var last *guard
 	for _, address := range []string{listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), server} {
@@ -51,15 +51,15 @@ func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 	eventually(t, "the breaker closes", func() bool { return last.breaker.State() == gobreaker.StateClosed })
 	for n, g := range hang[1:] {
 		if !g.probed.Load() || g.breaker.State() == gobreaker.StateClosed {
-			t.Errorf("node %d is not being looked at, or does not hang", n)
+			t.Errorf("node %d is not being probed, or does not hang", n)
 		}
 	}
 }
 
-// A node that lost its keys to another is probed itself: its breaker closes if it answers, and its guard is dropped if it has
-// left the cluster.
+// A node that lost its keys to another is probed itself: its breaker closes if it answers, and its guard is dropped if it
+// has left the cluster.
 func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
-	c := open(t, startRedis(t), patience) // the other, which has them
+	c := open(t, startRedis(t), patience) // the other node, which has them
 	guardOf := func(address string) (*redis.Client, *guard) {
 		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
 		g := c.newGuard(node)
@@ -74,7 +74,7 @@ func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
 	stays, empty := guardOf(startRedis(t))
 	t.Cleanup(func() { _ = stays.Close() })
 	leaves, left := guardOf(stays.Options().Addr)
-	_ = leaves.Close() // as the library does with one that the cluster has no more
+	_ = leaves.Close() // as the library does with a node that has left the cluster
 	eventually(t, "the breaker closes", func() bool { return empty.breaker.State() == gobreaker.StateClosed })
 	eventually(t, "the guard is dropped", func() bool {
 		c.mu.Lock()

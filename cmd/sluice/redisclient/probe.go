@@ -61,7 +61,7 @@ func (g *guard) timed(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// tryNode asks a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use.
+// tryNode probes a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use.
 // Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
 // connections are made before requests need them: a request that dials over a slow network fails, and a few such failures
 // open the breaker again.
@@ -72,7 +72,7 @@ func (g *guard) tryNode(ctx context.Context) {
 	}
 	g.answers.Store(false)
 	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds the dropped connections one by one
-		err = g.ask(ctx)
+		err = g.probeNode(ctx)
 	}
 	if !g.answers.Load() {
 		return
@@ -82,16 +82,16 @@ func (g *guard) tryNode(ctx context.Context) {
 	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
 }
 
-// ask asks the node itself first, if there are several: by now the key may belong to another node, whose guard sees the
+// probeNode pings the node itself first, if there are several: by now the key may belong to another node, whose guard sees the
 // answer to the write.
-func (g *guard) ask(ctx context.Context) error {
+func (g *guard) probeNode(ctx context.Context) error {
 	key := g.key.Load()
 	if g.node != nil {
 		err := g.node.Ping(ctx).Err()
 		if errors.Is(err, redis.ErrClosed) { // the library closed the node's client: the cluster has the node no more
 			g.client.forget(g)
 		}
-		if err != nil || key == nil { // nil: only the cluster's slots were asked of it
+		if err != nil || key == nil { // nil: it was only asked for the cluster's slots
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what takes a moment.
+// patience bounds the waits of a test.
 const patience = 30 * time.Second
 
 // startRedis starts a redis-server and returns its address.
@@ -50,7 +50,7 @@ func open(t *testing.T, address string, timeout time.Duration) *Client {
 	t.Helper()
 	a, ok := ParseAddress("redis://" + address)
 	if !ok {
-		t.Fatalf("%s is no address", address)
+		t.Fatalf("%s is not an address", address)
 	}
 	c := Open(Config{Address: a, Timeout: timeout, KeyPrefix: "sl1:", Away: errors.New("away"), Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { _ = c.Close() })

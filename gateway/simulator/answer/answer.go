@@ -21,19 +21,19 @@ type Answer struct {
 	Ended func() // called when a stream is over, however it ended; nil does nothing
 }
 
-// Frame is one event of a stream, with what has been spent up to it.
+// Frame is one event of a stream, with the cost up to it.
 type Frame struct {
 	Reply Reply
 	Spent Cost
 	Last  bool
 }
 
-// Cost is what one piece of work takes, in tokens and images.
+// Cost is the cost of one piece of work, in tokens and images.
 type Cost struct {
 	Input, Output, Images int64
 }
 
-// Style is how answers are told.
+// Style is the form of answers.
 type Style struct {
 	RequestID   string
 	FrameTokens int  // tokens that one frame of a stream adds

@@ -36,7 +36,7 @@ type Output struct {
 	Message   string   `json:"message,omitempty"`
 }
 
-// States of a task, but for CANCELED, whose spelling is a setting.
+// States of a task, except CANCELED, whose spelling is a setting.
 const (
 	StatePending   = "PENDING"
 	StateRunning   = "RUNNING"

@@ -12,7 +12,7 @@ import (
 	"sluice/gateway/simulator/request"
 )
 
-// Settings is what the request does not say.
+// Settings are the parts of an answer that the request does not determine.
 type Settings struct {
 	answer.Style
 	MaxOutput  int  // longest answer in tokens, without its chain of thought
@@ -53,7 +53,7 @@ func (ch *chat) length() int {
 	return n
 }
 
-// frames streams the answer step by step. Each frame repeats what went before it unless increments are asked for.
+// frames streams the answer step by step. Each frame repeats what went before it unless the request wants increments.
 func (ch *chat) frames(steps int) iter.Seq[answer.Frame] {
 	incremental := ch.parameters.Flag("incremental_output")
 	return func(yield func(answer.Frame) bool) {

@@ -21,6 +21,6 @@ func TestProbabilities(t *testing.T) {
 		}
 	}
 	if got := probabilities("", 0); got.Content == nil || len(got.Content) != 0 {
-		t.Errorf("nothing said has probabilities %v", got.Content)
+		t.Errorf("an empty text has probabilities %v", got.Content)
 	}
 }

@@ -60,9 +60,9 @@ func TestPromptHash(t *testing.T) {
 			t.Errorf("another %s has the same hash", name)
 		}
 	}
-	// Parameters of the answer's form do not change its text.
+	// Parameters that set the answer's form do not change its text.
 	if readJSON(t, `{"model":"m","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"seed":1,"stream":true}}`).hash != first {
-		t.Error("a parameter that says nothing changes the hash")
+		t.Error("a parameter of the form changes the hash")
 	}
 }
 

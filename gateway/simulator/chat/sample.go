@@ -43,7 +43,7 @@ func sample(schema request.Object, name string, depth int) any {
 	return "a " + strings.ReplaceAll(strings.ReplaceAll(name, "_", " "), "-", " ")
 }
 
-// schemaType is the type, or the first of several, or what the members imply.
+// schemaType is the type, the first of several, or the one that the members imply.
 func schemaType(schema request.Object) string {
 	if t := schema.Text("type"); t != "" {
 		return t

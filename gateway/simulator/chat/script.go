@@ -9,13 +9,13 @@ import (
 	"sluice/gateway/simulator/prose"
 )
 
-// script is one alternative of an answer, cut into the steps in which a stream tells it.
+// script is one alternative of an answer, cut into the steps of a stream.
 type script struct {
 	steps  []step
 	finish string // finish_reason
 }
 
-// step is what one frame adds.
+// step is the text that one frame adds.
 type step struct {
 	thinking, content string
 	calls             []answer.ToolCall

@@ -40,7 +40,7 @@ func (ch *chat) output(n int) (all, thought int) {
 	return all, thought
 }
 
-// cost is what n steps take.
+// cost returns the cost of n steps.
 func (ch *chat) cost(n int) answer.Cost {
 	all, _ := ch.output(n)
 	return answer.Cost{Input: int64(ch.prompt.input()), Output: int64(all)}

@@ -91,7 +91,7 @@ type Error struct {
 	Usage json.RawMessage `json:"usage,omitempty"`
 	// Executed does the work first, and bills it.
 	Executed bool `json:"executed,omitempty"`
-	// Plain answers with Status even if a stream was asked for.
+	// Plain answers with Status even if the request wants a stream.
 	Plain bool `json:"plain,omitempty"`
 }
 

@@ -49,7 +49,7 @@ func TestParseFaultRefusesTypingErrors(t *testing.T) {
 		`{"delay_ms":"1s"}`, `[]`, `7`, `{`, ``,
 	} {
 		if _, err := Parse([]byte(text)); err == nil {
-			t.Errorf("%s is taken", text)
+			t.Errorf("%s is accepted", text)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Photo is what the head of an image file tells.
+// Photo has the facts in the head of an image file.
 type Photo struct {
 	Size  Size
 	Alpha bool // has an alpha channel

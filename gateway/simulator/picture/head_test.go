@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// dataURI packs bytes.
+// dataURI returns the bytes as a data URI.
 func dataURI(media string, raw []byte) string {
 	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(raw)
 }
@@ -98,7 +98,7 @@ func TestReadData(t *testing.T) {
 
 func TestSizeOfData(t *testing.T) {
 	if got := SizeOfData(dataURI("image/png", pngOf(300, 240, true))); got != (Size{300, 240}) {
-		t.Errorf("a picture at hand has size %v", got)
+		t.Errorf("a readable picture has size %v", got)
 	}
 	for _, address := range []string{"https://images.example/a.png", "data:image/png;base64,abcd", ""} {
 		if got := SizeOfData(address); got != DefaultSize {

@@ -11,7 +11,7 @@ import (
 // Size is a picture's width and height in pixels.
 type Size struct{ W, H int }
 
-// DefaultSize is the size of a picture if nothing tells it: no size in the request, or an input that is not fetched.
+// DefaultSize is the size of a picture if it is unknown: no size in the request, or an input that is not fetched.
 var DefaultSize = Size{1024, 1024}
 
 // Pixels of an image by the rules of sizes.

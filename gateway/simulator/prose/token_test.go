@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// split is s as its tokens.
+// split returns the tokens of s.
 func split(s string) []string {
 	var out []string
 	for len(s) > 0 {

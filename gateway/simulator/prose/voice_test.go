@@ -57,7 +57,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// A per cent sign in a question must not be taken for a verb.
+// A per cent sign in a question must not act as a formatting verb.
 func TestAnswerQuotesPerCent(t *testing.T) {
 	for hash := range uint64(20) {
 		if got := Answer("100%d of %s", hash); !strings.Contains(got, "“100%d of %s”") {

@@ -17,7 +17,7 @@ func TestObject(t *testing.T) {
 	}
 	for _, name := range []string{"n", "o", "null", "absent"} {
 		if o.Text(name) != "" || o.List(name) != nil || o.Flag(name) {
-			t.Errorf("%s has a value of another kind", name)
+			t.Errorf("%s has a value of another type", name)
 		}
 	}
 	for name, want := range map[string]int{"n": 7, "half": -1, "huge": -1, "s": -1, "null": -1, "absent": -1} {
@@ -35,6 +35,6 @@ func TestObject(t *testing.T) {
 	}
 	var none Object
 	if none.Child("a").Child("b").Text("c") != "" || none.Integer("a", 3) != 3 {
-		t.Error("nothing has members")
+		t.Error("an absent object has members")
 	}
 }

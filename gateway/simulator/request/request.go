@@ -12,19 +12,19 @@ import (
 type Request struct {
 	Model string
 	Body  Object // nil until Parse
-	SSE   bool   // asks for a stream
-	Async bool   // asks for a task
+	SSE   bool   // wants a stream
+	Async bool   // wants a task
 }
 
-// ReadSwitches reads the headers that ask for a stream or a task. prefix is that of the service's own headers.
+// ReadSwitches reads the headers that say whether a client wants a stream or a task. prefix is that of the service's own headers.
 func ReadSwitches(h http.Header, prefix string) Request {
 	// Any word but enable, such as disable, means absent.
-	asks := func(name string) bool {
+	enabled := func(name string) bool {
 		return strings.EqualFold(strings.TrimSpace(h.Get(prefix+name)), "enable")
 	}
 	return Request{
-		SSE:   asks("SSE") || strings.Contains(strings.ToLower(h.Get("Accept")), "text/event-stream"),
-		Async: asks("Async"),
+		SSE:   enabled("SSE") || strings.Contains(strings.ToLower(h.Get("Accept")), "text/event-stream"),
+		Async: enabled("Async"),
 	}
 }
 

@@ -27,7 +27,7 @@ var (
 	errNoAsync   = &answer.Refusal{Status: http.StatusForbidden, Code: "AccessDenied", Message: "current user api does not support asynchronous calls."}
 )
 
-// checkFrame judges what all requests have in common: whether they ask for a task, a known model, and the form of the
+// checkFrame judges what all requests have in common: whether they want a task, a known model, and the form of the
 // parameters.
 func (b *Book) checkFrame(q *request.Request, async bool) error {
 	switch {

@@ -26,18 +26,18 @@ var imageRules = []rule{
 }
 
 // SyncImage judges a synchronous image request, and returns what to draw.
-func (b *Book) SyncImage(q *request.Request) (Ask, error) {
+func (b *Book) SyncImage(q *request.Request) (Drawing, error) {
 	if err := b.checkFrame(q, false); err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
-	a, err := readAsk(q.Input())
+	d, err := readDrawing(q.Input())
 	if err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
-	if a.texts == 0 || a.Prompt == "" {
-		return Ask{}, answer.Invalid("input.messages[0].content must hold a text item with the prompt")
+	if d.texts == 0 || d.Prompt == "" {
+		return Drawing{}, answer.Invalid("input.messages[0].content must hold a text item with the prompt")
 	}
-	return a, checkPlainImage(q.Parameters(), maxSyncImages)
+	return d, checkPlainImage(q.Parameters(), maxSyncImages)
 }
 
 // Synthesis judges a request to the older image paths, of which only the form is specified.
@@ -65,36 +65,36 @@ func checkPlainImage(parameters request.Object, images int) error {
 }
 
 // AsyncImage judges a request to the asynchronous image path, and returns what to draw.
-func (b *Book) AsyncImage(q *request.Request) (Ask, error) {
+func (b *Book) AsyncImage(q *request.Request) (Drawing, error) {
 	if err := b.checkFrame(q, true); err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
 	if !Matches(b.EditModels, q.Model) {
-		return readAsk(q.Input())
+		return readDrawing(q.Input())
 	}
 	interleaved := q.Parameters().Flag("enable_interleave")
 	if interleaved {
 		if err := b.checkStreams(q); err != nil {
-			return Ask{}, err
+			return Drawing{}, err
 		}
 	}
 	return checkEdit(q, interleaved)
 }
 
 // Interleaved judges an interleaved request to the multimodal path, and returns what to draw.
-func (b *Book) Interleaved(q *request.Request) (Ask, error) {
+func (b *Book) Interleaved(q *request.Request) (Drawing, error) {
 	if err := b.checkFrame(q, false); err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
-	a, err := checkEdit(q, true)
+	d, err := checkEdit(q, true)
 	if err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
-	return a, b.checkStreams(q)
+	return d, b.checkStreams(q)
 }
 
-// checkStreams judges whether interleaved output is asked for as a stream. The header is what streams; a client that
-// says so may leave the parameter out, as the service's own libraries do.
+// checkStreams judges whether the request wants interleaved output as a stream. The header decides; a client that
+// sends it may leave the parameter out, as the service's own libraries do.
 func (b *Book) checkStreams(q *request.Request) error {
 	switch {
 	case b.LooseInterleave:
@@ -107,36 +107,36 @@ func (b *Book) checkStreams(q *request.Request) error {
 	return nil
 }
 
-// checkEdit judges what the image editing family is asked for, in editing or in interleaved mode, and returns what to
+// checkEdit judges a request to the image editing family, in editing or in interleaved mode, and returns what to
 // draw.
-func checkEdit(q *request.Request, interleaved bool) (Ask, error) {
-	a, err := readAsk(q.Input())
+func checkEdit(q *request.Request, interleaved bool) (Drawing, error) {
+	d, err := readDrawing(q.Input())
 	if err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
-	if a.texts != 1 || a.Prompt == "" {
-		return Ask{}, answer.Invalid("input.messages[0].content must hold exactly one text item")
+	if d.texts != 1 || d.Prompt == "" {
+		return Drawing{}, answer.Invalid("input.messages[0].content must hold exactly one text item")
 	}
 	parameters := q.Parameters()
 	if err := checkAll(parameters, imageRules); err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
 	least, most, bounds := 1, 4, []rule{{"n", integers(1, maxTaskImages)}}
 	if interleaved {
 		least, most, bounds = 0, 1, []rule{{"n", integers(1, 1)}, {"max_images", integers(1, 5)}}
 	}
-	if n := len(a.Images); n < least || n > most {
-		return Ask{}, answer.Invalid("input.messages[0].content must hold %d to %d images", least, most)
+	if n := len(d.Images); n < least || n > most {
+		return Drawing{}, answer.Invalid("input.messages[0].content must hold %d to %d images", least, most)
 	}
 	if err := checkAll(parameters, bounds); err != nil {
-		return Ask{}, err
+		return Drawing{}, err
 	}
-	for i, image := range a.Images {
+	for i, image := range d.Images {
 		if complaint := checkInputImage(image); complaint != "" {
-			return Ask{}, answer.Invalid("input image %d %s", i, complaint)
+			return Drawing{}, answer.Invalid("input image %d %s", i, complaint)
 		}
 	}
-	return a, checkSize(parameters.Text("size"), interleaved)
+	return d, checkSize(parameters.Text("size"), interleaved)
 }
 
 // checkSize judges the size of an edited or interleaved image. Sides that are no multiples of 16 are rounded, not

@@ -98,14 +98,14 @@ func (b *Book) checkTogether(q *request.Request, p request.Object) error {
 		return answer.Invalid("parameters.tool_choice cannot force a tool in thinking mode")
 	case tools && Matches(b.VisionModels, q.Model):
 		return answer.Invalid("parameters.tools is not supported by this model")
-	case p.Child("response_format").Text("type") == "json_object" && !asksForJSON(q.Input()):
+	case p.Child("response_format").Text("type") == "json_object" && !mentionsJSON(q.Input()):
 		return answer.Invalid("input.messages must contain the word json to use response_format json_object")
 	}
 	return nil
 }
 
-// asksForJSON reports whether any text of the conversation says json.
-func asksForJSON(in request.Object) bool {
+// mentionsJSON reports whether any text of the conversation says json.
+func mentionsJSON(in request.Object) bool {
 	texts := in.Text("prompt")
 	for _, v := range in.List("messages") {
 		m := request.AsObject(v)

@@ -23,7 +23,7 @@ func (ts *Store) Answer(id, told, requestID string, now time.Time) *answer.Reply
 	return r
 }
 
-// describe fills in what the task tells in the state that stands in out.
+// describe fills in the members of a task in the state in out.
 func (ts *Store) describe(t *Task, now time.Time, out *answer.Output) {
 	start, end := t.times(out.Status, now)
 	out.Submit, out.Scheduled, out.End = ts.stamp(t.created), ts.stamp(start), ts.stamp(end)

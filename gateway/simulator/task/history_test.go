@@ -10,13 +10,12 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// rank orders the states a healthy task goes through; the last ones are
-// final.
+// rank orders the states of a successful task; the last ones are final.
 var rank = map[string]int{
 	"PENDING": 0, "SUSPENDED": 0, "RUNNING": 1, "SUCCEEDED": 2, "FAILED": 2, "CANCELED": 2, "UNKNOWN": 3,
 }
 
-// history is one run of random operations with what a careful client knows.
+// history is one run of random operations with the knowledge of a careful client.
 type history struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -27,8 +26,8 @@ type history struct {
 	owed  int64
 }
 
-// Whatever happens, no task goes backwards, a cancel succeeds only from
-// PENDING, and the bill is what the final states say, no more and no less.
+// In any history no task goes backwards, a cancel succeeds only from PENDING, and the bill is exactly that of the final
+// states.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(200) {
 		store, billed := newStore(Settings{Pending: 2 * time.Second, Running: 3 * time.Second, Slots: int(seed % 4)})
@@ -36,7 +35,7 @@ func TestRandomHistories(t *testing.T) {
 		for range 60 {
 			h.step()
 		}
-		// Everything ends, and with it the bill.
+		// All tasks end, and with them the bill.
 		h.now = h.now.Add(23 * time.Hour)
 		for _, id := range h.order {
 			h.look(id)

@@ -46,7 +46,7 @@ const (
 	maxPage     = 100
 )
 
-// List answers a page of the whole account's tasks that the query asks for, newest first.
+// List answers a page of the whole account's tasks that the query selects, newest first.
 func (ts *Store) List(q url.Values, requestID string, now time.Time) (taskList, error) {
 	no, err := natural(q, "page_no", 1, 1<<30)
 	if err != nil {
@@ -102,7 +102,7 @@ func natural(q url.Values, name string, absent, most int) (int, error) {
 	return n, nil
 }
 
-// filter returns what the query asks for.
+// filter returns the tasks that the query selects.
 func (ts *Store) filter(q url.Values) (func(listed) bool, error) {
 	from, to := time.Time{}, time.Unix(1<<40, 0)
 	for name, t := range map[string]*time.Time{"start_time": &from, "end_time": &to} {

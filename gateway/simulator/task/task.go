@@ -30,7 +30,7 @@ type Task struct {
 	Count   int    // images asked for
 	Easel   gallery.Easel
 	Story   *gallery.Story // of an interleaved task, else nil
-	Choices bool           // results are told as choices, not in the older form
+	Choices bool           // results have the form of choices, not the older one
 	Modern  bool           // FAILED puts code and message at top level
 	Live    bool           // its stream is still being sent
 	Fate    fault.Task
@@ -106,7 +106,7 @@ func (t *Task) failed() int {
 	return min(max(t.Fate.Failed, 1), t.Count)
 }
 
-// imageCount is what usage tells in a final state, or nil.
+// imageCount returns the images that usage counts in a final state, or nil.
 func (t *Task) imageCount(state string) *int {
 	switch {
 	case t.Fate.NoImageCount:

@@ -16,10 +16,10 @@ func aged(outcome string) *Task {
 	}
 }
 
-// begin is when the clock of every test begins.
+// begin is the time at which every test's clock begins.
 var begin = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 
-// settings fills in what is not set.
+// settings fills in unset fields.
 func settings(set Settings) Settings {
 	set.TTL = cmp.Or(set.TTL, 24*time.Hour)
 	set.Max = cmp.Or(set.Max, 10_000)
@@ -41,7 +41,7 @@ func TestTaskStates(t *testing.T) {
 		{"", 5 * time.Second, "SUCCEEDED"},
 		{"", 24*time.Hour - 1, "SUCCEEDED"},
 		{"", 24 * time.Hour, "UNKNOWN"},
-		{"", -time.Minute, "PENDING"}, // a clock put back
+		{"", -time.Minute, "PENDING"}, // a clock set back
 		{"succeed", 5 * time.Second, "SUCCEEDED"},
 		{"partial", 5 * time.Second, "SUCCEEDED"},
 		{"fail", 0, "PENDING"},
@@ -106,7 +106,7 @@ func TestImageCount(t *testing.T) {
 		name  string
 		fate  fault.Task
 		state string
-		told  int // -1: not told
+		told  int // -1: absent
 		owed  int
 	}{
 		{"success", fault.Task{}, "SUCCEEDED", 4, 4},
@@ -128,7 +128,7 @@ func TestImageCount(t *testing.T) {
 			told = *n
 		}
 		if told != tt.told || task.owed(tt.state) != tt.owed {
-			t.Errorf("%s: told %d and owes %d, want %d and %d", tt.name, told, task.owed(tt.state), tt.told, tt.owed)
+			t.Errorf("%s: reports %d and owes %d, want %d and %d", tt.name, told, task.owed(tt.state), tt.told, tt.owed)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/simulator/fault"
 )
 
-// Sender is what all exchanges share.
+// Sender has the parts that all exchanges share.
 type Sender struct {
 	HeaderPrefix string        // of the service's own headers
 	FrameDelay   time.Duration // before every stream frame
@@ -25,7 +25,7 @@ type Exchange struct {
 	W         http.ResponseWriter
 	Fault     *fault.Fault
 	RequestID string
-	Streams   bool // the client asked for a stream
+	Streams   bool // the client wants a stream
 	// Status is called with the answer's status before its first byte.
 	Status func(int)
 	// Bill is called with what the answer cost.
@@ -66,7 +66,7 @@ func (x *Exchange) Send(a answer.Answer) {
 	}
 }
 
-// Refuse answers an error: as a stream frame with status 200 if a stream was asked for, else with its own status.
+// Refuse answers an error: as a stream frame with status 200 if the client wants a stream, else with its own status.
 func (x *Exchange) Refuse(r *answer.Refusal) {
 	if !x.wait() {
 		return
@@ -100,7 +100,7 @@ func (x *Exchange) wait() bool {
 	return pause(x.Ctx, x.Fault.Delay) && (x.Fault.Stall != "before" || x.Stalls.Wait(x.Ctx) == nil)
 }
 
-// setHeader sends the 103 answers that are asked for, and sets the header of every answer, some of which no gateway may
+// setHeader sends the 103 answers that a fault asks for, and sets the header of every answer, some of which no gateway may
 // pass on.
 func (x *Exchange) setHeader() {
 	inform(x.W, x.Fault.Informational)

@@ -53,8 +53,8 @@ func accountTeam(t *testing.T) (*teams.Team, []teams.AccountLimit) {
 	return file.List[0], limit.AccountFor(file.Account, "llm-max")
 }
 
-// F-K2: the node with the account's rates is away, the team's is well. What was admitted is charged once, what was
-// refused not at all.
+// F-K2: the node with the account's rates is away, the team's is well. An admitted request is charged once, a refused one
+// not at all.
 func TestFK2TheAccountsNodeIsAway(t *testing.T) {
 	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestFK2TheAccountsNodeIsAway(t *testing.T) {
 	}
 }
 
-// The account's node is away while requests are settled: their charges are taken, Redis is not taken for away, and the
-// team's own buckets have theirs.
+// The account's node is away while requests are settled: their charges are taken, Redis does not count as away, and the
+// team's buckets are corrected.
 func TestFK2CorrectionsOfTheAccountFail(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		gone := &awayScript{}
@@ -133,7 +133,7 @@ func TestFK2CorrectionsOfTheAccountFail(t *testing.T) {
 	})
 }
 
-// What several charges gave back to the account is given back in one call.
+// The corrections of several charges are given back to the account in one call.
 func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	var calls atomic.Int64

@@ -40,7 +40,7 @@ func (a *accounts) isRestored(b *books) bool {
 }
 
 // ensureRestored makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the
-// first call after a failed one, it asks Redis whether it lost its memory. In a cluster, whose parts lose memory separately, a failed
+// first call after a failed one, it checks whether Redis lost its memory. In a cluster, whose parts lose memory separately, a failed
 // question does not stop the call.
 func (a *accounts) ensureRestored(ctx context.Context, team string, b *books) error {
 	restored := b.restored.Load()

@@ -10,7 +10,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// beside is another replica over the same Redis, by the same clock.
+// beside returns another replica over the same Redis, with the same clock.
 func (s *harness) beside() *harness {
 	other := &harness{T: s.T, client: s.client, clock: s.clock, fault: s.fault}
 	config := *s.Config
@@ -20,7 +20,7 @@ func (s *harness) beside() *harness {
 	return other
 }
 
-// makes makes tasks of four images each.
+// makes creates tasks of four images each.
 func (s *harness) makes(team *teams.Team, name string, n int) (made []*limit.Held) {
 	s.Helper()
 	for i := range n {
@@ -33,7 +33,7 @@ func (s *harness) makes(team *teams.Team, name string, n int) (made []*limit.Hel
 	return made
 }
 
-// refuses checks that a team may make no task more.
+// refuses checks that a team may create no more tasks.
 func (s *harness) refuses(team *teams.Team, reason limit.Reason) {
 	s.Helper()
 	if v, err := s.Failover.Admit(s.Context(), taskHold("one more", team)); err != nil || v.Held != nil || v.Reason != reason {
@@ -41,8 +41,8 @@ func (s *harness) refuses(team *teams.Team, reason limit.Reason) {
 	}
 }
 
-// Redis loses its memory. Each replica restores its own open holds and tasks, by their ids: none is forgotten, none
-// counts twice, however often and in which order, and each is settled where it is.
+// Redis loses its memory. Each replica restores its open holds and tasks by their ids: none is lost, none counts twice,
+// however often and in whichever order, and each can be settled at its replica.
 func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
 	for _, limits := range []struct {
 		line   string
@@ -80,7 +80,7 @@ func TestMend19OpenHoldsAreHeldAgain(t *testing.T) {
 	}
 }
 
-// A request that meets the loss is judged after what its own replica holds was restored.
+// A request after the loss is decided once its replica's holds have been restored.
 func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {images: {day: 4000}}")
@@ -93,7 +93,8 @@ func TestMend19TheRequestThatMeetsTheLoss(t *testing.T) {
 	})
 }
 
-// What another replica has settled is not held again, whichever of the two restores first, and however long ago it was.
+// A hold that another replica has settled is not restored, whichever of the two restores first, and however long ago that
+// was.
 func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 	for _, first := range []string{"maker", "settler"} {
 		for _, ago := range []time.Duration{0, 2 * time.Minute, time.Hour} {
@@ -130,8 +131,8 @@ func TestMend19WhatOthersSettledIsNotHeldAgain(t *testing.T) {
 	}
 }
 
-// One shard of a cluster loses its memory, and with it a team that has open tasks and asks for nothing any more: what it
-// holds is held again within a minute.
+// One shard of a cluster loses its memory, and with it an idle team with open tasks: its holds are restored within a
+// minute.
 func TestMend19AnIdleTeamOfALostShard(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "open_tasks: 3")
@@ -149,7 +150,7 @@ func TestMend19AnIdleTeamOfALostShard(t *testing.T) {
 	})
 }
 
-// A lease that was extended before the loss is as long after it.
+// A lease that was extended before the loss keeps its length.
 func TestMend19AnExtendedLeaseStays(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s)

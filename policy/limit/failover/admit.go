@@ -32,7 +32,7 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	}
 	if err == nil {
 		v, at, err = s.Store.Place(call, h, &l.Loan)
-		if err == nil || !shared || call.Err() == nil { // else it had what a call before left of the time, which says nothing of Redis
+		if err == nil || !shared || call.Err() == nil { // else an earlier call had used up its time, which says nothing about Redis
 			s.heard(err)
 		}
 	}

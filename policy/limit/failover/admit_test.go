@@ -13,7 +13,7 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// What can never fit asks nobody, so it says nothing of Redis: each outage is told of once.
+// A request that can never fit sends no call and tells nothing about Redis: each outage is logged once.
 func TestNeverIsNoCall(t *testing.T) {
 	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestNeverIsNoCall(t *testing.T) {
 					t.Error("taken for a Redis that answers")
 				}
 			}
-			if !refuse { // the team is not asked for any more
+			if !refuse { // no more requests of the team follow
 				_ = s.Maintain(s.Context())
 			}
 			if !slices.Equal(told, []bool{true}) {
@@ -50,7 +50,7 @@ func TestNeverIsNoCall(t *testing.T) {
 	}
 }
 
-// F-G7: nor does it fill the buckets of a process that started without Redis.
+// F-G7: such a request does not fill the buckets of a process that started without Redis.
 func TestFG7NeverFillsNothing(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}, images: {per: 1m, limit: 2}}")
@@ -63,7 +63,7 @@ func TestFG7NeverFillsNothing(t *testing.T) {
 	}
 }
 
-// Nor does it make fresh what is known of a team's quotas.
+// Such a request does not make the last known quotas of a team fresh.
 func TestNeverMakesNothingFresh(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "rates: {images: {per: 1m, limit: 2}}", "quotas: {tokens: {day: 1000}}")
@@ -72,14 +72,14 @@ func TestNeverMakesNothingFresh(t *testing.T) {
 	s.fault.mode.Store(away)
 	for _, about := range []string{"before", "after"} {
 		if v, err := s.ask(about, team, limit.Amounts{limit.Tokens: 10}); err == nil {
-			t.Errorf("%s: what is known is an hour old, and yet %+v", about, v)
+			t.Errorf("%s: the state is an hour old, and yet %+v", about, v)
 		}
 		_, _ = s.ask("never "+about, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
 		s.clock.Move(time.Second)
 	}
 }
 
-// far is a network over which a call of a request has the time for one round trip.
+// far is a network on which a call has the time for one round trip only.
 type far struct {
 	mu    sync.Mutex
 	trips map[time.Time]int // by the deadline of the call
@@ -122,8 +122,8 @@ func (f *far) trip(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// TestRequestsComeBackOverASlowNetwork: the first request after an outage asks whether Redis has lost its memory, and has no time left
-// for its own call. That is no outage: the next one is admitted by Redis.
+// TestRequestsComeBackOverASlowNetwork: the first request after an outage checks whether Redis has lost its memory, and has
+// no time left for its own call. That is no outage: Redis admits the next one.
 func TestRequestsComeBackOverASlowNetwork(t *testing.T) {
 	s := newHarness(t, limittest.FakeRedis(t), func(c *Config) { c.Timeout = 50 * time.Millisecond })
 	team, one := limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}}"), limit.Amounts{limit.Requests: 1}

@@ -27,8 +27,8 @@ const (
 	driftPart = 100
 )
 
-// allowance is what Redis has set aside for one team at this replica on one day. What Redis has set aside is never less
-// than what is left here, what is lent to calls under way, and what was spent here and not posted. Every step keeps this true, even
+// allowance is the amount that Redis has set aside for one team at this replica on one day. Redis has never set aside less
+// than the sum of the amounts left here, lent to calls under way, and spent here but not posted. Every step keeps this true, even
 // if a call's reply is lost or the call is executed late.
 type allowance struct {
 	day   int          // yyyymmdd, in UTC, in which it counts
@@ -45,7 +45,7 @@ type loan struct {
 	redisstore.Loan
 }
 
-// lend lends a call what it may take at most.
+// lend lends a call the most that it may take.
 func (a *allowance) lend(want limit.Stock) loan {
 	of := want.AtMost(a.left)
 	a.left, a.lent = a.left.Minus(of), a.lent.Plus(of)
@@ -61,7 +61,7 @@ func (l *loan) end(took limit.Stock) {
 	}
 }
 
-// giveBack returns to the allowance what a request took and did not use. A request that used more leaves a debt.
+// giveBack returns to the allowance the unused part of a loan. A request that used more leaves a debt.
 func (a *allowance) giveBack(took, used limit.Stock) {
 	for i := range a.left {
 		if a.counts(i) {
@@ -88,8 +88,8 @@ func (a *allowance) shrinkTo(size limit.Stock, now time.Time) limit.Stock {
 	return kept
 }
 
-// allowanceSize is how large an allowance is to be: left is what the team has left, None if there is no limit;
-// used is what this replica used lately.
+// allowanceSize is the size of a new allowance: left is the amount that the team has left, None if there is no limit;
+// used is this replica's recent use.
 func allowanceSize(left, used limit.Stock, replicas int64) (size limit.Stock) {
 	for i, n := range left {
 		if n != limit.None {
@@ -99,7 +99,7 @@ func allowanceSize(left, used limit.Stock, replicas int64) (size limit.Stock) {
 	return size
 }
 
-// recent is what was used in the last [allowanceUse], in two halves: the current one and the one before.
+// recent is the use in the last [allowanceUse], in two halves: the current one and the one before.
 type recent struct {
 	begun  time.Time
 	halves [2]limit.Stock

@@ -13,12 +13,12 @@ import (
 // requestLease is the lease of a request, and of a task until it is extended.
 const requestLease = 12 * time.Minute
 
-// run makes every act happen, and looks at the accounts after each.
+// run plays every act and checks the accounts after each.
 func (w *world) run() {
 	for _, a := range w.story.acts {
 		w.say("%s", a)
 		w.make(a)
-		synctest.Wait() // what has begun at this moment
+		synctest.Wait() // the calls that have begun by now
 		w.heldAddsUp()
 	}
 }
@@ -40,7 +40,7 @@ func (w *world) make(a act) {
 	}
 }
 
-// with is what a replica does.
+// with plays an act of a replica.
 func (w *world) with(r *replica, a act) {
 	switch a.do {
 	case asks:
@@ -68,16 +68,16 @@ func (w *world) with(r *replica, a act) {
 	case restarts:
 		w.restart(r)
 	case reads:
-		w.calm = false // it may refuse what another would admit
+		w.calm = false // it may refuse a request that another would admit
 		w.read(r, a.limit)
 	}
 }
 
-// tendsAt are the moments of a wait at which replicas do what they do every second: a test has less time. What is longer
-// goes on in steps of the last, which is less than an allowance lives.
+// tendsAt are the moments of a wait at which replicas maintain their state. In production they do so every second; a test
+// has less time. Longer waits repeat the last step, which is shorter than the life of an allowance.
 var tendsAt = []time.Duration{time.Second, 11 * time.Second, 5 * time.Minute}
 
-// pass lets time pass.
+// pass waits.
 func (w *world) pass(d time.Duration) {
 	for gone := time.Duration(0); gone < d; {
 		next := gone + tendsAt[len(tendsAt)-1]
@@ -95,7 +95,8 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// heardSince has Redis know of the words that replicas would have said each second of a wait, where it heard of them until then.
+// heardSince records the reports that live replicas would have made each second of a wait, if Redis received them until
+// then.
 func (w *world) heardSince(begun time.Time) {
 	at, until := time.Now().Add(-time.Second), begun.Add(-time.Second)
 	for _, r := range w.crew(everywhere) {
@@ -122,7 +123,7 @@ func (w *world) tendAll() {
 	w.lapse()
 }
 
-// watch lets time pass in which one replica maintains as often as it does outside of tests.
+// watch waits while one replica maintains its state as often as in production.
 func (w *world) watch(r *replica) {
 	for range 11 * 60 / 3 {
 		time.Sleep(3 * time.Second)
@@ -131,12 +132,12 @@ func (w *world) watch(r *replica) {
 	w.lapse()
 }
 
-// lapse closes the losses whose time is over, for they forgive nothing any more.
+// lapse ends the losses that no longer excuse anything.
 func (w *world) lapse() {
 	w.losses = slices.DeleteFunc(w.losses, func(l loss) bool { return time.Since(l.at) > settlesIn })
 }
 
-// ask makes requests. Where calls are slow all of them are made at once, and the replica maintains beside them.
+// ask makes requests. If calls are slow, all are made at once, while the replica maintains its state.
 func (w *world) ask(r *replica, a act) {
 	counts := map[string]int{}
 	if r.wire.now() != isSlow {
@@ -158,12 +159,12 @@ func (w *world) ask(r *replica, a act) {
 	w.say("    %s: %v", r.name, counts)
 }
 
-// answer is what came of a request.
+// answer is the outcome of a request.
 type answer struct {
 	verdict limit.Verdict
 	err     error
 	at      time.Time
-	sure    bool // Redis was asked
+	sure    bool // Redis was called
 }
 
 func (w *world) admit(r *replica, k kind) answer {
@@ -181,7 +182,7 @@ func (w *world) admitAs(r *replica, k kind, n int) answer {
 	return answer{verdict: v, err: err, at: now, sure: sure}
 }
 
-// judge notes what came of a request, and holds an admission against the limits.
+// judge notes the outcome of a request, and checks an admission against the limits.
 func (w *world) judge(r *replica, k kind, counts map[string]int, a answer) {
 	v := a.verdict
 	switch {
@@ -219,7 +220,7 @@ func (w *world) look(r *replica) {
 	}
 }
 
-// fare changes how a replica's calls fare.
+// fare sets how a replica's calls fare.
 func (w *world) fare(r *replica, lets passage, calls int) {
 	if lets != works {
 		w.calm = false

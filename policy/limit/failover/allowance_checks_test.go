@@ -10,8 +10,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// counted is what of a request certainly counts against limits: no more than its hold, for an estimate may turn out too
-// small and the rest becomes debt.
+// counted is the part of a request that certainly counts against limits: no more than its hold, because an estimate may be
+// too small and the rest becomes debt.
 func (q *request) counted() limit.Amounts {
 	if q.settled {
 		return leastOf(q.used, q.amounts)
@@ -19,7 +19,7 @@ func (q *request) counted() limit.Amounts {
 	return q.amounts
 }
 
-// charged is what is to be charged for a request: what it used, or its hold where nobody ever says.
+// charged is the expected charge of a request: its use, or its hold if its use is never reported.
 func (q *request) charged() limit.Amounts {
 	if q.settled {
 		return q.used
@@ -27,7 +27,7 @@ func (q *request) charged() limit.Amounts {
 	return q.amounts
 }
 
-// in reports whether a request belongs to the period of a quota that another counts in.
+// in reports whether a request belongs to the same period of a quota as another.
 func (q *request) in(quota int, other *request) bool {
 	if q.team != other.team {
 		return false
@@ -38,7 +38,7 @@ func (q *request) in(quota int, other *request) bool {
 	return q.held.Day == other.held.Day
 }
 
-// withinLimits holds what was admitted so far, with the request, against every limit that it counts in.
+// withinLimits checks the admitted requests, with this one, against every limit that it counts in.
 func (w *world) withinLimits(by *request) {
 	t := w.limits(by.team)
 	for quota, most := range t.Quotas {
@@ -68,11 +68,11 @@ func (w *world) withinLimits(by *request) {
 	}
 }
 
-// unheard reports whether Redis cannot know of a unit of the request: a replica admitted it alone, by limits that did not count
-// the unit, so that nothing of it was set aside, and died before it could tell.
+// unheard reports whether Redis cannot know a unit of the request: a replica admitted it alone, by limits without that
+// unit, so nothing was set aside for it, and died before it reported the use.
 func (q *request) unheard(unit int) bool { return q.by.lost && !q.told && q.aside[unit] == 0 }
 
-// openTasks counts the tasks of a team that are open for certain: those whose lease may have ended are not.
+// openTasks counts the tasks of a team that are certainly open: those whose lease cannot have ended.
 func (w *world) openTasks(team int) (open, forgiven int64) {
 	for _, q := range w.requests {
 		if q.task && q.team == team && !q.settled && time.Until(q.due) > 0 {
@@ -92,8 +92,8 @@ func (w *world) unknown(forgiven int64) string {
 	return " and " + limit.Written(teams.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
 }
 
-// refusedRightly holds a refusal in calm times against what is left: one replica alone refuses what does not fit and
-// nothing else; of several, each may lack what is set aside for the others.
+// refusedRightly checks a refusal in calm times against the amounts left: a single replica refuses only requests that do
+// not fit; one of several may lack the amounts set aside for the others.
 func (w *world) refusedRightly(k kind, v limit.Verdict) {
 	if !w.calm || v.Reason != limit.ReasonQuota {
 		return
@@ -119,10 +119,10 @@ func (w *world) refusedRightly(k kind, v limit.Verdict) {
 	w.fail("calm: refused for %s, although it fits", v.Fault.Name())
 }
 
-// nearMidnight is how far from midnight a request may be of either day.
+// nearMidnight is how close to midnight a request may count for either day.
 const nearMidnight = 2 * time.Second
 
-// dayIsRight checks that a request belongs to the day that Redis's clock has.
+// dayIsRight checks that a request belongs to the day of Redis's clock.
 func (w *world) dayIsRight(q *request) {
 	before, after := limit.CalendarOf(q.at.Add(-nearMidnight)), limit.CalendarOf(time.Now().Add(nearMidnight))
 	if q.held.Day < before.Day || q.held.Day > after.Day || q.held.Month != q.held.Day/100 {
@@ -134,8 +134,8 @@ func (w *world) dayIsRight(q *request) {
 type loss struct{ at, memory time.Time }
 
 const (
-	lossOf    = 2 * time.Second // what was admitted just before may be forgotten where nobody tells
-	settlesIn = 6 * time.Second // until every replica that reaches Redis has told what it knows
+	lossOf    = 2 * time.Second // requests admitted just before may be forgotten if no replica reports them
+	settlesIn = 6 * time.Second // until every replica that reaches Redis has reported
 )
 
 // forget empties Redis.
@@ -145,7 +145,7 @@ func (w *world) forget() {
 	w.lose(time.Now())
 }
 
-// rollBack starts Redis again with what was saved.
+// rollBack restarts Redis with the saved data.
 func (w *world) rollBack() {
 	if w.saved == nil {
 		return
@@ -153,7 +153,7 @@ func (w *world) rollBack() {
 	run := w.runs.Add(1)
 	w.saved.restore(w.server)
 	w.flushScripts()
-	for _, r := range w.crew(everywhere) { // their connections are gone
+	for _, r := range w.crew(everywhere) { // their connections are closed
 		r.wire.reconnect(func(ctx context.Context) error { return r.shared.Connected(ctx, fmt.Sprint(run)) })
 		if r.wire.now() == works && run%2 == 0 {
 			r.wire.set(isRefused, 1)
@@ -162,7 +162,7 @@ func (w *world) rollBack() {
 	w.lose(w.saved.at)
 }
 
-// lose forgives what was admitted just before a loss, and what only replicas know of that do not reach Redis now.
+// lose excuses requests admitted just before a loss, and data that only replicas know that do not reach Redis now.
 func (w *world) lose(memory time.Time) {
 	w.calm = false
 	l := loss{at: time.Now(), memory: memory}
@@ -177,7 +177,7 @@ func (w *world) lose(memory time.Time) {
 	}
 }
 
-// cutOff forgives what a replica knows where it does not reach Redis soon after a loss.
+// cutOff excuses the data of a replica that does not reach Redis soon after a loss.
 func (w *world) cutOff(r *replica) {
 	for _, l := range w.losses {
 		for _, q := range w.requests {

@@ -15,14 +15,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// dump is all that a Redis had at a moment.
+// dump is the data of a Redis at one moment.
 type dump struct {
 	at   time.Time
-	keys map[string]func(m *miniredis.Miniredis) // each puts its key back
-	ends map[string]time.Duration                // how long each was to live; absent: for ever
+	keys map[string]func(m *miniredis.Miniredis) // each restores its key
+	ends map[string]time.Duration                // the time each had left to live; absent: for ever
 }
 
-// dumpOf remembers all that a double of Redis has.
+// dumpOf copies the data of a double of Redis.
 func dumpOf(m *miniredis.Miniredis) *dump {
 	d := &dump{at: time.Now(), keys: map[string]func(*miniredis.Miniredis){}, ends: map[string]time.Duration{}}
 	for _, key := range m.Keys() {
@@ -61,8 +61,8 @@ func dumpOf(m *miniredis.Miniredis) *dump {
 	return d
 }
 
-// restore makes a double of Redis have what it had, as after a restart from an older dump: what has ended since is gone, and
-// the scripts are, too.
+// restore replaces the data of a double of Redis, as a restart from an older dump does: expired keys are gone, and so are
+// the scripts.
 func (d *dump) restore(m *miniredis.Miniredis) {
 	m.FlushAll()
 	gone := time.Since(d.at)
@@ -78,7 +78,7 @@ func (d *dump) restore(m *miniredis.Miniredis) {
 	}
 }
 
-// openHold is an open hold as Redis has it: a request's, or a replica's allowance.
+// openHold is an open hold in Redis: a request's, or a replica's allowance.
 type openHold struct {
 	id         string
 	day, month int
@@ -88,7 +88,7 @@ type openHold struct {
 
 var holdForm = regexp.MustCompile(`^(\w+) (\d) (\d) (\d) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) `)
 
-// openHolds reads the open holds of a team, past every script.
+// openHolds reads the open holds of a team directly, without a script.
 func (w *world) openHolds(team string) (list []openHold) {
 	prefix := "sl1:{" + team + "}:"
 	members, _ := w.server.ZMembers(prefix + "open")
@@ -107,13 +107,13 @@ func (w *world) openHolds(team string) (list []openHold) {
 	return list
 }
 
-// count reads a count of a team's hash of quotas; 0 where there is none.
+// count reads a count of a team's hash of quotas; 0 if it is absent.
 func (w *world) count(team, field string) int64 {
 	n, _ := strconv.ParseInt(w.server.HGet("sl1:{"+team+"}:quota", field), 10, 64)
 	return n
 }
 
-// heldAddsUp checks that what Redis counts as held is the sum of the open holds, in each day and month and of tasks.
+// heldAddsUp checks that the amounts held in Redis are the sums of the open holds, in each day and month and of tasks.
 func (w *world) heldAddsUp() {
 	for _, team := range worldTeams {
 		sums, tasks := map[string]int64{}, int64(0)
@@ -146,8 +146,8 @@ func (w *world) heldAddsUp() {
 
 var asideForm = regexp.MustCompile(`^(\w+) (\d+) (\d+) (\d+) (\d+) (\d+) \d+ \d+$`)
 
-// noteAllowances notes what Redis has set aside for each replica and day, past every script, and checks that it counts all of
-// that, and nothing that was charged.
+// noteAllowances notes the amounts that Redis has set aside for each replica and day, read without a script, and checks
+// that its total includes all of them and nothing that was charged.
 func (w *world) noteAllowances(team string) {
 	aside := "sl1:{" + team + "}:aside"
 	sums, tasks := map[string]int64{}, int64(0)
@@ -182,5 +182,5 @@ func (w *world) noteAllowances(team string) {
 	}
 }
 
-// flushScripts is what a restart does to them.
+// flushScripts forgets the scripts, as a restart does.
 func (w *world) flushScripts() { _ = w.admin.ScriptFlush(context.Background()).Err() }

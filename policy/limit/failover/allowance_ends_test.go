@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// kill ends a replica without a word, and starts another in its place.
+// kill ends a replica at once, and starts another in its place.
 func (w *world) kill(r *replica) {
 	w.calm = false
 	r.lost = true
@@ -26,12 +26,12 @@ func (w *world) replace(r *replica) {
 	r.ended = time.Now()
 	w.former = append(w.former, r)
 	w.replicas[i] = nil
-	time.Sleep(time.Second) // which a process takes to start
+	time.Sleep(time.Second) // the time that a process takes to start
 	w.tendAll()
 	w.launch(i)
 }
 
-// restart stops a replica as it is asked to, and starts another. What runs there ends before; tasks go on.
+// restart stops a replica in order, and starts another. Its running requests end first; tasks go on.
 func (w *world) restart(r *replica) {
 	for _, q := range w.requests {
 		if q.by == r && !q.settled && !q.task {

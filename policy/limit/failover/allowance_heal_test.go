@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// heal brings everything back, ends what is open, and holds the accounts against the world.
+// heal ends all failures and all open requests, and compares the accounts with the world.
 func (w *world) heal() {
 	w.say("all is well again")
 	for _, r := range w.crew(everywhere) {
@@ -23,7 +23,7 @@ func (w *world) heal() {
 		case q.settled:
 		case !slices.Contains(w.former, q.by):
 			w.charge(q.by, q, q.amounts, false)
-		case q.task: // its end is heard by another
+		case q.task: // another replica hears its end
 			w.charge(first, q, q.amounts, false)
 		}
 	}
@@ -44,7 +44,7 @@ func (w *world) heal() {
 	}
 }
 
-// stopAll stops the replicas, and has a last one look after what may be left.
+// stopAll stops the replicas, and checks for leftovers.
 func (w *world) stopAll() {
 	for i, r := range w.replicas {
 		if err := r.shared.Close(context.Background()); err != nil {
@@ -83,7 +83,7 @@ func (w *world) nothingIsLeft() {
 	}
 }
 
-// everybodyIsTold checks that whoever settled something at a replica that lives was told once that it is taken.
+// everybodyIsTold checks that each settlement at a live replica was confirmed once.
 func (w *world) everybodyIsTold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

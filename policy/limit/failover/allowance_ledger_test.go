@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// balance is what of a team's ledger the world accounts for, by unit.
+// balance is the part of a team's ledger that the world explains, by unit.
 type balance struct{ exact, estimated limit.Amounts }
 
 // ledgerOf adds up the ledger of a team.
@@ -39,7 +39,7 @@ func (w *world) ledgerOf(team int) (all balance, rows map[string]balance, months
 	return all, rows, months
 }
 
-// rowName names an entry of the ledger, with its day where that is certain.
+// rowName names an entry of the ledger, with its day if that is certain.
 func (w *world) rowName(day int, what string) string {
 	if w.blurred {
 		return what
@@ -47,17 +47,17 @@ func (w *world) rowName(day int, what string) string {
 	return fmt.Sprint(day, " ", what)
 }
 
-// reckoning is what the ledger of a team is to have.
+// reckoning is the expected ledger of a team.
 type reckoning struct {
 	rows  map[string]balance // of replicas that live, by entry
 	sure  balance            // their sum
 	maybe balance            // at most, of replicas that died: sent or not, settled or not
 	kept  limit.Amounts      // at least, of those
-	aside limit.Amounts      // at most, for what they had set aside
+	aside limit.Amounts      // at most, for the amounts set aside for them
 	died  bool
 }
 
-// reckon adds up what happened to a team.
+// reckon adds up the use of a team.
 func (w *world) reckon(team int) reckoning {
 	r := reckoning{rows: map[string]balance{}}
 	for _, q := range w.requests {
@@ -96,10 +96,10 @@ func (b balance) plus(more balance) balance {
 	return balance{b.exact.Plus(more.exact), b.estimated.Plus(more.estimated)}
 }
 
-// orphaned reports whether a request, or who was told what it used, was of a replica that died.
+// orphaned reports whether the replica of a request, or the one that learned its use, died.
 func (q *request) orphaned() bool { return q.by.lost || q.through != nil && q.through.lost }
 
-// balance holds the ledger of a team against what upstream did.
+// balance checks the ledger of a team against the work of upstream.
 func (w *world) balance(team int) {
 	all, rows, months := w.ledgerOf(team)
 	if w.ever {
@@ -125,7 +125,8 @@ func (w *world) balance(team int) {
 	}
 }
 
-// isRemembered checks that the ledger has all that upstream did although Redis lost its memory, but for what nobody knew.
+// isRemembered checks that the ledger has all work of upstream although Redis lost its memory, except for use that no live
+// replica knew.
 func (w *world) isRemembered(team int, all balance) {
 	var sum limit.Amounts
 	for _, q := range w.requests {
@@ -157,7 +158,7 @@ func keysIn(m map[string]balance) (list []string) {
 	return list
 }
 
-// balance is what the ledger is to have of a request.
+// balance returns the expected entries of a request in the ledger.
 func (q *request) balance() balance {
 	if q.settled && !q.guess {
 		return balance{exact: q.used}
@@ -165,7 +166,7 @@ func (q *request) balance() balance {
 	return balance{estimated: q.charged()}
 }
 
-// atMost is what a request may count for, whether its settlement has arrived or not.
+// atMost returns the largest charge of a request, whether its settlement has arrived or not.
 func (q *request) atMost() limit.Amounts {
 	if q.settled {
 		return mostOf(q.used, q.amounts)
@@ -173,8 +174,9 @@ func (q *request) atMost() limit.Amounts {
 	return q.amounts
 }
 
-// inAGap reports whether Redis was away for all when a request of a replica that died was admitted, and another lived through
-// that, so that the replica's allowance is charged. A word that arrives late, behind its sender's death, may hide that.
+// inAGap reports whether Redis was away for all when a request of a replica that died was admitted, and another replica
+// lived through that, so that the first one's allowance is charged. A report that arrives after its sender's death may hide
+// that.
 func (w *world) inAGap(q *request) bool {
 	w.mu.Lock()
 	late := w.anyLate
@@ -195,7 +197,7 @@ func (w *world) inAGap(q *request) bool {
 	return false
 }
 
-// counted is of amounts what a quota of the team counts, and so an allowance.
+// counted returns the amounts that a quota of the team counts, and so an allowance.
 func (r *replica) counted(team int, a limit.Amounts) limit.Amounts {
 	t := limit.TermsOf(r.teams[team])
 	for unit := range a {
@@ -206,7 +208,7 @@ func (r *replica) counted(team int, a limit.Amounts) limit.Amounts {
 	return a
 }
 
-// usedAddsUp checks that what Redis counts as used in a month is what the ledger has of it.
+// usedAddsUp checks that the use of a month in Redis is the sum of the ledger.
 func (w *world) usedAddsUp(team int, months map[int]limit.Amounts) {
 	for month, sum := range months {
 		for unit, name := range teams.Units {

@@ -12,20 +12,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// inCalm is what happens on a good day.
+// inCalm are the acts of a good day.
 var inCalm = []verb{asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, maintains, looks}
 
-// inOutages is what happens while Redis keeps its memory: calls fail in every way, replicas die and stop, limits change.
+// inOutages are the acts while Redis keeps its memory: calls fail in every way, replicas die and stop, limits change.
 var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives, maintains, watches, looks, dies, restarts, reads}
 
-// inMemoryLoss is that, and a Redis that forgets, or goes back to what it knew before.
+// inMemoryLoss adds a Redis that loses its memory, or returns to an older state.
 var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, maintains, dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
 
-// TestAllowance5: replicas, a Redis that stalls, forgets and goes back, and the world, through random stories. However they
-// end, no team was admitted more than its limits, and once all is well the accounts are what upstream did. Ten thousand
-// stories of each kind are LONG=1 go test -timeout 3h -run Allowance5 ./policy/limit.
+// TestAllowance5 plays random stories of replicas, the world, and a Redis that stalls, forgets and goes back. However they
+// end, no team was admitted more than its limits, and after recovery the accounts match upstream's work. For ten thousand
+// stories of each kind: LONG=1 go test -timeout 3h -run Allowance5 ./policy/limit.
 func TestAllowance5(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines take turns the same way each time a story is told
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines are scheduled the same way each time a story is played
 	for _, tt := range []struct {
 		about  string
 		menu   []verb
@@ -65,7 +65,7 @@ func TestAllowance5(t *testing.T) {
 	}
 }
 
-// unlessTold sets a flag of rapid for a test, where its caller did not.
+// unlessTold sets a flag of rapid for a test, unless its caller set it.
 func unlessTold(t *testing.T, name, value string) {
 	t.Helper()
 	for _, arg := range os.Args {

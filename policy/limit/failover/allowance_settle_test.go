@@ -8,7 +8,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// settle tells a replica what some open requests used, the oldest first.
+// settle tells a replica the use of some open requests, the oldest first.
 func (w *world) settle(r *replica, a act, of func(q *request) bool) {
 	n := 0
 	for _, q := range w.requests {
@@ -23,7 +23,7 @@ func (w *world) settle(r *replica, a act, of func(q *request) bool) {
 	}
 }
 
-// truthOf is what a request used. No image request uses more than it holds.
+// truthOf is the use of a request. No image request uses more than it holds.
 func truthOf(q *request, truth string) limit.Amounts {
 	used := q.amounts
 	switch truth {
@@ -45,7 +45,7 @@ func (w *world) charge(r *replica, q *request, used limit.Amounts, guess bool) {
 	w.tell(r, q)
 }
 
-// tell settles a request, as whoever made it does behind its answer; a task's end is settled before its poll is answered.
+// tell settles a request as its replica does after the answer; a task's end is settled before its poll is answered.
 func (w *world) tell(r *replica, q *request) {
 	c := &limit.Charge{Held: q.held, Team: r.teams[q.team], Amounts: q.used, Estimated: q.guess, Taken: func(bool) {
 		w.mu.Lock()
@@ -59,7 +59,7 @@ func (w *world) tell(r *replica, q *request) {
 	}
 }
 
-// repeat settles the last settled task again: its end is heard by several.
+// repeat settles the last settled task again: several replicas hear its end.
 func (w *world) repeat(r *replica) {
 	for _, q := range slices.Backward(w.requests) {
 		if q.settled && q.task {

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// failure is why a story ended early.
+// failure is the reason why a story ended early.
 type failure string
 
-// promise is the word that a failure begins with: which promise does not hold.
+// promise is the first word of a failure: the name of the broken promise.
 func (f failure) promise() string { return strings.SplitN(string(f), ":", 2)[0] }
 
-// play runs a story in a bubble with a clock of its own, and returns why it failed, empty where it did not, and what was
-// seen on the way.
+// play runs a story in a bubble with its own clock. It returns the failure, empty for none, and the log of the story.
 func (s story) play(t *testing.T) (why failure, seen []string) {
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(s)
@@ -38,8 +37,8 @@ func (s story) play(t *testing.T) (why failure, seen []string) {
 	return why, seen
 }
 
-// shrink returns the shortest story that it finds to break the same promise. It leaves out whole acts, which rapid, who sees
-// numbers, seldom does.
+// shrink returns the shortest story that it finds to break the same promise. It leaves out whole acts, which rapid, whose
+// input is numbers, seldom does.
 func (s story) shrink(t *testing.T, why failure, within time.Duration) story {
 	until := time.Now().Add(within)
 	fails := func(other story) bool {
@@ -71,7 +70,7 @@ func (s story) shrink(t *testing.T, why failure, within time.Duration) story {
 	return s
 }
 
-// plainer are ways to tell a story of so many acts in plainer words.
+// plainer returns simpler variants of a story of so many acts.
 func (s story) plainer() (ways []func(story) story) {
 	ways = append(ways,
 		func(s story) story { s.skew = 0; return s },
@@ -113,7 +112,7 @@ func (s story) plainer() (ways []func(story) story) {
 	return ways
 }
 
-// report is a story and what was seen in it, for whoever mends what fails.
+// report prints a story and its log for whoever repairs the fault.
 func (s story) report(why failure, seen []string) string {
 	return fmt.Sprintf("%s\nthe story: %#v\nwhat was seen:\n    %s", why, s, strings.Join(seen, "\n    "))
 }

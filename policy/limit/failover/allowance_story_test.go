@@ -9,11 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// story is one history of up to three replicas and their Redis, which reads as text.
+// story is one history of up to three replicas and their Redis. It can be written as text.
 type story struct {
 	start    string        // a key of starts
 	replicas int           // that run
-	told     int           // how many run as each is told: REPLICAS
+	told     int           // the number of replicas that each is told: REPLICAS
 	skew     time.Duration // of B's clock
 	acts     []act
 }
@@ -25,23 +25,23 @@ type act struct {
 	kind  string // a key of kinds
 	times int
 	truth string // of a settlement
-	guess bool   // nobody is certain of it
-	hurry bool   // what comes next happens before the settlement is sent
+	guess bool   // its use stays uncertain
+	hurry bool   // the following acts happen before the settlement is sent
 	lets  passage
-	calls int // for how many calls the passage lasts; 0: until it is told otherwise
+	calls int // for how many calls the passage lasts; 0: until the next change
 	wait  time.Duration
 	limit string // a key of editions
 }
 
 type verb string
 
-// What happens in a story.
+// The verbs of a story.
 const (
-	rests      verb = "" // nothing: what shrinking leaves of an act that does not matter
+	rests      verb = "" // nothing: shrinking leaves it in place of an act that does not matter
 	asks       verb = "asks"
 	settles    verb = "settles"
 	takesOver  verb = "takes over" // settles a task that another replica made
-	repeats    verb = "repeats"    // settles again what is settled
+	repeats    verb = "repeats"    // settles a settled task again
 	extends    verb = "extends"
 	passes     verb = "passes"
 	fares      verb = "fares"
@@ -61,7 +61,7 @@ const (
 // passage is how a replica's calls of Redis fare.
 type passage string
 
-// The passages. But for the first all of them fail the call, some at once and some when its time is over.
+// The passages. All but the first fail the call, some at once and some at its timeout.
 const (
 	works      passage = "work"
 	isSlow     passage = "work, and take 100ms"
@@ -81,7 +81,7 @@ var starts = map[string]time.Time{
 	"20s before the month is over": time.Date(2000, 1, 31, 23, 59, 40, 0, time.UTC),
 }
 
-// stories draws histories in which only some verbs occur. Several short lists shrink to less than a long one.
+// stories draws histories with some of the verbs only. Several short lists shrink further than one long list.
 func stories(menu ...verb) *rapid.Generator[story] {
 	acts := rapid.SliceOfN(actsOf(menu), 0, 12)
 	return rapid.Custom(func(t *rapid.T) story {

@@ -10,7 +10,8 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// The size of an allowance is a part of what is left, or of what was used of late, and all replicas' together are a tenth.
+// The size of an allowance is a part of the amount left, or the recent use; those of all replicas together are at most a
+// tenth.
 func TestAllowanceSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		left, used := rapid.Int64Range(limit.None, 1<<40).Draw(t, "left"), rapid.Int64Range(0, 1<<40).Draw(t, "used")
@@ -24,12 +25,12 @@ func TestAllowanceSize(t *testing.T) {
 		case left != limit.None && used <= left/allowancePart && replicas <= allowancePart/allowancesPart && size[0] < left/allowancePart/replicas:
 			t.Errorf("%d is less than a fiftieth of %d", size[0], left)
 		case size[limit.StockTasks] != 0:
-			t.Error("what is not limited needs no allowance")
+			t.Error("a unit without a limit needs no allowance")
 		}
 	})
 }
 
-// What was used of late is what was used in the last half minute, and no more than that is forgotten at once.
+// Recent use is the use of the last half minute; older use no longer counts.
 func TestRecentUse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r recent
@@ -60,7 +61,7 @@ func TestRecentUse(t *testing.T) {
 	})
 }
 
-// A loan covers a request where it is as much of all that is counted, and its lease runs.
+// A loan covers a request if it suffices for all counted units and its lease runs.
 func TestLoanCovers(t *testing.T) {
 	until := time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)
 	counted := limit.TermsOf(limittest.Team(t, "quotas: {images: {day: 100}}"))

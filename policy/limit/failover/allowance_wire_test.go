@@ -22,20 +22,20 @@ type wire struct {
 	name  string // of the replica
 
 	mu    sync.Mutex
-	fresh func(context.Context) error // tells of the connections that calls make; nil: there is one
+	fresh func(context.Context) error // reports the connections that calls make; nil: there is one
 	lets  passage
-	calls int       // for how many more; 0: until it is told otherwise
+	calls int       // for how many more; 0: until the next change
 	ill   time.Time // when a call fared badly last
 }
 
-// lateCall is a call that its caller has given up and that Redis will execute all the same.
+// lateCall is a call that its caller has given up and that Redis still executes.
 type lateCall struct {
 	args [][]any
 	from string
 	sent time.Time
 }
 
-// latest is how late a call may arrive. What a settled hold is remembered for is longer.
+// latest is the longest delay of a call. Settled holds are remembered for longer.
 const latest = 12 * time.Minute
 
 func (n *wire) set(lets passage, calls int) {
@@ -47,17 +47,17 @@ func (n *wire) set(lets passage, calls int) {
 	n.lets, n.calls = lets, calls
 }
 
-// sureAfter is how long after the last call that fared badly a replica asks Redis again for certain.
+// sureAfter is the time after the last failed call by which a replica certainly calls Redis again.
 const sureAfter = 2 * time.Second
 
-// sure reports whether Redis is asked for certain.
+// sure reports whether the replica certainly calls Redis.
 func (n *wire) sure() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.lets == works && time.Since(n.ill) >= sureAfter
 }
 
-// now is how calls fare at the moment.
+// now is the current passage.
 func (n *wire) now() passage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -71,7 +71,7 @@ func (n *wire) reaches() bool {
 	return n.lets == works || n.lets == isRefused && n.calls == 1
 }
 
-// take is how the next call fares.
+// take returns the passage of the next call.
 func (n *wire) take() passage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +87,7 @@ func (n *wire) take() passage {
 	return lets
 }
 
-// DialHook leaves dialling alone.
+// DialHook does not change dialling.
 func (n *wire) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook makes a call fare as the story wants.
@@ -102,7 +102,7 @@ func (n *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook makes the calls of a round trip fare as one, but where it is cut off in the middle.
+// ProcessPipelineHook gives all calls of a round trip one fate, unless it is cut in the middle.
 func (n *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if name := cmds[0].Name(); name == "hello" || name == "select" || name == "auth" { // a connection's first words
@@ -117,7 +117,7 @@ func (n *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// reconnect has calls make connections until one may be used: the library replaces those that Redis has closed without a word.
+// reconnect lets calls make connections until one is usable: the library replaces those that Redis has closed silently.
 func (n *wire) reconnect(connected func(context.Context) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -175,7 +175,7 @@ func (n *wire) call(ctx context.Context, make func(part []redis.Cmder) error, cm
 	return err
 }
 
-// timeOut waits for as long as a call may take.
+// timeOut waits for a call's timeout.
 func timeOut(ctx context.Context) error {
 	if _, bounded := ctx.Deadline(); bounded {
 		<-ctx.Done()
@@ -185,7 +185,7 @@ func timeOut(ctx context.Context) error {
 	return errSilent
 }
 
-// sendLate keeps calls until they arrive. Their arguments may be used for another call meanwhile.
+// sendLate keeps calls until they arrive. It copies their arguments, which may be reused.
 func (w *world) sendLate(from string, cmds []redis.Cmder) {
 	late := lateCall{from: from, sent: time.Now()}
 	for _, cmd := range cmds {
@@ -197,8 +197,7 @@ func (w *world) sendLate(from string, cmds []redis.Cmder) {
 	w.late = append(w.late, late)
 }
 
-// arrive has Redis execute what a replica sent late; all of what was sent where from is empty. What is older than latest
-// was lost after all.
+// arrive lets Redis execute the late calls of a replica; an empty name means all. Calls older than latest are lost.
 func (w *world) arrive(from string) (n int) {
 	w.mu.Lock()
 	late := w.late
@@ -214,7 +213,7 @@ func (w *world) arrive(from string) (n int) {
 			continue
 		}
 		for _, args := range call.args {
-			_ = w.admin.Do(context.Background(), args...).Err() // nobody hears its reply
+			_ = w.admin.Do(context.Background(), args...).Err() // its reply is lost
 			n++
 		}
 	}
@@ -253,7 +252,7 @@ func (w *world) dial() (net.Conn, error) {
 	return p, nil
 }
 
-// info answers INFO, which the double does not know in full.
+// info answers INFO, which the double does not implement in full.
 func (w *world) info(c *miniserver.Peer, cmd string, _ ...string) bool {
 	if cmd == "INFO" {
 		c.WriteBulk(fmt.Sprintf("# Server\r\nrun_id:%d\r\n", w.runs.Load()))

@@ -50,7 +50,7 @@ func readEdition(doc string) []*teams.Team {
 	return file.List
 }
 
-// kind is what a request asks for.
+// kind is the kind of a request.
 type kind struct {
 	team     int // of worldTeams
 	model    string
@@ -67,7 +67,7 @@ var kinds = map[string]kind{
 	"a text":             {1, "llm-max", policy.EndpointText, limit.Amounts{1, 30, 0, 300}, false},
 }
 
-// mostOf is the greater of each amount.
+// mostOf is the larger of each amount.
 func mostOf(a, b limit.Amounts) limit.Amounts {
 	for i := range a {
 		a[i] = max(a[i], b[i])
@@ -83,8 +83,8 @@ func leastOf(a, b limit.Amounts) limit.Amounts {
 	return a
 }
 
-// world is a history that runs, and what really happened in it: which requests were admitted, and so went upstream, and
-// what each of them used.
+// world is a running history and the truth about it: which requests were admitted, and so went upstream, and the use of
+// each.
 type world struct {
 	seen     []string // for people
 	story    story
@@ -104,20 +104,20 @@ type world struct {
 	gaps      []gap
 
 	requests   []*request
-	refused    []*request // Redis may hold one all the same where its replica died before it gave that back
+	refused    []*request // Redis may hold one all the same if its replica died before giving it back
 	editions   []edition
-	allowances map[string]limit.Amounts // the largest that was seen of each, by team and id
+	allowances map[string]limit.Amounts // the largest one seen, by team and id
 	losses     []loss                   // of the last seconds
 	ever       bool                     // Redis ever lost its memory
-	blurred    bool                     // the day of some request is as its replica has it: Redis may have placed its hold on the next
+	blurred    bool                     // some request's day is its replica's: Redis may have placed its hold on the next
 	calm       bool                     // nothing has gone wrong so far
 }
 
-// edition is the limits that some replica has, or had until a moment.
+// edition is the limits that some replica has, or had until some time.
 type edition struct {
 	teams []*teams.Team
 	name  string
-	until time.Time // zero: it has them now
+	until time.Time // zero: current
 	by    *replica
 }
 
@@ -139,18 +139,18 @@ type request struct {
 	held     *limit.Held
 	by       *replica
 	at       time.Time
-	due      time.Time     // when its lease ends at the soonest
+	due      time.Time     // the earliest end of its lease
 	told     bool          // Redis admitted it, and the reply came
-	aside    limit.Amounts // of its amounts, what its replica's limits counted when it was admitted
+	aside    limit.Amounts // the amounts that its replica's limits counted when it was admitted
 	settled  bool
 	used     limit.Amounts
 	guess    bool
-	taken    int      // how often somebody was told that its settlement is taken
-	through  *replica // that was told what it used
-	forgiven bool     // nobody who lives knows of it since Redis lost its memory
+	taken    int      // how often its settlement was confirmed
+	through  *replica // the one that learned its use
+	forgiven bool     // no live replica knows it since Redis lost its memory
 }
 
-// newWorld makes a double of Redis. All of it lives in the bubble of the caller.
+// newWorld makes a double of Redis. All of it runs in the caller's bubble.
 func newWorld(s story) *world {
 	time.Sleep(time.Until(starts[s.start]))
 	w := &world{story: s, server: miniredis.NewMiniRedis(), allowances: map[string]limit.Amounts{}, calm: true, lastReach: time.Now()}
@@ -159,7 +159,7 @@ func newWorld(s story) *world {
 	return w
 }
 
-// start starts the replicas, and gives them the time to find each other.
+// start starts the replicas, and waits until they know each other.
 func (w *world) start() {
 	w.replicas = make([]*replica, w.story.replicas)
 	for i := range w.replicas {
@@ -190,7 +190,7 @@ func (w *world) launch(i int) {
 	w.maintain(r)
 }
 
-// openShared is the one place that knows how a replica's accounts are made.
+// openShared makes a replica's accounts. No other function does.
 func openShared(client *redis.Client, now func() time.Time, replicas int) *Failover {
 	accounts := redisstore.New(client) // by Redis's own clock
 	accounts.Now = now
@@ -199,7 +199,7 @@ func openShared(client *redis.Client, now func() time.Time, replicas int) *Failo
 
 // close ends everything, so that the bubble may end.
 func (w *world) close() {
-	time.Sleep(time.Minute) // what is under way ends
+	time.Sleep(time.Minute) // calls under way end
 	for _, r := range slices.Concat(w.replicas, w.former) {
 		if r != nil {
 			r.wire.set(isAway, 0)
@@ -216,10 +216,10 @@ func (w *world) close() {
 	}
 }
 
-// fail ends the story. format begins with the word of the promise that does not hold.
+// fail ends the story. format begins with the name of the broken promise.
 func (w *world) fail(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
 
-// say notes what is seen, with the time by Redis's clock.
+// say logs an event, with the time by Redis's clock.
 func (w *world) say(format string, args ...any) {
 	w.seen = append(w.seen, time.Now().UTC().Format("02 15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
@@ -235,10 +235,10 @@ func (w *world) read(r *replica, name string) {
 	w.editions = append(w.editions, edition{teams: r.teams, name: name, by: r})
 }
 
-// editionsLast is how long limits that were read anew may still be spent by: as long as an allowance lives.
+// editionsLast is how long replaced limits may still be spent by: as long as an allowance lives.
 const editionsLast = 11 * time.Minute
 
-// limits are the greatest limits of a team that any replica has, or had a moment ago.
+// limits are the largest limits of a team that any replica has, or had a moment ago.
 func (w *world) limits(team int) (all limit.Terms) {
 	first := true
 	for _, e := range w.editions {
@@ -265,7 +265,7 @@ func wider(a, b int64) int64 {
 	return max(a, b)
 }
 
-// crew are the replicas of an act that run.
+// crew are the running replicas of an act.
 func (w *world) crew(who string) (list []*replica) {
 	for i, r := range w.replicas {
 		if strings.Contains(who, everywhere[i:i+1]) && r != nil {
@@ -275,20 +275,20 @@ func (w *world) crew(who string) (list []*replica) {
 	return list
 }
 
-// maintain has a replica do what it does every second.
+// maintain does a replica's work of each second.
 func (w *world) maintain(r *replica) {
 	if err := r.shared.Maintain(context.Background()); err != nil {
 		w.say("%s: %v", r.name, err)
 	}
 }
 
-// clearlyAway is how long no call is executed where Redis was away beyond doubt.
+// clearlyAway is the time without an executed call after which Redis was certainly away.
 const clearlyAway = 5 * time.Second
 
 // gap is a time in which no call was executed.
 type gap struct{ from, to time.Time }
 
-// reached notes that some replica's call is executed.
+// reached notes that a replica's call is executed.
 func (w *world) reached() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

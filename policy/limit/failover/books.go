@@ -12,8 +12,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// books are what this replica knows of one team besides Redis: its allowances, and what was spent of them. There is no mode: each
-// request asks Redis first, and spends its loan if Redis does not answer.
+// books hold this replica's knowledge of one team besides Redis: its allowances, and the use of them. There is no mode: each
+// request calls Redis first, and spends its loan if Redis does not answer.
 type books struct {
 	restoring  *semaphore.Weighted // held while its accounts are restored
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
@@ -21,7 +21,7 @@ type books struct {
 	team       *teams.Team           // as of its last request; nil: there was none
 	seen       time.Time             // its last request
 	lastAnswer time.Time             // when Redis last answered about it
-	asked      time.Time             // when a renewal of its allowances was last considered
+	considered time.Time             // when a renewal of its allowances was last considered
 	renewed    time.Time             // when they were last renewed
 	allowances []*allowance          // of today and, towards midnight, of tomorrow
 	running    map[string]*spent     // admitted here, and not known to be held in Redis, by id
@@ -161,7 +161,7 @@ func (b *books) posted(day int, used limit.Amounts) {
 	if b.unposted[day] = b.unposted[day].Minus(used); b.unposted[day] == (limit.Amounts{}) {
 		delete(b.unposted, day)
 	}
-	b.asked, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
+	b.considered, b.renewed = time.Time{}, time.Time{} // so that what was set aside for it is given back at once
 }
 
 // extend gives what runs here a new lease, and reports whether Redis may hold it.
@@ -195,12 +195,12 @@ func (b *books) settledByRedis(id string) {
 		return
 	}
 	if s.from != nil {
-		b.asked, b.renewed = time.Time{}, time.Time{}
+		b.considered, b.renewed = time.Time{}, time.Time{}
 	}
 	b.happens(s, settledInRedis)
 }
 
-// setAside is what Redis has to set aside on each day: what may be spent, is lent, or was spent and not posted. It is numbered like
+// setAside is the amount that Redis has to set aside on each day: all that may be spent, is lent, or was spent and not posted. It is numbered like
 // the renewals.
 func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
 	b.mu.Lock()
@@ -218,7 +218,7 @@ func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
 	return b.calls, rows
 }
 
-// owed is what was spent of an allowance, settled, and not posted. The lock is held.
+// owed is the part of an allowance that was spent and settled, but not posted. The lock is held.
 func (b *books) owed(a *allowance) limit.Stock {
 	used := b.unposted[a.day]
 	return a.counted(limit.StockOf(&used, false))

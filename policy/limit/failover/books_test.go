@@ -13,14 +13,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// ledgerOfOne is what Redis has of one replica and one unit, as allowance.lua keeps it.
+// ledgerOfOne is the state of one replica and one unit in Redis, as allowance.lua keeps it.
 type ledgerOfOne struct {
 	aside, posted int64
 	held          map[string]int64 // the holds that were placed; 0: it was settled
 	call          int64
 }
 
-// execute is what allowance.lua does, with room for any growth. It says by how much the allowance has grown, and whether the
+// execute does the work of allowance.lua, with room for any growth. It returns the growth of the allowance, and whether the
 // call came too late.
 func (l *ledgerOfOne) execute(r *renewal) (grown int64, late bool) {
 	if r.Call <= l.call {
@@ -40,7 +40,7 @@ func (l *ledgerOfOne) execute(r *renewal) (grown int64, late bool) {
 	return grown, false
 }
 
-// settle is what settle.lua does.
+// settle does the work of settle.lua.
 func (l *ledgerOfOne) settle(id string, used int64) {
 	l.held[id] = 0
 	l.posted += used
@@ -56,14 +56,14 @@ type keeper struct {
 	redis   ledgerOfOne
 	loans   []*loan
 	holds   []*limit.Held
-	late    []*renewal // may be executed still
+	late    []*renewal // may still be executed
 	settled int64      // used of all that was settled
 	sums    []keptSum  // settled here, and to be posted
 	n       int
 }
 
-// Whatever happens in whatever order, and whichever replies are lost, Redis has set aside, charged and held as much as the
-// replica may still spend, has lent, and has spent.
+// In any order of events, and whichever replies are lost, Redis has set aside, charged and held as much as the replica may
+// still spend, has lent, and has spent.
 func TestBooksNeverSpendMoreThanIsSetAside(t *testing.T) {
 	team := limittest.Team(t, "quotas: {images: {day: 1000000}}")
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,7 +83,7 @@ func (k *keeper) lends(t *rapid.T) {
 	k.loans = append(k.loans, &l)
 }
 
-// answers ends a loan: Redis took a part of it, for a hold that it has.
+// answers ends a loan: Redis took a part of it for a hold.
 func (k *keeper) answers(t *rapid.T) {
 	if len(k.loans) == 0 {
 		t.Skip()
@@ -97,7 +97,7 @@ func (k *keeper) answers(t *rapid.T) {
 	k.b.answered(l, limit.Stock{limit.Images: took}, nil, k.now)
 }
 
-// spends is the request without Redis, that may hold it all the same.
+// spends decides a request without Redis, which may hold it all the same.
 func (k *keeper) spends(t *rapid.T) {
 	if len(k.loans) == 0 {
 		t.Skip()
@@ -133,13 +133,13 @@ func (k *keeper) settles(t *rapid.T) {
 	k.b.settledByRedis(h.ID)
 }
 
-// keptSum is a charge of what was settled here, and whether Redis has it.
+// keptSum is a charge of the use settled here, and whether Redis has it.
 type keptSum struct {
 	amounts limit.Amounts
 	charged bool
 }
 
-// posts charges what was settled here. Its reply may be lost, and it is sent again then.
+// posts charges the use settled here. If its reply is lost, it is sent again.
 func (k *keeper) posts(t *rapid.T) {
 	if len(k.sums) == 0 {
 		t.Skip()
@@ -155,7 +155,7 @@ func (k *keeper) posts(t *rapid.T) {
 	}
 }
 
-// renews makes a renewal, whose call may be late or lost, as may its reply.
+// renews makes a renewal. The call may be late or lost, and so may its reply.
 func (k *keeper) renews(t *rapid.T) {
 	k.now = k.now.Add(time.Second)
 	terms := limit.TermsOf(k.team)

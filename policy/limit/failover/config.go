@@ -6,7 +6,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// Config is what [New] needs.
+// Config configures [New].
 type Config struct {
 	Store    *redisstore.Store
 	Timeout  time.Duration // of one call while a request waits for it

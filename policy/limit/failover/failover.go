@@ -113,7 +113,7 @@ func (s *Failover) OpenTasks(team string) int64 {
 // Degraded reports whether Redis is away, or some local spending is not yet in Redis.
 func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported() > 0 }
 
-// State is nil when all is well; else it says what is wrong, in words without secrets.
+// State is nil without a failure; otherwise it names the failure, in words without secrets.
 func (s *Failover) State() error {
 	waiting, teams := s.queue.waiting(), s.unreported()
 	if since := s.away.Load(); since != nil {

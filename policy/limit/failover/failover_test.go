@@ -19,8 +19,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// A Redis that fails as the test wants: it is away and known to be, it does not answer, or it does its work and the
-// reply is lost.
+// A Redis that fails on command: it is known to be away, does not answer, or does its work and the reply is lost.
 type fault struct {
 	mode atomic.Int32
 	met  atomic.Int64 // calls that it failed
@@ -90,14 +89,14 @@ func newHarness(t *testing.T, client redis.UniversalClient, change func(c *Confi
 	return s
 }
 
-// storeAt is the accounts in Redis by a clock.
+// storeAt opens the accounts in Redis with a clock.
 func storeAt(client redis.UniversalClient, clock *limittest.Clock) *redisstore.Store {
 	r := redisstore.New(client)
 	r.Clock, r.Now = clock.Micros, clock.Wrong
 	return r
 }
 
-// look reads a team's accounts, as one who knows nothing of them, and changes nothing.
+// look reads a team's accounts without earlier knowledge, and changes nothing.
 func (s *harness) look(team *teams.Team) limit.State {
 	s.Helper()
 	st, err := storeAt(s.client, s.clock).Look(context.Background(), team)
@@ -114,7 +113,7 @@ func (s *harness) sweep(team string) {
 	}
 }
 
-// elsewhere admits a hold at a replica that knows nothing.
+// elsewhere admits a hold at a replica without earlier knowledge.
 func (s *harness) elsewhere(h *limit.Hold) (limit.Verdict, error) {
 	v, _, err := storeAt(s.client, s.clock).Place(context.Background(), h, &redisstore.Loan{})
 	return v, err
@@ -145,14 +144,14 @@ func (s *harness) charge(h *limit.Held, team *teams.Team, a limit.Amounts) {
 	s.SettleLater(&limit.Charge{Held: h, Team: team, Amounts: a})
 }
 
-// settled waits until the goroutines have done what waits.
+// settled waits until the goroutines have done all jobs.
 func (s *harness) settled() {
 	s.queue.drain(context.Background())
 	s.queue.closed, s.queue.jobs = false, make(chan job, queueLength)
 	s.queue.ended.Go(s.queue.work)
 }
 
-// back brings Redis and every team back.
+// back restores Redis and every team.
 func (s *harness) back() {
 	s.Helper()
 	s.fault.mode.Store(well)
@@ -164,7 +163,8 @@ func (s *harness) back() {
 	}
 }
 
-// F-R1: without Redis a team goes on with this process's share of its rates, and of quotas with its allowance. Every charge is posted when Redis is back.
+// F-R1: without Redis a team goes on with this process's share of its rates, and with its allowance of quotas. Every charge
+// is posted when Redis is back.
 func TestFR1WithoutRedis(t *testing.T) {
 	harnesses(t, func(c *Config) { c.Replicas = 2 }, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1m, limit: 60, burst: 20}}", "quotas: {tokens: {day: 100000}}")
@@ -212,7 +212,7 @@ func TestFR1WithoutRedis(t *testing.T) {
 	})
 }
 
-// Quotas without Redis: the allowance, and no more; without one, and once its lease has ended, 503.
+// Quotas without Redis: the allowance and no more; 503 without one, and once its lease has ended.
 func TestQuotasWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {images: {day: 1000}}")
@@ -233,7 +233,7 @@ func TestQuotasWithoutRedis(t *testing.T) {
 				admitted++
 				s.charge(v.Held, team, four)
 			} else if err == nil {
-				t.Errorf("400 are left in all, and yet: %+v", v)
+				t.Errorf("400 are left in total, and yet: %+v", v)
 			}
 			s.clock.Move(30 * time.Second) // the lease is longer
 		}
@@ -241,7 +241,7 @@ func TestQuotasWithoutRedis(t *testing.T) {
 			t.Errorf("%d requests of 4 images were admitted of an allowance of 40", admitted)
 		}
 		if v, err := s.ask("too much", team, limit.Amounts{limit.Requests: 1, limit.Images: 404}); err != nil || v.Reason != limit.ReasonQuota || v.Fault.Left != 360 {
-			t.Errorf("nobody has that much: %+v, %v", v, err)
+			t.Errorf("no allowance is that large: %+v, %v", v, err)
 		}
 		s.back()
 		if st := s.look(team); st.Used[2*limit.Images] != 640 {
@@ -258,7 +258,7 @@ func TestQuotasWithoutRedis(t *testing.T) {
 	})
 }
 
-// A day that begins without Redis begins with the allowance that was made for it before.
+// A day that begins without Redis begins with the allowance that was made for it in advance.
 func TestANewDayWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		s.clock.Move(11*time.Hour + 59*time.Minute + 50*time.Second)
@@ -283,7 +283,7 @@ func TestANewDayWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-G7: a process that starts without Redis starts with empty buckets: a storm of restarts is no burst.
+// F-G7: a process that starts without Redis starts with empty buckets, so many restarts make no burst.
 func TestFG7StartedWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1m, limit: 60}}")
@@ -300,7 +300,7 @@ func TestFG7StartedWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-R4, Q10: Redis comes and goes, and no team has more for it than its bucket and its rate.
+// F-R4, Q10: Redis comes and goes, and that gives no team more than its bucket and its rate.
 func TestFR4Q10Flapping(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1s, limit: 50, burst: 100}}")
@@ -343,7 +343,7 @@ func TestFR4Q10Flapping(t *testing.T) {
 	})
 }
 
-// F-R10, Q04: the reply of any call is lost once, after it took effect or before, and nothing is charged twice or lost.
+// F-R10, Q04: the reply of any call is lost once, after it took effect or before; nothing is charged twice or lost.
 func TestQ04FR10LostReplies(t *testing.T) {
 	for what, mode := range map[string]int32{"took effect": deaf, "did not": silent} {
 		for _, when := range []string{"admit", "settle", "post", "extend", "sweep"} {
@@ -401,7 +401,7 @@ func TestQ04FR10LostReplies(t *testing.T) {
 	}
 }
 
-// With ON_STATE_LOSS=refuse nothing is admitted without Redis, and what a lost reply held is given back.
+// With ON_STATE_LOSS=refuse nothing is admitted without Redis, and a hold whose reply was lost is given back.
 func TestRefuseWithoutRedis(t *testing.T) {
 	harnesses(t, func(c *Config) { c.Refuse = true }, func(s *harness) {
 		team := limittest.Team(s, "quotas: {tokens: {day: 100}}")
@@ -419,7 +419,7 @@ func TestRefuseWithoutRedis(t *testing.T) {
 	})
 }
 
-// Open tasks count on without Redis, and are known there afterwards.
+// Open tasks still count without Redis, and Redis knows them afterwards.
 func TestTasksWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "open_tasks: 150") // an allowance is 2
@@ -457,7 +457,7 @@ func TestTasksWithoutRedis(t *testing.T) {
 	})
 }
 
-// A hold whose lease ends while Redis is away is charged once, and the truth corrects that.
+// A hold whose lease ends while Redis is away is charged once, and the true use corrects that.
 func TestLeaseEndsWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s)
@@ -474,7 +474,7 @@ func TestLeaseEndsWithoutRedis(t *testing.T) {
 	})
 }
 
-// F-R6: Redis loses its memory, and what the process knows of its teams is restored before the first request.
+// F-R6: Redis loses its memory, and this process's data of its teams is restored before the first request.
 func TestFR6MemoryLostIsRestored(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {tokens: {month: 100}}")
@@ -500,7 +500,7 @@ func TestFR6MemoryLostIsRestored(t *testing.T) {
 	})
 }
 
-// F-R12: what stands at one team's key is of another type. That team goes on without Redis; the others do not notice.
+// F-R12: one team's key has a wrong type. That team goes on without Redis; the others are not affected.
 func TestFR12CorruptedKey(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		sick := limittest.Team(s, "rates: {requests: {per: 1m, limit: 10}}")
@@ -523,7 +523,7 @@ func TestFR12CorruptedKey(t *testing.T) {
 	})
 }
 
-// Sixty-four callers while Redis comes and goes: whatever happens, what was admitted is charged once.
+// Sixty-four callers while Redis comes and goes: every admitted request is charged once.
 func TestEveryChargeArrives(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {tokens: {month: 100000000}}")
@@ -569,8 +569,7 @@ func TestEveryChargeArrives(t *testing.T) {
 	})
 }
 
-// What is admitted without Redis belongs to the day that Redis has, as far as that is known, whatever this process's clock
-// says.
+// A request admitted without Redis belongs to Redis's day, as far as that is known, whatever this process's clock says.
 func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 	for _, skew := range []time.Duration{-30 * time.Hour, 30 * time.Hour} {
 		harnesses(t, nil, func(s *harness) {
@@ -589,7 +588,7 @@ func TestMend24ASkewedReplicaBooksTheRightDay(t *testing.T) {
 				s.Errorf("the day has 198 left, and yet %+v, %v", v, err)
 			}
 			if v, err := s.ask("d", team, limit.Amounts{limit.Images: 200}); err != nil || v.Wait != 12*time.Hour {
-				s.Errorf("it is noon, and the day's reset is told to be in %v, %v", v.Wait, err)
+				s.Errorf("it is noon, and the day's reset is in %v, %v", v.Wait, err)
 			}
 			s.back()
 			s.charge(open, team, one)
@@ -621,7 +620,7 @@ func (f before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// Who has no time left asks nobody: Redis has nothing to do with what is admitted then, and nothing is known of it.
+// A caller without time left makes no call: its admission tells nothing about Redis.
 func TestNoTimeLeft(t *testing.T) {
 	for name, refuse := range map[string]bool{"local": false, "refuse": true} {
 		t.Run(name, func(t *testing.T) {
@@ -635,7 +634,7 @@ func TestNoTimeLeft(t *testing.T) {
 			v, err := s.ask("late", team, limit.Amounts{limit.Tokens: 1})
 			switch {
 			case asked.Load() > 0:
-				t.Error("Redis was asked")
+				t.Error("Redis was called")
 			case refuse && !errors.Is(err, limit.ErrAway):
 				t.Errorf("%+v, %v", v, err)
 			case !refuse && (err != nil || v.Held == nil || !v.Held.Local):

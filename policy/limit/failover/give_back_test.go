@@ -8,7 +8,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// What a replica had given back before Redis came back with an older copy is not set aside again.
+// An amount that a replica had given back before Redis returned with an older copy is not set aside again.
 func TestWhatWasGivenBackIsNotSetAsideAgain(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		for _, r := range w.replicas {
@@ -33,7 +33,7 @@ func TestWhatWasGivenBackIsNotSetAsideAgain(t *testing.T) {
 	})
 }
 
-// A correction that is larger than what its day has used stands when the accounts are restored.
+// A correction that exceeds the use of its day survives a restore of the accounts.
 func TestACorrectionIsNotUndone(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]

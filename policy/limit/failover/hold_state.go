@@ -9,7 +9,7 @@ const (
 	inRedis                       // Redis holds it or has settled it, or it was settled here: this process forgets it
 )
 
-// holdEvent is what may happen to such a hold.
+// holdEvent is an event in the life of such a hold.
 type holdEvent int
 
 const (

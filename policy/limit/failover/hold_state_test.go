@@ -10,8 +10,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// A hold that Redis may have is never settled here: it would count twice. Once it is in Redis it stays so, and a settlement in
-// Redis ends it in every state.
+// A hold that Redis may have is never settled here: it would count twice. A hold that is in Redis stays there, and a
+// settlement in Redis ends it in every state.
 func TestHoldStates(t *testing.T) {
 	for _, from := range []holdState{localOnly, maybeInRedis, inRedis} {
 		for _, event := range []holdEvent{reported, heldInRedis, requestEnded, taskEnded, settledInRedis} {
@@ -20,13 +20,13 @@ func TestHoldStates(t *testing.T) {
 			case from == inRedis && to != inRedis:
 				t.Errorf("event %d brings back what is in Redis", event)
 			case from == maybeInRedis && to == localOnly:
-				t.Errorf("after event %d Redis is said not to know what it may hold", event)
+				t.Errorf("after event %d the state says that Redis does not know a hold that it may have", event)
 			case from == maybeInRedis && (event == requestEnded || event == taskEnded) && to == inRedis:
-				t.Error("what Redis may hold is settled here")
+				t.Error("a hold that Redis may have is settled here")
 			case event == taskEnded && from == localOnly && to != maybeInRedis:
 				t.Error("a task is settled here, although another replica may see its end")
 			case event == reported && from != inRedis && to != maybeInRedis:
-				t.Error("Redis was told of it, and is said not to know it")
+				t.Error("Redis has the hold, and the state says that it does not know it")
 			case (event == heldInRedis || event == settledInRedis) && to != inRedis:
 				t.Errorf("it is kept although Redis has it: event %d", event)
 			}

@@ -14,7 +14,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// link is what this process knows of Redis: whether it is away, its clock, its memory, and the replicas that are alive.
+// link holds this process's knowledge of Redis: whether it is away, its clock, its memory, and the replicas that are alive.
 type link struct {
 	*Config
 	reached      func()                    // called when the first call came through

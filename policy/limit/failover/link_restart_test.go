@@ -27,7 +27,7 @@ type restarting struct {
 
 func startRestarting(t *testing.T) *restarting {
 	t.Helper()
-	limittest.RealRedis(t) // skips where there is none
+	limittest.RealRedis(t) // skips without a redis-server
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func (r *restarting) kill() {
 	_ = r.process.Wait()
 }
 
-// replica opens accounts that are told of each connection, as the process's are.
+// replica opens accounts that learn of each connection, as the process's do.
 func (r *restarting) replica() (*Failover, *redis.Client) {
 	var f *Failover
 	client := redis.NewClient(&redis.Options{
@@ -80,8 +80,8 @@ func (r *restarting) replica() (*Failover, *redis.Client) {
 	return f, client
 }
 
-// TestNoChargeHidesWhatARestartLost: Redis restarts from a dump that lacks what the other replica has charged. This one, which knows
-// nothing newer than the dump, charges several holds at once before anything else reaches the new process.
+// TestNoChargeHidesWhatARestartLost: Redis restarts from a dump without the other replica's charges. This replica, which
+// knows only the dump's data, charges several holds at once before anything else reaches the new process.
 func TestNoChargeHidesWhatARestartLost(t *testing.T) {
 	for _, charges := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("%d charges", charges), func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"sluice/policy/limit/redisstore"
 )
 
-// inWorld runs a test in a world of its own, in simulated time.
+// inWorld runs a test in its own world, in simulated time.
 func inWorld(t *testing.T, replicas int, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(story{start: "at noon", replicas: replicas, told: replicas})
@@ -26,7 +26,7 @@ func inWorld(t *testing.T, replicas int, test func(w *world)) {
 	})
 }
 
-// tick lets seconds pass, in each of which every replica maintains.
+// tick lets seconds pass; in each of them every replica does its background work.
 func (w *world) tick(seconds int) {
 	for range seconds {
 		time.Sleep(time.Second)
@@ -34,8 +34,8 @@ func (w *world) tick(seconds int) {
 	}
 }
 
-// A replica that crashes again and again while Redis is well is charged for nothing that it did not spend, and what was set aside
-// for it is free again after an hour and the lease.
+// A replica that crashes repeatedly while Redis works is charged only for its spending, and its allowance is free again
+// after an hour and the lease.
 func TestCrashesAreNotCharged(t *testing.T) {
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestCrashesAreNotCharged(t *testing.T) {
 				}
 				w.pass(11 * time.Minute)
 				if aside := w.count("shop", "20000115:tokens:aside"); aside == 0 {
-					t.Error("nothing is set aside for those that may come back")
+					t.Error("nothing is set aside for replicas that may return")
 				}
 				w.pass(time.Hour)
 				if used := w.count("shop", "20000115:tokens:used") + w.count("shop", "20000115:tokens:held"); used != 5*30 {
@@ -66,7 +66,7 @@ func TestCrashesAreNotCharged(t *testing.T) {
 	}
 }
 
-// Where one part of a cluster loses its memory, replicas that ask for nothing there restore what they know all the same.
+// If one part of a cluster loses its memory, replicas without requests there restore their data all the same.
 func TestAPartForgets(t *testing.T) {
 	inWorld(t, 3, func(w *world) {
 		for _, r := range w.replicas {
@@ -76,7 +76,7 @@ func TestAPartForgets(t *testing.T) {
 		for range 20 {
 			w.judge(w.replicas[1], kinds["a task of 4 images"], counts, w.admit(w.replicas[1], kinds["a task of 4 images"]))
 		}
-		w.tick(70) // each has walked over all teams
+		w.tick(70) // each has checked all teams
 		for _, key := range w.server.Keys() {
 			if strings.HasPrefix(key, "sl1:{search}") {
 				w.server.Del(key)
@@ -97,7 +97,7 @@ func TestAPartForgets(t *testing.T) {
 	})
 }
 
-// Over a slow network a turn of the work beside requests is short however many teams there are.
+// On a slow network a turn of the background work is short however many teams there are.
 func TestManyTeamsOverASlowNetwork(t *testing.T) {
 	const teams = 500
 	doc := "teams:\n"
@@ -119,12 +119,12 @@ func TestManyTeamsOverASlowNetwork(t *testing.T) {
 			longest = max(longest, time.Since(begun))
 		}
 		if longest > redisstore.BeatGap {
-			t.Errorf("a turn takes %v, in which no word comes", longest)
+			t.Errorf("a turn without a reply takes %v", longest)
 		}
 	})
 }
 
-// Accounts of one team that cannot be read cost other teams' requests nothing.
+// A team whose accounts cannot be read delays no other team's requests.
 func TestABrokenTeamCostsOthersNothing(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]
@@ -139,7 +139,7 @@ func TestABrokenTeamCostsOthersNothing(t *testing.T) {
 			before := calls.Load()
 			w.admit(r, kinds["3 pictures"])
 			if n := calls.Load() - before; n != 1 {
-				t.Errorf("another team's request is %d calls", n)
+				t.Errorf("another team's request takes %d calls", n)
 			}
 		}
 		if r.shared.away.Load() != nil {
@@ -159,7 +159,8 @@ func (c *callCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	return func(ctx context.Context, cmds []redis.Cmder) error { c.Add(1); return next(ctx, cmds) }
 }
 
-// TestClusterIsBackByACallAlone: while all of a cluster is away and a charge waits, nothing says in between that it is back.
+// TestClusterIsBackByACallAlone: while a whole cluster is away and a charge waits, nothing reports meanwhile that it is
+// back.
 func TestClusterIsBackByACallAlone(t *testing.T) {
 	var changes []bool
 	s := newHarness(t, limittest.FakeRedis(t), func(c *Config) {

@@ -14,9 +14,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Ways in which charges and holds were once lost or doubled, each found by somebody who tried.
+// Ways in which charges and holds were once lost or doubled.
 
-// A task that was admitted without Redis before midnight stays its team's, and its day's.
+// A task that was admitted without Redis before midnight stays its team's, and counts for its day.
 func TestHeldWithoutRedisOverMidnight(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	s.clock.Move(11*time.Hour + 59*time.Minute + 50*time.Second)
@@ -48,7 +48,7 @@ func TestHeldWithoutRedisOverMidnight(t *testing.T) {
 	}
 }
 
-// After an outage in which nothing was admitted, what is known has an age all the same.
+// After an outage without admissions, the last known state is as old as it is.
 func TestAnotherOutageKnowsLess(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "quotas: {images: {day: 100}}")
@@ -74,11 +74,11 @@ func TestAnotherOutageKnowsLess(t *testing.T) {
 	s.clock.Move(time.Hour - time.Minute)
 	s.fault.mode.Store(away)
 	if v, err := s.ask("b", team, limit.Amounts{limit.Requests: 1, limit.Images: 4}); err == nil {
-		t.Errorf("known is 3 hours old and yet admitted=%v %+v", v.Held != nil, v)
+		t.Errorf("the state is 3 hours old and yet admitted=%v %+v", v.Held != nil, v)
 	}
 }
 
-// Nor does it matter that the first outage refused all there was, and that nobody asked for the team since.
+// The same holds if the first outage refused everything, and the team made no requests since.
 func TestAnotherOutageAfterARefusal(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "rates: {requests: {per: 1h, limit: 1}}", "quotas: {images: {day: 100}}")
@@ -93,7 +93,7 @@ func TestAnotherOutageAfterARefusal(t *testing.T) {
 	s.clock.Move(2 * time.Hour)
 	s.fault.mode.Store(away)
 	if v, err := s.ask("c", team, limit.Amounts{limit.Requests: 1, limit.Images: 50}); err == nil {
-		t.Errorf("what is known is two hours old, and yet %+v, %v", v, err)
+		t.Errorf("the state is two hours old, and yet %+v, %v", v, err)
 	}
 }
 
@@ -141,11 +141,11 @@ func TestABusyTeamComesBack(t *testing.T) {
 	close(stop)
 	<-done
 	if back == 0 {
-		t.Errorf("Redis is well, and the team did not return in 10 rounds")
+		t.Errorf("Redis is well, and the team was not admitted by it in 10 rounds")
 	}
 }
 
-// The lease of a hold that Redis may not have ended; the truth corrects the charge.
+// The lease of a hold ends while Redis may not know it; the true use corrects the charge.
 func TestTheTruthCorrectsADoubtfulTask(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t)
@@ -167,7 +167,7 @@ func TestTheTruthCorrectsADoubtfulTask(t *testing.T) {
 	}
 }
 
-// Q06: a task is made and ends without Redis, and another replica hears of its end, too, before or after the charge
+// Q06: a task is created and ends without Redis, and another replica hears its end, too, before or after the charge
 // arrives: it counts once.
 func TestQ06ATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
 	for _, first := range []string{"the other", "its own"} {
@@ -209,7 +209,7 @@ func TestQ06ATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
 	}
 }
 
-// A new lease counts for a hold that Redis does not know yet.
+// An extended lease counts for a hold that Redis does not know yet.
 func TestADoubtfulHoldIsExtended(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "open_tasks: 100")
@@ -233,7 +233,7 @@ func TestADoubtfulHoldIsExtended(t *testing.T) {
 	}
 }
 
-// A refusal by the account stays one where the reply to the release is lost.
+// A refusal by the account stays one if the reply to the release is lost.
 func TestReleaseReplyLost(t *testing.T) {
 	client := limittest.RealRedis(t)
 	s := newHarness(t, client, nil)
@@ -263,7 +263,7 @@ func TestReleaseReplyLost(t *testing.T) {
 	}
 }
 
-// A team that stayed within its rate is not locked out after an outage.
+// A team that stayed within its rate is not refused after an outage.
 func TestNoLockoutAfterAnOutage(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "rates: {requests: {per: 1h, limit: 60}}")
@@ -282,7 +282,7 @@ func TestNoLockoutAfterAnOutage(t *testing.T) {
 	}
 }
 
-// A settlement that fails midway has done nothing.
+// A settlement that fails midway has changed nothing.
 func TestAFailedSettlementIsWhole(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t, "rates: {tokens: {per: 1m, limit: 1000}}")
@@ -303,7 +303,7 @@ func TestAFailedSettlementIsWhole(t *testing.T) {
 	_, _ = s.Store.Sweep(ctx, "search", 100)
 }
 
-// Nor where the ledger is of another type.
+// The same holds if the ledger has the wrong type.
 func TestAFailedLedgerIsWhole(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t)
@@ -320,7 +320,7 @@ func TestAFailedLedgerIsWhole(t *testing.T) {
 	}
 }
 
-// A lease that is extended while its team comes back to Redis is extended.
+// A lease can be extended while its team's data is restored to Redis.
 func TestExtendedWhileItJoins(t *testing.T) {
 	client := limittest.RealRedis(t)
 	s := newHarness(t, client, nil)
@@ -348,7 +348,7 @@ func TestExtendedWhileItJoins(t *testing.T) {
 	}
 }
 
-// A replica that was cut off for longer than a hold is known charges nothing that another has charged meanwhile.
+// A replica that was cut off for longer than Redis remembers a hold charges nothing that another has charged meanwhile.
 func TestCutOffForDays(t *testing.T) {
 	server, client := limittest.AgedRedis(t)
 	s := newHarness(t, client, nil)
@@ -374,7 +374,7 @@ func TestCutOffForDays(t *testing.T) {
 	}
 }
 
-// A settlement whose reply was lost is not charged again when it is no longer remembered.
+// A settlement whose reply was lost is not charged again once Redis has forgotten it.
 func TestReplyLostForLong(t *testing.T) {
 	server, client := limittest.AgedRedis(t)
 	s := newHarness(t, client, nil)
@@ -395,7 +395,7 @@ func TestReplyLostForLong(t *testing.T) {
 	}
 }
 
-// No settlement waits in the hands of a goroutine that waits for another.
+// No settlement is held by a goroutine that waits for another one.
 func TestSettlersShareTheQueue(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t)
@@ -422,7 +422,7 @@ func TestSettlersShareTheQueue(t *testing.T) {
 	}
 }
 
-// What was used while a ledger could not be written is in it when it can.
+// Use that could not be written to a ledger is written later.
 func TestARepairedLedgerHasAll(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team := limittest.Team(t)
@@ -446,7 +446,7 @@ func TestARepairedLedgerHasAll(t *testing.T) {
 	}
 }
 
-// slow is a Redis that takes its time, but for a connection's first words.
+// slow is a Redis with slow replies, except to a connection's first commands.
 type slow struct{ d time.Duration }
 
 func (f slow) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -503,7 +503,7 @@ func (f *nth) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-// onPost does something when a settlement is sent first.
+// onPost calls a function when a settlement is first sent.
 type onPost struct {
 	do func()
 }

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// holding is a form of the accounts that counts what is open.
+// holding is a form of the accounts that counts open holds.
 type holding interface {
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
@@ -36,7 +36,7 @@ func TestOpenHoldsAreCounted(t *testing.T) {
 		shop := *search
 		shop.ID = "shop"
 		if _, _, err := accounts.Holds(ctx); err == nil {
-			t.Error("nothing was counted yet, and that is not said")
+			t.Error("nothing was counted yet, and open holds are reported")
 		}
 		wants := func(about string, open int, oldest time.Time) {
 			t.Helper()
@@ -89,7 +89,7 @@ func TestOpenHoldsAreCounted(t *testing.T) {
 // openStep is how many holds one call reads.
 const openStep = 1000
 
-// More holds than are read in one call are counted all the same, and the oldest is the oldest whatever their leases.
+// If there are more holds than one call reads, all are counted, and the oldest is found whatever the leases.
 func TestManyOpenHoldsAreCounted(t *testing.T) {
 	holdings(t, func(t *testing.T, accounts holding, clock *limittest.Clock) {
 		search := limittest.Team(t)
@@ -98,7 +98,7 @@ func TestManyOpenHoldsAreCounted(t *testing.T) {
 			h := hold(idAt(clock.Now().Add(time.Duration(n)*time.Millisecond), n), search, limit.Amounts{limit.Requests: 1})
 			h.Lease = time.Hour
 			if n == 1700 {
-				if _, memory := accounts.(*limit.Memory); !memory { // there its clock tells
+				if _, memory := accounts.(*limit.Memory); !memory { // it uses that process's clock
 					h.ID = idAt(oldest, n)
 				} else {
 					oldest = clock.Now()
@@ -117,7 +117,7 @@ func TestManyOpenHoldsAreCounted(t *testing.T) {
 	})
 }
 
-// While Redis is away what was last seen there is told, with what is held here; afterwards nothing counts twice.
+// While Redis is away the last count is reported, plus this process's holds; afterwards nothing counts twice.
 func TestOpenHoldsWithoutRedis(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team, one := limittest.Team(s), limit.Amounts{limit.Requests: 1}
@@ -136,7 +136,7 @@ func TestOpenHoldsWithoutRedis(t *testing.T) {
 			s.Error(err)
 		}
 		if _, _, err := s.Holds(s.Context()); err == nil {
-			s.Error("Redis was never seen, and that is not said")
+			s.Error("Redis was never seen, and open holds are reported")
 		}
 		s.fault.mode.Store(well)
 		first := s.clock.Now()
@@ -154,7 +154,7 @@ func TestOpenHoldsWithoutRedis(t *testing.T) {
 	})
 }
 
-// How many tasks of a team are open is known without asking, also of a team that this process never met.
+// The number of a team's open tasks is known without a call, also for a team that this process never met.
 func TestOpenTasksAreKnown(t *testing.T) {
 	holdings(t, func(t *testing.T, accounts holding, clock *limittest.Clock) {
 		search := limittest.Team(t)

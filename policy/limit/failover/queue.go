@@ -28,7 +28,7 @@ type job struct {
 	extend *limit.Held
 	lease  time.Duration
 	tried  time.Time // when its reply was lost first; zero: never
-	kept   bool      // it has been kept
+	kept   bool      // it waited for Redis, so its hold may have expired meanwhile
 }
 
 // jobKey names a kind of job of a hold, of which one is kept.
@@ -59,7 +59,7 @@ type queue struct {
 	jobs  chan job
 	ended sync.WaitGroup
 
-	gate   sync.RWMutex // add reads what drain writes
+	gate   sync.RWMutex // guards closed: add holds it for reading, drain for writing
 	closed bool
 
 	mu    sync.Mutex
@@ -139,9 +139,9 @@ func (q *queue) retain(j job) {
 	first := q.index[j.key()]
 	switch {
 	case j.charge != nil && j.charge.Sum && j.tried.IsZero():
-		q.addUp(j.charge)
+		q.addUp(j.charge) // Redis cannot have it, so it may grow; a sum whose reply was lost keeps its id and amounts
 	case first != nil && j.charge != nil:
-		first.charge.Join(j.charge) // the first settlement of a hold counts
+		first.charge.Join(j.charge) // the first settlement's amounts count; the callbacks of both are called
 	case first != nil:
 		first.lease = max(first.lease, j.lease)
 	default:

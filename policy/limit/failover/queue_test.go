@@ -10,7 +10,8 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// A charge that is too many to keep is told of as left: else who waits for it waits for ever. It is not told of as taken.
+// A charge for which the queue has no room is reported as dropped, or its caller would wait for ever. It is not reported as
+// taken.
 func TestTooManyToKeep(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	s.queue.most = 2
@@ -25,19 +26,19 @@ func TestTooManyToKeep(t *testing.T) {
 		s.settled()
 	}
 	if left[0] != 1 || left[1] != 0 || left[2] != 0 {
-		t.Errorf("%v are told that their charges are left", left)
+		t.Errorf("%v callers learn that their charges were dropped", left)
 	}
 	told[0].wants(t, "the oldest", took{})
 	told[1].wants(t, "one that is kept", took{})
 	s.fault.mode.Store(well)
 	if err := s.Maintain(s.Context()); err == nil {
-		t.Error("nobody is told that one was lost")
+		t.Error("the loss of one is not reported")
 	}
 	told[0].wants(t, "the oldest", took{})
 	told[2].wants(t, "one that was kept", took{first: 1})
 }
 
-// The extensions of one hold are one, the longest: they push out no charges.
+// The extensions of one hold become one, the longest: they displace no charges.
 func TestExtensionsAreKeptOnce(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	s.queue.most = 2
@@ -61,7 +62,8 @@ func TestExtensionsAreKeptOnce(t *testing.T) {
 	}
 }
 
-// Q10: what is known of a hold late counts instead of what was feared when its lease ended, also where Redis heard of neither.
+// Q10: the true use of a hold replaces the estimate charged at the end of its lease, also if it is known late and Redis
+// heard neither.
 func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	team, charged := limittest.Team(t), new(took)
@@ -79,7 +81,7 @@ func TestTheTruthComesAfterTheLeaseWhileRedisIsAway(t *testing.T) {
 	}
 }
 
-// FK1: a hold that was made without Redis and whose lease ended without it is charged, however long Redis was away.
+// FK1: a hold that was made, and whose lease ended, without Redis is charged, however long Redis was away.
 func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
 	for _, outage := range []time.Duration{2 * time.Hour, 26 * time.Hour} {
 		s := newHarness(t, limittest.RealRedis(t), nil)

@@ -20,7 +20,7 @@ type renewer struct {
 	retain func(job) // retains a job to be sent later
 }
 
-// renewal is a renewal of one team's allowances, and what it was made of.
+// renewal is a renewal of one team's allowances, and the figures it was made from.
 type renewal struct {
 	redisstore.Renewal
 	terms   limit.Terms
@@ -85,7 +85,7 @@ func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	return errs
 }
 
-// renewal is what this process reports of a team and asks for it. It is nil if none is due.
+// renewal returns this process's report of a team and its request for it. It is nil if none is due.
 func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,9 +99,9 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	}
 	r := &renewal{Renewal: redisstore.Renewal{Team: b.team, Alive: max(s.alive.Load(), 1)}, terms: t, idle: idle, spent: b.rated}
 	wants := s.wants(b, r, now)
-	if urgent := b.unreported() || b.exceeds(wants); !urgent && now.Sub(b.asked) < renewEvery-renewEvery/10 {
+	if urgent := b.unreported() || b.exceeds(wants); !urgent && now.Sub(b.considered) < renewEvery-renewEvery/10 {
 		return nil
-	} else if b.asked = now; !urgent && b.serves(wants, now) {
+	} else if b.considered = now; !urgent && b.serves(wants, now) {
 		return nil
 	}
 	r.Rated = b.rated.AtMost(s.rates.Missing(b.team.ID)) // what was taken longer ago has refilled
@@ -161,7 +161,7 @@ func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock
 	return wants
 }
 
-// compose fills in what a renewal reports and asks for. The lock is held.
+// compose fills in the report and the request of a renewal. The lock is held.
 func (b *books) compose(r *renewal, replica string, wants map[int]limit.Stock, now time.Time) {
 	for _, day := range slices.Sorted(maps.Keys(wants)) {
 		if b.on(day) == nil {
@@ -232,7 +232,7 @@ func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.
 func (b *books) again() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asked, b.renewed = time.Time{}, time.Time{}
+	b.considered, b.renewed = time.Time{}, time.Time{}
 }
 
 // leave reports to Redis what still runs here, and gives all allowances back.

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// An allowance does not shrink while Redis is away, although the team asks for nothing for a while.
+// An allowance does not shrink while Redis is away, even if the team is idle for a while.
 func TestAnIdleMinuteWithoutRedis(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]
@@ -64,7 +64,7 @@ func (w *world) renewals(team string, r *replica) (call int64, err error) {
 	return call, err
 }
 
-// What runs without Redis is held in parts, each of which Redis does at once, and Redis has set aside what is not held yet.
+// Holds made without Redis are posted in parts, each of which Redis executes at once; the rest stays set aside in Redis.
 func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]
@@ -94,7 +94,7 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 	})
 }
 
-// Towards midnight an allowance is of the next day, too; both are of the month.
+// Towards midnight the next day gets an allowance, too; both count for the month.
 func TestAllowancesOfTheNextDay(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		s.clock.Move(11*time.Hour + 55*time.Minute)
@@ -114,7 +114,7 @@ func TestAllowancesOfTheNextDay(t *testing.T) {
 	})
 }
 
-// isRenewal reports whether a call renews allowances: no other has their key behind five.
+// isRenewal reports whether a call renews allowances: only such a call has their key as the sixth.
 func isRenewal(cmd redis.Cmder) bool {
 	args := cmd.Args()
 	return len(args) > 8 && args[8] == "sl1:{search}:aside"
@@ -145,7 +145,7 @@ func (c *onScript) count(cmds ...redis.Cmder) {
 	}
 }
 
-// A team is renewed for as long as it is active, which is a minute from its last request, and no longer.
+// A team is renewed until a minute after its last request, and no longer.
 func TestMend16AnIdleTeamIsNotRenewed(t *testing.T) {
 	client := limittest.RealRedis(t)
 	s := newHarness(t, client, nil)

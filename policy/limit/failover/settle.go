@@ -90,14 +90,14 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
 	memory = s.memory.Load()
 	var down error // Redis as a whole is away
-	asked := map[string]error{}
+	results := map[string]error{}
 	for i := range batch {
 		if batch[i].charge == nil {
 			continue
 		}
 		team := batch[i].charge.Held.Team
 		b := s.teams.Get(team)
-		err, known := asked[team]
+		err, known := results[team]
 		switch {
 		case known:
 		case down != nil:
@@ -109,7 +109,7 @@ func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []err
 			if s.away.Load() != nil && !s.Store.Cluster {
 				down = err
 			}
-			asked[team] = err
+			results[team] = err
 		}
 		if errs[i] = err; err == nil {
 			memory = min(memory, b.restored.Load())

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// took remembers what a charge was told.
+// took records the confirmations of a charge.
 type took struct{ first, later int }
 
 func (k *took) charge(h *limit.Held, team *teams.Team, a limit.Amounts) *limit.Charge {
@@ -29,7 +29,7 @@ func (k *took) wants(t testing.TB, about string, want took) {
 	}
 }
 
-// Whoever waits for a charge is told once when the state has taken it, in the end if not at once.
+// The caller of a charge is told once that the state has taken it, at once or later.
 func TestTakenIsToldOnce(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "quotas: {images: {day: 100}}")
@@ -56,8 +56,8 @@ func TestTakenIsToldOnce(t *testing.T) {
 	})
 }
 
-// TestABrokenTeamKeepsNoOtherWaiting: after a restart of Redis the accounts of one team cannot be read. The charges of another arrive,
-// whichever was settled first.
+// TestABrokenTeamKeepsNoOtherWaiting: after a restart of Redis the accounts of one team cannot be read. The charges of
+// another arrive, whichever was settled first.
 func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
 	for _, order := range [][]string{{"broken", "sound"}, {"sound", "broken"}} {
 		t.Run(order[0]+" first", func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
 			if err := s.client.Set(t.Context(), "sl1:{broken}:quota", "x", 0).Err(); err != nil {
 				t.Fatal(err)
 			}
-			_, _ = s.Connected(t.Context(), "one"), s.Connected(t.Context(), "two") // with all that it had
+			_, _ = s.Connected(t.Context(), "one"), s.Connected(t.Context(), "two") // with its whole data
 			for _, name := range order {
 				s.queue.retain(job{charge: &limit.Charge{Held: held[name], Team: byName[name], Amounts: limit.Amounts{limit.Requests: 1}}})
 			}

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// swept brings a team's holds to an end as the process does, a minute later.
+// swept ends a team's expired holds as the process does, a minute later.
 func (s *harness) swept() {
 	s.Helper()
 	s.clock.Move(time.Minute)
@@ -22,7 +22,7 @@ func (s *harness) swept() {
 	}
 }
 
-// free checks that nothing of a team is held or open, and how many images it used.
+// free checks that a team has no open holds, and how many images it used.
 func (s *harness) free(team *teams.Team, images int64) {
 	s.Helper()
 	st := s.look(team)
@@ -37,7 +37,7 @@ func taskHold(id string, team *teams.Team) *limit.Hold {
 	return &h
 }
 
-// Nobody sweeps for longer than a lease and a day. What was held is charged, and its open task ends, all the same.
+// No process sweeps for longer than a lease and a day. The holds are charged all the same, and the open task ends.
 func TestMend18NobodySweepsForDays(t *testing.T) {
 	server, client := limittest.AgedRedis(t)
 	s := newHarness(t, client, nil)
@@ -55,8 +55,8 @@ func TestMend18NobodySweepsForDays(t *testing.T) {
 	s.free(team, 8)
 }
 
-// A process that could not reach Redis for 26 hours posts its charge all the same, where another has charged the hold
-// as estimated meanwhile, and where nobody has.
+// A process that could not reach Redis for 26 hours posts its charge all the same, whether or not another has charged the
+// hold as estimated meanwhile.
 func TestMend18CutOffFor26Hours(t *testing.T) {
 	for _, swept := range []bool{false, true} {
 		server, client := limittest.AgedRedis(t)
@@ -88,8 +88,8 @@ func TestMend18CutOffFor26Hours(t *testing.T) {
 	}
 }
 
-// A hold whose key is missing, as one that an older version wrote, and what an older version left held for ever, stand in
-// nobody's way: what is held is counted again from the holds that there are.
+// A hold without a key, as an older version wrote it, and one that an older version left held for ever, block no request:
+// the held amounts are counted again from the existing holds.
 func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		ctx, team := s.Context(), limittest.Team(s, "quotas: {images: {month: 100}}", "open_tasks: 9")
@@ -122,7 +122,7 @@ func TestMend18WhatIsHeldIsCountedAgain(t *testing.T) {
 	})
 }
 
-// Of a settled hold Redis keeps little, for a time that does not depend on its lease.
+// Redis keeps little of a settled hold, for a time that does not depend on its lease.
 func TestMend23ASettledHoldIsSmall(t *testing.T) {
 	client := limittest.RealRedis(t)
 	s := newHarness(t, client, nil)
@@ -155,12 +155,12 @@ func TestMend23ASettledHoldIsSmall(t *testing.T) {
 	}
 }
 
-// The list of teams is lost with one shard of a cluster, while the teams' own memory stays. Whoever knows a team lists it
-// again, also one that asks for nothing any more, and reports over all teams have their rows.
+// The list of teams is lost with one shard of a cluster, while the teams' own data stays. Any replica that knows a team
+// lists it again, even an idle one, and reports over all teams have their rows.
 func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		ctx, team := s.Context(), limittest.Team(s)
-		s.client.SAdd(ctx, "sl1:teams", "removed") // from no teams file, and known to nobody but the list
+		s.client.SAdd(ctx, "sl1:teams", "removed") // in no teams file, only in the list
 		s.charge(s.must("a", team, limit.Amounts{limit.Requests: 1}), team, limit.Amounts{limit.Requests: 1})
 		s.settled()
 		if err := s.Maintain(ctx); err != nil {
@@ -172,7 +172,7 @@ func TestMend22TheListOfTeamsIsWrittenAgain(t *testing.T) {
 		}
 		s.clock.Move(time.Minute)
 		if err := s.Maintain(ctx); err == nil || !strings.Contains(err.Error(), "list of teams") {
-			s.Errorf("the operator is not told: %v", err)
+			s.Errorf("the loss is not reported: %v", err)
 		}
 		if err := s.Maintain(ctx); err != nil {
 			s.Errorf("told again: %v", err)

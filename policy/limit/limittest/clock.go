@@ -1,4 +1,4 @@
-// Package limittest is for the tests of policy/limit and its parts: a clock that they move, and Redis.
+// Package limittest is for the tests of policy/limit and its parts: a movable clock, and Redis.
 package limittest
 
 import (
@@ -11,7 +11,7 @@ import (
 type Clock struct {
 	mu    sync.Mutex
 	at    time.Time
-	asked atomic.Int64
+	reads atomic.Int64
 }
 
 // Now is the clock's time.
@@ -31,10 +31,10 @@ func (c *Clock) Move(d time.Duration) {
 // Micros is the clock's time in microseconds.
 func (c *Clock) Micros() int64 { return c.Now().UnixMicro() }
 
-// Wrong is the time of a process with a bad clock: in turn right, a day fast, a day slow.
+// Wrong is the time of a process with a bad clock: alternately right, a day fast, a day slow.
 func (c *Clock) Wrong() time.Time {
-	return c.Now().AddDate(0, 0, int(c.asked.Add(1)%3)-1)
+	return c.Now().AddDate(0, 0, int(c.reads.Add(1)%3)-1)
 }
 
-// NewClock returns a clock that shows a noon.
+// NewClock returns a clock that shows noon.
 func NewClock() *Clock { return &Clock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }

@@ -11,7 +11,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Loan is what a call may take of its replica's allowance if a quota has no room left. The zero Loan is nothing.
+// Loan is the part of its replica's allowance that a call may take if a quota has no room left. The zero Loan is nothing.
 type Loan struct {
 	Name any         // the allowance's, a string; nil: there is none
 	Most limit.Stock // what may be taken
@@ -64,7 +64,7 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 // whole makes a call about a team's accounts. If the accounts that this process knows are lost, it restores what is known and
 // repeats the call.
 func (r *Store) whole(ctx context.Context, team string, do func() error) (err error) {
-	for range 3 { // other replicas restore too, each with an epoch of its own
+	for range 3 { // other replicas restore too, each with its epoch
 		if err = do(); !errors.Is(err, ErrNotDone) {
 			return err
 		}

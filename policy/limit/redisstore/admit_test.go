@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// settler is what both forms promise the gateway.
+// settler has the methods that both forms promise the gateway.
 type settler interface {
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	Extend(ctx context.Context, h *limit.Held, lease time.Duration) error
@@ -27,7 +27,7 @@ func (f *form) accounts() settler {
 	return f.redis
 }
 
-// verdict admits a hold, as the gateway sees it.
+// verdict admits a hold as the gateway does.
 func (f *form) verdict(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
 	if f.memory != nil {
 		return f.memory.Admit(ctx, h)
@@ -62,7 +62,7 @@ func (f *form) charge(h *limit.Held, team *teams.Team, used limit.Amounts) {
 	}
 }
 
-// A verdict names every limit that the request was charged in, and the one that refuses.
+// A verdict names every limit in which the request was charged, and the one that refuses.
 func TestVerdict(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {requests: {per: 1m, limit: 600, burst: 60}, tokens: {per: 1m, limit: 200000}}",
@@ -92,7 +92,7 @@ func TestVerdict(t *testing.T) {
 	})
 }
 
-// An exact cost that no waiting will let pass is told at once; an estimate and a shadow's never are.
+// A request whose exact cost can never fit is refused for good at once; an estimate, or a team in shadow mode, never is.
 func TestNever(t *testing.T) {
 	forms(t, func(f *form) {
 		limits := []string{"rates: {images: {per: 1m, limit: 60, burst: 3}, tokens: {per: 1m, limit: 5}}", "quotas: {spend: {day: 1.00}, images: {month: 2}}"}
@@ -142,7 +142,7 @@ func TestAccount(t *testing.T) {
 			f.Errorf("a third: %+v", v)
 		}
 		if after := f.look(file.Team("search")); after.Held != before.Held || after.Used != before.Used {
-			f.Errorf("the team was charged for what the account refused: %+v", after)
+			f.Errorf("the team was charged for a request that the account refused: %+v", after)
 		}
 		f.charge(a.Held, file.Team("search"), limit.Amounts{limit.Requests: 1, limit.Tokens: 130})
 		f.clock.Move(500 * time.Millisecond)
@@ -156,7 +156,7 @@ func TestAccount(t *testing.T) {
 	})
 }
 
-// Shadow is the team's: the account's rates are everybody's, and refuse.
+// Shadow mode is the team's: the account's rates, which all share, refuse all the same.
 func TestShadowSparesNotTheAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		h := hold("a", limittest.Team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), limit.Amounts{limit.Requests: 1})
@@ -169,7 +169,7 @@ func TestShadowSparesNotTheAccount(t *testing.T) {
 	})
 }
 
-// Q03, A129: everybody at once, and not one too many.
+// Q03, A129: all at once, and not one too many.
 func TestQ03A129AllAtOnce(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {tokens: {per: 1h, limit: 100000}}", "quotas: {tokens: {day: 1000}}")
@@ -205,8 +205,8 @@ func TestQ03A129AllAtOnce(t *testing.T) {
 	})
 }
 
-// F-R6: Redis loses its memory. What this process knew is restored before anything is admitted, and what it settles
-// later is charged although the hold is lost.
+// F-R6: Redis loses its memory. This process's data is restored before anything is admitted, and its later settlements are
+// charged although the holds are lost.
 func TestFR6LostMemory(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	team := limittest.Team(t, "quotas: {tokens: {day: 1000}}")
@@ -242,7 +242,7 @@ func TestFR6LostMemory(t *testing.T) {
 	}
 }
 
-// A143, A141: in any window no more passes than the burst and the refill, also at rates of many units a microsecond.
+// A143, A141: no window admits more than the burst and the refill, also at rates of many units a microsecond.
 func TestA141A143Windows(t *testing.T) {
 	for _, lines := range []string{
 		"rates: {tokens: {per: 1m, limit: 40000000, burst: 1000}}", "rates: {tokens: {per: 1m, limit: 100000000, burst: 700}}",

@@ -38,7 +38,7 @@ func (r *Store) batch(charges []*limit.Charge) settlement {
 	return settlement{call: call.add(sums.quota...).add(sums.ledger...), counts: sums.counts}
 }
 
-// sums are what charges add up to.
+// sums are the totals of charges.
 type sums struct {
 	taken, given  [limit.RateCount]int64 // µs of refill
 	quota, ledger []any                  // field, amount

@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// trips notes the round trips of several calls, and fails them as the library may: without telling the calls.
+// trips notes the round trips of several calls, and fails them as the library may: without failing the single calls.
 type trips struct {
 	mu    sync.Mutex
 	calls []int // of each
@@ -43,13 +43,14 @@ func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// A round takes who has the time of the caller that sends it, or little more, and no more than it has room for.
+// A round trip has room for a limited number of callers, and takes those with as much time left as its sender, or a little
+// more.
 func TestBatcherEnqueues(t *testing.T) {
 	f, now := &batcher{}, time.Now()
 	c := new(call)
 	first, sends := f.enqueue(c, now)
 	if first == nil || !sends {
-		t.Fatal("nobody sends the round")
+		t.Fatal("no caller sends the round")
 	}
 	if r, _ := f.enqueue(c, now.Add(-1)); r != nil {
 		t.Error("one that has less time is in it")
@@ -67,11 +68,11 @@ func TestBatcherEnqueues(t *testing.T) {
 	}
 }
 
-// together has callers ask for holds of teams of their own, in one round trip, and in those of so many calls after it.
+// together lets callers ask for holds of different teams, in one round trip and in those of so many calls after it.
 func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Verdict, errs [roundMost - 1]error) {
 	s.Helper()
-	s.redis.admissions.callers.Store(1)                          // one that never ends: nobody is alone
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same time: none is left behind
+	s.redis.admissions.callers.Store(1)                          // never ends, so that no caller is alone
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same deadline, so that none is left behind
 	defer cancel()
 	until, _ := ctx.Deadline()
 	first, _ := s.redis.admissions.enqueue(new(call), until)
@@ -97,7 +98,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 	return verdicts, errs
 }
 
-// Calls of one round trip have each its own reply, also where Redis does not know the script.
+// Each call of a round trip has its own reply, also if Redis does not know the script.
 func TestFlightGivesEachItsReply(t *testing.T) {
 	redisForms(t, func(s *form) {
 		n := &trips{}
@@ -115,7 +116,7 @@ func TestFlightGivesEachItsReply(t *testing.T) {
 	})
 }
 
-// F-R2: a round trip that fails fails all of its calls, as nothing else: no connection is taken for mixed up.
+// F-R2: a failed round trip fails all of its calls, and nothing else: no connection counts as out of step.
 func TestFR2FlightFails(t *testing.T) {
 	redisForms(t, func(s *form) {
 		lost := errors.New("lost")

@@ -18,8 +18,8 @@ func redisForms(t *testing.T, test func(f *form)) {
 	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
 }
 
-// F-R13, F-S4: Redis's clock goes back. A team waits for no more than the debt there may be and one refill, and the wait
-// that it is told holds: what was put right is kept.
+// F-R13, F-S4: Redis's clock goes back. A team waits for its possible debt and one refill at most, and no longer than it
+// was told.
 func TestFR13FS4ClockGoesBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Millisecond, time.Second, 59 * time.Second, time.Hour, 400 * 24 * time.Hour} {
 		redisForms(t, func(f *form) {
@@ -40,7 +40,7 @@ func TestFR13FS4ClockGoesBack(t *testing.T) {
 	}
 }
 
-// F-R14: Redis's clock goes forward by an hour: that is at most one full bucket, and the day rolls at most early.
+// F-R14: Redis's clock goes forward by an hour: that gives one full bucket at most, and the day ends early at most.
 func TestFR14ClockGoesForward(t *testing.T) {
 	redisForms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {requests: {per: 1m, limit: 60, burst: 30}}", "quotas: {requests: {day: 100}}")
@@ -66,8 +66,8 @@ func TestFR14ClockGoesForward(t *testing.T) {
 	})
 }
 
-// F-G10: replicas of two versions share the accounts: their scripts have other digests, and any history leaves the
-// accounts where the model is, whichever version makes each step.
+// F-G10: replicas of two versions share the accounts: their scripts have different digests, and any history leaves the
+// accounts as the model has them, whichever version makes each step.
 func TestFG10MixedVersions(t *testing.T) {
 	teams := readTeams(t, modelTeams)
 	client := limittest.RealRedis(t)

@@ -31,7 +31,7 @@ func TestBucket(t *testing.T) {
 		}
 		f.clock.Move(time.Millisecond)
 		if s := f.admit(hold("more", team, one)); s.Outcome != limit.Admitted {
-			f.Fatalf("after the wait that was told: %+v", s)
+			f.Fatalf("after the stated wait: %+v", s)
 		}
 	})
 }
@@ -59,7 +59,7 @@ func TestRefusalTakesNothing(t *testing.T) {
 	})
 }
 
-// Of several limits that refuse, the one that does so longest is named.
+// Of several limits that refuse, the one with the longest wait is named.
 func TestTheLongestWaitIsNamed(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {requests: {per: 1m, limit: 1}, tokens: {per: 1s, limit: 10}}", "quotas: {tokens: {day: 10}}")
@@ -74,12 +74,12 @@ func TestTheLongestWaitIsNamed(t *testing.T) {
 		}
 		two := &teams.Team{ID: "two", Quotas: []teams.Quota{{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 1}, {Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1}}}
 		if s := f.admit(hold("c", two, limit.Amounts{limit.Tokens: 2, limit.Images: 2})); s.Fault != limit.LimitQuotas+2*limit.Tokens {
-			f.Errorf("of two that refuse as long the first is named, by both forms: %+v", s)
+			f.Errorf("of two with the same wait the first is named, by both forms: %+v", s)
 		}
 	})
 }
 
-// Settling gives back what was held too much, and takes what was held too little, in rates as in quotas.
+// Settling gives back the excess of a hold, and takes the missing part, in rates and in quotas.
 func TestSettlementCorrects(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "rates: {tokens: {per: 1m, limit: 6000, burst: 100}}", "quotas: {tokens: {day: 1000000, month: 5000000}}")
@@ -121,7 +121,7 @@ func TestSettlementCorrects(t *testing.T) {
 	})
 }
 
-// Settling twice, or again after its lease has ended, charges once: the first settlement counts, and the truth corrects
+// Settling twice, or again after the lease has ended, charges once: the first settlement counts, and the true use replaces
 // an estimate.
 func TestSettledOnce(t *testing.T) {
 	forms(t, func(f *form) {
@@ -142,7 +142,7 @@ func TestSettledOnce(t *testing.T) {
 			f.Errorf("after its lease: %+v", s)
 		}
 		if !f.settle(held, team, limit.Amounts{limit.Requests: 1, limit.Images: 3}, false) {
-			f.Error("the truth came late and changed nothing")
+			f.Error("the late true use changed nothing")
 		}
 		if f.settle(held, team, limit.Amounts{limit.Requests: 1, limit.Images: 1}, false) {
 			f.Error("settled again")
@@ -153,7 +153,7 @@ func TestSettledOnce(t *testing.T) {
 	})
 }
 
-// Q12, F-X3: what is admitted in one period is charged to it, whenever it is settled or its lease ends.
+// Q12, F-X3: a request is charged to the period that admitted it, whenever it is settled or its lease ends.
 func TestQ12FX3PeriodOfAdmission(t *testing.T) {
 	forms(t, func(f *form) {
 		f.clock.Move(time.Date(2026, 12, 31, 23, 59, 59, 900_000_000, time.UTC).Sub(f.clock.Now()))
@@ -176,12 +176,12 @@ func TestQ12FX3PeriodOfAdmission(t *testing.T) {
 		f.sweep("search")
 		s := f.look(team)
 		if s.Used[2*limit.Tokens] != 100 || s.Used[2*limit.Tokens+1] != 100 || s.Held != [limit.QuotaCount]int64{} {
-			f.Errorf("the new year has what it admitted: %+v", s)
+			f.Errorf("the new year has its own requests: %+v", s)
 		}
 		f.clock.Move(-2 * time.Hour)
 		if f.redis != nil { // memory's clock does not go back
 			if s := f.look(team); s.Used[2*limit.Tokens] != 90 || s.Held != [limit.QuotaCount]int64{} {
-				f.Errorf("the old year has what it admitted: %+v", s)
+				f.Errorf("the old year has its own requests: %+v", s)
 			}
 		}
 	})
@@ -202,7 +202,7 @@ func TestOpenTasks(t *testing.T) {
 			f.Fatalf("a third task: %+v", s)
 		}
 		if s := f.admit(hold("text", team, limit.Amounts{limit.Requests: 1})); s.Outcome != limit.Admitted {
-			f.Errorf("what is no task: %+v", s)
+			f.Errorf("a request without a task: %+v", s)
 		}
 		f.settle(f.held(task(1)), team, limit.Amounts{}, false)
 		if s := f.admit(task(3)); s.Outcome != limit.Admitted || s.Tasks != 2 {
@@ -211,7 +211,8 @@ func TestOpenTasks(t *testing.T) {
 	})
 }
 
-// Shadow: nothing is refused; what would be takes nothing from the buckets, but counts in quotas beyond the limit.
+// Shadow mode refuses nothing; a request beyond a limit takes nothing from the buckets, but counts in quotas beyond the
+// limit.
 func TestShadow(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 2}}", "quotas: {requests: {day: 3}}")
@@ -229,7 +230,7 @@ func TestShadow(t *testing.T) {
 	})
 }
 
-// A142, F-D3: a reload changes limits and leaves what is in the buckets and what is used.
+// A142, F-D3: a reload changes limits and keeps the levels of buckets and the use.
 func TestA142FD3Reload(t *testing.T) {
 	forms(t, func(f *form) {
 		with := func(burst string) *teams.Team {
@@ -251,7 +252,7 @@ func TestA142FD3Reload(t *testing.T) {
 					f.Errorf("the new quota is below what is held: %+v", s)
 				}
 			}
-			// A bucket is only brought to a new rate when it is written, so that looking changes nothing.
+			// A bucket changes to a new rate only when it is written, so that reading changes nothing.
 			f.admit(hold("zero"+tt.burst, with(tt.burst), limit.Amounts{limit.Images: 1}))
 		}
 	})
@@ -300,7 +301,7 @@ func TestExtend(t *testing.T) {
 	})
 }
 
-// An extension that arrives late, because it was sent again, shortens no lease.
+// An extension that arrives late, because it was repeated, shortens no lease.
 func TestALateExtensionShortensNothing(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "open_tasks: 1")
@@ -321,8 +322,8 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 	})
 }
 
-// As much as a bucket holds fits into a full one, also where its refill is no whole number of microseconds, and nothing
-// after it; so with the account's.
+// A hold as large as a bucket fits into a full one, also if its refill is no whole number of microseconds, and nothing fits
+// after it; the same holds for the account's.
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
@@ -348,8 +349,8 @@ func TestAWholeBucketFits(t *testing.T) {
 	})
 }
 
-// A rate that a reload adds, or gives back, has what was taken from it: nothing of the holds that were there before, neither
-// what they give back nor what they used beyond their estimates.
+// A rate that a reload adds counts only the holds taken from it: older holds give it nothing back, and their excess use
+// takes nothing from it.
 func TestMend20ARateThatAReloadAddsIsNotCredited(t *testing.T) {
 	forms(t, func(f *form) {
 		without := limittest.Team(f, "rates: {requests: {per: 1h, limit: 100}}")
@@ -365,7 +366,7 @@ func TestMend20ARateThatAReloadAddsIsNotCredited(t *testing.T) {
 			f.charge(h, with, limit.Amounts{limit.Requests: 1})
 		}
 		if v := f.ask(hold("more", with, limit.Amounts{limit.Requests: 1, limit.Tokens: 1})); v.Held != nil {
-			f.Errorf("what was never taken was given back: %+v", f.look(with).Rates[limit.Tokens])
+			f.Errorf("an amount that was never taken was given back: %+v", f.look(with).Rates[limit.Tokens])
 		}
 		before := f.look(with).Rates[limit.Tokens]
 		for _, h := range old[5:] {
@@ -380,7 +381,7 @@ func TestMend20ARateThatAReloadAddsIsNotCredited(t *testing.T) {
 	})
 }
 
-// A hold gives back to the rate that it was taken from, although a reload took the rate away for a while.
+// A hold gives back to the rate that it was taken from, although a reload removed the rate for a while.
 func TestMend20ARateThatComesBackIsCredited(t *testing.T) {
 	forms(t, func(f *form) {
 		with := limittest.Team(f, "rates: {tokens: {per: 1h, limit: 1000}}")
@@ -393,7 +394,7 @@ func TestMend20ARateThatComesBackIsCredited(t *testing.T) {
 	})
 }
 
-// Each admission first charges what is due of its team, sixteen holds at most: what is left over is the next one's.
+// Each admission first charges its team's expired holds, sixteen at most; the next one charges the rest.
 func TestAnAdmissionChargesWhatIsDue(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "quotas: {images: {day: 100}}")

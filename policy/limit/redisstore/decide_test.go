@@ -8,7 +8,7 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// Where only open holds stand in the way, a client is told to come again in five seconds, whichever limit it is.
+// If only open holds stand in the way, the client is told to retry in five seconds, whichever limit it is.
 func TestMend16WhatOnlyHoldsRefuseWaitsFiveSeconds(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "quotas: {images: {day: 4, month: 4}, tokens: {month: 10}}", "open_tasks: 1")

@@ -2,7 +2,7 @@
 //
 // It promises what limit promises, also if calls are repeated, executed late, or lose their replies. Every change is one Lua script
 // (directory scripts), and every change of a team's accounts raises their sequence number, so that a caller notices lost or older
-// memory. Then each replica restores what it knows (restore.lua). What to do while Redis is away is package failover's affair.
+// memory. Then each replica restores what it knows (restore.lua). Package failover handles outages of Redis.
 //
 // # Keys
 //
@@ -21,7 +21,7 @@
 //	sl1:{<team>}:hold:<id>               string  open: for ever; expired:    admit, settle, sweep      a hold's text, see holds.lua; of a settled one "1"
 //	                                             49 h; settled: 15 min,
 //	                                             tasks 49 h
-//	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who asked for it and why
+//	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who ordered it and why
 //	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
 //	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated
 package redisstore

@@ -29,7 +29,7 @@ func TestAccountRefusalTakesNothing(t *testing.T) {
 	}
 }
 
-// Sums that nobody can count exactly stay numbers.
+// Sums that cannot be counted exactly stay numbers.
 func TestHugeHolds(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	free := &teams.Team{ID: "search"}

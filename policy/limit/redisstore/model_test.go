@@ -16,8 +16,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// model is the accounts of one team as one would do them on paper: in whole microseconds and whole units, with no
-// thought of speed. What the forms say must be what it says after every step of any history.
+// model keeps the accounts of one team as one would on paper: in whole microseconds and whole units, without regard to
+// speed. After every step of any history the forms must agree with it.
 type model struct {
 	tat    [limit.RateCount]int64 // when each bucket is full
 	taken  [limit.RateCount]bool  // it was used: until then it is full, whatever the rate
@@ -182,7 +182,7 @@ func (m *model) settle(id string, charge limit.Amounts, estimated bool, t *limit
 	now := at.UnixMicro()
 	for i, r := range t.Rates {
 		if over := charge[i] - h.Amounts[i]; h.Rates.Has(i) && r.Limit > 0 && over != 0 {
-			// Only the buckets that a settlement corrects are brought up to date by it.
+			// Only the buckets that a settlement corrects are brought up to date.
 			one := *m
 			one.reload(t, now)
 			m.tat[i], m.rates[i] = one.tat[i], one.rates[i]
@@ -197,13 +197,13 @@ func (m *model) settle(id string, charge limit.Amounts, estimated bool, t *limit
 	return true
 }
 
-// known reports whether the state still has to know a hold.
+// known reports whether the state must still know a hold.
 func (m *model) known(id string, at time.Time) bool {
 	h := m.holds[id]
 	return h != nil && at.UnixMicro() < h.due+limit.LateTruth.Microseconds()
 }
 
-// step is one thing that happens.
+// step is one event.
 type step struct {
 	Do        string // admit, again, settle, tick, back, sweep, extend, reload
 	Hold      int    // which, counted from the first
@@ -242,13 +242,13 @@ var oddTeams = []string{
 	"rates: {requests: {per: 1s, limit: 3}, tokens: {per: 7s, limit: 30, burst: 8}, images: {per: 1m, limit: 11, burst: 2}}",
 }
 
-// play runs a history on a form and on the model and returns where they part.
+// play runs a history on a form and on the model and returns the first difference.
 func (f *form) play(history []step, list []*teams.Team) error {
 	m := newModel()
 	team := list[0]
 	for i, s := range history {
 		if f.memory != nil && s.Do == "back" {
-			continue // memory has a clock of its own that never goes back: see TestFX2
+			continue // memory has its own clock, which never goes back: see TestFX2
 		}
 		if f.before != nil {
 			f.before()
@@ -313,9 +313,9 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 	return nil
 }
 
-// compare holds what the form shows against the model: used and held of the running periods, buckets, tasks, and the
-// ledger. With it I2 (held is the sum of open holds) and I3 (used is the sum of the ledger) hold too, as the model has
-// them by construction.
+// compare checks the form's state against the model: used and held of the running periods, buckets, tasks, and the ledger.
+// This also checks I2 (held is the sum of open holds) and I3 (used is the sum of the ledger), which hold in the model by
+// construction.
 func (f *form) compare(m *model, team *teams.Team) error {
 	t := limit.TermsOf(team)
 	now := f.clock.Now()
@@ -334,7 +334,7 @@ func (f *form) compare(m *model, team *teams.Team) error {
 	if s.Tasks != m.tasks() {
 		return fmt.Errorf("%d open tasks, the model says %d", s.Tasks, m.tasks())
 	}
-	m.reload(&t, now.UnixMicro()) // looking brings the buckets up to date
+	m.reload(&t, now.UnixMicro()) // reading brings the buckets up to date
 	const slack = 1
 	for i, r := range t.Rates {
 		if r.Limit == 0 {
@@ -375,7 +375,7 @@ func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
 	return list
 }
 
-// Q01: any history leaves every form where the model is.
+// Q01: after any history every form agrees with the model.
 func TestQ01Model(t *testing.T) {
 	list := readTeams(t, modelTeams)
 	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams)} {

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// renewing makes renewals in Redis, past every Failover.
+// renewing makes renewals in Redis directly, without a Failover.
 type renewing struct {
 	*form
 	team  *teams.Team
@@ -37,7 +37,7 @@ type renewed struct {
 	by string
 }
 
-// renewal is one of a replica, of a lease of ten minutes, on the running day.
+// renewal returns one of a replica, for a lease of ten minutes, on the running day.
 func (f *renewing) renewal(replica string, keep, want int64) renewed {
 	f.calls[replica]++
 	return renewed{&Renewal{
@@ -53,7 +53,7 @@ func (f *renewing) send(r renewed) error {
 	return r.Err
 }
 
-// renews makes a renewal and returns by how much it has grown.
+// renews makes a renewal and returns its growth.
 func (f *renewing) renews(r renewed) int64 {
 	f.Helper()
 	if err := f.send(r); err != nil {
@@ -62,7 +62,7 @@ func (f *renewing) renews(r renewed) int64 {
 	return r.Rows[0].Grown[limit.Images]
 }
 
-// wants checks what of images is set aside for the day, used in it and in the ledger.
+// wants checks how many images are set aside for the day, used in it and in the ledger.
 func (f *renewing) wants(about string, aside, used int64) {
 	f.Helper()
 	day := f.client.HGetAll(f.Context(), "sl1:{search}:quota").Val()
@@ -82,7 +82,7 @@ func (f *renewing) wants(about string, aside, used int64) {
 	}
 }
 
-// An allowance grows as far as is asked for, and neither it nor all of them past a tenth of what is left.
+// An allowance grows as far as requested, but neither it nor all of them together beyond a tenth of the amount left.
 func TestAllowancesGrow(t *testing.T) {
 	renewings(t, func(f *renewing) {
 		if n := f.renews(f.renewal("a", 0, 40)); n != 40 {
@@ -107,7 +107,7 @@ func TestAllowancesGrow(t *testing.T) {
 	})
 }
 
-// At a limit a request takes what is missing of its own replica's allowance, and no more than it was lent.
+// At a limit a request takes the missing part from its replica's allowance, and no more than it was lent.
 func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 	renewings(t, func(f *renewing) {
 		f.renews(f.renewal("a", 0, 10))
@@ -126,7 +126,7 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 			t.Errorf("there is room: %+v", s)
 		}
 		if s := ask("own", 4); s.Outcome != limit.Admitted || s.took != (limit.Stock{limit.Images: 4}) {
-			t.Errorf("what is missing is taken: %+v", s)
+			t.Errorf("the missing part is taken: %+v", s)
 		}
 		f.wants("4 of 20", 16, 0)
 		if s := ask("own", 4); s.Outcome != limit.Admitted || s.took != (limit.Stock{}) {
@@ -143,7 +143,8 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 	})
 }
 
-// What a renewal holds is held once, what a sum charges is charged once, and a renewal behind a later one changes nothing.
+// A repeated renewal holds once, a repeated sum charges once, and a renewal that arrives behind a later one changes
+// nothing.
 func TestRenewalsAndSumsCountOnce(t *testing.T) {
 	renewings(t, func(f *renewing) {
 		sum := &limit.Charge{Amounts: limit.Amounts{limit.Images: 7}, Held: &limit.Held{ID: "sum", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Day: 20261121, Month: 202611}, Team: f.team, Sum: true}
@@ -173,8 +174,8 @@ func TestRenewalsAndSumsCountOnce(t *testing.T) {
 	})
 }
 
-// The allowance of a replica that does not come back is charged where Redis went away for all soon after its renewal, and stays set
-// aside for an hour where it did not. What was charged is taken back when the replica tells the truth.
+// The allowance of a replica that does not return is charged if Redis went away for all soon after its renewal; otherwise
+// it stays set aside for an hour. The charge is taken back when the replica reports its true use.
 func TestAllowancesLapse(t *testing.T) {
 	for about, there := range map[string]bool{"Redis was there": true, "Redis was away": false} {
 		t.Run(about, func(t *testing.T) {
@@ -203,7 +204,7 @@ func TestAllowancesLapse(t *testing.T) {
 	}
 }
 
-// What is of another type is noticed before anything is changed.
+// A value of the wrong type is noticed before anything is changed.
 func TestARenewalOfBrokenAccounts(t *testing.T) {
 	renewings(t, func(f *renewing) {
 		f.renews(f.renewal("a", 0, 10))

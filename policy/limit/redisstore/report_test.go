@@ -16,7 +16,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// sniffer notes what is sent to Redis, and how much one round trip brings back.
+// sniffer notes the commands sent to Redis, and the size of each round trip's reply.
 type sniffer struct {
 	sync.Mutex
 	sent       map[string]int
@@ -70,8 +70,8 @@ func fillDay(t *testing.T, client redis.UniversalClient, day, models int) {
 	}
 }
 
-// TestMend15LedgerIsReadInSmallSteps: however much a team's ledger has, no round trip reads much of it, and days with
-// little share one. All rows are told.
+// TestMend15LedgerIsReadInSmallSteps: however large a team's ledger is, no round trip reads much of it, and small days
+// share one. All rows are returned.
 func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	w := &sniffer{sent: map[string]int{}}
@@ -105,8 +105,8 @@ func TestMend15LedgerIsReadInSmallSteps(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerTakesNoMoreNames: once a day's ledger has its 4,000 fields, names that it does not have are posted to
-// other by whatever script posts them, be they one or many in a call.
+// TestMend15LedgerTakesNoMoreNames: once a day's ledger has its 4,000 fields, new names are posted to other by every
+// script, one or many in a call.
 func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
 	const bound, one = 4000, 8 // fields; those of one name at most
 	for about, post := range map[string]func(f *form, team *teams.Team, held []*limit.Charge){
@@ -166,7 +166,7 @@ func TestMend15LedgerTakesNoMoreNames(t *testing.T) {
 	}
 }
 
-// TestMend15LedgerOfTooManyRows: a team is told its ledger up to a bound, and what is beyond it is not read.
+// TestMend15LedgerOfTooManyRows: a team gets its ledger up to a bound, and the rest is not read.
 func TestMend15LedgerOfTooManyRows(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	w := &sniffer{sent: map[string]int{}}

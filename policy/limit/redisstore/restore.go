@@ -25,13 +25,13 @@ type Peer struct {
 	Aside func(team string) (call int64, rows []SetAside) // what the process may spend of a team, or has spent without Redis
 }
 
-// SetAside is what Redis has to set aside for a day.
+// SetAside is the amount that Redis has to set aside for a day.
 type SetAside struct {
 	Day int
 	Of  limit.Stock
 }
 
-// Loss is what a replica knows of a loss of Redis's memory.
+// Loss is a replica's knowledge of a loss of Redis's memory.
 type Loss struct {
 	Lately bool // the memory is new, and there was another one before
 	Listed bool // the team is in the list of those that ever sent a request
@@ -51,7 +51,7 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 		return nil
 	}
 	o.mu.Lock()
-	again := known.epoch != 0 && r.Now().Sub(o.restored) < 2*RestoringTime // what was lost then is back
+	again := known.epoch != 0 && r.Now().Sub(o.restored) < 2*RestoringTime // the data lost then has been restored
 	o.mu.Unlock()
 	call := restoration{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known, counts: o.counts()}
 	if r.Peer.Aside != nil {

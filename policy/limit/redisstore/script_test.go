@@ -27,7 +27,7 @@ func (n *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	return func(ctx context.Context, cmds []redis.Cmder) error { n.Add(1); return next(ctx, cmds) }
 }
 
-// TestForgottenScriptsCostTwoTrips: all callers of a round wait for it, so the text is sent once for all of them.
+// TestForgottenScriptsCostTwoTrips: all callers of a round wait for the text, so it is sent once for all.
 func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	client, counted := limittest.RealRedis(t), &roundTrips{}
 	r := New(client)

@@ -19,7 +19,7 @@ type standing struct {
 // them or has an older copy. The zero version knows none.
 type version struct{ epoch, seq int64 }
 
-// count is what a day or month used of a unit, or holds.
+// count is the use of a unit in a day or month, or its holds.
 type count struct {
 	period, unit int
 	held         bool

@@ -14,8 +14,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// The three forms of the accounts: in memory, in a real Redis, and in the double that stands in where no redis-server
-// is installed. One contract applies to all.
+// The three forms of the accounts: in memory, in a real Redis, and in a double if no redis-server is installed. One
+// contract applies to all.
 type form struct {
 	*testing.T
 	name   string
@@ -23,9 +23,9 @@ type form struct {
 	memory *limit.Memory
 	redis  *Store
 	client redis.UniversalClient
-	epoch  map[string]int64 // by team, as a caller would remember it
+	epoch  map[string]int64 // by team, as a caller remembers it
 	before func()           // called before each step of a history; nil: nothing is
-	// lenient: what fails panics, for the caller to recover.
+	// lenient: a failure panics, and the caller recovers.
 	lenient bool
 }
 
@@ -48,7 +48,7 @@ func forms(t *testing.T, test func(f *form)) {
 	t.Run("miniredis", func(t *testing.T) { test(newRedisForm(t, limittest.FakeRedis(t))) })
 }
 
-// fail ends the test, or the history where the form is lenient.
+// fail ends the test, or only the history if the form is lenient.
 func (f *form) fail(format string, args ...any) {
 	f.Helper()
 	if f.lenient {

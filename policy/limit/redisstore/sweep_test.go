@@ -11,8 +11,8 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// What nobody asks for any more is forgotten, so that a team's admissions stay as fast as they were on its first day;
-// what is held of a day stays until it is settled.
+// Old data is deleted, so that a team's admissions stay as fast as on its first day; the amounts held on a day stay until
+// they are settled.
 func TestSweepForgets(t *testing.T) {
 	for _, client := range []redis.UniversalClient{limittest.RealRedis(t), limittest.FakeRedis(t)} {
 		f := newRedisForm(t, client)

@@ -8,8 +8,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// A request counts by the reading of the teams file that it came with, also where an older one comes late. A reload
-// changes the limits and fills nothing.
+// A request counts by the version of the teams file that it came with, even if an older one comes late. A reload changes
+// the limits and fills nothing.
 func TestRequestsCountByTheirOwnReading(t *testing.T) {
 	forms(t, func(f *form) {
 		narrow := limittest.Team(f, "rates: {requests: {per: 1h, limit: 5}}")
@@ -40,7 +40,7 @@ func TestRequestsCountByTheirOwnReading(t *testing.T) {
 		f.charge(held[0], nil, limit.Amounts{})
 		f.charge(held[1], narrow, limit.Amounts{})
 		if v := f.ask(hold("after", narrow, limit.Amounts{limit.Requests: 1})); v.Limits[0].Left != 1 {
-			f.Errorf("%d left: a team that is gone gives nothing back to the rates, one that is there does", v.Limits[0].Left)
+			f.Errorf("%d left: a removed team gives nothing back to the rates, an existing one does", v.Limits[0].Left)
 		}
 	})
 }

@@ -1,4 +1,4 @@
--- Posts a correction to a team's current day and month and to its ledger, once, with who asked for it and why. The use of a month
+-- Posts a correction to a team's current day and month and to its ledger, once, with who ordered it and why. The use of a month
 -- never falls below 0. Nor does that of the day, which may be younger than what is corrected.
 --
 -- KEYS  1 quota  2 hold:<id>

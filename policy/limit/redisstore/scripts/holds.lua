@@ -96,7 +96,7 @@ local function count(key, field, n)
   if n ~= 0 then return redis.call('HINCRBY', key, field, n) end
 end
 
--- counts is what days and months have used after something, or 0, was posted to them: period, unit, amount, in turn.
+-- counts lists the use of days and months after an amount, or 0, was posted to them: period, unit, amount, in turn.
 local counts = {}
 
 local function count_used(quota, period, i, n)

@@ -19,43 +19,43 @@ const (
 	maxSide       = 8000
 )
 
-// Ask is what an image request wants drawn.
-type Ask struct {
+// Drawing tells what an image request wants drawn.
+type Drawing struct {
 	Prompt string   // cut to MaxPrompt
 	Images []string // URLs or data URIs
 	texts  int      // text items
 }
 
-// readAsk reads and judges the form of the single message of an image request.
-func readAsk(in request.Object) (Ask, error) {
-	var a Ask
+// readDrawing reads and judges the form of the single message of an image request.
+func readDrawing(in request.Object) (Drawing, error) {
+	var d Drawing
 	messages := in.List("messages")
 	if len(messages) != 1 {
-		return a, answer.Invalid("input.messages must hold exactly one message")
+		return d, answer.Invalid("input.messages must hold exactly one message")
 	}
 	m := request.AsObject(messages[0])
 	content, ok := m["content"].([]any)
 	switch {
 	case m.Text("role") != "user":
-		return a, answer.Invalid("input.messages[0].role must be user")
+		return d, answer.Invalid("input.messages[0].role must be user")
 	case !ok || len(content) == 0:
-		return a, answer.Invalid("input.messages[0].content must be a non-empty array")
+		return d, answer.Invalid("input.messages[0].content must be a non-empty array")
 	}
 	for i, v := range content {
 		item := request.AsObject(v)
 		_, hasText := item["text"].(string)
 		_, hasImage := item["image"].(string)
 		if hasText == hasImage {
-			return a, answer.Invalid("input.messages[0].content[%d] must be a text or an image item", i)
+			return d, answer.Invalid("input.messages[0].content[%d] must be a text or an image item", i)
 		}
 		if hasText {
-			a.texts++
-			a.Prompt = prose.CutRunes(item.Text("text"), MaxPrompt)
+			d.texts++
+			d.Prompt = prose.CutRunes(item.Text("text"), MaxPrompt)
 		} else {
-			a.Images = append(a.Images, item.Text("image"))
+			d.Images = append(d.Images, item.Text("image"))
 		}
 	}
-	return a, nil
+	return d, nil
 }
 
 // checkInputImage judges an image to edit. One behind a URL is not fetched.
