@@ -20,11 +20,14 @@ var (
 	schema = map[string]any{"type": "object", "properties": map[string]any{"river": map[string]any{"type": "string"}}, "required": []string{"river"}}
 )
 
-func main() {
-	for _, topic := range []struct {
-		name  string
-		check func() error
-	}{
+// topic is one thing to check.
+type topic struct {
+	name  string
+	check func() error
+}
+
+var (
+	chatTopics = []topic{
 		{"models", models},
 		{"chat", chat},
 		{"usage", usage},
@@ -34,7 +37,16 @@ func main() {
 		{"pictures in a chat", picturesIn},
 		{"errors", refusals},
 		{"retries", retries},
-	} {
+	}
+	imageTopics = []topic{{"images", images}, {"encoded", encoded}, {"edits", edits}, {"errors", imageRefusals}, {"paid once", paidOnce}}
+)
+
+func main() {
+	topics := chatTopics
+	if slices.Contains(os.Args, "images") {
+		topics = imageTopics
+	}
+	for _, topic := range topics {
 		if err := topic.check(); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", topic.name, err)
 			os.Exit(1)
