@@ -26,3 +26,11 @@ func TestLibrariesRunTheDemonstrationsLines(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// TestReadmeShowsTheDemonstrationsLines on its first screen.
+func TestReadmeShowsTheDemonstrationsLines(t *testing.T) {
+	above, _, shown := strings.Cut(readRoot(t, "README.md"), "\n```python\n"+demoPython("http://127.0.0.1:8080/v1", "slk_…")+"```\n")
+	if screen := strings.Count(above, "\n"); !shown || screen > 30 {
+		t.Errorf("README.md shows the lines: %v, below %d others", shown, screen)
+	}
+}
