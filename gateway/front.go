@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"sluice/gateway/fetch"
 	"sluice/gateway/openai"
 	"sluice/policy"
 )
@@ -25,6 +26,7 @@ type fronts struct {
 	created int64             // of the models that are listed, in seconds: when this process began
 	polls   *polls
 	buffers *buffers
+	fetcher *fetch.Fetcher // of pictures that a client wants itself, and not their addresses
 }
 
 // on is the value of a contract header that is set.
@@ -48,6 +50,9 @@ func (f *fronts) translate(kind frontRequest) stage {
 				return refuseOutOfMemory()
 			}
 			request, err := kind.read(r, s, f.models(s))
+			if err == nil && request.Base64 && !f.fetcher.Allowed() {
+				err = errOnlyAddresses
+			}
 			if err != nil {
 				return refuseMember(w, err)
 			}
@@ -60,6 +65,12 @@ func (f *fronts) translate(kind frontRequest) stage {
 			return next(w, r, s)
 		}
 	}
+}
+
+// errOnlyAddresses refuses a request for the pictures themselves.
+var errOnlyAddresses = &openai.Refusal{
+	Status: http.StatusBadRequest, Code: "InvalidParameter", Param: "response_format",
+	Message: "response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.",
 }
 
 // models tells the translator what is known about models.
@@ -76,6 +87,7 @@ func (f *fronts) models(s *requestState) *openai.Models {
 func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
+	s.encoded = request.Base64
 	s.header = f.headers.withoutOwn(s.header)
 	if request.Stream {
 		s.header[f.headers.sse] = on

@@ -40,23 +40,28 @@ func (f *fronts) pictures(next handler) handler {
 				return err
 			}
 		}
-		return f.write(w, made, created)
+		return f.write(r.Context(), w, s, made, created)
 	}
 }
 
+var errAnswered = errors.New("another answer has left")
+
 // write writes the pictures, or why there are none.
-func (f *fronts) write(w *reply, made *openai.Pictures, created time.Time) error {
-	if refused := made.Refusal(); refused != nil {
+func (f *fronts) write(ctx context.Context, w *reply, s *requestState, made *openai.Pictures, created time.Time) error {
+	switch refused := made.Refusal(); {
+	case refused != nil:
 		w.front.Final = true
 		return w.instead(refused.Status, openai.AppendError(nil, refused))
+	case s.encoded:
+		return f.writeEncoded(ctx, w, s, made, created)
 	}
-	return w.instead(http.StatusOK, made.Append(nil, created.Unix(), nil))
+	return w.instead(http.StatusOK, made.Append(nil, created.Unix()))
 }
 
 // instead writes an answer in OpenAI's form in place of the one that is held back.
 func (w *reply) instead(status int, body []byte) error {
 	if !w.takeBack() {
-		return errors.New("another answer has left")
+		return errAnswered
 	}
 	w.front.Task = w.state.Task
 	w.front.Pass()

@@ -28,7 +28,7 @@ func readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.
 
 func readGeneration(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
 	s.repeats = newRepetition(r, s, sha256.Sum256(s.body))
-	return onlyAddresses(openai.Generation(s.body, models))
+	return openai.Generation(s.body, models)
 }
 
 func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
@@ -37,15 +37,7 @@ func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.
 		return nil, err
 	}
 	s.repeats = newRepetition(r, s, openai.Content(parts))
-	return onlyAddresses(openai.Edit(parts, models))
-}
-
-// onlyAddresses refuses a request for the pictures themselves: their addresses are all that the gateway has.
-func onlyAddresses(request *openai.Request, err error) (*openai.Request, error) {
-	if err == nil && request.Base64 {
-		err = &openai.Refusal{Status: http.StatusBadRequest, Code: "InvalidParameter", Param: "response_format", Message: "response_format: b64_json is not supported; the answer has the addresses of the pictures."}
-	}
-	return request, err
+	return openai.Edit(parts, models)
 }
 
 // repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The

@@ -3,6 +3,7 @@ package gateway
 import (
 	"time"
 
+	"sluice/gateway/fetch"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy/limit"
@@ -25,6 +26,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.forward = newForward(g.service, config.UpstreamURL)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: g.service, slots: slots}
 	g.fronts = &fronts{config: &g.config, headers: headers, created: deps.Now().Unix(), polls: g.polls, buffers: g.inspection.buffers}
+	g.fronts.fetcher = fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks})
 	g.usage = &usage{accounts: deps.Accounts, slots: slots, reading: make(chan struct{}, 1)}
 	g.useTasks(tasks.New(g.tasksConfig(), g.tasksDeps()))
 	g.SetTeams(deps.Teams)

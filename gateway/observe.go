@@ -32,7 +32,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
-	m, err := g.routes.find(r.Method, r.URL)
+	method, preflight := g.terms.cors.method(r)
+	m, err := g.routes.find(method, r.URL)
 	if err == nil {
 		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
 		s.creates = g.service.headers.creates(m.route, r)
@@ -43,6 +44,8 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
 	case err != nil:
 		return err
+	case preflight:
+		return w.answerPreflight(r, m.route)
 	}
 	return m.route.run(w, r, s)
 }

@@ -46,6 +46,7 @@ var (
 	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
 	refuseWait        = &reason{"recall/wait", http.StatusGatewayTimeout, "RequestTimeOut"}
 	refuseClaim       = &reason{"recall/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
+	refusePicture     = &reason{"recall/picture", http.StatusBadGateway, "InternalError"}
 	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
 	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
 	refuseAnswer      = &reason{"forward/answer", http.StatusBadGateway, "InternalError"}
@@ -57,7 +58,7 @@ var (
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
 	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
-	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseWait, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseWait, refusePicture, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 
 // refusal is an error with an outside, which the client reads, and an inside, which only the log shows.

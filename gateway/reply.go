@@ -78,6 +78,7 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
 	}
+	w.terms.cors.stamp(h, s.header)
 }
 
 // serverTiming tells the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of another

@@ -102,7 +102,10 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		mustBeJSON(t, p.Append(nil, 1, nil))
+		mustBeJSON(t, p.Append(nil, 1))
+		if len(p.URLs) > 0 {
+			mustBeJSON(t, bytes.Join(p.Frames(1), []byte("AAAA")))
+		}
 		mustBeJSON(t, p.AppendTask(nil, 1))
 		if r := p.Refusal(); r != nil && p.State == Completed || r == nil && p.State == Failed {
 			t.Fatalf("%s beside %v", p.State, r)

@@ -135,7 +135,7 @@ func TestPictures(t *testing.T) {
 		if err != nil {
 			return refused(err)
 		}
-		out := fmt.Sprintf("task %s, %s\n%s\n%s\n", p.Task, p.State, p.Append(nil, 1772600767, nil), p.AppendTask(nil, 1772600767))
+		out := fmt.Sprintf("task %s, %s\n%s\n%s\n", p.Task, p.State, p.Append(nil, 1772600767), p.AppendTask(nil, 1772600767))
 		if r := p.Refusal(); r != nil {
 			out += refused(r)
 		}

@@ -2,13 +2,31 @@ package openai
 
 import "strconv"
 
-// Append appends the answer to a request for images: {"created","data":[…],"usage"?}. created is in seconds of Unix time. With
-// encoded, which MUST have the base64 text of each picture of URLs, data has the pictures; without, it has their addresses.
-func (p *Pictures) Append(dst []byte, created int64, encoded [][]byte) []byte {
+// Append appends the answer to a request for images: {"created","data":[…],"usage"?}, with the addresses of the pictures. created
+// is in seconds of Unix time.
+func (p *Pictures) Append(dst []byte, created int64) []byte {
 	dst = strconv.AppendInt(append(dst, `{"created":`...), created, 10)
-	dst = p.appendData(append(dst, `,"data":`...), encoded)
+	dst = p.appendData(append(dst, `,"data":`...))
 	dst = p.appendUsage(dst)
 	return append(dst, '}')
+}
+
+// Frames returns what stands around the pictures themselves in the same answer: the base64 text of picture i of URLs comes between
+// frames i and i+1. URLs MUST NOT be empty.
+func (p *Pictures) Frames(created int64) [][]byte {
+	frame := append(strconv.AppendInt([]byte(`{"created":`), created, 10), `,"data":[{"b64_json":"`...)
+	var frames [][]byte
+	for i := range p.URLs {
+		frames = append(frames, frame)
+		frame = []byte(`"`)
+		if p.prompts[i] != "" {
+			frame = quoted(append(frame, `,"revised_prompt":`...), p.prompts[i])
+		}
+		if i < len(p.URLs)-1 {
+			frame = append(frame, `},{"b64_json":"`...)
+		}
+	}
+	return append(frames, append(p.appendUsage(append(frame, "}]"...)), '}'))
 }
 
 // AppendTask appends the answer of GET /v1/images/tasks/{id}: {"id","status","created","data":[…],"error"}.
@@ -16,7 +34,7 @@ func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
 	dst = quoted(append(dst, `{"id":`...), p.Task)
 	dst = quoted(append(dst, `,"status":`...), string(p.State))
 	dst = strconv.AppendInt(append(dst, `,"created":`...), created, 10)
-	dst = p.appendData(append(dst, `,"data":`...), nil)
+	dst = p.appendData(append(dst, `,"data":`...))
 	dst = append(dst, `,"error":`...)
 	refusal := p.Refusal()
 	if refusal == nil {
@@ -25,14 +43,10 @@ func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
 	return append(refusal.append(dst), '}')
 }
 
-func (p *Pictures) appendData(dst []byte, encoded [][]byte) []byte {
+func (p *Pictures) appendData(dst []byte) []byte {
 	dst = append(dst, '[')
 	for i, url := range p.URLs {
-		if encoded == nil {
-			dst = quoted(append(next(dst), `{"url":`...), url)
-		} else {
-			dst = append(append(append(next(dst), `{"b64_json":"`...), encoded[i]...), '"')
-		}
+		dst = quoted(append(next(dst), `{"url":`...), url)
 		if p.prompts[i] != "" {
 			dst = quoted(append(dst, `,"revised_prompt":`...), p.prompts[i])
 		}
