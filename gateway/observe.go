@@ -17,11 +17,13 @@ const statusClientLeft = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, recovers from panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := &requestState{service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r)}
+	c := calls.Get().(*call)
+	s, out := c.begin(g, w, r)
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
-	out := newReply(w, s, g.terms)
+	g.translate(out, r)
 	out.begin(r)
+	defer c.end()
 	defer out.linger(r) // after the request's memory and slot are free
 	defer g.finish(out, r, s)
 	if err := g.run(out, r, s); err != nil {
@@ -30,7 +32,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
-	m, err := g.routes.find(r.Method, r.URL)
+	method, preflight := g.terms.cors.method(r)
+	m, err := g.routes.find(method, r.URL)
 	if err == nil {
 		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
 		s.creates = g.service.headers.creates(m.route, r)
@@ -41,6 +44,8 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
 	case err != nil:
 		return err
+	case preflight:
+		return w.answerPreflight(r, m.route)
 	}
 	return m.route.run(w, r, s)
 }
@@ -53,7 +58,7 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
 			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
 	}
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refused.name
 		panic(http.ErrAbortHandler)
 	}
@@ -69,10 +74,10 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
+	p = w.endFront(r, p)
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
-	s.memory.release()
 	s.slot.release()
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
@@ -86,12 +91,14 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 		s.answered = s.Time.Add(s.Duration)
 	}
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
+	g.inspection.buffers.takeBack(s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
 	g.deps.Record(s.Record)
 	if p != nil {
 		panic(p)
 	}
+	w.ended = true
 }
 
 // broken reports whether a refusal is for the content of the request, and not for its team or its time.
@@ -107,7 +114,7 @@ func broken(refusal string) bool {
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	s := w.state
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refusePanic.name
 		return http.ErrAbortHandler
 	}

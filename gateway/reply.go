@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"sluice/gateway/front"
 )
 
 // reply is the ResponseWriter of every handler. It adds Sluice's own headers when the header leaves, gives each write
@@ -14,27 +16,29 @@ type reply struct {
 	control http.ResponseController
 	state   *requestState
 	terms   *clientTerms
-	kept    *keptAnswer // keeps what is written; nil: it is not kept
-	alone   bool        // no other request shares the connection: HTTP/1
-	closes  bool        // the connection ends with this answer, if it is alone
-	lingers bool        // the rest of the body is dropped once the request has ended
-	wrote   bool        // the header has left
-	failed  error       // the first failed write: the client left or does not read
-	bound   time.Time   // the write deadline in force; zero: none. net/http removes it between requests
+	front   *front.Writer // turns the answer into OpenAI's, below this writer; nil: it stays the service's
+	kept    *keptAnswer   // keeps what is written; nil: it is not kept
+	alone   bool          // no other request shares the connection: HTTP/1
+	closes  bool          // the connection ends with this answer, if it is alone
+	lingers bool          // the rest of the body is dropped once the request has ended
+	wrote   bool          // the header has left
+	ended   bool          // the request has ended in order
+	failed  error         // the first failed write: the client left or does not read
+	bound   time.Time     // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited at once: the proxy flushes the header of a
 	// stream from another goroutine while the answer is read.
 	writing time.Duration
 }
 
-func newReply(w http.ResponseWriter, s *requestState, terms *clientTerms) *reply {
-	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), state: s, terms: terms}
-}
-
-// begin removes the server's own write deadline, which would bound the wait until the answer.
+// begin removes the server's own write deadline over HTTP/2, where it would bound the wait until the answer. Over HTTP/1 it
+// serves the first writes if the answer comes soon, unless a write may take less time.
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 && server.WriteTimeout <= w.terms.writeTimeout {
+		w.bound = w.state.start.Add(server.WriteTimeout)
+	}
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -68,18 +72,34 @@ var (
 func (w *reply) stamp(h http.Header, now time.Time) {
 	s := w.state
 	s.FirstByte = now.Sub(s.start)
-	facts := [2]string{s.ID, serverTiming(s.FirstByte - s.away())} // one allocation for both
-	h["Sluice-Request-Id"], h["Server-Timing"] = facts[:1:1], facts[1:]
+	h["Sluice-Request-Id"] = s.values.one(s.ID)
+	h["Server-Timing"] = s.values.one(serverTiming(s.FirstByte - s.away()))
 	h["Cache-Control"] = noStore
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
 	}
+	w.terms.cors.stamp(h, s.header)
 }
 
 // serverTiming tells the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of another
 // may have waited for less time than the query took; its own part is then 0.
 func serverTiming(own time.Duration) string {
 	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
+	if tenths < int64(len(shortTimings)) {
+		return shortTimings[tenths]
+	}
+	return timing(tenths)
+}
+
+// shortTimings are those below 10 ms, which nearly all are.
+var shortTimings = func() (texts [100]string) {
+	for tenths := range texts {
+		texts[tenths] = timing(int64(tenths))
+	}
+	return texts
+}()
+
+func timing(tenths int64) string {
 	buf := strconv.AppendInt(append(make([]byte, 0, 32), "sluice;dur="...), tenths/10, 10)
 	return string(append(buf, '.', byte('0'+tenths%10)))
 }
@@ -132,7 +152,7 @@ func (w *reply) note(err error) {
 // extendDeadline sets the deadline of the next write; one deadline for the whole answer would cut long streams. It keeps a
 // deadline that is nearly as late. Writers without deadlines, such as test recorders, are left alone.
 func (w *reply) extendDeadline(now time.Time) {
-	if w.bound.Sub(now) <= w.terms.writeTimeout*15/16 {
+	if w.bound.Sub(now) <= w.terms.writeTimeout*7/8 {
 		w.bound = now.Add(w.terms.writeTimeout)
 		_ = w.control.SetWriteDeadline(w.bound)
 	}
