@@ -1,5 +1,5 @@
-// Package wire reads HTTP/1.1 messages at little cost. The load and the service share a core with each other, so what they
-// spend on a message is missing in the rate at which they drive a gateway; net/http's client and server take three times as much.
+// Package wire reads HTTP/1.1 messages at little cost. The load and the service share a core, so what they spend on
+// a message is missing in the rate at which they drive a gateway. net/http's client and server do more for each than is needed here.
 // It trusts both sides: what it reads comes from programs of this benchmark or through a proxy.
 package wire
 
