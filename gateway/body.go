@@ -148,7 +148,7 @@ func refuseOutOfMemory() error {
 }
 
 // takeBack ends a request's hold on the memory of its body, when nothing reads the body any more: the span of the exchange, which
-// may show it, MUST have ended.
+// may show it, MUST have ended. It may be called more than once.
 func (b *buffers) takeBack(s *requestState) {
 	s.exchange.Release()
 	b.giveBack(s.lent)

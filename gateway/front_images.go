@@ -29,8 +29,9 @@ func (f *fronts) pictures(next handler) handler {
 		}
 		created := s.start
 		if made.Task != "" && !made.State.Final() {
-			s.memory.release()
-			s.body = nil
+			if s.parameters == nil { // else the span reads the body at its end
+				f.buffers.takeBack(s)
+			}
 			claim, err := f.await(r.Context(), w, s, made.Task)
 			if err != nil || claim == nil {
 				return err
