@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"sluice/gateway/fetch"
 	"sluice/gateway/openai"
@@ -27,6 +28,17 @@ type fronts struct {
 	polls   *polls
 	buffers *buffers
 	fetcher *fetch.Fetcher // of pictures that a client wants itself, and not their addresses
+
+	vision, sync func(model string) bool // what [openai.Models] asks for
+}
+
+func newFronts(config *Config, headers *headers, created time.Time) *fronts {
+	families := &config.Families
+	return &fronts{
+		config: config, headers: headers, created: created.Unix(),
+		vision: func(model string) bool { return policy.MatchAny(families.Vision, model) },
+		sync:   func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
+	}
 }
 
 // on is the value of a contract header that is set.
@@ -75,12 +87,7 @@ var errOnlyAddresses = &openai.Refusal{
 
 // models tells the translator what is known about models.
 func (f *fronts) models(s *requestState) *openai.Models {
-	families := &f.config.Families
-	return &openai.Models{
-		Resolve: s.teams.Resolve,
-		Vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
-		Sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
-	}
+	return &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync}
 }
 
 // replace puts the service's request in place of the client's.
