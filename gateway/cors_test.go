@@ -30,7 +30,7 @@ func (r reading) allowance() map[string]string {
 func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
 	h := fronted(t, forPages)
 	const wished = "authorization,content-type,x-service-sse,x-stainless-lang"
-	for path, method := range map[string]string{textPath: "POST", imagePath: "POST", tasksPath: "GET", tasksPath + "/abc": "GET", "/sluice/v1/usage": "GET", frontChats: "POST", frontModels: "GET"} {
+	for path, method := range map[string]string{textPath: "POST", imagePath: "POST", tasksPath: "GET", tasksPath + "/abc": "GET", "/sluice/v1/usage": "GET", frontChats: "POST", frontModels: "GET", frontImages: "POST", frontTasks + "abc": "GET"} {
 		got := h.preflight(path, method, page, "Access-Control-Request-Headers", wished)
 		allowance := got.allowance()
 		if got.status != http.StatusNoContent || got.body != "" || allowance["Allow-Origin"] != page || allowance["Allow-Methods"] != method ||
@@ -47,7 +47,7 @@ func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
 	if got := h.preflight(textPath, "POST", "http://localhost:3000").allowance(); got["Allow-Origin"] != "http://localhost:3000" || got["Allow-Headers"] != "" {
 		t.Errorf("the second origin without headers gets %v", got)
 	}
-	for _, r := range h.records.await(t, 8) {
+	for _, r := range h.records.await(t, 10) {
 		if r.Method != http.MethodOptions || r.Status != http.StatusNoContent || r.Route == "" || r.Team != "" || r.Refusal != "" {
 			t.Errorf("recorded as %s %s, %d, team %q, refusal %q", r.Method, r.Route, r.Status, r.Team, r.Refusal)
 		}

@@ -68,7 +68,7 @@ func (l library) drive(t *testing.T, gateway string) {
 			arguments[i] = file
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // tasks take their time, and libraries pause before they repeat
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	program := exec.CommandContext(ctx, filepath.Join(dir, l.command[0]), arguments...)
