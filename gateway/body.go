@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// A body's buffer is lent. It starts at firstBuffer and grows to secondBuffer, and then to the declared length: a client holds memory
-	// only after it has sent something, and no large part of a body is copied. If the length is not declared, the buffer
-	// starts at unknownBuffer and doubles.
+	// A body's buffer is lent. It starts at firstBuffer, and grows to growth times what has arrived until it has the declared
+	// length: a client holds no more than growth times what it sent, and few bytes of a body are copied. If the length is not
+	// declared, the buffer starts at unknownBuffer and doubles.
 	firstBuffer   = 64 << 10
-	secondBuffer  = 1 << 20
+	growth        = 16
 	unknownBuffer = 8 << 10
 )
 
@@ -114,10 +114,8 @@ func (u *upload) nextSize(size int64) int64 {
 		return max(2*size, unknownBuffer)
 	case size == 0:
 		return min(firstBuffer, u.declared)
-	case size < secondBuffer:
-		return min(secondBuffer, u.declared)
 	default:
-		return u.declared
+		return min(growth*size, u.declared)
 	}
 }
 

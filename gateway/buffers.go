@@ -12,21 +12,23 @@ const (
 	smallBuffer = 32 << 10
 	// keptFor is how long buffers are kept that no request needs.
 	keptFor = 10 * time.Second
-	// muchDropped is how many bytes are collected at once when they are dropped, and not whenever the collector runs next: it
-	// would let the heap grow to a multiple of them first.
+	// muchDropped is how many bytes are dropped before the collector is run for them. By itself it would let the heap grow to a
+	// multiple of what is lent and kept first.
 	muchDropped = 16 << 20
 )
 
 // buffers lends memory for large bodies, and keeps what comes back for the next ones. New memory for each body would be twice
 // as much, because the collector finds the old one late, and filling it costs a page fault for every 4 KiB. Sizes are rounded
-// up by an eighth at most; the part of a buffer that no body filled is not in memory. It is safe for concurrent use.
+// up by an eighth at most. It is safe for concurrent use.
 type buffers struct {
-	most int64 // bytes lent and kept; above it none are kept
+	most int64 // bytes lent and kept; above it none are kept. Two thirds of it may be kept
 
-	mu    sync.Mutex
-	total int64 // bytes lent and kept
-	kept  map[int64]*shelf
-	aged  time.Time
+	mu      sync.Mutex
+	total   int64 // bytes lent and kept
+	idle    int64 // bytes kept
+	dropped int64 // bytes dropped that the collector was not run for
+	kept    map[int64]*shelf
+	aged    time.Time
 }
 
 // shelf has the kept buffers of one size.
@@ -35,7 +37,11 @@ type shelf struct {
 	least   int // how few it had since the last ageing: no request needed these
 }
 
-func newBuffers(most int64) *buffers { return &buffers{most: most, kept: make(map[int64]*shelf)} }
+// newBuffers keeps buffers as long as they and the lent ones are three quarters of the budget for bodies: what was dropped and not
+// collected yet comes on top.
+func newBuffers(budget int64) *buffers {
+	return &buffers{most: budget / 4 * 3, kept: make(map[int64]*shelf)}
+}
 
 // lend returns a buffer of at least size bytes, with any content. It MUST be given back only when nothing reads it any more.
 func (b *buffers) lend(size int64) []byte {
@@ -46,6 +52,7 @@ func (b *buffers) lend(size int64) []byte {
 	if buffer := b.again(size); buffer != nil {
 		return buffer
 	}
+	b.collect()
 	return make([]byte, size)
 }
 
@@ -54,6 +61,7 @@ func (b *buffers) again(size int64) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.kept[size]; s != nil && len(s.buffers) > 0 {
+		b.idle -= size
 		return s.take()
 	}
 	b.total += size
@@ -69,8 +77,9 @@ func (b *buffers) giveBack(buffer []byte) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.total > b.most {
-		b.total -= size
+	b.idle += size
+	if b.total > b.most || b.idle > b.most/3*2 {
+		b.drop(size)
 		return
 	}
 	if b.kept[size] == nil {
@@ -79,41 +88,59 @@ func (b *buffers) giveBack(buffer []byte) {
 	b.kept[size].buffers = append(b.kept[size].buffers, buffer)
 }
 
+// drop counts a buffer that is kept no longer. The lock is held.
+func (b *buffers) drop(size int64) {
+	b.idle -= size
+	b.total -= size
+	b.dropped += size
+}
+
+// collect runs the collector if much was dropped. The request that needs new memory waits for it, some milliseconds, because it
+// would fill more memory meanwhile.
+func (b *buffers) collect() {
+	b.mu.Lock()
+	much := b.dropped >= muchDropped
+	if much {
+		b.dropped = 0
+	}
+	b.mu.Unlock()
+	if much {
+		runtime.GC()
+	}
+}
+
 // makeRoom drops kept buffers until what is left is within bounds.
 func (b *buffers) makeRoom() {
 	for size, s := range b.kept {
 		for b.total > b.most && len(s.buffers) > 0 {
 			s.take()
-			b.total -= size
+			b.drop(size)
 		}
 	}
 }
 
 // age drops the buffers that no request has needed for keptFor.
 func (b *buffers) age(now time.Time) {
-	if b.drop(now) >= muchDropped {
-		runtime.GC()
-	}
+	b.dropOld(now)
+	b.collect()
 }
 
-func (b *buffers) drop(now time.Time) (dropped int64) {
+func (b *buffers) dropOld(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now.Sub(b.aged) < keptFor {
-		return 0
+		return
 	}
 	b.aged = now
 	for size, s := range b.kept {
 		for range s.least {
 			s.take()
-			dropped += size
+			b.drop(size)
 		}
 		if s.least = len(s.buffers); s.least == 0 {
 			delete(b.kept, size)
 		}
 	}
-	b.total -= dropped
-	return dropped
 }
 
 func (s *shelf) take() []byte {

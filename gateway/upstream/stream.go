@@ -133,7 +133,7 @@ func part(piece []byte, size int) int {
 		return len(piece)
 	}
 	end := lastRune(piece[:size])
-	for from := end; from > end-3 && len(piece)-from <= 3; from-- {
+	for from := end; from > max(end-3, 0) && len(piece)-from <= 3; from-- {
 		if lastBorder(piece[from:]) > 0 {
 			return from
 		}

@@ -110,3 +110,22 @@ func TestStreamReadsALongEventWhole(t *testing.T) {
 		}
 	}
 }
+
+// A reader with a tiny buffer gets the whole stream.
+func TestStreamIntoATinyBuffer(t *testing.T) {
+	const text = "data:long enough\n\ndata:é\n\n"
+	for size := 1; size <= 4; size++ {
+		f := NewStream(io.NopCloser(strings.NewReader(text)), new(Credential), nil)
+		var got []byte
+		buf := make([]byte, size)
+		for reads := 0; reads < 10*len(text); reads++ {
+			n, err := f.Read(buf)
+			if got = append(got, buf[:n]...); err == io.EOF {
+				break
+			}
+		}
+		if string(got) != text {
+			t.Errorf("a buffer of %d bytes got %q", size, got)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 	}
 	address := g.address
 	g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name: address, MaxRequests: 1, Interval: breakerWindow, Timeout: probeEvery / 2,
+		Name: address, MaxRequests: 1, Interval: c.window(), Timeout: probeEvery / 2,
 		ReadyToTrip: func(n gobreaker.Counts) bool {
 			return n.ConsecutiveFailures >= failuresInRow || n.Requests >= failuresOf && 2*n.TotalFailures >= n.Requests
 		},
@@ -52,6 +52,11 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 	defer c.mu.Unlock()
 	c.guards = append(c.guards, g)
 	return g
+}
+
+// window is how long calls are counted together: long enough for failuresInRow calls that time out one after another.
+func (c *Client) window() time.Duration {
+	return max(breakerWindow, 2*failuresInRow*c.config.Timeout)
 }
 
 // changed logs that a node of a cluster is away, or back. That a single Redis is away is logged by the user of the client.
