@@ -13,11 +13,11 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// The breaker of one Redis node opens after so many failures in a row, or when half of the calls of one second fail.
+// The breaker of one Redis node opens after so many failures in a row, or when half of the calls of one window fail.
 const (
 	failuresInRow = 5
-	failuresOf    = 20 // the least calls in breakerWindow of which half fail
-	breakerWindow = time.Second
+	failuresOf    = 20          // the least calls in a window of which half fail
+	breakerWindow = time.Second // at least
 )
 
 // guard is the circuit breaker of one node, as a hook on the node's client. While it is open no call is sent; the probe

@@ -19,7 +19,7 @@ type timed struct {
 
 // within returns a context that ends in a while, and must be ended.
 func within(parent context.Context, d time.Duration) *timed {
-	return &timed{Context: parent, until: time.Now().Add(d)}
+	return &timed{Context: context.WithoutCancel(parent), until: time.Now().Add(d)}
 }
 
 // Deadline is the moment at which it ends.
@@ -30,7 +30,7 @@ func (t *timed) Done() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.waited == nil {
-		t.waited, t.cancel = context.WithDeadline(context.WithoutCancel(t.Context), t.until)
+		t.waited, t.cancel = context.WithDeadline(t.Context, t.until)
 	}
 	return t.waited.Done()
 }

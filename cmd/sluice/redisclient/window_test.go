@@ -1,0 +1,18 @@
+package redisclient
+
+import (
+	"testing"
+	"time"
+)
+
+// F-R2: calls that time out one after another must open the breaker before the window ends and forgets them.
+func TestFR2FailuresInRowFitIntoTheWindow(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{
+		50 * time.Millisecond: breakerWindow, 250 * time.Millisecond: 2500 * time.Millisecond, time.Second: 10 * time.Second,
+	} {
+		c := &Client{config: Config{Timeout: timeout}}
+		if got := c.window(); got != want || got < failuresInRow*timeout {
+			t.Errorf("a timeout of %v: a window of %v, want %v", timeout, got, want)
+		}
+	}
+}
