@@ -34,6 +34,8 @@ type claims interface {
 	Maintain(ctx context.Context) error
 	Allow(ctx context.Context, team string, spare bool) (bool, error)
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (cache.Outcome, bool, error)
+	BeginNew(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte) (cache.IdempotencyName, cache.Outcome, error)
+	Newest(ctx context.Context, all cache.IdempotencyName) (cache.IdempotencyName, bool, error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 

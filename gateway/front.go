@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"sluice/gateway/fetch"
 	"sluice/gateway/openai"
@@ -26,6 +27,18 @@ type fronts struct {
 	created int64             // of the models that are listed, in seconds: when this process began
 	polls   *polls
 	fetcher *fetch.Fetcher // of pictures that a client wants itself, and not their addresses
+
+	vision, sync func(model string) bool // what [openai.Models] asks for
+}
+
+func newFronts(config *Config, headers *headers, created time.Time) *fronts {
+	families := &config.Families
+	return &fronts{
+		config: config, headers: headers, created: created.Unix(),
+		fetcher: fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks}),
+		vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
+		sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
+	}
 }
 
 // serves reports whether an address belongs to OpenAI's interface, also one that is not served.
@@ -71,12 +84,7 @@ var errOnlyAddresses = &openai.Refusal{
 
 // models tells the translator what is known about models.
 func (f *fronts) models(s *requestState) *openai.Models {
-	families := &f.config.Families
-	return &openai.Models{
-		Resolve: s.teams.Resolve,
-		Vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
-		Sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
-	}
+	return &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync}
 }
 
 // replace puts the service's request in place of the client's.

@@ -23,7 +23,7 @@ func (w *reply) takeBack() bool {
 	if w.front == nil {
 		return false
 	}
-	_, _, ok := w.front.TakeBack()
+	ok := w.front.TakeBack()
 	w.wrote = w.wrote && !ok
 	return ok
 }

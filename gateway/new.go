@@ -3,7 +3,6 @@ package gateway
 import (
 	"time"
 
-	"sluice/gateway/fetch"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy/limit"
@@ -25,8 +24,8 @@ func New(config Config, deps Deps) *Gateway {
 	g.service.client = upstream.New(g.service.clientConfig())
 	g.forward = newForward(g.service, config.UpstreamURL)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: g.service, slots: slots}
-	g.fronts = &fronts{config: &g.config, headers: headers, created: deps.Now().Unix(), polls: g.polls}
-	g.fronts.fetcher = fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks})
+	g.fronts = newFronts(&g.config, headers, deps.Now())
+	g.fronts.polls = g.polls
 	g.usage = &usage{accounts: deps.Accounts, slots: slots, reading: make(chan struct{}, 1)}
 	g.useTasks(tasks.New(g.tasksConfig(), g.tasksDeps()))
 	g.SetTeams(deps.Teams)

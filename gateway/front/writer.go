@@ -3,9 +3,9 @@ package front
 import (
 	"bytes"
 	"errors"
-	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"sluice/gateway/openai"
 )
@@ -24,7 +24,7 @@ type Writer struct {
 	Final bool
 
 	under   http.ResponseWriter
-	control *http.ResponseController
+	control http.ResponseController
 	id      string
 
 	pass   bool        // the answer is in OpenAI's form already
@@ -41,11 +41,12 @@ type Writer struct {
 	bytes   int64 // of the body that were sent
 	flushed int64 // of them, when it was flushed last
 	out     []byte
+	buffers *buffers // of an answer to a chat that is no stream
 }
 
 // NewWriter makes the Writer of one request. id is the request's, which OpenAI's clients read in x-request-id.
 func NewWriter(under http.ResponseWriter, id string) *Writer {
-	return &Writer{under: under, control: http.NewResponseController(under), id: id}
+	return &Writer{under: under, control: *http.NewResponseController(under), id: id}
 }
 
 // Chat says that the answer is one to a chat. usage: a stream ends with the usage.
@@ -67,15 +68,14 @@ func (w *Writer) BlameMember(name string) { w.param = name }
 // Sent returns the status and the bytes of the body that were sent; 0 if nothing was.
 func (w *Writer) Sent() (status int, bytes int64) { return w.sent, w.bytes }
 
-// TakeBack gives back an answer that was held, so that another can be written in its place. It reports false if a part was
-// sent.
-func (w *Writer) TakeBack() (status int, native []byte, ok bool) {
+// TakeBack drops an answer that was held, so that another can be written in its place. It reports false if a part was sent.
+func (w *Writer) TakeBack() bool {
 	if w.sent != 0 {
-		return 0, nil, false
+		return false
 	}
-	status, native = w.status, w.native
-	w.status, w.native, w.stream, w.failed, w.pass = 0, nil, nil, false, false
-	return status, native, true
+	w.giveBuffers()
+	w.status, w.stream, w.failed, w.pass = 0, nil, false, false
+	return true
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -90,14 +90,23 @@ func (w *Writer) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	media, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	switch {
 	case w.pass:
 		w.send(status)
-	case w.chat && status < http.StatusBadRequest && media == "text/event-stream":
+	case w.chat && status < http.StatusBadRequest && streams(w.Header()):
 		w.stream = openai.NewStream(w.head, w.usage)
+	case w.chat:
+		w.buffers = takeBuffers()
+		w.native, w.out = w.buffers.native[:0], w.buffers.out[:0]
 	}
 }
+
+func streams(h http.Header) bool {
+	media := h["Content-Type"]
+	return len(media) > 0 && len(media[0]) >= len(eventType) && strings.EqualFold(media[0][:len(eventType)], eventType)
+}
+
+const eventType = "text/event-stream"
 
 // Write takes a piece of the answer.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -139,6 +148,10 @@ func (w *Writer) End() error {
 	switch {
 	case w.pass, w.status == 0, w.failed:
 		return nil
+	case w.chat && w.stream == nil:
+		defer w.giveBuffers()
+	}
+	switch {
 	case w.status >= http.StatusBadRequest:
 		return w.refuse(openai.ReadRefusal(w.status, w.native))
 	case w.stream != nil:
@@ -146,8 +159,8 @@ func (w *Writer) End() error {
 		w.out = out
 		return w.chunks(err)
 	}
-	out, err := openai.AppendCompletion(make([]byte, 0, len(w.native)+256), w.head, w.native)
-	if err != nil {
+	out, err := openai.AppendCompletion(w.out[:0], w.head, w.native)
+	if w.out = out; err != nil {
 		return w.refuse(err)
 	}
 	return w.whole(w.status, out)
