@@ -36,8 +36,9 @@ func newFronts(config *Config, headers *headers, created time.Time) *fronts {
 	families := &config.Families
 	return &fronts{
 		config: config, headers: headers, created: created.Unix(),
-		vision: func(model string) bool { return policy.MatchAny(families.Vision, model) },
-		sync:   func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
+		fetcher: fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks}),
+		vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
+		sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
 	}
 }
 

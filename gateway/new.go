@@ -3,7 +3,6 @@ package gateway
 import (
 	"time"
 
-	"sluice/gateway/fetch"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy/limit"
