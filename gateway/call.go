@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
@@ -19,7 +20,7 @@ var calls = sync.Pool{New: func() any { return newCall() }}
 
 func newCall() *call {
 	c := new(call)
-	c.room.prepare(&c.state, nil)
+	c.room.prepare(context.Background(), &c.state)
 	return c
 }
 

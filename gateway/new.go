@@ -26,7 +26,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: g.service, slots: slots}
 	g.fronts = newFronts(&g.config, headers, deps.Now())
 	g.fronts.polls = g.polls
-	g.fronts.buffers, g.fronts.fetcher = g.inspection.buffers, fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks})
+	g.fronts.buffers = g.inspection.buffers
 	g.usage = &usage{accounts: deps.Accounts, slots: slots, reading: make(chan struct{}, 1)}
 	g.useTasks(tasks.New(g.tasksConfig(), g.tasksDeps()))
 	g.SetTeams(deps.Teams)

@@ -20,7 +20,7 @@ type room struct {
 }
 
 // prepare makes the room that a state's exchange uses. client is the context of the client's request; it may change later.
-func (m *room) prepare(state any, client context.Context) {
+func (m *room) prepare(client context.Context, state any) {
 	m.context = exchangeContext{state, client}
 	m.request = (&http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(&m.context)
 	m.header = make(http.Header)

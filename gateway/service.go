@@ -108,7 +108,7 @@ func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, e
 		service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace,
 		exchange: new(upstream.Exchange), room: new(room),
 	}
-	s.room.prepare(s, s.client)
+	s.room.prepare(s.client, s)
 	s.Team, s.Task, s.Model, s.Label, s.Span = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model), by.Span
 	got, err := u.do(s, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err
