@@ -7,13 +7,14 @@ import "slices"
 type File struct {
 	// Currency is the word for money in reports, "CNY". Empty: the file names none, and reports show bare numbers.
 	Currency string
-	// List holds the teams in the order of the file, disabled ones too.
+	// List holds the teams in the order of the file, disabled ones too, and then those of the directory, if it was joined.
 	List []*Team
 	// Account holds the upstream account's own limits, shared by all teams, in the order of the file. Nil: none.
 	Account []AccountLimit
 	// Prices holds the prices in the order of the file; the first whose pattern matches counts. Nil: none.
 	Prices []Price
 
+	defaults *draft // what every team starts from; nil: nothing
 	warnings []string
 	keys     map[digest]keyOwner
 	byID     map[string]*Team
