@@ -8,15 +8,6 @@ import (
 	"sluice/policy"
 )
 
-// Owner is where a team is defined, and so where it can be changed.
-type Owner string
-
-// The owners.
-const (
-	OwnerFile      Owner = "file"      // the teams file
-	OwnerDirectory Owner = "directory" // the directory: see [File.Join]
-)
-
 // Team is one team, with the defaults filled in.
 type Team struct {
 	// ID names the team in the log, the metrics and the state: ^[a-z0-9][a-z0-9-]{0,62}$, unique in the file.
