@@ -105,7 +105,7 @@ func TestARotationEndsTheOldKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined, _, err := file.Join(d.Text())
+	joined, _, err := file.Join(d.Text(), [sha256.Size]byte{})
 	if err != nil {
 		t.Fatal(err)
 	}

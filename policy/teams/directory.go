@@ -1,6 +1,7 @@
 package teams
 
 import (
+	"crypto/sha256"
 	"regexp"
 	"slices"
 )
@@ -10,8 +11,9 @@ import (
 // The file itself does not change.
 //
 // A name has one owner. A team of the document whose id stands in the file is ignored, and so is a key whose id or SHA-256
-// does; ignored has a fault for each. An error, of type [Faults], means that the document is faulty as a whole.
-func (f *File) Join(document []byte) (joined *File, ignored Faults, err error) {
+// does, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type
+// [Faults], means that the document is faulty as a whole.
+func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, ignored Faults, err error) {
 	defaults := f.defaults
 	if defaults == nil {
 		defaults = newDraft()
@@ -35,11 +37,17 @@ func (f *File) Join(document []byte) (joined *File, ignored Faults, err error) {
 			continue
 		}
 		team.Keys = slices.DeleteFunc(team.Keys, func(k Key) bool {
-			twice := ids[k.ID] || f.HasKey(k.SHA256)
-			if twice {
-				ignored = append(ignored, Fault{Text: "key " + k.ID + " of team " + team.ID + " stands in the teams file too: the file's counts; remove it from the directory"})
+			fault := ""
+			switch {
+			case ids[k.ID] || f.HasKey(k.SHA256):
+				fault = "stands in the teams file too: the file's counts; remove it from the directory"
+			case k.SHA256 == upstream:
+				fault = "is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory"
+			default:
+				return false
 			}
-			return twice
+			ignored = append(ignored, Fault{Text: "key " + k.ID + " of team " + team.ID + " " + fault})
+			return true
 		})
 		joined.List = append(joined.List, team)
 	}

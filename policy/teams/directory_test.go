@@ -22,6 +22,9 @@ teams:
 prices: [{model: "*", image: 1}]
 `
 
+// none is the SHA-256 of no key.
+var none [sha256.Size]byte
+
 // parsed reads a teams file without faults.
 func parsed(t testing.TB, doc string) *teams.File {
 	t.Helper()
@@ -37,7 +40,7 @@ func sumOf(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(ke
 func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 	file := parsed(t, fileOfTwo)
 	joined, ignored, err := file.Join([]byte(`{"version":3,"teams":[{"id":"maps","description":"Karten & 地图 <خرائط>","concurrent":9,` +
-		`"key_days":"none","keys":[{"id":"bbbbbbbbbbbb","sha256":"` + sumOf("maps") + `","note":"the indexer"}]},{"id":"mail"}]}`))
+		`"key_days":"none","keys":[{"id":"bbbbbbbbbbbb","sha256":"` + sumOf("maps") + `","note":"the indexer"}]},{"id":"mail"}]}`), none)
 	if err != nil || len(ignored) > 0 {
 		t.Fatal(err, ignored)
 	}
@@ -66,17 +69,18 @@ func TestANameHasOneOwner(t *testing.T) {
 	file := parsed(t, fileOfTwo)
 	joined, ignored, err := file.Join([]byte(`{"teams":[
 {"id":"search","keys":[{"id":"bbbbbbbbbbbb","sha256":"` + sumOf("intruder") + `"}]},
-{"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"` + sumOf("one") + `"},{"id":"cccccccccccc","sha256":"` + sumOf("test") + `"},{"id":"dddddddddddd","sha256":"` + sumOf("two") + `"}]}]}`))
+{"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"` + sumOf("one") + `"},{"id":"cccccccccccc","sha256":"` + sumOf("test") + `"},{"id":"dddddddddddd","sha256":"` + sumOf("two") + `"},{"id":"eeeeeeeeeeee","sha256":"` + sumOf("upstream") + `"}]}]}`), sha256.Sum256([]byte("upstream")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `team search stands in the teams file and in the directory: the file's counts; remove one of the two
 key aaaaaaaaaaaa of team maps stands in the teams file too: the file's counts; remove it from the directory
-key cccccccccccc of team maps stands in the teams file too: the file's counts; remove it from the directory`
+key cccccccccccc of team maps stands in the teams file too: the file's counts; remove it from the directory
+key eeeeeeeeeeee of team maps is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory`
 	if diff := cmp.Diff(want, ignored.Error()); diff != "" {
 		t.Errorf("ignored (-want +got):\n%s", diff)
 	}
-	for key, owner := range map[string]string{"test": "search", "two": "maps", "one": "", "intruder": ""} {
+	for key, owner := range map[string]string{"test": "search", "two": "maps", "one": "", "intruder": "", "upstream": ""} {
 		team, _, ok := joined.Lookup(key, noon)
 		if ok != (owner != "") || ok && team.ID != owner {
 			t.Errorf("key %s belongs to %v, want %q", key, team, owner)
@@ -99,7 +103,7 @@ func TestFaultsOfADirectory(t *testing.T) {
 		`{"teams":[{"id":"a","description":"` + "\u202e" + `"}]}`:                          `line 1:35: teams[0].description: got "\u202e", allowed: one line of at most 200 characters, without control characters`,
 		`{"teams":[{"id":"a","note":"slk_7f3k9q2m4x1c_` + strings.Repeat("A", 43) + `"}]}`: "line 1:21: teams[0].note: unknown field, allowed: ",
 	} {
-		_, _, err := file.Join([]byte(doc))
+		_, _, err := file.Join([]byte(doc), none)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n got %v\nwant %s", doc, err, want)
 		}
@@ -135,7 +139,7 @@ func checkSame(t interface {
 }, file *teams.File, doc []byte,
 ) {
 	t.Helper()
-	first, _, err := file.Join(doc)
+	first, _, err := file.Join(doc, none)
 	if err != nil {
 		t.Errorf("%s: %v", doc, err)
 		return
@@ -145,7 +149,7 @@ func checkSame(t interface {
 		t.Errorf("%s: %v", doc, err)
 		return
 	}
-	second, _, err := file.Join(asJSON)
+	second, _, err := file.Join(asJSON, none)
 	if err != nil {
 		t.Errorf("%s: %v", asJSON, err)
 		return
