@@ -33,7 +33,7 @@ func (a *admission) admit(next handler) handler {
 		if err != nil {
 			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 		}
-		rateLimitHeaders(w.Header(), &verdict)
+		rateLimitHeaders(w.Header(), &s.values, &verdict)
 		if verdict.Held == nil {
 			refused := refuseLimit(&verdict, hold).keepHeaders()
 			now := a.deps.Now()

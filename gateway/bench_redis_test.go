@@ -2,21 +2,28 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/cache"
+	"sluice/cmd/sluice/redisclient"
+	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
 )
@@ -32,7 +39,22 @@ func benchClient() *redis.Client {
 
 // benchShared opens the accounts in Redis as a process does.
 func benchShared() *failover.Failover {
-	return failover.New(failover.Config{Store: redisstore.New(benchClient()), Timeout: time.Second, Replicas: 1, Now: time.Now})
+	address, ok := redisclient.ParseAddress("redis://" + os.Getenv(benchRedis))
+	if !ok {
+		panic("BENCH_REDIS is no address")
+	}
+	client := redisclient.Open(redisclient.Config{
+		Address: address, Timeout: time.Second, KeyPrefix: cache.KeyPrefix, Away: limit.ErrAway, Log: slog.New(slog.DiscardHandler),
+		Measure: func(string, string, time.Duration) {},
+	})
+	accounts := failover.New(failover.Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
+	client.OnConnect(accounts.Connected)
+	go func() {
+		for range time.Tick(time.Second) {
+			_ = accounts.Maintain(context.Background())
+		}
+	}()
+	return accounts
 }
 
 // naiveGateway is a gateway as written in an afternoon: it decodes the body into a map for the model, uses GET, INCR and
@@ -77,6 +99,100 @@ func naiveGateway() http.Handler {
 // BenchmarkBesideNaive compares the gateway with rates and quotas in Redis with a naive one over the same Redis, on one
 // core each.
 func BenchmarkBesideNaive(b *testing.B) {
+	server := startBenchRedis(b)
+	upstream := startChild(b, "upstream", "", 2)
+	naive := startChild(b, "naive", upstream.address, 1)
+	gate := startChild(b, "redis", upstream.address, 1)
+	compare(b, []string{"naive", "gateway"}, []*child{naive, gate}, benchRequest(), 32, 2000)
+	b.ReportMetric(server.read().script/float64(b.N), "gateway-script-µs/req")
+}
+
+// BenchmarkRedis puts the gateway with rates and quotas in Redis beside a bare proxy and beside itself with the same limits in memory.
+func BenchmarkRedis(b *testing.B) {
+	server := startBenchRedis(b)
+	upstream := startChild(b, "upstream", "", 2)
+	bare := startChild(b, "bare", upstream.address, 1)
+	memory := startChild(b, "gateway", upstream.address, 1)
+	gate := startChild(b, "redis", upstream.address, 1)
+	before := server.read()
+	compare(b, []string{"bare", "memory", "redis"}, []*child{bare, memory, gate}, benchRequest(), 64, 2000)
+	after, n := server.read(), float64(b.N+500)
+	b.ReportMetric((after.cpu-before.cpu)/n, "server-cpu-µs/req")
+	b.ReportMetric((after.script-before.script)/n, "script-µs/req")
+	b.ReportMetric((after.calls-before.calls)/n, "calls/req")
+	b.ReportMetric((after.reads-before.reads)/n, "reads/req")
+	b.ReportMetric((after.in-before.in)/n, "bytes-in/req")
+	b.ReportMetric((after.out-before.out)/n, "bytes-out/req")
+}
+
+// BenchmarkPaced has a thousand requests come in a second, and reports how long each child takes to answer them.
+func BenchmarkPaced(b *testing.B) {
+	startBenchRedis(b)
+	upstream := startChild(b, "upstream", "", 2)
+	names := []string{"bare", "gateway", "redis"}
+	latencies := make([][]time.Duration, len(names))
+	children, conns, before := make([]*child, len(names)), make([][]*benchConn, len(names)), make([]stats, len(names))
+	for i, name := range names {
+		children[i] = startChild(b, name, upstream.address, 1)
+		conns[i] = dialAll(b, children[i].address, 16)
+		drive(b, conns[i], benchRequest(), 500)
+		before[i] = children[i].read("")
+	}
+	const chunk = 1000
+	for done := 0; done < b.N; done += chunk {
+		for i := range children {
+			latencies[i] = append(latencies[i], pace(b, conns[i], benchRequest(), min(chunk, b.N-done))...)
+		}
+	}
+	for i, name := range names {
+		slices.Sort(latencies[i])
+		for _, percent := range []int{50, 99} {
+			b.ReportMetric(float64(latencies[i][len(latencies[i])*percent/100].Nanoseconds())/1000, fmt.Sprintf("%s-p%d-µs", name, percent))
+		}
+		b.ReportMetric((children[i].read("").cpu-before[i].cpu)/float64(b.N), name+"-cpu-µs/req")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// pace sends n requests, one each millisecond, and returns how long each took.
+func pace(b *testing.B, conns []*benchConn, request []byte, n int) []time.Duration {
+	due, took := make(chan int, n), make([]time.Duration, n)
+	var asking sync.WaitGroup
+	for _, conn := range conns {
+		asking.Go(func() {
+			for i := range due {
+				begun := time.Now()
+				if err := conn.exchange(request); err != nil {
+					b.Error(err)
+				}
+				took[i] = time.Since(begun)
+			}
+		})
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for i := range n {
+		<-tick.C
+		due <- i
+	}
+	close(due)
+	asking.Wait()
+	return took
+}
+
+func benchRequest() []byte {
+	body := padded(1024)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
+}
+
+// benchServer is the Redis that the children share.
+type benchServer struct {
+	testing.TB
+	client *redis.Client
+}
+
+func startBenchRedis(b *testing.B) benchServer {
+	b.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		b.Skip("redis-server is not installed")
@@ -99,24 +215,39 @@ func BenchmarkBesideNaive(b *testing.B) {
 		time.Sleep(time.Millisecond)
 	}
 	b.Cleanup(func() { _ = client.Close() })
-	upstream := startChild(b, "upstream", "", 2)
-	naive := startChild(b, "naive", upstream.address, 1)
-	gate := startChild(b, "redis", upstream.address, 1)
-	body := padded(1024)
-	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
-	compare(b, []string{"naive", "gateway"}, []*child{naive, gate}, request, 32, 2000)
-	b.ReportMetric(scriptTime(client.Info(b.Context(), "commandstats").Val())/float64(b.N), "gateway-script-µs/req")
+	return benchServer{b, client}
 }
 
-// scriptTime is how many microseconds Redis has spent in scripts.
-func scriptTime(info string) (total float64) {
+// benchCounts is what Redis says of its work: µs of processor time, in all and in scripts; scripts that it was asked for; reads of its
+// connections; bytes.
+type benchCounts struct{ cpu, script, calls, reads, in, out float64 }
+
+func (s benchServer) read() (c benchCounts) {
+	info := s.client.Info(s.Context(), "cpu", "stats", "commandstats").Val()
 	for line := range strings.Lines(info) {
-		if rest, ok := strings.CutPrefix(line, "cmdstat_eval"); ok {
-			_, rest, _ = strings.Cut(rest, "usec=")
-			usec, _, _ := strings.Cut(rest, ",")
-			n, _ := strconv.ParseFloat(usec, 64)
-			total += n
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		n, _ := strconv.ParseFloat(value, 64)
+		switch name {
+		case "used_cpu_sys", "used_cpu_user":
+			c.cpu += n * 1e6
+		case "total_reads_processed":
+			c.reads = n
+		case "total_net_input_bytes":
+			c.in = n
+		case "total_net_output_bytes":
+			c.out = n
+		case "cmdstat_evalsha", "cmdstat_eval":
+			c.script += field(value, "usec=")
+			c.calls += field(value, "calls=")
 		}
 	}
-	return total
+	return c
+}
+
+// field is a number in a line of commandstats.
+func field(line, name string) float64 {
+	_, rest, _ := strings.Cut(line, name)
+	number, _, _ := strings.Cut(rest, ",")
+	n, _ := strconv.ParseFloat(number, 64)
+	return n
 }

@@ -3,18 +3,19 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,11 +37,13 @@ import (
 // processes with a core each; rounds alternate, so that a machine whose speed drifts gives a fair ratio.
 
 const (
-	benchRole     = "BENCH_ROLE"
-	benchUpstream = "BENCH_UPSTREAM"
-	benchLimits   = "BENCH_LIMITS"  // not empty: the team has rates and quotas
-	benchProfile  = "BENCH_PROFILE" // CPU profiles go to this path with .bare and .gateway behind it
-	benchKey      = "slk_bench0000000_0000000000000000000000000000000000000000000"
+	benchRole      = "BENCH_ROLE"
+	benchUpstream  = "BENCH_UPSTREAM"
+	benchLimits    = "BENCH_LIMITS"  // not empty: the team has rates and quotas
+	benchProfile   = "BENCH_PROFILE" // profiles of CPU go to this path with a role behind it; those of allocations have .allocs, too
+	benchCollector = "BENCH_GOGC"    // the gateway's collector, 400 as a process with a memory limit sets it; empty: 200, as its references
+	benchCore      = "BENCH_CORE"    // what is measured runs on this core alone; run the benchmark itself on others, by taskset
+	benchKey       = "slk_bench0000000_0000000000000000000000000000000000000000000"
 )
 
 func TestMain(m *testing.M) {
@@ -58,6 +61,10 @@ func playRole(role string) int {
 		handler = http.HandlerFunc(benchAnswer)
 	case "bare":
 		handler = bareProxy()
+	case "bare-own":
+		handler = ownProxy()
+	case "server":
+		handler = http.HandlerFunc(serverAlone)
 	case "gateway", "sampled":
 		handler = benchGateway(limit.NewMemory(time.Now))
 	case "collector":
@@ -87,6 +94,8 @@ func playRole(role string) int {
 			h["Sluice-Request-Id"] = []string{"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}
 			_, _ = w.Write(benchTask)
 		})
+	case "pacing":
+		handler = http.HandlerFunc(pacedFrames)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,6 +113,9 @@ func playRole(role string) int {
 	if path := os.Getenv(benchProfile); path != "" && role != "upstream" {
 		if f, err := os.Create(path + "." + role); err == nil && pprof.StartCPUProfile(f) == nil {
 			defer pprof.StopCPUProfile()
+		}
+		if f, err := os.Create(path + "." + role + ".allocs"); err == nil {
+			defer func() { _ = pprof.Lookup("allocs").WriteTo(f, 0) }()
 		}
 	}
 	fmt.Println(listener.Addr(), statsListener.Addr())
@@ -191,22 +203,6 @@ var serviceHeaders = map[string]string{
 
 const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
 
-func bareProxy() http.Handler {
-	base := benchBase()
-	config := settings()
-	return &httputil.ReverseProxy{
-		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.SetURL(&url.URL{Scheme: base.Scheme, Host: base.Host})
-			pr.Out.Header.Set("Authorization", "Bearer upstream")
-		},
-		Transport: &http.Transport{
-			DisableCompression: true, MaxIdleConnsPerHost: 512, IdleConnTimeout: 30 * time.Second,
-			ResponseHeaderTimeout: config.HeaderTimeout, WriteBufferSize: 8 << 10, ReadBufferSize: 8 << 10,
-		},
-		BufferPool: gateway.NewBufferPool(),
-	}
-}
-
 func benchGateway(accounts gateway.Accounts) http.Handler {
 	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))
 	if os.Getenv(benchLimits) != "" {
@@ -252,11 +248,15 @@ func benchBase() *url.URL {
 type child struct {
 	testing.TB
 	address, stats string
+	pid            int
 }
 
 func startChild(b testing.TB, role, upstream string, procs int, variables ...string) *child {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
+	if core := os.Getenv(benchCore); core != "" && role != "upstream" && role != "collector" {
+		cmd = exec.Command("taskset", "-c", core, os.Args[0])
+	}
 	cmd.Env = append(os.Environ(), benchRole+"="+role, benchUpstream+"="+upstream, "GOMAXPROCS="+strconv.Itoa(procs), "GOGC=200")
 	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
@@ -272,7 +272,7 @@ func startChild(b testing.TB, role, upstream string, procs int, variables ...str
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	c := &child{TB: b}
+	c := &child{TB: b, pid: cmd.Process.Pid}
 	if _, err := fmt.Fscan(out, &c.address, &c.stats); err != nil {
 		b.Fatal(err)
 	}
@@ -295,25 +295,33 @@ func (c *child) read(query string) stats {
 	return s
 }
 
-// BenchmarkBesideBare reports, for the gateway and a bare ReverseProxy in the same run, requests per second on one core
-// each, CPU time and allocations per request, and the ratio of the gateway's requests per second to the bare proxy's.
+// BenchmarkBesideBare reports, for the gateway and its references in the same run, requests per second on one core each, CPU
+// time and allocations per request, and the ratios of the gateway's to those of the bare proxy. For small requests the
+// references are also the bare proxy over the gateway's own transport, and a handler that asks no service: its allocations are
+// those of net/http's server.
 func BenchmarkBesideBare(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 2)
 	bare := startChild(b, "bare", upstream.address, 1)
-	gate := startChild(b, "gateway", upstream.address, 1)
+	own := startChild(b, "bare-own", upstream.address, 1)
+	server := startChild(b, "server", upstream.address, 1)
+	gate := startChild(b, "gateway", upstream.address, 1, "GOGC="+cmp.Or(os.Getenv(benchCollector), "200"))
 	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
 	for _, tt := range []struct {
 		name, path, body string
 		headers          string
 		clients, chunk   int
 	}{
-		{"json-1KB", textPath, padded(1024), "", 32, 2000},
+		{"json-1KB", textPath, padded(1024), "", 64, 2000},
 		{"sse-50-frames", textPath, padded(1024), "X-Service-SSE: enable\r\n", 16, 200},
 		{"body-13MB", multimodalPath, large, "", 4, 8},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
-			compare(b, []string{"bare", "gateway"}, []*child{bare, gate}, request, tt.clients, tt.chunk)
+			names, children := []string{"bare", "gateway"}, []*child{bare, gate}
+			if tt.path == textPath && tt.headers == "" {
+				names, children = []string{"bare", "bare-own", "server", "gateway"}, []*child{bare, own, server, gate}
+			}
+			compare(b, names, children, request, tt.clients, tt.chunk)
 		})
 	}
 }
@@ -353,7 +361,7 @@ func BenchmarkPolls(b *testing.B) {
 	})
 	b.Run("beside-upstream", func(b *testing.B) {
 		live := startChild(b, "gateway", upstream.address, 1)
-		compareTwo(b, []string{"upstream", "cached"}, []*child{live, gate}, [][]byte{poll("running"), poll("ended")}, 1, 1000)
+		compareEach(b, []string{"upstream", "cached"}, []*child{live, gate}, [][]byte{poll("running"), poll("ended")}, 1, 1000)
 	})
 }
 
@@ -362,45 +370,46 @@ func padded(size int) string {
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
 }
 
-// compare sends b.N requests to each of the two, in alternating rounds. The ratio is the second's requests per second to
-// the first's.
-func compare(b *testing.B, names []string, two []*child, request []byte, clients, chunk int) {
-	compareTwo(b, names, two, [][]byte{request, request}, clients, chunk)
+// compare sends b.N requests to each child, in alternating rounds. The ratios are the last one's to the first one's.
+func compare(b *testing.B, names []string, children []*child, request []byte, clients, chunk int) {
+	compareEach(b, names, children, slices.Repeat([][]byte{request}, len(children)), clients, chunk)
 }
 
-// compareTwo is compare with a different request for each.
-func compareTwo(b *testing.B, names []string, two []*child, requests [][]byte, clients, chunk int) {
+// compareEach is compare with a different request for each child.
+func compareEach(b *testing.B, names []string, children []*child, requests [][]byte, clients, chunk int) {
 	type side struct {
 		*child
-		request []byte
-		conns   []*benchConn
-		took    time.Duration
-		before  stats
+		conns         []*benchConn
+		took          time.Duration
+		before, after stats
 	}
-	sides := []*side{{child: two[0], request: requests[0]}, {child: two[1], request: requests[1]}}
-	for _, s := range sides {
-		s.conns = dialAll(b, s.address, clients)
-		drive(b, s.conns, s.request, min(chunk, 500)) // warm connections, pools and the scheduler
+	sides := make([]side, len(children))
+	for i := range sides {
+		s := &sides[i]
+		s.child, s.conns = children[i], dialAll(b, children[i].address, clients)
+		drive(b, s.conns, requests[i], min(chunk, 500)) // warm connections, pools and the scheduler
 		s.before = s.read("")
 	}
 	b.ResetTimer()
 	for done := 0; done < b.N; done += chunk {
-		for _, s := range sides {
+		for i := range sides {
 			start := time.Now()
-			drive(b, s.conns, s.request, min(chunk, b.N-done))
-			s.took += time.Since(start)
+			drive(b, sides[i].conns, requests[i], min(chunk, b.N-done))
+			sides[i].took += time.Since(start)
 		}
 	}
 	b.StopTimer()
 	n := float64(b.N)
 	for i, name := range names {
-		s := sides[i]
-		after := s.read("")
+		s := &sides[i]
+		s.after = s.read("")
 		b.ReportMetric(n/s.took.Seconds(), name+"-req/s")
-		b.ReportMetric((after.cpu-s.before.cpu)/n, name+"-cpu-µs/req")
-		b.ReportMetric((after.mallocs-s.before.mallocs)/n, name+"-allocs/req")
+		b.ReportMetric((s.after.cpu-s.before.cpu)/n, name+"-cpu-µs/req")
+		b.ReportMetric((s.after.mallocs-s.before.mallocs)/n, name+"-allocs/req")
 	}
-	b.ReportMetric(sides[0].took.Seconds()/sides[1].took.Seconds(), "ratio")
+	first, last := &sides[0], &sides[len(sides)-1]
+	b.ReportMetric(first.took.Seconds()/last.took.Seconds(), "ratio")
+	b.ReportMetric((last.after.cpu-last.before.cpu)/(first.after.cpu-first.before.cpu), "cpu-ratio")
 	b.ReportMetric(0, "ns/op")
 }
 

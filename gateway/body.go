@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// A body's buffer starts at firstBuffer and grows to secondBuffer, and then to the declared length: a client holds memory
+	// A body's buffer is lent. It starts at firstBuffer and grows to secondBuffer, and then to the declared length: a client holds memory
 	// only after it has sent something, and no large part of a body is copied. If the length is not declared, the buffer
 	// starts at unknownBuffer and doubles.
 	firstBuffer   = 64 << 10
@@ -23,11 +23,11 @@ var errClientLeft = errors.New("the client left while it was sending the body")
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // readBody reads the whole body into memory. It takes the buffer's size from the budget before it makes the buffer.
-func readBody(w *reply, r *http.Request, s *requestState) error {
+func readBody(w *reply, r *http.Request, s *requestState, lender *buffers) error {
 	if !hasBody(r) {
 		return nil
 	}
-	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, declared: r.ContentLength}
+	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, declared: r.ContentLength, buffers: lender}
 	body, err := u.read()
 	s.BytesIn = int64(len(body))
 	if err != nil {
@@ -44,6 +44,7 @@ type upload struct {
 	*clientTerms
 	reply    *reply
 	state    *requestState
+	buffers  *buffers
 	from     io.Reader
 	declared int64 // -1: unknown
 	began    time.Time
@@ -92,13 +93,18 @@ func (u *upload) readSome(p []byte, have int) (int, error) {
 	return u.from.Read(p)
 }
 
-// grow returns a larger buffer with the bytes of buf in it. It takes the size from the budget first.
+// grow returns a larger buffer with the bytes of buf in it. It takes the size from the budget first. The state has the buffer
+// that was lent.
 func (u *upload) grow(buf []byte) ([]byte, error) {
 	size := min(u.nextSize(int64(cap(buf))), u.maxBody+1) // one more byte shows that the body is too large
 	if !u.state.memory.take(size - int64(cap(buf))) {
 		return nil, refuseOutOfMemory()
 	}
-	return append(make([]byte, 0, size), buf...), nil
+	larger := u.buffers.lend(size)
+	n := copy(larger, buf)
+	u.buffers.giveBack(u.state.lent)
+	u.state.lent = larger
+	return larger[:n:size], nil
 }
 
 func (u *upload) nextSize(size int64) int64 {
@@ -138,4 +144,12 @@ func refuseTooLarge(limit int64) error {
 
 func refuseOutOfMemory() error {
 	return refuse(refuseMemory).say("The memory for request bodies is in use; send the request again.").retry(time.Second)
+}
+
+// takeBack ends a request's hold on the memory of its body, when nothing reads the body any more.
+func (b *buffers) takeBack(s *requestState) {
+	s.exchange.Release()
+	b.giveBack(s.lent)
+	s.lent, s.body = nil, nil
+	s.memory.release()
 }

@@ -12,7 +12,7 @@ import (
 
 // Access to internals for the tests of behaviour.
 var (
-	NewBufferPool = newBufferPool
+	NewBufferPool = func() httputil.BufferPool { return newBufferPool() }
 )
 
 // SetSlowStart shortens the time before a slow body is refused.
@@ -34,8 +34,18 @@ func (g *Gateway) SetLease(d time.Duration) { g.admission.lease, g.service.lease
 // BodiesInMemory is the part of the budget that request bodies hold.
 func (g *Gateway) BodiesInMemory() int64 { return g.throttle.budget.used.Load() }
 
+// BuffersLent is how many bytes of large buffers requests have.
+func (g *Gateway) BuffersLent() int64 {
+	b := g.inspection.buffers
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total - b.bytesKept()
+}
+
 // SetBufferPool replaces the proxy's copy buffers.
-func (g *Gateway) SetBufferPool(pool httputil.BufferPool) { g.forward.proxy.BufferPool = pool }
+func (g *Gateway) SetBufferPool(pool httputil.BufferPool) {
+	g.forward.proxy.BufferPool, g.forward.streams.BufferPool = pool, pool
+}
 
 // TrustUpstream makes these certificates the roots for upstream's.
 func (g *Gateway) TrustUpstream(roots *x509.CertPool) {

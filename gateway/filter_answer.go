@@ -38,10 +38,12 @@ func (u *service) filterAnswer(answer *http.Response, s *requestState) (*http.Re
 	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
 		s.measure(answer.Header)
 	}
-	kept := &http.Response{
-		StatusCode: answer.StatusCode, Header: inbound(answer.Header), ContentLength: answer.ContentLength, Body: answer.Body,
+	kept := &s.room.answer
+	*kept = http.Response{
+		StatusCode: answer.StatusCode, Header: s.room.header, ContentLength: answer.ContentLength, Body: answer.Body,
 		Proto: answer.Proto, ProtoMajor: answer.ProtoMajor, ProtoMinor: answer.ProtoMinor, Request: answer.Request,
 	}
+	inbound(kept.Header, answer.Header, &s.values)
 	streams := isStream(kept.Header)
 	setLength(kept)
 	switch {
@@ -54,7 +56,8 @@ func (u *service) filterAnswer(answer *http.Response, s *requestState) (*http.Re
 	case s.creates:
 		return kept, u.claims.claimWhole(kept, s)
 	default:
-		kept.Body = &bounded{ReadCloser: answer.Body, left: longestAnswer}
+		s.room.body = bounded{ReadCloser: answer.Body, left: longestAnswer}
+		kept.Body = &s.room.body
 	}
 	return kept, nil
 }
@@ -118,18 +121,4 @@ func setLength(answer *http.Response) {
 func isStream(h http.Header) bool {
 	media, _, _ := strings.Cut(first(h["Content-Type"]), ";")
 	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
-}
-
-// bounded ends an endless answer with an error, so that the client sees a cut and not a whole answer.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, refuse(refuseAnswer)
-	}
-	return n, err
 }

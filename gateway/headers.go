@@ -52,91 +52,84 @@ func enabled(values []string) bool {
 // outbound builds the header of a request to the service from nothing: only what is set here leaves. Contract headers are
 // set from what the rules judged and never copied, so that no trick of a client (a Connection header that names them, a second
 // value) makes Sluice and the service read the request differently.
-func (k *headers) outbound(s *requestState, authorization string) http.Header {
-	h := make(http.Header, 8) // room for more would be a larger kind of map, and few requests need it
-	h["Authorization"] = []string{authorization}
-	h["User-Agent"] = userAgent
-	h["Accept"] = acceptJSON
-	h["Accept-Encoding"] = identity // a compressed answer could not be read
+func (k *headers) outbound(o *outbound, s *requestState, authorization string) {
+	o.clear()
+	o.set("Authorization", authorization)
+	o.set("User-Agent", "sluice")
+	o.set("Accept", "application/json")
+	o.set("Accept-Encoding", "identity") // a compressed answer could not be read
 	if policy.AcceptsStream(accept(s.header)) {
-		h["Accept"] = acceptStream
+		o.set("Accept", "text/event-stream")
 	}
 	if enabled(s.header[k.sse]) {
-		h[k.sse] = enable
+		o.set(k.sse, "enable")
 	}
 	if enabled(s.header[k.async]) {
-		h[k.async] = enable
+		o.set(k.async, "enable")
 	}
-	k.copyInto(h, s)
-	return h
+	k.copyInto(o, s)
 }
 
-// The values that never change are shared: no code writes to a header's values.
-var (
-	userAgent      = []string{"sluice"}
-	acceptJSON     = []string{"application/json"}
-	acceptStream   = []string{"text/event-stream"}
-	acceptAnything = []string{"*/*"}
-	identity       = []string{"identity"}
-	enable         = []string{"enable"}
-)
-
 // copyInto copies the headers that a client may set.
-func (k *headers) copyInto(h http.Header, s *requestState) {
+func (k *headers) copyInto(o *outbound, s *requestState) {
 	switch {
 	case s.route.endpoint == policy.EndpointOther:
-		h["Accept"] = acceptAnything
-		copyOne(h, s.header, "Accept")
-		copyOne(h, s.header, "Content-Type")
-		copyOne(h, s.header, "Content-Encoding")
+		o.set("Accept", "*/*")
+		copyOne(o, s.header, "Accept")
+		copyOne(o, s.header, "Content-Type")
+		copyOne(o, s.header, "Content-Encoding")
 	case len(s.body) > 0:
-		h["Content-Type"] = acceptJSON
+		o.set("Content-Type", "application/json")
 	}
-	copyOne(h, s.header, k.resolve)
-	copyOne(h, s.header, k.plugin)
-	copyOne(h, s.header, k.encryption)
-	setBy(k.config.Workspace, h, s.header, k.workspace)
-	setBy(k.config.DataInspection, h, s.header, k.inspection)
+	copyOne(o, s.header, k.resolve)
+	copyOne(o, s.header, k.plugin)
+	copyOne(o, s.header, k.encryption)
+	setBy(k.config.Workspace, o, s.header, k.workspace)
+	setBy(k.config.DataInspection, o, s.header, k.inspection)
 }
 
 // copyOne copies a header that has exactly one value. With two values, the service might read either.
-func copyOne(to, from http.Header, name string) {
+func copyOne(to *outbound, from http.Header, name string) {
 	if values := from[name]; len(values) == 1 {
-		to[name] = values
+		to.set(name, values[0])
 	}
 }
 
 // setBy follows a setting: strip, forward, or a value to send.
-func setBy(setting string, to, from http.Header, name string) {
+func setBy(setting string, to *outbound, from http.Header, name string) {
 	switch setting {
 	case HeaderStrip, "":
 	case HeaderForward:
 		copyOne(to, from, name)
 	default:
-		to[name] = []string{setting}
+		to.set(name, setting)
 	}
 }
+
+// acceptJSON is shared: no code writes to a header's values.
+var acceptJSON = []string{"application/json"}
 
 // accept is the Accept header as one text.
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }
 
-// inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or set
-// rules between other parties. A replay repeats only replayNames. [polls.write] sets a poll's headers itself, because its answer
-// may be an older one: there a header must also be carried from the query, in tasks.Reply and PollAnswer, and in cache.Claim if a
-// known answer shall have it.
+// inboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or
+// belong to the connection with the service (cookies, CORS, caching). A replay repeats only replayNames. [polls.write] sets a
+// poll's headers itself. docs/architecture.md, Adding a header of an answer, lists the places.
 var inboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
+
+// answerNames are the headers of an answer that are read at all.
+var answerNames = append(inboundNames[:], "Content-Encoding")
 
 // replayNames are the headers that a replay repeats, of the service's answer or of Sluice's. Retry-After is not one of them: it
 // counts from the first answer.
 var replayNames = [...]string{"Content-Type", "X-Request-Id", "Sluice-Refusal", "Sluice-Held"}
 
-// inbound is the part of an answer's header that a team may see.
-func inbound(h http.Header) http.Header {
-	kept := make(http.Header, 8)
+// inbound copies the part of an answer's header that a team may see. The exchange's own memory does not outlive it.
+func inbound(kept, h http.Header, room *values) {
+	clear(kept)
 	for _, name := range inboundNames {
 		if values := h[name]; len(values) > 0 {
-			kept[name] = values[:1]
+			kept[name] = room.one(values[0])
 		}
 	}
-	return kept
 }

@@ -14,12 +14,13 @@ type inspection struct {
 	config  *Config
 	headers *headers
 	metrics *telemetry.Metrics
+	buffers *buffers
 }
 
 // inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged.
 func (n *inspection) inspect(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := readBody(w, r, s); err != nil {
+		if err := readBody(w, r, s, n.buffers); err != nil {
 			return err
 		}
 		if s.route.endpoint == policy.EndpointOther {
@@ -35,7 +36,9 @@ func (n *inspection) inspect(next handler) handler {
 }
 
 func (n *inspection) judge(w *reply, s *requestState) error {
-	request, err := policy.Read(&n.config.Families, n.headers.policyCall(s), s.body)
+	var err error
+	request := &s.room.judged
+	*request, err = policy.Read(&n.config.Families, n.headers.policyCall(s), s.body)
 	if err != nil {
 		return refuse(refuseBody).say("The body is not one strict JSON object: %s.", err.Error())
 	}
@@ -48,7 +51,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if !priced && s.team.Spends() {
 		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, brief(request.Model))
 	}
-	verdict := policy.Judge(n.config.Rules, s.team.Modes, &request)
+	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
 	for _, warning := range verdict.Warnings {
 		w.Header().Add("Sluice-Warning", warning.Warning())
 		n.metrics.Warning(warning.Rule)
@@ -58,9 +61,9 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	s.price, s.inputTokens, s.guessed, s.stream = price, request.TextLength, request.Guessed, request.Stream
 	if s.Span.Recording() {
-		s.parameters = spanParameters(&request, s.body)
+		s.parameters = spanParameters(request, s.body)
 	}
-	s.size = limit.SizeOf(&request, s.team, price)
+	s.size = limit.SizeOf(request, s.team, price)
 	return nil
 }
 

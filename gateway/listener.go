@@ -36,7 +36,7 @@ func (s *requestState) Heard(piece []byte) {
 
 // Ended moves the usage to the Record and ends the exchange's span.
 func (s *requestState) Ended() {
-	x := &s.exchange
+	x := s.exchange
 	if x.Fault != nil {
 		s.fault = asRefusal(x.Fault).name
 		if x.Wanted {

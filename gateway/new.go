@@ -14,7 +14,7 @@ func New(config Config, deps Deps) *Gateway {
 	g := &Gateway{config: config, deps: deps, live: new(live), alarms: &alarms{now: deps.Now, metrics: deps.Metrics, logger: deps.Logger}}
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
-	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics}
+	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: newBuffers(config.BodyBudget)}
 	g.throttle = &throttle{strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget)}
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.

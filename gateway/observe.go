@@ -17,11 +17,12 @@ const statusClientLeft = 499
 // ServeHTTP observes a request: it makes the Record and the request id, finds the route, runs its chain, writes a
 // refusal, recovers from panics, and ends all of it exactly once.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := &requestState{service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r)}
+	c := calls.Get().(*call)
+	s, out := c.begin(g, w, r)
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
-	out := newReply(w, s, g.terms)
 	out.begin(r)
+	defer c.end()
 	defer out.linger(r) // after the request's memory and slot are free
 	defer g.finish(out, r, s)
 	if err := g.run(out, r, s); err != nil {
@@ -72,7 +73,6 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
-	s.memory.release()
 	s.slot.release()
 	now := g.deps.Now()
 	w.extendDeadline(now) // net/http writes the answer's end
@@ -88,10 +88,12 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
+	g.inspection.buffers.takeBack(s) // the spans have read it
 	g.deps.Record(s.Record)
 	if p != nil {
 		panic(p)
 	}
+	w.ended = true
 }
 
 // broken reports whether a refusal is for the content of the request, and not for its team or its time.

@@ -11,7 +11,7 @@ import (
 // rateLimitHeaders writes RateLimit-Policy and RateLimit for every limit that the request is charged in: the limit and its
 // window, what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only
 // this file knows it.
-func rateLimitHeaders(h http.Header, v *limit.Verdict) {
+func rateLimitHeaders(h http.Header, room *values, v *limit.Verdict) {
 	if len(v.Limits) == 0 {
 		return
 	}
@@ -28,8 +28,7 @@ func rateLimitHeaders(h http.Header, v *limit.Verdict) {
 		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
 	}
 	text := string(b)
-	values := []string{text[:half], text[half:]}
-	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
+	h["Ratelimit-Policy"], h["Ratelimit"] = room.one(text[:half]), room.one(text[half:])
 }
 
 // largestField is the largest integer of a structured field. Amounts of money are in 10⁻⁹ of the currency, and may be larger.

@@ -19,6 +19,7 @@ type reply struct {
 	closes  bool        // the connection ends with this answer, if it is alone
 	lingers bool        // the rest of the body is dropped once the request has ended
 	wrote   bool        // the header has left
+	ended   bool        // the request has ended in order
 	failed  error       // the first failed write: the client left or does not read
 	bound   time.Time   // the write deadline in force; zero: none. net/http removes it between requests
 
@@ -27,14 +28,14 @@ type reply struct {
 	writing time.Duration
 }
 
-func newReply(w http.ResponseWriter, s *requestState, terms *clientTerms) *reply {
-	return &reply{ResponseWriter: w, control: *http.NewResponseController(w), state: s, terms: terms}
-}
-
-// begin removes the server's own write deadline, which would bound the wait until the answer.
+// begin removes the server's own write deadline over HTTP/2, where it would bound the wait until the answer. Over HTTP/1 it
+// serves the first writes if the answer comes soon, unless a write may take less time.
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 && server.WriteTimeout <= w.terms.writeTimeout {
+		w.bound = w.state.start.Add(server.WriteTimeout)
+	}
 }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -68,8 +69,8 @@ var (
 func (w *reply) stamp(h http.Header, now time.Time) {
 	s := w.state
 	s.FirstByte = now.Sub(s.start)
-	facts := [2]string{s.ID, serverTiming(s.FirstByte - s.away())} // one allocation for both
-	h["Sluice-Request-Id"], h["Server-Timing"] = facts[:1:1], facts[1:]
+	h["Sluice-Request-Id"] = s.values.one(s.ID)
+	h["Server-Timing"] = s.values.one(serverTiming(s.FirstByte - s.away()))
 	h["Cache-Control"] = noStore
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
@@ -80,6 +81,21 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 // may have waited for less time than the query took; its own part is then 0.
 func serverTiming(own time.Duration) string {
 	tenths := int64((max(own, 0) + 50*time.Microsecond) / (100 * time.Microsecond))
+	if tenths < int64(len(shortTimings)) {
+		return shortTimings[tenths]
+	}
+	return timing(tenths)
+}
+
+// shortTimings are those below 10 ms, which nearly all are.
+var shortTimings = func() (texts [100]string) {
+	for tenths := range texts {
+		texts[tenths] = timing(int64(tenths))
+	}
+	return texts
+}()
+
+func timing(tenths int64) string {
 	buf := strconv.AppendInt(append(make([]byte, 0, 32), "sluice;dur="...), tenths/10, 10)
 	return string(append(buf, '.', byte('0'+tenths%10)))
 }
@@ -132,7 +148,7 @@ func (w *reply) note(err error) {
 // extendDeadline sets the deadline of the next write; one deadline for the whole answer would cut long streams. It keeps a
 // deadline that is nearly as late. Writers without deadlines, such as test recorders, are left alone.
 func (w *reply) extendDeadline(now time.Time) {
-	if w.bound.Sub(now) <= w.terms.writeTimeout*15/16 {
+	if w.bound.Sub(now) <= w.terms.writeTimeout*7/8 {
 		w.bound = now.Add(w.terms.writeTimeout)
 		_ = w.control.SetWriteDeadline(w.bound)
 	}

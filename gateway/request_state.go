@@ -26,6 +26,7 @@ type requestState struct {
 	query   string      // the client's, for forwarded paths only
 	method  string
 	body    []byte // the whole body, once inspect has read it
+	lent    []byte // the buffer with the body, which finish gives back
 
 	client    context.Context // ends when the client has left
 	start     time.Time
@@ -50,7 +51,10 @@ type requestState struct {
 
 	// The exchange with the service.
 
-	exchange   upstream.Exchange
+	exchange   *upstream.Exchange
+	room       *room                 // for what the exchange needs
+	out        http.Header           // of the client's answer; nil: there is no client
+	values     values                // of that header
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client wants a stream
@@ -62,17 +66,10 @@ type requestState struct {
 	answered   time.Time             // when a creation's answer was whole; its span is then still open; zero: not so
 }
 
-// stateKey is the context key of a request's state. The ReverseProxy hands its hooks nothing but the request.
-type stateKey struct{}
-
-func (s *requestState) attach(ctx context.Context) context.Context {
-	return context.WithValue(ctx, stateKey{}, s)
-}
+// away is the time so far that was spent waiting for the service or for the client's connection.
+func (s *requestState) away() time.Duration { return s.waited + s.exchange.Waited }
 
 func stateOf(ctx context.Context) *requestState {
 	s, _ := ctx.Value(stateKey{}).(*requestState)
 	return s
 }
-
-// away is the time so far that was spent waiting for the service or for the client's connection.
-func (s *requestState) away() time.Duration { return s.waited + s.exchange.Waited }

@@ -31,7 +31,7 @@ type service struct {
 func (u *service) clientConfig() upstream.Config {
 	return upstream.Config{
 		URL: u.config.UpstreamURL, ConnectTimeout: u.config.ConnectTimeout, HeaderTimeout: u.config.HeaderTimeout, IdleTimeout: u.config.IdleTimeout,
-		DrainTime: drainTime, Now: u.deps.Now, Surplus: u.deps.Metrics.Surplus,
+		Keep: answerNames, DrainTime: drainTime, Now: u.deps.Now, Surplus: u.deps.Metrics.Surplus,
 	}
 }
 
@@ -40,15 +40,16 @@ func (u *service) clientConfig() upstream.Config {
 // end of the request's context, because the service charges for the work whether or not the client stays.
 func (u *service) RoundTrip(out *http.Request) (*http.Response, error) {
 	s := stateOf(out.Context())
-	x := &s.exchange
+	x := s.exchange
 	x.Body, x.Sent, x.Client, x.Uncut, x.Listener = s.body, u.deps.Now(), s.client, s.creates, s
 	if s.route.query {
 		x.Limit = tasks.QueryTime
 	}
 	s.clientSpan.Begin(u.deps.Traces, u.deps.Metrics, u.spanInfo(s), x.Sent)
 	if parent := s.clientSpan.SentTraceparent(); parent != "" {
-		out.Header["Traceparent"] = []string{parent}
+		s.room.outbound.set("Traceparent", parent)
 	}
+	x.Header = s.room.outbound
 	answer, err := u.client.Do(out, x)
 	if err != nil {
 		s.clientSpan.End(telemetry.Result{Fault: asRefusal(err).name}, x.Arrived)
@@ -57,14 +58,31 @@ func (u *service) RoundTrip(out *http.Request) (*http.Response, error) {
 	s.UpstreamStatus = answer.StatusCode
 	u.live.key.Load().CoverHeader(answer.Header, inboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
-	return u.filterAnswer(answer, s)
+	kept, err := u.filterAnswer(answer, s)
+	if err == nil {
+		s.handOver(kept)
+	}
+	return kept, err
+}
+
+// handOver puts the header of an answer into the client's. The proxy would copy each value. It needs the header of a stream
+// itself, to see that it is one.
+func (s *requestState) handOver(kept *http.Response) {
+	if s.out == nil || isStream(kept.Header) {
+		return
+	}
+	for name, values := range kept.Header {
+		s.out[name] = values
+	}
+	kept.Header = nil
 }
 
 // do makes a small request without a body and reads its answer whole.
 func (u *service) do(s *requestState, method, path string) (answer, error) {
 	target := u.config.UpstreamURL.JoinPath(path)
-	out := &http.Request{Method: method, URL: target, Host: target.Host, Header: u.outbound(s), Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	got, err := u.RoundTrip(out.WithContext(s.attach(out.Context())))
+	u.outbound(s)
+	out := &http.Request{Method: method, URL: target, Host: target.Host, Body: http.NoBody, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	got, err := u.RoundTrip(out.WithContext(&s.room.context))
 	if err != nil {
 		return answer{}, err
 	}
@@ -76,9 +94,9 @@ func (u *service) do(s *requestState, method, path string) (answer, error) {
 	return answer{status: got.StatusCode, header: got.Header, body: body}, nil
 }
 
-// outbound is the header of a request to the service, with the key.
-func (u *service) outbound(s *requestState) http.Header {
-	return u.headers.outbound(s, u.live.key.Load().Authorization())
+// outbound makes the header of a request to the service, with the key.
+func (u *service) outbound(s *requestState) {
+	u.headers.outbound(&s.room.outbound, s, u.live.key.Load().Authorization())
 }
 
 // queryRoute is the route of a task query that no client's request makes.
@@ -86,7 +104,11 @@ var queryRoute = &route{method: get, path: "tasks/{id}", endpoint: policy.Endpoi
 
 // queryTask queries the service about a task. The answer may serve several polls, or none.
 func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, error) {
-	s := &requestState{service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace}
+	s := &requestState{
+		service: u, match: match{route: queryRoute}, client: context.Background(), method: get, finisher: by.Finisher, creation: claim.Trace,
+		exchange: new(upstream.Exchange), room: new(room),
+	}
+	s.room.prepare(s, s.client)
 	s.Team, s.Task, s.Model, s.Label, s.Span = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model), by.Span
 	got, err := u.do(s, get, "tasks/"+claim.Task)
 	return tasks.Reply{Status: s.UpstreamStatus, UpstreamID: s.UpstreamID, Body: got.body}, err

@@ -113,7 +113,7 @@ var floorPlan = map[string]plan{
 	},
 	"gateway": {
 		ours:      []string{"gateway/tasks", "gateway/upstream", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},

@@ -28,6 +28,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
+	defer paceFor(p.environ, containerLimit("")).set()()
 	log := openLog(c.settings, p.stdout)
 	defer closeLog(log)
 	slog.SetDefault(log.Logger()) // libraries log here too, not to standard error

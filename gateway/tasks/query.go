@@ -16,8 +16,8 @@ const (
 	pollPatience = 5 * time.Second
 	// lastChance is how long before a task expires the finisher queries with the priority of a client.
 	lastChance = 2 * time.Minute
-	// otherReplica is how often to check whether another replica's query has ended.
-	otherReplica = 50 * time.Millisecond
+	// otherQuery is how often to check whether a query that no poll here started has ended.
+	otherQuery = 50 * time.Millisecond
 )
 
 // Current returns the claim with a fresh answer, or with the last known one if no fresh one can be had. Polls at the same time
@@ -72,16 +72,17 @@ func (t *Tasks) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	spare := by.Finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
 	switch t.turn(ctx, claim, spare, !by.Finisher) { // without Redis a replica queries for clients only
 	case cache.Busy:
-		return t.awaitReplica(ctx, last)
+		return t.awaitOther(ctx, last)
 	case cache.Resting:
 		return last
 	}
 	return t.query(ctx, last, by)
 }
 
-// awaitReplica waits for the answer to another replica's query. If that query fails, it returns the last known answer.
-func (t *Tasks) awaitReplica(ctx context.Context, last PollAnswer) PollAnswer {
-	tick := time.NewTicker(otherReplica)
+// awaitOther waits for the answer to a query that no poll here started: another replica's, this one's finisher's, or the one after
+// a cancel. If that query fails, it returns the last known answer.
+func (t *Tasks) awaitOther(ctx context.Context, last PollAnswer) PollAnswer {
+	tick := time.NewTicker(otherQuery)
 	defer tick.Stop()
 	end := time.NewTimer(pollPatience)
 	defer end.Stop()
@@ -99,7 +100,7 @@ func (t *Tasks) awaitReplica(ctx context.Context, last PollAnswer) PollAnswer {
 	return last
 }
 
-// busy reports whether another replica's query runs.
+// busy reports whether such a query still runs. It takes the task's turn to find out, and gives it back.
 func (t *Tasks) busy(ctx context.Context, claim *cache.Claim) bool {
 	turn, err := t.deps.Claims.Take(ctx, claim.Team, claim.Task)
 	if err == nil && turn == cache.Mine {

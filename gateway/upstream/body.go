@@ -22,6 +22,7 @@ type body struct {
 	ended    bool        // EOF or an error was read
 	closed   bool        // the connection was given back
 	limit    time.Time   // the end of draining; zero: not draining
+	readBy   time.Time   // the deadline for reading that was set last; zero: none
 	leave    func() bool // stops waiting for the client to leave; nil: not waiting
 }
 
@@ -44,14 +45,24 @@ func (b *body) arm() {
 	}
 	now := time.Now()
 	b.exchange.Listener.Runs(now)
-	deadline := now.Add(b.client.config.IdleTimeout)
-	_ = b.conn.SetReadDeadline(deadline) // on a closed connection the read fails
+	b.boundSilence(now)
 	// This check follows the deadline, so that a client that leaves in between is not missed.
 	if b.limit.IsZero() && b.clientLeft() {
 		b.limit = time.Now().Add(b.client.config.DrainTime)
 	}
-	if !b.limit.IsZero() && deadline.After(b.limit) {
+	if !b.limit.IsZero() && b.readBy.After(b.limit) {
+		b.readBy = b.limit
 		_ = b.conn.SetReadDeadline(b.limit)
+	}
+}
+
+// boundSilence sets a deadline for reading, unless the one in force is late enough: most frames of a stream come soon after the
+// one before.
+func (b *body) boundSilence(now time.Time) {
+	bound := b.client.config.IdleTimeout
+	if b.readBy.Sub(now) < bound {
+		b.readBy = now.Add(bound + bound/deadlineSlack)
+		_ = b.conn.SetReadDeadline(b.readBy) // on a closed connection the read fails
 	}
 }
 

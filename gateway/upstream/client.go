@@ -16,6 +16,7 @@ type Config struct {
 	IdleTimeout    time.Duration // silence inside an answer, and while the service takes a request
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
 
+	Keep    []string         // the headers of answers that are needed, in canonical form; others may be missing; nil: all are needed
 	Roots   *x509.CertPool   // authorities for the service's certificate; nil: the system's
 	Now     func() time.Time // the clock
 	Surplus func()           // called for each connection on which the service sent unrequested bytes
@@ -34,8 +35,9 @@ func New(config Config) *Client { return &Client{config: config, pool: newPool(&
 func (u *Client) Close() { u.pool.close() }
 
 // Do sends a request and returns the answer once its header is there. The answer's body ends within bounds, and MUST be closed.
-// An error is an [*Error]. Do sends the exchange's body, and ignores the end of the request's context: the service charges for
-// the work whether or not the client stays.
+// An error is an [*Error]. Do sends the exchange's header and body, not the request's. The body is read until Do has failed or the
+// answer's body is closed. Do ignores the end of the request's context: the service charges for the work whether or not the client
+// stays.
 //
 // If no byte of the request has left, Do tries once more on a new connection. After a byte has left it never sends again: the
 // service may already be at work.
@@ -61,11 +63,11 @@ func (u *Client) try(conn *conn, err error, out *http.Request, x *Exchange) (ans
 		return nil, false, err
 	}
 	if err = conn.send(x, out, u.headerTime(x)); err == nil {
-		answer, err = conn.receive(out)
+		answer, err = conn.receive(x, out, u.config.Keep)
 	}
 	if err != nil {
 		sent = conn.written.Load() > 0
-		_ = conn.Close() // its state is unknown
+		conn.drop() // its state is unknown
 		return nil, sent, err
 	}
 	x.body.begin(u, x, conn, answer)

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// inlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer.
-	inlineBody = 64 << 10
+	// InlineBody is the largest body that is written together with its header, by the goroutine that waits for the answer, in bytes.
+	// Another goroutine may write a larger one until after the exchange.
+	InlineBody = 64 << 10
 	// longestHeader bounds an answer's header, in bytes.
 	longestHeader = 64 << 10
 	// mostInformational bounds the informational (1xx) answers before the answer.
@@ -21,7 +22,7 @@ const (
 	// keptHead is how much of its write buffer an idle connection keeps.
 	keptHead = 16 << 10
 	// readBuffer is how much a connection reads at once.
-	readBuffer = 8 << 10
+	readBuffer = 4 << 10
 )
 
 var (
@@ -104,8 +105,8 @@ func (c *conn) look() error {
 func (c *conn) send(x *Exchange, out *http.Request, bound time.Duration) error {
 	c.written.Store(0)
 	c.sending, c.body = nil, nil
-	c.head = appendHead(c.head[:0], out, len(x.Body))
-	large := len(x.Body) > inlineBody
+	c.head = appendHead(c.head[:0], out, x.Header, len(x.Body))
+	large := len(x.Body) > InlineBody
 	if !large {
 		c.head = append(c.head, x.Body...)
 	}
@@ -131,12 +132,18 @@ func (c *conn) expect(bound time.Duration) error {
 }
 
 // receive reads an answer's header. It drops informational answers.
-func (c *conn) receive(out *http.Request) (*http.Response, error) {
+func (c *conn) receive(x *Exchange, out *http.Request, keep []string) (*http.Response, error) {
 	for range mostInformational + 1 {
 		c.left = longestHeader
-		answer, err := http.ReadResponse(c.in, out)
-		if err != nil {
+		if _, err := c.in.Peek(1); err != nil {
 			return nil, unexpectedEOF(err)
+		}
+		answer := x.head.read(c.in, out, keep)
+		if answer == nil {
+			var err error
+			if answer, err = http.ReadResponse(c.in, out); err != nil {
+				return nil, unexpectedEOF(err)
+			}
 		}
 		if answer.StatusCode >= http.StatusOK || answer.StatusCode == http.StatusSwitchingProtocols {
 			c.left = math.MaxInt64
@@ -147,6 +154,12 @@ func (c *conn) receive(out *http.Request) (*http.Response, error) {
 		}
 	}
 	return nil, errInformational
+}
+
+// drop closes a connection that cannot be used again. No request's body is read any more when it returns.
+func (c *conn) drop() {
+	_ = c.Close()
+	c.sending.await()
 }
 
 // unexpectedEOF makes the end of the connection before an answer an error.
@@ -160,7 +173,7 @@ func unexpectedEOF(err error) error {
 // finish ends an exchange. The connection is kept if request and answer are whole. silent is when bytes last came.
 func (c *conn) finish(whole bool, silent time.Time) {
 	if !whole || c.sending != nil && !c.sending.whole() {
-		_ = c.Close() // it cannot be used again
+		c.drop()
 		return
 	}
 	if cap(c.head) > keptHead {

@@ -231,7 +231,7 @@ func over(s *sending) bool {
 // Bytes that upstream sent before a write failed are the answer, even if the request is small enough for one write.
 func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
-		for _, size := range []int{inlineBody, 1 << 20} {
+		for _, size := range []int{InlineBody, 1 << 20} {
 			c, far := connected(t, version)
 			c.wire.silence, c.wire.writeBy = 50*time.Millisecond, time.Time{} // that of the handshake
 			for _, err := range []error{c.wire.SetWriteBuffer(4 << 10), far.SetReadBuffer(4 << 10)} {
@@ -249,7 +249,7 @@ func TestMend01AnswerBeforeAFailedWriteCounts(t *testing.T) {
 			if err := c.send(&Exchange{Body: make([]byte, size), Listener: deaf{}}, out, time.Hour); err != nil {
 				t.Fatal(err)
 			}
-			answer, err := c.receive(out)
+			answer, err := c.receive(new(Exchange), out, nil)
 			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s, %d bytes: %v, %v", tls.VersionName(version), size, answer, err)
 			}

@@ -11,7 +11,8 @@ import (
 type Exchange struct {
 	// Set by the caller.
 
-	Body     []byte          // the request's whole body
+	Header   []Field         // the request's header, without Host and Content-Length, which the exchange sets
+	Body     []byte          // the request's whole body; it MUST NOT change before Release has returned
 	Sent     time.Time       // when the exchange begins
 	Client   context.Context // ends when the client has left; the rest of the answer is then read for a while and dropped
 	Uncut    bool            // the answer is read to its end even if the client has left
@@ -28,7 +29,19 @@ type Exchange struct {
 	Fault   error         // why reading the body failed, an [*Error]; nil: it did not
 	Wanted  bool          // the client was still there when it failed
 
+	head answerHead
 	body body
+}
+
+// Field is one header of a request. The caller answers for its name; a line end in its value is written as a blank.
+type Field struct{ Name, Value string }
+
+// Reset makes an ended exchange ready for another one. It keeps memory, and nothing that was in it.
+func (x *Exchange) Reset() {
+	head := answerHead{header: x.head.header, values: x.head.values}
+	clear(head.header)
+	clear(head.values[:cap(head.values)])
+	*x = Exchange{head: head}
 }
 
 // Listener follows an exchange.
@@ -44,6 +57,19 @@ type Listener interface {
 
 // Abandon gives the answer up without reading the rest of it. It may be called more than once.
 func (x *Exchange) Abandon() { x.body.abandon() }
+
+// Release returns when Body is read no more, and forgets it. It closes the connection of an answer whose body was not closed,
+// which a panic may leave open, and calls no Listener. It may be called more than once.
+func (x *Exchange) Release() {
+	if b := &x.body; b.conn != nil && !b.closed {
+		b.closed = true
+		if b.leave != nil {
+			b.leave()
+		}
+		b.conn.drop()
+	}
+	x.Body = nil
+}
 
 // Failure is a kind of failure of an exchange.
 type Failure int

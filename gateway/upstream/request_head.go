@@ -7,7 +7,7 @@ import (
 
 // appendHead writes the request line and the header. A line end in a value becomes a blank, as in net/http, so that no value
 // can begin another header. The names are the gateway's own. net/http itself would sort the headers and copy them once more.
-func appendHead(head []byte, out *http.Request, length int) []byte {
+func appendHead(head []byte, out *http.Request, header []Field, length int) []byte {
 	head = append(head, out.Method...)
 	head = append(head, ' ')
 	head = append(head, out.URL.RequestURI()...)
@@ -19,11 +19,9 @@ func appendHead(head []byte, out *http.Request, length int) []byte {
 		head = strconv.AppendInt(head, int64(length), 10)
 		head = append(head, "\r\n"...)
 	}
-	for name, values := range out.Header {
-		for _, value := range values {
-			head = append(append(head, name...), ": "...)
-			head = append(appendLine(head, value), "\r\n"...)
-		}
+	for i := range header {
+		head = append(append(head, header[i].Name...), ": "...)
+		head = append(appendLine(head, header[i].Value), "\r\n"...)
 	}
 	return append(head, "\r\n"...)
 }

@@ -11,8 +11,7 @@ func TestHeadCannotBeSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = http.Header{"X-Service-Workspace": {"a\r\nEvil: b"}}
-	head := string(appendHead(nil, r, 5))
+	head := string(appendHead(nil, r, []Field{{"X-Service-Workspace", "a\r\nEvil: b"}}, 5))
 	if want := "POST /api/v1/x?q HTTP/1.1\r\nHost: host\r\nContent-Length: 5\r\nX-Service-Workspace: a  Evil: b\r\n\r\n"; head != want {
 		t.Errorf("got %q, want %q", head, want)
 	}

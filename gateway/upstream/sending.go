@@ -23,6 +23,8 @@ type sending struct {
 	ended    bool
 	fault    error // why writing failed
 	answered bool  // the answer's header is there
+
+	writing sync.WaitGroup
 }
 
 // begin starts to write the body, unless writing the header has failed already.
@@ -35,7 +37,7 @@ func (s *sending) begin(x *Exchange, fault error) error {
 	if err := s.conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	go s.write(x)
+	s.writing.Go(func() { s.write(x) })
 	return nil
 }
 
@@ -75,6 +77,13 @@ func (s *sending) whole() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended && s.fault == nil
+}
+
+// await waits until the body is read no more. The connection is closed, or the body is written.
+func (s *sending) await() {
+	if s != nil {
+		s.writing.Wait()
+	}
 }
 
 // explain is called when reading the answer's header fails. If the cause is that writing failed, it reads what the service sent

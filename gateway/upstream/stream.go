@@ -2,20 +2,31 @@ package upstream
 
 import (
 	"io"
-	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
 // Stream passes a stream of events on, byte for byte, in pieces that end where events end. The ReverseProxy flushes after each
 // read, and some clients decode each piece alone: a piece that ended inside a character would garble it. An event that is
-// larger than the reader's buffer is passed on in pieces that end between characters.
+// larger than the reader's buffer is handed out in parts that end between characters, and one that is larger than longestPiece
+// is passed on in pieces that do.
+//
+// A stream waits most of its life, so its reader's buffer may be small: a larger event is read into a buffer that is lent.
 type Stream struct {
 	io.ReadCloser
 	cover streamCover
 	watch func(piece []byte) // sees each piece before it is passed on; may be nil
 	tail  []byte             // read and not passed on: the beginning of an event
-	err   error              // the end of the stream, returned once the tail is passed on
+	ready []byte             // passed on and not handed out, in lent
+	lent  *[longestPiece]byte
+	err   error // the end of the stream, returned once the rest is handed out
 }
+
+// longestPiece is the longest part of a stream that is read before it is passed on.
+const longestPiece = 32 << 10
+
+// longPieces are lent for events that are larger than the reader's buffer.
+var longPieces = sync.Pool{New: func() any { return new([longestPiece]byte) }}
 
 // NewStream passes a stream on with the key and the address covered. watch sees each piece before it is passed on, and MUST NOT
 // keep it; it may be nil.
@@ -24,28 +35,77 @@ func NewStream(from io.ReadCloser, c *Credential, watch func(piece []byte)) *Str
 }
 
 func (f *Stream) Read(p []byte) (int, error) {
-	n := copy(p, f.tail)
-	rest := f.tail[n:]
-	end := n
-	full := n == len(p)
-	if full {
-		end = f.within(p)
+	if len(f.ready) > 0 {
+		return f.hand(p), nil
 	}
-	for !full && f.err == nil {
+	p = p[:min(len(p), longestPiece)]
+	n, end := copy(p, f.tail), 0
+	if n == len(f.tail) {
+		end, n = f.fill(p, n)
+	}
+	switch {
+	case end > 0:
+		f.tail = append(f.tail[:0], p[end:n]...)
+		f.pass(p[:end])
+		return end, nil
+	case n == 0:
+		return 0, f.err
+	}
+	f.readLong(p[:n])
+	return f.hand(p), nil
+}
+
+// fill reads behind the first n bytes of piece until an event ends, and returns where to cut and how much there is. The cut is
+// 0 if the piece is full, and could be larger.
+func (f *Stream) fill(piece []byte, n int) (end, have int) {
+	for n < len(piece) && f.err == nil {
 		var m int
-		m, f.err = f.ReadCloser.Read(p[n:])
+		m, f.err = f.ReadCloser.Read(piece[n:])
 		from := max(n-3, 0)
 		n += m
-		if end = from + lastBorder(p[from:n]); end > from {
-			break
-		}
-		if end = n; n == len(p) {
-			end = f.within(p)
-			break
+		if border := lastBorder(piece[from:n]); border > 0 {
+			return from + border, n
 		}
 	}
-	f.keep(p[end:n], rest)
-	return f.pass(p[:end])
+	switch {
+	case f.err != nil:
+		return n, n
+	case n == longestPiece:
+		return f.within(piece), n
+	}
+	return 0, n
+}
+
+// readLong reads an event that is larger than the reader's buffer, of which begun is the beginning, and passes it on.
+func (f *Stream) readLong(begun []byte) {
+	f.lent = longPieces.Get().(*[longestPiece]byte)
+	piece := f.lent[:]
+	n := max(copy(piece, f.tail), copy(piece, begun)) // begun begins with the tail, or is a part of it
+	end, n := f.fill(piece, n)
+	f.ready, f.tail = piece[:end], append(f.tail[:0], piece[end:n]...)
+	f.pass(f.ready)
+}
+
+// hand copies the next part of what is ready, and gives the lent buffer back behind the last.
+func (f *Stream) hand(p []byte) int {
+	n := copy(p, f.ready[:part(f.ready, len(p))])
+	if f.ready = f.ready[n:]; len(f.ready) == 0 {
+		f.giveBack()
+	}
+	return n
+}
+
+// Close gives the lent buffer back, and closes the stream.
+func (f *Stream) Close() error {
+	f.giveBack()
+	return f.ReadCloser.Close()
+}
+
+func (f *Stream) giveBack() {
+	if f.ready = nil; f.lent != nil {
+		longPieces.Put(f.lent)
+		f.lent = nil
+	}
 }
 
 // within is where a full piece is cut that ends inside an event: between characters, and before a text that the next piece may
@@ -58,25 +118,27 @@ func (f *Stream) within(piece []byte) int {
 	return end
 }
 
-// keep saves what was read and is not passed on yet: the bytes after the cut, and the rest of the tail if p was too small for
-// it.
-func (f *Stream) keep(unpassed, rest []byte) {
-	if len(rest) > 0 {
-		f.tail = slices.Concat(unpassed, rest)
-		return
+// pass covers a piece and shows it to watch.
+func (f *Stream) pass(piece []byte) {
+	f.cover.cover(piece)
+	if f.watch != nil {
+		f.watch(piece)
 	}
-	f.tail = append(f.tail[:0], unpassed...)
 }
 
-func (f *Stream) pass(whole []byte) (int, error) {
-	if len(whole) == 0 && len(f.tail) == 0 && f.err != nil {
-		return 0, f.err
+// part is how much of a piece goes into a buffer of that size. It ends between characters, and leaves the blank line that ends
+// an event whole.
+func part(piece []byte, size int) int {
+	if len(piece) <= size {
+		return len(piece)
 	}
-	f.cover.cover(whole)
-	if f.watch != nil {
-		f.watch(whole)
+	end := lastRune(piece[:size])
+	for from := end; from > end-3 && len(piece)-from <= 3; from-- {
+		if lastBorder(piece[from:]) > 0 {
+			return from
+		}
 	}
-	return len(whole), nil
+	return end
 }
 
 // lastBorder returns the length up to and including the last blank line, or 0. Lines end with LF, CR or both. It searches from

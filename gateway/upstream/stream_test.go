@@ -84,3 +84,29 @@ func TestStreamPassTheErrorBehindTheBytes(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 }
+
+// An event that is larger than the reader's buffer is read whole before a byte of it leaves, and its last bytes do not wait for
+// the next event.
+func TestStreamReadsALongEventWhole(t *testing.T) {
+	for _, end := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
+		for more := range 20 {
+			event := "data:" + strings.Repeat("x", 100+more) + end
+			var watched []string
+			from, to := io.Pipe()
+			go func() { _, _ = io.WriteString(to, event) }() // and nothing more
+			f := NewStream(from, new(Credential), func(piece []byte) { watched = append(watched, string(piece)) })
+			got, parts := "", make([]byte, 16)
+			for len(got) < len(event) {
+				n, err := f.Read(parts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += string(parts[:n])
+			}
+			if got != event || len(watched) != 1 || watched[0] != event || f.lent != nil {
+				t.Errorf("got %q, watched %q, lent %t", got, watched, f.lent != nil)
+			}
+			_, _ = f.Close(), to.Close()
+		}
+	}
+}

@@ -22,8 +22,8 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	b, now := s.teams.Get(h.Team.ID), s.Now()
 	date := s.dated(now)
 	l := b.see(h, date.Day, now)
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-	defer cancel()
+	call := within(ctx, s.Timeout)
+	defer call.end()
 	var v limit.Verdict
 	var at time.Time
 	err, shared := limit.ErrAway, !s.isRestored(b)

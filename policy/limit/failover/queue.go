@@ -15,8 +15,8 @@ import (
 
 const (
 	queueLength = 4096 // settlements that wait for a goroutine
-	queueBatch  = 32   // settlements in one round trip
-	settlers    = 2    // goroutines that send settlements
+	queueBatch  = 64   // settlements in one round trip
+	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
 	keptMost    = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
@@ -57,6 +57,7 @@ type sumOf struct {
 type queue struct {
 	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns what came of each
 	jobs  chan job
+	turn  chan struct{} // whose goroutine gathers
 	ended sync.WaitGroup
 
 	gate   sync.RWMutex // guards closed: add holds it for reading, drain for writing
@@ -71,7 +72,7 @@ type queue struct {
 }
 
 func newQueue(send func(ctx context.Context, batch []job) []error) *queue {
-	q := &queue{send: send, jobs: make(chan job, queueLength), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
+	q := &queue{send: send, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -94,21 +95,38 @@ func (q *queue) add(j job) {
 
 func (q *queue) work() {
 	batch := make([]job, 0, queueBatch)
-	for j := range q.jobs {
-		batch = append(batch[:0], j)
-		q.gather()
-		for more := true; more && len(batch) < queueBatch; {
-			select { // the other goroutine may have taken what there was
-			case j, ok := <-q.jobs:
-				if more = ok; ok {
-					batch = append(batch, j)
-				}
-			default:
-				more = false
-			}
+	for {
+		q.turn <- struct{}{}
+		batch = q.collect(batch[:0])
+		<-q.turn
+		if len(batch) == 0 {
+			return
 		}
 		_ = q.do(context.Background(), batch)
+		clear(batch)
 	}
+}
+
+// collect waits for jobs and returns them; none: no more will come.
+func (q *queue) collect(batch []job) []job {
+	first, ok := <-q.jobs
+	if !ok {
+		return nil
+	}
+	batch = append(batch, first)
+	q.gather()
+	for len(batch) < queueBatch {
+		select {
+		case j, ok := <-q.jobs:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
 }
 
 // gather waits for more jobs, unless there are enough or no more will come.

@@ -57,7 +57,7 @@ func (s *Failover) settleHere(c *limit.Charge) bool {
 // post sends jobs to Redis, settlements in one round trip, and returns what came of each.
 func (s *Failover) post(ctx context.Context, batch []job) []error {
 	errs, now := make([]error, len(batch)), s.Now()
-	settling := map[bool][]int{} // by whether a hold that is not in Redis is charged
+	settling := map[bool][]int{} // true: charged even if Redis does not know the hold
 	memory := s.restoredToSettle(ctx, batch, errs)
 	for i := range batch {
 		switch j := &batch[i]; {

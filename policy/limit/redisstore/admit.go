@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"sluice/policy/limit"
@@ -75,100 +74,24 @@ func (r *Store) whole(ctx context.Context, team string, do func() error) (err er
 	return err
 }
 
-// calls are used calls, whose arrays the next ones use.
-var calls = sync.Pool{New: func() any { return new(call) }}
-
 // admit places a hold by admit.lua.
 func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version) (s standing, err error) {
 	if !h.Amounts.Valid() {
 		return s, limit.ErrAmounts
 	}
-	k := r.teams.Get(h.Team.ID)
-	w := k.wired(h.Team)
-	p := w.planFor(k.teamKeys, &h.Amounts)
-	keys := append(make([]any, 0, 8), k.quota, k.open, k.hold+h.ID)
-	for i := range p.rates {
-		keys = append(keys, p.rates[i].key)
-	}
-	today := r.today.at(r.Now())
-	c := r.beginIn(calls.Get().(*call), admitScript, keys...)
-	c.add(known.epoch, known.seq, h.Lease.Microseconds(), w.takes, w.tasksFor(h), flag(w.terms.Shadow), h.ID, holdText(h),
-		today.dayText, today.monthText, today.startText, l.name(), l.Most[limit.StockTasks], p.unitCount, p.fieldCount)
-	for i, unit := range p.units {
-		c.add(h.Amounts[unit], p.quotas[2*i], p.quotas[2*i+1], l.Most[unit])
-	}
-	c.add(p.names(today.Day)...)
-	for i := range p.rates {
-		rate := &p.rates[i]
-		c.add(rate.text, limit.Taking(rate.rate, h.Amounts[rate.unit]), rate.fullText, rate.ttl)
-	}
+	a := newAdmission(r.teams.Get(h.Team.ID), r.today.at(r.Now()), h, l, known)
 	if r.Cluster { // one slow node would hold up what is asked of the others
-		r.send(ctx, c)
+		r.sendAdmissions(ctx, []*admission{a})
 	} else {
-		r.admissions.process(ctx, c)
+		r.admissions.process(ctx, a)
 	}
-	length := 7 + len(p.rates) + len(p.cells)
-	if took := length + len(p.units) + 1; len(c.reply.Val()) == 1+took {
-		length = took
+	if a.err != nil { // the client may still use it
+		return s, a.err
 	}
-	in, err := r.said(c, length)
-	if err != nil { // the client may still use the call
-		return s, err
-	}
-	clear(c.args)
-	c.reply = nil
-	calls.Put(c)
-	return p.read(in), nil
-}
-
-// tasksFor is the limit of open tasks for a hold, as admit.lua takes it.
-func (w *wiredTerms) tasksFor(h *limit.Hold) any {
-	if !h.Task {
-		return ""
-	}
-	return w.terms.Tasks
-}
-
-// read reads the reply of admit.lua. What it lacks is 0.
-func (p *plan) read(in []int64) (s standing) {
-	s.Outcome, s.version, s.At = limit.Outcome(in[0]), version{in[1], in[3]}, time.UnixMicro(in[2]).UTC()
-	s.Date = limit.CalendarOf(s.At)
-	s.Fault, s.Wait = p.limit(int(in[4])), micros(in[5])
-	in = in[6:]
-	for i := range p.rates {
-		rate := &p.rates[i]
-		s.Rates[rate.unit] = limit.FillOf(rate.rate, in[i])
-	}
-	in = in[len(p.rates):]
-	s.Tasks = in[0]
-	for i, c := range p.cells {
-		switch c.of {
-		case cellHeld:
-			s.Held[c.quota] = in[1+i]
-		case cellUsed:
-			s.Used[c.quota] = in[1+i]
-			s.hasUsed |= 1 << c.quota
-		}
-	}
-	if took := in[1+len(p.cells):]; len(took) > 0 {
-		for i, unit := range p.units {
-			s.took[unit] = took[i]
-		}
-		s.took[limit.StockTasks] = took[len(p.units)]
-	}
-	return s
-}
-
-// limit is the number of the limit that admit.lua finds at fault.
-func (p *plan) limit(fault int) int {
-	switch {
-	case fault < 0 || fault >= limit.LimitTasks:
-		return fault
-	case fault < limit.LimitQuotas:
-		return limit.LimitRates + p.rates[fault].unit
-	}
-	quota := fault - limit.LimitQuotas
-	return limit.LimitQuotas + 2*p.units[quota/2] + quota%2
+	s = a.kind.plan.read(a.reply)
+	*a = admission{text: a.text}
+	admissions.Put(a)
+	return s, nil
 }
 
 // Look returns a team's state. It takes nothing.

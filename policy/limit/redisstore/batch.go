@@ -19,23 +19,40 @@ func (r *Store) batch(charges []*limit.Charge) settlement {
 	t := r.teams.Get(h.Team)
 	w := t.wired(charges[0].Team)
 	sums := newSums(w, charges)
+	names := nameCharges(t.hold, charges)
 	keys := append(append(make([]any, 0, 6+len(charges)), t.shared...), t.day(h.Day))
-	for _, c := range charges {
-		keys = append(keys, t.hold+c.Held.ID)
+	for i := range names {
+		keys = append(keys, &names[i].key)
 	}
 	call := r.begin(batchScript, keys, 28+2*len(charges)+2*(len(sums.quota)+len(sums.ledger))).add(w.rates...)
 	for i := range sums.taken {
 		call.add(sums.taken[i], sums.given[i])
 	}
-	known := t.version()
-	call.add(h.Day, remembered.Milliseconds(), len(sums.quota)/2, known.epoch, known.seq)
+	call.known = t.version()
+	call.add(h.Day, remembered.Milliseconds(), len(sums.quota)/2, &call.known.epoch, &call.known.seq)
 	for _, c := range charges {
-		call.add(c.Held.ID)
+		call.args = append(call.args, &c.Held.ID)
 	}
-	for _, c := range charges {
-		call.add(heldText(c.Held, c.Held.Rates))
+	for i := range names {
+		call.args = append(call.args, &names[i].text)
 	}
 	return settlement{call: call.add(sums.quota...).add(sums.ledger...), counts: sums.counts}
+}
+
+// named is the key and the text of a hold that is settled.
+type named struct{ key, text wireText }
+
+// nameCharges names the holds of charges, whose keys begin with prefix. All lie in one piece of memory.
+func nameCharges(prefix string, charges []*limit.Charge) []named {
+	names, b := make([]named, len(charges)), make([]byte, 0, 320*len(charges))
+	for i, c := range charges {
+		from := len(b)
+		b = append(append(b, prefix...), c.Held.ID...)
+		key := len(b)
+		b = appendHeldText(b, c.Held, c.Held.Rates)
+		names[i] = named{b[from:key:key], b[key:len(b):len(b)]}
+	}
+	return names
 }
 
 // sums are the totals of charges.

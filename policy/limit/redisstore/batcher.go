@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// roundMost is the most calls of one round trip: with more, Redis and this process take turns instead of working side by side.
-	roundMost = 8
+	// roundMost is the most admissions of one round trip.
+	roundMost = 32
 	// moreTime is how much more time than its sender's a call of a round may have: the round ends with its sender's time.
 	moreTime = 5 * time.Millisecond
 )
 
-// batcher sends admissions that come at the same moment in one round trip. It waits only for goroutines that are ready to run: a
-// single caller sends at once, and no call waits for the reply of an earlier round trip. With the library's own pipelining a call
-// would take two round trips over a slow network. With batcher, BenchmarkDecisions takes a third less processor time, of this process
-// and Redis together.
+// batcher sends admissions that come at the same moment in one round trip, those of one team in one call. It waits only for goroutines
+// that are ready to run: a single caller sends at once, and no call waits for the reply of an earlier round trip. With the library's own
+// pipelining a call would take two round trips over a slow network.
 type batcher struct {
 	*wire
 	callers atomic.Int32
@@ -26,25 +25,25 @@ type batcher struct {
 	next    *round // nil: the next caller begins one
 }
 
-// round is the calls of one round trip.
+// round is the admissions of one round trip.
 type round struct {
-	calls []*call
+	list  []*admission
 	until time.Time // the sender's deadline
 	done  chan struct{}
 }
 
-// process sends a call, and returns when it has its reply or its error. Deadlines hold. If ctx is cancelled earlier, other calls of
+// process sends an admission, and returns when it has its reply or its error. Deadlines hold. If ctx is cancelled earlier, other calls of
 // the round may fail, too.
-func (b *batcher) process(ctx context.Context, c *call) {
+func (b *batcher) process(ctx context.Context, a *admission) {
 	defer b.callers.Add(-1)
 	until, bounded := ctx.Deadline()
 	if b.callers.Add(1) == 1 || !bounded {
-		b.send(ctx, c)
+		b.sendAdmissions(ctx, []*admission{a})
 		return
 	}
-	switch r, sends := b.enqueue(c, until); {
+	switch r, sends := b.enqueue(a, until); {
 	case r == nil:
-		b.send(ctx, c)
+		b.sendAdmissions(ctx, []*admission{a})
 	case sends:
 		b.sendRound(ctx, r)
 	default:
@@ -52,19 +51,19 @@ func (b *batcher) process(ctx context.Context, c *call) {
 	}
 }
 
-// enqueue adds a call to the next round, and reports whether its caller sends that. It returns nil if the sender has more time than
-// this call, or much less.
-func (b *batcher) enqueue(c *call, until time.Time) (r *round, sends bool) {
+// enqueue adds an admission to the next round, and reports whether its caller sends that. It returns nil if the sender has more time than
+// this one, or much less.
+func (b *batcher) enqueue(a *admission, until time.Time) (r *round, sends bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r = b.next; r == nil {
-		b.next = &round{calls: append(make([]*call, 0, roundMost), c), until: until, done: make(chan struct{})}
+		b.next = &round{list: append(make([]*admission, 0, roundMost), a), until: until, done: make(chan struct{})}
 		return b.next, true
 	}
 	if until.Before(r.until) || until.Sub(r.until) > moreTime {
 		return nil, false
 	}
-	if r.calls = append(r.calls, c); len(r.calls) == roundMost {
+	if r.list = append(r.list, a); len(r.list) == roundMost {
 		b.next = nil
 	}
 	return r, false
@@ -79,5 +78,5 @@ func (b *batcher) sendRound(ctx context.Context, r *round) {
 		b.next = nil
 	}
 	b.mu.Unlock()
-	b.send(ctx, r.calls...)
+	b.sendAdmissions(ctx, r.list)
 }

@@ -47,7 +47,7 @@ func (n *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // more.
 func TestBatcherEnqueues(t *testing.T) {
 	f, now := &batcher{}, time.Now()
-	c := new(call)
+	c := new(admission)
 	first, sends := f.enqueue(c, now)
 	if first == nil || !sends {
 		t.Fatal("no caller sends the round")
@@ -75,7 +75,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // all have the same deadline, so that none is left behind
 	defer cancel()
 	until, _ := ctx.Deadline()
-	first, _ := s.redis.admissions.enqueue(new(call), until)
+	first, _ := s.redis.admissions.enqueue(new(admission), until)
 	var asking sync.WaitGroup
 	for n := range verdicts {
 		asking.Go(func() {
@@ -89,7 +89,7 @@ func together(s *form, n *trips, trips ...int) (verdicts [roundMost - 1]limit.Ve
 		all = s.redis.admissions.next == nil
 		s.redis.admissions.mu.Unlock()
 	}
-	first.calls = first.calls[1:]
+	first.list = first.list[1:]
 	s.redis.admissions.sendRound(ctx, first)
 	asking.Wait()
 	if want := append([]int{len(verdicts)}, trips...); !slices.Equal(n.calls, want) {

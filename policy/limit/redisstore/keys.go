@@ -39,7 +39,6 @@ type wiredTerms struct {
 	of    *teams.Team
 	terms limit.Terms
 	rates []any
-	takes any                                             // the set of rates, as a text
 	plans [1 << len(limit.Amounts{})]atomic.Pointer[plan] // by the units that a request is charged in
 }
 
@@ -59,7 +58,6 @@ func (k *teamKeys) wired(team *teams.Team) *wiredTerms {
 		return w
 	}
 	w := &wiredTerms{of: team, terms: limit.TermsOf(team)}
-	w.takes = strconv.Itoa(int(w.terms.RateSet()))
 	for _, r := range w.terms.Rates {
 		w.rates = appendRate(w.rates, r)
 	}

@@ -451,9 +451,9 @@ func (f *form) survives(history []step, list []*teams.Team) (err error) {
 }
 
 var mutants = []struct{ about, old, bent string }{
-	{"no dedupe by id", "local again, task, tasks = kept[1],", "local again, task, tasks = false,"},
+	{"no dedupe by id", "local again = kept[rates + n] or texts[key]", "local again = false"},
 	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
-	{"ignores holds", "local over = n + held + (got[used] or 0) - limit", "local over = n + (got[used] or 0) - limit"},
+	{"ignores holds", "local over = wanted + got[4 + q] + got[used[q] + 1] - limit", "local over = wanted + got[used[q] + 1] - limit"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
 	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
@@ -468,10 +468,10 @@ var mutants = []struct{ about, old, bent string }{
 	{"credit fills", "b.tat = math.max(b.tat - given, b.now)", "b.tat = b.now"},
 	{"reload fills", "local level = math.min(u - behind * l / p, tonumber(burst))", "local level = tonumber(burst)"},
 	{"tasks never freed", "if hold.task == '1' then tasks = tasks - 1 end", ""},
-	{"shadow takes", "if outcome == 1 then\n      local at", "if outcome ~= 0 then\n      local at"},
+	{"shadow takes", "outcome == 1 and rates or 0", "outcome ~= 0 and rates or 0"},
 	{"a batch looks at no hold", "if texts[n] ~= ARGV[28 + charges + n] then return {number, 0, tonumber(epoch), seq} end", ""},
 	{"a batch gives nothing back", "move(b, taken, given)\n    buckets", "move(b, taken, 0)\n    buckets"},
-	{"another day's fields", "if now < ARGV[13] + 0 or", "if false and"},
+	{"another day's fields", "if now < ARGV[10] + 0 or", "if false and"},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

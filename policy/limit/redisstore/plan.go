@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -9,15 +10,15 @@ import (
 )
 
 // plan is the arguments of admit.lua that are the same for all requests of a team that are charged in the same units. It is made
-// once for each reading of the teams file.
+// once for each reading of the teams file. All are converted once.
 type plan struct {
 	units  []int
 	rates  []planRate
-	quotas []any  // day and month of each unit, "" for none
-	cells  []cell // that the reply has
+	quotas []any // day and month of each unit, "" for none
+	capped int   // how many of quotas are set
 	fields atomic.Pointer[planFields]
 
-	unitCount, fieldCount any // converted once, as all of these
+	takes, shadow, tasks any // the set of rates, whether the team is in shadow mode, the most open tasks
 }
 
 // planRate is a rate as admit.lua takes it.
@@ -25,27 +26,13 @@ type planRate struct {
 	rate           teams.Rate
 	unit           int
 	key, text, ttl any
-	full           int64 // µs that the whole bucket takes to refill
-	fullText       any
+	full           any // µs that the whole bucket takes to refill
 }
 
-// cell is a field of the hash of quotas.
-type cell struct {
-	quota int
-	of    string
-}
-
-// The ends of fields of the hash of quotas.
-const (
-	cellHeld  = ":held"
-	cellUsed  = ":used"
-	cellAside = ":aside"
-)
-
-// planFields are a plan's fields on one day.
+// planFields are the plan's own arguments on one day.
 type planFields struct {
 	day   int
-	names []any
+	fixed []any
 }
 
 // planFor returns the plan for amounts.
@@ -65,52 +52,66 @@ func (w *wiredTerms) planFor(k *teamKeys, amounts *limit.Amounts) *plan {
 }
 
 func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
-	p := &plan{}
-	var used []cell
+	p := &plan{takes: strconv.Itoa(int(t.RateSet())), shadow: flag(t.Shadow), tasks: strconv.FormatInt(t.Tasks, 10)}
 	for unit, n := range amounts {
-		day, month := 2*unit, 2*unit+1
 		if n == 0 {
 			continue
 		}
 		p.units = append(p.units, unit)
-		p.cells = append(p.cells, cell{day, cellHeld}, cell{month, cellHeld})
-		for _, q := range []int{day, month} {
+		for q := 2 * unit; q < 2*unit+2; q++ {
 			if t.Quotas[q] == limit.None {
 				p.quotas = append(p.quotas, "")
 				continue
 			}
 			p.quotas = append(p.quotas, strconv.FormatInt(t.Quotas[q], 10))
-			used = append(used, cell{q, cellUsed}, cell{q, cellAside})
+			p.capped++
 		}
 		if unit < limit.RateCount && t.Rates[unit].Limit > 0 {
 			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))
 		}
 	}
-	p.cells = append(p.cells, used...)
-	p.unitCount, p.fieldCount = strconv.Itoa(len(p.units)), strconv.Itoa(len(p.cells))
 	return p
 }
 
 func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {
 	wire := appendRate(nil, r)
-	full := limit.FullIn(r)
-	return planRate{
-		rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1],
-		full: full, fullText: strconv.FormatInt(full, 10),
-	}
+	return planRate{rate: r, unit: unit, key: k.shared[unit], text: wire[0], ttl: wire[rateArgs-1], full: strconv.FormatInt(limit.FullIn(r), 10)}
 }
 
-// names returns the fields on a day.
-func (p *plan) names(day int) []any {
+// tasksFor is the limit of open tasks, as admit.lua takes it.
+func (p *plan) tasksFor(task bool) any {
+	if !task {
+		return ""
+	}
+	return p.tasks
+}
+
+// fixed returns the arguments from the number of units to the rates, on a day.
+func (p *plan) fixed(day int) []any {
 	if f := p.fields.Load(); f != nil && f.day == day {
-		return f.names
+		return f.fixed
 	}
-	names := make([]any, 0, len(p.cells))
-	for _, c := range p.cells {
-		names = append(names, strconv.Itoa(periodOf(day, c.quota))+":"+string(teams.Units[c.quota/2])+c.of)
+	names := p.names(day)
+	args := slices.Concat([]any{strconv.Itoa(len(p.units)), strconv.Itoa(len(names)), strconv.Itoa(len(p.rates))}, p.quotas, names)
+	for i := range p.rates {
+		args = append(args, p.rates[i].text, p.rates[i].full, p.rates[i].ttl)
 	}
-	p.fields.Store(&planFields{day, names})
-	return names
+	p.fields.Store(&planFields{day, args})
+	return args
+}
+
+// names returns the fields of the hash of quotas on a day: what is held, then of each quota what is used and set aside.
+func (p *plan) names(day int) (names []any) {
+	var used []any
+	for i := range p.quotas {
+		unit := p.units[i/2]
+		name := strconv.Itoa(periodOf(day, 2*unit+i%2)) + ":" + string(teams.Units[unit])
+		names = append(names, name+":held")
+		if p.quotas[i] != "" {
+			used = append(used, name+":used", name+":aside")
+		}
+	}
+	return append(names, used...)
 }
 
 // periodOf is the number of a quota's period on a day.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -87,23 +88,37 @@ type wire struct {
 
 // call is one run of a script: its arguments, and after send its reply.
 type call struct {
-	script *script
-	args   []any
-	number int64 // random; the reply begins with it, so that another call's reply is noticed
-	reply  *redis.IntSliceCmd
+	script   *script
+	args     []any
+	requests int     // of admit.lua
+	known    version // of the accounts, where the script compares it
+	clock    int64   // microseconds, or 0 for Redis's own time
+	number   int64   // random; the reply begins with it, so that another call's reply is noticed
+	reply    *redis.IntSliceCmd
 }
 
-// begin returns a call with its keys and the first two arguments of every script: the time, or 0 for Redis's own, and the number.
-// Lua counts exactly to 2^53. There is room for so many more arguments.
+// calls are used calls, whose arrays the next ones use.
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// begin returns a call with its keys and the first two arguments of every script. There is room for so many more arguments.
 func (w *wire) begin(s *script, keys []any, room int) *call {
-	return w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, keys...)
+	c := w.beginIn(&call{args: make([]any, 0, 5+len(keys)+room)}, s, len(keys)).add(keys...)
+	c.begun(w.Clock())
+	return c
 }
 
-// beginIn is begin with the arrays of an earlier call.
-func (w *wire) beginIn(c *call, s *script, keys ...any) *call {
-	c.script, c.number = s, 1+rand.Int64N(1<<52)
-	c.args = append(append(append(c.args[:0], "evalsha", s.digest, len(keys)), keys...), w.Clock(), c.number)
+// beginIn begins a call with the arrays of an earlier one. Its keys follow, so many, and then begun.
+func (w *wire) beginIn(c *call, s *script, keys int) *call {
+	c.script = s
+	c.args = append(c.args[:0], "evalsha", s.digest, keys)
 	return c
+}
+
+// begun adds the first two arguments of every script, behind its keys: the time, or 0 for Redis's own, and the number. Lua counts
+// exactly to 2^53.
+func (c *call) begun(clock int64) {
+	c.clock, c.number = clock, 1+rand.Int64N(1<<52)
+	c.args = append(c.args, &c.clock, &c.number)
 }
 
 // add adds arguments.

@@ -55,16 +55,19 @@ func appendHold(b []byte, h *limit.Held) []byte {
 
 // heldText is an open hold's text, if it was taken from those rates.
 func heldText(h *limit.Held, rates limit.RateSet) string {
-	b := append(make([]byte, 0, 192), "held 0 "...)
+	return string(appendHeldText(make([]byte, 0, 192), h, rates))
+}
+
+func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
+	b = append(b, "held 0 "...)
 	b = strconv.AppendInt(b, int64(flag(h.Task)), 10)
 	for _, n := range [...]int{int(rates), h.Day, h.Month} {
 		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
 	}
-	return string(appendHold(b, h))
+	return appendHold(b, h)
 }
 
-// holdText is the part of a hold's text behind its month.
-func holdText(h *limit.Hold) string {
-	held := limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts}
-	return string(appendHold(make([]byte, 0, 160), &held))
+// appendHoldText adds the part of a hold's text behind its month.
+func appendHoldText(b []byte, h *limit.Hold) []byte {
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts})
 }

@@ -10,7 +10,7 @@ local SETTLED = '1'
 
 -- UNITS is Go's teams.Units. The scripts repeat numbers that follow from it: 3 rates (limit.RateCount; the first quota's number in
 -- admit.lua), 4 amounts of a hold (limit.Amounts), 5 of an allowance (limit.Stock), and 11, the number of open_tasks (limit.LimitTasks).
--- admit.lua also writes out two names of units, and holds.lua the rates' bits. The patterns read a unit as %a+.
+-- docs/architecture.md, Adding a unit, lists the places. The patterns read a unit as %a+.
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
 
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another.

@@ -1,0 +1,3 @@
+module sluicebench
+
+go 1.26

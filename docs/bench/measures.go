@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"time"
+
+	"sluicebench/load"
+	"sluicebench/servers"
+)
+
+// measure is one kind of figures about a gateway.
+type measure struct {
+	name, title string
+	columns     []column
+	without     []string // gateways that cannot do it
+	with        []string // more that are only here
+	fresh       bool     // every turn has a newly started gateway, because memory once taken is not given back at once
+	turn        func(w *world, g *gateway) ([]float64, error)
+}
+
+// column is a figure of a measure.
+type column struct {
+	head     string
+	decimals int
+	ratio    bool // it is also shown beside the reference's of the same round
+}
+
+var tasksAlone = []string{"nginx", "haproxy", "litellm", "bare-gogc400"} // pass polls on, or have none
+
+var allMeasures = []measure{
+	{
+		name: "json", title: "1 KB JSON, closed loop", columns: []column{{"requests/s", 0, true}, {"CPU µs/request", 1, true}, {"of its core %", 0, false}},
+		turn: func(w *world, g *gateway) ([]float64, error) { return closed(w, g, g.requests.json, 1) },
+	},
+	{
+		name: "open", title: "1 KB JSON, open loop",
+		columns: []column{{"p50 µs", 0, false}, {"p99 µs", 0, false}, {"added p50 µs", 0, true}, {"added p99 µs", 0, true}, {"CPU µs/request", 1, true}},
+		turn:    open,
+	},
+	{
+		name: "frames", title: "streams of 50 frames, one every 5 ms", columns: []column{{"frames/s", 0, false}, {"CPU µs/frame", 1, true}, {"of its core %", 0, false}},
+		turn: func(w *world, g *gateway) ([]float64, error) { return closed(w, g, g.requests.frames, servers.Frames) },
+	},
+	{
+		name: "poll", title: "polls of a task that has ended, closed loop", columns: []column{{"requests/s", 0, true}, {"CPU µs/request", 1, true}, {"of its core %", 0, false}},
+		without: tasksAlone, with: []string{"handler"}, turn: poll,
+	},
+	{
+		name: "bodies", title: "16 bodies of 13 MB at once, three times", columns: []column{{"idle RSS MB", 0, false}, {"peak above it MB", 0, false}, {"of the bodies", 2, false}, {"MB/s", 0, true}},
+		fresh: true, turn: bodies,
+	},
+	{name: "streams-500", title: "500 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(500)},
+	{name: "streams-2000", title: "2,000 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(2000)},
+}
+
+var streamColumns = []column{{"RSS KB/stream", 1, true}, {"peak KB/stream", 1, true}}
+
+const warm = 300 * time.Millisecond
+
+// closed has each client ask again as soon as it is answered. An answer counts as so many units.
+func closed(w *world, g *gateway, request []byte, units float64) ([]float64, error) {
+	runtime.GOMAXPROCS(1) // threads that take turns on one core cost more than they bring
+	conns, err := load.Dial(g.Address, w.clients)
+	if err != nil {
+		return nil, err
+	}
+	defer load.Close(conns)
+	if _, err := load.Closed(conns, request, warm); err != nil {
+		return nil, err
+	}
+	cpu, begun := g.CPU(), time.Now()
+	n, err := load.Closed(conns, request, w.lasts)
+	took, used := time.Since(begun), g.CPU()-cpu
+	count := float64(n) * units
+	return []float64{count / took.Seconds(), microseconds(used) / count, 100 * used.Seconds() / took.Seconds()}, err
+}
+
+// open has requests sent at a steady rate: to the service itself, then through the gateway.
+func open(w *world, g *gateway) ([]float64, error) {
+	runtime.GOMAXPROCS(4) // a thread in a sleep of the kernel keeps its place for a while
+	direct, err := steady(w, g, w.service.Address)
+	if err != nil {
+		return nil, err
+	}
+	cpu := g.CPU()
+	through, err := steady(w, g, g.Address)
+	if err != nil {
+		return nil, err
+	}
+	used := g.CPU() - cpu
+	at := func(q float64) (whole, added float64) {
+		whole = microseconds(load.Quantile(through, q))
+		return whole, whole - microseconds(load.Quantile(direct, q))
+	}
+	p50, added50 := at(0.5)
+	p99, added99 := at(0.99)
+	return []float64{p50, p99, added50, added99, microseconds(used) / float64(len(through)+w.clients)}, nil
+}
+
+// steady sends the JSON request at the gateway's rate. A few more go before, so that the connections are made.
+func steady(w *world, g *gateway, address string) ([]time.Duration, error) {
+	conns, err := load.Dial(address, w.clients)
+	if err != nil {
+		return nil, err
+	}
+	defer load.Close(conns)
+	for _, conn := range conns {
+		if err := conn.Exchange(g.requests.json); err != nil {
+			return nil, err
+		}
+	}
+	return load.Open(conns, g.requests.json, g.rate, w.lasts)
+}
+
+// poll has the clients ask for a task that the gateway knows to have ended.
+func poll(w *world, g *gateway) ([]float64, error) {
+	conns, err := load.Dial(g.Address, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer load.Close(conns)
+	if g.name != "handler" {
+		if err := conns[0].Exchange(g.requests.create); err != nil {
+			return nil, err
+		}
+	}
+	for n := 0; ; n++ { // the creation's answer is the task's state for an interval
+		answer, err := conns[0].Ask(g.requests.poll)
+		if err != nil || n == 50 {
+			return nil, fmt.Errorf("the task does not end: %w", err)
+		}
+		if bytes.Contains(answer, []byte("SUCCEEDED")) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return closed(w, g, g.requests.poll, 1)
+}
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }

@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"net/http"
+	"sync"
+
+	"sluice/gateway/upstream"
+)
+
+// call is the memory of one request. A later request uses it again, so that it is not allocated and collected for each.
+type call struct {
+	state    requestState
+	reply    reply
+	exchange upstream.Exchange
+	room     room
+}
+
+var calls = sync.Pool{New: func() any { return newCall() }}
+
+func newCall() *call {
+	c := new(call)
+	c.room.prepare(&c.state, nil)
+	return c
+}
+
+// begin makes the call a request's own.
+func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
+	c.state = requestState{
+		service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r),
+		exchange: &c.exchange, room: &c.room,
+	}
+	c.room.context.client = c.state.client
+	c.reply = reply{ResponseWriter: w, control: *http.NewResponseController(w), state: &c.state, terms: g.terms}
+	return &c.state, &c.reply
+}
+
+// end gives the memory back, if it is certain that nothing refers to it any more: a request that was refused or cut, one that
+// may have made a task, and one whose body another goroutine may still write leave theirs to the collector.
+func (c *call) end() {
+	s := &c.state
+	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.BytesIn > upstream.InlineBody {
+		return
+	}
+	c.state, c.reply = requestState{}, reply{}
+	c.exchange.Reset()
+	c.room.clear()
+	calls.Put(c)
+}

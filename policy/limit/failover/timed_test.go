@@ -1,0 +1,48 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type valueKey struct{}
+
+// A timed context has a deadline at once, and ends then, whether or not something has waited for it. Its parent does not end it.
+func TestTimedEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent, cancel := context.WithCancel(context.WithValue(t.Context(), valueKey{}, "kept"))
+		waited, never := within(parent, time.Second), within(parent, time.Second)
+		defer waited.end()
+		defer never.end()
+		if until, bounded := never.Deadline(); !bounded || time.Until(until) != time.Second || never.Value(valueKey{}) != "kept" {
+			t.Errorf("ends in %v, bounded %v", time.Until(until), bounded)
+		}
+		done := waited.Done()
+		cancel()
+		synctest.Wait()
+		if waited.Err() != nil || never.Err() != nil {
+			t.Errorf("their parent ended them: %v, %v", waited.Err(), never.Err())
+		}
+		<-done
+		for _, c := range []*timed{waited, never} {
+			if !errors.Is(c.Err(), context.DeadlineExceeded) {
+				t.Errorf("after a second: %v", c.Err())
+			}
+		}
+	})
+}
+
+// end ends those who wait, and a context that is made of it.
+func TestTimedIsEnded(t *testing.T) {
+	c := within(t.Context(), time.Hour)
+	child, cancel := context.WithCancel(c)
+	defer cancel()
+	c.end()
+	<-child.Done()
+	if !errors.Is(c.Err(), context.Canceled) {
+		t.Error(c.Err())
+	}
+}
