@@ -19,8 +19,8 @@ func (c Import) apply(d *Document) (Entry, error) {
 	given, was := c.Document, d.Version
 	stale := was != 0 && given.Version != 0 && given.Version != was
 	if same := string(given.at(was).Text()) == string(d.Text()); stale && !same && !c.Force {
-		return Entry{}, &Error{Conflict, "version", fmt.Sprintf("got %d, allowed: %d, which is the directory's", given.Version, was),
-			"export it again and repeat the change, or use --force to undo what was changed since"}
+		text := fmt.Sprintf("got %d, allowed: %d, which is the directory's", given.Version, was)
+		return Entry{}, &Error{Conflict, "version", text, "export it again and repeat the change, or use --force to undo what was changed since"}
 	}
 	before, after := difference(*d, given), difference(given, *d)
 	d.Teams = given.Teams

@@ -37,7 +37,7 @@ func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, 
 			continue
 		}
 		team.Keys = slices.DeleteFunc(team.Keys, func(k Key) bool {
-			fault := ""
+			var fault string
 			switch {
 			case ids[k.ID] || f.HasKey(k.SHA256):
 				fault = "stands in the teams file too: the file's counts; remove it from the directory"

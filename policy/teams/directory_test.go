@@ -39,8 +39,8 @@ func sumOf(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(ke
 
 func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 	file := parsed(t, fileOfTwo)
-	joined, ignored, err := file.Join([]byte(`{"version":3,"teams":[{"id":"maps","description":"Karten & 地图 <خرائط>","concurrent":9,` +
-		`"key_days":"none","keys":[{"id":"bbbbbbbbbbbb","sha256":"` + sumOf("maps") + `","note":"the indexer"}]},{"id":"mail"}]}`), none)
+	joined, ignored, err := file.Join([]byte(`{"version":3,"teams":[{"id":"maps","description":"Karten & 地图 <خرائط>","concurrent":9,`+
+		`"key_days":"none","keys":[{"id":"bbbbbbbbbbbb","sha256":"`+sumOf("maps")+`","note":"the indexer"}]},{"id":"mail"}]}`), none)
 	if err != nil || len(ignored) > 0 {
 		t.Fatal(err, ignored)
 	}
@@ -68,8 +68,8 @@ func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 func TestANameHasOneOwner(t *testing.T) {
 	file := parsed(t, fileOfTwo)
 	joined, ignored, err := file.Join([]byte(`{"teams":[
-{"id":"search","keys":[{"id":"bbbbbbbbbbbb","sha256":"` + sumOf("intruder") + `"}]},
-{"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"` + sumOf("one") + `"},{"id":"cccccccccccc","sha256":"` + sumOf("test") + `"},{"id":"dddddddddddd","sha256":"` + sumOf("two") + `"},{"id":"eeeeeeeeeeee","sha256":"` + sumOf("upstream") + `"}]}]}`), sha256.Sum256([]byte("upstream")))
+{"id":"search","keys":[{"id":"bbbbbbbbbbbb","sha256":"`+sumOf("intruder")+`"}]},
+{"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"`+sumOf("one")+`"},{"id":"cccccccccccc","sha256":"`+sumOf("test")+`"},{"id":"dddddddddddd","sha256":"`+sumOf("two")+`"},{"id":"eeeeeeeeeeee","sha256":"`+sumOf("upstream")+`"}]}]}`), sha256.Sum256([]byte("upstream")))
 	if err != nil {
 		t.Fatal(err)
 	}
