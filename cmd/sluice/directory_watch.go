@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,6 +95,10 @@ func (w *directoryWatch) look(ctx context.Context) {
 
 // take puts what the store has in force, unless it has lost what this process knows.
 func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
+	if s.Head() == known.Head() && bytes.Equal(s.Document, known.Document) {
+		w.bad.Store(nil)
+		return
+	}
 	d, err := s.Open()
 	if err != nil {
 		w.refuse("is faulty", err)
@@ -101,10 +106,6 @@ func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
 	}
 	if _, version, _ := w.roster.inForce(); d.Version < version {
 		w.restore(ctx, s, known, version)
-		return
-	}
-	if s.Head() == known.Head() {
-		w.bad.Store(nil)
 		return
 	}
 	if err := w.roster.setDirectory(s); err != nil {
