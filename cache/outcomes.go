@@ -4,12 +4,29 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// IdempotencyName names a request that must run once: its team, and a digest of its path and Idempotency-Key.
+// IdempotencyName names a request that must run once: its team, and a digest of its path and Idempotency-Key; without such a
+// key, of all by which equal requests are recognized.
 type IdempotencyName struct{ Team, Digest string }
+
+// mostEqual is how many of the requests that are equal are remembered.
+const mostEqual = 16
+
+// fresh is a new name for one of the requests that are equal.
+func (n IdempotencyName) fresh() IdempotencyName {
+	return IdempotencyName{n.Team, n.Digest + "." + rand.Text()}
+}
+
+// equals is the name of the requests that are equal to this one; ok: its name is of such a request.
+func (n IdempotencyName) equals() (all IdempotencyName, ok bool) {
+	digest, _, ok := strings.Cut(n.Digest, ".")
+	return IdempotencyName{n.Team, digest}, ok
+}
 
 // Outcome is the result of a request that runs once.
 type Outcome struct {
@@ -28,6 +45,7 @@ type Outcomes struct {
 	now    func() time.Time
 	mu     sync.Mutex
 	byName map[IdempotencyName]*Outcome
+	equal  map[IdempotencyName][]IdempotencyName // the names of requests that are equal, newest first
 	oldest []outcomeEntry
 }
 
@@ -39,7 +57,7 @@ type outcomeEntry struct {
 
 // NewOutcomes makes an empty store. ttl is how long an outcome is remembered; now is the clock.
 func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
-	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome)}
+	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome), equal: make(map[IdempotencyName][]IdempotencyName)}
 }
 
 // Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
@@ -51,9 +69,36 @@ func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.S
 	if known := o.byName[name]; known != nil {
 		return *known, false, nil
 	}
+	return o.run(name, body), true, nil
+}
+
+// run remembers a request that begins. The lock is held.
+func (o *Outcomes) run(name IdempotencyName, body [sha256.Size]byte) Outcome {
 	running := Outcome{Body: body, Started: o.now(), Token: rand.Text()}
 	o.byName[name] = &running
-	return running, true, nil
+	return running
+}
+
+// BeginNew lets a request run under a new name, which is from now on the newest of those that are equal.
+func (o *Outcomes) BeginNew(_ context.Context, all IdempotencyName, body [sha256.Size]byte) (name IdempotencyName, was Outcome, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.expire()
+	name = all.fresh()
+	names := slices.Insert(o.equal[all], 0, name)
+	o.equal[all] = names[:min(len(names), mostEqual)]
+	return name, o.run(name, body), nil
+}
+
+// Newest returns the name of the newest of the requests that are equal.
+func (o *Outcomes) Newest(_ context.Context, all IdempotencyName) (name IdempotencyName, found bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.expire()
+	for _, name := range o.equal[all] {
+		return name, true, nil
+	}
+	return name, false, nil
 }
 
 // End remembers the outcome, or forgets the name if it has no status: the request may be made again.
@@ -65,10 +110,23 @@ func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]b
 	case known == nil:
 	case outcome.Status == 0 && known.Token != outcome.Token: // another request's
 	case outcome.Status == 0:
-		delete(o.byName, name)
+		o.forget(name)
 	default:
 		*known = outcome
 		o.oldest = append(o.oldest, outcomeEntry{name, o.now(), known})
+	}
+}
+
+// forget drops a name. The lock is held.
+func (o *Outcomes) forget(name IdempotencyName) {
+	delete(o.byName, name)
+	all, ok := name.equals()
+	if !ok {
+		return
+	}
+	o.equal[all] = slices.DeleteFunc(o.equal[all], func(other IdempotencyName) bool { return other == name })
+	if len(o.equal[all]) == 0 {
+		delete(o.equal, all)
 	}
 }
 
@@ -79,7 +137,7 @@ func (o *Outcomes) expire() {
 		gone := o.oldest[0]
 		o.oldest = o.oldest[1:]
 		if o.byName[gone.name] == gone.is {
-			delete(o.byName, gone.name)
+			o.forget(gone.name)
 		}
 	}
 }

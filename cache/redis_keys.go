@@ -14,6 +14,7 @@ package cache
 //	sl1:{TEAM}:due             ids by when the finisher queries them           TTL and an hour            put.lua, due.lua
 //	sl1:{TEAM}:claims          when this memory began, how many claims it has  ever                       put.lua
 //	sl1:{TEAM}:once:DIGEST     the outcome of a request that runs once         TTL                        redisOutcomes
+//	sl1:{TEAM}:equal:DIGEST    the newest of the requests that are equal       TTL                        redisOutcomes
 
 // KeyPrefix begins every key. Another number means another layout: replicas of two versions must not share one.
 const KeyPrefix = "sl1:"
@@ -31,6 +32,7 @@ func memoryKey(team string) string           { return teamKey(team, "claims") }
 func taskKey(team, task string) string       { return teamKey(team, "task:"+task) }
 func turnKey(team, task string) string       { return taskKey(team, task) + ":asking" }
 func outcomeKey(name IdempotencyName) string { return teamKey(name.Team, "once:"+name.Digest) }
+func equalKey(all IdempotencyName) string    { return teamKey(all.Team, "equal:"+all.Digest) }
 func ownerKey(task string) string            { return KeyPrefix + "task:" + task }
 
 func taskKeys(team string, ids []string) []string {

@@ -166,6 +166,27 @@ func (s *store) setFirst(ctx context.Context, key string, value any, lives time.
 	return s.Client.SetNX(call, key, value, lives).Result()
 }
 
+// setListed sets a value and puts a name at the head of a list, in one transaction. The list keeps its newest names.
+func (s *store) setListed(ctx context.Context, key string, value any, list, name string, lives time.Duration) error {
+	call, cancel := s.short(ctx)
+	defer cancel()
+	_, err := s.Client.TxPipelined(call, func(pipe redis.Pipeliner) error {
+		pipe.Set(call, key, value, lives)
+		pipe.LPush(call, list, name)
+		pipe.LTrim(call, list, 0, mostEqual-1)
+		pipe.PExpire(call, list, lives)
+		return nil
+	})
+	return err
+}
+
+// list returns the names of a list.
+func (s *store) list(ctx context.Context, key string) ([]string, error) {
+	call, cancel := s.short(ctx)
+	defer cancel()
+	return s.Client.LRange(call, key, 0, -1).Result()
+}
+
 func (s *store) set(ctx context.Context, key string, value any, lives time.Duration) error {
 	call, cancel := s.short(ctx)
 	defer cancel()

@@ -28,12 +28,20 @@ func authenticate(live *live, alarms *alarms) stage {
 				return refused
 			}
 			s.team, s.Team, s.Key = team, team.ID, key.ID
-			if s.route.endpoint != "" && !team.MayUse(s.route.endpoint) {
-				return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", team.ID, s.route.endpoint)
+			if err := mayUse(s); err != nil {
+				return err
 			}
 			return next(w, r, s)
 		}
 	}
+}
+
+// mayUse checks that the team may use the route's endpoint.
+func mayUse(s *requestState) error {
+	if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {
+		return refuse(refuseEndpoint).say("Team %s may not use the endpoint %s.", s.Team, s.route.endpoint)
+	}
+	return nil
 }
 
 // bearer returns the presented key. It is "" unless there is exactly one that every reader of the header would agree on. The

@@ -30,7 +30,7 @@ func BenchmarkBodies(b *testing.B) {
 	}
 	sides := []*side{{name: "bare"}, {name: "gateway"}}
 	for _, s := range sides {
-		s.child = startChild(b, s.name, upstream.address, 1, "GOGC=100")
+		s.child = startChild(b, s.name, upstream.address, 1)
 		s.conns = dialAll(b, s.address, clients)
 		drive(b, s.conns, postOf(textPath, padded(1024), ""), 200) // connections and code, and no large body
 		s.idle = s.resident("VmRSS")

@@ -96,6 +96,15 @@ func naiveGateway() http.Handler {
 	})
 }
 
+// askingProxy is the bare proxy with a PING of Redis before each request: the least that a limit in Redis can take.
+func askingProxy() http.Handler {
+	client, proxy := benchClient(), bareProxy()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client.Ping(r.Context())
+		proxy.ServeHTTP(w, r)
+	})
+}
+
 // BenchmarkBesideNaive compares the gateway with rates and quotas in Redis with a naive one over the same Redis, on one
 // core each.
 func BenchmarkBesideNaive(b *testing.B) {
@@ -129,7 +138,7 @@ func BenchmarkRedis(b *testing.B) {
 func BenchmarkPaced(b *testing.B) {
 	startBenchRedis(b)
 	upstream := startChild(b, "upstream", "", 2)
-	names := []string{"bare", "gateway", "redis"}
+	names := []string{"bare", "asking", "gateway", "redis"}
 	latencies := make([][]time.Duration, len(names))
 	children, conns, before := make([]*child, len(names)), make([][]*benchConn, len(names)), make([]stats, len(names))
 	for i, name := range names {

@@ -59,7 +59,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 	sides := []*side{{name: "bare"}, {name: "gateway"}}
 	for _, s := range sides {
-		s.child = startChild(b, s.name, upstream.address, 1, "GOGC=100")
+		s.child = startChild(b, s.name, upstream.address, 1)
 		s.read("?gc")
 		s.idle = s.resident("VmRSS")
 		for range streams {

@@ -65,7 +65,7 @@ func playRole(role string) int {
 		handler = ownProxy()
 	case "server":
 		handler = http.HandlerFunc(serverAlone)
-	case "gateway", "sampled":
+	case "gateway", "sampled", "front":
 		handler = benchGateway(limit.NewMemory(time.Now))
 	case "collector":
 		handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -83,6 +83,8 @@ func playRole(role string) int {
 		})
 	case "redis":
 		handler = benchGateway(benchShared())
+	case "asking":
+		handler = askingProxy()
 	case "naive":
 		handler = naiveGateway()
 	case "handler":
@@ -216,6 +218,7 @@ func benchGateway(accounts gateway.Accounts) http.Handler {
 	}
 	config := settings()
 	config.UpstreamURL = benchBase()
+	config.OpenAI, config.Provider, config.ImageWait = true, "service", time.Minute
 	log := telemetry.NewLog(telemetry.LogConfig{Writer: io.Discard, Now: time.Now})
 	claims := cache.NewClaims(config.TaskTTL, time.Now)
 	for _, task := range []string{"ended", "running"} {
@@ -324,6 +327,24 @@ func BenchmarkBesideBare(b *testing.B) {
 			compare(b, names, children, request, tt.clients, tt.chunk)
 		})
 	}
+}
+
+// BenchmarkFront compares a chat by OpenAI's interface with the same chat by the service's, each at a gateway on a core of its own.
+func BenchmarkFront(b *testing.B) {
+	upstream := startChild(b, "upstream", "", 2)
+	native := startChild(b, "gateway", upstream.address, 1)
+	front := startChild(b, "front", upstream.address, 1)
+	request := func(path, headers, body string) []byte {
+		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", path, benchKey, headers, len(body), body)
+	}
+	chat := `{"model":"llm-max","messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"` + strings.Repeat("x", 850) + `"}],"temperature":0.7,"max_tokens":512}`
+	b.Run("json-1KB", func(b *testing.B) {
+		compareEach(b, []string{"native", "front"}, []*child{native, front}, [][]byte{request(textPath, "", padded(1024)), request(frontChats, "", chat)}, 32, 2000)
+	})
+	b.Run("sse-50-frames", func(b *testing.B) {
+		streamed := strings.Replace(chat, `{"model"`, `{"stream":true,"model"`, 1)
+		compareEach(b, []string{"native", "front"}, []*child{native, front}, [][]byte{request(textPath, "X-Service-SSE: enable\r\n", padded(1024)), request(frontChats, "", streamed)}, 16, 200)
+	})
 }
 
 // BenchmarkTelemetry compares a gateway that sends its spans and metrics to a collector that works, is absent or hangs with

@@ -22,9 +22,10 @@ var errClientLeft = errors.New("the client left while it was sending the body")
 // hasBody reports whether the client sends a body that is not yet known to be empty.
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// readBody reads the whole body into memory. It takes the buffer's size from the budget before it makes the buffer.
+// readBody reads the whole body into memory, unless it was read. It takes the buffer's size from the budget before it makes the
+// buffer.
 func readBody(w *reply, r *http.Request, s *requestState, lender *buffers) error {
-	if !hasBody(r) {
+	if s.bodyEnded {
 		return nil
 	}
 	u := upload{clientTerms: w.terms, reply: w, state: s, from: r.Body, declared: r.ContentLength, buffers: lender}
@@ -146,7 +147,8 @@ func refuseOutOfMemory() error {
 	return refuse(refuseMemory).say("The memory for request bodies is in use; send the request again.").retry(time.Second)
 }
 
-// takeBack ends a request's hold on the memory of its body, when nothing reads the body any more.
+// takeBack ends a request's hold on the memory of its body, when nothing reads the body any more: the span of the exchange, which
+// may show it, MUST have ended.
 func (b *buffers) takeBack(s *requestState) {
 	s.exchange.Release()
 	b.giveBack(s.lent)

@@ -38,7 +38,7 @@ func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*reque
 // may have made a task, and one whose body another goroutine may still write leave theirs to the collector.
 func (c *call) end() {
 	s := &c.state
-	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.BytesIn > upstream.InlineBody {
+	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil || s.BytesIn > upstream.InlineBody {
 		return
 	}
 	c.state, c.reply = requestState{}, reply{}

@@ -25,10 +25,12 @@ type clientTerms struct {
 	slowStart    time.Duration // before a slow body is refused; tests shorten it
 	lingerTime   time.Duration // for which the rest of a body is dropped; tests shorten it
 	draining     *atomic.Bool
+	cors         *cors // who may read answers in a browser
 }
 
 func newClientTerms(config *Config, now func() time.Time, live *live) *clientTerms {
 	return &clientTerms{
 		now: now, maxBody: config.MaxBody, writeTimeout: config.WriteTimeout, slowStart: slowStart, lingerTime: lingerTime, draining: &live.draining,
+		cors: newCORS(config.CORSOrigins),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"sluice/gateway/fetch"
 	"sluice/gateway/upstream"
 	"sluice/policy"
 )
@@ -26,6 +27,10 @@ type Config struct {
 	ForwardPaths   []string // extra path prefixes to forward, relative to the version prefix, no slash at either end; may be empty
 
 	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
+	CORSOrigins    []string       // origins whose pages may call from a browser, as browsers write them; empty: none
+
+	ResultHosts    []fetch.Host   // hosts from which pictures may be fetched for clients that want them in the answer; empty: none
+	ResultNetworks []netip.Prefix // further networks that these hosts may be in; may be empty
 
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
@@ -44,6 +49,10 @@ type Config struct {
 
 	Families policy.Families // the model patterns that kinds and rules hang on
 	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
+
+	OpenAI    bool          // OpenAI's interface is served, too
+	Provider  string        // owner of the models that it lists
+	ImageWait time.Duration // how long its clients wait for a task
 }
 
 // Secret is a string that must not be shown; see [upstream.Secret].

@@ -16,7 +16,10 @@ func (n *inspection) declared(next handler) handler {
 			return refuseTooLarge(n.config.MaxBody)
 		}
 		judge := readable
-		if s.route.endpoint == policy.EndpointOther {
+		switch {
+		case s.route.form:
+			judge = formed
+		case s.route.endpoint == policy.EndpointOther:
 			judge = described
 		}
 		if err := judge(r.Header); err != nil {
@@ -37,10 +40,32 @@ func described(h http.Header) error {
 	return nil
 }
 
-// readable checks that the headers describe the body once, as uncompressed JSON in UTF-8.
-func readable(h http.Header) error {
+// formed checks that the headers describe the body once, as an uncompressed form.
+func formed(h http.Header) error {
+	if err := uncompressed(h); err != nil {
+		return err
+	}
+	if types := h["Content-Type"]; len(types) != 1 {
+		return refuse(refuseMedia).say("Content-Type: given %d times, allowed once: multipart/form-data.", len(types))
+	}
+	media, params, err := mime.ParseMediaType(h["Content-Type"][0])
+	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
+		return refuse(refuseMedia).say("Content-Type: given %s, allowed multipart/form-data with a boundary.", brief(h["Content-Type"][0]))
+	}
+	return nil
+}
+
+func uncompressed(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && (len(encoding) > 1 || !strings.EqualFold(encoding[0], "identity")) {
 		return refuse(refuseMedia).say("Content-Encoding: compressed bodies are not allowed; send the JSON uncompressed, without this header.")
+	}
+	return nil
+}
+
+// readable checks that the headers describe the body once, as uncompressed JSON in UTF-8.
+func readable(h http.Header) error {
+	if err := uncompressed(h); err != nil {
+		return err
 	}
 	types := h["Content-Type"]
 	if len(types) == 1 && types[0] == "application/json" { // nearly every request; parsing the media type allocates

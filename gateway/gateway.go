@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+
 	"sluice/gateway/tasks"
 	"sluice/policy"
 )
@@ -22,6 +24,7 @@ type Gateway struct {
 	forward     *forward
 	polls       *polls
 	usage       *usage
+	fronts      *fronts
 
 	tasks   *tasks.Tasks
 	service *service
@@ -49,8 +52,33 @@ func (g *Gateway) table() []route {
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
 		{method: get, path: usagePath, run: usage},
 	}
+	if g.config.OpenAI {
+		table = append(table, g.frontTable(authenticate)...)
+	}
 	for _, prefix := range g.config.ForwardPaths {
 		table = append(table, route{path: prefix, prefix: true, endpoint: policy.EndpointOther, run: generate})
 	}
 	return table
+}
+
+// frontTable has the routes of OpenAI's interface. The stage translate makes a request of the service of the client's; from then
+// on it is a request like any other.
+func (g *Gateway) frontTable(authenticate stage) []route {
+	generate := func(kind frontRequest, more ...stage) handler {
+		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(kind)}
+		last := []stage{g.inspection.inspect, g.idempotency.runOnce, g.admission.admit}
+		return chain(g.forward.forward, slices.Concat(first, more, last)...)
+	}
+	models := chain(g.fronts.listModels, authenticate)
+	task := chain(g.fronts.showTask, authenticate)
+	model := chain(g.fronts.showModel, authenticate)
+
+	return []route{
+		{method: post, path: frontPrefix + "chat/completions", run: generate(frontChat)},
+		{method: post, path: frontPrefix + "images/generations", run: generate(frontMake, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/edits", form: true, run: generate(frontEdit, g.fronts.pictures)},
+		{method: get, path: frontTasks + "{id}", endpoint: policy.EndpointTasks, query: true, run: task},
+		{method: get, path: frontModels, run: models},
+		{method: get, path: frontModels + "/{id}", run: model},
+	}
 }

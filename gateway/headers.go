@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 
@@ -41,6 +42,16 @@ func (k *headers) policyCall(s *requestState) policy.Call {
 // does not know what the path does.
 func (k *headers) creates(to *route, r *http.Request) bool {
 	return to.creates || to.prefix && r.Method == post && enabled(r.Header[k.async])
+}
+
+// withoutOwn is a client's header without those that set the form of the answer at the service: a client of OpenAI's interface
+// says that in the body.
+func (k *headers) withoutOwn(h http.Header) http.Header {
+	h = maps.Clone(h)
+	for _, name := range [...]string{"Accept", k.sse, k.async, k.encryption} {
+		delete(h, name)
+	}
+	return h
 }
 
 // enabled reads a contract header: "enable" in any case is on; absent, "disable" and anything else are off. The

@@ -1,16 +1,13 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"strconv"
 	"time"
 
 	"sluice/cache"
-	"sluice/telemetry"
 )
 
 // longestIdempotencyKey is how many bytes an Idempotency-Key may have.
@@ -19,10 +16,36 @@ const longestIdempotencyKey = 255
 // longestRun is how long a creation may take. After that, its process has died and the outcome is unknown.
 const longestRun = 15 * time.Minute
 
-// idempotency is the stage that runs a task creation with an Idempotency-Key only once.
+// idempotency is the stage that runs a task creation with an Idempotency-Key only once, and a request of OpenAI's interface for
+// images also without one.
 type idempotency struct {
 	outcomes Outcomes
 	now      func() time.Time
+	wait     time.Duration // how long a repeated request waits for the first, if it waits
+	live     *live
+}
+
+// onceCall is a request that runs once.
+type onceCall struct {
+	name  cache.IdempotencyName
+	body  [sha256.Size]byte
+	equal bool // name is that of all requests that are equal
+	again bool // this one repeats another of them
+	waits bool // while the first request runs
+}
+
+func (c *onceCall) subject() string {
+	if c.equal {
+		return "Whether the request repeats another"
+	}
+	return "The Idempotency-Key"
+}
+
+func (c *onceCall) like() string {
+	if c.equal {
+		return "that is equal to this one"
+	}
+	return "with this Idempotency-Key"
 }
 
 // runOnce answers a repeated request with the outcome of the first. It remembers successes and unknown outcomes, which must not
@@ -30,104 +53,119 @@ type idempotency struct {
 func (i *idempotency) runOnce(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		keys := s.header["Idempotency-Key"]
-		if !s.creates || len(keys) == 0 {
+		if len(keys) == 0 && s.repeats == nil || !s.creates && s.repeats == nil {
 			return next(w, r, s)
 		}
-		if len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey {
+		if len(keys) > 0 && (len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey) {
 			return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
 		}
-		name, body := idempotencyName(s, keys[0]), sha256.Sum256(s.body)
-		was, first, err := i.outcomes.Begin(r.Context(), name, body)
+		call := onceCallOf(s, first(keys))
+		was, runs, err := i.begin(r.Context(), s, call)
 		switch {
 		case err != nil:
-			return refuse(refuseState).say("The Idempotency-Key cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
-		case first:
-			run := firstRun{outcomes: i.outcomes, name: name, outcome: cache.Outcome{Body: body, Token: was.Token}}
+			return refuse(refuseState).say("%s cannot be looked up at the moment; send the request again.", call.subject()).because(err).retry(time.Second)
+		case call.waits && r.Context().Err() != nil:
+			if runs { // a repetition may be on its way already, and would not have found this one
+				i.outcomes.End(context.WithoutCancel(r.Context()), call.name, call.body, cache.Outcome{Token: was.Token})
+			}
+			return nil
+		case runs:
+			run := firstRun{outcomes: i.outcomes, name: call.name, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
 			return run.run(next, w, r, s)
-		case was.Body != body:
-			return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
-		case was.Status == 0 && i.now().Sub(was.Started) > longestRun:
-			return refuse(refuseAnswer).say("The outcome of the first request with this Idempotency-Key is unknown; the request is not run again.")
-		case was.Status == 0:
-			return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
 		}
-		s.Cache = "replay"
-		for header, value := range was.Header {
-			w.Header().Set(header, value)
-		}
-		w.WriteHeader(was.Status)
-		_, _ = w.Write(was.Answer) // the Record notes that the client left
-		return nil
+		return i.repeat(w, s, call, &was)
 	}
 }
 
-func idempotencyName(s *requestState, key string) cache.IdempotencyName {
-	path := s.route.path
-	if s.route.prefix {
-		path = s.rest + "?" + s.query
+// onceCallOf names a request by its Idempotency-Key, or without one by its fingerprint.
+func onceCallOf(s *requestState, key string) *onceCall {
+	switch {
+	case s.repeats == nil:
+		path := s.route.path
+		if s.route.prefix {
+			path = s.rest + "?" + s.query
+		}
+		return &onceCall{name: idempotencyName(s, path, key), body: sha256.Sum256(s.body)}
+	case key != "":
+		return &onceCall{name: idempotencyName(s, s.repeats.path, key), body: s.repeats.fingerprint, waits: true}
 	}
+	all := cache.IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(s.repeats.fingerprint[:])}
+	return &onceCall{name: all, body: s.repeats.fingerprint, equal: true, again: s.repeats.again, waits: true}
+}
+
+func idempotencyName(s *requestState, path, key string) cache.IdempotencyName {
 	sum := sha256.Sum256([]byte(s.Team + "\x00" + path + "\x00" + key))
 	return cache.IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum[:])}
 }
 
-// firstRun is the first request with a name.
-type firstRun struct {
-	outcomes  Outcomes
-	name      cache.IdempotencyName
-	outcome   cache.Outcome
-	kept      keptAnswer
-	isOutcome bool // the kept answer is the outcome
-}
-
-// run remembers the outcome also if the client leaves or a stage panics: otherwise the name would be refused for ever.
-func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState) error {
-	w.kept = &f.kept
-	defer func() {
-		f.decide(w, s)
-		f.outcomes.End(context.WithoutCancel(r.Context()), f.name, f.outcome.Body, f.outcome)
-	}()
-	err := next(w, r, s)
-	if err != nil && s.unknown && !w.wrote {
-		writeRefusal(w, s, asRefusal(err)) // here, so that it is kept
-		err = nil
-	}
-	f.isOutcome = err == nil && s.mayHaveRun() && (s.unknown || s.Status/100 == 2)
-	return err
-}
-
-// decide sets the outcome. Without a status the request may run again.
-func (f *firstRun) decide(w *reply, s *requestState) {
+// repeat answers a request with what is remembered of the first.
+func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cache.Outcome) error {
+	w.final(call.waits && (was.Status == 0 || was.Status >= http.StatusBadRequest))
 	switch {
-	case !f.isOutcome && !s.mayHaveRun():
-	case f.kept.over:
-		f.loseAnswer(s, "is too long to be kept")
-	case f.isOutcome || s.claimed && whole(w, len(f.kept.bytes)):
-		f.outcome.Status, f.outcome.Answer, f.outcome.Header = s.Status, bytes.Clone(f.kept.bytes), map[string]string{}
-		for _, header := range replayNames {
-			if value := w.Header().Get(header); value != "" {
-				f.outcome.Header[header] = value
-			}
+	case was.Body != call.body:
+		return refuse(refuseKeyReuse).say("This Idempotency-Key was used with another body.")
+	case was.Status == 0 && i.now().Sub(was.Started) > longestRun:
+		return refuse(refuseAnswer).say("The outcome of the first request %s is unknown; the request is not run again.", call.like())
+	case was.Status == 0 && call.waits && i.live.stopping.Load():
+		w.final(false)
+		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
+	case was.Status == 0 && call.waits:
+		return refuse(refuseWait).say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", call.like(), i.wait)
+	case was.Status == 0:
+		return refuse(refuseKeyRuns).say("The request with this Idempotency-Key still runs.").with("Retry-After", "1")
+	}
+	s.Cache = "replay"
+	for header, value := range was.Header {
+		w.Header().Set(header, value)
+	}
+	w.WriteHeader(was.Status)
+	_, _ = w.Write(was.Answer) // the Record notes that the client left
+	return nil
+}
+
+// begin asks whether a request is the first. One that waits is asked for again until the first has ended, its time is over, or
+// its client has left.
+func (i *idempotency) begin(ctx context.Context, s *requestState, call *onceCall) (was cache.Outcome, runs bool, err error) {
+	end := s.start.Add(i.wait)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		was, runs, err = i.look(ctx, call)
+		now := i.now()
+		if err != nil || runs || !call.waits || was.Status != 0 || was.Body != call.body || now.Sub(was.Started) > longestRun || !now.Before(end) || i.live.stopping.Load() {
+			return was, runs, err
 		}
-	default:
-		f.loseAnswer(s, "was cut")
+		rest := time.NewTimer(min(pause, end.Sub(now)))
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+			rest.Stop()
+			return was, false, nil
+		}
+		s.waited += i.now().Sub(now)
 	}
 }
 
-// loseAnswer sets the outcome of a creation that made a task, or may have, and whose answer cannot be repeated: it was cut or
-// is too long, and the kept bytes must not pass for a success. It must not run again either.
-func (f *firstRun) loseAnswer(s *requestState, why string) {
-	message := "The outcome of the first request with this Idempotency-Key is unknown; the request is not run again."
-	if s.claimed {
-		message = "The answer to the first request with this Idempotency-Key " + why + "; it made the task " + s.Task + ", and the request is not run again."
+// look asks once. It gives a request that runs its own name.
+func (i *idempotency) look(ctx context.Context, call *onceCall) (was cache.Outcome, runs bool, err error) {
+	if !call.equal {
+		return i.outcomes.Begin(ctx, call.name, call.body)
 	}
-	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, errorBody(refuseAnswer.code, message, s.ID)
-	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}
+	for call.again {
+		name, found, err := i.outcomes.Newest(ctx, call.name)
+		if err != nil {
+			return was, false, err
+		}
+		if !found {
+			break
+		}
+		was, first, err := i.outcomes.Begin(ctx, name, call.body)
+		if err != nil || !first {
+			return was, false, err
+		}
+		i.outcomes.End(ctx, name, call.body, cache.Outcome{Token: was.Token}) // it was forgotten in between
+	}
+	name, was, err := i.outcomes.BeginNew(ctx, call.name, call.body)
+	if err == nil {
+		call.name = name
+	}
+	return was, err == nil, err
 }
-
-// mayHaveRun reports whether the service did the work, or may have. An error inside a stream comes with status 200.
-func (s *requestState) mayHaveRun() bool {
-	return s.claimed || s.unknown || s.Cost.Flag == telemetry.FlagExact || s.Cost.Flag == telemetry.FlagEstimated
-}
-
-// whole reports whether n bytes are the whole answer, so that only the client missed the end of it.
-func whole(w *reply, n int) bool { return w.Header().Get("Content-Length") == strconv.Itoa(n) }

@@ -45,11 +45,11 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	defer request.Release()
 	s.Kind, s.Model, s.Label = string(request.Kind), request.Model, s.teams.Label(request.Model)
 	if !s.team.MayUseModel(request.Model) {
-		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, brief(request.Model))
+		return refuse(refuseModel).say("Team %s may not use the model %s.", s.team.ID, brief(request.Model)).at("model")
 	}
 	price, priced := s.teams.Price(request.Model)
 	if !priced && s.team.Spends() {
-		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, brief(request.Model))
+		return refuse(refuseModel).say("Team %s has a spend quota, and the teams file has no price for the model %s.", s.team.ID, brief(request.Model)).at("model")
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
 	for _, warning := range verdict.Warnings {
@@ -57,7 +57,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 		n.metrics.Warning(warning.Rule)
 	}
 	if len(verdict.Violations) > 0 {
-		return refuse(refuseRules).say("%s", violations(verdict.Violations))
+		return refuse(refuseRules).say("%s", violations(verdict.Violations)).at(verdict.Violations[0].Field)
 	}
 	s.price, s.inputTokens, s.guessed, s.stream = price, request.TextLength, request.Guessed, request.Stream
 	if s.Span.Recording() {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"time"
 
+	"sluice/gateway/fetch"
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy/limit"
@@ -16,7 +17,7 @@ func New(config Config, deps Deps) *Gateway {
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: newBuffers(config.BodyBudget)}
 	g.throttle = &throttle{strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget)}
-	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now}
+	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute
 	g.admission = &admission{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, lease: lease}
@@ -24,11 +25,14 @@ func New(config Config, deps Deps) *Gateway {
 	g.service.client = upstream.New(g.service.clientConfig())
 	g.forward = newForward(g.service, config.UpstreamURL)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: g.service, slots: slots}
+	g.fronts = &fronts{config: &g.config, headers: headers, created: deps.Now().Unix(), polls: g.polls, buffers: g.inspection.buffers}
+	g.fronts.fetcher = fetch.New(fetch.Config{Hosts: config.ResultHosts, Networks: config.ResultNetworks})
 	g.usage = &usage{accounts: deps.Accounts, slots: slots, reading: make(chan struct{}, 1)}
 	g.useTasks(tasks.New(g.tasksConfig(), g.tasksDeps()))
 	g.SetTeams(deps.Teams)
 	g.SetUpstreamKey(deps.UpstreamKey)
 	g.routes = newRoutes(config.UpstreamURL, g.table())
+	g.fronts.natives = g.routes.exact
 	return g
 }
 

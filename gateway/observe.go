@@ -21,6 +21,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, out := c.begin(g, w, r)
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
+	g.translate(out, r)
 	out.begin(r)
 	defer c.end()
 	defer out.linger(r) // after the request's memory and slot are free
@@ -31,7 +32,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
-	m, err := g.routes.find(r.Method, r.URL)
+	method, preflight := g.terms.cors.method(r)
+	m, err := g.routes.find(method, r.URL)
 	if err == nil {
 		s.match, s.Endpoint, s.Route = m, string(m.route.endpoint), m.route.name
 		s.creates = g.service.headers.creates(m.route, r)
@@ -42,6 +44,8 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 		return refuse(refuseStopping).say("This gateway is stopping; send the request again.")
 	case err != nil:
 		return err
+	case preflight:
+		return w.answerPreflight(r, m.route)
 	}
 	return m.route.run(w, r, s)
 }
@@ -54,7 +58,7 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 		g.deps.Logger.LogAttrs(r.Context(), slog.LevelDebug, "refused",
 			slog.String("id", s.ID), slog.String("refusal", refused.name), slog.String("error", g.live.cover(refused.inside.Error())))
 	}
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refused.name
 		panic(http.ErrAbortHandler)
 	}
@@ -70,6 +74,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
+	p = w.endFront(r, p)
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
@@ -86,9 +91,9 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 		s.answered = s.Time.Add(s.Duration)
 	}
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
+	g.inspection.buffers.takeBack(s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
-	g.inspection.buffers.takeBack(s) // the spans have read it
 	g.deps.Record(s.Record)
 	if p != nil {
 		panic(p)
@@ -109,7 +114,7 @@ func broken(refusal string) bool {
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	s := w.state
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", s.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	if w.wrote {
+	if w.wrote && !w.takeBack() {
 		s.Refusal = refusePanic.name
 		return http.ErrAbortHandler
 	}

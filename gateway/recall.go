@@ -29,6 +29,11 @@ func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return err
 	}
+	return p.answer(w, r, s, claim)
+}
+
+// answer answers a poll of a task that is the team's.
+func (p *polls) answer(w *reply, r *http.Request, s *requestState, claim cache.Claim) error {
 	if !claim.Final() {
 		claim.Counts.Serve()
 	}

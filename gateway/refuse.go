@@ -42,8 +42,11 @@ var (
 	refuseState       = &reason{"admit/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
 	refuseKeyReuse    = &reason{"admit/idempotency", http.StatusUnprocessableEntity, "InvalidParameter"}
 	refuseKeyRuns     = &reason{"admit/idempotency", http.StatusConflict, "InvalidParameter"}
+	refuseNoModel     = &reason{"models/unknown", http.StatusNotFound, "model_not_found"}
 	refuseTask        = &reason{"recall/task", http.StatusNotFound, "NotFound"}
+	refuseWait        = &reason{"recall/wait", http.StatusGatewayTimeout, "RequestTimeOut"}
 	refuseClaim       = &reason{"recall/state", http.StatusServiceUnavailable, "ServiceUnavailable"}
+	refusePicture     = &reason{"recall/picture", http.StatusBadGateway, "InternalError"}
 	refuseUnreachable = &reason{"forward/unreachable", http.StatusBadGateway, "InternalError"}
 	refuseOurKey      = &reason{"forward/key", http.StatusBadGateway, "InternalError"}
 	refuseAnswer      = &reason{"forward/answer", http.StatusBadGateway, "InternalError"}
@@ -55,7 +58,7 @@ var (
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
 	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
-	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseTask, refuseClaim, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
+	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseWait, refusePicture, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 
 // refusal is an error with an outside, which the client reads, and an inside, which only the log shows.
@@ -65,6 +68,7 @@ type refusal struct {
 	inside  error         // nil: there is nothing more to know
 	header  string        // name of one more header, with its value
 	value   string        //
+	field   string        // the field of the request that is at fault; empty: none, or unknown
 	after   time.Duration // Retry-After on 429 and 503, before jitter
 	keeps   bool          // the answer keeps the headers that tell the team's limits
 	closes  bool          // the connection ends with the answer: what follows on it cannot be trusted
@@ -84,6 +88,9 @@ func (r *refusal) because(err error) *refusal { r.inside = err; return r }
 
 // with adds one header to the answer.
 func (r *refusal) with(name, value string) *refusal { r.header, r.value = name, value; return r }
+
+// at names the field of the request that is at fault.
+func (r *refusal) at(field string) *refusal { r.field = field; return r }
 
 // retry sets the time after which the same request may pass.
 func (r *refusal) retry(after time.Duration) *refusal { r.after = after; return r }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"sluice/gateway/front"
 )
 
 // reply is the ResponseWriter of every handler. It adds Sluice's own headers when the header leaves, gives each write
@@ -14,14 +16,15 @@ type reply struct {
 	control http.ResponseController
 	state   *requestState
 	terms   *clientTerms
-	kept    *keptAnswer // keeps what is written; nil: it is not kept
-	alone   bool        // no other request shares the connection: HTTP/1
-	closes  bool        // the connection ends with this answer, if it is alone
-	lingers bool        // the rest of the body is dropped once the request has ended
-	wrote   bool        // the header has left
-	ended   bool        // the request has ended in order
-	failed  error       // the first failed write: the client left or does not read
-	bound   time.Time   // the write deadline in force; zero: none. net/http removes it between requests
+	front   *front.Writer // turns the answer into OpenAI's, below this writer; nil: it stays the service's
+	kept    *keptAnswer   // keeps what is written; nil: it is not kept
+	alone   bool          // no other request shares the connection: HTTP/1
+	closes  bool          // the connection ends with this answer, if it is alone
+	lingers bool          // the rest of the body is dropped once the request has ended
+	wrote   bool          // the header has left
+	ended   bool          // the request has ended in order
+	failed  error         // the first failed write: the client left or does not read
+	bound   time.Time     // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited at once: the proxy flushes the header of a
 	// stream from another goroutine while the answer is read.
@@ -75,6 +78,7 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
 	}
+	w.terms.cors.stamp(h, s.header)
 }
 
 // serverTiming tells the client how much of the wait was Sluice's, in ms with one decimal. A poll that shared the query of another

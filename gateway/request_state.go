@@ -44,6 +44,8 @@ type requestState struct {
 	price       teams.Price   // of its model, at admission
 	held        *limit.Held   // nil until admit holds the cost
 	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet
+	repeats     *repetition   // how repetitions of a request for images are recognized; nil: by an Idempotency-Key alone
+	encoded     bool          // the client wants pictures themselves, and not their addresses
 	creates     bool          // a success is a task, which is claimed before the answer leaves
 	claimed     bool          // a task was claimed: its end settles the hold
 	unclaimable bool          // the answer names a task that cannot be polled, or that another team has claimed

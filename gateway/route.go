@@ -16,6 +16,8 @@ const (
 
 	versionPrefix = "/api/v1/"
 	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
+	frontModels   = frontPrefix + "models"
+	frontTasks    = frontPrefix + "images/tasks/"
 )
 
 // route is one row of the public surface.
@@ -26,6 +28,7 @@ type route struct {
 	creates  bool            // it creates tasks; on a forwarded path the request says so
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
+	form     bool            // its body is a form
 	endpoint policy.Endpoint // empty: every team may
 	run      handler
 
@@ -63,7 +66,7 @@ func newRoutes(base *url.URL, table []route) *routes {
 type match struct {
 	route *route
 	task  string // the id, on task routes
-	rest  string // of a forwarded path: the whole relative path, still encoded
+	rest  string // of a forwarded path: the whole relative path, still encoded; of a model's path: its name
 }
 
 // find reads the escaped path, so that an encoded slash is not a segment's border. It refuses an unknown path and an invalid
@@ -83,12 +86,9 @@ func (rs *routes) find(method string, u *url.URL) (match, error) {
 }
 
 func (rs *routes) lookup(path string) (match, bool) {
-	if path == usagePath {
-		return match{route: rs.exact[usagePath]}, true
-	}
 	relative, ok := strings.CutPrefix(path, versionPrefix)
 	if !ok {
-		return match{}, false
+		return rs.lookupOwn(path)
 	}
 	if r := rs.exact[relative]; r != nil {
 		return match{route: r}, true
@@ -102,6 +102,21 @@ func (rs *routes) lookup(path string) (match, bool) {
 		}
 	}
 	return match{}, false
+}
+
+// lookupOwn finds the paths that are not the service's.
+func (rs *routes) lookupOwn(path string) (match, bool) {
+	if id, ok := strings.CutPrefix(path, frontTasks); ok {
+		r := rs.exact[frontTasks+"{id}"]
+		return match{route: r, task: id}, r != nil && isTaskID(id)
+	}
+	if escaped, ok := strings.CutPrefix(path, frontModels+"/"); ok {
+		r := rs.exact[frontModels+"/{id}"]
+		name, err := url.PathUnescape(escaped)
+		return match{route: r, rest: name}, r != nil && err == nil && name != ""
+	}
+	r := rs.exact[path]
+	return match{route: r}, r != nil && path[0] == '/'
 }
 
 // lookupTask finds tasks/, tasks/{id} and tasks/{id}/cancel, each with or without a slash at the end: clients send

@@ -41,7 +41,7 @@ func (u *service) clientConfig() upstream.Config {
 func (u *service) RoundTrip(out *http.Request) (*http.Response, error) {
 	s := stateOf(out.Context())
 	x := s.exchange
-	x.Body, x.Sent, x.Client, x.Uncut, x.Listener = s.body, u.deps.Now(), s.client, s.creates, s
+	x.Body, x.Sent, x.Client, x.Uncut, x.Listener = s.body, u.deps.Now(), s.client, s.creates || s.repeats != nil, s
 	if s.route.query {
 		x.Limit = tasks.QueryTime
 	}

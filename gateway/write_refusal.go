@@ -14,6 +14,9 @@ import (
 // quote to support.
 func writeRefusal(w *reply, s *requestState, r *refusal) {
 	s.Refusal = r.name
+	if w.front != nil {
+		w.front.Blame(r.field)
+	}
 	w.closes = w.closes || r.closes
 	h := w.Header()
 	terms, left := h["Ratelimit-Policy"], h["Ratelimit"]

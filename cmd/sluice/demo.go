@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"sluice/gateway"
+	"sluice/gateway/fetch"
 	"sluice/policy/teams"
 )
 
@@ -90,7 +92,7 @@ func mintDemoTeams() (demoTeams, error) {
 	if err != nil {
 		return demoTeams{}, err
 	}
-	file, err := teams.Parse([]byte("teams:\n" +
+	file, err := teams.Parse([]byte("catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\nteams:\n" +
 		"  - id: search\n    keys:\n" + search.Lines() +
 		"  - id: ads\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
 	if err != nil {
@@ -99,6 +101,8 @@ func mintDemoTeams() (demoTeams, error) {
 	return demoTeams{file, gateway.Secret(search.Reveal()), gateway.Secret(ads.Reveal())}, nil
 }
 
+var loopback = network(netip.MustParsePrefix("127.0.0.0/8"))
+
 // configuration is the default one, for a service at that address.
 func (t demoTeams) configuration(service net.Addr, listen string) configuration {
 	s, _ := loadSettings(nil) // its faults are the required settings, which are set here
@@ -106,7 +110,8 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	s.UpstreamKey = gateway.Secret(rand.Text())
 	s.Listen, s.AdminListen = listen, "127.0.0.1:0"
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
-	s.PollInterval = 500 * time.Millisecond             // a simulated task is over in seconds
+	s.ResultHosts, s.ResultNetworks = []fetch.Host{fetch.Host(service.String())}, []network{loopback}
+	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
 	return configuration{settings: s, teams: t.file}
 }
 
@@ -117,6 +122,8 @@ func writeDemo(w io.Writer, base string, teams demoTeams) error {
 	for _, step := range demoSteps(base, teams) {
 		text.WriteString("\n# " + step.about + "\n" + step.line + "\n")
 	}
+	text.WriteString("\n# With OpenAI's library for Python, after pip install openai. The lines inside can be pasted into Python, too.\n" +
+		"python3 - <<'END'\n" + demoPython(strings.TrimSuffix(base, "/api/v1")+"/v1", teams.search.Reveal()) + "END\n")
 	_, err := io.WriteString(w, text.String())
 	return err
 }

@@ -57,3 +57,13 @@ func line(curl string, key gateway.Secret, url string) string {
 func post(curl string, key gateway.Secret, url, body string) string {
 	return line(curl, key, url) + " -H 'Content-Type: application/json' -d '" + body + "'"
 }
+
+// demoPython are five lines for OpenAI's library for Python, each a statement that can also be typed to Python.
+func demoPython(base, key string) string {
+	return `from openai import OpenAI
+client = OpenAI(base_url="` + base + `", api_key="` + key + `")
+chat = client.chat.completions.create(model="llm-plus", messages=[{"role": "user", "content": "What is a sluice?"}])
+picture = client.images.generate(model="gen2.5-t2i", prompt="A mill in winter", n=1)
+print(chat.choices[0].message.content, picture.data[0].url, sep="\n")
+`
+}

@@ -24,7 +24,8 @@ func demonstrating(t *testing.T, args ...string) (base, search, ads string, stop
 	text := string(out.bytes())
 	keys := regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`).FindAllString(text, -1)
 	address := regexp.MustCompile(`http://\S+/api/v1`).FindString(text)
-	return address, keys[0], keys[len(keys)-1], func() int {
+	ads = regexp.MustCompile(`# To another team[^\n]+\n[^\n]+(slk_\w+)`).FindStringSubmatch(text)[1]
+	return address, keys[0], ads, func() int {
 		interrupt()
 		return <-code
 	}

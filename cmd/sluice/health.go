@@ -22,7 +22,7 @@ func (healthCommand) Run(ctx context.Context, p program) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	if _, err := fetch(ctx, "http://"+dialable(s.AdminListen)+"/healthz"); err != nil {
+	if _, err := askAdmin(ctx, "http://"+dialable(s.AdminListen)+"/healthz"); err != nil {
 		return fmt.Errorf("not healthy: %w", err)
 	}
 	return nil

@@ -32,7 +32,7 @@ var mutations = []mutation{
 	{about: "a key with a space or a tab inside is looked up", file: "gateway/authenticate.go", old: `strings.ContainsAny(key, " \t,")`, new: `strings.ContainsAny(key, ",")`},
 	{about: "the first of two keys is taken", file: "gateway/authenticate.go", old: "if len(values) != 1 {", new: "if len(values) < 1 {"},
 	{about: "the service's own key is not recognised", file: "gateway/upstream/credential.go", old: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1", new: "subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 2"},
-	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if s.route.endpoint != "" && !team.MayUse(s.route.endpoint) {`, new: "if false {"},
+	{about: "an endpoint that is not allowed is", file: "gateway/authenticate.go", old: `if s.route.endpoint != "" && !s.team.MayUse(s.route.endpoint) {`, new: "if false {"},
 	{about: "a key works at the moment of its end", file: "policy/teams/key.go", old: "bit(!now.Before(expires))", new: "bit(now.After(expires))"},
 	{about: "a disabled key works", file: "policy/teams/key.go", old: "bit(owner.key.Disabled) | ", new: ""},
 	{about: "a disabled team's keys work", file: "policy/teams/key.go", old: "bit(owner.team.Disabled) | ", new: ""},
@@ -71,6 +71,7 @@ var mutations = []mutation{
 	{about: "upstream's Retry-After is not covered", file: "gateway/upstream/credential.go", old: "} else if len(values) > 0 {", new: "} else if len(values) > 0 && name != \"Retry-After\" {"},
 	{about: "a request is sent twice after a byte has left", file: "gateway/upstream/client.go", old: "if err != nil && !sent && !isTimeout(err) {", new: "if err != nil && !isTimeout(err) {"},
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refuseLarge.name, refuseMedia.name,", new: "refuseLarge.name,"},
+	{about: "a preflight is routed by its own method", file: "gateway/cors.go", old: "return asked[0], true", new: "return r.Method, true"},
 	{about: "a refused body is drained without a deadline", file: "gateway/linger.go", old: "_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))", new: ""},
 	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
 	{about: "a body's buffer comes back while the body is still sent", file: "gateway/upstream/conn.go", old: "\tc.sending.await()\n", new: ""},
@@ -81,14 +82,27 @@ var mutations = []mutation{
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\t\tslot.release()\n\t\treturn refuse(", new: "\t\treturn refuse("},
 	{about: "a refusal is remembered for ten seconds", file: "gateway/recent_refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
-		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team,", new: `IdempotencyName{Team: "any",`,
+		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
 		lives: "the digest beside it is of the team, too",
 	},
-	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != body:", new: "case false:"},
+	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && ended.Status == cache.Succeeded", new: "!known && ended.Status == cache.Failed"},
 
+	// Pictures that are fetched.
+	{about: "a name may lead to Azure's platform service", file: "gateway/fetch/guard.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},
+	{about: "the address behind a name is not judged", file: "gateway/fetch/fetch.go", old: ", Control: newGuard(config.Networks).Safe}", new: "}"},
+	{about: "a redirect leads anywhere", file: "gateway/fetch/fetch.go", old: "return f.judgeURL(next.URL)", new: "return nil"},
+	{about: "a host that is redirected to learns a signed address", file: "gateway/fetch/fetch.go", old: `next.Header.Del("Referer")`, new: ""},
+	{about: "a host outside ASCII is taken", file: "gateway/fetch/host.go", old: ` || strings.ContainsFunc(u.Host, strange)`, new: ""},
+	{about: "clear text is taken from any host", file: "gateway/fetch/host.go", old: `u.Scheme != "http" || !isLoopback(u.Hostname())`, new: `u.Scheme != "http"`},
+	{about: "a chunked picture may be any size", file: "gateway/fetch/copy.go", old: "case size > f.bounds.largest:", new: "case false:"},
+	{about: "a picture that was cut is whole", file: "gateway/fetch/copy.go", old: "err != nil && !errors.Is(err, io.EOF)", new: "err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)"},
+	{about: "pictures are fetched although no host is listed", file: "gateway/front.go", old: "err == nil && request.Base64 && !f.fetcher.Allowed()", new: "false"},
+	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_encoded.go", old: "\tw.front.Final = true\n", new: ""},
+
 	// Log, metrics and answers.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
+	{about: "a page of any site may read answers", file: "gateway/cors.go", old: "return c.origins[values[0]]", new: "return values"},
 	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},
 }

@@ -29,6 +29,7 @@ const (
 	otter      = "github.com/maypok86/otter"
 	xSync      = "golang.org/x/sync"
 	protobuf   = "google.golang.org/protobuf"
+	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
@@ -112,10 +113,13 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
+	"gateway/openai":            {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
+	"gateway/fetch":             {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},
@@ -132,7 +136,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
@@ -315,6 +319,11 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/tasks", "query.go", "sluice/gateway", false},
 		{"gateway/tasks", "query.go", "sluice/gateway/upstream", false},
 		{"gateway/admin", "admin.go", "sluice/gateway", false},
+		{"gateway/openai", "chat.go", "github.com/go-json-experiment/json/jsontext", true},
+		{"gateway/openai", "chat.go", "net/http", false},
+		{"gateway/openai", "chat.go", "sluice/policy/strictjson", false},
+		{"gateway/fetch", "guard.go", "code.dny.dev/ssrf", true},
+		{"gateway/fetch", "fetch.go", "log/slog", false},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
 		{"cmd/sluice", "main.go", "os", true},

@@ -64,9 +64,9 @@ func (c configuration) gatewayConfig() gateway.Config {
 	for i, path := range c.ForwardPaths {
 		paths[i] = string(path)
 	}
-	proxies := make([]netip.Prefix, len(c.TrustedProxies))
-	for i, network := range c.TrustedProxies {
-		proxies[i] = netip.Prefix(network)
+	origins := make([]string, len(c.CORSOrigins))
+	for i, origin := range c.CORSOrigins {
+		origins[i] = string(origin)
 	}
 	return gateway.Config{
 		UpstreamURL:    c.UpstreamURL,
@@ -74,7 +74,10 @@ func (c configuration) gatewayConfig() gateway.Config {
 		Workspace:      c.Workspace,
 		DataInspection: c.DataInspection,
 		ForwardPaths:   paths,
-		TrustedProxies: proxies,
+		TrustedProxies: prefixes(c.TrustedProxies),
+		CORSOrigins:    origins,
+		ResultHosts:    c.ResultHosts,
+		ResultNetworks: prefixes(c.ResultNetworks),
 		MaxBody:        int64(c.MaxBody),
 		BodyBudget:     int64(c.BodyBudget),
 		ConnectTimeout: c.ConnectTimeout,
@@ -89,6 +92,17 @@ func (c configuration) gatewayConfig() gateway.Config {
 			SyncImage: c.SyncImageModels, EditImage: c.EditImageModels,
 			Thinking: c.ThinkingModels, Vision: c.VisionModels, Reasoning: c.ReasoningModels,
 		},
-		Rules: c.Rules,
+		Rules:     c.Rules,
+		OpenAI:    c.OpenAI,
+		Provider:  c.ProviderName,
+		ImageWait: c.ImageWait,
 	}
+}
+
+func prefixes(networks []network) []netip.Prefix {
+	all := make([]netip.Prefix, len(networks))
+	for i, network := range networks {
+		all[i] = netip.Prefix(network)
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway"
+	"sluice/gateway/fetch"
 	"sluice/policy"
 )
 
@@ -36,6 +37,9 @@ type settings struct {
 	// TrustedProxies are networks whose X-Forwarded-For names the client's address in the log, and whose connections are not
 	// limited by address. Empty: the peer is the client.
 	TrustedProxies []network `env:"TRUSTED_PROXIES" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
+
+	// CORSOrigins are the origins whose pages may call Listen from a browser. Empty: none.
+	CORSOrigins []origin `env:"CORS_ORIGINS" allow:"comma-separated origins such as https://chat.example,http://localhost:3000, each a scheme, a host, and a port if it is not the scheme's own, without path; * and null are refused, because any page could then use a key that it gets hold of"`
 
 	// UpstreamURL is the service's base address with its version prefix. Required.
 	UpstreamURL *url.URL `env:"UPSTREAM_URL" allow:"an absolute http or https address that ends in /api/v1, without user, query or fragment; required"`
@@ -113,6 +117,16 @@ type settings struct {
 	ThinkingModels  []policy.Pattern `env:"THINKING_MODELS" allow:"comma-separated model patterns"`
 	VisionModels    []policy.Pattern `env:"VISION_MODELS" allow:"comma-separated model patterns"`
 	ReasoningModels []policy.Pattern `env:"REASONING_MODELS" allow:"comma-separated model patterns"`
+
+	// OpenAI adds the routes of OpenAI's interface, /v1/….
+	OpenAI bool `env:"OPENAI" envDefault:"true" allow:"true or false"`
+	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
+	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
+
+	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none is.
+	ResultHosts []fetch.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port if it is not the scheme's own, without scheme"`
+	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
+	ResultNetworks []network `env:"RESULT_NETWORKS" allow:"comma-separated networks such as 10.0.0.0/8,fd00::/8, of each the address without a bit behind its length"`
 
 	// ProviderName is gen_ai.provider.name of spans and metrics.
 	ProviderName string `env:"PROVIDER_NAME" envDefault:"service" allow:"a word of letters, digits, dots, dashes and underscores"`

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/gateway/fetch"
 	"sluice/policy"
 )
 
@@ -41,6 +42,9 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		{"ADMIN_LISTEN", s.AdminListen, "127.0.0.1:8081"},
 		{"ADMIN_PPROF", s.AdminPprof, false},
 		{"TRUSTED_PROXIES", s.TrustedProxies, []network(nil)},
+		{"CORS_ORIGINS", s.CORSOrigins, []origin(nil)},
+		{"RESULT_HOSTS", s.ResultHosts, []fetch.Host(nil)},
+		{"RESULT_NETWORKS", s.ResultNetworks, []network(nil)},
 		{"HEADER_PREFIX", s.HeaderPrefix, "X-Service-"},
 		{"WORKSPACE", s.Workspace, "strip"},
 		{"DATA_INSPECTION", s.DataInspection, "strip"},
@@ -105,7 +109,8 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 
 // TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for fields that stayed empty.
 func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
-	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_RULES=text.top_p=off",
+	s, err := loadSettings(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
+		"SLUICE_RULES=text.top_p=off",
 		"SLUICE_THINKING_MODELS=a", "SLUICE_VISION_MODELS=b", "SLUICE_REASONING_MODELS=c"))
 	if err != nil {
 		t.Fatal(err)

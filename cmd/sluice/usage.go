@@ -130,15 +130,15 @@ func contentOf(path string) []byte {
 // fetchUsage reads the ledger of a process that keeps it in memory.
 func fetchUsage(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + url.Values{"team": {team}, "from": {from}, "to": {to}}.Encode()
-	content, err := fetch(ctx, target)
+	content, err := askAdmin(ctx, target)
 	if err != nil {
 		return report, fmt.Errorf("ask the gateway at %sADMIN_LISTEN, since %sREDIS_URL is not set: %w", prefix, prefix, err)
 	}
 	return report, json.Unmarshal(content, &report)
 }
 
-// fetch gets a path of an admin listener. It does not use the default client, which obeys HTTP_PROXY.
-func fetch(ctx context.Context, target string) ([]byte, error) {
+// askAdmin gets a path of an admin listener. It does not use the default client, which obeys HTTP_PROXY.
+func askAdmin(ctx context.Context, target string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return nil, err

@@ -73,6 +73,7 @@ func (s *settings) validateDurations(fs *faults) {
 		"HEADER_TIMEOUT":  s.HeaderTimeout,
 		"IDLE_TIMEOUT":    s.IdleTimeout,
 		"WRITE_TIMEOUT":   s.WriteTimeout,
+		"IMAGE_WAIT":      s.ImageWait,
 		"SHUTDOWN_GRACE":  s.ShutdownGrace,
 	} {
 		if d <= 0 {

@@ -16,6 +16,17 @@ var bounds = []struct {
 	{"TRUSTED_PROXIES", []string{"10.0.0.0/8", "10.0.0.1/32, fd00::/8", "0.0.0.0/0"}, []string{
 		"10.0.0.1", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,", ",", "proxy.example", "10.0.0.0/08", "fe80::%eth0/10",
 	}},
+	{"CORS_ORIGINS", []string{
+		"https://chat.example", "http://localhost:3000, https://a.example:8443", "https://CHAT.example", "http://127.0.0.1:8080", "http://[::1]:3000", "https://[fd00::1]",
+		"chrome-extension://abcdefghijklmnop", "tauri://localhost", "app://obsidian.md",
+	}, []string{
+		"*", "https://*", "https://*.example", "null", "chat.example", "//chat.example", "https:chat.example", "https://", "https://chat.example/", "https://chat.example/ui",
+		"https://chat.example?a", "https://chat.example#a", "https://user@chat.example", "https://chat.example:443", "http://chat.example:80", "https://chat.example:",
+		"https://chat.example:0", "https://chat.example:08443", "https://chat.example:65536", "https://chat.example:http", "https://ch at.example", "https://münchen.example",
+		"https://chat.example,", ",", "http://[::1", "http://::1", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:10.0.0.1]", "http://[fe80::1%eth0]", "http://[127.0.0.1]", "file:///", "http://.example", "http://a.",
+	}},
+	{"RESULT_HOSTS", []string{"store.example", "*.store.example, store.example:8443", "127.0.0.1:9000"}, []string{"*", "https://store.example", "store.example/a", "a.example,", "*.example"}},
+	{"RESULT_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1", "10.0.0.1/8", ",", "store.example"}},
 	{"UPSTREAM_URL", []string{"http://127.0.0.1:9000/api/v1", "https://service.example/a/b/api/v1"}, []string{
 		"service.example/api/v1", "//service.example/api/v1", "ftp://service.example/api/v1", "https:///api/v1", "https://:443/api/v1",
 		"https://service.example", "https://service.example/api/v1/", "https://service.example/api/v2", "https://service.example/api/v1?a=b",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"sluice/gateway/fetch"
 	"sluice/policy"
 	"sluice/policy/teams"
 )
@@ -25,6 +26,8 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
+	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
+	reflect.TypeFor[fetch.Host]():     func(v string) (any, error) { return fetch.ParseHost(strings.TrimSpace(v)) },
 	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 

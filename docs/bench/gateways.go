@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sluicebench/process"
+	"sluice/docs/bench/process"
 )
 
 // gateway is one that can be measured. How it is started and what it governs is in its script.
@@ -78,7 +78,7 @@ func (w *world) start(ctx context.Context, g *gateway) (err error) {
 	if w.redis != nil {
 		env = append(env, "BENCH_REDIS=redis://"+w.redis.Address+"/0")
 	}
-	if err := os.MkdirAll(filepath.Join(w.work, "run", g.name), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.work, "run", g.name), 0o750); err != nil { //nolint:gosec // a name is that of a script beside this file
 		return err
 	}
 	g.Process, err = process.Start(ctx, process.Config{
@@ -90,7 +90,7 @@ func (w *world) start(ctx context.Context, g *gateway) (err error) {
 
 // freeAddress is one at which nothing listens yet.
 func freeAddress() string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on loopback it never waits
 	if err != nil {
 		panic(fmt.Sprintf("no free port: %v", err))
 	}

@@ -1,3 +1,3 @@
-module sluicebench
+module sluice/docs/bench
 
 go 1.26

@@ -9,9 +9,10 @@ import (
 
 // sharedLock is a file's lock by which several who measure on one machine take turns. Without a name it does nothing.
 type sharedLock struct {
-	name  string
-	file  *os.File
-	since time.Time
+	name   string
+	file   *os.File
+	since  time.Time
+	rounds int // that ended since then
 }
 
 // take waits for the lock unless it is held.
@@ -27,16 +28,19 @@ func (l *sharedLock) take(ctx context.Context) error {
 	go func() { locked <- syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }()
 	select {
 	case err = <-locked:
-		l.file, l.since = file, time.Now()
+		l.file, l.since, l.rounds = file, time.Now(), 0
 		return err
 	case <-ctx.Done():
 		return ctx.Err() // the process ends, and its wait with it
 	}
 }
 
-// share lets others have their turn after half a minute. A round that begins before then may make it a minute and more.
+// share is told of each round's end. It lets others have their turn before another round would make this one too long.
 func (l *sharedLock) share() {
-	if time.Since(l.since) > 30*time.Second {
+	const longest = 85 * time.Second
+	l.rounds++
+	held := time.Since(l.since)
+	if held+held/time.Duration(l.rounds) > longest {
 		l.release()
 	}
 }

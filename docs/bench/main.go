@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"sluicebench/servers"
+	"sluice/docs/bench/servers"
 )
 
 func main() {
@@ -37,7 +37,7 @@ func play(args []string) error {
 		defer stop()
 		return measureAll(ctx, options)
 	}
-	listener, err := net.Listen("tcp", args[1])
+	listener, err := net.Listen("tcp", args[1]) //nolint:noctx // on loopback it never waits
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"time"
 
-	"sluicebench/load"
-	"sluicebench/servers"
+	"sluice/docs/bench/load"
+	"sluice/docs/bench/servers"
 )
 
 // measure is one kind of figures about a gateway.

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"time"
 
-	"sluicebench/load"
+	"sluice/docs/bench/load"
 )
 
 const megabyte = 1e6

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sluicebench/servers"
+	"sluice/docs/bench/servers"
 )
 
 const (

@@ -3,6 +3,7 @@ package teams_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ teams:
     keys: [{id: aaaaaaaaaaaa, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}]
   - id: ads
 prices: [{model: "*", image: 1}]
+aliases: {other: llm-max}
 `
 
 // none is the SHA-256 of no key.
@@ -57,8 +59,8 @@ func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 	if team, _, ok := joined.Lookup("test", noon); !ok || team.ID != "search" || team.Owner != teams.OwnerFile {
 		t.Error("the key of the file's team does not work")
 	}
-	if _, priced := joined.Price("llm"); !priced || joined.Currency != "CNY" {
-		t.Error("prices or currency are lost")
+	if _, priced := joined.Price("llm"); !priced || joined.Currency != "CNY" || joined.Resolve("other") != "llm-max" {
+		t.Error("prices, currency or aliases are lost")
 	}
 	if file.Team("maps") != nil || len(file.List) != 2 {
 		t.Error("the file itself has changed")
@@ -95,6 +97,7 @@ func TestFaultsOfADirectory(t *testing.T) {
 		`{}`:                                  "line 1:1: teams is missing",
 		`{"version":1`:                        "line 1:1: not YAML: could not find flow mapping end token '}'",
 		`{"teams":[],"prices":[]}`:            "line 1:13: prices: stands in the teams file alone, allowed in the directory: version and teams",
+		`{"teams":[],"aliases":{}}`:           "line 1:13: aliases: stands in the teams file alone",
 		`{"teams":[],"team":[]}`:              "line 1:13: team: unknown field (meant teams?), allowed: version or teams",
 		`{"teams":[],"version":-1}`:           `line 1:23: version: got "-1", allowed: a whole number from 0 to 9007199254740991`,
 		`{"teams":[{"id":"a"},{"id":"a"}]}`:   "line 1:28: teams[1].id: this team id stands in line 1 already, allowed: each once in the file",
@@ -121,7 +124,9 @@ func TestADirectoryIsTheSameAsJSON(t *testing.T) {
 	file := parsed(t, "teams: []")
 	yaml := string(readDoc(t, "../../teams.example.yaml"))
 	_, yaml, _ = strings.Cut(yaml, "\nteams:\n")
-	yaml, _, _ = strings.Cut(yaml, "\nprices:\n")
+	if next := regexp.MustCompile(`(?m)^[a-z]+:`).FindStringIndex(yaml); next != nil {
+		yaml = yaml[:next[0]]
+	}
 	checkSame(t, file, []byte("teams:\n"+yaml))
 	checkSame(t, file, []byte("teams:\n- id: a\n  models: [0x10, 1e3, true, 'null', 007, \"5\", 5]\n  quotas: {spend: {day: 0.100}}\n  rules:\n"))
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,6 +13,10 @@ type File struct {
 	Account []AccountLimit
 	// Prices holds the prices in the order of the file; the first whose pattern matches counts. Nil: none.
 	Prices []Price
+	// Catalogue names models to list for clients of OpenAI's interface, beside those that the file names elsewhere.
+	Catalogue []string
+	// Aliases are other names of models, which only that interface accepts, with the service's names. See [File.Resolve].
+	Aliases map[string]string
 
 	defaults *draft // what every team starts from; nil: nothing
 	warnings []string

@@ -42,6 +42,7 @@ func newLabels(f *File) labels {
 	for _, a := range f.Account {
 		l.add(a.Models...)
 	}
+	l.add(modelPatterns(f.Catalogue)...)
 	return l
 }
 

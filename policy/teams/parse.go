@@ -37,6 +37,8 @@ func (r *fileReader) file(n node) *File {
 		{"account", func(v node) { f.Account = r.account(v) }},
 		{"teams", func(v node) { teams = v }},
 		{"prices", func(v node) { f.Prices = r.prices(v) }},
+		{"catalogue", func(v node) { f.Catalogue = r.catalogue(v) }},
+		{"aliases", func(v node) { f.Aliases = r.aliases(v) }},
 	})
 	r.require(n, given, "teams")
 	if given["teams"] {

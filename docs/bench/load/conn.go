@@ -7,7 +7,7 @@ import (
 	"io"
 	"net"
 
-	"sluicebench/wire"
+	"sluice/docs/bench/wire"
 )
 
 // Conn is a client's connection. One goroutine may use it at a time.
@@ -20,7 +20,7 @@ type Conn struct {
 func Dial(address string, n int) ([]*Conn, error) {
 	conns := make([]*Conn, 0, n)
 	for range n {
-		conn, err := net.Dial("tcp", address)
+		conn, err := net.Dial("tcp", address) //nolint:noctx // on loopback it hardly waits
 		if err != nil {
 			Close(conns)
 			return nil, err

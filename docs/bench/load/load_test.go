@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sluicebench/servers"
+	"sluice/docs/bench/servers"
 )
 
 // listen runs the service.

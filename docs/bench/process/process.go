@@ -36,9 +36,10 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command("taskset", append([]string{"-c", config.Core}, config.Command...)...)
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", config.Core}, config.Command...)...) //nolint:gosec // the benchmark starts its own programs
 	cmd.Env = append(os.Environ(), config.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	// The group is for children; the signal is for when this process is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := cmd.Start(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"sluicebench/wire"
+	"sluice/docs/bench/wire"
 )
 
 // Service is the simulated service. It answers every request at once and with the same bytes: 1 KB of JSON, a stream, a task.

@@ -19,6 +19,7 @@ type admission struct {
 	lease int64
 	key   string // of the hold
 	text  wireText
+	lent  wireText
 	spans [limit.RateCount]int64 // how long the amounts take to refill, for each rate of the plan
 
 	reply admissionReply
@@ -35,7 +36,11 @@ type admissionKind struct {
 }
 
 // admissionReply is a request's part of the reply, and what all parts share. It is read by the request's own goroutine.
-type admissionReply struct{ head, own, took []int64 }
+type admissionReply struct {
+	head, own, took []int64
+	placed          limit.Amounts // by the call's requests up to this one
+	tasks           int64         // open
+}
 
 // wireText is an argument whose bytes are used again: unlike a string it costs no allocation.
 type wireText []byte
@@ -54,6 +59,7 @@ func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *a
 	a.hold, a.loan, a.seq, a.err, a.reply = h, l, known.seq, nil, admissionReply{}
 	a.kind = admissionKind{w.planFor(a.team.teamKeys, &h.Amounts), day, known.epoch, l.Name, h.Task}
 	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHoldText(a.text[:0], h)
+	a.lent = appendStock(a.lent[:0], &l.Most)
 	for i := range a.kind.plan.rates {
 		rate := &a.kind.plan.rates[i]
 		a.spans[i] = limit.Taking(rate.rate, h.Amounts[rate.unit])
@@ -110,9 +116,9 @@ func (g admissionGroup) call(w *wire) *call {
 	c.begun(w.Clock())
 	c.add(&c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText, k.today.startText, a.loan.name()).add(p.fixed(k.today.Day)...)
 	for _, a := range g {
-		c.args = append(c.args, &a.lease, &a.text, &a.loan.Most[limit.StockTasks])
+		c.args = append(c.args, &a.lease, &a.text, &a.lent)
 		for _, unit := range p.units {
-			c.args = append(c.args, &a.hold.Amounts[unit], &a.loan.Most[unit])
+			c.args = append(c.args, &a.hold.Amounts[unit])
 		}
 		for i := range p.rates {
 			c.args = append(c.args, &a.spans[i])
@@ -124,20 +130,29 @@ func (g admissionGroup) call(w *wire) *call {
 // hear gives each request its part of the reply to their call, or its error.
 func (g admissionGroup) hear(w *wire, c *call) {
 	p := g[0].kind.plan
-	head, own, took := 3+p.capped, 5+len(p.rates)+2*len(p.units), len(p.units)+1
+	head, own, took := 5+2*len(p.units)+p.capped, 4+len(p.rates), len(p.units)+1
 	length := head + own*len(g)
 	if all := length + took*len(g); len(c.reply.Val()) == 1+all {
 		length = all
 	}
 	in, err := w.said(c, length)
+	var last admissionReply
+	if err == nil {
+		last = admissionReply{head: in[:head], own: in[2:4], tasks: in[4]}
+	}
 	for i, a := range g {
 		if a.err = err; err != nil {
 			continue
 		}
-		a.reply = admissionReply{head: in[:head], own: in[head+own*i : head+own*(i+1)]}
-		if rest := in[head+own*len(g):]; len(rest) > 0 {
-			a.reply.took = rest[took*i : took*(i+1)]
+		seq := last.own[1]
+		if last.own = in[head+own*i : head+own*(i+1)]; last.own[1] > seq { // it was placed
+			last.placed = last.placed.Plus(a.hold.Amounts)
+			last.tasks += int64(flag(a.hold.Task))
 		}
+		if rest := in[head+own*len(g):]; len(rest) > 0 {
+			last.took = rest[took*i : took*(i+1)]
+		}
+		a.reply = last
 	}
 	if err == nil { // else the client may still use it
 		clear(c.args)
@@ -156,13 +171,12 @@ func (p *plan) read(of admissionReply) (s standing) {
 		rate := &p.rates[i]
 		s.Rates[rate.unit] = limit.FillOf(rate.rate, own[4+i])
 	}
-	own = own[4+len(p.rates):]
-	s.Tasks = own[0]
-	used := of.head[3:]
+	s.Tasks = of.tasks
+	used := of.head[5+2*len(p.units):]
 	for i, unit := range p.units {
 		for period := range 2 {
 			q := 2*unit + period
-			s.Held[q] = own[1+2*i+period]
+			s.Held[q] = of.head[5+2*i+period] + of.placed[unit]
 			if p.quotas[2*i+period] != "" {
 				s.Used[q], used = used[0], used[1:]
 				s.hasUsed |= 1 << q

@@ -89,7 +89,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 		return s, a.err
 	}
 	s = a.kind.plan.read(a.reply)
-	*a = admission{text: a.text}
+	*a = admission{text: a.text, lent: a.lent}
 	admissions.Put(a)
 	return s, nil
 }

@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"strconv"
-
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -18,25 +16,29 @@ func (r *Store) batch(charges []*limit.Charge) settlement {
 	h := charges[0].Held
 	t := r.teams.Get(h.Team)
 	w := t.wired(charges[0].Team)
-	sums := newSums(w, charges)
+	sums := newSums(r.fields.on(h.Day), w, charges)
 	names := nameCharges(t.hold, charges)
 	keys := append(append(make([]any, 0, 6+len(charges)), t.shared...), t.day(h.Day))
 	for i := range names {
 		keys = append(keys, &names[i].key)
 	}
-	call := r.begin(batchScript, keys, 28+2*len(charges)+2*(len(sums.quota)+len(sums.ledger))).add(w.rates...)
+	call := r.begin(batchScript, keys, 28+2*len(charges)+2*len(sums.counts)+len(sums.ledger)).add(w.rates...)
 	for i := range sums.taken {
 		call.add(sums.taken[i], sums.given[i])
 	}
 	call.known = t.version()
-	call.add(h.Day, remembered.Milliseconds(), len(sums.quota)/2, &call.known.epoch, &call.known.seq)
+	call.add(h.Day, remembered.Milliseconds(), len(sums.counts), &call.known.epoch, &call.known.seq)
 	for _, c := range charges {
 		call.args = append(call.args, &c.Held.ID)
 	}
 	for i := range names {
 		call.args = append(call.args, &names[i].text)
 	}
-	return settlement{call: call.add(sums.quota...).add(sums.ledger...), counts: sums.counts}
+	call.add(sums.quota...)
+	for i := range sums.counts {
+		call.args = append(call.args, &sums.counts[i].n)
+	}
+	return settlement{call: call.add(sums.ledger...), counts: sums.counts}
 }
 
 // named is the key and the text of a hold that is settled.
@@ -57,12 +59,13 @@ func nameCharges(prefix string, charges []*limit.Charge) []named {
 
 // sums are the totals of charges.
 type sums struct {
-	taken, given  [limit.RateCount]int64 // µs of refill
-	quota, ledger []any                  // field, amount
-	counts        []count                // for each of quota
+	taken, given [limit.RateCount]int64 // µs of refill
+	quota        []any                  // fields
+	counts       []count                // for each of quota: what is added, and later what it comes to
+	ledger       []any                  // field, amount
 }
 
-func newSums(w *wiredTerms, charges []*limit.Charge) (s sums) {
+func newSums(fields *dayFields, w *wiredTerms, charges []*limit.Charge) (s sums) {
 	var freed, charged limit.Amounts
 	names := make([]string, 0, 1)
 	byName := make([][2]limit.Amounts, 0, 1) // used, and the estimated part of it
@@ -89,15 +92,13 @@ func newSums(w *wiredTerms, charges []*limit.Charge) (s sums) {
 			}
 		}
 	}
-	h := charges[0].Held
 	for unit, word := range teams.Units {
-		for _, period := range [2]int{h.Day, h.Month} {
-			field := strconv.Itoa(period) + ":" + string(word)
+		for q := 2 * unit; q < 2*unit+2; q++ {
 			if n := freed[unit]; n != 0 {
-				s.quota, s.counts = append(s.quota, field+":held", -n), append(s.counts, count{period: period, unit: unit, held: true})
+				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
 			}
 			if n := charged[unit]; n != 0 {
-				s.quota, s.counts = append(s.quota, field+":used", n), append(s.counts, count{period: period, unit: unit})
+				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})
 			}
 		}
 		for i, name := range names {

@@ -104,14 +104,18 @@ func (p *plan) fixed(day int) []any {
 func (p *plan) names(day int) (names []any) {
 	var used []any
 	for i := range p.quotas {
-		unit := p.units[i/2]
-		name := strconv.Itoa(periodOf(day, 2*unit+i%2)) + ":" + string(teams.Units[unit])
-		names = append(names, name+":held")
+		q := 2*p.units[i/2] + i%2
+		names = append(names, fieldOf(day, q, ":held"))
 		if p.quotas[i] != "" {
-			used = append(used, name+":used", name+":aside")
+			used = append(used, fieldOf(day, q, ":used"), fieldOf(day, q, ":aside"))
 		}
 	}
 	return append(names, used...)
+}
+
+// fieldOf is a field of the hash of quotas, by the number of the quota.
+func fieldOf(day, quota int, of string) string {
+	return strconv.Itoa(periodOf(day, quota)) + ":" + string(teams.Units[quota/2]) + of
 }
 
 // periodOf is the number of a quota's period on a day.

@@ -20,6 +20,7 @@ type Store struct {
 	admissions batcher
 	teams      limit.PerTeam[team]
 	today      dayNow
+	fields     fieldsNow
 }
 
 // team is a team's keys, and what this process knows of its accounts.

@@ -26,8 +26,16 @@ func limitText(n int64) any {
 }
 
 // writtenStock writes a stock for the scripts.
-func writtenStock(s limit.Stock) string {
-	return written(limit.Amounts(s[:limit.StockTasks])) + " " + strconv.FormatInt(s[limit.StockTasks], 10)
+func writtenStock(s limit.Stock) string { return string(appendStock(make([]byte, 0, 32), &s)) }
+
+func appendStock(b []byte, s *limit.Stock) []byte {
+	for i, n := range s {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
 }
 
 // written writes amounts for the scripts.

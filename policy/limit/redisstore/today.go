@@ -27,3 +27,24 @@ func (d *dayNow) at(now time.Time) *today {
 	d.kept.Store(t)
 	return t
 }
+
+// dayFields are the fields of the hash of quotas for what a day and its month hold and have used, by the number of the quota.
+type dayFields struct {
+	day        int
+	held, used [limit.QuotaCount]any // converted once
+}
+
+// fieldsNow keeps those of the day that was asked for last.
+type fieldsNow struct{ kept atomic.Pointer[dayFields] }
+
+func (f *fieldsNow) on(day int) *dayFields {
+	if d := f.kept.Load(); d != nil && d.day == day {
+		return d
+	}
+	d := &dayFields{day: day}
+	for q := range d.held {
+		d.held[q], d.used[q] = fieldOf(day, q, ":held"), fieldOf(day, q, ":used")
+	}
+	f.kept.Store(d)
+	return d
+}

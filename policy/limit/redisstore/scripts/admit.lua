@@ -12,12 +12,13 @@
 --       then for each unit its quotas of day and month or empty
 --       then the fields of quota: of each unit what day and month hold, of each quota what is used and set aside
 --       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
---       then for each request its lease, its hold's text behind the month, how many tasks of the allowance may be taken; for each unit
---       the amount and how much of the allowance may be taken; and for each rate how long the amount takes to refill
--- Returns 1, epoch, now, what is used of each quota; and for each request its outcome (0 refused, 1 admitted, 3 would be refused but for
---       shadow mode), sequence number, the limit that refuses (from 0 the rates, from 3 day and month of each unit, 11 the tasks, -1
---       none), wait, how long each rate takes to be full, the open tasks, what day and month hold of each unit. If anything was taken
---       from the allowance, then for each request what was taken of each unit and of tasks.
+--       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
+--       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
+-- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
+--       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
+--       which is a new one if it was placed, the limit that refuses (from 0 the rates, from 3 day and month of each unit, 11 the tasks,
+--       -1 none), wait, and how long each rate takes to be full. If anything was taken from the allowance, then for each request what
+--       was taken of each unit and of tasks.
 local call, format = redis.call, string.format
 local now = clock(ARGV[1])
 local written = format('%d', now)
@@ -27,7 +28,7 @@ if #due > 0 then holds(KEYS[1], KEYS[2], due) end
 local units, fields, rates = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 local names = 15 + 2 * units
 local terms = names + fields
-local first, width, requests = terms + 3 * rates, 3 + 2 * units + rates, #KEYS - 2 - rates
+local first, width, requests = terms + 3 * rates, 3 + units + rates, #KEYS - 2 - rates
 local day, month = ARGV[8], ARGV[9]
 if now < ARGV[10] + 0 or now >= ARGV[10] + DAY then -- by the caller's clock it is another day
   local then_ = day
@@ -43,11 +44,12 @@ local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
 if accounts_lost(epoch, seq, known, ARGV[4]) then return {tonumber(ARGV[2]), 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {tonumber(ARGV[2]), 4, tonumber(epoch), now} end
 
-local reply, at_reply = {tonumber(ARGV[2]), 1, tonumber(epoch), now}, 4
+local task, most, tasks, tasks_aside = ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
 for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
-local used, place = {}, 2 * units + 5 -- of each quota, where got has what is used; behind it what is set aside
+local reply = {tonumber(ARGV[2]), 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
+local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5
 for q = 1, 2 * units do
-  if ARGV[14 + q] ~= '' then
+  if ARGV[14 + q] ~= '' then -- used has where got has what is used of the quota; behind it is what is set aside
     used[q], at_reply = place, at_reply + 1
     reply[at_reply] = got[place]
     place = place + 2
@@ -60,14 +62,20 @@ for r = 1, rates do
   if kept[r] then tats[r], changed[r] = moment(KEYS[r + 2], kept[r], ARGV[at], fulls[r], now) end
 end
 
+local function named(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
+
+local function stock(a, b, c, d, e) return {requests = tonumber(a), tokens = tonumber(b), images = tonumber(c), spend = tonumber(d), tasks = tonumber(e)} end
+
 -- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks. taken is what one request takes.
 local taken, left, state, rest
-local function take(i, unit, over, most)
-  if over > most or string.sub(ARGV[11], -8) ~= day then return false end
+local function take(i, over, lent)
+  if string.sub(ARGV[11], -8) ~= day then return false end
+  local unit = named(i)
+  if over > stock(string.match(lent, '^(%d+) (%d+) (%d+) (%d+) (%d+)$'))[unit] then return false end
   if not left then
     local a, b, c, d, e
     state, a, b, c, d, e, rest = string.match(call('HGET', string.gsub(KEYS[1], 'quota$', 'aside'), ARGV[11]) or '', '^(%a+) (%d+) (%d+) (%d+) (%d+) (%d+)( .*)$')
-    left = {requests = tonumber(a), tokens = tonumber(b), images = tonumber(c), spend = tonumber(d), tasks = tonumber(e)}
+    left = stock(a, b, c, d, e)
   end
   if state ~= 'open' or over > left[unit] then return false end
   taken = taken or {}
@@ -75,14 +83,11 @@ local function take(i, unit, over, most)
   return true
 end
 
-local function unit(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
-
-local task, most, tasks, tasks_aside = ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
 local text = 'held 0 ' .. (task and '1' or '0') .. ' '
 local placed, texts, ends, takes, took = {}, {}, {}, {}, {}
 for n = 1, requests do
   local at, key = first + width * (n - 1), KEYS[2 + rates + n]
-  local spans = at + 2 + 2 * units
+  local spans = at + 2 + units
   local again = kept[rates + n] or texts[key]
   local fault, wait = -1, 0
   taken = nil
@@ -94,9 +99,9 @@ for n = 1, requests do
     for period = 1, 2 do
       local q = 2 * i - 2 + period
       if used[q] then
-        local limit, wanted = tonumber(ARGV[14 + q]), got[used[q]] + ARGV[at + 1 + 2 * i]
+        local limit, wanted = tonumber(ARGV[14 + q]), got[used[q]] + ARGV[at + 2 + i]
         local over = wanted + got[4 + q] + got[used[q] + 1] - limit
-        if over > 0 and not take(i, unit(i), over, ARGV[at + 2 + 2 * i] + 0) then
+        if over > 0 and not take(i, over, ARGV[at + 2]) then
           local free = 5000000 -- only what is held stands in the way
           if wanted > limit then free = select(2 + period, periods(now)) end
           if free > wait then fault, wait = 2 + q, free end
@@ -107,7 +112,7 @@ for n = 1, requests do
   if task and most ~= -1 then
     tasks_aside = tasks_aside or tonumber(call('HGET', KEYS[1], 'tasks:aside') or 0)
     local over = tasks + 1 + tasks_aside - most
-    if over > 0 and not take(units + 1, 'tasks', over, ARGV[at + 2] + 0) and wait < 5000000 then fault, wait = 11, 5000000 end
+    if over > 0 and not take(units + 1, over, ARGV[at + 2]) and wait < 5000000 then fault, wait = 11, 5000000 end
   end
   if again then fault, wait = -1, 0 end
   if fault >= 0 or again then taken = nil end
@@ -120,7 +125,7 @@ for n = 1, requests do
     ends[#ends + 1] = format('%d', now + ARGV[at])
     ends[#ends + 1] = string.sub(key, #KEYS[1] + 1) -- the id: "hold:" is as long as "quota"
     for i = 1, units do
-      local amount = ARGV[at + 1 + 2 * i]
+      local amount = ARGV[at + 2 + i]
       got[3 + 2 * i], got[4 + 2 * i] = got[3 + 2 * i] + amount, got[4 + 2 * i] + amount
     end
     if task then tasks = tasks + 1 end
@@ -128,7 +133,7 @@ for n = 1, requests do
       tats[r], changed[r] = math.min(tats[r] + ARGV[spans + r], now + 2 * fulls[r]), true
     end
     for i, amount in pairs(taken or {}) do
-      takes[i], left[unit(i)] = (takes[i] or 0) + amount, left[unit(i)] - amount
+      takes[i], left[named(i)] = (takes[i] or 0) + amount, left[named(i)] - amount
       if i > units then tasks_aside = tasks_aside - amount end
       for q = 2 * i - 1, 2 * i do
         if used[q] then got[used[q] + 1] = got[used[q] + 1] - amount end
@@ -139,10 +144,7 @@ for n = 1, requests do
   reply[at_reply + 1], reply[at_reply + 2], reply[at_reply + 3], reply[at_reply + 4] = outcome, seq, fault, wait
   at_reply = at_reply + 4
   for r = 1, rates do reply[at_reply + r] = tats[r] - now end
-  at_reply = at_reply + rates + 1
-  reply[at_reply] = tasks
-  for i = 1, 2 * units do reply[at_reply + i] = got[4 + i] end
-  at_reply, took[n] = at_reply + 2 * units, taken or {}
+  at_reply, took[n] = at_reply + rates, taken or {}
 end
 
 if epoch == '0' then

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image"
+	"image/png"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+)
+
+// library is an unmodified client library with a program of .ci/sdk that drives it.
+type library struct {
+	name    string
+	command []string // a program in the directory that .ci/sdk/install made, and its arguments, of which .ci/… are files
+	topics  []string // that it says it has passed
+}
+
+var (
+	chatTopics  = []string{"models", "chat", "usage", "stream", "tools", "structured output", "pictures in a chat", "errors", "retries"}
+	imageTopics = []string{"images", "encoded", "edits", "errors", "paid once"}
+
+	chatLibraries = []library{
+		{"openai for Python", []string{"openai/bin/python", ".ci/sdk/openai_chat.py"}, chatTopics},
+		{"openai for JavaScript", []string{"node/bin/node", ".ci/sdk/openai_chat.cjs"}, chatTopics},
+		{"openai-go", []string{"go"}, chatTopics},
+		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
+	}
+)
+
+// sdkTeams has names for OpenAI's interface.
+const sdkTeams = someTeams + `    models: ["llm-*", "gen2.*"]
+catalogue: [llm-plus, llm-vl]
+aliases: {gpt-4o: llm-max}
+`
+
+// sdkDir is where the libraries are.
+func sdkDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("SDK_DIR")
+	if dir == "" && os.Getenv("CI_REQUIRES_SDKS") != "" {
+		t.Fatal("SDK_DIR is not set, and CI requires it")
+	}
+	if dir == "" {
+		t.Skip("SDK_DIR=$(.ci/sdk/install) go test -run TestLibraries ./cmd/sluice")
+	}
+	return dir
+}
+
+// drive runs the program of a library against a gateway, and checks that it has passed its topics.
+func (l library) drive(t *testing.T, gateway string) {
+	t.Helper()
+	dir := sdkDir(t)
+	arguments := slices.Clone(l.command[1:])
+	for i, argument := range arguments {
+		if strings.HasPrefix(argument, ".ci/") {
+			file, err := filepath.Abs("../../" + argument)
+			must(t, err)
+			arguments[i] = file
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	program := exec.CommandContext(ctx, filepath.Join(dir, l.command[0]), arguments...)
+	program.Dir, program.Stdout, program.Stderr = t.TempDir(), &stdout, &stderr
+	program.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + program.Dir, "NODE_PATH=" + filepath.Join(dir, "node_modules"), "PYTHONDONTWRITEBYTECODE=1",
+		"OPENAI_BASE_URL=" + gateway + "/v1", "OPENAI_API_KEY=test", "FLAKY=" + flaky(t, gateway),
+	}
+	drawMill(t, program.Dir)
+	err := program.Run()
+	if passed := strings.Split(strings.TrimSpace(stdout.String()), "\n"); err != nil || !slices.Equal(passed, l.topics) {
+		t.Errorf("%v; it passed %q, want %q; it said\n%s", err, passed, l.topics, stderr.String())
+	}
+}
+
+// drawMill writes a picture for programs that edit one.
+func drawMill(t *testing.T, dir string) {
+	t.Helper()
+	var drawn bytes.Buffer
+	must(t, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 300, 300))))
+	must(t, os.WriteFile(filepath.Join(dir, "mill.png"), drawn.Bytes(), 0o600))
+}
+
+// TestLibrariesChat drives libraries that know nothing of Sluice, over real sockets.
+func TestLibrariesChat(t *testing.T) {
+	sdkDir(t)
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams))
+	t.Run("libraries", func(t *testing.T) {
+		for _, l := range chatLibraries {
+			t.Run(l.name, func(t *testing.T) {
+				t.Parallel()
+				l.drive(t, "http://"+h.public)
+			})
+		}
+	})
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
+	}
+}
+
+// TestLibrariesPayOnce: each library makes pictures, loses answers and repeats its requests as it likes. The service makes one
+// task for each call of the program, and the ledger has its images once.
+func TestLibrariesPayOnce(t *testing.T) {
+	sdkDir(t)
+	for _, tt := range []struct {
+		library
+		tasks, images int // of the program's calls; one more image needs no task
+	}{
+		{library{"openai for Python", []string{"openai/bin/python", ".ci/sdk/openai_images.py"}, imageTopics}, 12, 14},
+		{library{"openai for JavaScript", []string{"node/bin/node", ".ci/sdk/openai_images.cjs"}, imageTopics}, 12, 14},
+		{library{"openai-go", []string{"go", "images"}, imageTopics}, 11, 13}, // it repeats no edit
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			service, upstream := newService(t, simulator.Config{Running: 1200 * time.Millisecond, TaskRate: -1})
+			to, err := url.Parse(upstream.URL)
+			must(t, err)
+			h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams), "SLUICE_POLL_INTERVAL=100ms", "SLUICE_TASK_QUERY_RATE=1000",
+				"SLUICE_RESULT_HOSTS="+to.Host, "SLUICE_RESULT_NETWORKS=127.0.0.0/8")
+			tt.drive(t, "http://"+h.public)
+			if tally := service.Tally(); tally.Executed[simulator.EndpointImage] != tt.tasks || tally.Images != int64(tt.images) {
+				t.Errorf("the service made %d tasks and %d images, want %d and %d", tally.Executed[simulator.EndpointImage], tally.Images, tt.tasks, tt.images)
+			}
+			if charged := chargedImages(t, h); charged != tt.images {
+				t.Errorf("the ledger has %d images, want %d", charged, tt.images)
+			}
+			if code := h.stop(); code != exitClean {
+				t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
+			}
+		})
+	}
+}
+
+// chargedImages are the images in the ledger.
+func chargedImages(t *testing.T, h *house) (images int) {
+	t.Helper()
+	_, text, err := ask(newClient(t), "http://"+h.admin, "/usage", "")
+	must(t, err)
+	var report struct {
+		Rows []struct {
+			Unit string
+			Used int
+		}
+	}
+	must(t, json.Unmarshal([]byte(text), &report))
+	for _, row := range report.Rows {
+		if row.Unit == "images" {
+			images += row.Used
+		}
+	}
+	return images
+}

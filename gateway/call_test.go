@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+	"time"
+
+	"sluice/gateway/upstream"
+	"sluice/policy"
+)
+
+// used is a call as a request leaves it that had everything.
+func used(g *Gateway) *call {
+	c := newCall()
+	s, w := c.begin(g, httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil))
+	s.ID, s.Team, s.body, s.out = "id", "team", []byte("body"), http.Header{"A": {"b"}}
+	s.values.one("value")
+	s.exchange.Body, s.exchange.Header = s.body, []upstream.Field{{Name: "A", Value: "b"}}
+	c.room.outbound.set("Authorization", "Bearer key")
+	c.room.header["Content-Type"] = s.values.one("text/plain")
+	c.room.answer.StatusCode, c.room.body.left, c.room.judged.Model = 200, 1, "model"
+	c.room.request.Method = http.MethodPost
+	w.ended, w.wrote = true, true
+	return c
+}
+
+// What a request knew is gone when its memory is given back, except for memory without content.
+func TestCallKeepsNothingOfARequest(t *testing.T) {
+	g := &Gateway{deps: Deps{Now: time.Now}}
+	c := used(g)
+	outbound := c.room.outbound
+	c.end()
+	if !reflect.ValueOf(&c.state).Elem().IsZero() || !reflect.ValueOf(&c.reply).Elem().IsZero() {
+		t.Errorf("left of the state: %+v\nof the reply: %+v", &c.state, &c.reply)
+	}
+	if x := &c.exchange; x.Body != nil || x.Header != nil || x.Client != nil || x.Listener != nil {
+		t.Errorf("left of the exchange: %+v", x)
+	}
+	m := &c.room
+	if m.context.client != nil || m.request.Method != "" || m.request.URL != nil || len(m.outbound)+len(m.header) > 0 || m.answer.StatusCode != 0 || m.body.left != 0 ||
+		!reflect.DeepEqual(m.judged, policy.Request{}) || outbound[0] != (upstream.Field{}) {
+		t.Errorf("left of the room: %+v", m)
+	}
+}
+
+// The memory of a request to which something may still refer is not used again.
+func TestCallIsLeftToTheCollector(t *testing.T) {
+	g := &Gateway{deps: Deps{Now: time.Now}}
+	for about, change := range map[string]func(*call){
+		"a panic":            func(c *call) { c.reply.ended = false },
+		"a client that left": func(c *call) { c.reply.failed = http.ErrHandlerTimeout },
+		"a refusal":          func(c *call) { c.state.Refusal = "inspect/body" },
+		"a broken answer":    func(c *call) { c.state.fault = "forward/answer" },
+		"a creation":         func(c *call) { c.state.creates = true },
+		"a large body":       func(c *call) { c.state.BytesIn = upstream.InlineBody + 1 },
+	} {
+		c := used(g)
+		change(c)
+		if c.end(); c.state.ID == "" {
+			t.Errorf("the memory is used again after %s", about)
+		}
+	}
+}

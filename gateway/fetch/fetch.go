@@ -1,0 +1,133 @@
+// Package fetch downloads result pictures from the hosts that an operator lists, and from no address inside the operator's
+// networks. The addresses of pictures come from the service's answers, so they are judged like a stranger's. It keeps nothing and
+// decides nothing about teams.
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// Bounds of one download, and of all.
+const (
+	longest      = 60 * time.Second // from the first byte sent to the last one read
+	largest      = 32 << 20         // bytes of a picture
+	together     = 8                // downloads at a time; more wait
+	piece        = 64 << 10         // bytes that are read and written at a time
+	maxRedirects = 2
+	connectFor   = 5 * time.Second // TLS not included
+)
+
+// Errors that say why a picture was not downloaded, to be found with [errors.Is]. No error quotes an address: it may be signed.
+var (
+	ErrOff      = errors.New("no host is listed")
+	ErrAddress  = errors.New("the address of the picture is not allowed")
+	ErrStatus   = errors.New("the host did not answer with 200")
+	ErrNoImage  = errors.New("the answer is not an image")
+	ErrTooLarge = errors.New("the picture is larger than 32 MiB")
+)
+
+// Config says what may be fetched.
+type Config struct {
+	Hosts    []Host         // from which pictures may be fetched; empty: none is
+	Networks []netip.Prefix // further networks that hosts may be in, such as 10.0.0.0/8; empty: public addresses alone
+
+	Resolver *net.Resolver  // nil: the system's
+	Roots    *x509.CertPool // authorities of the hosts' certificates; nil: the system's
+}
+
+// Fetcher downloads pictures. It is safe for concurrent use.
+type Fetcher struct {
+	hosts  []Host
+	client *http.Client
+	slots  chan struct{}
+	bounds bounds
+}
+
+// bounds are the constants, which tests lower.
+type bounds struct {
+	longest time.Duration
+	largest int64
+}
+
+// New builds a Fetcher. It connects to nothing and starts nothing.
+func New(config Config) *Fetcher {
+	f := &Fetcher{hosts: config.Hosts, slots: make(chan struct{}, together), bounds: bounds{longest, largest}}
+	dialer := &net.Dialer{Timeout: connectFor, Resolver: config.Resolver, Control: newGuard(config.Networks).Safe}
+	f.client = &http.Client{
+		CheckRedirect: f.redirect,
+		Transport: &http.Transport{ // its Proxy is nil: a proxy would connect to addresses that the dialer does not see
+			DialContext:        dialer.DialContext,
+			TLSClientConfig:    &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: config.Roots},
+			DisableKeepAlives:  true, // pictures are large and hosts many
+			DisableCompression: true, // a small answer could unpack to a huge one
+
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+	}
+	return f
+}
+
+// Allowed reports whether any host is listed.
+func (f *Fetcher) Allowed() bool { return len(f.hosts) > 0 }
+
+// Copy downloads a picture into w in pieces of 64 KiB and returns its media type, which its first bytes tell. It waits for one of
+// the 8 places until ctx ends. Before the first write it has judged the address, the status, the type and the length that the
+// host announced; after an error w may have a part of the picture.
+func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (contentType string, err error) {
+	if !f.Allowed() {
+		return "", ErrOff
+	}
+	u, err := f.judge(address)
+	if err != nil {
+		return "", err
+	}
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.bounds.longest)
+	defer cancel()
+	answer, err := f.ask(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if contentType, err = f.copy(w, answer); err == nil {
+		err = ctx.Err() // a host that sees the connection end may end its answer in time to be read, as if it were whole
+	}
+	return contentType, err
+}
+
+// ask sends the request and follows redirects.
+func (f *Fetcher) ask(ctx context.Context, u *url.URL) (*http.Response, error) {
+	request := (&http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host,
+		Header: http.Header{"User-Agent": {"sluice"}, "Accept": {"image/*"}},
+	}).WithContext(ctx)
+	answer, err := f.client.Do(request)
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the wrapping quotes the address
+	}
+	return answer, err
+}
+
+// redirect judges the next address as it judged the first.
+func (f *Fetcher) redirect(next *http.Request, before []*http.Request) error {
+	next.Header.Del("Referer") // it would show a signed address to another host
+	if len(before) > maxRedirects {
+		return fmt.Errorf("%w: more than %d redirects", ErrAddress, maxRedirects)
+	}
+	return f.judgeURL(next.URL)
+}

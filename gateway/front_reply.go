@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"net/http"
+
+	"sluice/gateway/front"
+)
+
+// translate has what a reply writes go through a [front.Writer], if the request is for a path of OpenAI's interface.
+func (g *Gateway) translate(w *reply, r *http.Request) {
+	if !g.fronts.serves(r.URL) {
+		return
+	}
+	w.state.Front = frontName
+	w.front = front.NewWriter(w.ResponseWriter, w.state.ID)
+	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
+}
+
+// takeBack makes room for another answer in place of one that no byte of has left. It reports false if that cannot be.
+func (w *reply) takeBack() bool {
+	if w.front == nil {
+		return false
+	}
+	_, _, ok := w.front.TakeBack()
+	w.wrote = w.wrote && !ok
+	return ok
+}
+
+// endFront writes what the front held back, once the chain has ended. p is what the chain panicked with. If an answer was cut
+// before a byte of it left, the client gets an error in its place.
+func (w *reply) endFront(r *http.Request, p any) any {
+	if w.front == nil {
+		return p
+	}
+	w.extendDeadline(w.terms.now())
+	if w.state.repeats != nil {
+		w.front.Task, w.front.Final = w.state.Task, w.front.Final || w.state.unknown
+	}
+	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
+		writeRefusal(w, w.state, lostAnswer(w.state.fault))
+		p = nil
+	}
+	if p == nil {
+		w.note(w.front.End())
+	}
+	if status, n := w.front.Sent(); status != 0 {
+		w.state.Status, w.state.BytesOut = status, n
+	}
+	return p
+}
+
+// lostAnswer is the refusal for an answer that broke off. fault is the name of its refusal, if the exchange has one.
+func lostAnswer(fault string) *refusal {
+	if fault == refuseSilent.name {
+		return refuse(refuseSilent).say("The service fell silent inside its answer.")
+	}
+	return refuse(refuseAnswer).say("The service's answer broke off.")
+}
+
+// final tells a client of OpenAI's interface whether a repeat of the request can only waste or pay again.
+func (w *reply) final(is bool) {
+	if w.front != nil {
+		w.front.Final = is
+	}
+}

@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+
+	"sluice/gateway/front"
+	"sluice/gateway/openai"
+)
+
+// frontRequest is a kind of request of OpenAI's interface.
+type frontRequest struct {
+	read   func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
+	params func(field string) string // the client's name of a field of the service's request
+	chat   bool                      // else it asks for images
+}
+
+var (
+	frontChat = frontRequest{readChat, openai.ChatParam, true}
+	frontMake = frontRequest{readGeneration, openai.ImageParam, false}
+	frontEdit = frontRequest{readEdit, openai.ImageParam, false}
+)
+
+func readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	return openai.Chat(s.body, models)
+}
+
+func readGeneration(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	s.repeats = newRepetition(r, s, sha256.Sum256(s.body))
+	return openai.Generation(s.body, models)
+}
+
+func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
+	parts, err := front.ReadForm(first(r.Header["Content-Type"]), s.body)
+	if err != nil {
+		return nil, err
+	}
+	s.repeats = newRepetition(r, s, openai.Content(parts))
+	return openai.Edit(parts, models)
+}
+
+// repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The
+// clients' libraries repeat a request after their own timeout and after most errors, and send no key.
+type repetition struct {
+	path        string            // the client's
+	fingerprint [sha256.Size]byte // of key, path and body
+	again       bool              // the library says that it repeats a request
+}
+
+func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
+	count, err := strconv.ParseUint(first(r.Header["X-Stainless-Retry-Count"]), 10, 32)
+	return &repetition{path: s.route.path, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), again: err == nil && count > 0}
+}

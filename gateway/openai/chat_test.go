@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestChatRefusals(t *testing.T) {
+	for _, c := range []struct {
+		story, members string // beside the model and a message
+		param          string
+	}{
+		{"both limits", `"max_tokens":1,"max_completion_tokens":1`, "max_tokens"},
+		{"a penalty that the service has not", `"frequency_penalty":0.1`, "frequency_penalty"},
+		{"a penalty that is no number", `"frequency_penalty":"0"`, "frequency_penalty"},
+		{"biases", `"logit_bias":{"1":-100}`, "logit_bias"},
+		{"sound", `"modalities":["text","audio"]`, "modalities"},
+		{"no modality", `"modalities":[]`, "modalities"},
+		{"a voice", `"audio":{"voice":"alloy"}`, "audio"},
+		{"a prediction", `"prediction":{"type":"content","content":""}`, "prediction"},
+		{"a moderation", `"moderation":{"model":"m"}`, "moderation"},
+		{"a search", `"web_search_options":{}`, "web_search_options"},
+		{"functions of old", `"functions":[{"name":"f"}]`, "functions"},
+		{"a call of old", `"function_call":"auto"`, "function_call"},
+		{"any tool", `"tool_choice":"required"`, "tool_choice"},
+		{"some tools", `"tool_choice":{"type":"allowed_tools"}`, "tool_choice"},
+		{"a tool without a type", `"tool_choice":{"function":{"name":"f"}}`, "tool_choice"},
+		{"input", `"input":{}`, "input"},
+		{"the form of answers", `"result_format":"text"`, "result_format"},
+		{"the form of frames", `"incremental_output":false`, "incremental_output"},
+		{"a stream that is no truth value", `"stream":"true"`, "stream"},
+		{"options without a stream", `"stream_options":{"include_usage":true}`, "stream_options"},
+		{"options that are none", `"stream":true,"stream_options":[]`, "stream_options"},
+		{"usage that is no truth value", `"stream":true,"stream_options":{"include_usage":1}`, "stream_options.include_usage"},
+		{"an effort that is no word", `"reasoning_effort":3`, "reasoning_effort"},
+		{"a member twice", `"top_p":1,"t\u006fp_p":1`, "top_p"},
+		{"too many members", strings.TrimSuffix(strings.Repeat(`"x`, 1)+manyMembers(300), ","), ""},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			body := `{"model":"llm-max","messages":[{"role":"user","content":"Hi"}],` + c.members + `}`
+			mustRefuse(t, body, c.param)
+		})
+	}
+}
+
+// manyMembers is the rest of one member's name and so many members.
+func manyMembers(n int) string {
+	var b strings.Builder
+	b.WriteString(`":0,`)
+	for i := range n {
+		b.WriteString(`"m` + strings.Repeat("a", i) + `":0,`)
+	}
+	return b.String()
+}
+
+func mustRefuse(t *testing.T, body, param string) {
+	t.Helper()
+	r, err := Chat([]byte(body), testModels)
+	refusal, ok := errors.AsType[*Refusal](err)
+	if !ok || r != nil {
+		t.Fatalf("%v, %v: want a refusal", r, err)
+	}
+	if refusal.Status != 400 || refusal.Param != param || refusal.Code != "InvalidParameter" {
+		t.Errorf("%d, %q, %q: %s; want the param %q", refusal.Status, refusal.Code, refusal.Param, refusal.Message, param)
+	}
+}
+
+func TestBodyRefusals(t *testing.T) {
+	for _, c := range []struct{ story, body, param string }{
+		{"nothing", ``, ""},
+		{"an array", `[]`, ""},
+		{"a fault", `{"model":}`, ""},
+		{"cut", `{"model":"llm-max"`, ""},
+		{"two documents", `{"model":"llm-max"} {}`, ""},
+		{"not UTF-8", "{\"model\":\"\xff\"}", ""},
+		{"half of a pair", `{"model":"\ud800"}`, ""},
+		{"no model", `{"messages":[]}`, "model"},
+		{"a model that is no word", `{"model":1,"messages":[]}`, "model"},
+		{"a model without a name", `{"model":"","messages":[]}`, "model"},
+		{"no messages", `{"model":"llm-max"}`, "messages"},
+		{"messages that are none", `{"model":"llm-max","messages":"Hi"}`, "messages"},
+		{"a model twice", `{"model":"a","model":"b","messages":[]}`, "model"},
+	} {
+		t.Run(c.story, func(t *testing.T) { mustRefuse(t, c.body, c.param) })
+	}
+}
+
+func TestFaultIsTold(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"a":1,}`: "byte 7", "{\"a\":\"\xff\"}": "byte 6", `{} 1`: "byte", `{"a":"\ud800"}`: "byte 6",
+	} {
+		_, err := Chat([]byte(body), testModels)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+}
+
+// TestImagesAreCopiedOnce: the memory that a translation takes is that of its result.
+func TestImagesAreCopiedOnce(t *testing.T) {
+	const size = 8 << 20
+	body := []byte(`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
+		strings.Repeat("A", size) + `"}}]}],"model":"llm-vl"}`)
+	file := make([]byte, size)
+	for name, translate := range map[string]func() (*Request, error){
+		"Chat": func() (*Request, error) { return Chat(body, testModels) },
+		"Edit": func() (*Request, error) {
+			return Edit([]Part{{Name: "model", Data: []byte("m")}, {Name: "prompt", Data: []byte("p")}, {Name: "image", File: "a", Data: file}}, testModels)
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := translate()
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(r.Body)+64<<10) {
+			t.Errorf("%s: %d bytes for a result of %d", name, taken, len(r.Body))
+		}
+	}
+}

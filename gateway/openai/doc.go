@@ -1,0 +1,45 @@
+// Package openai translates between OpenAI's interface and the service's: requests of OpenAI's into requests of the service, and
+// the service's answers, streams, tasks and errors into OpenAI's. docs/openai.md lists the choices that it makes where the two
+// interfaces differ.
+//
+// It only computes: it knows no HTTP, no clock, and no state beyond one stream. What it does not translate passes unchanged, so
+// numbers keep their digits. It reads requests strictly, because Sluice judges them and teams pay for them. It reads answers
+// leniently, because they are paid for already.
+//
+// In this package a raw value or text is JSON as it was received, with its escapes.
+package openai
+
+// Paths of the service, relative to its base URL.
+const (
+	TextPath       = "services/aigc/text-generation/generation"
+	MultimodalPath = "services/aigc/multimodal-generation/generation"
+	ImagePath      = "services/aigc/image-generation/generation"
+)
+
+// Request is a request of the service.
+type Request struct {
+	Path   string // one of the constants above
+	Body   []byte
+	Model  string // the name that the client used; answers repeat it
+	Stream bool   // needs the SSE header
+	Async  bool   // needs the async header
+	Usage  bool   // stream_options.include_usage: the stream ends with a chunk that has the usage
+	Base64 bool   // response_format b64_json: the answer has the pictures instead of their addresses
+}
+
+// Models tells what is known about models. A nil Resolve returns the name itself, the other nil functions false.
+type Models struct {
+	Resolve func(name string) string // translates a client's name to the service's
+	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
+	Sync    func(model string) bool  // the model makes images in its answer, without a task
+}
+
+func (m *Models) resolve(name string) string {
+	if m.Resolve == nil {
+		return name
+	}
+	return m.Resolve(name)
+}
+
+func (m *Models) isVision(model string) bool { return m.Vision != nil && m.Vision(model) }
+func (m *Models) isSync(model string) bool   { return m.Sync != nil && m.Sync(model) }

@@ -1,0 +1,97 @@
+package openai
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Part is one part of a multipart body.
+type Part struct {
+	Name      string // of the form's field
+	File      string // the file's name; empty: not a file
+	MediaType string // as the part declares it; may be empty
+	Data      []byte
+}
+
+// mostImages is how many images one request may edit.
+const mostImages = 4
+
+// Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The result holds no part of them.
+func Edit(parts []Part, models *Models) (r *Request, err error) {
+	var p imageRequest
+	seen := make(names, 0, fewNames)
+	size := 0
+	for _, part := range parts {
+		if part.Name == "image" || part.Name == "image[]" {
+			p.images = append(p.images, part)
+			continue
+		}
+		name := []byte(part.Name)
+		if seen, err = seen.add(name); err != nil {
+			return nil, err
+		}
+		switch {
+		case part.File != "":
+			return nil, badRequest(brief(part.Name), "The file %q is not supported; only images are.", brief(part.Name))
+		case len(part.Data) == 0:
+			continue // as a form leaves a field empty
+		}
+		value := part.value()
+		size += len(part.Name) + len(value) + 8
+		if err = p.member(name, value); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(p.images) == 0:
+		return nil, badRequest("image", "image: 1 to %d files are needed.", mostImages)
+	case len(p.images) > mostImages:
+		return nil, badRequest("image", "image: 1 to %d files are allowed; %d were given.", mostImages, len(p.images))
+	}
+	return p.translate(size, models)
+}
+
+// value is the part as a JSON value. Forms have no types, so fields that are not known to be strings are numbers or booleans if
+// they look like it.
+func (p *Part) value() []byte {
+	switch p.Name {
+	case "model", "prompt", "negative_prompt", "size", "user", "safety_identifier", "response_format":
+		return quoted(nil, p.Data)
+	}
+	switch value := jsontext.Value(p.Data); value.Kind() {
+	case '0', 't', 'f':
+		if value.IsValid() {
+			return trimmed(p.Data)
+		}
+	}
+	return quoted(nil, p.Data)
+}
+
+// appendURI appends the file as a data URI, as part of a JSON string.
+func (p *Part) appendURI(dst []byte) []byte {
+	dst = append(append(dst, "data:"...), p.imageType()...)
+	return base64.StdEncoding.AppendEncode(append(dst, ";base64,"...), p.Data)
+}
+
+// imageType is the media type by the first bytes, or else as declared. Clients declare what the file's name suggests.
+func (p *Part) imageType() string {
+	head := string(p.Data[:min(len(p.Data), 12)])
+	switch {
+	case strings.HasPrefix(head, "\x89PNG\r\n\x1a\n"):
+		return "image/png"
+	case strings.HasPrefix(head, "\xff\xd8\xff"):
+		return "image/jpeg"
+	case strings.HasPrefix(head, "RIFF") && strings.HasSuffix(head, "WEBP"):
+		return "image/webp"
+	case strings.HasPrefix(head, "BM"):
+		return "image/bmp"
+	}
+	declared := strings.ToLower(p.MediaType)
+	plain := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.+-", r) }
+	if subtype, ok := strings.CutPrefix(declared, "image/"); ok && subtype != "" && strings.IndexFunc(subtype, plain) < 0 {
+		return declared
+	}
+	return "application/octet-stream"
+}

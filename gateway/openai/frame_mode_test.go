@@ -1,0 +1,80 @@
+package openai
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFrameMode: frames that repeat the text so far are told from frames that do not. If they look alike, the likelier reading wins.
+func TestFrameMode(t *testing.T) {
+	for _, c := range []struct {
+		story string
+		texts []string // of the frames, the last one with a finish
+		want  string
+	}{
+		{"increments", []string{"Thr", "ee", " words"}, "Three words"},
+		{"repetition", []string{"Thr", "Three", "Three words"}, "Three words"},
+		{"repetition, all twice", []string{"Thr", "Thr", "Three", "Three", "Three words"}, "Three words"},
+		{"repetition, the last again", []string{"Thr", "Three", "Three"}, "Three"},
+		{"repetition, an empty frame last", []string{"Thr", "Three", ""}, "Three"},
+		{"one frame", []string{"Yes."}, "Yes."},
+		{"one text, said again at the end", []string{"Yes.", "Yes."}, "Yes."},
+		{"nothing", []string{"", ""}, ""},
+		{"a stutter", []string{"ha", "ha", "!"}, "haha!"},
+		{"a stutter to the end", []string{"0", "0", "0", ""}, "000"},
+		{"a growing number", []string{"1", "12", "3"}, "1123"},
+		{"two growing words", []string{"a", "aa", "b", "ba"}, "aaabba"},
+		{"empty frames between", []string{"", "a", "", "b", ""}, "ab"},
+		{"a long stutter", append(slices.Repeat([]string{"-"}, 200), ""), strings.Repeat("-", 200)},
+		{"a repetition that is revised", []string{"a", "ab", "abc", "x"}, "abcx"},
+		{"a repetition that shrinks", []string{"a", "ab", "abc", "ab", "abcd"}, "abcd"},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			var documents []string
+			for i, text := range c.texts {
+				finish := "null"
+				if i == len(c.texts)-1 {
+					finish = "stop"
+				}
+				documents = append(documents, frameOf(text, finish))
+			}
+			out, err := translated(t, nativeStream(documents...), 1<<30)
+			d := decodeStream(t, out)
+			if err != nil || d.choices[0].content != c.want || d.choices[0].finish != "stop" || !d.done {
+				t.Errorf("%+v, %v: want %q", d.choices[0], err, c.want)
+			}
+		})
+	}
+}
+
+// TestNothingWaitsLong: frames that may mean either are held, but not for ever.
+func TestNothingWaitsLong(t *testing.T) {
+	s := NewStream(testHead, false)
+	longest, waited := 0, 0
+	for range 500 {
+		out, err := s.Append(nil, nativeStream(frameOf("-", "null")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waited++; len(out) > 0 {
+			longest, waited = max(longest, waited), 0
+		}
+	}
+	if longest == 0 || longest > mostHeld+2 || waited > 1 {
+		t.Errorf("%d frames waited, %d at the end", longest, waited)
+	}
+}
+
+// TestCallsOfRepeatedFrames: a call's id, type and name are told once, because clients join them.
+func TestCallsOfRepeatedFrames(t *testing.T) {
+	frame := func(arguments, finish string) string {
+		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":"` +
+			arguments + `"}},{"index":1,"id":"call_2","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"` + finish + `"}]}}`
+	}
+	out, err := translated(t, nativeStream(frame(`{\"a`, "null"), frame(`{\"a\":`, "null"), frame(`{\"a\":1}`, "tool_calls")), 1<<30)
+	want := []addedCall{{"call_1", "function", "f", `{"a":1}`}, {"call_2", "function", "g", "{}"}}
+	if d := decodeStream(t, out); err != nil || !slices.Equal(d.choices[0].calls, want) || d.choices[0].finish != "tool_calls" {
+		t.Errorf("%+v, %v", d.choices[0], err)
+	}
+}

@@ -1,0 +1,212 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// seeds adds what goes in of the passages in these directories.
+func seeds(f *testing.F, add func(in []byte), directories ...string) {
+	f.Helper()
+	for _, directory := range directories {
+		files, _ := filepath.Glob(filepath.Join("testdata", directory, "*.txt"))
+		for _, file := range files {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			add(archive.Files[0].Data)
+		}
+	}
+}
+
+// saneRequest fails where the result of a translation is not what the chain may take.
+func saneRequest(t *testing.T, r *Request, err error) {
+	t.Helper()
+	if err != nil {
+		refusal, ok := errors.AsType[*Refusal](err)
+		if !ok || r != nil || refusal.Status != 400 {
+			t.Fatalf("%v beside %v", err, r)
+		}
+		mustBeJSON(t, AppendError(nil, refusal))
+		return
+	}
+	mustBeJSON(t, r.Body)
+	var native struct {
+		Model      string
+		Input      struct{ Messages []json.RawMessage }
+		Parameters map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(r.Body, &native); err != nil || native.Model == "" || native.Input.Messages == nil || native.Parameters == nil {
+		t.Fatalf("%s: %v", r.Body, err)
+	}
+	if _, streamed := native.Parameters["incremental_output"]; streamed != r.Stream {
+		t.Fatalf("stream %t: %s", r.Stream, r.Body)
+	}
+	if !slices.Contains([]string{TextPath, MultimodalPath, ImagePath}, r.Path) || r.Async != (r.Path == ImagePath) {
+		t.Fatalf("%s, async %t", r.Path, r.Async)
+	}
+}
+
+// FuzzRequest: any body becomes a request of the service, or is refused; nothing of either is not JSON.
+func FuzzRequest(f *testing.F) {
+	seeds(f, func(in []byte) { f.Add(in) }, "chats", "images")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		before := bytes.Clone(body)
+		chat, err := Chat(body, testModels)
+		saneRequest(t, chat, err)
+		if err == nil && !strings.Contains(string(chat.Body), `"result_format":"message"`) {
+			t.Fatalf("%s", chat.Body)
+		}
+		generation, err := Generation(body, testModels)
+		saneRequest(t, generation, err)
+		if !bytes.Equal(before, body) {
+			t.Fatal("the body has changed")
+		}
+	})
+}
+
+// FuzzEdit: the same for the parts of a form.
+func FuzzEdit(f *testing.F) {
+	f.Add("n", []byte("2"), "image/png", []byte("\x89PNG"))
+	f.Add("size", []byte("1x1"), "", []byte(""))
+	f.Add("seed", []byte(" 1e5 "), `image/"`, []byte("BM"))
+	f.Fuzz(func(t *testing.T, name string, value []byte, mediaType string, image []byte) {
+		r, err := Edit([]Part{
+			{Name: "model", Data: []byte("gen2.6-image")}, {Name: "prompt", Data: []byte("A lake")}, {Name: name, Data: value},
+			{Name: "image", MediaType: mediaType, Data: image},
+		}, testModels)
+		saneRequest(t, r, err)
+	})
+}
+
+// FuzzAnswer: any answer becomes JSON, or is refused.
+func FuzzAnswer(f *testing.F) {
+	seeds(f, func(in []byte) { f.Add(in) }, "answers", "pictures")
+	f.Fuzz(func(t *testing.T, native []byte) {
+		if out, err := AppendCompletion(nil, testHead, native); err == nil {
+			mustBeJSON(t, out)
+		} else if len(out) > 0 {
+			t.Fatalf("%q beside %v", out, err)
+		}
+		mustBeJSON(t, AppendError(nil, ReadRefusal(400, native)))
+		p, err := ReadPictures(native)
+		if err != nil {
+			return
+		}
+		mustBeJSON(t, p.Append(nil, 1))
+		if len(p.URLs) > 0 {
+			mustBeJSON(t, bytes.Join(p.Frames(1), []byte("AAAA")))
+		}
+		mustBeJSON(t, p.AppendTask(nil, 1))
+		if r := p.Refusal(); r != nil && p.State == Completed || r == nil && p.State == Failed {
+			t.Fatalf("%s beside %v", p.State, r)
+		}
+	})
+}
+
+// FuzzStream: any bytes become events that a client can read, and where they are cut makes no difference.
+func FuzzStream(f *testing.F) {
+	seeds(f, func(in []byte) { f.Add(in, uint16(5)) }, "streams")
+	f.Fuzz(func(t *testing.T, native []byte, piece uint16) {
+		whole, wholeErr := translated(t, native, 1<<30)
+		cut, cutErr := translated(t, native, int(piece)+1)
+		if !bytes.Equal(whole, cut) || fmt.Sprint(wholeErr) != fmt.Sprint(cutErr) {
+			t.Fatalf("whole:\n%s\n%v\ncut:\n%s\n%v", whole, wholeErr, cut, cutErr)
+		}
+		if wholeErr != nil && len(whole) > 0 {
+			t.Fatalf("%q beside %v", whole, wholeErr)
+		}
+		for event := range strings.SplitSeq(string(whole), "\n\n") {
+			if data, ok := strings.CutPrefix(event, "data: "); ok && data != "[DONE]" {
+				mustBeJSON(t, []byte(data))
+			} else if event != "" && data != "[DONE]" {
+				t.Fatalf("the event %q", event)
+			}
+		}
+	})
+}
+
+// FuzzText: what a client adds up is the service's text, in whichever way its frames carry it.
+func FuzzText(f *testing.F) {
+	f.Add("Thr|ee| words", "because|it is", uint8(0))
+	f.Add("词|语\n|😀", "", uint8(1))
+	f.Add("\"|\\|\u2028", "x|y", uint8(2))
+	f.Add("a|b", "c", uint8(7))
+	f.Fuzz(func(t *testing.T, content, reasoning string, form uint8) {
+		contents := pieces(content)
+		reasonings := pieces(reasoning)
+		repeats, older := form&1 != 0, form&2 != 0
+		if !repeats && (ambiguous(contents) || ambiguous(reasonings)) {
+			t.Skip("no reader could tell")
+		}
+		if older {
+			reasonings = nil
+		}
+		documents := textFrames(contents, reasonings, repeats, older, form&4 != 0)
+		out, err := translated(t, nativeStream(documents...), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := decodeStream(t, out)
+		want := added{role: "assistant", content: strings.Join(contents, ""), reasoning: strings.Join(reasonings, ""), finish: "stop"}
+		if got := d.choices[0]; got == nil || fmt.Sprint(*got) != fmt.Sprint(want) || !d.done {
+			t.Fatalf("%+v, want %+v, of\n%s", got, want, strings.Join(documents, "\n"))
+		}
+	})
+}
+
+// pieces are what the frames of a text add, none of them empty.
+func pieces(text string) []string {
+	return slices.DeleteFunc(strings.Split(strings.ToValidUTF8(text, "?"), "|"), func(s string) bool { return s == "" })
+}
+
+// ambiguous reports whether increments begin like a repetition.
+func ambiguous(pieces []string) bool {
+	return len(pieces) > 1 && strings.HasPrefix(pieces[1], pieces[0])
+}
+
+// textFrames are frames with the thinking first, then the content, and a finish on the last one or on one of its own.
+func textFrames(contents, reasonings []string, repeats, older, lastAlone bool) (documents []string) {
+	content, reasoning := "", ""
+	frame := func(finish string) {
+		c, _ := json.Marshal(content)
+		r, _ := json.Marshal(reasoning)
+		if older {
+			documents = append(documents, fmt.Sprintf(`{"output":{"text":%s,"finish_reason":%q}}`, c, finish))
+			return
+		}
+		documents = append(documents, fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"reasoning_content":%s},"finish_reason":%q}]}}`, c, r, finish))
+	}
+	all := len(contents) + len(reasonings)
+	for i := range all {
+		if !repeats {
+			content, reasoning = "", ""
+		}
+		if i < len(reasonings) {
+			reasoning += reasonings[i]
+		} else {
+			content += contents[i-len(reasonings)]
+		}
+		finish := "null"
+		if i == all-1 && !lastAlone {
+			finish = "stop"
+		}
+		frame(finish)
+	}
+	if lastAlone || all == 0 {
+		if !repeats {
+			content, reasoning = "", ""
+		}
+		frame("stop")
+	}
+	return documents
+}

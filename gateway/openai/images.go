@@ -1,0 +1,133 @@
+package openai
+
+// Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The result holds no part
+// of the body.
+func Generation(body []byte, models *Models) (*Request, error) {
+	object, err := readRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	p := imageRequest{parameters: make(parameters, 0, fewNames)}
+	seen := make(names, 0, fewNames)
+	for w := walkObject(object); w.member(); {
+		if seen, err = seen.add(w.name); err != nil {
+			return nil, err
+		}
+		if absent(w.value) {
+			continue
+		}
+		if err = p.member(w.name, w.value); err != nil {
+			return nil, err
+		}
+	}
+	return p.translate(len(object), models)
+}
+
+// imageRequest is a request for images. Values are raw.
+type imageRequest struct {
+	model, prompt []byte
+	hasN          bool // n is given
+	base64        bool
+	images        []Part
+	parameters    parameters
+}
+
+func (p *imageRequest) member(name, value []byte) (err error) {
+	switch string(name) {
+	case "model":
+		p.model = value
+	case "prompt":
+		p.prompt = value
+	case "size":
+		return p.size(value)
+	case "response_format":
+		p.base64, err = isBase64(value)
+	case "user", "safety_identifier":
+		// accepted, but not sent to the service
+	case "input", "result_format", "incremental_output":
+		return refuseReserved(string(name))
+	default:
+		return p.parameter(name, value)
+	}
+	return err
+}
+
+// parameter takes a member that is passed on as a parameter of the service, or refuses it.
+func (p *imageRequest) parameter(name, value []byte) error {
+	switch unsupported, idle := unsupportedInImages(string(name), value); {
+	case idle:
+		return nil
+	case unsupported:
+		return badRequest(string(name), "%s is not supported, except for its default.", name)
+	}
+	p.hasN = p.hasN || string(name) == "n"
+	p.parameters.add(name, value)
+	return nil
+}
+
+// size translates a size. The service's own words, such as 2K, pass; without a size, as for auto, the service chooses.
+func (p *imageRequest) size(value []byte) error {
+	if !isString(value) {
+		return badRequest("size", "size: a string is needed.")
+	}
+	word := decoded(value)
+	if string(word) == "auto" {
+		return nil
+	}
+	p.parameters.add([]byte("size"), quoted(nil, nativeSize(word)))
+	return nil
+}
+
+// nativeSize translates 1024x1024 to 1024*1024, and returns other texts as they are.
+func nativeSize(size []byte) []byte {
+	star, out := -1, append([]byte(nil), size...)
+	for i, c := range size {
+		switch {
+		case c == 'x' && star < 0 && i > 0 && i < len(size)-1:
+			star = i
+		case c < '0' || c > '9':
+			return size
+		}
+	}
+	if star > 0 {
+		out[star] = '*'
+	}
+	return out
+}
+
+// isBase64 reads the response_format.
+func isBase64(value []byte) (bool, error) {
+	switch {
+	case isWord(value, "b64_json"):
+		return true, nil
+	case isWord(value, "url"):
+		return false, nil
+	}
+	return false, badRequest("response_format", `response_format: "url" or "b64_json" is allowed.`)
+}
+
+// unsupportedInImages reports whether the service has no counterpart of a member of image requests. If idle, the value is
+// OpenAI's default, and the member is dropped instead of refused.
+func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
+	switch name {
+	case "quality":
+		return true, isWord(value, "auto") || isWord(value, "standard")
+	case "style":
+		return true, isWord(value, "vivid")
+	case "background", "moderation":
+		return true, isWord(value, "auto")
+	case "output_format":
+		return true, isWord(value, "png")
+	case "output_compression":
+		return true, string(value) == "100"
+	case "input_fidelity":
+		return true, isWord(value, "low")
+	case "partial_images":
+		return true, isZero(value)
+	case "stream":
+		return true, kind(value) == 'f'
+	case "mask", "svg", "reasoning", "frame_count", "frame_duration_ms":
+		return true, false
+	}
+	return false, false
+}

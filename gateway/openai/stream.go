@@ -1,0 +1,120 @@
+package openai
+
+// Stream translates one stream of the service into chat.completion.chunks. Append returns at once everything that its input
+// says; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a
+// time and must not be copied.
+type Stream struct {
+	head      []byte // of every chunk, up to its choices
+	tail      []byte // of every chunk, from the end of its choices
+	usage     []byte // the last one seen: it counts the whole stream so far
+	withUsage bool
+	events    events
+	answer    answer // of the frame that is being translated
+	mode      frameMode
+	choices   []progress
+	held      heldFrames // frames whose mode is not decided
+	started   bool       // a chunk was made
+	ended     bool       // no more output
+}
+
+// NewStream starts a stream. withUsage is [Request].Usage.
+func NewStream(head Head, withUsage bool) *Stream {
+	s := &Stream{withUsage: withUsage, tail: []byte("]}\n\n")}
+	s.head = append(head.appendTo([]byte("data: "), "chat.completion.chunk"), `,"choices":[`...)
+	if withUsage {
+		s.tail = []byte(`],"usage":null}` + "\n\n")
+	}
+	return s
+}
+
+// Append reads the next piece of the service's stream, which may be cut anywhere, and appends the client's events to dst.
+//
+// If the service fails before any content, Append returns a [*Refusal], to be answered as a plain HTTP error. If it fails
+// later, Append appends the error as the last event. After either, the Stream makes no more output.
+func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
+	for len(piece) > 0 && !s.ended {
+		rest, found := s.events.read(piece)
+		if s.events.tooLarge {
+			return s.fail(dst, unreadable())
+		}
+		if found {
+			var err error
+			if dst, err = s.translate(dst, s.events.event()); err != nil {
+				return dst, err
+			}
+		}
+		piece = rest
+	}
+	return dst, nil
+}
+
+// End appends the end of the stream: the usage, if the client wants it, and [DONE]. Call it only if the service's stream ended
+// in order; if it was cut, cut the client's stream, too. The error is as of [Stream.Append].
+func (s *Stream) End(dst []byte) ([]byte, error) {
+	if s.ended {
+		return dst, nil
+	}
+	if s.events.end() {
+		var err error
+		if dst, err = s.translate(dst, s.events.event()); err != nil || s.ended {
+			return dst, err
+		}
+	}
+	dst = s.release(dst)
+	s.ended = true
+	if u := readUsage(s.usage); s.withUsage && u.known() {
+		dst = u.appendTo(append(append(dst, s.head...), `],"usage":`...))
+		dst = append(dst, "}\n\n"...)
+	}
+	return append(dst, "data: [DONE]\n\n"...), nil
+}
+
+// translate appends the chunks of one event.
+func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
+	object, ok := readAnswer(e.data)
+	if ok {
+		s.answer.read(object)
+	}
+	switch {
+	case e.isError || ok && s.answer.failed():
+		if e.status < 400 {
+			e.status = 500
+		}
+		return s.fail(dst, ReadRefusal(e.status, object))
+	case !ok:
+		return s.fail(dst, unreadable())
+	}
+	if kind(s.answer.usage) == '{' {
+		s.usage = append(s.usage[:0], s.answer.usage...)
+	}
+	ready := s.mode.classify(s)
+	if ready && s.held.empty() {
+		return s.appendChunks(dst), nil
+	}
+	s.held.add(object)
+	if ready {
+		dst = s.release(dst)
+	}
+	return dst, nil
+}
+
+// release appends the chunks of the held frames.
+func (s *Stream) release(dst []byte) []byte {
+	s.mode.decide()
+	for object := range s.held.all() {
+		s.answer.read(object)
+		dst = s.appendChunks(dst)
+	}
+	s.held.clear()
+	return dst
+}
+
+// fail ends the stream with an error.
+func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
+	dst = s.release(dst)
+	s.ended = true
+	if !s.started {
+		return dst, r
+	}
+	return append(AppendError(append(dst, "data: "...), r), "\n\n"...), nil
+}
