@@ -43,6 +43,20 @@ var mutations = []mutation{
 	{about: "a minted key's id is drawn from ten letters", file: "policy/teams/mint.go", old: "big.NewInt(36)", new: "big.NewInt(10)"},
 	{about: "a minted key prints whole", file: "policy/teams/mint.go", old: `keyPrefix+k.ID+"_[redacted]"`, new: "k.whole"},
 
+	// The directory and its audit.
+	{about: "an entry that was changed is not noticed", file: "policy/directory/verify.go", old: "case e.Prev != sumOf(p.text):", new: "case false:"},
+	{about: "a trail may lack its beginning", file: "policy/directory/verify.go", old: "if p.First > s.First {", new: "if false {"},
+	{about: "a document without its entry is opened", file: "policy/directory/entry.go", old: "if last.Digest != digestOf(s.Document) {", new: "if false {"},
+	{about: "an entry may have a key", file: "policy/directory/entry.go", old: "if teams.HasPlainKey(text) {", new: "if false {"},
+	{about: "a key may live longer than key_days", file: "policy/directory/keys.go", old: "case days > 0 && expires.After(last):", new: "case false:"},
+	{about: "a rotation prolongs the old key", file: "policy/directory/keys.go", old: "old.Expires == nil || old.Expires.After(ends)", new: "true"},
+	{about: "the script writes after a lost race", file: "policy/directory/store/scripts/write.lua", old: "if (is[1] or '') ~= ARGV[1] then return 0 end", new: ""},
+	{about: "the script hides that an entry is missing", file: "policy/directory/store/scripts/write.lua", old: "if oldest[1][2][2] == first then", new: "if true then"},
+	{about: "the file is written after a lost race", file: "policy/directory/store/file.go", old: "if is.Head() != was.Head() {", new: "if false {"},
+	{about: "the directory takes a team of the file", file: "policy/teams/directory.go", old: "if f.Team(team.ID) != nil {", new: "if false {"},
+	{about: "the directory takes the upstream key", file: "policy/teams/directory.go", old: "case k.SHA256 == upstream:", new: "case false:"},
+	{about: "an older directory is put in force", file: "cmd/sluice/directory_watch.go", old: "d.Version < version", new: "false"},
+
 	// The gateway's stages.
 	{about: "recent refusals are not forgotten at a settlement", file: "gateway/settle.go", old: "a.refusals.forget(team) // the", new: "// the"},
 	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},

@@ -64,6 +64,13 @@ var floorPlan = map[string]plan{
 	"policy/picture":    {ours: []string{"policy/strictjson"}, never: silent, timeless: true},
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy"}, outside: []string{goYAML}, never: silent, timeless: true},
+	"policy/directory":  {ours: []string{"policy/teams"}, never: silent, timeless: true},
+	"policy/directory/store": {
+		ours:      []string{"policy/directory"},
+		testsOurs: []string{"policy/teams", "policy/limit/limittest"},
+		files:     map[string][]string{"redis*.go": {goRedis}},
+		never:     []string{httpPkg, slogPkg, otelAPI},
+	},
 	"policy/limit": {
 		ours:      []string{"policy", "policy/teams"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -128,8 +135,8 @@ var floorPlan = map[string]plan{
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/teams", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "cache", "telemetry", "gateway", "gateway/fetch",
-			"gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},

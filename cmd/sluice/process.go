@@ -64,6 +64,8 @@ type process struct {
 	tasks    tasks
 	redis    *redisclient.Client // nil: the accounts are in memory
 	checks   []admin.Check
+	works    []func(context.Context) // run beside the listeners, until their context ends
+	used     lastUse
 	phase    atomic.Pointer[string] // why the process is not ready; nil: it is ready
 }
 
@@ -111,7 +113,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Accounts:    p.accounts,
 		Metrics:     p.tells.Metrics,
 		Traces:      p.tells.Traces,
-		Record:      p.log.Write,
+		Record:      p.record,
 		Logger:      p.log.Logger(),
 	}
 }
@@ -197,7 +199,9 @@ func (p *process) serve(ctx context.Context) error {
 	serving.Go(func() { failed <- p.servePublic() })
 	serving.Go(func() { failed <- p.admin.Serve(p.doors.admin) })
 	working, enough := context.WithCancel(context.WithoutCancel(ctx))
-	serving.Go(func() { p.gateway.Work(working) })
+	for _, work := range append(p.works, p.gateway.Work) {
+		serving.Go(func() { work(working) })
+	}
 	defer p.closeTelemetry()
 	defer p.closeAccounts()
 	defer serving.Wait()

@@ -37,7 +37,7 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	w := newWatch(c, log.Logger(), process.reload)
+	w := newWatch(c, log.Logger(), process.openDirectory(ctx).setFile)
 	w.count = process.tells.Metrics.Reload
 	if err := process.tells.Metrics.Watch(telemetry.Watched{TeamsFaulty: func() bool { return w.state() != nil }}); err != nil {
 		return err

@@ -61,6 +61,12 @@ type settings struct {
 	// TeamsPoll is how often TeamsFile and UpstreamKeyFile are read.
 	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 
+	// DirectoryFile keeps the directory, the teams that are changed while Sluice runs, when there is no Redis. Empty:
+	// directory.json beside TeamsFile.
+	DirectoryFile string `env:"DIRECTORY_FILE" allow:"a path in a directory in which Sluice may write, such as /var/lib/sluice/directory.json; empty for directory.json beside SLUICE_TEAMS_FILE"`
+	// StateDir keeps a copy of the directory in Redis, to start without Redis. Empty: no copy.
+	StateDir string `env:"STATE_DIR" allow:"a directory in which Sluice may write, of this process alone"`
+
 	// RedisURL is where quotas and tasks are kept. Empty: in this process's memory, lost when it ends.
 	RedisURL gateway.Secret `env:"REDIS_URL" allow:"redis://host, rediss://host, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master/db"`
 	// RedisURLFile holds RedisURL instead.

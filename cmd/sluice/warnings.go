@@ -25,6 +25,12 @@ func (c *configuration) warn() {
 	if c.RedisURL == "" {
 		c.warnings = append(c.warnings, prefix+"REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends")
 	}
+	if c.RedisURL != "" && c.DirectoryFile != "" {
+		c.warnings = append(c.warnings, prefix+"DIRECTORY_FILE: not used, because the directory is in Redis")
+	}
+	if c.RedisURL == "" && c.StateDir != "" {
+		c.warnings = append(c.warnings, prefix+"STATE_DIR: not used, because the directory is not in Redis")
+	}
 	if u := c.UpstreamURL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		c.warnings = append(c.warnings, prefix+"UPSTREAM_URL: http sends the upstream key in clear text")
 	}

@@ -7,7 +7,7 @@ import "slices"
 type File struct {
 	// Currency is the word for money in reports, "CNY". Empty: the file names none, and reports show bare numbers.
 	Currency string
-	// List holds the teams in the order of the file, disabled ones too.
+	// List holds the teams in the order of the file, disabled ones too, and then those of the directory, if it was joined.
 	List []*Team
 	// Account holds the upstream account's own limits, shared by all teams, in the order of the file. Nil: none.
 	Account []AccountLimit
@@ -18,6 +18,7 @@ type File struct {
 	// Aliases are other names of models, which only that interface accepts, with the service's names. See [File.Resolve].
 	Aliases map[string]string
 
+	defaults *draft // what every team starts from; nil: nothing
 	warnings []string
 	keys     map[digest]keyOwner
 	byID     map[string]*Team

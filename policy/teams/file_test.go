@@ -50,7 +50,7 @@ func TestTeamsFile(t *testing.T) {
 	want := teams.File{
 		Currency: "CNY",
 		List: []*teams.Team{{
-			ID: "search",
+			ID: "search", Owner: teams.OwnerFile,
 			Keys: []teams.Key{{
 				ID: "7f3k9q2m4x1c", SHA256: [32]byte{31: 255}, Expires: time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC),
 			}},
@@ -122,7 +122,7 @@ defaults:
 	requests := teams.Rate{Unit: "requests", Per: time.Minute, PerText: "1m", Limit: 600, Burst: 60}
 	tokens := teams.Rate{Unit: "tokens", Per: time.Minute, PerText: "1m", Limit: 10, Burst: 10}
 	plain := teams.Team{
-		ID: "plain", Models: []policy.Pattern{"llm-*"}, Endpoints: []policy.Endpoint{"text", "tasks"},
+		ID: "plain", Owner: teams.OwnerFile, Models: []policy.Pattern{"llm-*"}, Endpoints: []policy.Endpoint{"text", "tasks"},
 		Rates:      []teams.Rate{requests, tokens},
 		Quotas:     []teams.Quota{{"tokens", "day", 1}, {"tokens", "month", 2}, {"images", "day", 500}, {"images", "month", 10000}},
 		Concurrent: 10, OpenTasks: 20, Shadow: true,
@@ -131,7 +131,7 @@ defaults:
 	after := plain
 	after.ID = "after"
 	own := teams.Team{
-		ID: "own", Models: []policy.Pattern{"llm-max"}, Endpoints: []policy.Endpoint{"text"},
+		ID: "own", Owner: teams.OwnerFile, Models: []policy.Pattern{"llm-max"}, Endpoints: []policy.Endpoint{"text"},
 		// A team's own rate takes nothing from the default one, not even the burst.
 		Rates:     []teams.Rate{{Unit: "requests", Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}},
 		Quotas:    []teams.Quota{{"tokens", "day", 1}, {"images", "day", 7}, {"images", "month", 10000}, {"spend", "day", 0}},

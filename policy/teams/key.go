@@ -16,6 +16,8 @@ type Key struct {
 	Expires time.Time
 	// Disabled makes the key unusable. Default false.
 	Disabled bool
+	// Note is for people, at most 200 characters in one line. Empty: none.
+	Note string
 }
 
 // maxPresented is the longest string in bytes that is looked up as a key.

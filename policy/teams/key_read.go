@@ -15,6 +15,7 @@ func (r *fileReader) key(n node) (k Key) {
 		{"sha256", func(v node) { k.SHA256 = r.sum(v) }},
 		{"expires", func(v node) { k.Expires = r.moment(v) }},
 		{"disabled", func(v node) { k.Disabled = r.flag(v) }},
+		{"note", func(v node) { k.Note = r.prose(v) }},
 	})
 	r.require(n, given, "id", "sha256")
 	return k

@@ -11,7 +11,7 @@ import "regexp"
 // A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word
 // none removes a limit of the defaults. What neither the team nor the defaults limit is unlimited.
 func Parse(doc []byte) (*File, error) {
-	r := &fileReader{reader: reader{first: map[string]int{}}}
+	r := newFileReader(OwnerFile)
 	if n, ok := r.document(doc); ok {
 		if file := r.file(n); len(r.faults) == 0 {
 			return file, nil
@@ -20,12 +20,17 @@ func Parse(doc []byte) (*File, error) {
 	return nil, r.faults.sorted()
 }
 
+func newFileReader(owner Owner) *fileReader {
+	return &fileReader{reader: reader{first: map[string]int{}}, owner: owner}
+}
+
 var currencyWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,15}$`)
 
 // file reads the whole document. It reads the teams last, because they start from the defaults.
 func (r *fileReader) file(n node) *File {
 	f := &File{keys: map[digest]keyOwner{}, byID: map[string]*Team{}}
 	start, teams := newDraft(), node{}
+	f.defaults = start
 	given := r.fields(n, []field{
 		{"currency", func(v node) { f.Currency = r.word(v, currencyWord, "a word of 1 to 16 letters and digits") }},
 		{"defaults", func(v node) { r.fields(v, r.shared(start)) }},

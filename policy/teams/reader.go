@@ -14,6 +14,7 @@ type reader struct {
 // fileReader reads the teams file: its methods know the file's fields, those of reader do not.
 type fileReader struct {
 	reader
+	owner  Owner  // of the teams that are read
 	places []node // the teams, for the warnings that need the whole file
 }
 

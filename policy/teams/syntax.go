@@ -146,3 +146,6 @@ func syntaxFault(err error) *Fault {
 	}
 	return f
 }
+
+// HasPlainKey reports whether a whole key of Sluice's own form stands in a text.
+func HasPlainKey(text []byte) bool { return plainKey.Match(text) }

@@ -8,10 +8,16 @@ import (
 	"sluice/policy"
 )
 
-// Team is one team of the file, with the defaults filled in.
+// Team is one team, with the defaults filled in.
 type Team struct {
 	// ID names the team in the log, the metrics and the state: ^[a-z0-9][a-z0-9-]{0,62}$, unique in the file.
 	ID string
+	// Owner is where the team is defined.
+	Owner Owner
+	// Description is for people, at most 200 characters in one line. Empty: none.
+	Description string
+	// KeyDays is the longest life in days of a key that the directory gives the team, 1 to 3650. 0: any.
+	KeyDays int
 	// Disabled makes every key of the team unusable. Default false.
 	Disabled bool
 	// Keys are the team's keys in the order of the file. Two valid ones let a team rotate. May be empty.
@@ -94,6 +100,7 @@ func (r *fileReader) shared(d *draft) []field {
 		{"concurrent", func(v node) { t.Concurrent = r.count(v) }},
 		{"open_tasks", func(v node) { t.OpenTasks = r.count(v) }},
 		{"shadow", func(v node) { t.Shadow = r.flag(v) }},
+		{"key_days", func(v node) { t.KeyDays = r.days(v) }},
 		{"rules", func(v node) { t.Modes = t.Modes.Override(r.modes(v)) }},
 	}
 }
@@ -103,10 +110,12 @@ var teamID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 // team reads one team, starting from the defaults.
 func (r *fileReader) team(n node, defaults *draft) *Team {
 	d := defaults.clone()
+	d.team.Owner = r.owner
 	own := []field{
 		{"id", func(v node) {
 			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 		}},
+		{"description", func(v node) { d.team.Description = r.prose(v) }},
 		{"disabled", func(v node) { d.team.Disabled = r.flag(v) }},
 		{"keys", func(v node) {
 			r.items(v, "a list of keys", func(item node) { d.team.Keys = append(d.team.Keys, r.key(item)) })

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"sluice/policy/directory"
+)
+
+// auditCommand is sluice audit.
+type auditCommand struct {
+	Team   string `placeholder:"T" help:"Of one team alone."`
+	JSON   bool   `help:"As JSON, one entry a line, exactly as they are kept."`
+	Verify bool   `help:"Prove instead that no entry was changed, dropped or moved; exit code 1 if one was."`
+}
+
+// Run prints the audit of the directory, or proves it.
+func (a auditCommand) Run(ctx context.Context, p program) error {
+	return withDirectory(ctx, p, func(ctx context.Context, _ settings, kept directory.Store) error {
+		if a.Verify {
+			return verifyAudit(ctx, p.stdout, kept)
+		}
+		return a.print(ctx, p.stdout, kept)
+	})
+}
+
+func (a auditCommand) print(ctx context.Context, w io.Writer, kept directory.Store) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	count := 0
+	err := kept.Entries(ctx, func(text []byte) error {
+		e, err := directory.ReadEntry(text)
+		switch {
+		case a.Team != "" && e.Team != a.Team:
+			return nil
+		case a.JSON:
+			_, err := fmt.Fprintf(w, "%s\n", text)
+			return err
+		case err != nil:
+			return err
+		}
+		if count++; count == 1 {
+			_, _ = fmt.Fprintln(table, "ENTRY\tTIME\tWHO\tFROM\tWHAT\tTEAM\tKEY\tREASON")
+		}
+		_, err = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
+			printable(e.Who), printable(e.Address), printable(e.What), printable(e.Team), printable(e.Key), printable(e.Reason))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the audit: %w", err)
+	}
+	if count == 0 && !a.JSON {
+		_, err = fmt.Fprintln(w, "no entries")
+		return err
+	}
+	return table.Flush()
+}
+
+// verifyAudit proves the whole trail. A change that is made meanwhile is no fault: the trail is read again.
+func verifyAudit(ctx context.Context, w io.Writer, kept directory.Store) error {
+	for {
+		was, err := kept.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("read the directory: %w", err)
+		}
+		var proof directory.Proof
+		if err := kept.Entries(ctx, func(text []byte) error { proof.Add(text); return nil }); err != nil {
+			return fmt.Errorf("read the audit: %w", err)
+		}
+		is, err := kept.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("read the directory: %w", err)
+		}
+		if !bytes.Equal(is.Last, was.Last) || is.First != was.First {
+			continue
+		}
+		if faults := proof.Verify(is); len(faults) > 0 {
+			return fmt.Errorf("the audit is not as it was written:\n  %s", strings.Join(faults, "\n  "))
+		}
+		if proof.Count == 0 {
+			_, err = fmt.Fprintln(w, "no entries")
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%d entries, %d to %d, are as they were written, and the directory is as the last one left it.\nhead %s\n",
+			proof.Count, proof.First, proof.Last, is.Head())
+		return err
+	}
+}

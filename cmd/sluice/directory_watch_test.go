@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway"
+	"sluice/policy/directory"
+	"sluice/policy/directory/store"
+	"sluice/policy/teams"
+)
+
+// watchedDirectory is a watch of a directory in a file, looked at step by step.
+type watchedDirectory struct {
+	*directoryWatch
+	store *breakable
+	path  string
+	now   time.Time
+	teams *teams.File // in force
+	log   bytes.Buffer
+}
+
+// breakable is a store that can be away.
+type breakable struct {
+	directory.Store
+	away error
+}
+
+func (b *breakable) Head(ctx context.Context) (string, error) {
+	if b.away != nil {
+		return "", b.away
+	}
+	return b.Store.Head(ctx)
+}
+
+func watchDirectory(t *testing.T) *watchedDirectory {
+	t.Helper()
+	file, err := teams.Parse([]byte(someTeams))
+	must(t, err)
+	w := &watchedDirectory{path: filepath.Join(t.TempDir(), "directory.json"), teams: file, now: testTime}
+	w.store = &breakable{Store: store.NewFile(w.path, func() time.Time { return w.now })}
+	w.directoryWatch = &directoryWatch{
+		store: w.store, log: slog.New(slog.NewTextHandler(&w.log, nil)), now: func() time.Time { return w.now }, who: directory.Order{Who: "replica"},
+		roster: newRoster(file, "sk-upstream", func(file *teams.File, _ gateway.Secret) { w.teams = file }),
+	}
+	w.start(t.Context())
+	return w
+}
+
+// create adds a team to the store, behind the watch's back.
+func (w *watchedDirectory) create(t *testing.T, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		_, err := directory.Commit(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, func(directory.Document) (directory.Change, error) {
+			return directory.CreateTeam{Team: directory.Team{ID: id, Members: map[string]json.RawMessage{"concurrent": json.RawMessage("3")}}}, nil
+		})
+		must(t, err)
+	}
+}
+
+// expect looks once, and checks the teams in force and the state.
+func (w *watchedDirectory) expect(t *testing.T, ids string, state string) {
+	t.Helper()
+	w.look(t.Context())
+	var got []string
+	for _, team := range w.teams.List {
+		got = append(got, team.ID)
+	}
+	if diff := cmp.Diff(ids, strings.Join(got, " ")); diff != "" {
+		t.Errorf("teams (-want +got):\n%s", diff)
+	}
+	if got := fmt.Sprint(w.state()); got != state {
+		t.Errorf("state %q, want %q", got, state)
+	}
+}
+
+func TestADirectoryIsFollowed(t *testing.T) {
+	w := watchDirectory(t)
+	w.expect(t, "search", "<nil>")
+	w.create(t, "maps", "ads")
+	w.expect(t, "search ads maps", "<nil>")
+	file, err := teams.Parse([]byte("teams:\n  - id: maps\n"))
+	must(t, err)
+	w.roster.setFile(file, "sk-upstream")
+	w.expect(t, "maps ads", "not all of it is in force: team maps stands in the teams file and in the directory: the file's counts; remove one of the two")
+	if w.teams.Team("maps").Owner != teams.OwnerFile || w.teams.Team("ads").Owner != teams.OwnerDirectory {
+		t.Error("the owners are wrong")
+	}
+}
+
+func TestADirectoryThatIsAwayStaysInForceAndIsToldOfOnce(t *testing.T) {
+	w := watchDirectory(t)
+	w.create(t, "maps")
+	w.expect(t, "search maps", "<nil>")
+	for _, text := range []string{"one", "another"} {
+		w.store.away = errors.New(text)
+		w.expect(t, "search maps", "cannot be read: "+text+"; version 1 stays in force")
+	}
+	w.store.away = nil
+	w.expect(t, "search maps", "<nil>")
+	if n := strings.Count(w.log.String(), "cannot be read"); n != 1 {
+		t.Errorf("it is told of %d times:\n%s", n, w.log.String())
+	}
+}
+
+func TestADirectoryChangedWithoutAnEntryIsNotPutInForce(t *testing.T) {
+	w := watchDirectory(t)
+	w.create(t, "maps")
+	w.expect(t, "search maps", "<nil>")
+	text := fileText(t, w.path)
+	put(t, w.path, strings.Replace(text, `"concurrent":3`, `"concurrent":9`, 1))
+	w.now = w.now.Add(directoryFull) // the head is the same, so the next full look notices it
+	const fault = "is faulty: the directory is not as entry 1 of its audit left it: it was changed without an entry; version 1 stays in force"
+	w.expect(t, "search maps", fault)
+	w.expect(t, "search maps", fault)
+	if w.teams.Team("maps").Concurrent != 3 || strings.Count(w.log.String(), "directory refused") != 1 {
+		t.Errorf("it is in force, or told of twice:\n%s", w.log.String())
+	}
+	put(t, w.path, text)
+	w.now = w.now.Add(directoryFull)
+	w.expect(t, "search maps", "<nil>")
+}
+
+func TestAnOlderOrLostDirectoryIsWrittenBack(t *testing.T) {
+	for about, lose := range map[string]func(w *watchedDirectory, older string){
+		"an older copy": func(w *watchedDirectory, older string) { put(t, w.path, older) },
+		"nothing":       func(w *watchedDirectory, _ string) { must(t, os.Remove(w.path)) },
+	} {
+		w := watchDirectory(t)
+		w.create(t, "maps")
+		older := fileText(t, w.path)
+		w.create(t, "ads")
+		w.expect(t, "search ads maps", "<nil>")
+		lose(w, older)
+		w.expect(t, "search ads maps", "<nil>")
+		s, err := w.store.Read(t.Context())
+		must(t, err)
+		if d, err := s.Open(); err != nil || d.Version != 2 || len(d.Teams) != 2 {
+			t.Errorf("%s: the store has version %d, %v", about, d.Version, err)
+		}
+		w.create(t, "news")
+		w.expect(t, "search ads maps news", "<nil>")
+		if strings.Count(w.log.String(), "directory restored") != 1 {
+			t.Errorf("%s: logged\n%s", about, w.log.String())
+		}
+	}
+}
+
+func TestLastUseIsWrittenOnce(t *testing.T) {
+	file, err := teams.Parse([]byte(someTeams))
+	must(t, err)
+	var u lastUse
+	u.note("7f3k9q2m4x1c", testTime) // before any teams are known
+	u.follow(file)
+	var wrote []map[string]time.Time
+	note := func(_ context.Context, hours map[string]time.Time) error {
+		wrote = append(wrote, hours)
+		if len(wrote) == 1 {
+			return errors.New("away")
+		}
+		return nil
+	}
+	u.note("7f3k9q2m4x1c", testTime.Add(59*time.Minute))
+	u.note("unknown", testTime)
+	u.note("", testTime)
+	for range 3 {
+		u.write(t.Context(), note)
+	}
+	u.follow(file)
+	u.note("7f3k9q2m4x1c", testTime.Add(time.Minute))
+	u.write(t.Context(), note)
+	u.note("7f3k9q2m4x1c", testTime.Add(time.Hour))
+	u.write(t.Context(), note)
+	at := map[string]time.Time{"7f3k9q2m4x1c": testTime}
+	later := map[string]time.Time{"7f3k9q2m4x1c": testTime.Add(time.Hour)}
+	if diff := cmp.Diff([]map[string]time.Time{at, at, later}, wrote); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkLastUse(b *testing.B) {
+	file, err := teams.Parse([]byte(someTeams))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var u lastUse
+	u.follow(file)
+	b.ReportAllocs()
+	for b.Loop() {
+		u.note("7f3k9q2m4x1c", testTime)
+	}
+}

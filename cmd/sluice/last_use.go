@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// usedEvery is how often the hours in which keys were used are written.
+const usedEvery = time.Minute
+
+// lastUse collects when keys were last used, to the hour.
+type lastUse struct {
+	hours   atomic.Pointer[map[string]*atomic.Int64] // hours since 1970 by key
+	mu      sync.Mutex
+	written map[string]int64
+}
+
+// follow collects for the keys of these teams from now on.
+func (u *lastUse) follow(file *teams.File) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	was, next := u.load(), map[string]*atomic.Int64{}
+	for _, team := range file.List {
+		for _, key := range team.Keys {
+			if next[key.ID] = was[key.ID]; next[key.ID] == nil {
+				next[key.ID] = new(atomic.Int64)
+			}
+		}
+	}
+	u.hours.Store(&next)
+}
+
+func (u *lastUse) load() map[string]*atomic.Int64 {
+	if hours := u.hours.Load(); hours != nil {
+		return *hours
+	}
+	return nil
+}
+
+// note notes the use of a key. It does not block.
+func (u *lastUse) note(key string, at time.Time) {
+	hour := u.load()[key]
+	if now := at.Unix() / 3600; hour != nil && hour.Load() < now {
+		hour.Store(now)
+	}
+}
+
+// write writes what was not written yet. What cannot be written is written the next time.
+func (u *lastUse) write(ctx context.Context, note func(context.Context, map[string]time.Time) error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	news := map[string]int64{}
+	for key, hour := range u.load() {
+		if h := hour.Load(); h > u.written[key] {
+			news[key] = h
+		}
+	}
+	times := make(map[string]time.Time, len(news))
+	for key, h := range news {
+		times[key] = time.Unix(h*3600, 0).UTC()
+	}
+	if len(news) == 0 || note(ctx, times) != nil {
+		return
+	}
+	if u.written == nil {
+		u.written = map[string]int64{}
+	}
+	maps.Copy(u.written, news)
+}
+
+// run writes at every interval, and once more when ctx ends.
+func (u *lastUse) run(ctx context.Context, note func(context.Context, map[string]time.Time) error) {
+	ticker := time.NewTicker(usedEvery)
+	defer ticker.Stop()
+	for {
+		over := false
+		select {
+		case <-ctx.Done():
+			over = true
+		case <-ticker.C:
+		}
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), directoryCall)
+		u.write(call, note)
+		cancel()
+		if over {
+			return
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrLost is the error of a write whose state is no longer the store's: another change was faster.
+var ErrLost = errors.New("the directory has changed meanwhile")
+
+// Store keeps the directory and its audit.
+type Store interface {
+	// Head returns [State.Head] of what the store has. It MUST be cheap: every replica asks twice a second.
+	Head(ctx context.Context) (string, error)
+	// Read returns what the store has.
+	Read(ctx context.Context) (State, error)
+	// Write writes document and entry of next in one step, and removes entries older than [KeptDays]. It MUST fail with
+	// [ErrLost], and change nothing, if the store's head is not that of was. After any other error the write may have
+	// happened.
+	Write(ctx context.Context, was, next State) error
+	// Entries calls visit with the text of each entry, the oldest first. It ends with visit's error, if there is one.
+	Entries(ctx context.Context, visit func(text []byte) error) error
+	// Used returns when keys were last used, in whole hours, by their ids.
+	Used(ctx context.Context) (map[string]time.Time, error)
+	// NoteUsed notes when keys were last used. It MUST NOT replace a later hour by an earlier one.
+	NoteUsed(ctx context.Context, hours map[string]time.Time) error
+}
+
+// commitTries is how many lost races a change may lose.
+const commitTries = 10
+
+// Commit makes a change of what the store has and writes it with its entry. If another change was faster, decide is asked
+// again: it judges the document that is changed, for example by a version that its caller knows. A change that makes no
+// difference is not written.
+func Commit(ctx context.Context, store Store, order Order, decide func(Document) (Change, error)) (Document, error) {
+	for range commitTries {
+		was, err := store.Read(ctx)
+		if err != nil {
+			return Document{}, fmt.Errorf("read the directory: %w", err)
+		}
+		next, d, err := step(was, order, decide)
+		if err != nil || next.Head() == was.Head() {
+			return d, err
+		}
+		err = store.Write(ctx, was, next)
+		if err != nil && !errors.Is(err, ErrLost) && wrote(ctx, store, next) {
+			err = nil // the reply was lost
+		}
+		switch {
+		case err == nil:
+			return d, nil
+		case !errors.Is(err, ErrLost):
+			return Document{}, fmt.Errorf("write the directory: %w", err)
+		}
+	}
+	return Document{}, &Error{Conflict, "", fmt.Sprintf("%d other changes were faster", commitTries), "try again"}
+}
+
+// step is the state after the change of an order; the same state if the change makes no difference.
+func step(was State, order Order, decide func(Document) (Change, error)) (State, Document, error) {
+	before, err := was.Open()
+	if err != nil {
+		return was, before, err
+	}
+	change, err := decide(before)
+	if err != nil {
+		return was, before, err
+	}
+	after, entry, err := Apply(before, change)
+	if err != nil || after.Version == before.Version {
+		return was, before, err
+	}
+	next, err := was.Next(after.Text(), entry, order)
+	return next, after, err
+}
+
+func wrote(ctx context.Context, store Store, next State) bool {
+	head, err := store.Head(ctx)
+	return err == nil && head == next.Head()
+}
+
+// Restored is the state of a store that has lost what known has, or has an older copy of it: known's document, with an
+// entry that says so. The numbers of the entries go on, so that lost ones can be seen.
+func Restored(has, known State, order Order) (State, error) {
+	if has.Last == nil {
+		return known.Next(nil, Entry{What: "directory.restore"}, order)
+	}
+	last, err := ReadEntry(known.Last)
+	if err != nil {
+		return has, err
+	}
+	next, err := has.Next(known.Document, Entry{What: "directory.restore"}, order)
+	if err != nil {
+		return has, err
+	}
+	entry, err := ReadEntry(next.Last)
+	if err != nil {
+		return has, err
+	}
+	entry.Seq, entry.Version = max(entry.Seq, last.Seq+1), last.Version
+	next.Last = entry.Text()
+	return next, nil
+}

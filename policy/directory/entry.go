@@ -1,0 +1,136 @@
+package directory
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sluice/policy/teams"
+)
+
+// KeptDays is how long entries are kept, in days.
+const KeptDays = 400
+
+// Entry is one entry of the audit. It contains no secret and no hash of a key. Its text is what the chain is made of: each
+// entry has the SHA-256 of the text before it.
+type Entry struct {
+	Seq     int64           `json:"seq"` // 1 for the first
+	Time    time.Time       `json:"time"`
+	Who     string          `json:"who"`               // who ordered it, such as "command:alice"
+	Address string          `json:"address,omitempty"` // where from
+	What    string          `json:"what"`              // such as "team.change"
+	Team    string          `json:"team,omitempty"`
+	Key     string          `json:"key,omitempty"`    // the key's public part
+	Reason  string          `json:"reason,omitempty"` // as it was given
+	Before  json.RawMessage `json:"before,omitempty"` // nil: it was not there
+	After   json.RawMessage `json:"after,omitempty"`  // nil: it is no longer there
+	Version int64           `json:"version"`          // of the directory afterwards
+	Digest  string          `json:"digest"`           // SHA-256 of the directory's text afterwards; empty: none
+	Prev    string          `json:"prev"`             // SHA-256 of the text of the entry before; empty for the first
+}
+
+// Order is who orders a change, from where and when.
+type Order struct {
+	Who, Address string // one line each, of at most teams.MaxProse characters
+	Reason       string // may be empty
+	Now          time.Time
+}
+
+// ReadEntry reads the text of an entry.
+func ReadEntry(text []byte) (e Entry, err error) {
+	if err := json.Unmarshal(text, &e); err != nil {
+		return Entry{}, fmt.Errorf("an entry of the audit cannot be read: %w", err)
+	}
+	return e, nil
+}
+
+// Text is the entry as JSON, in one line.
+func (e Entry) Text() []byte { return encode(e) }
+
+// check refuses an order that must not be kept.
+func (o Order) check() error {
+	for field, text := range map[string]string{"who": o.Who, "address": o.Address, "reason": o.Reason} {
+		if !teams.IsProse(text) || teams.HasPlainKey([]byte(text)) {
+			return &Error{Invalid, field, fmt.Sprintf("allowed: one line of at most %d characters, without keys", teams.MaxProse), ""}
+		}
+	}
+	if o.Who == "" {
+		return &Error{Invalid, "who", "is missing", ""}
+	}
+	return nil
+}
+
+// State is what a [Store] keeps in one piece: the document, and the end of the trail that leads to it. The zero State is
+// that of an empty store.
+type State struct {
+	Document []byte // the text in force; nil: none
+	Last     []byte // the text of the last entry; nil: none
+	First    int64  // the number of the oldest entry that is kept; 0: none
+}
+
+// Head is the SHA-256 of the last entry; empty: there is none. Any change changes it.
+func (s State) Head() string {
+	if s.Last == nil {
+		return ""
+	}
+	return sumOf(s.Last)
+}
+
+// Open reads the document. It refuses one that is not as the last entry says: it was changed without an entry.
+func (s State) Open() (Document, error) {
+	if s.Document == nil && s.Last == nil {
+		return Document{}, nil
+	}
+	last, err := ReadEntry(s.Last)
+	if err != nil {
+		return Document{}, err
+	}
+	if last.Digest != digestOf(s.Document) {
+		return Document{}, fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
+	}
+	if s.Document == nil {
+		return Document{}, nil
+	}
+	return Read(s.Document)
+}
+
+func digestOf(document []byte) string {
+	if document == nil {
+		return ""
+	}
+	return sumOf(document)
+}
+
+// Next is the state after a change: the document's text, and the entry with its place in the chain. A nil text keeps the
+// document: an entry may be about a change elsewhere, such as a correction of a team's usage.
+func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
+	if err := order.check(); err != nil {
+		return s, err
+	}
+	if document == nil {
+		document = s.Document
+	}
+	entry.Seq, entry.Version = 1, 0
+	if s.Last != nil {
+		last, err := ReadEntry(s.Last)
+		if err != nil {
+			return s, err
+		}
+		entry.Seq, entry.Version = last.Seq+1, last.Version
+	}
+	if document != nil && !bytes.Equal(document, s.Document) {
+		d, err := Read(document)
+		if err != nil {
+			return s, faulty(err)
+		}
+		entry.Version = d.Version
+	}
+	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
+	entry.Digest, entry.Prev = digestOf(document), s.Head()
+	text := entry.Text()
+	if teams.HasPlainKey(text) {
+		return s, &Error{Invalid, "", "the entry would contain a plain key", "this key has been seen, so mint another"}
+	}
+	return State{Document: document, Last: text, First: max(s.First, 1)}, nil
+}

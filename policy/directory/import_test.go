@@ -1,0 +1,57 @@
+package directory_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"sluice/policy/directory"
+)
+
+// someDocument draws a directory.
+func someDocument(t *rapid.T) directory.Document {
+	d := directory.Document{}
+	keys := 0
+	for i := range rapid.IntRange(1, 6).Draw(t, "teams") {
+		members := []string{}
+		for _, member := range [][]string{
+			{"description", `"Suche & Karten"`, `"搜索 <x>"`, `"البحث"`}, {"disabled", "true", "false"}, {"concurrent", "3", `"none"`},
+			{"key_days", "90", `"none"`}, {"models", `["llm-*","5"]`}, {"rates", `{"requests":{"per":"1m","limit":60}}`, `{"tokens":"none"}`},
+			{"quotas", `{"spend":{"month":800.000000001}}`}, {"rules", `{"text.top_p":"off"}`},
+		} {
+			if rapid.Bool().Draw(t, member[0]) {
+				members = append(members, member[0], rapid.SampledFrom(member[1:]).Draw(t, "value of "+member[0]))
+			}
+		}
+		d = changed(t, d, directory.CreateTeam{Team: team(fmt.Sprintf("team-%d", i), members...)})
+		for range rapid.IntRange(0, 2).Draw(t, "keys") {
+			keys++
+			d = changed(t, d, directory.AddKey{Team: fmt.Sprintf("team-%d", i), Key: directory.NewKey{Minted: minted(t, keys), Note: "搜索", Now: noon}})
+		}
+	}
+	return d
+}
+
+// TestAnImportIsLosslessAndIdempotent: whatever directory is exported, an import restores it, and another changes nothing.
+func TestAnImportIsLosslessAndIdempotent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := someDocument(t)
+		read, err := directory.Read(d.Text())
+		if err != nil || string(read.Text()) != string(d.Text()) {
+			t.Fatalf("%v\nwas  %s\nread %s", err, d.Text(), read.Text())
+		}
+		empty := changed(t, directory.Document{}, directory.Import{Document: read})
+		if string(empty.Text()) != string(d.Text()) {
+			t.Fatalf("was      %s\nrestored %s", d.Text(), empty.Text())
+		}
+		other := changed(t, d, directory.CreateTeam{Team: team("other")})
+		for _, from := range []directory.Document{d, other} {
+			once := changed(t, from, directory.Import{Document: read, Force: true})
+			twice, entry, err := directory.Apply(once, directory.Import{Document: read})
+			if err != nil || twice.Version != once.Version || entry.What != "" {
+				t.Fatalf("the second import: version %d after %d, %v", twice.Version, once.Version, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/directory"
+)
+
+// The keys. The hash tag puts all of them into the slot of the first.
+const (
+	directoryKey = "sl1:directory"
+	auditKey     = "sl1:{sl1:directory}:audit"
+	usedKey      = "sl1:{sl1:directory}:used"
+)
+
+var (
+	//go:embed scripts/write.lua
+	writeLua    string
+	writeScript = redis.NewScript(writeLua)
+	//go:embed scripts/used.lua
+	usedLua    string
+	usedScript = redis.NewScript(usedLua)
+)
+
+// Redis keeps the directory in Redis. It is safe for concurrent use.
+type Redis struct{ client redis.UniversalClient }
+
+// NewRedis returns a store in the Redis of a client, which the caller closes.
+func NewRedis(client redis.UniversalClient) *Redis { return &Redis{client} }
+
+// Head implements [directory.Store].
+func (r *Redis) Head(ctx context.Context) (string, error) {
+	head, err := r.client.HGet(ctx, directoryKey, "head").Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return head, err
+}
+
+// Read implements [directory.Store].
+func (r *Redis) Read(ctx context.Context) (s directory.State, err error) {
+	got, err := r.client.HMGet(ctx, directoryKey, "document", "entry", "first").Result()
+	if err != nil {
+		return s, err
+	}
+	document, _ := got[0].(string)
+	entry, ok := got[1].(string)
+	if !ok {
+		return s, nil
+	}
+	first, _ := got[2].(string)
+	if s.First, err = strconv.ParseInt(first, 10, 64); err != nil {
+		return s, fmt.Errorf("%s has no number in its field first", directoryKey)
+	}
+	s.Last = []byte(entry)
+	if document != "" {
+		s.Document = []byte(document)
+	}
+	return s, nil
+}
+
+// Write implements [directory.Store].
+func (r *Redis) Write(ctx context.Context, was, next directory.State) error {
+	entry, err := directory.ReadEntry(next.Last)
+	if err != nil {
+		return err
+	}
+	const keep = directory.KeptDays * 24 * time.Hour
+	wrote, err := writeScript.Run(ctx, r.client, []string{directoryKey, auditKey},
+		was.Head(), next.Document, next.Last, next.Head(), entry.Seq, next.First, keep.Milliseconds()).Int()
+	if err == nil && wrote == 0 {
+		return directory.ErrLost
+	}
+	return err
+}
+
+// page is how many entries are read in one call.
+const page = 500
+
+// Entries implements [directory.Store].
+func (r *Redis) Entries(ctx context.Context, visit func([]byte) error) error {
+	from := "-"
+	for {
+		entries, err := r.client.XRangeN(ctx, auditKey, from, "+", page).Result()
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			text, _ := entry.Values["entry"].(string)
+			if err := visit([]byte(text)); err != nil {
+				return err
+			}
+			from = "(" + entry.ID
+		}
+		if len(entries) < page {
+			return nil
+		}
+	}
+}
+
+// Used implements [directory.Store].
+func (r *Redis) Used(ctx context.Context) (map[string]time.Time, error) {
+	hours, err := r.client.HGetAll(ctx, usedKey).Result()
+	if err != nil {
+		return nil, err
+	}
+	used := make(map[string]time.Time, len(hours))
+	for key, text := range hours {
+		if hour, err := strconv.ParseInt(text, 10, 64); err == nil {
+			used[key] = time.Unix(hour*3600, 0).UTC()
+		}
+	}
+	return used, nil
+}
+
+// NoteUsed implements [directory.Store].
+func (r *Redis) NoteUsed(ctx context.Context, used map[string]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 2*len(used))
+	for key, at := range used {
+		args = append(args, key, at.Unix()/3600)
+	}
+	return usedScript.Run(ctx, r.client, []string{usedKey}, args...).Err()
+}

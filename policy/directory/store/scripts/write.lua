@@ -1,0 +1,19 @@
+-- Writes a document and the entry of its audit, if no other change was faster. Entries that are too old are removed; "first" is
+-- raised with them alone, so that an entry that is missing for another reason is noticed.
+--
+-- KEYS  1 the directory  2 the audit, a stream
+-- ARGV  1 the head that is expected, '' for none  2 the document  3 the entry  4 its head  5 its number  6 the first number
+--       7 milliseconds to keep an entry
+-- Returns 1, or 0 if the head is another.
+local is = redis.call('HMGET', KEYS[1], 'head', 'first')
+if (is[1] or '') ~= ARGV[1] then return 0 end
+local first = is[2] or ARGV[6]
+redis.call('XADD', KEYS[2], '*', 'seq', ARGV[5], 'entry', ARGV[3])
+local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)
+if oldest[1][2][2] == first then
+  local since = redis.call('TIME')[1] * 1000 - ARGV[7]
+  redis.call('XTRIM', KEYS[2], 'MINID', string.format('%.0f', since))
+  first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1][2][2]
+end
+redis.call('HSET', KEYS[1], 'document', ARGV[2], 'entry', ARGV[3], 'head', ARGV[4], 'first', first)
+return 1

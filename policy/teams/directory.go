@@ -1,0 +1,99 @@
+package teams
+
+import (
+	"crypto/sha256"
+	"regexp"
+	"slices"
+)
+
+// Join returns the teams of the file and, after them, those of a directory's document: teams that are changed while Sluice
+// runs. A document has the schema of a teams file with version and teams alone; its teams start from the file's defaults.
+// The file itself does not change.
+//
+// A name has one owner. A team of the document whose id stands in the file is ignored, and so is a key whose id or SHA-256
+// does, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type
+// [Faults], means that the document is faulty as a whole.
+func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, ignored Faults, err error) {
+	defaults := f.defaults
+	if defaults == nil {
+		defaults = newDraft()
+	}
+	list, _, err := readDirectory(document, defaults)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := make(map[string]bool)
+	for _, team := range f.List {
+		for _, key := range team.Keys {
+			ids[key.ID] = true
+		}
+	}
+	all := *f
+	joined = &all
+	joined.List, joined.keys, joined.byID = slices.Clone(f.List), map[digest]keyOwner{}, map[string]*Team{}
+	for _, team := range list {
+		if f.Team(team.ID) != nil {
+			ignored = append(ignored, Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
+			continue
+		}
+		team.Keys = slices.DeleteFunc(team.Keys, func(k Key) bool {
+			var fault string
+			switch {
+			case ids[k.ID] || f.HasKey(k.SHA256):
+				fault = "stands in the teams file too: the file's counts; remove it from the directory"
+			case k.SHA256 == upstream:
+				fault = "is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory"
+			default:
+				return false
+			}
+			ignored = append(ignored, Fault{Text: "key " + k.ID + " of team " + team.ID + " " + fault})
+			return true
+		})
+		joined.List = append(joined.List, team)
+	}
+	joined.index(nil)
+	return joined, ignored, nil
+}
+
+// ReadDirectory checks a directory's document as [File.Join] does and returns it as JSON: the members of the document in
+// their order, numbers as they are written. The document may be YAML, as a teams file is. Its error is of type [Faults].
+func ReadDirectory(document []byte) (asJSON []byte, err error) {
+	_, root, err := readDirectory(document, newDraft())
+	if err != nil {
+		return nil, err
+	}
+	return appendJSON(nil, root.ast), nil
+}
+
+var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases)$`)
+
+// readDirectory reads the teams of a directory's document.
+func readDirectory(document []byte, defaults *draft) (list []*Team, root node, err error) {
+	r := newFileReader(OwnerDirectory)
+	root, ok := r.document(document)
+	if !ok {
+		return nil, root, r.faults.sorted()
+	}
+	known := []field{
+		{"version", func(v node) { r.whole(v, 0, MaxAmount) }},
+		{"teams", func(v node) { list = r.teams(v, defaults) }},
+	}
+	given := map[string]bool{}
+	r.pairs(root, "the fields version and teams", func(name string, key, value node) {
+		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
+		switch {
+		case i >= 0:
+			given[name] = true
+			known[i].read(value)
+		case ofTheFile.MatchString(name):
+			r.fault(key, "stands in the teams file alone, allowed in the directory: version and teams")
+		default:
+			r.unknown(key, name, known)
+		}
+	})
+	r.require(root, given, "teams")
+	if len(r.faults) > 0 {
+		return nil, root, r.faults.sorted()
+	}
+	return list, root, nil
+}
