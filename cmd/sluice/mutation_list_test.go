@@ -74,7 +74,7 @@ var mutations = []mutation{
 	{about: "a library's repetition is a request of its own", file: "gateway/front_request.go", old: "again: err == nil && count > 0", new: "again: err == nil && count > 99"},
 	{about: "requests of different bodies are equal", file: "gateway/front_request.go", old: "openai.Fingerprint(s.Key, s.route.path, body)", new: "openai.Fingerprint(s.Key, s.route.path, [sha256.Size]byte{})"},
 	{about: "an unknown outcome of a picture may be repeated", file: "gateway/front_reply.go", old: "w.front.Final || w.state.unknown", new: "w.front.Final"},
-	{about: "an attempt that was refused hides the one before it", file: "cache/outcomes.go", old: "return other == name })", new: "return other == name })[:0]"},
+	{about: "an attempt that was refused hides the one before it", file: "cache/outcomes.go", old: "return other == gone })", new: "return other == gone })[:0]"},
 	{about: "a stream that was cut ends in order", file: "gateway/front_reply.go", old: "	if p == nil {\n\t\tw.note(w.front.End())", new: "	if true {\n\t\tw.note(w.front.End())"},
 	{about: "a chunk waits for the next", file: "gateway/front/writer.go", old: "	w.flushed = w.bytes\n\treturn w.control.Flush()", new: "	w.flushed = w.bytes\n\treturn nil"},
 	{about: "an endpoint that is not allowed is, by OpenAI's interface", file: "gateway/front.go", old: "	return mayUse(s)\n", new: "	return nil\n"},
