@@ -74,7 +74,7 @@ func (i *idempotency) runOnce(next handler) handler {
 			}
 			return nil
 		case runs:
-			run := firstRun{outcomes: i.outcomes, name: call.name, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
+			run := firstRun{outcomes: i.outcomes, call: call, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
 			return run.run(next, w, r, s)
 		}
 		return i.repeat(w, s, call, &was)
