@@ -232,3 +232,33 @@ func TestFrontRepetitionsTogetherMakeOneTask(t *testing.T) {
 		t.Errorf("%d tasks paid for repetitions of one call", n)
 	}
 }
+
+// A creation's answer that names a task and no state of it: the task is awaited.
+func TestFrontAwaitsATaskWithoutAState(t *testing.T) {
+	h := painting(t, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == "GET" {
+				_, _ = io.WriteString(w, `{"request_id":"r","output":{"task_id":"t1","task_status":"SUCCEEDED","results":[{"url":"https://x.example/1.png"}]},"usage":{"image_count":1}}`)
+				return
+			}
+			_, _ = io.WriteString(w, `{"request_id":"r","output":{"task_id":"t1"}}`)
+		})
+	})
+	if got := h.attempt(0); got.status != http.StatusOK || got.task() != "t1" || !strings.Contains(got.body, "https://x.example/1.png") {
+		t.Errorf("%d %s %v", got.status, got.body, got.header)
+	}
+}
+
+// A repetition gets the task that its first attempt paid for, also if another request of the team was refused for a quota a moment
+// ago; a request that repeats none is refused as before.
+func TestFrontARememberedRefusalHidesNoTask(t *testing.T) {
+	e := &easel{}
+	h := painting(t, limited("quotas: {requests: {day: 1}}"), e.on)
+	first := h.attempt(0)
+	h.ask("POST", frontChats, frontChat).wantsOpenAI(t, 429, "rate_limit_error", "insufficient_quota", "")
+	if again := h.attempt(1); again.body != first.body {
+		t.Errorf("%d %s %s", again.status, again.header.Get("Sluice-Refusal"), again.body)
+	}
+	h.attempt(0).wantsOpenAI(t, 429, "rate_limit_error", "insufficient_quota", "")
+}
