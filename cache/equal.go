@@ -43,7 +43,7 @@ func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
 	case c.attempt >= attempt:
 		return -1, !refused
 	case refused:
-		return 2*c.attempt + 1, c.attempt == attempt-1 && now.Sub(c.refused) <= refusedFor
+		return 2*c.attempt + 1, now.Sub(c.refused) <= refusedFor
 	}
 	return 2 * c.attempt, true
 }

@@ -22,7 +22,7 @@ end
 local function rank(call)
   if call.attempt >= attempt then return call.refused == 0 and -1 or -2 end
   if call.refused == 0 then return call.attempt * 2 end
-  if call.attempt == attempt - 1 and call.refused >= now - tonumber(ARGV[8]) then return call.attempt * 2 + 1 end
+  if call.refused >= now - tonumber(ARGV[8]) then return call.attempt * 2 + 1 end
   return -2
 end
 local best, most
