@@ -72,6 +72,8 @@ var mutations = []mutation{
 		lives: "the digest beside it is of the team, too",
 	},
 	{about: "a library's repetition is a request of its own", file: "gateway/front_request.go", old: "Number: int(count)", new: "Number: int(count) * 0"},
+	{about: "two repetitions take one request", file: "cache/equal.go", old: "case c.attempt >= attempt:", new: "case c.attempt > 1000:"},
+	{about: "a picture that may have been made is made again", file: "gateway/settle.go", old: "s.repeats != nil && s.exchange.Reached && s.doubtful()", new: "false"},
 	{about: "requests of different bodies are equal", file: "gateway/front_request.go", old: "openai.Fingerprint(s.Key, s.route.path, body)", new: "openai.Fingerprint(s.Key, s.route.path, [sha256.Size]byte{})"},
 	{about: "an unknown outcome of a picture may be repeated", file: "gateway/front_reply.go", old: "w.front.Final || w.state.unknown", new: "w.front.Final"},
 	{about: "an attempt that was refused hides the one before it", file: "cache/outcomes.go", old: "return other == gone })", new: "return other == gone })[:0]"},
