@@ -1,55 +1,159 @@
 package cache_test
 
 import (
+	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"sluice/cache"
 )
 
-// Requests that are equal each run once, and the newest that is not forgotten is found, by any replica.
-func TestEqualRequests(t *testing.T) {
+// equals joins equal requests from two replicas in turns.
+type equals struct {
+	*testing.T
+	replicas [2]claims
+	turn     int
+}
+
+var equalName = cache.IdempotencyName{Team: "search", Digest: "d"}
+
+// join lets an attempt join, and returns its name and what is remembered if it runs.
+func (e *equals) join(attempt int, counts bool) (name cache.IdempotencyName, runs *cache.Outcome) {
+	e.Helper()
+	e.turn++
+	name, was, first, err := e.replicas[e.turn%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Number: attempt, Counts: counts})
+	if err != nil || was.Status == 0 && was.Token == "" {
+		e.Fatalf("attempt %d: %+v, %v", attempt, was, err)
+	}
+	time.Sleep(time.Millisecond) // so that the next began later
+	if first {
+		return name, &was
+	}
+	return name, nil
+}
+
+// end ends a request that runs with a status; 0: it was refused.
+func (e *equals) end(name cache.IdempotencyName, was *cache.Outcome, status int) {
+	was.Status = status
+	e.replicas[0].End(e.Context(), name, was.Body, *was)
+}
+
+// wants lets a repetition join and wants the name that it takes, and whether it runs.
+func (e *equals) wants(about string, attempt int, want cache.IdempotencyName, wantRuns bool) *cache.Outcome {
+	e.Helper()
+	name, was := e.join(attempt, true)
+	if name != want || (was != nil) != wantRuns {
+		e.Errorf("%s: took %v, runs: %v; want %v, %v", about, name, was != nil, want, wantRuns)
+	}
+	return was
+}
+
+func equalForms(t *testing.T, test func(e *equals)) {
 	forms(t, func(t *testing.T, replica func() claims) {
-		ctx, one, other := t.Context(), replica(), replica()
-		all := cache.IdempotencyName{Team: "search", Digest: "d"}
-		newest := func() cache.IdempotencyName {
-			t.Helper()
-			name, found, err := other.Newest(ctx, all)
-			if err != nil || found != (name.Digest != "") {
-				t.Fatalf("%v, %v, %v", name, found, err)
+		test(&equals{T: t, replicas: [2]claims{replica(), replica()}})
+	})
+}
+
+// Each repetition takes a request that no repetition with its number has taken, and follows it from attempt to attempt.
+func TestEachRepetitionTakesARequestOfItsOwn(t *testing.T) {
+	equalForms(t, func(e *equals) {
+		one, wasOne := e.join(0, true)
+		two, wasTwo := e.join(0, true)
+		if one == two || wasOne == nil || wasTwo == nil {
+			e.Fatalf("%v, %v", one, two)
+		}
+		e.wants("the first repetition", 1, two, false)
+		e.wants("its second", 2, two, false)
+		e.wants("another's first", 1, one, false)
+		e.wants("the second of either", 2, one, false)
+		e.wants("a third", 3, two, false)
+		e.wants("a repetition too many", 1, two, false)
+		e.end(one, wasOne, 200)
+		if was, first, err := e.replicas[1].Begin(e.Context(), one, [32]byte{1}); err != nil || first || was.Status != 200 {
+			e.Errorf("%+v, %v, %v", was, first, err)
+		}
+	})
+}
+
+// The repetition of a refused attempt runs, and leaves the requests before it alone; without counted attempts none is expected.
+func TestTheRepetitionOfARefusedAttemptRuns(t *testing.T) {
+	equalForms(t, func(e *equals) {
+		made, was := e.join(0, true)
+		e.end(made, was, 200)
+		refused, was := e.join(0, true)
+		e.end(refused, &cache.Outcome{Token: "another's"}, 0) // frees nothing
+		e.end(refused, was, 0)
+		uncounted, was := e.join(0, false)
+		e.end(uncounted, was, 0)
+		again := e.wants("the repetition", 1, refused, true)
+		e.end(refused, again, 0)
+		again = e.wants("its next repetition", 2, refused, true)
+		e.wants("another call's repetition", 1, made, false)
+		e.wants("a repetition while it runs", 3, refused, false)
+		e.end(refused, again, 0)
+		if _, first, err := e.replicas[1].Begin(e.Context(), refused, [32]byte{1}); err != nil || !first {
+			e.Errorf("a repetition that waits does not run: %v", err)
+		}
+		e.wants("a repetition while that one runs", 4, refused, false)
+	})
+}
+
+// However many equal requests are refused, the one that made a task is found.
+func TestRefusedRequestsPushOutNoTask(t *testing.T) {
+	equalForms(t, func(e *equals) {
+		made, was := e.join(0, true)
+		e.end(made, was, 200)
+		for range 300 {
+			name, was, _, err := e.replicas[0].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Counts: true})
+			if err != nil {
+				e.Fatal(err)
 			}
-			return name
+			e.end(name, &was, 0)
 		}
-		if name := newest(); name.Digest != "" {
-			t.Errorf("%v is found before there is any", name)
-		}
-		var names []cache.IdempotencyName
-		var begun []cache.Outcome
-		for i := range 3 {
-			name, was, err := one.BeginNew(ctx, all, [32]byte{byte(i)})
-			if err != nil || was.Token == "" || was.Status != 0 {
-				t.Fatalf("%+v, %v", was, err)
-			}
-			if names, begun = append(names, name), append(begun, was); newest() != name {
-				t.Errorf("the newest is %v, want %v", newest(), name)
-			}
-			if known, first, err := other.Begin(ctx, name, [32]byte{byte(i)}); err != nil || first || known.Status != 0 || known.Body != [32]byte{byte(i)} {
-				t.Errorf("%+v, %v, %v", known, first, err)
+		for range 255 {
+			if _, runs := e.join(2, true); runs == nil {
+				e.Fatal("the repetition of a refused attempt does not run")
 			}
 		}
-		one.End(ctx, names[1], begun[1].Body, cache.Outcome{Body: begun[1].Body, Token: begun[1].Token, Status: 200, Answer: []byte("x")})
-		other.End(ctx, names[2], begun[2].Body, cache.Outcome{Token: "another's"}) // forgets nothing
-		if newest() != names[2] {
-			t.Errorf("the newest is %v", newest())
+		e.wants("the last repetition", 2, made, false)
+	})
+}
+
+// Of repetitions that arrive at once, and whose first attempt is not known, one runs. A first attempt that arrives later may be
+// theirs.
+func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
+	equalForms(t, func(e *equals) {
+		var runs, errs sync.Map
+		var group sync.WaitGroup
+		for i := range 8 {
+			group.Go(func() {
+				name, was, first, err := e.replicas[i%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Number: 1 + i/4, Counts: true})
+				if err != nil {
+					errs.Store(i, err)
+				}
+				if first {
+					runs.Store(name, was)
+				}
+			})
 		}
-		one.End(ctx, names[2], begun[2].Body, cache.Outcome{Token: begun[2].Token})
-		if newest() != names[1] {
-			t.Errorf("the newest is %v, want the one before it", newest())
+		group.Wait()
+		count := 0
+		runs.Range(func(any, any) bool { count++; return true })
+		errs.Range(func(_, err any) bool { e.Error(err); return true })
+		if count != 1 {
+			e.Errorf("%d run", count)
 		}
-		if was, first, err := other.Begin(ctx, names[1], begun[1].Body); err != nil || first || was.Status != 200 || string(was.Answer) != "x" {
-			t.Errorf("%+v, %v, %v", was, first, err)
+		late := cache.Attempt{Counts: true, Patience: time.Minute}
+		if _, _, _, err := e.replicas[0].Join(e.Context(), equalName, [32]byte{1}, late); !errors.Is(err, cache.ErrOvertaken) {
+			e.Errorf("a late first attempt: %v", err)
 		}
-		if name, found, err := other.Newest(ctx, cache.IdempotencyName{Team: "shop", Digest: "d"}); found || err != nil {
-			t.Errorf("another team finds %v, %v", name, err)
+		if _, was := e.join(0, true); was == nil {
+			e.Error("a first attempt of another call does not run")
+		}
+		other := cache.IdempotencyName{Team: "shop", Digest: "d"}
+		if _, _, first, err := e.replicas[0].Join(e.Context(), other, [32]byte{1}, cache.Attempt{Number: 1}); !first || err != nil {
+			e.Errorf("another team's: %v, %v", first, err)
 		}
 	})
 }

@@ -14,14 +14,6 @@ import (
 // key, of all by which equal requests are recognized.
 type IdempotencyName struct{ Team, Digest string }
 
-// mostEqual is how many of the requests that are equal are remembered.
-const mostEqual = 16
-
-// fresh is a new name for one of the requests that are equal.
-func (n IdempotencyName) fresh() IdempotencyName {
-	return IdempotencyName{n.Team, n.Digest + "." + rand.Text()}
-}
-
 // equals is the name of the requests that are equal to this one; ok: its name is of such a request.
 func (n IdempotencyName) equals() (all IdempotencyName, ok bool) {
 	digest, _, ok := strings.Cut(n.Digest, ".")
@@ -32,7 +24,7 @@ func (n IdempotencyName) equals() (all IdempotencyName, ok bool) {
 type Outcome struct {
 	Body    [sha256.Size]byte // the digest of the request's body
 	Started time.Time         // when the request began
-	Token   string            // unique to the request; Begin makes it, End needs it
+	Token   string            // unique to the request; Begin and Join make it, End needs it
 	Status  int               // HTTP status; 0 while it runs
 	Header  map[string]string
 	Answer  []byte // the answer's body
@@ -45,7 +37,7 @@ type Outcomes struct {
 	now    func() time.Time
 	mu     sync.Mutex
 	byName map[IdempotencyName]*Outcome
-	equal  map[IdempotencyName][]IdempotencyName // the names of requests that are equal, newest first
+	equal  map[IdempotencyName][]*equalCall // the requests that are equal, newest last
 	oldest []outcomeEntry
 }
 
@@ -57,7 +49,7 @@ type outcomeEntry struct {
 
 // NewOutcomes makes an empty store. ttl is how long an outcome is remembered; now is the clock.
 func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
-	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome), equal: make(map[IdempotencyName][]IdempotencyName)}
+	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome), equal: make(map[IdempotencyName][]*equalCall)}
 }
 
 // Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
@@ -66,42 +58,24 @@ func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.S
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire()
-	if known := o.byName[name]; known != nil {
-		return *known, false, nil
-	}
-	return o.run(name, body), true, nil
+	was, first = o.begin(name, body)
+	return was, first, nil
 }
 
-// run remembers a request that begins. The lock is held.
-func (o *Outcomes) run(name IdempotencyName, body [sha256.Size]byte) Outcome {
+// begin is Begin. The lock is held.
+func (o *Outcomes) begin(name IdempotencyName, body [sha256.Size]byte) (was Outcome, first bool) {
+	if known := o.byName[name]; known != nil {
+		return *known, false
+	}
+	if _, c := o.equalTo(name); c != nil {
+		c.refused = time.Time{} // it runs again
+	}
 	running := Outcome{Body: body, Started: o.now(), Token: rand.Text()}
 	o.byName[name] = &running
-	return running
+	return running, true
 }
 
-// BeginNew lets a request run under a new name, which is from now on the newest of those that are equal.
-func (o *Outcomes) BeginNew(_ context.Context, all IdempotencyName, body [sha256.Size]byte) (name IdempotencyName, was Outcome, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.expire()
-	name = all.fresh()
-	names := slices.Insert(o.equal[all], 0, name)
-	o.equal[all] = names[:min(len(names), mostEqual)]
-	return name, o.run(name, body), nil
-}
-
-// Newest returns the name of the newest of the requests that are equal.
-func (o *Outcomes) Newest(_ context.Context, all IdempotencyName) (name IdempotencyName, found bool, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.expire()
-	for _, name := range o.equal[all] {
-		return name, true, nil
-	}
-	return name, false, nil
-}
-
-// End remembers the outcome, or forgets the name if it has no status: the request may be made again.
+// End remembers the outcome, or that there is none if it has no status: the request may be made again.
 func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +84,7 @@ func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]b
 	case known == nil:
 	case outcome.Status == 0 && known.Token != outcome.Token: // another request's
 	case outcome.Status == 0:
-		o.forget(name)
+		o.refuse(name)
 	default:
 		*known = outcome
 		o.oldest = append(o.oldest, outcomeEntry{name, o.now(), known})
@@ -120,11 +94,8 @@ func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]b
 // forget drops a name. The lock is held.
 func (o *Outcomes) forget(name IdempotencyName) {
 	delete(o.byName, name)
-	all, ok := name.equals()
-	if !ok {
-		return
-	}
-	o.equal[all] = slices.DeleteFunc(o.equal[all], func(other IdempotencyName) bool { return other == name })
+	all, gone := o.equalTo(name)
+	o.equal[all] = slices.DeleteFunc(o.equal[all], func(other *equalCall) bool { return other == gone })
 	if len(o.equal[all]) == 0 {
 		delete(o.equal, all)
 	}

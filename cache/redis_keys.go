@@ -13,8 +13,8 @@ package cache
 //	sl1:{TEAM}:tasks           ids by creation, for lists                      TTL and an hour            put.lua
 //	sl1:{TEAM}:due             ids by when the finisher queries them           TTL and an hour            put.lua, due.lua
 //	sl1:{TEAM}:claims          when this memory began, how many claims it has  ever                       put.lua
-//	sl1:{TEAM}:once:DIGEST     the outcome of a request that runs once         TTL                        redisOutcomes
-//	sl1:{TEAM}:equal:DIGEST    the newest of the requests that are equal       TTL                        redisOutcomes
+//	sl1:{TEAM}:once:DIGEST     the outcome of a request that runs once         TTL                        redisOutcomes, join.lua, begin.lua
+//	sl1:{TEAM}:equal:DIGEST    the requests that are equal                     TTL                        join.lua, begin.lua, forget.lua
 
 // KeyPrefix begins every key. Another number means another layout: replicas of two versions must not share one.
 const KeyPrefix = "sl1:"

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -20,20 +21,14 @@ func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [s
 	if err != nil {
 		return was, false, err
 	}
-	first, err = o.setFirst(ctx, outcomeKey(name), text, o.TTL)
+	all, _ := name.equals()
+	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all)}, text, o.TTL.Milliseconds(), name.Digest).Text()
 	switch {
 	case err != nil: // the name may be taken by now, although the request does not run
 		o.forgetLater(name, running.Token)
 		return was, false, err
-	case first:
+	case known == "":
 		return running, true, nil
-	}
-	known, found, err := o.get(ctx, outcomeKey(name))
-	switch {
-	case err != nil:
-		return was, false, err
-	case !found: // it ended in between
-		return o.Begin(ctx, name, body)
 	}
 	return was, false, json.Unmarshal([]byte(known), &was)
 }
@@ -45,34 +40,27 @@ func (o *redisOutcomes) running(body [sha256.Size]byte) (Outcome, []byte, error)
 	return running, text, err
 }
 
-// BeginNew lets a request run under a new name, which is from now on the newest of those that are equal. Both are one
-// transaction, so that a request that is repeated cannot come between.
-func (o *redisOutcomes) BeginNew(ctx context.Context, all IdempotencyName, body [sha256.Size]byte) (name IdempotencyName, was Outcome, err error) {
-	name = all.fresh()
+// Join is [Outcomes.Join]. One script chooses and lists, so that of two repetitions at once only one runs.
+func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
+	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
 	running, text, err := o.running(body)
 	if err != nil {
-		return name, was, err
+		return name, was, false, err
 	}
-	if err := o.setListed(ctx, outcomeKey(name), text, equalKey(all), name.Digest, o.TTL); err != nil {
+	reply, err := o.run(ctx, joinScript, []string{equalKey(all), outcomeKey(name)}, a.Number, flag(a.Counts), a.Patience.Microseconds(),
+		name.Digest, text, o.TTL.Milliseconds(), mostEqual, refusedFor.Microseconds()).StringSlice()
+	switch {
+	case err != nil || len(reply) != 2:
 		o.forgetLater(name, running.Token) // it may be written all the same
-		return name, was, err
+		return name, was, false, cmp.Or(err, errMixed)
+	case reply[0] == "overtaken":
+		return name, was, false, ErrOvertaken
+	case reply[0] == "new":
+		return name, running, true, nil
 	}
-	return name, running, nil
-}
-
-// Newest returns the name of the newest of the requests that are equal.
-func (o *redisOutcomes) Newest(ctx context.Context, all IdempotencyName) (name IdempotencyName, found bool, err error) {
-	digests, err := o.list(ctx, equalKey(all))
-	if err != nil {
-		return name, false, err
-	}
-	for _, digest := range digests {
-		name = IdempotencyName{all.Team, digest}
-		if _, found, err = o.get(ctx, outcomeKey(name)); found || err != nil {
-			return name, found, err
-		}
-	}
-	return name, false, nil
+	name.Digest = reply[1]
+	was, runs, err = o.Begin(ctx, name, body)
+	return name, was, runs, err
 }
 
 func (o *redisOutcomes) forgetLater(name IdempotencyName, token string) {

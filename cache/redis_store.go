@@ -27,6 +27,10 @@ var (
 	listLua string
 	//go:embed scripts/forget.lua
 	forgetLua string
+	//go:embed scripts/begin.lua
+	beginLua string
+	//go:embed scripts/join.lua
+	joinLua string
 
 	putScript     = redis.NewScript(putLua)
 	hearScript    = redis.NewScript(hearLua)
@@ -36,6 +40,8 @@ var (
 	knownScript   = redis.NewScript(knownLua)
 	listScript    = redis.NewScript(listLua)
 	forgetScript  = redis.NewScript(forgetLua)
+	beginScript   = redis.NewScript(beginLua)
+	joinScript    = redis.NewScript(joinLua)
 )
 
 // errMixed is a reply to another call: the connection is out of step.
@@ -164,27 +170,6 @@ func (s *store) setFirst(ctx context.Context, key string, value any, lives time.
 	call, cancel := s.short(ctx)
 	defer cancel()
 	return s.Client.SetNX(call, key, value, lives).Result()
-}
-
-// setListed sets a value and puts a name at the head of a list, in one transaction. The list keeps its newest names.
-func (s *store) setListed(ctx context.Context, key string, value any, list, name string, lives time.Duration) error {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	_, err := s.Client.TxPipelined(call, func(pipe redis.Pipeliner) error {
-		pipe.Set(call, key, value, lives)
-		pipe.LPush(call, list, name)
-		pipe.LTrim(call, list, 0, mostEqual-1)
-		pipe.PExpire(call, list, lives)
-		return nil
-	})
-	return err
-}
-
-// list returns the names of a list.
-func (s *store) list(ctx context.Context, key string) ([]string, error) {
-	call, cancel := s.short(ctx)
-	defer cancel()
-	return s.Client.LRange(call, key, 0, -1).Result()
 }
 
 func (s *store) set(ctx context.Context, key string, value any, lives time.Duration) error {

@@ -34,8 +34,7 @@ type claims interface {
 	Maintain(ctx context.Context) error
 	Allow(ctx context.Context, team string, spare bool) (bool, error)
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (cache.Outcome, bool, error)
-	BeginNew(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte) (cache.IdempotencyName, cache.Outcome, error)
-	Newest(ctx context.Context, all cache.IdempotencyName) (cache.IdempotencyName, bool, error)
+	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 }
 

@@ -13,7 +13,7 @@ import (
 // firstRun is the first request with a name.
 type firstRun struct {
 	outcomes  Outcomes
-	name      cache.IdempotencyName
+	call      *onceCall
 	outcome   cache.Outcome
 	kept      keptAnswer
 	isOutcome bool // the kept answer is the outcome
@@ -25,7 +25,7 @@ func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState)
 	defer func() {
 		w.kept = nil
 		f.decide(w, s)
-		f.outcomes.End(context.WithoutCancel(r.Context()), f.name, f.outcome.Body, f.outcome)
+		f.outcomes.End(context.WithoutCancel(r.Context()), f.call.name, f.outcome.Body, f.outcome)
 	}()
 	err := next(w, r, s)
 	if err != nil && s.unknown && !w.wrote {
@@ -57,9 +57,9 @@ func (f *firstRun) decide(w *reply, s *requestState) {
 // loseAnswer sets the outcome of a creation that made a task, or may have, and whose answer cannot be repeated: it was cut or
 // is too long, and the kept bytes must not pass for a success. It must not run again either.
 func (f *firstRun) loseAnswer(s *requestState, why string) {
-	message := "The outcome of the first request with this Idempotency-Key is unknown; the request is not run again."
+	message := "The outcome of the first request " + f.call.like() + " is unknown; the request is not run again."
 	if s.claimed {
-		message = "The answer to the first request with this Idempotency-Key " + why + "; it made the task " + s.Task + ", and the request is not run again."
+		message = "The answer to the first request " + f.call.like() + " " + why + "; it made the task " + s.Task + ", and the request is not run again."
 	}
 	f.outcome.Status, f.outcome.Answer = refuseAnswer.status, errorBody(refuseAnswer.code, message, s.ID)
 	f.outcome.Header = map[string]string{"Content-Type": "application/json", "Sluice-Refusal": refuseAnswer.name}

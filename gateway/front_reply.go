@@ -33,10 +33,12 @@ func (w *reply) endFront(r *http.Request, p any) any {
 		return p
 	}
 	w.extendDeadline(w.terms.now())
+	w.final(w.front.Final || w.state.unknown)
 	if w.state.repeats != nil {
-		w.front.Task, w.front.Final = w.state.Task, w.front.Final || w.state.unknown
+		w.front.Task = w.state.Task
 	}
 	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
+		w.final(w.front.Final || w.state.repeats != nil && w.state.mayHaveRun())
 		writeRefusal(w, w.state, lostAnswer(w.state.fault))
 		p = nil
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"sluice/cache"
 	"sluice/gateway/front"
 	"sluice/gateway/openai"
 )
@@ -45,10 +46,11 @@ func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.
 type repetition struct {
 	path        string            // the client's
 	fingerprint [sha256.Size]byte // of key, path and body
-	again       bool              // the library says that it repeats a request
+	attempt     cache.Attempt     // which the library says that it is
 }
 
 func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
-	count, err := strconv.ParseUint(first(r.Header["X-Stainless-Retry-Count"]), 10, 32)
-	return &repetition{path: s.route.path, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), again: err == nil && count > 0}
+	count, err := strconv.ParseUint(first(r.Header["X-Stainless-Retry-Count"]), 10, 31)
+	attempt := cache.Attempt{Number: int(count), Counts: err == nil}
+	return &repetition{path: s.route.path, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"time"
 
@@ -30,8 +31,10 @@ type onceCall struct {
 	name  cache.IdempotencyName
 	body  [sha256.Size]byte
 	equal bool // name is that of all requests that are equal
-	again bool // this one repeats another of them
 	waits bool // while the first request runs
+
+	attempt cache.Attempt // if equal
+	joined  bool          // name is that of one of the equal requests
 }
 
 func (c *onceCall) subject() string {
@@ -60,6 +63,7 @@ func (i *idempotency) runOnce(next handler) handler {
 			return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
 		}
 		call := onceCallOf(s, first(keys))
+		call.attempt.Patience = i.wait
 		was, runs, err := i.begin(r.Context(), s, call)
 		switch {
 		case err != nil:
@@ -70,7 +74,7 @@ func (i *idempotency) runOnce(next handler) handler {
 			}
 			return nil
 		case runs:
-			run := firstRun{outcomes: i.outcomes, name: call.name, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
+			run := firstRun{outcomes: i.outcomes, call: call, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
 			return run.run(next, w, r, s)
 		}
 		return i.repeat(w, s, call, &was)
@@ -90,7 +94,7 @@ func onceCallOf(s *requestState, key string) *onceCall {
 		return &onceCall{name: idempotencyName(s, s.repeats.path, key), body: s.repeats.fingerprint, waits: true}
 	}
 	all := cache.IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(s.repeats.fingerprint[:])}
-	return &onceCall{name: all, body: s.repeats.fingerprint, equal: true, again: s.repeats.again, waits: true}
+	return &onceCall{name: all, body: s.repeats.fingerprint, equal: true, attempt: s.repeats.attempt, waits: true}
 }
 
 func idempotencyName(s *requestState, path, key string) cache.IdempotencyName {
@@ -144,28 +148,37 @@ func (i *idempotency) begin(ctx context.Context, s *requestState, call *onceCall
 	}
 }
 
-// look asks once. It gives a request that runs its own name.
+// look asks once. It gives an attempt without an Idempotency-Key the name of the request that it belongs to.
 func (i *idempotency) look(ctx context.Context, call *onceCall) (was cache.Outcome, runs bool, err error) {
-	if !call.equal {
+	if !call.equal || call.joined {
 		return i.outcomes.Begin(ctx, call.name, call.body)
 	}
-	for call.again {
-		name, found, err := i.outcomes.Newest(ctx, call.name)
-		if err != nil {
-			return was, false, err
+	name, was, runs, err := i.outcomes.Join(ctx, call.name, call.body, call.attempt)
+	if errors.Is(err, cache.ErrOvertaken) {
+		if gone(ctx, lateFor) {
+			return was, false, nil
 		}
-		if !found {
-			break
-		}
-		was, first, err := i.outcomes.Begin(ctx, name, call.body)
-		if err != nil || !first {
-			return was, false, err
-		}
-		i.outcomes.End(ctx, name, call.body, cache.Outcome{Token: was.Token}) // it was forgotten in between
+		call.attempt.Patience = 0
+		name, was, runs, err = i.outcomes.Join(ctx, call.name, call.body, call.attempt)
 	}
-	name, was, err := i.outcomes.BeginNew(ctx, call.name, call.body)
 	if err == nil {
-		call.name = name
+		call.name, call.joined = name, true
 	}
-	return was, err == nil, err
+	return was, runs, err
+}
+
+// lateFor is how long a first attempt that a repetition may have overtaken waits. Its client is then known to have left; if it
+// has not, the request is another one.
+const lateFor = time.Second
+
+// gone waits and reports whether the client leaves meanwhile.
+func gone(ctx context.Context, span time.Duration) bool {
+	wait := time.NewTimer(span)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return false
+	case <-ctx.Done():
+		return true
+	}
 }

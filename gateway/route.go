@@ -29,6 +29,7 @@ type route struct {
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
 	form     bool            // its body is a form
+	repeats  bool            // its repetitions are recognized by their bodies, which are read before a remembered refusal counts
 	endpoint policy.Endpoint // empty: every team may
 	run      handler
 

@@ -13,6 +13,7 @@ import (
 func (a *admission) settle(ctx context.Context, s *requestState) {
 	a.claims.claimUnseen(s)
 	used, flag := s.outcome()
+	s.unknown = s.repeats != nil && s.exchange.Reached && s.doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
 		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts repeats it until it succeeds

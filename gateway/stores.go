@@ -50,11 +50,11 @@ type Outcomes interface {
 	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
 	// one without a status while it runs. To the one that runs it MUST return a new token.
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
-	// BeginNew MUST let a request run under a new name, and make that name the newest of the requests that are equal.
-	BeginNew(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte) (name cache.IdempotencyName, was cache.Outcome, err error)
-	// Newest MUST return the name of the newest of the requests that are equal and are not forgotten.
-	Newest(ctx context.Context, all cache.IdempotencyName) (name cache.IdempotencyName, found bool, err error)
-	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST forget the name instead,
+	// Join MUST in one step find which of the requests that are equal an attempt belongs to, as [cache.Outcomes.Join] says, and
+	// what is remembered of it; or let the attempt run, with a new token, under the name that it returns. It returns
+	// [cache.ErrOvertaken] to a first attempt that a repetition may have overtaken.
+	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
+	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead,
 	// provided that the name still stands for the request with its token.
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 }

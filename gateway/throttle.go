@@ -26,8 +26,10 @@ func (t *throttle) throttle(next handler) handler {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
 			return refuse(refuseBroken).say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, shown(wait)).retry(wait)
 		}
-		if recent := t.refusals.recall(s.Team, s.route, s.start); recent != nil && !s.team.Shadow {
-			return recent.again(w.Header(), s.start)
+		if !s.route.repeats {
+			if err := t.remembered(w, s); err != nil {
+				return err
+			}
 		}
 		if err := t.takeSlot(w, s); err != nil {
 			return err
@@ -35,6 +37,24 @@ func (t *throttle) throttle(next handler) handler {
 		s.memory = t.budget.share(s.team.ID)
 		if hasBody(r) && !s.memory.free() {
 			return refuseOutOfMemory()
+		}
+		return next(w, r, s)
+	}
+}
+
+// remembered refuses what was refused a moment ago.
+func (t *throttle) remembered(w *reply, s *requestState) error {
+	if recent := t.refusals.recall(s.Team, s.route, s.start); recent != nil && !s.team.Shadow {
+		return recent.again(w.Header(), s.start)
+	}
+	return nil
+}
+
+// late is the stage that does so once a request is known to repeat no other: a repetition gets what its first attempt paid for.
+func (t *throttle) late(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		if err := t.remembered(w, s); err != nil {
+			return err
 		}
 		return next(w, r, s)
 	}

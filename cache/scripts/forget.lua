@@ -1,9 +1,17 @@
 -- Frees the name of a request that runs once, if it still belongs to that request.
 -- KEYS  1 once:<digest>   2 equal:<digest> of the requests that are equal
--- ARGV  1 the request's token, which is part of the value   2 its name in that list
+-- ARGV  1 the request's token, which is part of the value   2 its name in that hash
 local is = redis.call('GET', KEYS[1])
-if is and string.find(is, ARGV[1], 1, true) then
-  redis.call('DEL', KEYS[1])
-  redis.call('LREM', KEYS[2], 0, ARGV[2])
+if not is or not string.find(is, ARGV[1], 1, true) then return 1 end
+redis.call('DEL', KEYS[1])
+local call = redis.call('HGET', KEYS[2], ARGV[2])
+if not call then return 1 end
+-- A repetition may come, or waits already: it runs in the place of this one.
+local attempt, counts = string.match(call, '^(%d+) (%d)')
+if counts == '1' or tonumber(attempt) > 0 then
+  local t = redis.call('TIME')
+  redis.call('HSET', KEYS[2], ARGV[2], (string.gsub(call, '%d+$', string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])))))
+else
+  redis.call('HDEL', KEYS[2], ARGV[2])
 end
 return 1

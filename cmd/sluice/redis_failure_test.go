@@ -423,10 +423,10 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	_, _, errBegin := tasks.Begin(ctx, name, [32]byte{})
 	_, _, errAgain := tasks.Begin(ctx, name, [32]byte{})
 	tasks.End(ctx, name, [32]byte{}, cache.Outcome{})
-	equal, begun, errNew := tasks.BeginNew(ctx, name, [32]byte{})
-	_, _, errNewest := tasks.Newest(ctx, name)
+	equal, begun, _, errNew := tasks.Join(ctx, name, [32]byte{}, cache.Attempt{Counts: true})
 	tasks.End(ctx, equal, [32]byte{}, cache.Outcome{Token: begun.Token})
-	errs := errors.Join(err, errTake, errHear, errList, errDue, errAllow, errBegin, errAgain, errNew, errNewest, tasks.Schedule(ctx, &claim, time.Now()), tasks.Forget(ctx, &claim))
+	_, _, _, errRepeat := tasks.Join(ctx, name, [32]byte{}, cache.Attempt{Number: 1, Counts: true})
+	errs := errors.Join(err, errTake, errHear, errList, errDue, errAllow, errBegin, errAgain, errNew, errRepeat, tasks.Schedule(ctx, &claim, time.Now()), tasks.Forget(ctx, &claim))
 	if !ok || errs != nil {
 		t.Errorf("known %v; %v", ok, errs)
 	}

@@ -51,7 +51,7 @@ func ReadPictures(answer []byte) (*Pictures, error) {
 	if !ok {
 		return nil, unreadable()
 	}
-	p := &Pictures{State: Completed}
+	p := new(Pictures)
 	for w := walkObject(object); w.member(); {
 		switch string(w.name) {
 		case "output":
@@ -63,6 +63,12 @@ func ReadPictures(answer []byte) (*Pictures, error) {
 		case "message":
 			p.Message = text(w.value, p.Message)
 		}
+	}
+	switch {
+	case p.State == "" && p.Task != "" && p.Code == "" && len(p.URLs) == 0: // a task of which no state is told
+		p.State = Queued
+	case p.State == "":
+		p.State = Completed
 	}
 	if p.State == Completed && len(p.URLs) == 0 {
 		p.State = Failed

@@ -1,0 +1,119 @@
+package cache
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+)
+
+// mostEqual is how many of the requests that are equal are remembered: far more than run at once.
+const mostEqual = 256
+
+// refusedFor is how long a refused attempt waits for its repetition. Libraries repeat within a minute.
+const refusedFor = 2 * time.Minute
+
+// ErrOvertaken tells that a first attempt arrives after a repetition that found none: it may be the late first attempt of
+// that repetition.
+var ErrOvertaken = errors.New("a repetition without its first attempt has begun before")
+
+// Attempt is an attempt of a client at a request without an Idempotency-Key.
+type Attempt struct {
+	Number   int           // 0: the first
+	Counts   bool          // the client numbers its attempts, so one that is refused may be repeated
+	Patience time.Duration // of a first attempt: a repetition that began within it may have overtaken this one; 0: none has
+}
+
+// equalCall is one of the requests that are equal.
+type equalCall struct {
+	name    IdempotencyName
+	attempt int       // the last that took it
+	counts  bool      // its client numbers its attempts
+	alone   bool      // it is a repetition whose first attempt is not known
+	begun   time.Time // when the first of its attempts arrived
+	refused time.Time // when it was refused; zero: it was not
+}
+
+// rank is how well a call suits a repetition; negative if another repetition has taken it already.
+func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
+	refused := !c.refused.IsZero()
+	switch {
+	case c.attempt >= attempt:
+		return -1, !refused
+	case refused:
+		return 2*c.attempt + 1, now.Sub(c.refused) <= refusedFor
+	}
+	return 2 * c.attempt, true
+}
+
+// Join lets a first attempt run under a new name. A repetition takes one of the requests that are equal: of those that no
+// repetition with its number or a later one has taken, the one with the latest attempt; of several, one that was refused and
+// thus runs again, then the newest. If all are taken, it takes the newest; if there is none, it runs under a new name.
+func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.expire()
+	now := o.now()
+	if a.Number == 0 {
+		for _, c := range o.equal[all] {
+			if c.alone && a.Patience > 0 && now.Sub(c.begun) <= a.Patience {
+				return name, was, false, ErrOvertaken
+			}
+		}
+	} else if c := bestOf(o.equal[all], a.Number, now); c != nil {
+		c.attempt, c.refused = max(c.attempt, a.Number), time.Time{}
+		was, runs = o.begin(c.name, body)
+		return c.name, was, runs, nil
+	}
+	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
+	o.trim(all)
+	o.equal[all] = append(o.equal[all], &equalCall{name: name, attempt: a.Number, counts: a.Counts, alone: a.Number > 0, begun: now})
+	was, runs = o.begin(name, body)
+	return name, was, runs, nil
+}
+
+// bestOf returns the call that a repetition takes; nil: none. calls are in the order in which they began.
+func bestOf(calls []*equalCall, attempt int, now time.Time) (best *equalCall) {
+	most := 0
+	for _, c := range calls {
+		if rank, ok := c.rank(attempt, now); ok && (best == nil || rank >= most) {
+			best, most = c, rank
+		}
+	}
+	return best
+}
+
+// trim makes room for another of the requests that are equal. The lock is held.
+func (o *Outcomes) trim(all IdempotencyName) {
+	if calls := o.equal[all]; len(calls) >= mostEqual {
+		gone := max(0, slices.IndexFunc(calls, func(c *equalCall) bool { return !c.refused.IsZero() }))
+		o.equal[all] = slices.Delete(calls, gone, gone+1)
+	}
+}
+
+// equalTo finds a request among those that are equal. The lock is held.
+func (o *Outcomes) equalTo(name IdempotencyName) (all IdempotencyName, c *equalCall) {
+	all, _ = name.equals()
+	for _, c := range o.equal[all] {
+		if c.name == name {
+			return all, c
+		}
+	}
+	return all, nil
+}
+
+// refuse notes that a request was refused. A repetition of it may come, or waits already, and runs in its place. The lock is
+// held.
+func (o *Outcomes) refuse(name IdempotencyName) {
+	switch _, c := o.equalTo(name); {
+	case c == nil:
+	case c.counts || c.attempt > 0:
+		c.refused = o.now()
+		delete(o.byName, name)
+		o.oldest = append(o.oldest, outcomeEntry{name: name, at: o.now()})
+		return
+	}
+	o.forget(name)
+}

@@ -1,0 +1,90 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// answering counts the requests of a service, and answers each.
+func answering(asked *atomic.Int64, answer http.HandlerFunc) func(*plan) {
+	return func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			answer(w, r)
+		})
+	}
+}
+
+// A picture without a task may have been made when the service answers 500, 502 or 504, or when its answer is lost: no
+// repetition makes another.
+func TestFrontUnknownPictureIsNotRepeated(t *testing.T) {
+	for _, status := range []int{0, 500, 502, 504} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			var asked atomic.Int64
+			h := painting(t, limited("quotas: {images: {day: 100}}"), answering(&asked, func(w http.ResponseWriter, _ *http.Request) {
+				if status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"code":"InternalError","message":"no","request_id":"r"}`)
+			}))
+			l := &library{harness: h, client: h.client}
+			got, err := l.ask(frontImages, frontSync)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := h.ask("POST", frontImages, frontSync, "X-Stainless-Retry-Count", "1")
+			if asked.Load() != 1 || got.header.Get("X-Should-Retry") != "false" || again.status != got.status || again.header.Get("X-Should-Retry") != "false" {
+				t.Errorf("%d generations, %d %v, again %d %v", asked.Load(), got.status, got.header, again.status, again.header)
+			}
+		})
+	}
+}
+
+// A service that says that it did nothing is asked again.
+func TestFrontUnavailablePictureIsRepeated(t *testing.T) {
+	var asked atomic.Int64
+	h := painting(t, answering(&asked, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"code":"ServiceUnavailable","message":"no","request_id":"r"}`)
+	}))
+	l := &library{harness: h, client: h.client}
+	if got, err := l.ask(frontImages, frontSync); err != nil || asked.Load() != 3 {
+		t.Errorf("%d generations, %d, %v", asked.Load(), got.status, err)
+	}
+}
+
+// The answer with a picture breaks off: the library is told at once that a repetition can only waste, and what it gets if it
+// repeats all the same does not speak of a key that it did not send.
+func TestFrontCutPictureIsNotRepeated(t *testing.T) {
+	var asked atomic.Int64
+	h := painting(t, limited("quotas: {images: {day: 100}}"), answering(&asked, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[{"image":"https://x.example/1.png"}]}}]},"usage":{"image_count":1},`)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	for attempt := range 2 {
+		got := h.ask("POST", frontImages, frontSync, "X-Stainless-Retry-Count", strconv.Itoa(attempt))
+		got.wantsOpenAI(t, 502, "server_error", "InternalError", "")
+		if got.header.Get("X-Should-Retry") != "false" || asked.Load() != 1 || strings.Contains(got.body, "Idempotency-Key") {
+			t.Errorf("attempt %d: %v, %d generations, %s", attempt, got.header, asked.Load(), got.body)
+		}
+	}
+}
+
+// The answer to a chat is lost: the service may have charged for it, and the library must not pay again.
+func TestFrontLostChatIsNotRepeated(t *testing.T) {
+	var asked atomic.Int64
+	h := fronted(t, answering(&asked, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	l := &library{harness: h, client: h.client}
+	got, err := l.ask(frontChats, frontChat)
+	if err != nil || asked.Load() != 1 || got.header.Get("X-Should-Retry") != "false" {
+		t.Errorf("%d generations, %d %v, %v", asked.Load(), got.status, got.header, err)
+	}
+}
