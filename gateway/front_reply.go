@@ -42,6 +42,8 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	}
 	if p == nil {
 		w.note(w.front.End())
+	} else {
+		w.note(w.front.Cut())
 	}
 	if status, n := w.front.Sent(); status != 0 {
 		w.state.Status, w.state.BytesOut = status, n

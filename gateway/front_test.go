@@ -157,7 +157,11 @@ func TestFrontFlushesEachChunk(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for _, word := range []string{"one", " two", " three", " four"} {
-				_, _ = io.WriteString(w, `data:{"output":{"choices":[{"message":{"role":"assistant","content":"`+word+`"},"finish_reason":"null"}]}}`+"\n\n")
+				finish := "null"
+				if word == " four" {
+					finish = "stop"
+				}
+				_, _ = io.WriteString(w, nativeFrame(word, finish))
 				_ = http.NewResponseController(w).Flush()
 				if word != "one" { // the first frame alone may be the text so far or a piece
 					<-read

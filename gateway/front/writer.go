@@ -166,6 +166,18 @@ func (w *Writer) End() error {
 	return w.whole(w.status, out)
 }
 
+// Cut sends what arrived whole of a stream that broke off, before its connection is cut.
+func (w *Writer) Cut() error {
+	if w.stream == nil || w.sent == 0 || w.failed {
+		return nil
+	}
+	w.out = w.stream.Cut(w.out[:0])
+	if err := w.chunks(nil); err != nil {
+		return err
+	}
+	return w.FlushError()
+}
+
 // refuse writes an error.
 func (w *Writer) refuse(err error) error {
 	refusal, ok := errors.AsType[*openai.Refusal](err)
