@@ -240,6 +240,7 @@ func TestFrontRefusesInOpenAIsForm(t *testing.T) {
 		kind, code, param, row    string
 	}{
 		{"an unknown path", "POST", "/v1/embeddings", frontChat, nil, 404, "not_found_error", "NotFound", "", "route/path"},
+		{"the base URL alone", "GET", "/v1", "", nil, 404, "not_found_error", "NotFound", "", "route/path"},
 		{"another method", "GET", frontChats, "", nil, 405, "invalid_request_error", "InvalidParameter", "", "route/method"},
 		{"no key", "POST", frontChats, frontChat, []string{"Authorization", ""}, 401, "authentication_error", "InvalidApiKey", "", "authenticate/key"},
 		{"another media type", "POST", frontChats, frontChat, []string{"Content-Type", "text/plain"}, 415, "invalid_request_error", "InvalidParameter", "", "inspect/media"},
