@@ -76,7 +76,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 				return err
 			}
 			if kind.chat {
-				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Usage)
+				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
 			}
 			return next(w, r, s)
 		}

@@ -72,3 +72,38 @@ func TestFrontSendsWhatArrivedBeforeACut(t *testing.T) {
 		t.Errorf("%d %v %s", got.status, got.err, got.body)
 	}
 }
+
+// A client that asked for a stream reads nothing but a stream, also where the service answers in one piece.
+func TestFrontMakesAStreamOfAWholeAnswer(t *testing.T) {
+	whole := "{\n\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"hello\"},\"finish_reason\":\"stop\"}]},\n\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}"
+	for body, events := range map[string]int{frontStream: 2, strings.Replace(frontStream, `{"stream"`, `{"stream_options":{"include_usage":true},"stream"`, 1): 3} {
+		h := fronted(t, answering(200, whole))
+		got := h.ask("POST", frontChats, body)
+		if got.status != 200 || got.err != nil || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
+			t.Fatalf("%d %v %v %s", got.status, got.err, got.header, got.body)
+		}
+		if !strings.Contains(got.body, `"delta":{"role":"assistant","content":"hello"},"finish_reason":"stop"`) || !strings.HasSuffix(got.body, "data: [DONE]\n\n") ||
+			strings.Count(got.body, "data: ") != events || events == 3 && !strings.Contains(got.body, `"choices":[],"usage":{"prompt_tokens":3,`) {
+			t.Errorf("%s", got.body)
+		}
+		if record := h.recordOf(t, got); record.Status != 200 || record.BytesOut != int64(len(got.body)) {
+			t.Errorf("record %+v", record)
+		}
+	}
+	h := fronted(t, answering(200, `{"output":{"choices":[]}}`))
+	h.ask("POST", frontChats, frontStream).wantsOpenAI(t, 502, "server_error", "InternalError", "")
+	h = fronted(t, answering(429, `{"code":"Throttling","message":"slow down"}`))
+	h.ask("POST", frontChats, frontStream).wantsOpenAI(t, 429, "rate_limit_error", "Throttling", "")
+}
+
+// answering is a service that answers everything with this.
+func answering(status int, body string) func(*plan) {
+	return func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		})
+	}
+}

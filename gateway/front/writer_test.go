@@ -17,7 +17,7 @@ func chatting(t *testing.T) (*Writer, *httptest.ResponseRecorder) {
 	t.Helper()
 	under := httptest.NewRecorder()
 	w := NewWriter(under, "7f3c")
-	w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false)
+	w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false, false)
 	return w, under
 }
 

@@ -67,12 +67,30 @@ func (s *Stream) End(dst []byte) ([]byte, error) {
 	if !s.finished() {
 		return s.fail(dst, s.unfinished())
 	}
+	return s.close(dst), nil
+}
+
+// Whole appends a whole stream for an answer that came in one piece, as if it were its only frame. The error is as of
+// [AppendCompletion]; with it, nothing is appended.
+func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
+	dst, err := s.translate(dst, event{data: answer})
+	switch {
+	case err != nil:
+		return dst, err
+	case len(s.choices) == 0:
+		return s.fail(dst, unreadable())
+	}
+	return s.close(s.release(dst)), nil
+}
+
+// close appends the end of a stream that is whole.
+func (s *Stream) close(dst []byte) []byte {
 	s.ended = true
 	if u := readUsage(s.usage); s.withUsage && u.known() {
 		dst = u.appendTo(append(append(dst, s.head...), `],"usage":`...))
 		dst = append(dst, "}\n\n"...)
 	}
-	return append(dst, "data: [DONE]\n\n"...), nil
+	return append(dst, "data: [DONE]\n\n"...)
 }
 
 // Cut appends what the frames before a cut say that were held. The Stream makes no more output.
