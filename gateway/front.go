@@ -12,8 +12,11 @@ import (
 	"sluice/policy"
 )
 
-// frontPrefix begins the paths of OpenAI's interface.
-const frontPrefix = "/v1/"
+// frontPrefix begins the paths of OpenAI's interface. frontRoot is its base URL's path, which is not served.
+const (
+	frontRoot   = "/v1"
+	frontPrefix = frontRoot + "/"
+)
 
 // frontName is the word for OpenAI's interface in the log.
 const frontName = "openai"
@@ -47,7 +50,7 @@ var on = []string{"enable"}
 
 // serves reports whether an address belongs to OpenAI's interface, also one that is not served.
 func (f *fronts) serves(to *url.URL) bool {
-	return f.config.OpenAI && to != nil && strings.HasPrefix(to.Path, frontPrefix)
+	return f.config.OpenAI && to != nil && (strings.HasPrefix(to.Path, frontPrefix) || to.Path == frontRoot)
 }
 
 // translate reads the body and puts the service's request in place of the client's. It comes before every stage that depends on
@@ -73,7 +76,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 				return err
 			}
 			if kind.chat {
-				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Usage)
+				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
 			}
 			return next(w, r, s)
 		}

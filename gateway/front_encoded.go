@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
 
+	"sluice/gateway/fetch"
 	"sluice/gateway/openai"
 )
 
@@ -53,6 +55,8 @@ func (f *fronts) unfetched(ctx context.Context, w *reply, made *openai.Pictures,
 		panic(http.ErrAbortHandler) // the client has left
 	case ctx.Err() != nil:
 		return nil
+	case made.Task != "" && errors.Is(err, fetch.ErrBusy):
+		return refuse(refusePicture).say("Too many pictures are being fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).because(err)
 	case made.Task != "":
 		return refuse(refusePicture).say("A picture of the task could not be fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).because(err)
 	}

@@ -29,7 +29,7 @@ func (f *fronts) pictures(next handler) handler {
 		}
 		created := s.start
 		if made.Task != "" && !made.State.Final() {
-			if s.parameters == nil { // else the span reads the body at its end
+			if s.parameters == nil || s.parameters.Body == nil { // else the span reads the body at its end
 				f.buffers.takeBack(s)
 			}
 			claim, err := f.await(r.Context(), w, s, made.Task)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"image"
 	"image/png"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"strings"
@@ -203,5 +204,26 @@ func TestFrontGoesOnWithoutItsClient(t *testing.T) {
 	h.stands(t, "images", "2", "0", 0)
 	if n := h.sim.Count(simulator.EndpointImage); n > 1 {
 		t.Errorf("%d creations", n)
+	}
+}
+
+// A client that ends its sending side counts as one that left. It reads no answer, rather than one that looks like a success.
+func TestFrontAnswersNoHalfClosedClientWithAnEmptySuccess(t *testing.T) {
+	h := painting(t, func(p *plan) { p.sim.Running = 300 * time.Millisecond })
+	conn := h.dial()
+	defer func() { _ = conn.Close() }()
+	if err := h.request("POST", frontImages, frontPicture, "Connection", "close").Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	for h.sim.Count(simulator.EndpointImage) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	_ = conn.CloseWrite()
+	all, _ := io.ReadAll(conn)
+	if len(all) > 0 && !strings.Contains(string(all), `"data"`) { // it was whole before the end was seen
+		t.Errorf("the client reads %s", all)
+	}
+	if record := h.records.await(t, 1)[0]; len(all) == 0 && (record.Status != 499 || record.Task == "") {
+		t.Errorf("record %+v", record)
 	}
 }

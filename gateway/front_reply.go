@@ -44,10 +44,14 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	}
 	if p == nil {
 		w.note(w.front.End())
+	} else {
+		w.note(w.front.Cut())
 	}
-	if status, n := w.front.Sent(); status != 0 {
-		w.state.Status, w.state.BytesOut = status, n
+	status, n := w.front.Sent()
+	if status == 0 {
+		return http.ErrAbortHandler // else net/http would send a 200 without a body to a client that only ended its sending side
 	}
+	w.state.Status, w.state.BytesOut = status, n
 	return p
 }
 

@@ -157,7 +157,11 @@ func TestFrontFlushesEachChunk(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for _, word := range []string{"one", " two", " three", " four"} {
-				_, _ = io.WriteString(w, `data:{"output":{"choices":[{"message":{"role":"assistant","content":"`+word+`"},"finish_reason":"null"}]}}`+"\n\n")
+				finish := "null"
+				if word == " four" {
+					finish = "stop"
+				}
+				_, _ = io.WriteString(w, nativeFrame(word, finish))
 				_ = http.NewResponseController(w).Flush()
 				if word != "one" { // the first frame alone may be the text so far or a piece
 					<-read
@@ -236,6 +240,7 @@ func TestFrontRefusesInOpenAIsForm(t *testing.T) {
 		kind, code, param, row    string
 	}{
 		{"an unknown path", "POST", "/v1/embeddings", frontChat, nil, 404, "not_found_error", "NotFound", "", "route/path"},
+		{"the base URL alone", "GET", "/v1", "", nil, 404, "not_found_error", "NotFound", "", "route/path"},
 		{"another method", "GET", frontChats, "", nil, 405, "invalid_request_error", "InvalidParameter", "", "route/method"},
 		{"no key", "POST", frontChats, frontChat, []string{"Authorization", ""}, 401, "authentication_error", "InvalidApiKey", "", "authenticate/key"},
 		{"another media type", "POST", frontChats, frontChat, []string{"Content-Type", "text/plain"}, 415, "invalid_request_error", "InvalidParameter", "", "inspect/media"},

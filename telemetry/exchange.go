@@ -32,7 +32,7 @@ type Parameters struct {
 	Choices                     int
 	Stop                        []string
 	Output                      string // text, json, image
-	Body                        []byte // the request's body, if content is captured; read at the end of the exchange
+	Body                        []byte // the request's body, read at the end of the exchange; nil: the span shows none
 }
 
 // Optional is a number that a request may name.
@@ -62,7 +62,8 @@ type Exchange struct {
 	open    bool
 }
 
-// Begin begins the exchange. Both traces and metrics may be nil.
+// Begin begins the exchange. Both traces and metrics may be nil. It drops the Body of the parameters if the span will not show it,
+// so that the caller need not keep it.
 func (x *Exchange) Begin(t *Traces, m *Metrics, info SpanInfo, at time.Time) {
 	*x = Exchange{info: info, traces: t, metrics: m, begun: at, open: true}
 	switch {
@@ -73,6 +74,9 @@ func (x *Exchange) Begin(t *Traces, m *Metrics, info SpanInfo, at time.Time) {
 	}
 	x.span = t.newSpan(info.Parent.trace)
 	x.content.on = t.config.Capture
+	if p := info.Parameters; p != nil && (!x.content.on || len(p.Body) > longestCaptured) {
+		p.Body = nil
+	}
 }
 
 // SentTraceparent is the traceparent to send to the service; empty: none.

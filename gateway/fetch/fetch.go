@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,8 @@ const (
 	longest      = 60 * time.Second // from the first byte sent to the last one read
 	largest      = 32 << 20         // bytes of a picture
 	together     = 8                // downloads at a time; more wait
+	inside       = 256              // downloads, those that wait, and those whose readers do not read; more are refused
+	moment       = time.Second      // how long a reader may not read and still hold a place
 	piece        = 64 << 10         // bytes that are read and written at a time
 	maxRedirects = 2
 	connectFor   = 5 * time.Second // TLS not included
@@ -34,6 +37,7 @@ var (
 	ErrStatus   = errors.New("the host did not answer with 200")
 	ErrNoImage  = errors.New("the answer is not an image")
 	ErrTooLarge = errors.New("the picture is larger than 32 MiB")
+	ErrBusy     = errors.New("256 pictures are being fetched")
 )
 
 // Config says what may be fetched.
@@ -50,6 +54,7 @@ type Fetcher struct {
 	hosts  []Host
 	client *http.Client
 	slots  chan struct{}
+	inside atomic.Int64 // downloads, also those that wait
 	bounds bounds
 }
 
@@ -57,11 +62,13 @@ type Fetcher struct {
 type bounds struct {
 	longest time.Duration
 	largest int64
+	inside  int64
+	moment  time.Duration
 }
 
 // New builds a Fetcher. It connects to nothing and starts nothing.
 func New(config Config) *Fetcher {
-	f := &Fetcher{hosts: config.Hosts, slots: make(chan struct{}, together), bounds: bounds{longest, largest}}
+	f := &Fetcher{hosts: config.Hosts, slots: make(chan struct{}, together), bounds: bounds{longest, largest, inside, moment}}
 	dialer := &net.Dialer{Timeout: connectFor, Resolver: config.Resolver, Control: newGuard(config.Networks).Safe}
 	f.client = &http.Client{
 		CheckRedirect: f.redirect,
@@ -81,7 +88,7 @@ func New(config Config) *Fetcher {
 func (f *Fetcher) Allowed() bool { return len(f.hosts) > 0 }
 
 // Copy downloads a picture into w in pieces of 64 KiB and returns its media type, which its first bytes tell. It waits for one of
-// the 8 places until ctx ends. Before the first write it has judged the address, the status, the type and the length that the
+// the 8 places until ctx ends; a reader that does not read for a second gives up its place until it does. Before the first write it has judged the address, the status, the type and the length that the
 // host announced; after an error w may have a part of the picture.
 func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (contentType string, err error) {
 	if !f.Allowed() {
@@ -91,20 +98,20 @@ func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (conten
 	if err != nil {
 		return "", err
 	}
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-ctx.Done():
-		return "", ctx.Err()
+	place, err := f.enter(ctx, w)
+	if err != nil {
+		return "", err
 	}
+	defer place.leave()
 	ctx, cancel := context.WithTimeout(ctx, f.bounds.longest)
 	defer cancel()
+	place.ctx = ctx
 	answer, err := f.ask(ctx, u)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if contentType, err = f.copy(w, answer); err == nil {
+	if contentType, err = f.copy(place, answer); err == nil {
 		err = ctx.Err() // a host that sees the connection end may end its answer in time to be read, as if it were whole
 	}
 	return contentType, err

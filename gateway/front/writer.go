@@ -30,6 +30,7 @@ type Writer struct {
 	pass   bool        // the answer is in OpenAI's form already
 	chat   bool        // it is a chat
 	head   openai.Head // of the chat
+	events bool        // the client wants it as a stream
 	usage  bool        // its stream ends with the usage
 	param  string      // of the error
 	status int         // 0: no answer has begun
@@ -49,8 +50,10 @@ func NewWriter(under http.ResponseWriter, id string) *Writer {
 	return &Writer{under: under, control: *http.NewResponseController(under), id: id}
 }
 
-// Chat says that the answer is one to a chat. usage: a stream ends with the usage.
-func (w *Writer) Chat(head openai.Head, usage bool) { w.chat, w.head, w.usage = true, head, usage }
+// Chat says that the answer is one to a chat. stream: the client reads a stream alone. usage: a stream ends with the usage.
+func (w *Writer) Chat(head openai.Head, stream, usage bool) {
+	w.chat, w.head, w.events, w.usage = true, head, stream, usage
+}
 
 // Pass says that the answer is in OpenAI's form already.
 func (w *Writer) Pass() { w.pass = true }
@@ -158,12 +161,33 @@ func (w *Writer) End() error {
 		out, err := w.stream.End(w.out[:0])
 		w.out = out
 		return w.chunks(err)
+	case w.events:
+		return w.asStream()
 	}
 	out, err := openai.AppendCompletion(w.out[:0], w.head, w.native)
 	if w.out = out; err != nil {
 		return w.refuse(err)
 	}
 	return w.whole(w.status, out)
+}
+
+// asStream writes an answer as a stream: the service sent it whole, but the client reads events alone.
+func (w *Writer) asStream() (err error) {
+	w.stream = openai.NewStream(w.head, w.usage)
+	w.out, err = w.stream.Whole(w.out[:0], w.native)
+	return w.chunks(err)
+}
+
+// Cut sends what arrived whole of a stream that broke off, before its connection is cut.
+func (w *Writer) Cut() error {
+	if w.stream == nil || w.sent == 0 || w.failed {
+		return nil
+	}
+	w.out = w.stream.Cut(w.out[:0])
+	if err := w.chunks(nil); err != nil {
+		return err
+	}
+	return w.FlushError()
 }
 
 // refuse writes an error.

@@ -11,11 +11,13 @@ import (
 
 const frame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
 
+const lastFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}}` + "\n\n"
+
 func chatting(t *testing.T) (*Writer, *httptest.ResponseRecorder) {
 	t.Helper()
 	under := httptest.NewRecorder()
 	w := NewWriter(under, "7f3c")
-	w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false)
+	w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false, false)
 	return w, under
 }
 
@@ -48,6 +50,7 @@ func TestStreamsAreFlushed(t *testing.T) {
 	if w.TakeBack() {
 		t.Error("what was sent is taken back")
 	}
+	write(t, w, "text/event-stream", 200, lastFrame)
 	if err := w.End(); err != nil || !strings.HasSuffix(under.Body.String(), "data: [DONE]\n\n") || under.Header().Get("X-Request-Id") != "7f3c" {
 		t.Errorf("%v: %v %s", err, under.Header(), under.Body)
 	}

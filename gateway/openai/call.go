@@ -2,7 +2,9 @@ package openai
 
 // call is a call of a tool. Texts are raw: JSON between its quotes, with the escapes. nil means absent.
 type call struct {
-	index     int
+	index     int  // without a number: the position in the array
+	numbered  bool // the service says which call it is
+	alone     bool // the array has no other call
 	id, name  []byte
 	arguments []byte
 }
@@ -12,7 +14,9 @@ func readCall(value []byte, position int) call {
 	for w := walkObject(value); w.member(); {
 		switch string(w.name) {
 		case "index":
-			c.index = indexOf(w.value, position)
+			if n := indexOf(w.value, -1); n >= 0 {
+				c.index, c.numbered = n, true
+			}
 		case "id":
 			c.id = stringText(w.value)
 		case "function":

@@ -1,6 +1,10 @@
 package openai
 
-import "strconv"
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
 
 // progress is what the client has of a choice.
 type progress struct {
@@ -8,6 +12,8 @@ type progress struct {
 	content   textProgress
 	reasoning textProgress
 	calls     []callProgress
+	latest    int  // index of the call that the last frame went on with
+	compared  int  // the same for the comparison of frames, which is ahead of the chunks
 	logprobs  int  // tokens of them
 	started   bool // the client has the role
 	finished  bool // the client has the finish_reason
@@ -17,7 +23,8 @@ type progress struct {
 type callProgress struct {
 	index     int
 	arguments textProgress
-	id, name  bool // sent, and not to be sent again: clients concatenate them
+	known     []byte // its id
+	id, name  bool   // sent, and not to be sent again: clients concatenate them
 }
 
 // progress finds the progress of a choice, or starts it.
@@ -31,14 +38,41 @@ func (s *Stream) progress(index int) *progress {
 	return &s.choices[len(s.choices)-1]
 }
 
-func (p *progress) call(index int) *callProgress {
+// call finds the progress of a call, or starts it. latest is the index of the call before, and becomes that of this one. A call
+// without a number is the one with its id. Without an id it goes on with the call before, if the frame has no other.
+func (p *progress) call(now *call, latest *int) *callProgress {
+	index := now.index
+	switch {
+	case now.numbered:
+	case len(now.id) > 0:
+		index = p.identify(now)
+	case now.alone:
+		index = *latest
+	}
+	*latest = index
+	at := slices.IndexFunc(p.calls, func(c callProgress) bool { return c.index == index })
+	if at < 0 {
+		at = len(p.calls)
+		p.calls = append(p.calls, callProgress{index: index})
+	}
+	if found := &p.calls[at]; len(found.known) == 0 {
+		found.known = append(found.known, now.id...)
+	}
+	return &p.calls[at]
+}
+
+// identify returns the index of the call with the id of now, or of a new one: that of its position, unless another call has it.
+func (p *progress) identify(now *call) (index int) {
+	index = now.index
 	for i := range p.calls {
-		if p.calls[i].index == index {
-			return &p.calls[i]
+		switch before := &p.calls[i]; {
+		case bytes.Equal(before.known, now.id):
+			return before.index
+		case len(before.known) > 0:
+			index = max(index, before.index+1)
 		}
 	}
-	p.calls = append(p.calls, callProgress{index: index})
-	return &p.calls[len(p.calls)-1]
+	return index
 }
 
 // appendChunks appends a chunk for each choice of s.answer that has news. It makes one chunk per choice because some clients

@@ -26,7 +26,8 @@ func (s *Stream) appendCalls(dst []byte, p *progress, calls []byte) []byte {
 	position := 0
 	for list := walkArray(calls); list.element(); position++ {
 		now := readCall(list.value, position)
-		before := p.call(now.index)
+		now.alone = position == 0 && !list.more()
+		before := p.call(&now, &p.latest)
 		arguments := before.arguments.delta(&s.mode, now.arguments)
 		id, name := len(now.id) > 0 && !before.id, len(now.name) > 0 && !before.name
 		if !id && !name && len(arguments) == 0 {
@@ -36,7 +37,7 @@ func (s *Stream) appendCalls(dst []byte, p *progress, calls []byte) []byte {
 			dst = append(named(dst, "tool_calls"), '[')
 		}
 		before.id, before.name = before.id || id, before.name || name
-		dst = strconv.AppendInt(append(next(dst), `{"index":`...), int64(now.index), 10)
+		dst = strconv.AppendInt(append(next(dst), `{"index":`...), int64(before.index), 10)
 		if id {
 			dst = append(appendText(dst, "id", now.id), `,"type":"function"`...)
 		}

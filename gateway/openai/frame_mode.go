@@ -69,7 +69,8 @@ func (c *comparison) compare(s *Stream, now *choice) {
 	position := 0
 	for calls := walkArray(now.calls); calls.element(); position++ {
 		call := readCall(calls.value, position)
-		c.compareText(&before.call(call.index).arguments, call.arguments)
+		call.alone = position == 0 && !calls.more()
+		c.compareText(&before.call(&call, &before.compared).arguments, call.arguments)
 	}
 	c.news = c.news || now.finish != nil
 }

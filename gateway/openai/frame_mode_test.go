@@ -78,3 +78,35 @@ func TestCallsOfRepeatedFrames(t *testing.T) {
 		t.Errorf("%+v, %v", d.choices[0], err)
 	}
 }
+
+// TestCallsWithoutAnIndex: a call with another id is another call, and what has no id goes on with the call before.
+func TestCallsWithoutAnIndex(t *testing.T) {
+	frame := func(finish string, calls ...string) string {
+		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"` + finish + `"}]}}`
+	}
+	call := func(id, name, arguments string) string {
+		return `{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"` + arguments + `"}}`
+	}
+	want := []addedCall{{"a", "function", "f", `{"x":1}`}, {"b", "function", "g", `{"y":2}`}}
+	for story, documents := range map[string][]string{
+		"increments": {
+			frame("null", call("a", "f", `{\"x\":`)), frame("null", call("", "", `1}`)),
+			frame("null", call("b", "g", `{\"y\":`)), frame("null", call("", "", `2}`)), frame("tool_calls"),
+		},
+		"increments with their id": {
+			frame("null", call("a", "f", `{\"x\":`)), frame("null", call("a", "", `1}`)),
+			frame("null", call("b", "g", `{\"y\":`)), frame("tool_calls", call("b", "", `2}`)),
+		},
+		"whole calls": {frame("null", call("a", "f", `{\"x\":1}`)), frame("null", call("b", "g", `{\"y\":2}`)), frame("tool_calls")},
+		"repetition": {
+			frame("null", call("a", "f", `{\"x\":`)), frame("null", call("a", "f", `{\"x\":1}`)),
+			frame("null", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\"`)), frame("tool_calls", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\":2}`)),
+		},
+		"both in one frame": {frame("tool_calls", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\":2}`))},
+	} {
+		out, err := translated(t, nativeStream(documents...), 1<<30)
+		if d := decodeStream(t, out); err != nil || !slices.Equal(d.choices[0].calls, want) || !d.done {
+			t.Errorf("%s: %+v, %v", story, d.choices[0], err)
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package openai
 
+import "slices"
+
 // Stream translates one stream of the service into chat.completion.chunks. Append returns at once everything that its input
 // says; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a
 // time and must not be copied.
@@ -49,7 +51,8 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 }
 
 // End appends the end of the stream: the usage, if the client wants it, and [DONE]. Call it only if the service's stream ended
-// in order; if it was cut, cut the client's stream, too. The error is as of [Stream.Append].
+// in order; if it was cut, call [Stream.Cut] and cut the client's stream, too. A stream in which a choice has no finish_reason
+// broke off, although its end looks like one: it ends with an error. The error is as of [Stream.Append].
 func (s *Stream) End(dst []byte) ([]byte, error) {
 	if s.ended {
 		return dst, nil
@@ -61,12 +64,55 @@ func (s *Stream) End(dst []byte) ([]byte, error) {
 		}
 	}
 	dst = s.release(dst)
+	if !s.finished() {
+		return s.fail(dst, s.unfinished())
+	}
+	return s.close(dst), nil
+}
+
+// Whole appends a whole stream for an answer that came in one piece, as if it were its only frame. The error is as of
+// [AppendCompletion]; with it, nothing is appended.
+func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
+	dst, err := s.translate(dst, event{data: answer})
+	switch {
+	case err != nil:
+		return dst, err
+	case len(s.choices) == 0:
+		return s.fail(dst, unreadable())
+	}
+	return s.close(s.release(dst)), nil
+}
+
+// close appends the end of a stream that is whole.
+func (s *Stream) close(dst []byte) []byte {
 	s.ended = true
 	if u := readUsage(s.usage); s.withUsage && u.known() {
 		dst = u.appendTo(append(append(dst, s.head...), `],"usage":`...))
 		dst = append(dst, "}\n\n"...)
 	}
-	return append(dst, "data: [DONE]\n\n"...), nil
+	return append(dst, "data: [DONE]\n\n"...)
+}
+
+// Cut appends what the frames before a cut say that were held. The Stream makes no more output.
+func (s *Stream) Cut(dst []byte) []byte {
+	if s.ended {
+		return dst
+	}
+	s.ended = true
+	return s.release(dst)
+}
+
+// finished reports whether the service has ended every choice, and at least one.
+func (s *Stream) finished() bool {
+	return len(s.choices) > 0 && !slices.ContainsFunc(s.choices, func(p progress) bool { return !p.finished })
+}
+
+// unfinished is the error of a stream that ended before its choices.
+func (s *Stream) unfinished() *Refusal {
+	if len(s.choices) == 0 {
+		return unreadable()
+	}
+	return &Refusal{Status: 502, Code: codeAnswer, Message: "The service's answer broke off."}
 }
 
 // translate appends the chunks of one event.

@@ -17,8 +17,8 @@ func (f *File) Resolve(name string) string {
 	return name
 }
 
-// Names lists the models that the file names and the team may ask for, sorted: the aliases, the catalogue, and the patterns of
-// the prices and of the team that have no wildcard.
+// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
+// prices and of the team that have no wildcard.
 func (f *File) Names(team *Team) []string {
 	names := slices.AppendSeq(slices.Clone(f.Catalogue), maps.Keys(f.Aliases))
 	for _, p := range f.Prices {
@@ -28,10 +28,16 @@ func (f *File) Names(team *Team) []string {
 		names = append(names, string(p))
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return strings.Contains(name, "*") || !team.MayUseModel(f.Resolve(name))
+		return strings.Contains(name, "*") || !f.usable(team, f.Resolve(name))
 	})
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// usable reports whether a team may use a model: with a spend quota, only one that has a price.
+func (f *File) usable(team *Team, model string) bool {
+	_, priced := f.Price(model)
+	return team.MayUseModel(model) && (priced || !team.Spends())
 }
 
 const modelAllowed = "a model's name of 1 to 128 bytes without spaces and *"

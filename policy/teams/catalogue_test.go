@@ -18,6 +18,8 @@ teams:
   - id: all
   - id: texts
     models: ["llm-*", llm-own]
+  - id: spends
+    quotas: {spend: {day: 1.00}}
 `
 
 func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
@@ -26,8 +28,9 @@ func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for team, want := range map[string][]string{
-		"all":   {"dall-e-3", "gen2.6-image", "gpt-4o", "llm-max", "llm-plus", "llm-turbo"},
-		"texts": {"gpt-4o", "llm-max", "llm-own", "llm-plus", "llm-turbo"},
+		"all":    {"dall-e-3", "gen2.6-image", "gpt-4o", "llm-max", "llm-plus", "llm-turbo"},
+		"texts":  {"gpt-4o", "llm-max", "llm-own", "llm-plus", "llm-turbo"},
+		"spends": {"gpt-4o", "llm-max", "llm-plus", "llm-turbo"},
 	} {
 		if diff := cmp.Diff(want, file.Names(file.Team(team))); diff != "" {
 			t.Errorf("team %s (-want +got):\n%s", team, diff)

@@ -1,0 +1,63 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/telemetry"
+)
+
+// Edits that wait for their task hold none of the memory for bodies, also where they are traced.
+func TestFrontWaitsWithoutTheBody(t *testing.T) {
+	for _, capture := range []bool{false, true} {
+		t.Run(fmt.Sprint("capture ", capture), func(t *testing.T) {
+			const count = 6
+			var made atomic.Int64
+			h := painting(t, func(p *plan) {
+				p.telemetry = telemetry.Config{Capture: capture}
+				p.config.MaxBody, p.config.BodyBudget = 4<<20, 16<<20 // half of it is the team's: room for one edit
+				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+					if r.Method == http.MethodPost {
+						id = fmt.Sprint("t", made.Add(1))
+					}
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = fmt.Fprintf(w, `{"request_id":"r","output":{"task_id":"%s","task_status":"RUNNING"}}`, id)
+				})
+			})
+			body, kind := form(t, "one", "model", "gen2.6-image", "prompt", "Winter")
+			body = strings.Replace(body, "\r\n--one--", strings.Repeat("\x00", 3<<20)+"\r\n--one--", 1)
+			ctx, leave := context.WithTimeout(t.Context(), 20*time.Second)
+			var all sync.WaitGroup
+			for range count {
+				all.Go(func() {
+					for status := http.StatusServiceUnavailable; status == http.StatusServiceUnavailable; { // the edit before may not wait yet
+						resp, err := h.client.Do(h.request("POST", frontEdits, body, "Content-Type", kind).WithContext(ctx))
+						if err != nil {
+							return
+						}
+						status = resp.StatusCode
+						_ = resp.Body.Close()
+						time.Sleep(10 * time.Millisecond)
+					}
+				})
+			}
+			for made.Load() < count && ctx.Err() == nil {
+				time.Sleep(5 * time.Millisecond)
+			}
+			leave()
+			all.Wait()
+			if n := made.Load(); n != count {
+				t.Errorf("%d of %d edits found memory", n, count)
+			}
+		})
+	}
+}
