@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// answering counts the requests of a service, and answers each.
-func answering(asked *atomic.Int64, answer http.HandlerFunc) func(*plan) {
+// counting counts the requests of a service, and answers each.
+func counting(asked *atomic.Int64, answer http.HandlerFunc) func(*plan) {
 	return func(p *plan) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
@@ -27,7 +27,7 @@ func TestFrontUnknownPictureIsNotRepeated(t *testing.T) {
 	for _, status := range []int{0, 500, 502, 504} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			var asked atomic.Int64
-			h := painting(t, limited("quotas: {images: {day: 100}}"), answering(&asked, func(w http.ResponseWriter, _ *http.Request) {
+			h := painting(t, limited("quotas: {images: {day: 100}}"), counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
 				if status == 0 {
 					panic(http.ErrAbortHandler)
 				}
@@ -50,7 +50,7 @@ func TestFrontUnknownPictureIsNotRepeated(t *testing.T) {
 // A service that says that it did nothing is asked again.
 func TestFrontUnavailablePictureIsRepeated(t *testing.T) {
 	var asked atomic.Int64
-	h := painting(t, answering(&asked, func(w http.ResponseWriter, _ *http.Request) {
+	h := painting(t, counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"code":"ServiceUnavailable","message":"no","request_id":"r"}`)
 	}))
@@ -64,7 +64,7 @@ func TestFrontUnavailablePictureIsRepeated(t *testing.T) {
 // repeats all the same does not speak of a key that it did not send.
 func TestFrontCutPictureIsNotRepeated(t *testing.T) {
 	var asked atomic.Int64
-	h := painting(t, limited("quotas: {images: {day: 100}}"), answering(&asked, func(w http.ResponseWriter, _ *http.Request) {
+	h := painting(t, limited("quotas: {images: {day: 100}}"), counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[{"image":"https://x.example/1.png"}]}}]},"usage":{"image_count":1},`)
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
@@ -81,7 +81,7 @@ func TestFrontCutPictureIsNotRepeated(t *testing.T) {
 // The answer to a chat is lost: the service may have charged for it, and the library must not pay again.
 func TestFrontLostChatIsNotRepeated(t *testing.T) {
 	var asked atomic.Int64
-	h := fronted(t, answering(&asked, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	h := fronted(t, counting(&asked, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	l := &library{harness: h, client: h.client}
 	got, err := l.ask(frontChats, frontChat)
 	if err != nil || asked.Load() != 1 || got.header.Get("X-Should-Retry") != "false" {
