@@ -26,7 +26,7 @@ func (e *equals) join(attempt int, counts bool) (name cache.IdempotencyName, run
 	if err != nil || was.Status == 0 && was.Token == "" {
 		e.Fatalf("attempt %d: %+v, %v", attempt, was, err)
 	}
-	time.Sleep(time.Millisecond) // so that the next began later
+	time.Sleep(time.Millisecond) // the stores order requests by their clock, so no two may begin at the same moment
 	if first {
 		return name, &was
 	}

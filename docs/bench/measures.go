@@ -20,6 +20,9 @@ type measure struct {
 	turn        func(w *world, g *gateway) ([]float64, error)
 }
 
+// results are a measure's figures by gateway: of each round those of each column.
+type results map[string][][]float64
+
 // column is a figure of a measure.
 type column struct {
 	head     string

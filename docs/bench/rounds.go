@@ -7,9 +7,6 @@ import (
 	"slices"
 )
 
-// results are a measure's figures by gateway: of each round those of each column.
-type results map[string][][]float64
-
 // measureAll takes the measures in turn and prints their tables.
 func measureAll(ctx context.Context, o options) error {
 	w, err := build(ctx, o, slices.Contains(o.gateways, "sluice-redis"))
@@ -23,7 +20,7 @@ func measureAll(ctx context.Context, o options) error {
 		}
 		able := slices.DeleteFunc(slices.Clone(o.gateways), func(name string) bool { return slices.Contains(m.without, name) })
 		names := slices.Concat(m.with, able)
-		all, err := w.measure(ctx, m, names)
+		all, err := take(ctx, w, m, names)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -32,8 +29,8 @@ func measureAll(ctx context.Context, o options) error {
 	return nil
 }
 
-// measure gives every gateway a turn in each round. Each round begins with another one.
-func (w *world) measure(ctx context.Context, m measure, names []string) (results, error) {
+// take gives every gateway a turn of a measure in each round. Each round begins with another one.
+func take(ctx context.Context, w *world, m measure, names []string) (results, error) {
 	gateways := make([]*gateway, len(names))
 	for i, name := range names {
 		gateways[i] = newGateway(name, w.rate)
@@ -54,7 +51,7 @@ func (w *world) measure(ctx context.Context, m measure, names []string) (results
 		}
 		for i := range gateways {
 			g := gateways[(round+i)%len(gateways)]
-			figures, err := w.turn(ctx, m, g)
+			figures, err := turn(ctx, w, m, g)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", g.name, err)
 			}
@@ -66,7 +63,7 @@ func (w *world) measure(ctx context.Context, m measure, names []string) (results
 	return all, nil
 }
 
-func (w *world) turn(ctx context.Context, m measure, g *gateway) ([]float64, error) {
+func turn(ctx context.Context, w *world, m measure, g *gateway) ([]float64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// place is the right to download. A download gives it back while its reader does not read, so that slow readers keep nobody from
-// a picture, and then waits for another.
+// place is the right to download. A download gives its place back while its reader is slow, so that other downloads can go on, and
+// then waits for another place.
 type place struct {
 	fetcher *Fetcher
 	ctx     context.Context // ends the wait for a place

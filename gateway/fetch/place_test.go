@@ -23,7 +23,7 @@ func (s *stalling) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSlowReadersHoldNoPlace: eight readers that do not read keep nobody from a picture, and get theirs once they read.
+// TestSlowReadersHoldNoPlace: eight slow readers do not hold up a ninth, and get their pictures once they read.
 func TestSlowReadersHoldNoPlace(t *testing.T) {
 	s := newStore(t, serve(drawing(300<<10)))
 	f := fetch.New(s.config("a.example.com"))
