@@ -111,8 +111,9 @@ func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (conten
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if contentType, err = f.copy(place, answer); err == nil {
-		err = ctx.Err() // a host that sees the connection end may end its answer in time to be read, as if it were whole
+	contentType, err = f.copy(place, answer)
+	if ended := ctx.Err(); ended != nil {
+		err = ended // a host that sees the connection end may end its answer in time to be read, as if it were whole
 	}
 	return contentType, err
 }
