@@ -121,6 +121,7 @@ var floorPlan = map[string]plan{
 	"gateway/fetch":             {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/console/access":    {never: []string{goRedis, otelAPI, "os"}},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},
 	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
