@@ -26,7 +26,7 @@ type admission struct {
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		hold := &limit.Hold{
-			ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint,
+			ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,
 			Amounts: s.size, Task: s.creates, Lease: a.lease,
 		}
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/gateway/identity"
+	"sluice/policy"
 )
 
 // maxBearer is the length of the longest key or token that is looked at, in bytes.
@@ -37,6 +38,9 @@ func authenticate(live *live, identities Identities, alarms *alarms) stage {
 			default:
 				return refuseKeyBecause(nil)
 			}
+			if err := readTags(r, s); err != nil {
+				return err
+			}
 			if err := mayUse(s); err != nil {
 				return err
 			}
@@ -62,6 +66,23 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 // refuseKeyBecause refuses an invalid key; the reason goes to the log alone.
 func refuseKeyBecause(reason error) error {
 	return refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.").because(reason)
+}
+
+// readTags reads for whom inside its team the request is. The header does not go to the service.
+func readTags(r *http.Request, s *requestState) error {
+	values := r.Header["Sluice-Tag"]
+	if values == nil {
+		return nil
+	}
+	tags, err := policy.ParseTags(values)
+	if err != nil {
+		return refuse(refuseTags).say("Header Sluice-Tag: %s.", err)
+	}
+	s.Tags = string(tags)
+	if s.team.TagKey != "" {
+		s.tag = tags.Value(s.team.TagKey)
+	}
+	return nil
 }
 
 // mayUse checks that the team may use the route's endpoint.

@@ -24,6 +24,7 @@ var (
 	refusePath        = &reason{"route/path", http.StatusNotFound, "NotFound"}
 	refuseMethod      = &reason{"route/method", http.StatusMethodNotAllowed, "InvalidParameter"}
 	refuseKey         = &reason{"authenticate/key", http.StatusUnauthorized, "InvalidApiKey"}
+	refuseTags        = &reason{"authenticate/tags", http.StatusBadRequest, "InvalidParameter"}
 	refuseEndpoint    = &reason{"authenticate/endpoint", http.StatusForbidden, "AccessDenied"}
 	refuseLarge       = &reason{"inspect/large", http.StatusRequestEntityTooLarge, "BadRequest.TooLarge"}
 	refuseMedia       = &reason{"inspect/media", http.StatusUnsupportedMediaType, "InvalidParameter"}
@@ -57,7 +58,7 @@ var (
 
 // reasons lists every row, in the order of judgement.
 var reasons = []*reason{
-	refuseStopping, refusePath, refuseMethod, refuseKey, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
+	refuseStopping, refusePath, refuseMethod, refuseKey, refuseTags, refuseEndpoint, refuseLarge, refuseMedia, refuseBroken, refuseConcurrent, refuseMemory, refuseSlow, refuseBody,
 	refuseModel, refuseRules, refuseKeyReuse, refuseKeyRuns, refuseNever, refuseRate, refuseTasks, refuseAccount, refuseQuota, refuseState, refuseNoModel, refuseTask, refuseClaim, refuseWait, refusePicture, refuseUnreachable, refuseOurKey, refuseAnswer, refuseSilent, refusePanic,
 }
 

@@ -22,7 +22,7 @@ func (r *Record) level() slog.Level {
 func (r *Record) clean() {
 	for _, value := range [...]*string{
 		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Client, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint,
-		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Front, &r.Cost.Flag, &r.Held.Flag,
+		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Tags, &r.Front, &r.Cost.Flag, &r.Held.Flag,
 	} {
 		*value = otlp.Valid(otlp.Shorten(*value, otlp.MaxValue))
 	}
@@ -35,7 +35,7 @@ type recordLine struct {
 	groups []slog.Attr
 }
 
-// record lists the members of a line. All are always there except front and task_status. A member never changes its type: an unknown
+// record lists the members of a line. All are always there except tags, front and task_status. A member never changes its type: an unknown
 // string is "", an unknown number 0; only usage, cost and held are null if unknown.
 func (l *recordLine) record(r *Record) slog.Record {
 	l.groups = l.groups[:0]
@@ -65,6 +65,9 @@ func (l *recordLine) record(r *Record) slog.Record {
 		slog.Int64("bytes_out", r.BytesOut),
 		slog.Int("upstream_status", r.UpstreamStatus),
 	)
+	if r.Tags != "" {
+		l.attrs = append(l.attrs, slog.String("tags", r.Tags))
+	}
 	if r.Front != "" {
 		l.attrs = append(l.attrs, slog.String("front", r.Front))
 	}

@@ -99,6 +99,7 @@ const (
 const (
 	ownTeam          = attribute.Key("sluice.team")
 	ownKey           = attribute.Key("sluice.key")
+	ownTags          = attribute.Key("sluice.tags")
 	ownEndpoint      = attribute.Key("sluice.endpoint")
 	ownKind          = attribute.Key("sluice.kind")
 	ownTask          = attribute.Key("sluice.task")

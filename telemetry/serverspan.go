@@ -68,6 +68,7 @@ func writeRequest(s *otlp.Span, r *Record) {
 	s.Text(ownUpstreamID, r.UpstreamID)
 	s.Text(ownTeam, r.Team)
 	s.Text(ownKey, r.Key)
+	s.Text(ownTags, r.Tags)
 	s.Text(ownEndpoint, r.Endpoint)
 	s.Text(ownKind, r.Kind)
 	s.Text(genModel, r.Model)

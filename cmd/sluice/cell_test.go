@@ -42,10 +42,10 @@ func TestMend32NamesThatClientsMadeUp(t *testing.T) {
 			Day: "2026-11-21", Model: tt.name, Endpoint: "text", Unit: "tokens", Used: "-35", Estimated: "0",
 		}}}}
 		var table, sheet strings.Builder
-		if err := writeUsage(&table, report); err != nil || !strings.Contains(table.String(), "  "+tt.table+"  ") {
+		if err := (usageCommand{}).writeTable(&table, report); err != nil || !strings.Contains(table.String(), "  "+tt.table+"  ") {
 			t.Errorf("%q in the table (%v):\n%s", tt.name, err, table.String())
 		}
-		err := writeUsageCSV(&sheet, report)
+		err := (usageCommand{}).writeCSV(&sheet, report)
 		rows, bad := csv.NewReader(strings.NewReader(sheet.String())).ReadAll()
 		if err != nil || bad != nil || len(rows) != 2 || rows[1][2] != tt.csv || rows[1][5] != "-35" {
 			t.Errorf("%q as CSV (%v, %v): %q", tt.name, err, bad, rows)

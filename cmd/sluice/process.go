@@ -42,6 +42,8 @@ type accounts interface {
 	gateway.Accounts
 	// Ledger returns the usage of one team, or of each if team is empty, on each of the days, in the order of reports.
 	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// Tags returns the same of the ledger of tags, by team, day and tag.
+	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Holds returns how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts pending charges; the error counts those that could not be posted.
@@ -195,7 +197,7 @@ func (p *process) logState() error {
 // serve runs until ctx ends and then stops as the settings say. It returns nil if no request was cut.
 func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
-		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
+		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Tags: p.accounts.Tags, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
 	newConnections(adminConnections, nil, p.log.Logger()).watch(p.admin)
 	failed := make(chan error, 2)

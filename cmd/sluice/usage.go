@@ -11,6 +11,8 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -29,6 +31,7 @@ type usageCommand struct {
 	From string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
 	To   string `placeholder:"D" help:"To this day; today if absent."`
 	Days int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
+	Tags bool   `help:"By the teams' tags, see tag_key of the teams file, instead of model and endpoint."`
 	JSON bool   `help:"As JSON." xor:"form"`
 	CSV  bool   `help:"As CSV." xor:"form"`
 }
@@ -47,9 +50,9 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	defer cancel()
 	var report admin.UsageReport
 	if s.RedisURL != "" {
-		report, err = readLedger(ctx, s, u.Team, from, to)
+		report, err = u.readLedger(ctx, s, from, to)
 	} else {
-		report, err = fetchUsage(ctx, s, u.Team, from, to)
+		report, err = u.fetch(ctx, s, from, to)
 	}
 	if err != nil {
 		return err
@@ -58,9 +61,9 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	case u.JSON:
 		return json.NewEncoder(p.stdout).Encode(report)
 	case u.CSV:
-		return writeUsageCSV(p.stdout, report)
+		return u.writeCSV(p.stdout, report)
 	}
-	return writeUsage(p.stdout, report)
+	return u.writeTable(p.stdout, report)
 }
 
 // span is the first and the last day of the report.
@@ -100,11 +103,15 @@ func settingsFor(environ []string, names ...string) (settings, error) {
 	return s, ours.err()
 }
 
-func readLedger(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
+func (u usageCommand) readLedger(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
 	days, _ := limit.Days(from, to) // span has read them
 	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer func() { _ = client.Close() }()
-	rows, err := redisstore.New(client).Ledger(ctx, team, days)
+	read := redisstore.New(client).Ledger
+	if u.Tags {
+		read = redisstore.New(client).Tags
+	}
+	rows, err := read(ctx, u.Team, days)
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
@@ -127,9 +134,13 @@ func contentOf(path string) []byte {
 	return content
 }
 
-// fetchUsage reads the ledger of a process that keeps it in memory.
-func fetchUsage(ctx context.Context, s settings, team, from, to string) (report admin.UsageReport, err error) {
-	target := "http://" + dialable(s.AdminListen) + "/usage?" + url.Values{"team": {team}, "from": {from}, "to": {to}}.Encode()
+// fetch reads the ledger of a process that keeps it in memory.
+func (u usageCommand) fetch(ctx context.Context, s settings, from, to string) (report admin.UsageReport, err error) {
+	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}}
+	if u.Tags {
+		query.Set("tags", "")
+	}
+	target := "http://" + dialable(s.AdminListen) + "/usage?" + query.Encode()
 	content, err := askAdmin(ctx, target)
 	if err != nil {
 		return report, fmt.Errorf("ask the gateway at %sADMIN_LISTEN, since %sREDIS_URL is not set: %w", prefix, prefix, err)
@@ -156,31 +167,46 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 	return content, err
 }
 
-// usageColumns do not change: users' programs read the CSV by these names.
-var usageColumns = []string{"team", "day", "model", "endpoint", "unit", "used", "estimated"}
+// columns name what the use is divided by. They do not change: users' programs read the CSV by these names.
+func (u usageCommand) columns() []string {
+	if u.Tags {
+		return []string{"tag"}
+	}
+	return []string{"model", "endpoint"}
+}
 
-func writeUsageCSV(w io.Writer, report admin.UsageReport) error {
+// cells are those of a row for columns.
+func (u usageCommand) cells(r *admin.UsageRow, shown func(string) string) []string {
+	if u.Tags {
+		return []string{shown(r.Tag)}
+	}
+	return []string{shown(r.Model), shown(string(r.Endpoint))}
+}
+
+func (u usageCommand) writeCSV(w io.Writer, report admin.UsageReport) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(usageColumns) // Error has it
-	for _, r := range report.Rows {
-		_ = out.Write([]string{cell(r.Team), r.Day, cell(r.Model), cell(string(r.Endpoint)), string(r.Unit), r.Used.String(), r.Estimated.String()})
+	_ = out.Write(slices.Concat([]string{"team", "day"}, u.columns(), []string{"unit", "used", "estimated"})) // Error has it
+	for i := range report.Rows {
+		r := &report.Rows[i]
+		_ = out.Write(slices.Concat([]string{cell(r.Team), r.Day}, u.cells(r, cell), []string{string(r.Unit), r.Used.String(), r.Estimated.String()}))
 	}
 	out.Flush()
 	return out.Error()
 }
 
-// writeUsage writes a table, and below it the sum of each team and unit with the share that is estimated.
-func writeUsage(w io.Writer, report admin.UsageReport) error {
+// writeTable writes a table, and below it the sum of each team and unit with the share that is estimated.
+func (u usageCommand) writeTable(w io.Writer, report admin.UsageReport) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(out, "TEAM\tDAY\tMODEL\tENDPOINT\tUNIT\tUSED\tESTIMATED\n")
+	_, _ = fmt.Fprintf(out, "TEAM\tDAY\t%s\tUNIT\tUSED\tESTIMATED\n", strings.ToUpper(strings.Join(u.columns(), "\t")))
 	type name struct {
 		team string
 		unit teams.Unit
 	}
 	type sum struct{ used, estimated int64 }
 	sums, order := map[name]*sum{}, []name(nil)
-	for _, r := range report.Rows {
-		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(r.Team), r.Day, printable(r.Model), printable(string(r.Endpoint)), r.Unit, r.Used, r.Estimated)
+	for i := range report.Rows {
+		r := &report.Rows[i]
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(r.Team), r.Day, strings.Join(u.cells(r, printable), "\t"), r.Unit, r.Used, r.Estimated)
 		n := name{r.Team, r.Unit}
 		if sums[n] == nil {
 			sums[n], order = &sum{}, append(order, n)
@@ -195,7 +221,7 @@ func writeUsage(w io.Writer, report admin.UsageReport) error {
 		if n.unit == teams.UnitSpend && report.Currency != "" {
 			unit += " " + report.Currency
 		}
-		_, _ = fmt.Fprintf(out, "%s\tin all\t\t\t%s\t%s\t%s (%s)\n", printable(n.team), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
+		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", printable(n.team), strings.Repeat("\t", len(u.columns())), unit, limit.Written(n.unit, s.used), limit.Written(n.unit, s.estimated), share(s.estimated, s.used))
 	}
 	if len(report.Rows) == 0 {
 		_, _ = fmt.Fprintf(out, "nothing was used from %s to %s\n", report.From, report.To)

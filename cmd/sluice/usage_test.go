@@ -100,3 +100,28 @@ func TestMend15LedgerInRedis(t *testing.T) {
 		}
 	}
 }
+
+// sluice usage --tags prints the ledger of tags, in every form.
+func TestUsageByTag(t *testing.T) {
+	server := startRedis(t)
+	day := time.Now().UTC().Format("20060102")
+	server.do("SADD", "sl1:teams", "search")
+	server.do("HSET", "sl1:{search}:use:"+day, "day", day, "llm-max|text|tokens", 9)
+	server.do("HSET", "sl1:{search}:use:"+day+":tags", "day", day, "#", 2, "#alpha", 1, "#beta", 1,
+		"alpha||tokens", 7, "alpha||tokens|estimated", 2, "beta||spend", 1_500_000_000)
+	date := time.Now().UTC().Format(time.DateOnly)
+	for form, want := range map[string]string{
+		"--csv":  "team,day,tag,unit,used,estimated\nsearch," + date + ",alpha,tokens,7,2\nsearch," + date + ",beta,spend,1.5,0\n",
+		"--json": `"rows":[{"team":"search","day":"` + date + `","tag":"alpha","unit":"tokens","used":7,"estimated":2},{"team":"search","day":"` + date + `","tag":"beta","unit":"spend","used":1.5,"estimated":0}]}`,
+		"":       "TEAM    DAY         TAG    UNIT    USED  ESTIMATED\nsearch  " + date + "  alpha  tokens  7     2\n",
+	} {
+		args := []string{"usage", "--tags"}
+		if form != "" {
+			args = append(args, form)
+		}
+		got := command(t.Context(), []string{"SLUICE_REDIS_URL=" + server.url()}, args...)
+		if got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %d %s%s\nwant %s", form, got.code, got.stdout, got.stderr, want)
+		}
+	}
+}

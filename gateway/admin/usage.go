@@ -15,7 +15,7 @@ type UsageReport struct {
 	Currency string     `json:"currency"` // of the teams file; may be empty
 	From     string     `json:"from"`     // first day in UTC, such as 2026-11-21
 	To       string     `json:"to"`       // last day
-	Rows     []UsageRow `json:"rows"`     // by team, day, model, endpoint and unit; [] if nothing was used
+	Rows     []UsageRow `json:"rows"`     // by team, day, model and endpoint or tag, and unit; [] if nothing was used
 }
 
 // UsageRow is a team's usage in one unit.
@@ -38,7 +38,7 @@ func NewUsageReport(currency, from, to string, rows []limit.Row) UsageReport {
 // Ledger returns the usage of a team on each of the days. An empty team means all teams.
 type Ledger func(ctx context.Context, team string, days []int) ([]limit.Row, error)
 
-// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams.
+// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?tags with that of tags.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)
@@ -54,7 +54,11 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "from and to: allowed: days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days", http.StatusBadRequest)
 		return
 	}
-	rows, err := d.Ledger(r.Context(), q.Get("team"), days)
+	ledger := d.Ledger
+	if q.Has("tags") {
+		ledger = d.Tags
+	}
+	rows, err := ledger(r.Context(), q.Get("team"), days)
 	if err != nil {
 		http.Error(w, "usage is not available, please try again later", http.StatusServiceUnavailable)
 		return

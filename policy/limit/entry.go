@@ -32,8 +32,9 @@ func Days(from, to string) (days []int, ok bool) {
 // Entry is one unit of a row of the ledger, as reports write it.
 type Entry struct {
 	Day       string          `json:"day"`
-	Model     string          `json:"model"`
-	Endpoint  policy.Endpoint `json:"endpoint"`
+	Model     string          `json:"model,omitzero"`    // absent in the ledger of tags
+	Endpoint  policy.Endpoint `json:"endpoint,omitzero"` // absent in the ledger of tags
+	Tag       string          `json:"tag,omitzero"`      // in the ledger of tags alone
 	Unit      teams.Unit      `json:"unit"`
 	Used      json.Number     `json:"used"`      // units; spend in the currency
 	Estimated json.Number     `json:"estimated"` // the estimated part of it
@@ -47,7 +48,7 @@ func (r *Row) Entries() (entries []Entry) {
 			continue
 		}
 		entries = append(entries, Entry{
-			Day: day, Model: r.Model, Endpoint: r.Endpoint, Unit: unit,
+			Day: day, Model: r.Model, Endpoint: r.Endpoint, Tag: r.Tag, Unit: unit,
 			Used: json.Number(Written(unit, r.Used[i])), Estimated: json.Number(Written(unit, r.Estimated[i])),
 		})
 	}

@@ -10,12 +10,14 @@ import (
 	"sluice/policy"
 )
 
-// Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC.
+// Row is one entry of the ledger: what a team used of one model by one endpoint on one day, in UTC. In the ledger of tags it is
+// what it used for one tag, whatever the model and the endpoint.
 type Row struct {
 	Team      string
 	Day       int // yyyymmdd
 	Model     string
 	Endpoint  policy.Endpoint
+	Tag       string // empty unless the row is of the ledger of tags
 	Used      Amounts
 	Estimated Amounts // the estimated part of Used
 }
@@ -69,6 +71,37 @@ func (l ledger) forget() {
 	delete(l, oldest)
 }
 
+// Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the
+// order of reports: team, day, tag. Use without a tag is in no row.
+func (m *Memory) Tags(_ context.Context, team string, days []int) (rows []Row, err error) {
+	m.mu.Lock()
+	accounts := maps.Clone(m.teams)
+	m.mu.Unlock()
+	for id, a := range accounts {
+		if team == "" || id == team {
+			rows = append(rows, a.tagRows(id, days)...)
+		}
+	}
+	SortRows(rows)
+	return rows, nil
+}
+
+func (a *account) tagRows(team string, days []int) (rows []Row) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, day := range days {
+		for _, row := range a.tags[day] {
+			rows = append(rows, TagRow(team, row))
+		}
+	}
+	return rows
+}
+
+// TagRow makes a row of the ledger of tags of one whose model is the tag.
+func TagRow(team string, row *Row) Row {
+	return Row{Team: team, Day: row.Day, Tag: row.Model, Used: row.Used, Estimated: row.Estimated}
+}
+
 // Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of
 // reports: team, day, model, endpoint.
 func (m *Memory) Ledger(_ context.Context, team string, days []int) (rows []Row, err error) {
@@ -114,10 +147,10 @@ func (a *account) addRows(rows []Row, team string, days []int) []Row {
 	return rows
 }
 
-// SortRows puts rows in the order of reports: team, day, model, endpoint.
+// SortRows puts rows in the order of reports: team, day, model, endpoint, tag.
 func SortRows(rows []Row) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Team, b.Team), cmp.Compare(a.Day, b.Day),
-			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)))
+			strings.Compare(a.Model, b.Model), strings.Compare(string(a.Endpoint), string(b.Endpoint)), strings.Compare(a.Tag, b.Tag))
 	})
 }

@@ -45,6 +45,7 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
+	tags    ledger // its rows have the tag as their model
 }
 
 // tally counts the use of one day or month, and its holds.
@@ -65,7 +66,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: ledger{}}
 		m.teams[team] = a
 	}
 	return a
@@ -175,6 +176,9 @@ func (a *account) forget(h *heldIn) {
 func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 	h.use(amounts)
 	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
+	if h.Tag != "" {
+		a.tags.post(h.Day, h.Tag, "", amounts, estimated)
+	}
 }
 
 func (h *heldIn) use(amounts Amounts) {

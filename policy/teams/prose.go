@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"unicode"
 	"unicode/utf8"
+
+	"sluice/policy"
 )
 
 // MaxProse is the longest description and note in characters.
@@ -45,4 +47,18 @@ func (r *reader) days(n node) int {
 	}
 	number, _ := r.whole(n, 1, maxKeyDays)
 	return int(number)
+}
+
+// tagKey reads the name of a tag.
+func (r *fileReader) tagKey(n node) string {
+	if unlimited(n) {
+		return ""
+	}
+	const allowed = "the name of a tag, 1 to 62 of a–z, 0–9, dot, underscore and hyphen, or none"
+	text, ok := r.text(n, allowed)
+	if ok && !policy.IsTagName(text) {
+		r.refuse(n, text, allowed)
+		return ""
+	}
+	return text
 }

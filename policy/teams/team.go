@@ -36,6 +36,8 @@ type Team struct {
 	OpenTasks int
 	// Shadow: rates, quotas, Concurrent and OpenTasks refuse nothing, and would-be refusals are reported. Default false.
 	Shadow bool
+	// TagKey names the tag whose values the ledger of tags keeps apart. Empty: it keeps none.
+	TagKey string
 	// Modes are the team's modes by rule id, over the gateway's. Nil: none.
 	Modes policy.Modes
 }
@@ -100,6 +102,7 @@ func (r *fileReader) shared(d *draft) []field {
 		{"concurrent", func(v node) { t.Concurrent = r.count(v) }},
 		{"open_tasks", func(v node) { t.OpenTasks = r.count(v) }},
 		{"shadow", func(v node) { t.Shadow = r.flag(v) }},
+		{"tag_key", func(v node) { t.TagKey = r.tagKey(v) }},
 		{"key_days", func(v node) { t.KeyDays = r.days(v) }},
 		{"rules", func(v node) { t.Modes = t.Modes.Override(r.modes(v)) }},
 	}

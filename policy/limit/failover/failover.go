@@ -79,6 +79,11 @@ func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit
 	return s.Store.Ledger(ctx, team, days)
 }
 
+// Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd.
+func (s *Failover) Tags(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+	return s.Store.Tags(ctx, team, days)
+}
+
 // TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].
 func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	return s.Store.TeamLedger(ctx, team, days, most)

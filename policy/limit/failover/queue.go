@@ -50,6 +50,7 @@ type sumOf struct {
 	day       int
 	model     string
 	endpoint  policy.Endpoint
+	tag       string
 	estimated bool
 }
 
@@ -183,7 +184,7 @@ func (q *queue) sum(c *limit.Charge) {
 // addUp adds a charge to what was not sent yet. The lock is held.
 func (q *queue) addUp(c *limit.Charge) {
 	h := c.Held
-	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, c.Estimated}
+	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Tag, c.Estimated}
 	if s := q.sums[of]; s != nil {
 		s.Team, s.Amounts = c.Team, s.Amounts.Plus(c.Amounts)
 		return

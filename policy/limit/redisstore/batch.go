@@ -7,7 +7,7 @@ import (
 
 // plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted.
 func plain(c *limit.Charge) bool {
-	return c.Held.Day > 0 && !c.Held.Task && !c.Held.Local
+	return c.Held.Day > 0 && !c.Held.Task && !c.Held.Local && c.Held.Tag == ""
 }
 
 // batch settles plain charges of one team and day, none of them twice, by batch.lua, which takes their sums. With it

@@ -80,3 +80,6 @@ func appendRate(args []any, r teams.Rate) []any {
 }
 
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
+
+// tags is the key of the ledger of tags of a day.
+func (k *teamKeys) tags(day int) string { return k.day(day) + ":tags" }

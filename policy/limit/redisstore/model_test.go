@@ -25,7 +25,7 @@ type model struct {
 	used   map[string]int64 // "20261121:tokens"
 	held   map[string]int64
 	holds  map[string]*modelHold
-	ledger map[string]int64 // "20261121|llm-max|text|tokens"
+	ledger map[string]int64 // "20261121|llm-max|text|tokens", and of a tag "20261121|alpha|tokens"
 	doubt  map[string]int64
 }
 
@@ -84,13 +84,18 @@ func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
 func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
 	for i, unit := range teams.Units {
 		change := charge[i] - h.charged[i]
-		name := fmt.Sprintf("%d|%s|%s", h.Day, h.What(), unit)
-		m.ledger[name] += change
-		if h.doubted {
-			m.doubt[name] -= h.charged[i]
+		names := []string{fmt.Sprintf("%d|%s|%s", h.Day, limit.LedgerName(h.Model, h.Endpoint), unit)}
+		if h.Tag != "" {
+			names = append(names, fmt.Sprintf("%d|%s|%s", h.Day, h.Tag, unit))
 		}
-		if doubted {
-			m.doubt[name] += charge[i]
+		for _, name := range names {
+			m.ledger[name] += change
+			if h.doubted {
+				m.doubt[name] -= h.charged[i]
+			}
+			if doubted {
+				m.doubt[name] += charge[i]
+			}
 		}
 		for _, period := range []int{h.Day, h.Month} {
 			m.used[fmt.Sprintf("%d:%s", period, unit)] += change
@@ -147,7 +152,7 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		return limit.Refused
 	}
 	held := &modelHold{
-		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
+		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Tag, Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
 		state: "held", due: now + h.Lease.Microseconds(),
 	}
 	if fits {
@@ -208,6 +213,7 @@ type step struct {
 	Do        string // admit, again, settle, tick, back, sweep, extend, reload
 	Hold      int    // which, counted from the first
 	Amounts   limit.Amounts
+	Tag       string // empty: none
 	Task      bool
 	Estimated bool
 	Lease     int // seconds
@@ -220,7 +226,7 @@ var steps = rapid.Custom(func(t *rapid.T) step {
 	s := step{
 		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "reload"}).Draw(t, "do"),
 		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
-		Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
+		Tag: rapid.SampledFrom([]string{"", "", "alpha", "b.e-t_a"}).Draw(t, "tag"), Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
 		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
 	}
 	s.Move = rapid.SampledFrom([]int{1, 100, 1000, 7000, 60_000, 3_600_000, 86_400_000}).Draw(t, "move")
@@ -269,7 +275,7 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 	switch s.Do {
 	case "admit", "again":
 		h := hold(id(len(m.holds)), *team, s.Amounts)
-		h.Task, h.Lease = s.Task, time.Duration(s.Lease)*time.Second
+		h.Tag, h.Task, h.Lease = s.Tag, s.Task, time.Duration(s.Lease)*time.Second
 		if s.Do == "again" {
 			if h.ID = id(s.Hold); !m.known(h.ID, now) || m.holds[h.ID].state == "settled" {
 				return nil
@@ -352,7 +358,11 @@ func (f *form) compareLedger(m *model) error {
 	used, doubt := map[string]int64{}, map[string]int64{}
 	for _, row := range f.rows() {
 		for i, unit := range teams.Units {
-			name := fmt.Sprintf("%d|%s|%s", row.Day, limit.LedgerName(row.Model, row.Endpoint), unit)
+			what := row.Tag
+			if what == "" {
+				what = limit.LedgerName(row.Model, row.Endpoint)
+			}
+			name := fmt.Sprintf("%d|%s|%s", row.Day, what, unit)
 			used[name], doubt[name] = row.Used[i], row.Estimated[i]
 		}
 	}
@@ -481,12 +491,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// rows reads the whole ledger of the team.
+// rows reads the whole ledger of the team, and that of its tags.
 func (f *form) rows() (rows []limit.Row) {
 	if f.memory != nil {
 		days, _ := limit.Days("2026-11-20", "2027-03-01")
 		rows, _ = f.memory.Ledger(f.Context(), "search", days)
-		return rows
+		tags, _ := f.memory.Tags(f.Context(), "search", days)
+		return append(rows, tags...)
 	}
 	keys, err := f.client.Keys(f.Context(), keysOf("search").ledger+"*").Result()
 	if err != nil {
@@ -494,11 +505,18 @@ func (f *form) rows() (rows []limit.Row) {
 	}
 	var days []int
 	for _, key := range keys {
+		if strings.HasSuffix(key, ":tags") {
+			continue
+		}
 		day, _ := strconv.Atoi(strings.TrimPrefix(key, keysOf("search").ledger))
 		days = append(days, day)
 	}
 	if rows, err = f.redis.Ledger(f.Context(), "search", days); err != nil {
 		f.Fatal(err)
 	}
-	return rows
+	tags, err := f.redis.Tags(f.Context(), "search", days)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return append(rows, tags...)
 }

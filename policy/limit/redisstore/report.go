@@ -23,6 +23,7 @@ const readStep = 512
 // reading is a ledger that is being read.
 type reading struct {
 	*team
+	key    func(day int) string
 	client redis.UniversalClient
 	most   int // rows; 0: any number
 	rows   map[dayEntry]*limit.Row
@@ -41,10 +42,14 @@ type dayScan struct {
 	named, ended bool
 }
 
-// rows reads the ledger of one team for some days, at most so many rows, or any number if most is 0. It reads in small
-// steps: use that is posted meanwhile may be in one unit of a row and not in another.
-func (r *Store) rows(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
-	all := &reading{team: r.teams.Get(team), client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
+// newReading prepares to read a ledger of one team, of at most so many rows, or of any number if most is 0.
+func newReading(r *Store, team *team, key func(day int) string, most int) *reading {
+	return &reading{team: team, key: key, client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
+}
+
+// read reads the rows of some days. It reads in small steps: use that is posted meanwhile may be in one unit of a row and not in
+// another.
+func (all *reading) read(ctx context.Context, days []int) ([]limit.Row, error) {
 	scans, err := all.begin(ctx, days)
 	if err != nil {
 		return nil, err
@@ -75,7 +80,7 @@ func (all *reading) begin(ctx context.Context, days []int) (scans []dayScan, err
 	pipe := all.client.Pipeline()
 	sizes := make([]*redis.IntCmd, len(days))
 	for i, day := range days {
-		sizes[i] = pipe.HLen(ctx, all.day(day))
+		sizes[i] = pipe.HLen(ctx, all.key(day))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
@@ -93,7 +98,7 @@ func (all *reading) step(ctx context.Context, scans []dayScan) error {
 	pipe := all.client.Pipeline()
 	pages := make([]*redis.ScanCmd, len(scans))
 	for i, s := range scans {
-		pages[i] = pipe.HScan(ctx, all.day(s.day), s.cursor, "", readStep)
+		pages[i] = pipe.HScan(ctx, all.key(s.day), s.cursor, "", readStep)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -112,7 +117,7 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	s.cursor, s.ended = cursor, cursor == 0
 	for i := 0; i+1 < len(fields); i += 2 {
 		if fields[i] != "day" {
-			all.read(s.day, fields[i], fields[i+1])
+			all.readField(s.day, fields[i], fields[i+1])
 			continue
 		}
 		if s.named = true; fields[i+1] != strconv.Itoa(s.day) {
@@ -128,8 +133,8 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	return nil
 }
 
-// read reads one field: model|endpoint|unit, or that with its estimated part.
-func (all *reading) read(day int, field, value string) {
+// readField reads one field: model|endpoint|unit, or that with its estimated part.
+func (all *reading) readField(day int, field, value string) {
 	name, estimated := strings.CutSuffix(field, estimatedPart)
 	cut := strings.LastIndexByte(name, '|')
 	if cut < 0 {
@@ -153,18 +158,35 @@ func (all *reading) read(day int, field, value string) {
 	}
 }
 
-// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd,
+// Ledger returns the rows of one team, or of all if id is empty, for the days, each yyyymmdd,
 // in the order of reports: team, day, model, endpoint.
-func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []limit.Row, err error) {
-	teams := []string{team}
-	if team == "" {
-		if teams, err = r.Teams(ctx); err != nil {
+func (r *Store) Ledger(ctx context.Context, id string, days []int) ([]limit.Row, error) {
+	return eachTeam(ctx, r, id, func(t *team) ([]limit.Row, error) { return newReading(r, t, t.day, 0).read(ctx, days) })
+}
+
+// Tags returns the rows of the ledger of tags, of one team, or of all if id is empty, for the days, each yyyymmdd, in the order
+// of reports: team, day, tag. Use without a tag is in no row.
+func (r *Store) Tags(ctx context.Context, id string, days []int) ([]limit.Row, error) {
+	return eachTeam(ctx, r, id, func(t *team) ([]limit.Row, error) {
+		rows, err := newReading(r, t, t.tags, 0).read(ctx, days)
+		for i := range rows {
+			rows[i] = limit.TagRow(t.id, &rows[i])
+		}
+		return rows, err
+	})
+}
+
+// eachTeam collects the rows of one team, or of all if id is empty.
+func eachTeam(ctx context.Context, r *Store, id string, read func(*team) ([]limit.Row, error)) (rows []limit.Row, err error) {
+	ids := []string{id}
+	if id == "" {
+		if ids, err = r.Teams(ctx); err != nil {
 			return nil, err
 		}
-		slices.Sort(teams)
+		slices.Sort(ids)
 	}
-	for _, team := range teams {
-		some, err := r.rows(ctx, team, days, 0)
+	for _, id := range ids {
+		some, err := read(r.teams.Get(id))
 		if err != nil {
 			return nil, err
 		}
@@ -174,6 +196,7 @@ func (r *Store) Ledger(ctx context.Context, team string, days []int) (rows []lim
 }
 
 // TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [limit.ErrRows].
-func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
-	return r.rows(ctx, team, days, most)
+func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
+	t := r.teams.Get(id)
+	return newReading(r, t, t.day, most).read(ctx, days)
 }

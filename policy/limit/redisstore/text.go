@@ -58,7 +58,11 @@ func appendHold(b []byte, h *limit.Held) []byte {
 	b = append(append(b, ' '), h.ID...)
 	b = append(append(b, ' '), h.Team...)
 	b = append(append(b, ' '), h.Model...)
-	return append(append(b, '|'), h.Endpoint...)
+	b = append(append(b, '|'), h.Endpoint...)
+	if h.Tag != "" {
+		b = append(append(b, '#'), h.Tag...)
+	}
+	return b
 }
 
 // heldText is an open hold's text, if it was taken from those rates.
@@ -77,5 +81,5 @@ func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
 
 // appendHoldText adds the part of a hold's text behind its month.
 func appendHoldText(b []byte, h *limit.Hold) []byte {
-	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Amounts: h.Amounts})
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Tag, Amounts: h.Amounts})
 }

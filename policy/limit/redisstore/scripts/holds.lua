@@ -2,7 +2,7 @@
 --
 -- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
 -- (1 requests + 2 tokens + 4 images), its day and month, what it holds and what it was charged of each unit, id, team, and
--- model|endpoint. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
+-- model|endpoint, with #tag if it has one. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
 -- of a settled hold is SETTLED.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
@@ -105,19 +105,52 @@ local function count_used(quota, period, i, n)
   if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
+-- tagged splits model|endpoint#tag. Model names may contain # and |, endpoints and tags do not.
+local function tagged(what)
+  local entry, tag = string.match(what, '^(.*|%a*)#([a-z0-9._-]+)$')
+  return entry or what, tag
+end
+
+-- start makes a hash of a day that is kept for 400 days, unless there is one, and returns its size.
+local function start(key, day)
+  local size = redis.call('HLEN', key)
+  if size == 0 then
+    redis.call('HSET', key, 'day', day)
+    redis.call('EXPIRE', key, 34560000)
+  end
+  return size
+end
+
+-- post_tag adds to the ledger of a day's tags. It takes a thousand tags, because clients can invent them; the others are one.
+local function post_tag(key, s, tag)
+  start(key, s.day)
+  if redis.call('HEXISTS', key, '#' .. tag) == 0 then
+    local known = tonumber(redis.call('HGET', key, '#') or 0)
+    if known >= 1000 then
+      tag = 'other'
+    else
+      redis.call('HSET', key, '#' .. tag, 1, '#', known + 1)
+    end
+  end
+  for i = 1, 4 do
+    count(key, tag .. '||' .. UNITS[i], s.used[i])
+    count(key, tag .. '||' .. UNITS[i] .. '|estimated', s.doubt[i])
+  end
+end
+
 -- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
 local function flush(quota, open, use)
   redis.call('HLEN', quota)
   if open then redis.call('ZCARD', open) end
-  for _, s in pairs(sums) do redis.call('HLEN', use .. s.day) end
+  for _, s in pairs(sums) do
+    redis.call('HLEN', use .. s.day)
+    s.what, s.tag = tagged(s.what)
+    if s.tag then redis.call('HLEN', use .. s.day .. ':tags') end
+  end
   for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
   for _, s in pairs(sums) do
     local ledger, what = use .. s.day, s.what
-    local size = redis.call('HLEN', ledger)
-    if size == 0 then
-      redis.call('HSET', ledger, 'day', s.day)
-      redis.call('EXPIRE', ledger, 34560000)
-    elseif size > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
+    if start(ledger, s.day) > 4000 and redis.call('HEXISTS', ledger, what .. '|requests') == 0 then
       what = string.gsub(what, '^.*|', 'other|')
     end
     for i = 1, 4 do
@@ -129,6 +162,7 @@ local function flush(quota, open, use)
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
+    if s.tag then post_tag(use .. s.day .. ':tags', s, s.tag) end
   end
   count(quota, 'tasks', tasks)
   if next(sums) then count(quota, 'seq', 1) end
