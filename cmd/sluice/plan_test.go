@@ -104,7 +104,13 @@ var floorPlan = map[string]plan{
 		outside: []string{otelAPI, prometheus},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
-	"telemetry/meter":  {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/recent": {
+		ours:      []string{"telemetry"},
+		testsOurs: []string{"policy/limit/limittest"},
+		files:     map[string][]string{"redis*.go": {goRedis}},
+		never:     []string{httpPkg, "os", slogPkg, otelAPI},
+	},
 	"telemetry/otlp":   {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
 	"gateway/upstream": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/tasks": {
@@ -137,7 +143,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "telemetry/recent", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},

@@ -20,6 +20,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/policy/limit"
 	"sluice/telemetry"
+	"sluice/telemetry/recent"
 )
 
 // logFlush bounds the wait for a blocked log output when the process ends.
@@ -66,6 +67,8 @@ type process struct {
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
+	recent   *recent.Collector      // of what requests do
+	lately   lately                 // what this process and other replicas did in the last two days
 	phase    atomic.Pointer[string] // why the process is not ready; nil: it is ready
 }
 
@@ -94,6 +97,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		_ = p.doors.admin.Close()
 		return nil, err
 	}
+	p.openRecent()
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
@@ -114,6 +118,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Metrics:     p.tells.Metrics,
 		Traces:      p.tells.Traces,
 		Record:      p.record,
+		TaskEnded:   p.recent.NoteTask,
 		Logger:      p.log.Logger(),
 	}
 }
@@ -159,6 +164,9 @@ func (p *process) closeAccounts() {
 	}
 	if err := p.accounts.Close(ctx); err != nil {
 		p.log.Logger().Error("accounts", "error", err.Error())
+	}
+	if err := p.recent.Close(ctx); err != nil {
+		p.log.Logger().Warn("recent", "error", "the last requests and their counts could not be posted to Redis")
 	}
 	if p.redis != nil {
 		_ = p.redis.Close()

@@ -68,8 +68,11 @@ func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
 	t.Report(&task)
 }
 
-// Report writes the span and the log line of a task that has ended.
+// Report writes the span and the log line of a task that has ended, and hands it to Ended.
 func (t *Tasks) Report(task *telemetry.Task) {
 	t.deps.Traces.Task(task)
 	task.Log(t.deps.Logger, t.deps.Now())
+	if t.deps.Ended != nil {
+		t.deps.Ended(task)
+	}
 }
