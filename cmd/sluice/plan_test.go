@@ -127,6 +127,11 @@ var floorPlan = map[string]plan{
 	"gateway/fetch":             {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/console/figures": {
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
+		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
+	},
 	"gateway/console/access":    {never: []string{goRedis, otelAPI, "os"}},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},

@@ -14,6 +14,8 @@ type lately interface {
 	recent.Store
 	// Minutes returns the counts of teams in the minutes of a span; an empty name is all requests together.
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
+	// Day returns the counts of teams on the day of a moment.
+	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
 	// Requests returns a page of the last requests.
 	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
 }

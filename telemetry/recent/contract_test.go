@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 type store interface {
 	recent.Store
 	Minutes(ctx context.Context, teams []string, from, to time.Time) ([]recent.Minute, error)
+	Day(ctx context.Context, teams []string, at time.Time) (map[string]recent.Counts, error)
 	Requests(ctx context.Context, f recent.Filter) (recent.Page, error)
 }
 
@@ -121,6 +122,15 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+		day, err := s.Day(t.Context(), []string{"search", "ads", "none", ""}, clock.Now())
+		whole := all
+		whole.Add(&ads)
+		if diff := cmp.Diff(map[string]recent.Counts{"search": search, "ads": ads, "": whole}, day); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+		if day, err := s.Day(t.Context(), []string{"search"}, clock.Now().Add(24*time.Hour)); len(day) != 0 || err != nil {
+			t.Errorf("the next day has %+v, %v", day, err)
+		}
 		if all.Refused() != 2 {
 			t.Errorf("%d refused, want 2", all.Refused())
 		}
@@ -168,6 +178,9 @@ func TestNothingIsLostNorDoubled(t *testing.T) {
 		bad.fail = func(int) (bool, bool) { return false, false }
 		if err := c.Close(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		if day, err := s.Day(t.Context(), []string{"search", ""}, start); day["search"].Requests != 50 || day[""].Requests != 100 || err != nil {
+			t.Errorf("the day has %+v, %v; want 50 requests of search and 100 in all", day, err)
 		}
 		sums := map[string]int64{}
 		for _, m := range minutesOf(t, s, start, clock.Now(), "search", "ads", "") {
@@ -224,9 +237,11 @@ func TestRequestsByFilterAndPage(t *testing.T) {
 			{"of a team", recent.Filter{Teams: []string{"search"}}, "r6 r4 r2 r0"},
 			{"of two teams", recent.Filter{Teams: []string{"search", "ads"}}, "r6 r5 r4 r3 r2 r1 r0"},
 			{"of no team", recent.Filter{Teams: []string{}}, ""},
+			{"by id", recent.Filter{ID: "r3"}, "r3"},
 			{"by status", recent.Filter{Status: 429}, "r3 r2"},
 			{"by refusal", recent.Filter{Refusal: "admit/rate"}, "r2"},
 			{"by the stage of the refusal", recent.Filter{Refusal: "admit"}, "r3 r2"},
+			{"refused at all", recent.Filter{Refusal: recent.AnyRefusal}, "r7 r3 r2"},
 			{"by model", recent.Filter{Model: "gen"}, "r5 r2"},
 			{"by a model with a quote", recent.Filter{Model: `odd"model`}, "r3"},
 			{"from a time", recent.Filter{From: start.Add(4 * time.Second)}, "r7 r6 r5 r4"},
@@ -322,7 +337,7 @@ func TestMinutesAreKeptForTwoDays(t *testing.T) {
 		c.Note(&r)
 		post(t, c)
 		if client != nil {
-			for _, key := range []string{"sl1:{search}:min:2026112112", "sl1:min:2026112112"} {
+			for _, key := range []string{"sl1:{search}:min:2026112112", "sl1:{search}:min:20261121", "sl1:{sl1:min}:min:2026112112"} {
 				if ttl := client.TTL(t.Context(), key).Val(); ttl < 47*time.Hour || ttl > recent.Kept {
 					t.Errorf("%s lives for %s, want 48 h", key, ttl)
 				}

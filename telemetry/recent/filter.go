@@ -12,18 +12,22 @@ import (
 // Filter selects requests. The zero value selects all.
 type Filter struct {
 	Teams   []string  // of any of these; nil: of all, and those without a team
+	ID      string    // of one request; empty: any
 	Status  int       // HTTP status; 0: any
-	Refusal string    // stage/reason, or a stage; empty: any outcome
+	Refusal string    // stage/reason, or a stage, or [AnyRefusal]; empty: any outcome
 	Model   string    // empty: any
 	From    time.Time // that arrived then or later; zero: no bound
 	Cursor  string    // [Page.Next] of the page before; empty: the newest requests
-	Size    int       // requests on a page; 0: 50; at most 500
+	Size    int       // requests on a page; 0: 50; at most 1,000
 }
 
 const (
 	defaultPage = 50
-	largestPage = 500
+	largestPage = 1000
 )
+
+// AnyRefusal selects every request that Sluice refused.
+const AnyRefusal = "any"
 
 // Page is a page of requests, newest first.
 type Page struct {
@@ -93,9 +97,10 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 
 func (f *Filter) admits(r *Request) bool {
 	return (f.Teams == nil || slices.Contains(f.Teams, r.Team)) &&
+		(f.ID == "" || f.ID == r.ID) &&
 		(f.Status == 0 || f.Status == r.Status) &&
 		(f.Model == "" || f.Model == r.Model) &&
-		(f.Refusal == "" || f.Refusal == r.Refusal || strings.HasPrefix(r.Refusal, f.Refusal+"/"))
+		(f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == AnyRefusal && r.Refusal != "" || strings.HasPrefix(r.Refusal, f.Refusal+"/"))
 }
 
 // needles are texts that each line has that the filter admits. To look for them is much cheaper than to read the line.
@@ -109,8 +114,11 @@ func (f *Filter) needles() (list []string) {
 	if len(f.Teams) == 1 {
 		add("team", f.Teams[0], `"`)
 	}
+	add("id", f.ID, `"`)
 	add("model", f.Model, `"`)
-	add("refusal", f.Refusal, "") // perhaps a stage alone
+	if f.Refusal != AnyRefusal {
+		add("refusal", f.Refusal, "") // perhaps a stage alone
+	}
 	if f.Status != 0 {
 		list = append(list, `"status":`+strconv.Itoa(f.Status)+",")
 	}

@@ -103,6 +103,19 @@ func (m *Memory) Minutes(_ context.Context, teams []string, from, to time.Time) 
 	return between(list, from, to), nil
 }
 
+// Day returns what teams did on the day of a moment, in UTC, by their names. A team without a request is left out.
+func (m *Memory) Day(ctx context.Context, teams []string, at time.Time) (map[string]Counts, error) {
+	begins := at.UTC().Truncate(24 * time.Hour)
+	minutes, err := m.Minutes(ctx, teams, begins, begins.Add(24*time.Hour))
+	days := map[string]Counts{}
+	for i := range minutes {
+		c := days[minutes[i].Team]
+		c.Add(&minutes[i].Counts)
+		days[minutes[i].Team] = c
+	}
+	return days, err
+}
+
 // Requests returns a page of the last requests.
 func (m *Memory) Requests(_ context.Context, f Filter) (Page, error) {
 	m.mu.Lock()

@@ -3,6 +3,7 @@ package recent
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,15 +17,20 @@ const (
 	keyPrefix   = "sl1:"
 	requestsKey = keyPrefix + "requests"
 	hourForm    = "2006010215"
+	dayForm     = "20060102"
 )
 
-// key is the key of an hour.
-func (of hourOf) key() string {
-	if of.team == "" {
-		return keyPrefix + "min:" + of.begins().Format(hourForm)
+// minutesKey is the key of an hour or a day. Those of all requests have a hash tag, too, which is no team's.
+func minutesKey(team, when string) string {
+	if team == "" {
+		team = keyPrefix + "min"
 	}
-	return keyPrefix + "{" + of.team + "}:min:" + of.begins().Format(hourForm)
+	return keyPrefix + "{" + team + "}:min:" + when
 }
+
+func (of hourOf) key() string { return minutesKey(of.team, of.begins().Format(hourForm)) }
+
+func dayKey(team string, at time.Time) string { return minutesKey(team, at.UTC().Format(dayForm)) }
 
 // inTrip is how many commands a round trip of a post has. Redis reads them in small parts and serves others between them.
 const inTrip = 1000
@@ -66,11 +72,13 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 		cmds := make([]*redis.Cmd, len(hours))
 		for i, h := range hours {
 			of := hourOf{h.Team, h.Begins.Unix() / 3600}
-			args := []any{p.From, h.Number, Kept.Milliseconds()}
+			args, day := []any{p.From, h.Number, Kept.Milliseconds(), ""}, Counts{}
 			for minute, c := range h.Minutes {
 				args = append(args, minute, c.text())
+				day.Add(c)
 			}
-			cmds[i] = minutesScript.Eval(ctx, pipe, []string{of.key()}, args...) // a pipeline does not fall back from EVALSHA
+			args[3] = day.text()
+			cmds[i] = minutesScript.Eval(ctx, pipe, []string{of.key(), dayKey(h.Team, h.Begins)}, args...) // a pipeline does not fall back from EVALSHA
 		}
 		if _, failed := pipe.Exec(ctx); failed != nil && err == nil {
 			err = failed
@@ -123,4 +131,32 @@ func (r *Redis) Minutes(ctx context.Context, teams []string, from, to time.Time)
 		}
 	}
 	return between(list, from, to), nil
+}
+
+// Day returns what teams did on the day of a moment, in UTC, by their names, in one round trip. A team without a request is left out.
+func (r *Redis) Day(ctx context.Context, teams []string, at time.Time) (map[string]Counts, error) {
+	days := map[string]Counts{}
+	if len(teams) == 0 {
+		return days, nil
+	}
+	pipe := r.client.Pipeline()
+	cmds := make([]*redis.StringCmd, len(teams))
+	for i, team := range teams {
+		cmds[i] = pipe.HGet(ctx, dayKey(team, at), "all")
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, err
+	}
+	for i, team := range teams {
+		text, err := cmds[i].Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, err
+		}
+		if err == nil {
+			var c Counts
+			c.read(text)
+			days[team] = c
+		}
+	}
+	return days, nil
 }
