@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -48,6 +49,29 @@ func (c *Claims) List(_ context.Context, team string, f Filter) (page []Claim, t
 		total++
 	}
 	return page, total, nil
+}
+
+// ListOpen returns one page of the tasks of teams that have not ended, newest first, and how many there are on all pages.
+func (c *Claims) ListOpen(_ context.Context, teams []string, f Filter) (page []Claim, total int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	f.Open = true
+	var open []*Claim
+	for _, team := range teams {
+		for _, claim := range c.byTeam[team] {
+			if f.admits(claim) {
+				open = append(open, claim)
+			}
+		}
+	}
+	slices.SortStableFunc(open, func(a, b *Claim) int { return b.Created.Compare(a.Created) })
+	size := PageSize(f.Size)
+	from := min((max(f.Page, 1)-1)*size, len(open))
+	for _, claim := range open[from:min(from+size, len(open))] {
+		page = append(page, *claim)
+	}
+	return page, len(open), nil
 }
 
 func (f *Filter) admits(c *Claim) bool {

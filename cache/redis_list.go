@@ -15,6 +15,9 @@ const filtered = 500
 // List returns one page of a team's tasks, newest first, and how many there are on all pages. It reads the page's tasks in
 // full; of the others it reads what the filter needs, if there is a filter.
 func (r *redisReader) List(ctx context.Context, team string, f Filter) (page []Claim, total int, err error) {
+	if f.Open {
+		return r.ListOpen(ctx, []string{team}, f)
+	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.Timeout, time.Second))
 	defer cancel()
 	ids, err := r.runLong(call, knownScript, []string{tasksKey(team)}, r.TTL.Microseconds()).StringSlice()
@@ -62,11 +65,7 @@ func (r *redisReader) readForFilter(ctx context.Context, team string, ids []stri
 	if err != nil {
 		return nil, err
 	}
-	replies := make([][]any, len(list))
-	for i := range list {
-		replies[i], _ = list[i].([]any) // readClaim refuses one that is not a list
-	}
-	return r.readEach(team, ids, replies)
+	return r.readEach(team, ids, lists(list))
 }
 
 // readAll reads tasks of a team in one round trip.

@@ -25,6 +25,8 @@ var (
 	knownLua string
 	//go:embed scripts/list.lua
 	listLua string
+	//go:embed scripts/open.lua
+	openLua string
 	//go:embed scripts/forget.lua
 	forgetLua string
 	//go:embed scripts/begin.lua
@@ -39,6 +41,7 @@ var (
 	queriesScript = redis.NewScript(queriesLua)
 	knownScript   = redis.NewScript(knownLua)
 	listScript    = redis.NewScript(listLua)
+	openScript    = redis.NewScript(openLua)
 	forgetScript  = redis.NewScript(forgetLua)
 	beginScript   = redis.NewScript(beginLua)
 	joinScript    = redis.NewScript(joinLua)
@@ -110,6 +113,26 @@ func (s *store) runEach(ctx context.Context, script *redis.Script, keys []string
 			return nil, err
 		}
 		replies[i] = reply
+	}
+	return replies, nil
+}
+
+// runAll runs a script once for each list of keys, with the same arguments, in one round trip. Its replies are lists.
+func (s *store) runAll(ctx context.Context, script *redis.Script, calls [][]string, args ...any) ([][]any, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	cmds, pipe := make([]*redis.Cmd, len(calls)), s.Client.Pipeline()
+	for i, keys := range calls {
+		cmds[i] = script.Eval(ctx, pipe, keys, args...) // a pipeline does not fall back from EVALSHA
+	}
+	_, _ = pipe.Exec(ctx)
+	replies := make([][]any, len(cmds))
+	for i, cmd := range cmds {
+		var err error
+		if replies[i], err = cmd.Slice(); err != nil {
+			return nil, err
+		}
 	}
 	return replies, nil
 }

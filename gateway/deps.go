@@ -22,5 +22,6 @@ type Deps struct {
 	Metrics     *telemetry.Metrics            // nil: no metrics
 	Traces      *telemetry.Traces             // nil: no spans
 	Record      func(record telemetry.Record) // takes the finished Record of every request; must not block
+	TaskEnded   func(task *telemetry.Task)    // takes every task that this process charged; must not block nor keep it; nil: not called
 	Logger      *slog.Logger                  // for what happens outside requests, and for the inside of errors
 }

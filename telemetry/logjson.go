@@ -148,3 +148,9 @@ func appendCost(b []byte, name string, c *Cost) []byte {
 	}
 	return append(b, '}')
 }
+
+// AppendLine appends the record's line in JSON, with its line end, as a [Log] writes it.
+func (r Record) AppendLine(b []byte) []byte {
+	r.clean()
+	return appendLine(b, &r)
+}

@@ -54,5 +54,6 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 // record takes a finished request.
 func (p *process) record(r telemetry.Record) {
 	p.used.note(r.Key, r.Time)
+	p.recent.Note(&r)
 	p.log.Write(r)
 }

@@ -21,6 +21,7 @@ import (
 	"sluice/gateway/identity"
 	"sluice/policy/limit"
 	"sluice/telemetry"
+	"sluice/telemetry/recent"
 )
 
 // logFlush bounds the wait for a blocked log output when the process ends.
@@ -72,6 +73,8 @@ type process struct {
 	// identities verify tokens that stand in place of keys.
 	identities *identity.Verifier
 	phase      atomic.Pointer[string] // why the process is not ready; nil: it is ready
+	recent     *recent.Collector      // of what requests do
+	lately     lately                 // what this process and other replicas did in the last two days
 }
 
 // open opens the listeners and builds everything, without serving yet. The caller closes the log.
@@ -99,6 +102,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		_ = p.doors.admin.Close()
 		return nil, err
 	}
+	p.openRecent()
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
@@ -120,6 +124,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Metrics:     p.tells.Metrics,
 		Traces:      p.tells.Traces,
 		Record:      p.record,
+		TaskEnded:   p.recent.NoteTask,
 		Logger:      p.log.Logger(),
 	}
 }
@@ -165,6 +170,9 @@ func (p *process) closeAccounts() {
 	}
 	if err := p.accounts.Close(ctx); err != nil {
 		p.log.Logger().Error("accounts", "error", err.Error())
+	}
+	if err := p.recent.Close(ctx); err != nil {
+		p.log.Logger().Warn("recent", "error", "the last requests and their counts could not be posted to Redis")
 	}
 	if p.redis != nil {
 		_ = p.redis.Close()

@@ -80,6 +80,8 @@ func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 const (
 	ledgerBytes  = 400 << 10 // four hundred days of its ledger, three models each
 	accountBytes = 8 << 10   // its rates, quotas and list of tasks
+	minutesBytes = 200 << 10 // two days of its counts by minute
+	recentBytes  = 8 << 20   // the last requests of all teams
 	settledBytes = 150       // a settled request's hold
 )
 
@@ -89,8 +91,9 @@ const settledFor = 15 * time.Minute
 // redisNeed is how many bytes of Redis's memory the accounts of the teams may take, in whole MiB, where teams use all that
 // their rates allow. Tasks are left out: no rate says how many of them a team makes.
 func redisNeed(file *teams.File) (bytes int64) {
+	bytes = recentBytes
 	for _, team := range file.List {
-		bytes += ledgerBytes + accountBytes
+		bytes += ledgerBytes + accountBytes + minutesBytes
 		for _, r := range team.Rates {
 			if r.Unit == teams.UnitRequests {
 				bytes += int64(float64(r.Limit) * settledFor.Seconds() / r.Per.Seconds() * settledBytes)

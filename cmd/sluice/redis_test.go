@@ -16,7 +16,7 @@ func TestMend23ARedisThatKeepsTooLittleIsToldOf(t *testing.T) {
 	for n := range 50 {
 		manyTeams += fmt.Sprintf("  - id: team%d\n    rates: {requests: {per: 1s, limit: 20}}\n", n)
 	}
-	const forgets, small = "Redis appends to no file", "maxmemory of Redis is 64MiB, and the teams of the teams file may need 149MiB"
+	const forgets, small = "Redis appends to no file", "maxmemory of Redis is 64MiB, and the teams of the teams file may need 167MiB"
 	appends, snapshot := []string{"--appendonly", "yes"}, func(s *redisServer) {
 		s.do("BGSAVE")
 		wait(t, "the snapshot is taken", func() bool {

@@ -82,6 +82,8 @@ func (s *redisServer) everything() string {
 			value, err = s.admin.ZRangeWithScores(ctx, key, 0, -1).Result()
 		case "set":
 			value, err = s.admin.SMembers(ctx, key).Result()
+		case "stream":
+			value, err = s.admin.XRange(ctx, key, "-", "+").Result()
 		case "none": // it has expired
 		default:
 			s.Errorf("%s is a %s, a type that this test cannot read", key, kind)

@@ -20,9 +20,9 @@ func (t *Tasks) charge(ctx context.Context, claim *cache.Claim, end *End, taken 
 	t.deps.Charge(ctx, &limit.Charge{
 		Held: &limit.Held{
 			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: claim.Hold.Tag, Task: true,
-			Amounts: taskCost(&claim.Hold, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
+			Amounts: TaskCost(&claim.Hold, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
-		Amounts: taskCost(&claim.Hold, end.Images), Estimated: end.Estimated, Left: left,
+		Amounts: TaskCost(&claim.Hold, end.Images), Estimated: end.Estimated, Left: left,
 		Taken: func(first bool) {
 			if first {
 				t.reportEnd(claim, end)
@@ -32,8 +32,8 @@ func (t *Tasks) charge(ctx context.Context, claim *cache.Claim, end *End, taken 
 	})
 }
 
-// taskCost is the cost of a task with that many images. A task of a forwarded path costs its request alone.
-func taskCost(hold *cache.Hold, images int64) limit.Amounts {
+// TaskCost is the cost of a task with that many images. A task of a forwarded path costs its request alone.
+func TaskCost(hold *cache.Hold, images int64) limit.Amounts {
 	if forwarded(hold) {
 		images = 0
 	}
@@ -51,12 +51,12 @@ func Cost(a limit.Amounts, flag string) telemetry.Cost {
 // is reported once.
 func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
 	t.deps.Metrics.Settlement(end.Outcome)
-	charged := taskCost(&claim.Hold, end.Images)
+	charged := TaskCost(&claim.Hold, end.Images)
 	t.deps.Metrics.Used(claim.Team, t.deps.Label(claim.Model), charged[limit.Images], charged[limit.Spend])
 	task := telemetry.Task{
 		Request: claim.Hold.ID, Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Outcome: end.Outcome, Images: end.Images,
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
-		Usage: end.Usage, Cost: end.Cost(claim), Held: Cost(taskCost(&claim.Hold, claim.Hold.Images), ""), Estimated: end.Estimated, SettledBy: end.By,
+		Usage: end.Usage, Cost: end.Cost(claim), Held: Cost(TaskCost(&claim.Hold, claim.Hold.Images), ""), Estimated: end.Estimated, SettledBy: end.By,
 	}
 	task.Served, task.Sent = claim.Polls()
 	if task.Submitted.IsZero() {
@@ -68,8 +68,11 @@ func (t *Tasks) reportEnd(claim *cache.Claim, end *End) {
 	t.Report(&task)
 }
 
-// Report writes the span and the log line of a task that has ended.
+// Report writes the span and the log line of a task that has ended, and hands it to Ended.
 func (t *Tasks) Report(task *telemetry.Task) {
 	t.deps.Traces.Task(task)
 	task.Log(t.deps.Logger, t.deps.Now())
+	if t.deps.Ended != nil {
+		t.deps.Ended(task)
+	}
 }

@@ -91,15 +91,17 @@ func (a *account) tagRows(team string, days []int) (rows []Row) {
 	defer a.mu.Unlock()
 	for _, day := range days {
 		for _, row := range a.tags[day] {
-			rows = append(rows, TagRow(team, row))
+			tag := TagRow(row)
+			tag.Team = team
+			rows = append(rows, tag)
 		}
 	}
 	return rows
 }
 
 // TagRow makes a row of the ledger of tags of one whose model is the tag.
-func TagRow(team string, row *Row) Row {
-	return Row{Team: team, Day: row.Day, Tag: row.Model, Used: row.Used, Estimated: row.Estimated}
+func TagRow(row *Row) Row {
+	return Row{Team: row.Team, Day: row.Day, Tag: row.Model, Used: row.Used, Estimated: row.Estimated}
 }
 
 // Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of

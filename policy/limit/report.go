@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sluice/policy/teams"
@@ -28,6 +29,18 @@ func (s *State) Report(t *Terms) Report {
 		r.Limits = append(r.Limits, standing)
 	}
 	return r
+}
+
+// Quotas is the report without the rates.
+func (r Report) Quotas() Report {
+	r.Limits = slices.DeleteFunc(r.Limits, func(s Standing) bool { return s.Period == "" })
+	return r
+}
+
+// LastKnown reports how much of its quotas a team has used.
+func (m *Memory) LastKnown(team *teams.Team) Report {
+	r, _ := m.Look(context.Background(), team) // it never fails
+	return r.Quotas()
 }
 
 // Look reports how much of each limit a team has used. It takes nothing.

@@ -74,6 +74,13 @@ func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, er
 	return st.Report(&t), nil
 }
 
+// LastKnown returns how a team stood to its quotas by Redis's last answer about it, of about ten seconds ago at most if Redis is there.
+// It makes no call of Redis.
+func (s *Failover) LastKnown(team *teams.Team) limit.Report {
+	st, t := s.lastKnown(team.ID, s.Now()), limit.TermsOf(team)
+	return st.Report(&t).Quotas()
+}
+
 // Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
 func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
 	return s.Store.Ledger(ctx, team, days)

@@ -16,52 +16,54 @@ import (
 // estimatedPart ends the names of ledger fields that hold the estimated part.
 const estimatedPart = "|estimated"
 
-// readStep is about how many fields of the ledger one round trip reads: Redis does nothing else meanwhile. A smaller
-// number would be of no use: Redis hands out small hashes whole (512 fields at most by its defaults).
-const readStep = 512
+// How much of the ledger one round trip reads, about. Redis reads a client's commands in small parts and serves others between them,
+// but it runs each command whole.
+const (
+	readStep = 512     // fields of one command, and of one round trip for a team: teams ask often. Redis hands out small hashes whole (512 fields at most by its defaults)
+	tripStep = 100_000 // fields of one round trip for all teams
+	dayStep  = 40_000  // days of teams whose sizes one round trip asks for
+)
 
 // reading is a ledger that is being read.
 type reading struct {
-	*team
-	key    func(day int) string
 	client redis.UniversalClient
+	key    func(t *team, day int) string
+	step   int // fields of one round trip
 	most   int // rows; 0: any number
-	rows   map[dayEntry]*limit.Row
+	rows   map[rowOf]*limit.Row
 }
 
-// dayEntry names a row: its day and model|endpoint.
-type dayEntry struct {
+// rowOf names a row: its team, its day, and model|endpoint.
+type rowOf struct {
+	team string
 	day  int
 	name string
 }
 
-// dayScan is how far a day has been read.
+// dayScan is how far a day of a team has been read.
 type dayScan struct {
+	team         *team
 	day, size    int
 	cursor       uint64
 	named, ended bool
 }
 
-// newReading prepares to read a ledger of one team, of at most so many rows, or of any number if most is 0.
-func newReading(r *Store, team *team, key func(day int) string, most int) *reading {
-	return &reading{team: team, key: key, client: r.client, most: most, rows: map[dayEntry]*limit.Row{}}
-}
-
-// read reads the rows of some days. It reads in small steps: use that is posted meanwhile may be in one unit of a row and not in
-// another.
-func (all *reading) read(ctx context.Context, days []int) ([]limit.Row, error) {
-	scans, err := all.begin(ctx, days)
+// read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not
+// in another.
+func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limit.Row, error) {
+	all.rows = map[rowOf]*limit.Row{}
+	scans, err := all.begin(ctx, teams, days)
 	if err != nil {
 		return nil, err
 	}
 	for len(scans) > 0 {
 		n, fields := 1, scans[0].size
-		for n < len(scans) && fields+scans[n].size <= readStep {
+		for n < len(scans) && fields+scans[n].size <= all.step {
 			fields += scans[n].size
 			n++
 		}
 		for some := scans[:n]; len(some) > 0; some = slices.DeleteFunc(some, func(s dayScan) bool { return s.ended }) {
-			if err := all.step(ctx, some); err != nil {
+			if err := all.readSome(ctx, some); err != nil {
 				return nil, err
 			}
 		}
@@ -76,29 +78,37 @@ func (all *reading) read(ctx context.Context, days []int) ([]limit.Row, error) {
 }
 
 // begin returns the days that have entries.
-func (all *reading) begin(ctx context.Context, days []int) (scans []dayScan, err error) {
-	pipe := all.client.Pipeline()
-	sizes := make([]*redis.IntCmd, len(days))
-	for i, day := range days {
-		sizes[i] = pipe.HLen(ctx, all.key(day))
+func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans []dayScan, err error) {
+	every := make([]dayScan, 0, len(teams)*len(days))
+	for _, t := range teams {
+		for _, day := range days {
+			every = append(every, dayScan{team: t, day: day})
+		}
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, err
-	}
-	for i, day := range days {
-		if n := sizes[i].Val(); n > 0 {
-			scans = append(scans, dayScan{day: day, size: int(n)})
+	for some := range slices.Chunk(every, dayStep) {
+		pipe := all.client.Pipeline()
+		sizes := make([]*redis.IntCmd, len(some))
+		for i := range some {
+			sizes[i] = pipe.HLen(ctx, all.key(some[i].team, some[i].day))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, err
+		}
+		for i := range some {
+			if some[i].size = int(sizes[i].Val()); some[i].size > 0 {
+				scans = append(scans, some[i])
+			}
 		}
 	}
 	return scans, nil
 }
 
-// step reads the next page of some days in one round trip.
-func (all *reading) step(ctx context.Context, scans []dayScan) error {
+// readSome reads the next page of some days in one round trip.
+func (all *reading) readSome(ctx context.Context, scans []dayScan) error {
 	pipe := all.client.Pipeline()
 	pages := make([]*redis.ScanCmd, len(scans))
 	for i, s := range scans {
-		pages[i] = pipe.HScan(ctx, all.key(s.day), s.cursor, "", readStep)
+		pages[i] = pipe.HScan(ctx, all.key(s.team, s.day), s.cursor, "", readStep)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -117,7 +127,7 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	s.cursor, s.ended = cursor, cursor == 0
 	for i := 0; i+1 < len(fields); i += 2 {
 		if fields[i] != "day" {
-			all.readField(s.day, fields[i], fields[i+1])
+			all.readField(s, fields[i], fields[i+1])
 			continue
 		}
 		if s.named = true; fields[i+1] != strconv.Itoa(s.day) {
@@ -134,13 +144,13 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 }
 
 // readField reads one field: model|endpoint|unit, or that with its estimated part.
-func (all *reading) readField(day int, field, value string) {
+func (all *reading) readField(s *dayScan, field, value string) {
 	name, estimated := strings.CutSuffix(field, estimatedPart)
 	cut := strings.LastIndexByte(name, '|')
 	if cut < 0 {
 		return
 	}
-	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), dayEntry{day, name[:cut]}
+	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), rowOf{s.team.id, s.day, name[:cut]}
 	split := strings.LastIndexByte(of.name, '|')
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {
@@ -148,7 +158,7 @@ func (all *reading) readField(day int, field, value string) {
 	}
 	row := all.rows[of]
 	if row == nil {
-		row = &limit.Row{Team: all.id, Day: day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
+		row = &limit.Row{Team: s.team.id, Day: s.day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
 		all.rows[of] = row
 	}
 	if estimated {
@@ -158,45 +168,42 @@ func (all *reading) readField(day int, field, value string) {
 	}
 }
 
-// Ledger returns the rows of one team, or of all if id is empty, for the days, each yyyymmdd,
-// in the order of reports: team, day, model, endpoint.
-func (r *Store) Ledger(ctx context.Context, id string, days []int) ([]limit.Row, error) {
-	return eachTeam(ctx, r, id, func(t *team) ([]limit.Row, error) { return newReading(r, t, t.day, 0).read(ctx, days) })
+// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of reports: team, day,
+// model, endpoint. For all teams it usually makes three round trips: their names, the sizes of their days, and the days.
+func (r *Store) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+	return readLedger(ctx, r, (*teamKeys).day, team, days, 0)
 }
 
-// Tags returns the rows of the ledger of tags, of one team, or of all if id is empty, for the days, each yyyymmdd, in the order
+// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many, or 0 for any number; else
+// [limit.ErrRows].
+func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
+	return readLedger(ctx, r, (*teamKeys).day, team, days, most)
+}
+
+// Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the order
 // of reports: team, day, tag. Use without a tag is in no row.
-func (r *Store) Tags(ctx context.Context, id string, days []int) ([]limit.Row, error) {
-	return eachTeam(ctx, r, id, func(t *team) ([]limit.Row, error) {
-		rows, err := newReading(r, t, t.tags, 0).read(ctx, days)
-		for i := range rows {
-			rows[i] = limit.TagRow(t.id, &rows[i])
-		}
-		return rows, err
-	})
+func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+	rows, err := readLedger(ctx, r, (*teamKeys).tags, team, days, 0)
+	for i := range rows {
+		rows[i] = limit.TagRow(&rows[i])
+	}
+	return rows, err
 }
 
-// eachTeam collects the rows of one team, or of all if id is empty.
-func eachTeam(ctx context.Context, r *Store, id string, read func(*team) ([]limit.Row, error)) (rows []limit.Row, err error) {
+// readLedger reads the hashes of days of one team, or of all if id is empty.
+func readLedger(ctx context.Context, r *Store, key func(*teamKeys, int) string, id string, days []int, most int) ([]limit.Row, error) {
+	all := &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: readStep, most: most}
 	ids := []string{id}
 	if id == "" {
+		all.step = tripStep
+		var err error
 		if ids, err = r.Teams(ctx); err != nil {
 			return nil, err
 		}
-		slices.Sort(ids)
 	}
-	for _, id := range ids {
-		some, err := read(r.teams.Get(id))
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, some...)
+	list := make([]*team, len(ids))
+	for i, id := range ids {
+		list[i] = r.teams.Get(id)
 	}
-	return rows, nil
-}
-
-// TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many; else [limit.ErrRows].
-func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
-	t := r.teams.Get(id)
-	return newReading(r, t, t.day, most).read(ctx, days)
+	return all.read(ctx, list, days)
 }

@@ -21,6 +21,7 @@ type sniffer struct {
 	sync.Mutex
 	sent       map[string]int
 	most, read int // fields
+	trips      int // that read the ledger
 }
 
 func (w *sniffer) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -42,6 +43,9 @@ func (w *sniffer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func (w *sniffer) note(cmds ...redis.Cmder) {
 	w.Lock()
 	defer w.Unlock()
+	if name := cmds[0].Name(); name == "smembers" || name == "hlen" || name == "hscan" { // else a connection begins
+		w.trips++
+	}
 	fields := 0
 	for _, cmd := range cmds {
 		w.sent[cmd.Name()]++

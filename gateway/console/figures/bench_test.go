@@ -1,0 +1,114 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/cache"
+	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
+)
+
+// The largest house: a thousand teams, and four hundred days of three models each. docs/performance.md has the figures.
+const (
+	benchTeams = 1000
+	benchDays  = limit.LedgerDays
+)
+
+// fill writes the ledger as the scripts do.
+func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File {
+	b.Helper()
+	file := &strings.Builder{}
+	fmt.Fprintln(file, "teams:")
+	for n := range benchTeams {
+		team := fmt.Sprintf("team-%03d", n)
+		fmt.Fprintf(file, "  - {id: %s, quotas: {tokens: {day: 1000000}}}\n", team)
+		pipe := client.Pipeline()
+		pipe.SAdd(b.Context(), "sl1:teams", team)
+		for _, day := range lastDays(now, benchDays) {
+			values := []any{"day", day}
+			for m, model := range []string{"llm-plus", "llm-max", "gen2.6-image"} {
+				name := model + "|text|"
+				values = append(values, name+"requests", 100+n+m, name+"tokens", 90_000+n, name+"spend", 72_000_000+day, name+"spend|estimated", m)
+			}
+			pipe.HSet(b.Context(), fmt.Sprintf("sl1:{%s}:use:%d", team, day), values...)
+		}
+		if _, err := pipe.Exec(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	read, err := teams.Parse([]byte(file.String()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return read
+}
+
+// BenchmarkPages measures the pages that read most, in a house of the largest size in Redis: at first, and once the past days are
+// known. Each reads the days that may still change from Redis.
+func BenchmarkPages(b *testing.B) {
+	client := limittest.RealRedis(b)
+	var ahead time.Duration
+	clock := func() time.Time { return time.Now().Add(ahead) }
+	file := fill(b, client, clock())
+	store := redisstore.New(client)
+	accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
+	defer func() { _ = accounts.Close(context.Background()) }()
+	lately := recent.NewRedis(client, clock)
+	open := func() *Figures {
+		return New(Deps{
+			Teams: func() *teams.File { return file }, Accounts: accounts, Lately: lately, Now: clock,
+			Tasks: cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: 24 * time.Hour, Now: clock}),
+		})
+	}
+	pages := []struct {
+		name string
+		read func(f *Figures) error
+	}{
+		{"Money of 30 days", func(f *Figures) error {
+			now := clock()
+			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, -29).Format(limit.DayForm), now.Format(limit.DayForm), "team", ""})
+			return err
+		}},
+		{"Money of 400 days", func(f *Figures) error {
+			now := clock()
+			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-benchDays).Format(limit.DayForm), now.Format(limit.DayForm), "model", ""})
+			return err
+		}},
+		{"Now", func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
+		{"Team", func(f *Figures) error { _, err := f.Team(b.Context(), operator, "team-007"); return err }},
+		{"Tasks", func(f *Figures) error { _, err := f.TaskList(b.Context(), operator, TaskFilter{}); return err }},
+	}
+	for _, page := range pages {
+		b.Run(page.name+"/first", func(b *testing.B) {
+			for b.Loop() {
+				if err := page.read(open()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, page := range pages {
+		f := open()
+		b.Run(page.name+"/again", func(b *testing.B) {
+			if err := page.read(f); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				ahead += freshFor
+				if err := page.read(f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package figures
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"sluice/gateway/admin"
+	"sluice/gateway/console/access"
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// TestTotalsAreThoseOfSluiceUsage compares Money with the report of sluice usage, for random ledgers, in both forms of the accounts:
+// every row, every day and the total, in all ways to add up, for all who may look. Then more is charged, also to days that were
+// read before.
+func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
+	for _, redis := range []bool{false, true} {
+		t.Run(fmt.Sprintf("redis=%v", redis), func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				s := newStand(t, redis)
+				day := rapid.IntRange(-40, 0)
+				s.Move(time.Duration(-40*24) * time.Hour)
+				for range 2 {
+					for range rapid.IntRange(0, 12).Draw(rt, "charges") {
+						s.Move(time.Duration(rapid.IntRange(0, 60).Draw(rt, "hours")) * time.Hour)
+						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "b", "c|d"}).Draw(rt, "model"),
+							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
+							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
+					}
+					first := day.Draw(rt, "from")
+					from, to := s.Now().AddDate(0, 0, first).Format(limit.DayForm), s.Now().AddDate(0, 0, rapid.IntRange(first, 0).Draw(rt, "to")).Format(limit.DayForm)
+					for _, team := range []string{"", "search", "ads"} {
+						for _, by := range ways {
+							s.compare(rt, operator, MoneyQuery{from, to, by, team})
+						}
+					}
+					s.compare(rt, member, MoneyQuery{from, to, "model", ""})
+					s.Move(freshFor)
+				}
+			})
+		})
+	}
+}
+
+// compare compares an answer of Money with the report.
+func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
+	days, _ := limit.Days(q.From, q.To)
+	team := q.Team
+	if p.Role == access.Member {
+		team = p.Teams[0]
+	}
+	rows, err := s.accounts.Ledger(s.Context(), team, days)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	report := admin.NewUsageReport("", q.From, q.To, rows)
+	want, wantDays, wantTotal := adder{}, adder{}, Use{}
+	for _, row := range report.Rows {
+		var use Use
+		unit := limit.UnitIndex(row.Unit)
+		used, okUsed := limit.ReadAmount(row.Unit, row.Used.String())
+		estimated, okEstimated := limit.ReadAmount(row.Unit, row.Estimated.String())
+		if !okUsed || !okEstimated {
+			rt.Fatalf("the report writes %s and %s", row.Used, row.Estimated)
+		}
+		use.Used[unit], use.Estimated[unit] = used, estimated
+		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint)}[q.By], use)
+		wantDays.add(row.Day, use)
+		wantTotal = wantTotal.Plus(use)
+	}
+	got, err := s.figures.Money(s.Context(), p, q)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	gotRows, gotDays := adder{}, adder{}
+	for _, row := range got.Rows {
+		gotRows.add(row.Name, row.Use)
+	}
+	for _, d := range got.Days {
+		if d.Use != (Use{}) {
+			gotDays.add(d.Day, d.Use)
+		}
+	}
+	if diff := cmp.Diff([]any{want, wantDays, wantTotal}, []any{gotRows, gotDays, got.Total}); diff != "" {
+		rt.Fatalf("%+v differs from sluice usage:\n%s", q, diff)
+	}
+	if len(got.Days) != len(days) {
+		rt.Fatalf("%d days, want %d", len(got.Days), len(days))
+	}
+}
+
+func TestForecast(t *testing.T) {
+	at := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 15, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		name  string
+		now   time.Time
+		spent map[int]int64
+		want  Month
+	}{
+		{"nothing was spent", at(11, 21), nil, Month{Name: "2026-11"}},
+		{"the same every day", at(11, 21), days(20261101, 21, 10), Month{"2026-11", 210, 10, 300}},
+		{"today alone is no rate yet", at(11, 21), map[int]int64{20261121: 50}, Month{"2026-11", 50, 0, 50}},
+		{"the first day was three days ago", at(11, 21), map[int]int64{20261118: 30, 20261119: 0, 20261120: 60}, Month{"2026-11", 90, 30, 360}},
+		{"the month before gives the rate", at(12, 1), days(20261124, 7, 10), Month{"2026-12", 0, 10, 300}},
+		{"the last day of a month", at(10, 31), days(20261001, 31, 1), Month{"2026-10", 31, 1, 31}},
+		{"what was spent long ago is no rate", at(11, 21), map[int]int64{20261101: 500}, Month{"2026-11", 500, 0, 500}},
+	} {
+		if got := forecast(tt.now, func(day int) int64 { return tt.spent[day] }); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// days are so many days that each spent as much.
+func days(first, count int, each int64) map[int]int64 {
+	spent := map[int]int64{}
+	for i := range count {
+		spent[first+i] = each
+	}
+	return spent
+}
+
+func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
+	s := newStand(t, false)
+	day := s.Now().Format(limit.DayForm)
+	for _, tt := range []struct {
+		name string
+		p    access.Person
+		q    MoneyQuery
+		want error
+	}{
+		{"a foreign team", member, MoneyQuery{day, day, "day", "shop"}, ErrAbsent},
+		{"an unknown team", member, MoneyQuery{day, day, "day", "none"}, ErrAbsent},
+		{"nobody", access.Person{}, MoneyQuery{day, day, "day", "search"}, ErrAbsent},
+		{"an unknown way", operator, MoneyQuery{day, day, "tag", ""}, ErrQuery},
+		{"no days", operator, MoneyQuery{"x", day, "day", ""}, ErrQuery},
+		{"too many days", operator, MoneyQuery{"2024-01-01", day, "day", ""}, ErrQuery},
+	} {
+		if _, err := s.figures.Money(t.Context(), tt.p, tt.q); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	s.use("shop", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
+	if m, err := s.figures.Money(t.Context(), member, MoneyQuery{day, day, "team", ""}); err != nil || m.Total != (Use{}) || m.Month.Spent != 0 {
+		t.Errorf("a member sees %+v, %v of another team", m, err)
+	}
+	if m, err := s.figures.Money(t.Context(), access.Person{}, MoneyQuery{day, day, "team", ""}); err != nil || m.Total != (Use{}) {
+		t.Errorf("nobody sees %+v, %v", m, err)
+	}
+}
+
+// TestCopiesOfDays: a day that may change is read again after two seconds, a past one after an hour; without
+// readers those of the last month are kept.
+func TestCopiesOfDays(t *testing.T) {
+	s := newStand(t, false)
+	s.Move(-10 * 24 * time.Hour)
+	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
+	s.Move(10 * 24 * time.Hour)
+	q := MoneyQuery{s.Now().AddDate(0, 0, -20).Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", ""}
+	spent := func() int64 {
+		m, err := s.figures.Money(t.Context(), operator, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Total.Used[limit.Spend]
+	}
+	step := func(what string, spend int64, ledgers int) {
+		t.Helper()
+		if got := spent(); got != spend || s.ledgers != ledgers {
+			t.Errorf("%s: %d spent, the ledger was read %d times; want %d, %d", what, got, s.ledgers, spend, ledgers)
+		}
+	}
+	step("at first", 5, 1)
+	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 7})
+	step("a moment later", 5, 1)
+	s.Move(freshFor)
+	step("after two seconds", 12, 2)
+
+	sums := s.figures.sums
+	for range limit.LedgerDays {
+		sums.step(t.Context())
+	}
+	all := s.ledgers
+	if len(sums.days) != limit.LedgerDays {
+		t.Errorf("%d days are kept after as many steps as the ledger has days, want %d", len(sums.days), limit.LedgerDays)
+	}
+	sums.step(t.Context())
+	if s.ledgers != all {
+		t.Error("a step reads although every copy is fresh")
+	}
+	s.Move(pastFor - time.Minute)
+	s.figures.sums.used = s.Now()
+	s.Move(time.Minute)
+	sums.step(t.Context())
+	if s.ledgers != all+1 {
+		t.Errorf("an hour later a step reads %d days, want 1", s.ledgers-all)
+	}
+	s.Move(unusedFor)
+	sums.step(t.Context())
+	if len(sums.days) != warmDays {
+		t.Errorf("%d days are kept although nobody looks, want %d", len(sums.days), warmDays)
+	}
+}
+
+func TestModelsThatAreTooManyCountAsOther(t *testing.T) {
+	s := &sums{names: map[string]string{}}
+	a := adder{"other": {Used: limit.Amounts{1}}}
+	for i := range mostModels + 10 {
+		a.add(fmt.Sprint("m", i), Use{Used: limit.Amounts{1, 0, 0, int64(i)}})
+	}
+	rows := s.named(a, mostModels)
+	total := Use{}
+	for _, row := range rows {
+		total = total.Plus(row.Use)
+	}
+	if len(rows) != mostModels || total.Used[limit.Requests] != mostModels+11 || find(rows, "other").Used[limit.Requests] != 12 {
+		t.Errorf("%d rows, %+v in all, other %+v", len(rows), total, find(rows, "other"))
+	}
+}

@@ -1,0 +1,206 @@
+package figures
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/telemetry/recent"
+)
+
+// Now is the state of the gateway at one moment, as far as a person sees it.
+type Now struct {
+	At       time.Time
+	Step     time.Duration // of Steps
+	Steps    []Step        // the oldest first, without gaps; the last one is under way
+	Overhead time.Duration // Sluice's own time a request, mean of the last five whole minutes
+	Rate     float64       // requests a second, mean of the last whole minute
+	Refused  int64         // requests refused today
+	Today    Use
+	Faults   []Fault
+	Teams    []TeamLine // the ten that used most today, by spend, then requests
+	Known    int        // how many teams the person sees
+}
+
+// Step is what happened in one step of time.
+type Step struct {
+	At                        time.Time
+	Requests, Refused, Failed int64 // Requests includes the others; Failed ended with a status of 500 or more and were not refused
+}
+
+// Fault is something that is wrong with the process.
+type Fault struct{ Name, Text string }
+
+// TeamLine is a team as a row of a list.
+type TeamLine struct {
+	ID       string
+	Today    Use
+	Refused  int64           // requests refused today
+	Tightest *limit.Standing // the quota of which the smallest part is left, as it was last heard; nil: no quota
+}
+
+// mostTeams is how many teams Now names.
+const mostTeams = 10
+
+// posted is how long it may take until a minute is whole: processes post every [recent.Every].
+const posted = recent.Every + 2*time.Second
+
+// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
+func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, error) {
+	at := f.Deps.Now()
+	n := Now{At: at, Step: time.Minute}
+	from := at.Truncate(time.Minute).Add(-59 * time.Minute)
+	if day {
+		n.Step, from = 15*time.Minute, at.Truncate(15*time.Minute).Add(-95*15*time.Minute)
+	}
+	teams, all := f.visible(p)
+	of := idsOf(teams)
+	if all {
+		of = []string{""}
+	}
+	var minutes []recent.Minute
+	var lines []TeamLine
+	err := together(
+		func() (err error) { minutes, err = f.Lately.Minutes(ctx, of, from, at.Add(time.Minute)); return err },
+		func() (err error) { lines, n.Today, n.Refused, err = f.today(ctx, p, at); return err },
+	)
+	if err != nil {
+		return n, err
+	}
+	n.Steps = stepsOf(minutes, from, at, n.Step)
+	n.Rate, n.Overhead = pace(minutes, at)
+	n.Known = len(teams)
+	n.Teams = busiest(lines)
+	if f.Faults != nil && p.SeesAll() {
+		n.Faults = f.Faults()
+	}
+	return n, nil
+}
+
+// together does several things at the same time and returns the first error of the list.
+func together(do ...func() error) error {
+	errs := make([]error, len(do))
+	var doing sync.WaitGroup
+	for i := range do {
+		doing.Go(func() { errs[i] = do[i]() })
+	}
+	doing.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// today returns each team's use of the day, that of all, and how many requests were refused.
+func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lines []TeamLine, all Use, refused int64, err error) {
+	teams, every := f.visible(p)
+	ids, day := idsOf(teams), dayOf(at)
+	var counts map[string]recent.Counts
+	var b book
+	err = together(
+		func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err },
+		func() (err error) { b, err = f.ledger(ctx, p, "", []int{day}); return err },
+	)
+	if err != nil {
+		return nil, all, 0, err
+	}
+	use := adder{}
+	b.add(use, day, "team")
+	for _, team := range teams {
+		c := counts[team.ID]
+		lines = append(lines, TeamLine{ID: team.ID, Today: use[team.ID], Refused: c.Refused(), Tightest: tightest(f.Accounts.LastKnown(team).Limits)})
+		refused += c.Refused()
+	}
+	if every {
+		c := counts[""]
+		refused = c.Refused()
+	}
+	return lines, b.total(day), refused, nil
+}
+
+// Lines returns a line for each team that a person sees, by id.
+func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamLine, error) {
+	list, _, _, err := f.today(ctx, p, f.Deps.Now())
+	lines := make(map[string]TeamLine, len(list))
+	for _, line := range list {
+		lines[line.ID] = line
+	}
+	return lines, err
+}
+
+// busiest returns the teams that used most, without those that used nothing.
+func busiest(lines []TeamLine) []TeamLine {
+	lines = slices.DeleteFunc(lines, func(l TeamLine) bool { return l.Today == Use{} && l.Refused == 0 })
+	slices.SortStableFunc(lines, func(a, b TeamLine) int {
+		return compareUse(MoneyRow{a.ID, a.Today}, MoneyRow{b.ID, b.Today})
+	})
+	return lines[:min(len(lines), mostTeams)]
+}
+
+// tightest is the quota of which the smallest part is left.
+func tightest(limits []limit.Standing) (least *limit.Standing) {
+	for i := range limits {
+		l := &limits[i]
+		if l.Period == "" || l.Limit <= 0 {
+			continue
+		}
+		if least == nil || float64(l.Left)/float64(l.Limit) < float64(least.Left)/float64(least.Limit) {
+			least = l
+		}
+	}
+	return least
+}
+
+// stepsOf adds minutes up into steps without gaps.
+func stepsOf(minutes []recent.Minute, from, to time.Time, step time.Duration) []Step {
+	steps := make([]Step, 0, to.Sub(from)/step+1)
+	for at := from; !at.After(to); at = at.Add(step) {
+		steps = append(steps, Step{At: at})
+	}
+	for i := range minutes {
+		m := &minutes[i]
+		if n := int(m.At.Sub(from) / step); n >= 0 && n < len(steps) {
+			steps[n].Requests += m.Requests
+			steps[n].Refused += m.Refused()
+			steps[n].Failed += max(m.Errors-failedRefusals(m.Refusals), 0)
+		}
+	}
+	return steps
+}
+
+// failedRefusals counts refusals whose status is 500 or more: those of the exchange with the service, and those for want of
+// memory, state or time.
+func failedRefusals(refusals map[string]int64) (n int64) {
+	for reason, count := range refusals {
+		stage, word, _ := strings.Cut(reason, "/")
+		if stage == "forward" || word == "memory" || word == "state" || word == "stopping" {
+			n += count
+		}
+	}
+	return n
+}
+
+// pace is the rate of the last whole minute, and Sluice's own time a request in the last five.
+func pace(minutes []recent.Minute, at time.Time) (rate float64, overhead time.Duration) {
+	ends := at.Add(-posted).Truncate(time.Minute)
+	var last, all recent.Counts
+	for i := range minutes {
+		m := &minutes[i]
+		if ago := ends.Sub(m.At); ago > 0 && ago <= 5*time.Minute {
+			all.Add(&m.Counts)
+			if ago == time.Minute {
+				last.Add(&m.Counts)
+			}
+		}
+	}
+	if all.Requests > 0 {
+		overhead = all.Overhead / time.Duration(all.Requests)
+	}
+	return float64(last.Requests) / 60, overhead
+}

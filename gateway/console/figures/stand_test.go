@@ -1,0 +1,135 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/gateway/console/access"
+	"sluice/policy"
+	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+	"sluice/telemetry/recent"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	limittest.StopRedis()
+	os.Exit(code)
+}
+
+var (
+	operator = access.Person{Name: "op", Role: access.Operator}
+	member   = access.Person{Name: "m", Role: access.Member, Teams: []string{"search"}}
+)
+
+// accounts are what the tests charge.
+type accounts interface {
+	Accounts
+	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
+	Settle(ctx context.Context, c *limit.Charge) (bool, error)
+}
+
+// stand is what the figures of a test are computed from.
+type stand struct {
+	*testing.T
+	*limittest.Clock
+	accounts accounts
+	recent   *recent.Collector
+	claims   *cache.Claims
+	file     *teams.File
+	figures  *Figures
+	ledgers  int // how often the ledger of all teams was read
+	holds    int
+}
+
+const someTeams = `
+teams:
+  - id: search
+    quotas: {tokens: {day: 1000, month: 5000}, spend: {month: 3}}
+    rates: {tokens: {per: 1m, limit: 400, burst: 400}}
+    concurrent: 7
+    open_tasks: 5
+  - id: shop
+  - id: ads
+    quotas: {requests: {day: 10}}
+prices:
+  - {model: "*", image: 0.20, input_per_million: 0.8, output_per_million: 2.0}
+`
+
+func newStand(t *testing.T, redis bool) *stand {
+	t.Helper()
+	clock := limittest.NewClock()
+	s := &stand{T: t, Clock: clock, accounts: limit.NewMemory(clock.Now), claims: cache.NewClaims(24*time.Hour, clock.Now)}
+	if redis {
+		store := redisstore.New(limittest.RealRedis(t))
+		store.Clock, store.Now = clock.Micros, clock.Now
+		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})
+		t.Cleanup(func() { _ = f.Close(context.Background()) })
+		s.accounts = f
+	}
+	var err error
+	if s.file, err = teams.Parse([]byte(someTeams)); err != nil {
+		t.Fatal(err)
+	}
+	lately := recent.NewMemory(clock.Now)
+	s.recent = recent.New(recent.Config{Store: lately, Now: clock.Now})
+	s.figures = New(Deps{
+		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: lately, Tasks: s.claims, Now: clock.Now,
+		Running: func(string) int64 { return 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
+	})
+	return s
+}
+
+// counted counts readings of the whole ledger.
+type counted struct {
+	accounts
+	of *stand
+}
+
+func (c counted) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
+	if team == "" {
+		c.of.ledgers++
+	}
+	return c.accounts.Ledger(ctx, team, days)
+}
+
+// use charges a team on the clock's day.
+func (s *stand) use(team, model string, endpoint policy.Endpoint, estimated bool, amounts limit.Amounts) {
+	s.Helper()
+	s.holds++
+	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: endpoint, Amounts: limit.Amounts{1}, Lease: time.Hour}
+	v, err := s.accounts.Admit(s.Context(), h)
+	if err != nil || v.Held == nil {
+		s.Fatalf("admit: %+v, %v", v, err)
+	}
+	if _, err := s.accounts.Settle(s.Context(), &limit.Charge{Held: v.Held, Team: h.Team, Amounts: amounts, Estimated: estimated}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// note notes a finished request.
+func (s *stand) note(team, id string, status int, refusal string) {
+	r := telemetry.Record{Time: s.Now(), ID: id, Team: team, Model: "m", Status: status, Refusal: refusal, Overhead: 400 * time.Microsecond}
+	s.recent.Note(&r)
+	if err := s.recent.Post(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// names lists names for messages.
+func names[T any](list []T, of func(T) string) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = of(v)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,104 @@
+package figures
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/cache"
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry/recent"
+)
+
+// TeamFigures are how a team stands.
+type TeamFigures struct {
+	Report     limit.Report // the limits in force, and the open tasks: the figures of /sluice/v1/usage
+	Effective  []int        // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
+	Concurrent Count
+	OpenTasks  Count
+	Days       []DayUse // the last 30, the oldest first; a day without use is there too
+	Refusals   []Refusal
+	Tasks      []TaskLine // open ones, the newest first, at most 20
+}
+
+// Count is how many are under way; a Limit of 0 is any number.
+type Count struct{ Used, Limit int64 }
+
+// Refusal is how often requests were refused for one reason today.
+type Refusal struct {
+	Name  string // as in Sluice-Refusal: admit/quota
+	Count int64
+}
+
+const (
+	teamDays  = 30
+	teamTasks = 20
+)
+
+// Team returns one team's standing and its last 30 days. It reads everything at the same time.
+func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamFigures, err error) {
+	team, err := f.find(p, id)
+	if err != nil {
+		return t, err
+	}
+	at := f.Deps.Now()
+	days := lastDays(at, teamDays)
+	var rows rowBook
+	var counts map[string]recent.Counts
+	var open []cache.Claim
+	err = together(
+		func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err },
+		func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err },
+		func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err },
+		func() (err error) {
+			open, _, err = f.Deps.Tasks.ListOpen(ctx, []string{id}, cache.Filter{Size: teamTasks})
+			return err
+		},
+	)
+	if err != nil {
+		return t, err
+	}
+	t.Effective = effective(t.Report.Limits)
+	t.Concurrent, t.OpenTasks = f.running(team), Count{Used: t.Report.Tasks, Limit: int64(team.OpenTasks)}
+	for _, day := range days {
+		t.Days = append(t.Days, DayUse{dayName(day), rows.total(day)})
+	}
+	c := counts[id]
+	t.Refusals = refusals(&c)
+	for i := range open {
+		t.Tasks = append(t.Tasks, lineOf(&open[i]))
+	}
+	return t, nil
+}
+
+func (f *Figures) running(team *teams.Team) Count {
+	c := Count{Limit: int64(team.Concurrent)}
+	if f.Running != nil {
+		c.Used = f.Running(team.ID)
+	}
+	return c
+}
+
+// effective lists, for each unit that has limits, the one of which the least is left.
+func effective(limits []limit.Standing) (list []int) {
+	least := map[teams.Unit]int{}
+	for i := range limits {
+		if other, known := least[limits[i].Unit]; !known || limits[i].Left < limits[other].Left {
+			least[limits[i].Unit] = i
+		}
+	}
+	return slices.Sorted(maps.Values(least))
+}
+
+// refusals lists refusals by reason, the most first.
+func refusals(c *recent.Counts) (list []Refusal) {
+	for name, n := range c.Refusals {
+		list = append(list, Refusal{name, n})
+	}
+	slices.SortFunc(list, func(a, b Refusal) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name)) })
+	return list
+}

@@ -1,0 +1,72 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/policy/limit"
+)
+
+// Use is what was used, by unit.
+type Use struct {
+	Used      limit.Amounts
+	Estimated limit.Amounts // the estimated part of Used
+}
+
+// Plus adds what was used.
+func (u Use) Plus(v Use) Use { return Use{u.Used.Plus(v.Used), u.Estimated.Plus(v.Estimated)} }
+
+// DayUse is the use of one day in UTC.
+type DayUse struct {
+	Day string // 2026-11-21
+	Use
+}
+
+// MoneyRow is the use under one name.
+type MoneyRow struct {
+	Name string
+	Use
+}
+
+// adder adds up use by name.
+type adder map[string]Use
+
+func (a adder) add(name string, u Use) { a[name] = a[name].Plus(u) }
+
+// rows lists what was added, the largest spend first, then the most requests.
+func (a adder) rows() []MoneyRow {
+	rows := make([]MoneyRow, 0, len(a))
+	for name, use := range a {
+		rows = append(rows, MoneyRow{name, use})
+	}
+	slices.SortFunc(rows, compareUse)
+	return rows
+}
+
+// compareUse puts the largest spend first, then the most requests, then names in order.
+func compareUse(a, b MoneyRow) int {
+	return cmp.Or(cmp.Compare(b.Used[limit.Spend], a.Used[limit.Spend]), cmp.Compare(b.Used[limit.Requests], a.Used[limit.Requests]), strings.Compare(a.Name, b.Name))
+}
+
+func useOf(row *limit.Row) Use { return Use{row.Used, row.Estimated} }
+
+// dayName writes a day as reports do.
+func dayName(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
+
+// dayOf is the day of a moment, in UTC, as the ledger numbers it.
+func dayOf(at time.Time) int {
+	at = at.UTC()
+	return at.Year()*10000 + int(at.Month())*100 + at.Day()
+}
+
+// lastDays lists the days before a moment and its own, the oldest first.
+func lastDays(at time.Time, n int) []int {
+	days := make([]int, n)
+	for i := range days {
+		days[i] = dayOf(at.UTC().AddDate(0, 0, i+1-n))
+	}
+	return days
+}

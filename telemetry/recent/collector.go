@@ -1,0 +1,153 @@
+package recent
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/telemetry"
+)
+
+// Every is how often a process posts.
+const Every = 10 * time.Second
+
+// postTime bounds one post. It is made beside the requests, so it may take long.
+const postTime = 3 * time.Second
+
+// mostWaiting is how many minutes of teams wait at most while the store is away: a day of seventy teams.
+const mostWaiting = 100_000
+
+// Store takes what the replicas post. Its methods may be called from any goroutine.
+type Store interface {
+	// Post MUST add each [Hour] of a post once, also if it is posted again with the same number, and set Stored in those that it has
+	// now. It MUST keep the newest [MostLines] of all posts for readers, and set Kept if it has these. It MUST NOT keep the post.
+	Post(ctx context.Context, p *Post) error
+}
+
+// Config configures a [Collector].
+type Config struct {
+	Store Store
+	Now   func() time.Time // the clock
+	// Failed is called when posts begin to fail, with the error, and when they succeed again, with nil and how many minutes of
+	// teams were dropped meanwhile. Nil: not called.
+	Failed func(err error, dropped int64)
+}
+
+// Collector takes what this process does and posts it. Create it with [New]; Run posts, Close posts the rest. It is safe for
+// concurrent use.
+type Collector struct {
+	config  Config
+	shards  *shards
+	dropped atomic.Int64
+	failing atomic.Bool // posts fail
+
+	mu      sync.Mutex // held during a post
+	waiting waiting
+	lines   []Line // not posted yet
+	buffer  []byte
+}
+
+// New returns a collector that posts nothing by itself.
+func New(config Config) *Collector {
+	return &Collector{config: config, shards: newShards(), waiting: waiting{from: rand.Text()[:10], hours: map[hourOf]*hour{}}}
+}
+
+// Note takes a finished request. It never waits for the store.
+func (c *Collector) Note(r *telemetry.Record) {
+	ended := r.Time.Add(r.Duration)
+	if r.Time.IsZero() {
+		ended = c.config.Now()
+	}
+	s := c.shards.take()
+	defer s.mu.Unlock()
+	s.counts(minuteOf{r.Team, minute(ended)}).request(r)
+	s.keep(r)
+}
+
+// NoteTask takes a task that has been charged. It never waits for the store.
+func (c *Collector) NoteTask(t *telemetry.Task) {
+	s := c.shards.take()
+	defer s.mu.Unlock()
+	s.counts(minuteOf{t.Team, minute(c.config.Now())}).charge(&t.Cost)
+}
+
+// State is nil while posts succeed; otherwise it says so, in words without secrets.
+func (c *Collector) State() error {
+	if !c.failing.Load() {
+		return nil
+	}
+	return fmt.Errorf("the counts of the last minutes wait in this process; %d minutes of teams were dropped since the start", c.Dropped())
+}
+
+// Dropped is how many minutes of teams were dropped, because the store was away for too long.
+func (c *Collector) Dropped() int64 { return c.dropped.Load() }
+
+// Run posts at every interval until ctx ends.
+func (c *Collector) Run(ctx context.Context) {
+	ticker := time.NewTicker(Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = c.Post(ctx) // Failed has it
+		}
+	}
+}
+
+// Close posts everything that waits. Its error says that something could not be posted and is lost.
+func (c *Collector) Close(ctx context.Context) error {
+	err := c.Post(ctx)
+	for err == nil && c.left() {
+		err = c.Post(ctx)
+	}
+	return err
+}
+
+func (c *Collector) left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting.hours) > 0
+}
+
+// Post posts what was taken. What fails is posted again the next time.
+func (c *Collector) Post(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gather()
+	p := c.waiting.post()
+	p.Lines = c.lines
+	if len(p.Hours) == 0 && len(p.Lines) == 0 {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, postTime)
+	defer cancel()
+	err := c.config.Store.Post(call, p)
+	c.waiting.posted(p)
+	if p.Kept {
+		c.lines = nil
+	}
+	c.tell(err)
+	return err
+}
+
+// gather takes everything out of the shards. Lines beyond [MostLines] are not kept: the store would not keep them either.
+func (c *Collector) gather() {
+	c.shards.drain(c.waiting.add, func(r *telemetry.Record) {
+		c.buffer = r.AppendLine(c.buffer[:0])
+		c.lines = append(c.lines, lineOf(r, c.buffer))
+	})
+	c.lines = newest(c.lines)
+	c.dropped.Add(c.waiting.bound(mostWaiting))
+}
+
+// tell reports that posts begin to fail, and that they succeed again.
+func (c *Collector) tell(err error) {
+	if c.failing.Swap(err != nil) != (err != nil) && c.config.Failed != nil {
+		c.config.Failed(err, c.dropped.Load())
+	}
+}

@@ -1,0 +1,166 @@
+package recent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/telemetry"
+)
+
+// Counts are what requests did together. What a task cost is counted when it ends; a charge at the end of a hold's lease is
+// counted in the ledger alone.
+type Counts struct {
+	Requests  int64            // that ended
+	Errors    int64            // of them, those with a status of 500 or more
+	Tokens    int64            // charged
+	Images    int64            // charged
+	Spend     int64            // charged, in 10⁻⁹ of the currency
+	Estimated int64            // the estimated part of Spend
+	Overhead  time.Duration    // Sluice's own part of the requests' time, added up, in whole microseconds
+	Refusals  map[string]int64 // by stage/reason; nil: none
+}
+
+// Refused is how many requests Sluice refused.
+func (c *Counts) Refused() (n int64) {
+	for _, m := range c.Refusals {
+		n += m
+	}
+	return n
+}
+
+// Add adds other counts.
+func (c *Counts) Add(o *Counts) {
+	c.Requests += o.Requests
+	c.Errors += o.Errors
+	c.Tokens += o.Tokens
+	c.Images += o.Images
+	c.Spend += o.Spend
+	c.Estimated += o.Estimated
+	c.Overhead += o.Overhead
+	for reason, n := range o.Refusals {
+		c.refuse(reason, n)
+	}
+}
+
+func (c *Counts) refuse(reason string, n int64) {
+	if c.Refusals == nil {
+		c.Refusals = map[string]int64{}
+	}
+	c.Refusals[reason] += n
+}
+
+// request counts a finished request.
+func (c *Counts) request(r *telemetry.Record) {
+	c.Requests++
+	if r.Status >= 500 {
+		c.Errors++
+	}
+	if r.Refusal != "" {
+		c.refuse(r.Refusal, 1)
+	}
+	c.Overhead += r.Overhead.Truncate(time.Microsecond)
+	if r.Task == "" {
+		c.charge(&r.Cost)
+	}
+}
+
+func (c *Counts) charge(cost *telemetry.Cost) {
+	if !cost.Known {
+		return
+	}
+	c.Tokens += cost.Tokens
+	c.Images += cost.Images
+	c.Spend += cost.Spend
+	if cost.Flag == telemetry.FlagEstimated {
+		c.Estimated += cost.Spend
+	}
+}
+
+// The names of the counts in a text. A refusal is named by its stage and reason, which have a slash between them.
+const (
+	nameRequests  = "n"
+	nameErrors    = "e"
+	nameTokens    = "t"
+	nameImages    = "i"
+	nameSpend     = "s"
+	nameEstimated = "x"
+	nameOverhead  = "o"
+)
+
+// number returns the count of a name.
+func (c *Counts) number(name string) *int64 {
+	switch name {
+	case nameRequests:
+		return &c.Requests
+	case nameErrors:
+		return &c.Errors
+	case nameTokens:
+		return &c.Tokens
+	case nameImages:
+		return &c.Images
+	case nameSpend:
+		return &c.Spend
+	case nameEstimated:
+		return &c.Estimated
+	}
+	return nil
+}
+
+// text writes the counts that are not 0, such as "n=12 t=900 o=5300 throttle/rate=3".
+func (c *Counts) text() string {
+	var b []byte
+	write := func(name string, n int64) {
+		if n == 0 {
+			return
+		}
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(append(append(b, name...), '='), n, 10)
+	}
+	for _, name := range []string{nameRequests, nameErrors, nameTokens, nameImages, nameSpend, nameEstimated} {
+		write(name, *c.number(name))
+	}
+	write(nameOverhead, c.Overhead.Microseconds())
+	for _, reason := range slices.Sorted(maps.Keys(c.Refusals)) {
+		write(reason, c.Refusals[reason])
+	}
+	return string(b)
+}
+
+// read adds the counts of a text. What it does not know it leaves out: a newer version may have written it.
+func (c *Counts) read(text string) {
+	for part := range strings.SplitSeq(text, " ") {
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			continue
+		}
+		if number := c.number(name); number != nil {
+			*number += n
+		} else if name == nameOverhead {
+			c.Overhead += time.Duration(n) * time.Microsecond
+		} else if strings.Contains(name, "/") {
+			c.refuse(name, n)
+		}
+	}
+}
+
+// Minute is what the requests of a team did in one minute.
+type Minute struct {
+	Team string    // empty: all requests, also those without a valid key
+	At   time.Time // when the minute begins, in UTC
+	Counts
+}
+
+// sortMinutes puts minutes in order: by team, then by time.
+func sortMinutes(list []Minute) {
+	slices.SortFunc(list, func(a, b Minute) int { return cmp.Or(strings.Compare(a.Team, b.Team), a.At.Compare(b.At)) })
+}
+
+// Kept is how long minutes are kept.
+const Kept = 48 * time.Hour

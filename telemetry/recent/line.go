@@ -1,0 +1,33 @@
+package recent
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/telemetry"
+)
+
+// Line is a finished request.
+type Line struct {
+	At   time.Time // when it arrived, to the microsecond, in UTC
+	Text string    // its log line, in JSON, without a line end
+}
+
+// lineOf is a request with its log line, which may end with a line end.
+func lineOf(r *telemetry.Record, text []byte) Line {
+	return Line{r.Time.UTC().Truncate(time.Microsecond), strings.TrimSuffix(string(text), "\n")}
+}
+
+func (l Line) compare(other Line) int {
+	return cmp.Or(l.At.Compare(other.At), strings.Compare(l.Text, other.Text))
+}
+
+// newest sorts lines, oldest first, drops repetitions, and leaves the newest [MostLines]. A line may have been posted twice,
+// because the reply to the first post was lost.
+func newest(lines []Line) []Line {
+	slices.SortFunc(lines, Line.compare)
+	lines = slices.Compact(lines)
+	return slices.Delete(lines, 0, max(len(lines)-MostLines, 0))
+}

@@ -1,0 +1,162 @@
+package recent
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The keys. Those of a team have the team in their hash tag.
+const (
+	keyPrefix   = "sl1:"
+	requestsKey = keyPrefix + "requests"
+	hourForm    = "2006010215"
+	dayForm     = "20060102"
+)
+
+// minutesKey is the key of an hour or a day. Those of all requests have a hash tag, too, which is no team's.
+func minutesKey(team, when string) string {
+	if team == "" {
+		team = keyPrefix + "min"
+	}
+	return keyPrefix + "{" + team + "}:min:" + when
+}
+
+func (of hourOf) key() string { return minutesKey(of.team, of.begins().Format(hourForm)) }
+
+func dayKey(team string, at time.Time) string { return minutesKey(team, at.UTC().Format(dayForm)) }
+
+// inTrip is how many commands a round trip of a post has. Redis reads them in small parts and serves others between them.
+const inTrip = 1000
+
+var (
+	//go:embed scripts/minutes.lua
+	minutesLua    string
+	minutesScript = redis.NewScript(minutesLua)
+)
+
+// Redis keeps what all replicas did in Redis. Create it with [NewRedis]. It is safe for concurrent use.
+type Redis struct {
+	client redis.UniversalClient
+	now    func() time.Time
+
+	mu   sync.Mutex
+	copy linesCopy
+}
+
+// NewRedis returns a store in the Redis of a client, which the caller closes. now is the clock.
+func NewRedis(client redis.UniversalClient, now func() time.Time) *Redis {
+	return &Redis{client: client, now: now}
+}
+
+// Post implements [Store].
+func (r *Redis) Post(ctx context.Context, p *Post) error {
+	r.forget()
+	err := r.postHours(ctx, p)
+	if errLines := r.postLines(ctx, p); err == nil {
+		err = errLines
+	}
+	return err
+}
+
+func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
+	for from := 0; from < len(p.Hours); from += inTrip {
+		hours := p.Hours[from:min(from+inTrip, len(p.Hours))]
+		pipe := r.client.Pipeline()
+		cmds := make([]*redis.Cmd, len(hours))
+		for i, h := range hours {
+			of := hourOf{h.Team, h.Begins.Unix() / 3600}
+			args, day := []any{p.From, h.Number, Kept.Milliseconds(), ""}, Counts{}
+			for minute, c := range h.Minutes {
+				args = append(args, minute, c.text())
+				day.Add(c)
+			}
+			args[3] = day.text()
+			cmds[i] = minutesScript.Eval(ctx, pipe, []string{of.key(), dayKey(h.Team, h.Begins)}, args...) // a pipeline does not fall back from EVALSHA
+		}
+		if _, failed := pipe.Exec(ctx); failed != nil && err == nil {
+			err = failed
+		}
+		for i, cmd := range cmds { // a shard of a cluster may be away, and the others not
+			hours[i].Stored = cmd.Err() == nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+func (r *Redis) postLines(ctx context.Context, p *Post) error {
+	for from := 0; from < len(p.Lines); from += inTrip {
+		pipe := r.client.Pipeline()
+		for _, line := range p.Lines[from:min(from+inTrip, len(p.Lines))] {
+			pipe.XAdd(ctx, &redis.XAddArgs{Stream: requestsKey, MaxLen: MostLines, Approx: true, Values: []string{"at", strconv.FormatInt(line.At.UnixMicro(), 10), "line", line.Text}})
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return err
+		}
+	}
+	p.Kept = true
+	return nil
+}
+
+// Minutes returns what the teams did in the minutes that begin from one time on and before another, by team and time, in one
+// round trip. A minute without a request is left out. An empty name is all requests together.
+func (r *Redis) Minutes(ctx context.Context, teams []string, from, to time.Time) (list []Minute, err error) {
+	hours := hoursOf(teams, from, to)
+	pipe := r.client.Pipeline()
+	cmds := make([]*redis.MapStringStringCmd, len(hours))
+	for i, of := range hours {
+		cmds[i] = pipe.HGetAll(ctx, of.key())
+	}
+	if len(hours) > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i, of := range hours {
+		for field, text := range cmds[i].Val() {
+			if minute, err := strconv.Atoi(field); err == nil && !strings.HasPrefix(field, "@") {
+				var c Counts
+				c.read(text)
+				list = append(list, of.minute(minute, &c))
+			}
+		}
+	}
+	return between(list, from, to), nil
+}
+
+// Day returns what teams did on the day of a moment, in UTC, by their names, in one round trip. A team without a request is left out.
+func (r *Redis) Day(ctx context.Context, teams []string, at time.Time) (map[string]Counts, error) {
+	days := map[string]Counts{}
+	if len(teams) == 0 {
+		return days, nil
+	}
+	pipe := r.client.Pipeline()
+	cmds := make([]*redis.StringCmd, len(teams))
+	for i, team := range teams {
+		cmds[i] = pipe.HGet(ctx, dayKey(team, at), "all")
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, err
+	}
+	for i, team := range teams {
+		text, err := cmds[i].Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, err
+		}
+		if err == nil {
+			var c Counts
+			c.read(text)
+			days[team] = c
+		}
+	}
+	return days, nil
+}

@@ -1,0 +1,119 @@
+package recent
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+
+	"sluice/telemetry"
+)
+
+// MostLines is how many requests are kept, of all replicas together.
+const MostLines = 10_000
+
+// shards take what the process does. Each call takes one of them at random, so cores seldom meet, as they would at one lock or at
+// one queue.
+type shards struct {
+	list []shard
+	mask uint32
+}
+
+// newShards makes twice as many shards as there are cores, rounded up to a power of two.
+func newShards() *shards {
+	n := 1
+	for n < 2*runtime.GOMAXPROCS(0) {
+		n *= 2
+	}
+	s := &shards{list: make([]shard, n), mask: uint32(n - 1)}
+	for i := range s.list {
+		s.list[i].minutes, s.list[i].most = map[minuteOf]*Counts{}, max(MostLines/n, 1)
+	}
+	return s
+}
+
+// take returns a shard, locked. It passes by one that is locked, because its owner may have lost its core.
+func (s *shards) take() *shard {
+	first := rand.Uint32() //nolint:gosec // it spreads load
+	for i := range uint32(len(s.list)) {
+		if of := &s.list[(first+i)&s.mask]; of.mu.TryLock() {
+			return of
+		}
+	}
+	of := &s.list[first&s.mask]
+	of.mu.Lock()
+	return of
+}
+
+// minuteOf names what is counted together: a team's requests of a minute, counted from 1970.
+type minuteOf struct {
+	team   string
+	minute int64
+}
+
+func minute(at time.Time) int64 { return at.Unix() / 60 }
+
+// shard is a part of what was not taken out yet.
+type shard struct {
+	mu      sync.Mutex
+	minutes map[minuteOf]*Counts
+	records []telemetry.Record // the last ones, at most so many
+	most    int
+	next    int      // of records, once there are that many
+	_       [64]byte // no other shard in the same line of the processor's cache
+}
+
+func (s *shard) counts(of minuteOf) *Counts {
+	c := s.minutes[of]
+	if c == nil {
+		c = new(Counts)
+		s.minutes[of] = c
+	}
+	return c
+}
+
+// keep keeps a record without its span, which would keep more in memory.
+func (s *shard) keep(r *telemetry.Record) {
+	if len(s.records) < s.most {
+		s.records = append(s.records, *r)
+		s.records[len(s.records)-1].Span = telemetry.Span{}
+		return
+	}
+	s.records[s.next] = *r
+	s.records[s.next].Span = telemetry.Span{}
+	s.next = (s.next + 1) % s.most
+}
+
+// drain hands over what the shards have, one after another, and empties them. It keeps their memory. The arguments of the two
+// functions are valid during the call.
+func (s *shards) drain(counted func(of minuteOf, c *Counts), ended func(r *telemetry.Record)) {
+	for i := range s.list {
+		minutes, records := s.list[i].empty()
+		for of, c := range minutes {
+			counted(of, c)
+		}
+		for j := range records {
+			ended(&records[j])
+		}
+		s.list[i].reuse(records)
+	}
+}
+
+func (s *shard) empty() (minutes map[minuteOf]*Counts, records []telemetry.Record) {
+	fresh := map[minuteOf]*Counts{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	minutes, records = s.minutes, s.records
+	s.minutes, s.records, s.next = fresh, nil, 0
+	return minutes, records
+}
+
+// reuse gives a shard its memory back, unless new records came meanwhile.
+func (s *shard) reuse(records []telemetry.Record) {
+	clear(records) // or they would keep their texts in memory
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.records == nil {
+		s.records = records[:0]
+	}
+}

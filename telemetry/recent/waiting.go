@@ -1,0 +1,124 @@
+package recent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Post is what a process posts at once.
+type Post struct {
+	From  string // names the process
+	Hours []*Hour
+	Lines []Line // oldest first, at most [MostLines]
+	Kept  bool   // the store has the lines; set by it
+}
+
+// Hour is what a team did in some minutes of an hour and was not posted yet.
+type Hour struct {
+	Team    string // empty: all requests
+	Begins  time.Time
+	Number  int64           // of the process's posts of this hour, from 1; each has a greater one
+	Minutes map[int]*Counts // by minute of the hour
+	Stored  bool            // set by the store
+}
+
+// hourOf names an hour of a team, counted from 1970.
+type hourOf struct {
+	team string
+	hour int64
+}
+
+// hour is what waits of one. What was sent stays as it is until the store has answered, because it may have arrived: then it must
+// come again under the same number. Meanwhile the rest gathers in next.
+type hour struct {
+	number int64
+	sent   map[int]*Counts // nil: nothing is under way
+	next   map[int]*Counts
+}
+
+// waiting is what was not posted yet.
+type waiting struct {
+	from   string
+	hours  map[hourOf]*hour
+	number int64 // of the last post
+}
+
+// add adds counts to those of the team and to those of all.
+func (w *waiting) add(of minuteOf, c *Counts) {
+	w.addTo(of.team, of.minute, c)
+	if of.team != "" {
+		w.addTo("", of.minute, c)
+	}
+}
+
+func (w *waiting) addTo(team string, minute int64, c *Counts) {
+	of := hourOf{team, minute / 60}
+	h := w.hours[of]
+	if h == nil {
+		h = new(hour)
+		w.hours[of] = h
+	}
+	if h.next == nil {
+		h.next = map[int]*Counts{}
+	}
+	m := int(minute % 60)
+	if h.next[m] == nil {
+		h.next[m] = new(Counts)
+	}
+	h.next[m].Add(c)
+}
+
+// post lists what is to be sent.
+func (w *waiting) post() *Post {
+	p := &Post{From: w.from, Hours: make([]*Hour, 0, len(w.hours))}
+	w.number++
+	for of, h := range w.hours {
+		if h.sent == nil {
+			h.number, h.sent, h.next = w.number, h.next, nil
+		}
+		p.Hours = append(p.Hours, &Hour{Team: of.team, Begins: of.begins(), Number: h.number, Minutes: h.sent})
+	}
+	slices.SortFunc(p.Hours, func(a, b *Hour) int { return cmp.Or(a.Begins.Compare(b.Begins), strings.Compare(a.Team, b.Team)) })
+	return p
+}
+
+func (of hourOf) begins() time.Time { return time.Unix(of.hour*3600, 0).UTC() }
+
+// posted forgets what the store has.
+func (w *waiting) posted(p *Post) {
+	for _, sent := range p.Hours {
+		of := hourOf{sent.Team, sent.Begins.Unix() / 3600}
+		if !sent.Stored {
+			continue
+		}
+		if h := w.hours[of]; h.next == nil {
+			delete(w.hours, of)
+		} else {
+			h.sent = nil
+		}
+	}
+}
+
+// bound drops the oldest hours, so that at most so many minutes of teams are left, and returns how many it dropped.
+func (w *waiting) bound(most int) (dropped int64) {
+	size := 0
+	for _, h := range w.hours {
+		size += len(h.sent) + len(h.next)
+	}
+	if size <= most {
+		return 0
+	}
+	oldest := slices.SortedFunc(maps.Keys(w.hours), func(a, b hourOf) int { return cmp.Or(cmp.Compare(a.hour, b.hour), strings.Compare(a.team, b.team)) })
+	for _, of := range oldest {
+		if size <= most {
+			break
+		}
+		n := len(w.hours[of].sent) + len(w.hours[of].next)
+		size, dropped = size-n, dropped+int64(n)
+		delete(w.hours, of)
+	}
+	return dropped
+}
