@@ -59,7 +59,7 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, del
 		done, err = accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	}
 	if err != nil {
-		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, redisstore.AdjustedModel, err)
+		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, limit.AdjustedModel, err)
 	}
 	written := func(n int64) string { return limit.Written(a.Unit, n) }
 	if !done.Done {

@@ -47,7 +47,7 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	}
 	w.start(ctx)
 	p.checks = append(p.checks, admin.Check{Name: "directory", State: w.state})
-	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store.NoteUsed) })
+	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
 	return r
 }
 
