@@ -23,7 +23,7 @@ func TestFaultyMembers(t *testing.T) {
 	for given, want := range map[string]string{
 		`members: [""]`:                                          `teams[0].members[0]: got "", allowed: a group or an e-mail`,
 		`members: [" alice"]`:                                    "without spaces at its ends",
-		`members: ["a\u202eb"]`:                                 "allowed: a group or an e-mail",
+		`members: ["a\u202eb"]`:                                  "allowed: a group or an e-mail",
 		`members: [a, b, a]`:                                     `teams[0].members[2]: got "a", allowed: each group and e-mail once`,
 		`members: alice`:                                         "got a single value, allowed: a list of groups and e-mails",
 		`members: [[a]]`:                                         "got a list, allowed: a group",
