@@ -122,6 +122,13 @@ var floorPlan = map[string]plan{
 	"gateway/front":          {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":          {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/console/access": {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/console/api": {
+		ours:      []string{"gateway/console/access", "gateway/console/registry", "policy/teams", "policy/directory", "policy/limit"},
+		testsOurs: []string{"policy/directory/store"},
+		outside:   []string{jsonText},
+		never:     []string{"os", otelAPI, goRedis},
+		timeless:  true,
+	},
 	"gateway/console/registry": {
 		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
 		testsOurs: []string{"policy/directory/store", "policy/limit/limittest"},

@@ -102,9 +102,7 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	if r.Tasks == nil || !taskID.MatchString(task) || teams.HasPlainKey([]byte(task)) {
 		return errNoTask
 	}
-	away := func(err error) error {
-		return &Error{Kind: Away, Text: "the task cannot be cancelled at the moment", Advice: "try again", cause: err}
-	}
+	away := func(err error) error { return Unavailable("the task cannot be cancelled at the moment", err) }
 	has, err := r.Tasks.Has(ctx, team, task)
 	switch {
 	case err != nil:

@@ -80,5 +80,10 @@ func told(err error) error {
 		}
 		return e
 	}
-	return &Error{Kind: Away, Text: "the directory cannot be used at the moment", Advice: "try again", cause: err}
+	return Unavailable("the directory cannot be used at the moment", err)
+}
+
+// Unavailable is the error of something that cannot be reached. The cause is for the log alone.
+func Unavailable(text string, cause error) *Error {
+	return &Error{Kind: Away, Text: text, Advice: "try again", cause: cause}
 }

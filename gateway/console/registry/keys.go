@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"errors"
+	"regexp"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -37,7 +39,7 @@ func (r *Registry) Keys(ctx context.Context, p access.Person, team string) ([]Ke
 func (r *Registry) Mint(ctx context.Context, a Actor, team string, o KeyOrder) (NewKey, error) {
 	minted, err := teams.MintKey(r.Random)
 	if err != nil {
-		return NewKey{}, &Error{Kind: Away, Text: "no key can be made at the moment", Advice: "try again", cause: err}
+		return NewKey{}, Unavailable("no key can be made at the moment", err)
 	}
 	t, err := r.change(ctx, a, team, func(d directory.Document) (directory.Change, error) {
 		now, err := r.needKeys(d, a.Person, team)
@@ -55,7 +57,7 @@ func (r *Registry) Mint(ctx context.Context, a Actor, team string, o KeyOrder) (
 		return directory.RotateKey{Team: team, Old: o.Replaces, Key: key, OldEnds: ends}, known(now, o.Replaces)
 	})
 	if err != nil {
-		return NewKey{}, err
+		return NewKey{}, ofKey(err)
 	}
 	made := NewKey{ID: minted.ID, Key: minted.Reveal()}
 	for _, k := range t.Keys {
@@ -64,6 +66,19 @@ func (r *Registry) Mint(ctx context.Context, a Actor, team string, o KeyOrder) (
 		}
 	}
 	return made, nil
+}
+
+var placeOfKey = regexp.MustCompile(`^keys\[[0-9]+\]\.`)
+
+// ofKey is an error about a new key without the place where the key would stand in the team.
+func ofKey(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || !placeOfKey.MatchString(e.Field) {
+		return err
+	}
+	short := *e
+	short.Field = placeOfKey.ReplaceAllString(e.Field, "")
+	return &short
 }
 
 // EndKey removes a key of a team of the directory, which no longer works then.

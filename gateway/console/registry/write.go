@@ -119,7 +119,7 @@ func (r *Registry) settled(ctx context.Context, id string) error {
 	open, err := r.Accounts.Open(ctx, id)
 	switch {
 	case err != nil:
-		return &Error{Kind: Away, Text: "the accounts cannot be asked at the moment", Advice: "try again", cause: err}
+		return Unavailable("the accounts cannot be asked at the moment", err)
 	case open > 0:
 		return &Error{
 			Kind: Conflict, Field: "open", Text: "the team is disabled, and has requests or tasks that are not settled", Given: strconv.Itoa(open), Allowed: "0",
