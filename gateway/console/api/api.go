@@ -72,7 +72,7 @@ type call struct {
 func (a *api) serve(w http.ResponseWriter, r *http.Request, routes []route) error {
 	who := access.From(r.Context())
 	if who.Role == 0 {
-		return errNobody
+		return errLogin
 	}
 	rest, below := strings.CutPrefix(r.URL.EscapedPath(), Prefix)
 	method := r.Method

@@ -11,15 +11,15 @@ import (
 )
 
 // Without a person every path is 401, whether it exists or not.
-func TestNobodyGetsNothing(t *testing.T) {
+func TestWithoutAPersonThereIsNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, r := range routes {
-		a := w.expect(nobody, r.method+" "+strings.NewReplacer("{", "", "}", "").Replace(r.path), "", http.StatusUnauthorized, "nobody")
+		a := w.expect(noPerson, r.method+" "+strings.NewReplacer("{", "", "}", "").Replace(r.path), "", http.StatusUnauthorized, "login")
 		if a.header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%s %s: %v", r.method, r.path, a.header)
 		}
 	}
-	w.expect(nobody, "GET /nothing", "", http.StatusUnauthorized, "nobody")
+	w.expect(noPerson, "GET /nothing", "", http.StatusUnauthorized, "login")
 }
 
 // A foreign team's id in every path, with every body, is answered as an unknown one: byte for byte.

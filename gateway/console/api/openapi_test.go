@@ -96,7 +96,7 @@ func TestDocumentHasEveryMember(t *testing.T) {
 	for _, o := range kinds {
 		codes = append(codes, o.code)
 	}
-	for _, f := range []*fault{errNobody, errNoPath, errNoMethod, errMedia, errLarge, errNoMatch} {
+	for _, f := range []*fault{errLogin, errNoPath, errNoMethod, errMedia, errLarge, errNoMatch} {
 		codes = append(codes, f.code)
 	}
 	codes = append(codes, problemOf(errors.New("")).Code)

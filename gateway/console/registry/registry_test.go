@@ -46,7 +46,7 @@ func TestWhoSeesWhat(t *testing.T) {
 			}
 		}
 		_, foreign := w.Show(w.Context(), member.Person, "ads")
-		_, unknown := w.Show(w.Context(), member.Person, "nobody")
+		_, unknown := w.Show(w.Context(), member.Person, "none")
 		_, gone := w.Show(w.Context(), member.Person, "gone")
 		w.refused(foreign, registry.Missing, "id")
 		if diff := cmp.Diff([]string{foreign.Error(), foreign.Error()}, []string{unknown.Error(), gone.Error()}); diff != "" {
@@ -88,7 +88,7 @@ func TestWhoChangesWhat(t *testing.T) {
 		}{
 			{free, "ads", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
 			{stranger, "maps", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
-			{operator, "nobody", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
+			{operator, "none", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
 			{viewer, "maps", map[string]registry.Kind{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "adjust": forbidden, "cancel": forbidden}},
 			{free, "maps", map[string]registry.Kind{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "adjust": forbidden, "cancel": missing}},
 			{free, "mail", map[string]registry.Kind{"replace": forbidden, "delete": forbidden, "end": missing, "adjust": forbidden}},
