@@ -44,7 +44,7 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 
 var (
-	errLogin   = &fault{outcome{http.StatusUnauthorized, "login"}, "no valid token", "send Authorization: Bearer with the console's token"}
+	errLogin    = &fault{outcome{http.StatusUnauthorized, "login"}, "no valid token", "send Authorization: Bearer with the console's token"}
 	errNoPath   = &fault{outcome{http.StatusNotFound, "path"}, "there is no such path", "look at " + Prefix + "/openapi.json"}
 	errNoMethod = &fault{outcome{http.StatusMethodNotAllowed, "method"}, "the path does not take this method", "look at the header Allow"}
 	errMedia    = &fault{outcome{http.StatusUnsupportedMediaType, "media"}, "the body is not application/json", "send Content-Type: application/json"}

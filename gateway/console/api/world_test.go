@@ -36,7 +36,7 @@ var (
 	operator = access.Person{Name: "token", Role: access.Operator}
 	viewer   = access.Person{Name: "oidc:vera", Role: access.Viewer}
 	member   = access.Person{Name: "oidc:mia", Role: access.Member, Teams: []string{"maps", "search"}}
-	noPerson   = access.Person{}
+	noPerson = access.Person{}
 )
 
 // world is the interface over a real registry.
