@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,8 +118,9 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	if err := directory.Note(ctx, r.Directory, r.order(a), directory.Entry{What: "task.cancel", Team: team, After: after}); err != nil {
 		return told(err)
 	}
-	if err := r.Tasks.Cancel(ctx, team, task); err != nil {
+	err = r.Tasks.Cancel(ctx, team, task)
+	if mine := (*Error)(nil); err != nil && !errors.As(err, &mine) {
 		return away(err)
 	}
-	return nil
+	return err
 }

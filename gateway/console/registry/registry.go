@@ -30,7 +30,7 @@ type Accounts interface {
 type Tasks interface {
 	// Has reports whether a task is a team's.
 	Has(ctx context.Context, team, task string) (bool, error)
-	// Cancel cancels a task that the team has. A nil error means that the service took it.
+	// Cancel cancels a task that the team has. A nil error means that the service took it; an [*Error] is for the person.
 	Cancel(ctx context.Context, team, task string) error
 }
 
