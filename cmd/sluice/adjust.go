@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/gateway/console/registry"
+	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
@@ -40,30 +42,46 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	client := openRedis(patient(s), slog.New(slog.DiscardHandler), nil, 0)
 	defer func() { _ = client.Close() }()
 	accounts := redisstore.New(client)
-	if err := a.find(ctx, s, accounts); err != nil {
+	kept := s.directoryStore(client)
+	if err := a.find(ctx, s, accounts, kept); err != nil {
 		return err
 	}
-	result, err := a.post(ctx, accounts, delta)
+	result, err := a.postWithEntry(ctx, accounts, kept, delta)
 	if err == nil {
 		_, err = fmt.Fprintln(p.stdout, result)
 	}
 	return err
 }
 
+// errTooMuch is the error of a correction that would make a month negative.
+type errTooMuch struct{ error }
+
+// postWithEntry posts the correction after its entry of the audit. If nothing was changed, another entry says so.
+func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept directory.Store, delta int64) (string, error) {
+	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
+	if err := directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, false)); err != nil {
+		return "", err
+	}
+	result, err := a.post(ctx, accounts, id, delta)
+	if tooMuch := (errTooMuch{}); errors.As(err, &tooMuch) {
+		err = errors.Join(err, directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, true)))
+	}
+	return result, err
+}
+
 // post posts the correction and describes the result. If the reply is lost it is sent once more with the same id, so that it
 // counts once. Running the command again posts another correction.
-func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, delta int64) (string, error) {
-	id := "adjust-" + rand.Text()
+func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, id string, delta int64) (string, error) {
 	done, err := accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	if err != nil {
 		done, err = accounts.Adjust(ctx, id, a.Team, a.Unit, delta, a.Reason)
 	}
 	if err != nil {
-		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, redisstore.AdjustedModel, err)
+		return "", fmt.Errorf("adjust in Redis: %s may or may not have been posted; look for model %s in sluice usage before trying again: %w", id, limit.AdjustedModel, err)
 	}
 	written := func(n int64) string { return limit.Written(a.Unit, n) }
 	if !done.Done {
-		return "", fmt.Errorf("nothing was changed: team %s used %s %s this month, less than the %s to give back", a.Team, written(done.Month), a.Unit, written(-delta))
+		return "", errTooMuch{fmt.Errorf("nothing was changed: team %s used %s %s this month, less than the %s to give back", a.Team, written(done.Month), a.Unit, written(-delta))}
 	}
 	what := fmt.Sprintf("%s: %s of team %s by %s", id, a.Unit, a.Team, written(delta))
 	if done.Month == done.MonthBefore { // the first try did it
@@ -72,14 +90,21 @@ func (a adjustCommand) post(ctx context.Context, accounts *redisstore.Store, del
 	return fmt.Sprintf("%s: day %s, was %s; month %s, was %s", what, written(done.Day), written(done.DayBefore), written(done.Month), written(done.MonthBefore)), nil
 }
 
-// find refuses a team that neither the teams file nor Redis knows.
-func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store) error {
+// find refuses a team that neither the teams file nor the directory has, and that never made a request.
+func (a adjustCommand) find(ctx context.Context, s settings, accounts *redisstore.Store, kept directory.Store) error {
 	if teams, bad := judgeTeams(contentOf(s.TeamsFile), nil, ""); bad == nil && teams.Team(a.Team) != nil {
 		return nil
 	}
+	if state, err := kept.Read(ctx); err == nil {
+		if d, err := state.Open(); err == nil {
+			if _, has := d.Team(a.Team); has {
+				return nil
+			}
+		}
+	}
 	known, err := accounts.Knows(ctx, a.Team)
 	if err == nil && !known {
-		err = fmt.Errorf("team %s is not in %sTEAMS_FILE and never made a request", a.Team, prefix)
+		err = fmt.Errorf("team %s is not in %sTEAMS_FILE or the directory and never made a request", a.Team, prefix)
 	}
 	return err
 }

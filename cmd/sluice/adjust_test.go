@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func TestFR10AdjustLostReplies(t *testing.T) {
 		{0, "images of team search by 5: day 20, was 15; month 20, was 15", ""},
 	} {
 		lost.replies = tt.lost
-		told, err := a.post(t.Context(), accounts, 5)
+		told, err := a.post(t.Context(), accounts, "adjust-"+rand.Text(), 5)
 		if !strings.HasSuffix(told, tt.told) || (err != nil) != (tt.fail != "") || err != nil && !strings.Contains(err.Error(), tt.fail) {
 			t.Errorf("%d replies lost: %q, %v", tt.lost, told, err)
 		}

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/policy"
+	"sluice/policy/directory"
 	"sluice/policy/teams"
 )
 
@@ -16,7 +21,7 @@ type checkCommand struct {
 }
 
 // Run shows the settings and teams in effect. It lists warnings and returns faults.
-func (command checkCommand) Run(p program) error {
+func (command checkCommand) Run(ctx context.Context, p program) error {
 	if command.Rules {
 		s, err := settingsFor(p.environ, "HEADER_PREFIX")
 		if err != nil {
@@ -29,7 +34,10 @@ func (command checkCommand) Run(p program) error {
 	_ = errors.As(err, &fs)
 	var text strings.Builder
 	writeSettings(&text, c.settings, fs)
-	if c.teams != nil {
+	switch {
+	case err == nil:
+		writeTeams(&text, c.withDirectory(ctx, &text))
+	case c.teams != nil:
 		writeTeams(&text, c.teams)
 	}
 	for _, warning := range c.warnings {
@@ -39,6 +47,41 @@ func (command checkCommand) Run(p program) error {
 		return errors.Join(err, failed)
 	}
 	return err
+}
+
+// withDirectory joins the directory to the teams of the file, and says what of it is ignored. A directory that cannot be read is
+// no fault of the configuration.
+func (c *configuration) withDirectory(ctx context.Context, w io.Writer) *teams.File {
+	d, err := c.readDirectory(ctx)
+	joined, ignored := c.teams, teams.Faults(nil)
+	if err == nil && d.Version > 0 {
+		joined, ignored, err = c.teams.Join(d.Text(), sha256.Sum256([]byte(c.UpstreamKey.Reveal())))
+		_, _ = fmt.Fprintf(w, "# directory: version %d, %d teams\n", d.Version, len(d.Teams))
+	}
+	if err != nil {
+		c.warnings = append(c.warnings, "the directory cannot be read: "+brief(err).Error())
+		return c.teams
+	}
+	for _, fault := range ignored {
+		c.warnings = append(c.warnings, fault.String())
+	}
+	return joined
+}
+
+// readDirectory reads the directory once, in Redis for a second at most.
+func (c *configuration) readDirectory(ctx context.Context) (directory.Document, error) {
+	ctx, cancel := context.WithTimeout(ctx, directoryCall)
+	defer cancel()
+	var client *redisclient.Client
+	if c.RedisURL != "" {
+		client = openRedis(patient(c.settings), slog.New(slog.DiscardHandler), nil, 0)
+		defer func() { _ = client.Close() }()
+	}
+	s, err := c.directoryStore(client).Read(ctx)
+	if err != nil {
+		return directory.Document{}, err
+	}
+	return s.Open()
 }
 
 // writeSettings writes an environment file of all settings in effect. A faulty value is not shown: it may be a secret in
@@ -58,6 +101,9 @@ func writeSettings(w io.Writer, s settings, fs faults) {
 func writeTeams(w io.Writer, file *teams.File) {
 	for _, team := range file.List {
 		_, _ = fmt.Fprintf(w, "# team %s: %d keys, models %s, endpoints %s", team.ID, len(team.Keys), listOr(team.Models), listOr(team.Endpoints))
+		if team.Owner == teams.OwnerDirectory {
+			_, _ = io.WriteString(w, ", of the directory")
+		}
 		if team.Disabled {
 			_, _ = io.WriteString(w, ", disabled")
 		}

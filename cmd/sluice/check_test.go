@@ -46,6 +46,22 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 	}
 }
 
+// Where Redis has the directory, check shows it, and only warns if Redis is away.
+func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
+	server := startRedis(t)
+	environ := with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url())
+	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps}]")); got.code != exitClean {
+		t.Fatalf("%+v", got)
+	}
+	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints *, of the directory\n") {
+		t.Errorf("%+v", got)
+	}
+	environ = with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL=redis://127.0.0.1:1")
+	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# warning: the directory cannot be read: ") || strings.Contains(got.stdout, "of the directory") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
 	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"), "check").stdout
 	var environ []string

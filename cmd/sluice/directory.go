@@ -79,7 +79,7 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 
 func (c importCommand) read() ([]byte, error) {
 	if c.File == "-" {
-		return io.ReadAll(io.LimitReader(os.Stdin, maxFile))
+		return readAll(os.Stdin)
 	}
 	return readFile(c.File)
 }

@@ -23,7 +23,7 @@ func (s settings) directoryPath() string {
 }
 
 // directoryStore is where the directory is: in Redis if its address is set, else in a file.
-func (s settings) directoryStore(client *redisclient.Client) directory.Store {
+func (s settings) directoryStore(client *redisclient.Client) audited {
 	if s.RedisURL == "" {
 		return store.NewFile(s.directoryPath(), time.Now)
 	}
@@ -47,7 +47,8 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	}
 	w.start(ctx)
 	p.checks = append(p.checks, admin.Check{Name: "directory", State: w.state})
-	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store.NoteUsed) })
+	p.roster = r
+	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
 	return r
 }
 

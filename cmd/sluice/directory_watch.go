@@ -104,7 +104,8 @@ func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
 		w.refuse("is faulty", err)
 		return
 	}
-	if _, version, _ := w.roster.inForce(); d.Version < version {
+	if directory.Lost(s, known) {
+		_, version, _ := w.roster.inForce()
 		w.restore(ctx, s, known, version)
 		return
 	}
@@ -176,6 +177,9 @@ func (w *directoryWatch) state() error {
 	}
 	return ignored
 }
+
+// whole reports whether the teams in force have all that the store has.
+func (w *directoryWatch) whole() bool { return w.away.Load() == nil && w.bad.Load() == nil }
 
 // thisHost names the machine in the audit.
 func thisHost() string {

@@ -32,6 +32,7 @@ func (u *lastUse) follow(file *teams.File) {
 			}
 		}
 	}
+	maps.DeleteFunc(u.written, func(key string, _ int64) bool { return next[key] == nil })
 	u.hours.Store(&next)
 }
 
@@ -73,11 +74,35 @@ func (u *lastUse) write(ctx context.Context, note func(context.Context, map[stri
 	maps.Copy(u.written, news)
 }
 
-// run writes at every interval, and once more when ctx ends.
-func (u *lastUse) run(ctx context.Context, note func(context.Context, map[string]time.Time) error) {
+// forgetAfter is how long a key that no team has any more keeps its hour: another replica may still know the key.
+const forgetAfter = 30 * 24 * time.Hour
+
+// forget removes the hours of keys that no team has any more.
+func (u *lastUse) forget(ctx context.Context, now time.Time, kept usedHours) error {
+	used, err := kept.Used(ctx)
+	if err != nil {
+		return err
+	}
+	known, gone := u.load(), map[string]time.Time{}
+	for key, at := range used {
+		if known[key] == nil && now.Sub(at) > forgetAfter {
+			gone[key] = time.Time{}
+		}
+	}
+	return kept.NoteUsed(ctx, gone)
+}
+
+// usedHours keeps when keys were last used, as [directory.Store] does.
+type usedHours interface {
+	Used(ctx context.Context) (map[string]time.Time, error)
+	NoteUsed(ctx context.Context, hours map[string]time.Time) error
+}
+
+// run writes at every interval, and once more when ctx ends. Once an hour it forgets, if every team is known.
+func (u *lastUse) run(ctx context.Context, kept usedHours, whole func() bool) {
 	ticker := time.NewTicker(usedEvery)
 	defer ticker.Stop()
-	for {
+	for minute := 1; ; minute++ {
 		over := false
 		select {
 		case <-ctx.Done():
@@ -85,7 +110,10 @@ func (u *lastUse) run(ctx context.Context, note func(context.Context, map[string
 		case <-ticker.C:
 		}
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), directoryCall)
-		u.write(call, note)
+		u.write(call, kept.NoteUsed)
+		if !over && minute%60 == 0 && whole() {
+			_ = u.forget(call, time.Now(), kept) // what stays is tried again
+		}
 		cancel()
 		if over {
 			return

@@ -135,7 +135,20 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
 	},
-	"gateway/console/access":    {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/console/access": {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/console/api": {
+		ours:      []string{"gateway/console/access", "gateway/console/registry", "policy/teams", "policy/directory", "policy/limit"},
+		testsOurs: []string{"policy/directory/store"},
+		outside:   []string{jsonText},
+		never:     []string{"os", otelAPI, goRedis},
+		timeless:  true,
+	},
+	"gateway/console/registry": {
+		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
+		testsOurs: []string{"policy/directory/store", "policy/limit/limittest"},
+		never:     silent,
+		timeless:  true,
+	},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},
 	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
@@ -151,9 +164,11 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 			"cache", "telemetry", "telemetry/recent", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
-		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
+		testsOurs: []string{"gateway/console/access"},
+		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},
 	},
 }
 

@@ -18,6 +18,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/console/registry"
 	"sluice/gateway/identity"
 	"sluice/policy/limit"
 	"sluice/telemetry"
@@ -41,6 +42,7 @@ const settleFor = 5 * time.Second
 // accounts are the teams' limits and usage, in Redis or in memory.
 type accounts interface {
 	gateway.Accounts
+	registry.Accounts
 	// Ledger returns the usage of one team, or of each if team is empty, on each of the days, in the order of reports.
 	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Tags returns the same of the ledger of tags, by team, day and tag.
@@ -70,6 +72,7 @@ type process struct {
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
+	roster   *roster // of the teams in force; nil until the directory was opened
 	// identities verify tokens that stand in place of keys.
 	identities *identity.Verifier
 	phase      atomic.Pointer[string] // why the process is not ready; nil: it is ready

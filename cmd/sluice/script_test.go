@@ -24,6 +24,7 @@ const patience = 60 * time.Second
 //	await NAME REGEXP       waits for a line of its output; named groups become variables
 //	signal NAME TERM        sends it a signal
 //	ended NAME CODE         waits for its end and checks the exit code
+//	console                 serves a console and sets SLUICE_CONSOLE_URL
 //	output NAME FILE        writes what it has said on standard output so far to a file
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -31,10 +32,11 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"start":  func(ts *testscript.TestScript, _ bool, args []string) { startChild(ts, args[0], args[1:]) },
-			"await":  func(ts *testscript.TestScript, _ bool, args []string) { childOf(ts, args[0]).await(ts, args[1]) },
-			"signal": func(ts *testscript.TestScript, _ bool, args []string) { childOf(ts, args[0]).signal(ts, args[1]) },
-			"ended":  func(ts *testscript.TestScript, _ bool, args []string) { childOf(ts, args[0]).ended(ts, args[1]) },
+			"console": startConsole,
+			"start":   func(ts *testscript.TestScript, _ bool, args []string) { startChild(ts, args[0], args[1:]) },
+			"await":   func(ts *testscript.TestScript, _ bool, args []string) { childOf(ts, args[0]).await(ts, args[1]) },
+			"signal":  func(ts *testscript.TestScript, _ bool, args []string) { childOf(ts, args[0]).signal(ts, args[1]) },
+			"ended":   func(ts *testscript.TestScript, _ bool, args []string) { childOf(ts, args[0]).ended(ts, args[1]) },
 			"output": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), childOf(ts, args[0]).stdout.bytes(), 0o600))
 			},

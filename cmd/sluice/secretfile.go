@@ -49,11 +49,16 @@ func readFile(path string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, errFileSize
 	}
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	return readAll(file) // it may have grown
+}
+
+// readAll reads a whole input of at most maxFile bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	switch {
 	case err != nil:
 		return nil, pathless(err)
-	case len(content) > maxFile: // it has grown
+	case len(content) > maxFile:
 		return nil, errFileSize
 	}
 	return content, nil

@@ -27,6 +27,10 @@ type settings struct {
 	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
+	// ConsoleURL is the console's address for browsers. Empty: only loopback names are answered.
+	ConsoleURL origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback"`
+	// ConsoleTokenFile holds the operator's token; it is read again when it changes. Empty: there is none.
+	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 20 visible ASCII characters"`
 	// MaxConnections is how many connections clients may hold open at Listen; one address may have a quarter of them, a trusted
 	// proxy all. Default: as many as the limit of open files allows, see [connectionsFor].
 	MaxConnections int `env:"MAX_CONNECTIONS" allow:"a whole number of at least 1, such as 4096; empty for what the limit of open files leaves room for"`

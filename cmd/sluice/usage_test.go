@@ -34,6 +34,13 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	if got := adjust("5"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+	audit := command(t.Context(), environ, "audit", "--json").stdout
+	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 3 || strings.Count(audit, `"what":"usage.adjust.refused"`) != 1 {
+		t.Errorf("the audit is\n%s", audit)
+	}
+	if proof := command(t.Context(), environ, "audit", "--verify"); proof.code != exitClean {
+		t.Errorf("%+v", proof)
+	}
 	got := command(t.Context(), environ, "usage", "--json")
 	var report admin.UsageReport
 	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || got.code != 0 {

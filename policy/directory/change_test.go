@@ -147,6 +147,7 @@ func TestRefusedChanges(t *testing.T) {
 		directory.AddKey{Team: "search", Key: directory.NewKey{Minted: minted(t, 1), Now: noon}},
 	)
 	whole := minted(t, 1).Reveal()
+	beyond := time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -2*60*60)) // the year 10000 in UTC
 	for _, tt := range []struct {
 		change directory.Change
 		kind   directory.Kind
@@ -167,6 +168,8 @@ func TestRefusedChanges(t *testing.T) {
 		{directory.RemoveKey{Team: "ads", Key: "x"}, directory.Missing, `id: team ads is not in the directory; a team of the teams file is changed there`},
 		{directory.AddKey{Team: "search", Key: directory.NewKey{Minted: minted(t, 1), Now: noon}}, directory.Invalid, `keys[1].id: this key id stands in line`},
 		{directory.AddKey{Team: "search", Key: directory.NewKey{Minted: minted(t, 2), Note: "a\nb", Now: noon}}, directory.Invalid, `keys[1].note: got "a\nb", allowed: one line`},
+		{directory.AddKey{Team: "search", Key: directory.NewKey{Minted: minted(t, 2), Expires: beyond, Now: noon}}, directory.Invalid, `expires: got no moment of the years 1 to 9999`},
+		{directory.RotateKey{Team: "search", Old: minted(t, 1).ID, Key: directory.NewKey{Minted: minted(t, 2), Now: noon}, OldEnds: beyond}, directory.Invalid, `old_ends: got no moment`},
 		{directory.Import{Document: directory.Document{Version: 1}}, directory.Conflict, `version: got 1, allowed: 2, which is the directory's; export it again and repeat the change, or use --force to undo what was changed since`},
 	} {
 		after, _, err := directory.Apply(d, tt.change)

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ type Store interface {
 	Entries(ctx context.Context, visit func(text []byte) error) error
 	// Used returns when keys were last used, in whole hours, by their ids.
 	Used(ctx context.Context) (map[string]time.Time, error)
-	// NoteUsed notes when keys were last used. It MUST NOT replace a later hour by an earlier one.
+	// NoteUsed notes when keys were last used. It MUST NOT replace a later hour by an earlier one. The zero time forgets a
+	// key.
 	NoteUsed(ctx context.Context, hours map[string]time.Time) error
 }
 
@@ -34,28 +36,48 @@ const commitTries = 10
 // Commit makes a change of what the store has and writes it with its entry. If another change was faster, decide is asked
 // again: it judges the document that is changed, for example by a version that its caller knows. A change that makes no
 // difference is not written.
-func Commit(ctx context.Context, store Store, order Order, decide func(Document) (Change, error)) (Document, error) {
+func Commit(ctx context.Context, store Store, order Order, decide func(Document) (Change, error)) (d Document, err error) {
+	err = commit(ctx, store, func(was State) (next State, err error) {
+		next, d, err = step(was, order, decide)
+		return next, err
+	})
+	return d, err
+}
+
+// Note writes an entry about a change elsewhere, such as a correction of a team's usage. The directory stays as it is. Write
+// the entry before the change, so that there is no change without one.
+func Note(ctx context.Context, store Store, order Order, entry Entry) error {
+	return commit(ctx, store, func(was State) (State, error) {
+		if _, err := was.Open(); err != nil {
+			return was, err
+		}
+		return was.Next(nil, entry, order)
+	})
+}
+
+// commit writes the state that follows what the store has, until no other change is faster.
+func commit(ctx context.Context, store Store, follow func(State) (State, error)) error {
 	for range commitTries {
 		was, err := store.Read(ctx)
 		if err != nil {
-			return Document{}, fmt.Errorf("read the directory: %w", err)
+			return fmt.Errorf("read the directory: %w", err)
 		}
-		next, d, err := step(was, order, decide)
+		next, err := follow(was)
 		if err != nil || next.Head() == was.Head() {
-			return d, err
+			return err
 		}
 		err = store.Write(ctx, was, next)
-		if err != nil && !errors.Is(err, ErrLost) && wrote(ctx, store, next) {
-			err = nil // the reply was lost
-		}
 		switch {
 		case err == nil:
-			return d, nil
-		case !errors.Is(err, ErrLost):
-			return Document{}, fmt.Errorf("write the directory: %w", err)
+			return nil
+		case errors.Is(err, ErrLost):
+		case wrote(ctx, store, next): // the reply was lost
+			return nil
+		default:
+			return fmt.Errorf("write the directory: %w", err)
 		}
 	}
-	return Document{}, &Error{Conflict, "", fmt.Sprintf("%d other changes were faster", commitTries), "try again"}
+	return &Error{Conflict, "", fmt.Sprintf("%d other changes were faster", commitTries), "try again"}
 }
 
 // step is the state after the change of an order; the same state if the change makes no difference.
@@ -79,6 +101,32 @@ func step(was State, order Order, decide func(Document) (Change, error)) (State,
 func wrote(ctx context.Context, store Store, next State) bool {
 	head, err := store.Head(ctx)
 	return err == nil && head == next.Head()
+}
+
+// Lost reports whether a store that has one state has lost what follows: it has an older document than known, or the same
+// with an older end of its trail.
+func Lost(has, known State) bool {
+	document, err := known.Open()
+	if err != nil || known.Last == nil {
+		return false
+	}
+	if bytes.Equal(has.Document, known.Document) {
+		return has.seq() < known.seq()
+	}
+	older, err := has.Open()
+	return err == nil && older.Version < document.Version
+}
+
+// seq is the number of the last entry; 0: there is none, or it cannot be read.
+func (s State) seq() int64 {
+	if s.Last == nil {
+		return 0
+	}
+	last, err := ReadEntry(s.Last)
+	if err != nil {
+		return 0
+	}
+	return last.Seq
 }
 
 // Restored is the state of a store that has lost what known has, or has an older copy of it: known's document, with an

@@ -61,6 +61,16 @@ func Read(text []byte) (Document, error) {
 	return d, nil
 }
 
+// ReadTeam reads a team from the JSON that [teams.File.Text] returns, or that a client gave. It does not judge the members: a
+// change does.
+func ReadTeam(text []byte) (Team, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return Team{}, &Error{Kind: Invalid, Text: "not a JSON object"}
+	}
+	return readTeam(members)
+}
+
 // readTeam takes id and keys out of a team's members.
 func readTeam(members map[string]json.RawMessage) (Team, error) {
 	team := Team{Members: map[string]json.RawMessage{}}

@@ -63,7 +63,11 @@ func (c RotateKey) apply(d *Document) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	if ends := c.OldEnds.UTC().Truncate(time.Second); old.Expires == nil || old.Expires.After(ends) {
+	ends := c.OldEnds.UTC().Truncate(time.Second)
+	if !writable(ends) {
+		return Entry{}, &Error{Invalid, "old_ends", "got no moment of the years 1 to 9999, allowed: one such as 2027-06-30T00:00:00Z", ""}
+	}
+	if old.Expires == nil || old.Expires.After(ends) {
 		old.Expires = &ends
 	}
 	keys := append(slices.Clone(team.Keys), key)
@@ -103,6 +107,9 @@ func (t Team) needKey(id string) (int, error) {
 	return i, nil
 }
 
+// writable reports whether RFC 3339 can write a moment in UTC.
+func writable(at time.Time) bool { return at.Year() >= 1 && at.Year() <= 9999 }
+
 // of is the key as the team gets it.
 func (k NewKey) of(team Team) (Key, error) {
 	key := Key{ID: k.Minted.ID, SHA256: k.Minted.SHA256, Note: k.Note}
@@ -116,6 +123,8 @@ func (k NewKey) of(team Team) (Key, error) {
 		return key, nil
 	case k.Expires.IsZero():
 		expires = last
+	case !writable(expires):
+		return Key{}, &Error{Invalid, "expires", "got no moment of the years 1 to 9999, allowed: one such as 2027-06-30T00:00:00Z", ""}
 	case !expires.After(k.Now):
 		return Key{}, &Error{Invalid, "expires", "got a moment in the past, allowed: one after " + k.Now.UTC().Format(time.RFC3339), ""}
 	case days > 0 && expires.After(last):

@@ -113,25 +113,40 @@ func (f *File) young(lines [][]byte, first int64) ([][]byte, int64) {
 
 // Entries implements [directory.Store].
 func (f *File) Entries(_ context.Context, visit func([]byte) error) error {
-	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	lines, err := f.all()
+	if err != nil {
+		return err
 	}
-	return f.locked(func() error {
+	for _, line := range lines {
+		if err := visit(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Latest calls visit with the text of each entry, the newest first. It ends when visit returns false.
+func (f *File) Latest(_ context.Context, visit func(text []byte) bool) error {
+	lines, err := f.all()
+	for i := len(lines) - 1; i >= 0 && visit(lines[i]); i-- {
+	}
+	return err
+}
+
+// all are the texts of all entries, the oldest first.
+func (f *File) all() (lines [][]byte, err error) {
+	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	err = f.locked(func() error {
 		s, err := Load(f.path)
 		if err != nil {
 			return err
 		}
-		lines, err := f.lines(s)
-		if err != nil {
-			return err
-		}
-		for _, line := range lines {
-			if err := visit(line); err != nil {
-				return err
-			}
-		}
-		return nil
+		lines, err = f.lines(s)
+		return err
 	})
+	return lines, err
 }
 
 // Used implements [directory.Store].
@@ -158,7 +173,11 @@ func (f *File) NoteUsed(ctx context.Context, hours map[string]time.Time) error {
 			used = map[string]time.Time{} // it is worth less than what follows
 		}
 		for key, at := range hours {
-			if at = at.UTC().Truncate(time.Hour); at.After(used[key]) {
+			at = at.UTC().Truncate(time.Hour)
+			switch {
+			case at.IsZero():
+				delete(used, key)
+			case at.After(used[key]):
 				used[key] = at
 			}
 		}

@@ -105,6 +105,27 @@ func (r *Redis) Entries(ctx context.Context, visit func([]byte) error) error {
 	}
 }
 
+// Latest calls visit with the text of each entry, the newest first. It ends when visit returns false.
+func (r *Redis) Latest(ctx context.Context, visit func(text []byte) bool) error {
+	from := "+"
+	for {
+		entries, err := r.client.XRevRangeN(ctx, auditKey, from, "-", page).Result()
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			text, _ := entry.Values["entry"].(string)
+			if !visit([]byte(text)) {
+				return nil
+			}
+			from = "(" + entry.ID
+		}
+		if len(entries) < page {
+			return nil
+		}
+	}
+}
+
 // Used implements [directory.Store].
 func (r *Redis) Used(ctx context.Context) (map[string]time.Time, error) {
 	hours, err := r.client.HGetAll(ctx, usedKey).Result()
@@ -127,7 +148,7 @@ func (r *Redis) NoteUsed(ctx context.Context, used map[string]time.Time) error {
 	}
 	args := make([]any, 0, 2*len(used))
 	for key, at := range used {
-		args = append(args, key, at.Unix()/3600)
+		args = append(args, key, max(at.Unix()/3600, 0))
 	}
 	return usedScript.Run(ctx, r.client, []string{usedKey}, args...).Err()
 }

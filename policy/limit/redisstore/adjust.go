@@ -7,16 +7,6 @@ import (
 	"sluice/policy/teams"
 )
 
-// AdjustedModel is the model of corrections in the ledger.
-const AdjustedModel = "adjustment"
-
-// Adjustment is a correction that was posted, or could not be.
-type Adjustment struct {
-	Done               bool // false: the month would fall below 0, and nothing was changed
-	DayBefore, Day     int64
-	MonthBefore, Month int64
-}
-
 // Knows reports whether a team is in the list of those that ever sent a request.
 func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
 	return r.client.SIsMember(ctx, namesKey, team).Result()
@@ -24,7 +14,7 @@ func (r *Store) Knows(ctx context.Context, team string) (bool, error) {
 
 // Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id
 // makes it happen once, and why is kept with it for as long as the ledger.
-func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a Adjustment, err error) {
+func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (a limit.Adjustment, err error) {
 	if err := r.List(ctx, team); err != nil { // so that reports have it
 		return a, err
 	}
@@ -34,5 +24,5 @@ func (r *Store) Adjust(ctx context.Context, id, team string, unit teams.Unit, de
 	if err != nil {
 		return a, err
 	}
-	return Adjustment{Done: in[0] == 1, DayBefore: in[1], Day: in[2], MonthBefore: in[3], Month: in[4]}, nil
+	return limit.Adjustment{Done: in[0] == 1, DayBefore: in[1], Day: in[2], MonthBefore: in[3], Month: in[4]}, nil
 }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"time"
+
+	"sluice/gateway"
+	"sluice/gateway/console/api"
+	"sluice/gateway/console/registry"
+	"sluice/policy/directory"
+)
+
+// audited is a directory whose audit can be read from its end.
+type audited interface {
+	directory.Store
+	registry.Trail
+}
+
+// openRegistry returns the teams as the console shows and changes them. The process must have its directory.
+func (p *process) openRegistry(kept audited) *registry.Registry {
+	return registry.New(registry.Deps{
+		Directory: kept, Trail: kept, File: p.roster.ownFile, Accounts: p.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
+	})
+}
+
+// consoleAPI is the console's interface for programs.
+func (p *process) consoleAPI(teams *registry.Registry) http.Handler {
+	return api.New(api.Deps{Registry: teams, Ledger: p.accounts, Currency: p.gateway.Currency, Now: time.Now, Log: p.log.Logger()})
+}
+
+// consoleTasks cancels tasks for the console.
+type consoleTasks struct{ gateway *gateway.Gateway }
+
+// Has implements [registry.Tasks].
+func (c consoleTasks) Has(ctx context.Context, team, task string) (bool, error) {
+	return c.gateway.HasTask(ctx, team, task)
+}
+
+// Cancel implements [registry.Tasks].
+func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
+	err := c.gateway.CancelTask(ctx, team, task)
+	switch {
+	case errors.Is(err, gateway.ErrNoTask):
+		return &registry.Error{Kind: registry.Missing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
+	case errors.Is(err, gateway.ErrNoCancel):
+		return &registry.Error{Kind: registry.Conflict, Field: "task", Text: "the service did not take the cancel", Allowed: "a task that waits", Advice: "look at the task's state"}
+	}
+	return err
+}

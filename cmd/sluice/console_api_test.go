@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/api"
+	"sluice/gateway/console/registry"
+	"sluice/gateway/simulator"
+)
+
+// consoled is a running gateway with its console's interface.
+type consoled struct {
+	*testing.T
+	api    http.Handler
+	public string
+}
+
+// openConsoled runs a gateway in front of a simulator.
+func openConsoled(t *testing.T, variables ...string) consoled {
+	t.Helper()
+	_, service := newService(t, simulator.Config{Pending: time.Hour})
+	c, err := loadConfiguration(append([]string{
+		"SLUICE_UPSTREAM_URL=" + service.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_LOG_LEVEL=error",
+	}, variables...))
+	must(t, err)
+	log := openLog(c.settings, io.Discard)
+	process, err := open(t.Context(), c, log)
+	must(t, err)
+	process.openDirectory(t.Context())
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- process.serve(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		closeLog(log)
+	})
+	teams := process.openRegistry(process.directoryStore(process.redis))
+	return consoled{t, process.consoleAPI(teams), "http://" + process.doors.public.Addr().String()}
+}
+
+// ask asks the interface as an operator, and reads the answer.
+func (c consoled) ask(line, body string, want int, into any, headers ...string) http.Header {
+	c.Helper()
+	method, path, _ := strings.Cut(line, " ")
+	person := access.Person{Name: "token", Role: access.Operator}
+	r := httptest.NewRequestWithContext(access.With(c.Context(), person), method, api.Prefix+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	c.api.ServeHTTP(w, r)
+	if w.Code != want {
+		c.Errorf("%s: %d, want %d: %s", line, w.Code, want, w.Body)
+	}
+	if into != nil {
+		must(c.T, json.Unmarshal(w.Body.Bytes(), into))
+	}
+	return w.Header()
+}
+
+// send sends a request of the team.
+func (c consoled) send(method, path, body, key string, headers ...string) (status int, text []byte) {
+	c.Helper()
+	request, err := http.NewRequestWithContext(c.Context(), method, c.public+path, strings.NewReader(body))
+	must(c.T, err)
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Content-Type", "application/json")
+	for _, name := range headers {
+		request.Header.Set(name, "enable")
+	}
+	answer, err := oneOff.Do(request)
+	must(c.T, err)
+	defer func() { _ = answer.Body.Close() }()
+	text, err = io.ReadAll(answer.Body)
+	must(c.T, err)
+	return answer.StatusCode, text
+}
+
+// A team's life over the console: its key works, its task is cancelled, its limit is in force, and it goes.
+func TestConsoleAndGateway(t *testing.T) {
+	for about, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url()}} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			c := openConsoled(t, variables...)
+			c.ask("POST /teams", `{"id":"maps"}`, 201, nil)
+			var key registry.NewKey
+			c.ask("POST /teams/maps/keys", `{"note":"the indexer"}`, 201, &key)
+			status := func() int { status, _ := c.send("POST", textURL, demoText, key.Key); return status }
+			wait(t, "the key works", func() bool { return status() == 200 })
+
+			_, text := c.send("POST", imageURL, fmt.Sprintf(imageTask, 1), key.Key, "X-Service-Async")
+			var made struct{ Output struct{ Task_id string } }
+			must(t, json.Unmarshal(text, &made))
+			task := "/teams/maps/tasks/" + made.Output.Task_id + "/cancel"
+			c.ask("POST "+task, "", 204, nil)
+			c.ask("POST "+task, "", 409, nil)
+			c.ask("POST /teams/search/tasks/"+made.Output.Task_id+"/cancel", "", 404, nil)
+			if _, text := c.send("GET", "/api/v1/tasks/"+made.Output.Task_id, "", key.Key); !bytes.Contains(text, []byte("CANCELED")) {
+				t.Errorf("%s", text)
+			}
+
+			var usage struct {
+				Data []struct{ Used map[string]json.Number }
+			}
+			wait(t, "usage", func() bool {
+				c.ask("GET /teams/maps/usage", "", 200, &usage)
+				return len(usage.Data) == 1 && usage.Data[0].Used["tokens"] != "0"
+			})
+			c.ask("POST /teams/maps/adjust", `{"unit":"tokens","delta":1000,"reason":"a test"}`, 200, nil)
+
+			etag := c.ask("GET /teams/maps", "", 200, nil).Get("ETag")
+			c.ask("PUT /teams/maps", `{"quotas":{"tokens":{"day":1000}}}`, 200, nil, "If-Match: "+etag)
+			wait(t, "the limit is in force", func() bool { return status() == 429 })
+			c.ask("PUT /teams/maps", `{}`, 412, nil, "If-Match: "+etag)
+
+			c.ask("DELETE /teams/maps", "", 202, nil)
+			wait(t, "the key has ended", func() bool { return status() == 401 })
+			wait(t, "it is removed", func() bool {
+				var list struct{ Data []struct{ What string } }
+				if c.deleted("maps") {
+					c.ask("GET /audit?limit=1", "", 200, &list)
+					return list.Data[0].What == "team.remove"
+				}
+				return false
+			})
+		})
+	}
+}
+
+// deleted removes a team, unless something of it is open.
+func (c consoled) deleted(team string) bool {
+	person := access.Person{Name: "token", Role: access.Operator}
+	r := httptest.NewRequestWithContext(access.With(c.Context(), person), http.MethodDelete, api.Prefix+"/teams/"+team, http.NoBody)
+	w := httptest.NewRecorder()
+	c.api.ServeHTTP(w, r)
+	return w.Code == http.StatusNoContent
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"sluice/gateway/console/api"
+)
+
+// teamCommand is sluice team, which speaks to the console.
+type teamCommand struct {
+	List teamListCommand `cmd:"" help:"List the teams of the teams file and of the directory."`
+	Show teamShowCommand `cmd:"" help:"Write one team as JSON, which sluice team set takes."`
+	Set  teamSetCommand  `cmd:"" help:"Make a team of the directory, or replace it."`
+	Rm   teamRmCommand   `cmd:"" help:"Disable a team of the directory, and remove it once nothing of it is open."`
+}
+
+// teamListCommand is sluice team list.
+type teamListCommand struct {
+	JSON bool `help:"As JSON, one team a line."`
+}
+
+// listed are the members of a team that the list shows.
+type listed struct {
+	ID          string            `json:"id"`
+	Owner       string            `json:"owner"`
+	Keys        []json.RawMessage `json:"keys"`
+	Disabled    bool              `json:"disabled"`
+	Description any               `json:"description"` // YAML may have it as a number
+}
+
+// Run lists all teams.
+func (c teamListCommand) Run(ctx context.Context, p program) error {
+	console, err := newConsoleClient(p.environ)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		_, _ = fmt.Fprintln(table, "TEAM\tOWNER\tKEYS\tDISABLED\tDESCRIPTION")
+	}
+	for path := "/teams?limit=1000"; path != ""; {
+		answer, err := console.call(ctx, http.MethodGet, path, nil, "")
+		if err != nil {
+			return err
+		}
+		var page api.List[json.RawMessage]
+		if err := json.Unmarshal(answer.body, &page); err != nil {
+			return fmt.Errorf("read the console's answer: %w", err)
+		}
+		for _, text := range page.Data {
+			var t listed
+			if err := json.Unmarshal(text, &t); err != nil {
+				return fmt.Errorf("read the console's answer: %w", err)
+			}
+			if c.JSON {
+				_, _ = fmt.Fprintf(p.stdout, "%s\n", text)
+				continue
+			}
+			if t.Description == nil {
+				t.Description = ""
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", printable(t.ID), printable(t.Owner), len(t.Keys), t.Disabled, printable(fmt.Sprint(t.Description)))
+		}
+		if path = ""; page.Next != nil {
+			path = "/teams?limit=1000&cursor=" + url.QueryEscape(*page.Next)
+		}
+	}
+	return table.Flush()
+}
+
+// teamShowCommand is sluice team show.
+type teamShowCommand struct {
+	Team string `arg:"" help:"The team's id."`
+}
+
+// Run writes a team, with its ETag as the member etag.
+func (c teamShowCommand) Run(ctx context.Context, p program) error {
+	console, err := newConsoleClient(p.environ)
+	if err != nil {
+		return err
+	}
+	answer, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+	if err != nil {
+		return err
+	}
+	return writeTeam(p, answer)
+}
+
+func writeTeam(p program, answer consoleAnswer) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(answer.body, &members); err != nil {
+		return fmt.Errorf("read the console's answer: %w", err)
+	}
+	etag, err := json.Marshal(answer.etag)
+	if err != nil {
+		return err
+	}
+	members["etag"] = etag
+	e := json.NewEncoder(p.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(members)
+}
+
+// teamSetCommand is sluice team set.
+type teamSetCommand struct {
+	File   string `arg:"" help:"A file with one team as JSON, as sluice team show writes it; - for standard input."`
+	Force  bool   `help:"Also if the file has no etag: replace the team whatever it is by now."`
+	Reason string `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
+}
+
+// Run makes the team if it does not exist, else replaces it.
+func (c teamSetCommand) Run(ctx context.Context, p program) error {
+	console, err := newConsoleClient(p.environ)
+	if err != nil {
+		return err
+	}
+	id, etag, body, err := c.read()
+	if err != nil {
+		return err
+	}
+	if etag == "" {
+		_, err := console.call(ctx, http.MethodGet, teamPath(id), nil, "")
+		var problem consoleProblem
+		switch {
+		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
+			answer, err := console.call(ctx, http.MethodPost, reasoned("/teams", c.Reason), body, "")
+			return c.done(p, "made", id, answer, err)
+		case err != nil:
+			return err
+		case !c.Force:
+			return fmt.Errorf("team %s exists, and the file has no etag; change what sluice team show %s writes, or use --force", id, id)
+		}
+		etag = "*"
+	}
+	answer, err := console.call(ctx, http.MethodPut, reasoned(teamPath(id), c.Reason), body, etag)
+	return c.done(p, "changed", id, answer, err)
+}
+
+func (c teamSetCommand) done(p program, what, id string, answer consoleAnswer, err error) error {
+	if err == nil {
+		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, printable(answer.etag))
+	}
+	return err
+}
+
+// read reads the file and takes its etag out.
+func (c teamSetCommand) read() (id, etag string, body []byte, err error) {
+	text, err := c.content()
+	if err != nil {
+		return "", "", nil, fmt.Errorf("read the file: %w", err)
+	}
+	var members map[string]json.RawMessage
+	if !jsontext.Value(text).IsValid() || json.Unmarshal(text, &members) != nil {
+		return "", "", nil, errors.New("the file is not one JSON object, each member once")
+	}
+	if json.Unmarshal(members["id"], &id) != nil || id == "" {
+		return "", "", nil, errors.New("the file has no id")
+	}
+	given, ok := members["etag"]
+	if !ok {
+		return id, "", text, nil
+	}
+	if json.Unmarshal(given, &etag) != nil {
+		return "", "", nil, errors.New("etag is not a text")
+	}
+	delete(members, "etag")
+	body, err = json.Marshal(members)
+	return id, etag, body, err
+}
+
+func (c teamSetCommand) content() ([]byte, error) {
+	if c.File == "-" {
+		return readAll(os.Stdin)
+	}
+	return readFile(c.File)
+}
+
+// teamRmCommand is sluice team rm.
+type teamRmCommand struct {
+	Team   string `arg:"" help:"The team's id."`
+	Reason string `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
+}
+
+// Run disables the team, and removes it if nothing of it is open.
+func (c teamRmCommand) Run(ctx context.Context, p program) error {
+	console, err := newConsoleClient(p.environ)
+	if err != nil {
+		return err
+	}
+	path := reasoned(teamPath(c.Team), c.Reason)
+	answer, err := console.call(ctx, http.MethodDelete, path, nil, "")
+	if err != nil {
+		return err
+	}
+	if answer.status == http.StatusAccepted {
+		_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", printable(c.Team))
+		if _, err = console.call(ctx, http.MethodDelete, path, nil, answer.etag); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(p.stdout, "removed: team %s\n", printable(c.Team))
+	return err
+}

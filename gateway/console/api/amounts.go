@@ -1,0 +1,21 @@
+package api
+
+import (
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Amounts are amounts by unit.
+type Amounts limit.Amounts
+
+// MarshalJSON writes a number for each unit; spend is in the currency.
+func (a Amounts) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, unit := range teams.Units {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, `"`+string(unit)+`":`+limit.Written(unit, a[i])...)
+	}
+	return append(out, '}'), nil
+}

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+)
+
+func TestTeamsOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	const maps = `{"id":"maps","description":"Karten <b>&</b> 地图 \u0026","members":["cartographers"],"rates":{"tokens":{"per":"1m","limit":9},"images":"none"},` +
+		`"quotas":{"spend":{"day":1.5,"month":"none"}},"concurrent":3,"key_days":"none","models":["llm-*"],"endpoints":["text"],"rules":{"text.top_p":"warn"}}`
+	made := w.expect(operator, "POST /teams?reason=a%20test", maps, http.StatusCreated, "")
+	if got := made.header.Get("Location"); got != Prefix+"/teams/maps" {
+		t.Errorf("Location %s", got)
+	}
+	read := w.expect(viewer, "GET /teams/maps", "", http.StatusOK, "")
+	if read.body != made.body || read.header.Get("ETag") != made.header.Get("ETag") || !strings.HasPrefix(read.header.Get("ETag"), `"`) {
+		t.Errorf("made %v\nread %v", made, read)
+	}
+	if head := w.ask(viewer, "HEAD /teams/maps", ""); head.header.Get("ETag") != made.header.Get("ETag") {
+		t.Errorf("HEAD: %v", head)
+	}
+
+	// PUT takes what GET gave, keys and all.
+	w.mint(operator, "maps", `{}`)
+	read = w.ask(operator, "GET /teams/maps", "")
+	put := w.expect(operator, "PUT /teams/maps", read.body, http.StatusOK, "", "If-Match: "+read.header.Get("ETag"))
+	if put.body != read.body {
+		t.Errorf("PUT changed %s\ninto %s", read.body, put.body)
+	}
+	w.expect(operator, "PUT /teams/maps", strings.Replace(read.body, `"concurrent":3`, `"concurrent":4`, 1), http.StatusOK, "", "If-Match: "+put.header.Get("ETag"))
+	w.expect(operator, "PUT /teams/maps", read.body, http.StatusPreconditionFailed, "lost If-Match", "If-Match: "+put.header.Get("ETag"))
+	w.expect(operator, "DELETE /teams/maps", "", http.StatusPreconditionFailed, "lost If-Match", "If-Match: "+put.header.Get("ETag"))
+	w.expect(operator, "PUT /teams/maps", read.body, http.StatusPreconditionRequired, "if-match")
+	w.expect(operator, "PUT /teams/maps", `{"id":"mail"}`, http.StatusBadRequest, "invalid id", "If-Match: *")
+
+	w.expect(operator, "DELETE /teams/maps", "", http.StatusAccepted, "")
+	w.expect(operator, "DELETE /teams/maps", "", http.StatusNoContent, "")
+	w.expect(operator, "GET /teams/maps", "", http.StatusNotFound, "missing id")
+}
+
+func TestListsInPages(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.expect(operator, "POST /teams", `{"id":"`+id+`"}`, http.StatusCreated, "")
+	}
+	pages := func(line string, pick func(map[string]any) any) (got []any) {
+		for cursor, next := "", new(string); next != nil; {
+			var l List[map[string]any]
+			w.expect(operator, "GET "+line+"?limit=2"+cursor, "", http.StatusOK, "").into(t, &l)
+			for _, item := range l.Data {
+				got = append(got, pick(item))
+			}
+			if next = l.Next; next != nil {
+				cursor = "&cursor=" + *next
+			}
+		}
+		return got
+	}
+	if diff := cmp.Diff([]any{"a", "ads", "b", "c", "search"}, pages("/teams", func(m map[string]any) any { return m["id"] })); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{"c", "b", "a"}, pages("/audit", func(m map[string]any) any { return m["team"] })); diff != "" {
+		t.Error(diff)
+	}
+	var l List[map[string]any]
+	w.expect(viewer, "GET /audit?team=b", "", http.StatusOK, "").into(t, &l)
+	if len(l.Data) != 1 || l.Data[0]["address"] != "192.0.2.1" || l.Data[0]["who"] != "token" {
+		t.Errorf("%v", l)
+	}
+	for _, line := range []string{"/teams", "/audit"} {
+		w.expect(operator, "GET "+line+"?cursor=%00", "", http.StatusBadRequest, "invalid cursor")
+		for _, limit := range []string{"0", "-1", "1001", "x", "1e2"} {
+			w.expect(operator, "GET "+line+"?limit="+limit, "", http.StatusBadRequest, "invalid limit")
+		}
+		w.expect(operator, "GET "+line+"?limit=1&limit=2", "", http.StatusBadRequest, "invalid query")
+		w.expect(operator, "GET "+line+"?colour=red", "", http.StatusBadRequest, "invalid query")
+	}
+	w.expect(operator, "GET /audit?cursor=LTE", "", http.StatusBadRequest, "invalid cursor") // -1
+}
+
+func TestKeysOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	w.expect(operator, "POST /teams", `{"id":"maps","self_service":true}`, http.StatusCreated, "")
+	first := w.mint(member, "maps", `{"note":"the indexer","expires":"2027-01-01T00:00:00Z"}`)
+	second := w.mint(member, "maps", `{"replaces":"`+first.ID+`","old_ends":"2026-11-23T00:00:00Z"}`)
+	var l List[map[string]any]
+	w.expect(member, "GET /teams/maps/keys", "", http.StatusOK, "").into(t, &l)
+	if len(l.Data) != 2 || l.Data[0]["expires"] != "2026-11-23T00:00:00Z" || l.Data[1]["id"] != second.ID || l.Data[1]["note"] != "the indexer" || l.Next != nil {
+		t.Errorf("%+v", l)
+	}
+	w.expect(member, "DELETE /teams/maps/keys/"+first.ID, "", http.StatusNoContent, "")
+	w.expect(member, "DELETE /teams/maps/keys/"+first.ID, "", http.StatusNotFound, "missing key")
+	for body, want := range map[string]string{
+		`{"expires":"2026-11-22T12:00:00Z"}`:      "invalid expires",
+		`{"expires":"9999-12-31T23:59:59-01:00"}`: "invalid expires",
+		`{"expires":"tomorrow"}`:                  "invalid body",
+		`{"note":"a\nb"}`:                         "invalid note",
+		`{"old_ends":"2027-01-01T00:00:00Z"}`:     "invalid old_ends",
+		`{"key":"slk_"}`:                          "invalid body",
+	} {
+		w.expect(member, "POST /teams/maps/keys", body, http.StatusBadRequest, want)
+	}
+	w.expect(member, "POST /teams/search/keys", `{}`, http.StatusConflict, "conflict owner")
+}
+
+func TestUsageOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	for unit, delta := range map[string]string{"tokens": "120", "spend": "0.5"} {
+		w.expect(operator, "POST /teams/ads/adjust", `{"unit":"`+unit+`","delta":`+delta+`,"reason":"a test"}`, http.StatusOK, "")
+	}
+	var u struct {
+		Currency, From, To, By string
+		Data                   []struct {
+			Of   string
+			Used map[string]json.Number
+		}
+	}
+	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other"} {
+		w.expect(viewer, "GET /teams/ads/usage?from=2026-11-01"+by, "", http.StatusOK, "").into(t, &u)
+		if u.From != "2026-11-01" || u.To != "2026-11-22" || u.Currency != "CNY" || len(u.Data) != 1 || u.Data[0].Of != want || u.Data[0].Used["tokens"] != "120" || u.Data[0].Used["spend"] != "0.5" {
+			t.Errorf("%s: %+v", by, u)
+		}
+	}
+	for query, want := range map[string]string{
+		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by", "?by=tag": "invalid by",
+	} {
+		w.expect(viewer, "GET /teams/ads/usage"+query, "", http.StatusBadRequest, want)
+	}
+	for body, want := range map[string]string{
+		`{"unit":"tokens","delta":1}`:                       "invalid reason",
+		`{"unit":"token","delta":1,"reason":"x"}`:           "invalid unit",
+		`{"unit":"tokens","delta":0,"reason":"x"}`:          "invalid delta",
+		`{"unit":"tokens","delta":0.5,"reason":"x"}`:        "invalid delta",
+		`{"unit":"tokens","delta":1e400,"reason":"x"}`:      "invalid delta",
+		`{"unit":"tokens","delta":"1 or 2","reason":"x"}`:   "invalid body",
+		`{"unit":"tokens","delta":1,"reason":"x","team":1}`: "invalid body",
+	} {
+		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)
+	}
+	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":-121,"reason":"too much"}`, http.StatusConflict, "conflict delta")
+}
+
+func TestTrafficOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusCreated, "")
+	var tasks List[map[string]any]
+	w.expect(member, "GET /teams/maps/tasks?state=RUNNING&model=m&limit=5", "", http.StatusOK, "").into(t, &tasks)
+	if len(tasks.Data) != 2 || tasks.Next == nil {
+		t.Fatalf("%+v", tasks)
+	}
+	w.expect(member, "GET /teams/maps/tasks?cursor="+*tasks.Next, "", http.StatusOK, "")
+	want := []TaskQuery{{Team: "maps", State: "RUNNING", Model: "m", Most: 5}, {Team: "maps", Cursor: "page 2", Most: usualPage}}
+	if diff := cmp.Diff(want, w.traffic.tasks); diff != "" {
+		t.Error(diff)
+	}
+	w.expect(member, "POST /teams/maps/tasks/task-1/cancel", "", http.StatusNoContent, "")
+	w.expect(member, "POST /teams/maps/tasks/task-2/cancel", "", http.StatusNotFound, "missing task")
+	w.expect(viewer, "POST /teams/maps/tasks/task-1/cancel", "", http.StatusForbidden, "forbidden")
+	if w.traffic.cancelled != "task-1" {
+		t.Errorf("cancelled %q", w.traffic.cancelled)
+	}
+
+	w.expect(operator, "GET /requests?team=ads&status=429&refusal=admit/rate&model=m&from=2026-11-22T00:00:00Z&limit=7", "", http.StatusOK, "")
+	w.expect(member, "GET /requests", "", http.StatusOK, "")
+	w.expect(access.Person{Name: "new", Role: access.Member}, "GET /requests", "", http.StatusOK, "")
+	all := []RequestQuery{
+		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Most: 7},
+		{Teams: []string{"maps", "search"}, Most: usualPage},
+	}
+	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {
+		t.Error(diff)
+	}
+	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from", "?tag=x": "invalid query"} {
+		w.expect(operator, "GET /requests"+query, "", http.StatusBadRequest, want)
+	}
+	w.traffic.err = ErrCursor
+	w.expect(operator, "GET /requests?cursor=eA", "", http.StatusBadRequest, "invalid cursor")
+	w.traffic.err = errors.New("canary: away")
+	if a := w.expect(operator, "GET /requests", "", http.StatusServiceUnavailable, "away"); strings.Contains(a.body, "canary") || a.header.Get("Retry-After") == "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestMe(t *testing.T) {
+	w := newWorld(t)
+	for _, tt := range []struct {
+		who  access.Person
+		want Me
+	}{
+		{operator, Me{Name: "token", Role: "operator"}},
+		{viewer, Me{Name: "oidc:vera", Role: "viewer"}},
+		{member, Me{Name: "oidc:mia", Role: "member", Teams: []string{"maps", "search"}}},
+	} {
+		var got Me
+		w.expect(tt.who, "GET /me", "", http.StatusOK, "").into(t, &got)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	w.expect(viewer, "GET /openapi.json", "", http.StatusOK, "")
+}

@@ -1,0 +1,206 @@
+package api
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/console/registry"
+	"sluice/policy/directory"
+	"sluice/policy/teams"
+)
+
+// The document has every route with its parameters, and nothing else.
+func TestDocumentHasEveryRoute(t *testing.T) {
+	want, got := map[string][]string{}, map[string][]string{}
+	for _, r := range routes {
+		var params []string
+		for _, part := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(r.path, -1) {
+			params = append(params, "path "+part[1])
+		}
+		for _, name := range r.query {
+			params = append(params, "query "+name)
+		}
+		slices.Sort(params)
+		want[r.method+" "+r.path] = params
+	}
+	for path, methods := range document["paths"].(map[string]any) {
+		for method, operation := range methods.(map[string]any) {
+			var params []string
+			list, _ := at(operation, "parameters").([]any)
+			for _, p := range list {
+				in, name := at(p, "in").(string), at(p, "name").(string)
+				if in != "header" {
+					params = append(params, in+" "+name)
+				}
+				if in == "path" && at(p, "required") != true {
+					t.Errorf("%s: the part %s of the path is not required", path, name)
+				}
+			}
+			slices.Sort(params)
+			got[strings.ToUpper(method)+" "+path] = params
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-code +document):\n%s", diff)
+	}
+}
+
+// membersOf are the names of a struct's members in JSON.
+func membersOf(value any) (names []string) {
+	of := reflect.TypeOf(value)
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// teamMembers are the members that the strict reader takes.
+func teamMembers(t *testing.T) []string {
+	t.Helper()
+	_, err := directory.Read([]byte(`{"teams":[{"id":"a","no_such_member":1}]}`))
+	var faults teams.Faults
+	if !errors.As(err, &faults) {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(faults[0].Text, "allowed: ")
+	return strings.Split(strings.ReplaceAll(list, " or ", ", "), ", ")
+}
+
+// The document has every member of every value, and nothing else.
+func TestDocumentHasEveryMember(t *testing.T) {
+	units := []string{"requests", "tokens", "images", "spend"}
+	team := append(teamMembers(t), "owner")
+	for name, want := range map[string][]string{
+		"Me": membersOf(Me{}), "Key": membersOf(registry.Key{}), "KeyOrder": membersOf(KeyOrder{}), "NewKey": membersOf(registry.NewKey{}),
+		"AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(Adjusted{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
+		"Task": membersOf(Task{}), "Entry": membersOf(directory.Entry{}), "Problem": membersOf(Problem{}), "Team": team, "TeamDraft": team, "Request": nil,
+	} {
+		properties, _ := at(document, "components", "schemas", name, "properties").(map[string]any)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(properties))); diff != "" {
+			t.Errorf("%s (-code +document):\n%s", name, diff)
+		}
+	}
+	if n := len(at(document, "components", "schemas").(map[string]any)); n != 15 {
+		t.Errorf("the document has %d schemas, the test 15", n)
+	}
+	var codes []string
+	for _, o := range kinds {
+		codes = append(codes, o.code)
+	}
+	for _, f := range []*fault{errLogin, errNoPath, errNoMethod, errMedia, errLarge, errNoMatch} {
+		codes = append(codes, f.code)
+	}
+	codes = append(codes, problemOf(errors.New("")).Code)
+	var listed []string
+	for _, code := range at(document, "components", "schemas", "Problem", "properties", "code", "enum").([]any) {
+		listed = append(listed, code.(string))
+	}
+	slices.Sort(codes)
+	slices.Sort(listed)
+	if diff := cmp.Diff(codes, listed); diff != "" {
+		t.Errorf("codes (-code +document):\n%s", diff)
+	}
+}
+
+// The document is one of OpenAPI 3.1: what has to be there is, references lead somewhere, and names are unique.
+func TestDocumentIsOpenAPI(t *testing.T) {
+	if version, _ := document["openapi"].(string); !strings.HasPrefix(version, "3.1.") {
+		t.Errorf("openapi is %q", version)
+	}
+	for _, name := range []string{"title", "version"} {
+		if text, _ := at(document, "info", name).(string); text == "" {
+			t.Errorf("info.%s is missing", name)
+		}
+	}
+	allowed := []string{"openapi", "info", "servers", "security", "paths", "components"}
+	for name := range document {
+		if !slices.Contains(allowed, name) {
+			t.Errorf("%s is not of OpenAPI", name)
+		}
+	}
+	for _, one := range document["security"].([]any) {
+		for name := range one.(map[string]any) {
+			if at(document, "components", "securitySchemes", name, "type") == nil {
+				t.Errorf("there is no security scheme %s", name)
+			}
+		}
+	}
+	ids := map[string]bool{}
+	for path, methods := range document["paths"].(map[string]any) {
+		for method, operation := range methods.(map[string]any) {
+			checkOperation(t, method+" "+path, operation.(map[string]any), ids)
+		}
+	}
+	checkReferences(t, document)
+}
+
+func checkOperation(t *testing.T, name string, o map[string]any, ids map[string]bool) {
+	t.Helper()
+	id, _ := o["operationId"].(string)
+	if id == "" || ids[id] || o["summary"] == nil {
+		t.Errorf("%s: operationId %q, summary %v", name, id, o["summary"])
+	}
+	ids[id] = true
+	good := 0
+	for status, response := range o["responses"].(map[string]any) {
+		if text, _ := at(response, "description").(string); text == "" {
+			t.Errorf("%s: %s has no description", name, status)
+		}
+		if status[0] == '2' {
+			good++
+		} else if at(response, "content", "application/problem+json", "schema", "$ref") != "#/components/schemas/Problem" {
+			t.Errorf("%s: %s is no problem", name, status)
+		}
+	}
+	for _, status := range []string{"401", "405", "500"} {
+		if at(o["responses"], status) == nil {
+			t.Errorf("%s: %s is missing", name, status)
+		}
+	}
+	if good == 0 {
+		t.Errorf("%s: there is no good answer", name)
+	}
+	if body := o["requestBody"]; body != nil && at(body, "content", "application/json", "schema") == nil {
+		t.Errorf("%s: the body has no schema", name)
+	}
+}
+
+// checkReferences walks the whole document. A schema that is never used is a fault, too.
+func checkReferences(t *testing.T, document map[string]any) {
+	t.Helper()
+	used := map[string]bool{}
+	var walk func(any)
+	walk = func(tree any) {
+		switch tree := tree.(type) {
+		case []any:
+			for _, item := range tree {
+				walk(item)
+			}
+		case map[string]any:
+			if ref, ok := tree["$ref"].(string); ok {
+				used[strings.TrimPrefix(ref, "#/components/schemas/")] = true
+				if resolved(tree) == nil {
+					t.Errorf("%s leads nowhere", ref)
+				}
+			}
+			for _, item := range tree {
+				walk(item)
+			}
+		}
+	}
+	walk(document)
+	for name := range at(document, "components", "schemas").(map[string]any) {
+		if !used[name] {
+			t.Errorf("%s is not used", name)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"sluice/gateway/console/registry"
+	"sluice/policy/limit"
+)
+
+// mostRows bounds the rows of the ledger that one report adds up.
+const mostRows = 200_000
+
+// Usage is what a team used, by day, model or endpoint.
+type Usage struct {
+	Currency string `json:"currency"` // may be empty
+	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
+	To       string `json:"to"`       // the last day
+	By       string `json:"by"`
+	Data     []Use  `json:"data"` // in the order of what they are for; [] if nothing was used
+}
+
+// Use is what was used of all units for one day, model or endpoint.
+type Use struct {
+	Of        string  `json:"of"` // the day, the model or the endpoint
+	Used      Amounts `json:"used"`
+	Estimated Amounts `json:"estimated"` // the estimated part of Used
+}
+
+// by are the ways to add up, with what a row counts for.
+var by = map[string]func(limit.Row) string{
+	"day": func(r limit.Row) string {
+		d := strconv.Itoa(r.Day)
+		return d[:4] + "-" + d[4:6] + "-" + d[6:]
+	},
+	"model":    func(r limit.Row) string { return r.Model },
+	"endpoint": func(r limit.Row) string { return string(r.Endpoint) },
+}
+
+func (a *api) usage(c *call) error {
+	id := c.parts["id"]
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil {
+		return err
+	}
+	today := a.Now().UTC().Format(limit.DayForm)
+	u := Usage{Currency: a.Currency(), From: c.query.Get("from"), To: cmp.Or(c.query.Get("to"), today), By: cmp.Or(c.query.Get("by"), "day")}
+	u.From = cmp.Or(u.From, u.To)
+	days, ok := limit.Days(u.From, u.To)
+	of := by[u.By]
+	switch {
+	case !ok:
+		return &registry.Error{Field: "from", Text: "no such days", Allowed: "from and to as days such as " + today + ", from not after to, at most " + strconv.Itoa(limit.LedgerDays) + " days"}
+	case of == nil:
+		return &registry.Error{Field: "by", Text: "no such way to add up", Allowed: "day, model or endpoint"}
+	}
+	rows, err := a.Ledger.TeamLedger(c.r.Context(), id, days, mostRows)
+	switch {
+	case errors.Is(err, limit.ErrRows):
+		return &registry.Error{Field: "from", Text: "the report has too many rows", Allowed: strconv.Itoa(mostRows), Advice: "ask for fewer days"}
+	case err != nil:
+		return away(err)
+	}
+	u.Data = addUp(rows, of)
+	return c.write(http.StatusOK, u)
+}
+
+func addUp(rows []limit.Row, of func(limit.Row) string) []Use {
+	used, estimated := map[string]limit.Amounts{}, map[string]limit.Amounts{}
+	for _, row := range rows {
+		name := of(row)
+		used[name], estimated[name] = used[name].Plus(row.Used), estimated[name].Plus(row.Estimated)
+	}
+	data := []Use{}
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		data = append(data, Use{name, Amounts(used[name]), Amounts(estimated[name])})
+	}
+	return data
+}

@@ -1,0 +1,126 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/policy/directory"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Correction is a correction of what a team used in the running day and month.
+type Correction struct {
+	Unit  teams.Unit
+	Delta string // what to add, as it is written; below 0 to give back. Spend is in the currency
+}
+
+// read checks a correction and its reason.
+func (c Correction) read(reason string) (delta int64, err error) {
+	if !slices.Contains(teams.Units[:], c.Unit) {
+		return 0, &Error{Field: "unit", Text: "no such unit", Allowed: "requests, tokens, images or spend"}
+	}
+	delta, ok := limit.ReadAmount(c.Unit, c.Delta)
+	if !ok || delta == 0 {
+		return 0, &Error{Field: "delta", Text: "not an amount", Allowed: "a whole number other than 0; for spend up to nine decimals"}
+	}
+	if text := strings.TrimSpace(reason); text == "" || utf8.RuneCountInString(reason) > teams.MaxProse {
+		return 0, &Error{Field: "reason", Text: "a correction needs a reason", Allowed: "1 to 200 characters in one line"}
+	}
+	return delta, nil
+}
+
+// Adjusted is the entry of a correction that is ordered, or that the accounts then refused.
+func Adjusted(id, team string, unit teams.Unit, delta int64, refused bool) directory.Entry {
+	what := "usage.adjust"
+	if refused {
+		what = "usage.adjust.refused"
+	}
+	after, err := json.Marshal(map[string]string{"id": id, "unit": string(unit), "delta": limit.Written(unit, delta)})
+	if err != nil {
+		after = nil
+	}
+	return directory.Entry{What: what, Team: team, After: after}
+}
+
+// Adjust corrects what a team used. Its entry is written before; a second one follows if the month would fall below 0.
+func (r *Registry) Adjust(ctx context.Context, a Actor, team string, c Correction) (done limit.Adjustment, err error) {
+	if _, err := r.seen(ctx, a, team, a.Changes()); err != nil {
+		return done, err
+	}
+	delta, err := c.read(a.Reason)
+	if err != nil {
+		return done, err
+	}
+	id := "adjust-" + rand.Text()
+	if err := directory.Note(ctx, r.Directory, r.order(a), Adjusted(id, team, c.Unit, delta, false)); err != nil {
+		return done, told(err)
+	}
+	done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
+	if err != nil { // the reply may be lost: the same id counts once
+		done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
+	}
+	switch {
+	case err != nil:
+		return done, &Error{Kind: Away, Text: "the correction " + id + " may or may not have been posted", Advice: "look at the team's usage before you try again", cause: err}
+	case done.Done:
+		return done, nil
+	}
+	if err := directory.Note(ctx, r.Directory, r.order(a), Adjusted(id, team, c.Unit, delta, true)); err != nil {
+		return done, told(err)
+	}
+	return done, &Error{
+		Kind: Conflict, Field: "delta", Text: "the team used less this month than is given back, and nothing was changed", Given: limit.Written(c.Unit, delta),
+		Allowed: "at least " + limit.Written(c.Unit, -done.Month), Advice: "give back less",
+	}
+}
+
+// seen is a team of either owner that the person may see, and act on if may is true.
+func (r *Registry) seen(ctx context.Context, a Actor, id string, may bool) (team directory.Team, err error) {
+	d, err := r.open(ctx)
+	if err != nil {
+		return team, err
+	}
+	if team, _, err = r.find(d, a.Person, id); err == nil && !may {
+		err = errMayNot
+	}
+	return team, err
+}
+
+var taskID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// Cancel cancels a task of a team: for an operator, and for the team's members. Its entry is written before.
+func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error {
+	if _, err := r.seen(ctx, a, team, a.Changes() || !a.SeesAll()); err != nil {
+		return err
+	}
+	if r.Tasks == nil || !taskID.MatchString(task) || teams.HasPlainKey([]byte(task)) {
+		return errNoTask
+	}
+	away := func(err error) error { return Unavailable("the task cannot be cancelled at the moment", err) }
+	has, err := r.Tasks.Has(ctx, team, task)
+	switch {
+	case err != nil:
+		return away(err)
+	case !has:
+		return errNoTask
+	}
+	after, err := json.Marshal(map[string]string{"task": task})
+	if err != nil {
+		return err
+	}
+	if err := directory.Note(ctx, r.Directory, r.order(a), directory.Entry{What: "task.cancel", Team: team, After: after}); err != nil {
+		return told(err)
+	}
+	err = r.Tasks.Cancel(ctx, team, task)
+	if mine := (*Error)(nil); err != nil && !errors.As(err, &mine) {
+		return away(err)
+	}
+	return err
+}

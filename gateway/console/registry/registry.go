@@ -1,0 +1,123 @@
+package registry
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/directory"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Trail is the audit, read from its end.
+type Trail interface {
+	// Latest calls visit with the text of each entry, the newest first, until it returns false.
+	Latest(ctx context.Context, visit func(text []byte) bool) error
+}
+
+// Accounts keep what teams may still spend.
+type Accounts interface {
+	// Open returns how many requests and tasks of a team are not settled.
+	Open(ctx context.Context, team string) (int, error)
+	// Adjust corrects what a team used. It MUST happen once for an id, however often it is called.
+	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
+}
+
+// Tasks cancels tasks at the service.
+type Tasks interface {
+	// Has reports whether a task is a team's.
+	Has(ctx context.Context, team, task string) (bool, error)
+	// Cancel cancels a task that the team has. A nil error means that the service took it; an [*Error] is for the person.
+	Cancel(ctx context.Context, team, task string) error
+}
+
+// Deps are what the registry works with. Tasks may be nil: no task is known then.
+type Deps struct {
+	Directory directory.Store
+	Trail     Trail
+	File      func() *teams.File // the teams in force, or the teams file alone
+	Accounts  Accounts
+	Tasks     Tasks
+	Now       func() time.Time
+	Random    io.Reader // a cryptographic source, for keys
+}
+
+// Registry is the teams. It is safe for concurrent use.
+type Registry struct {
+	Deps
+
+	mu       sync.Mutex
+	head     string             // of the directory that was read last
+	document directory.Document // and its content
+	known    bool               // it was read
+}
+
+// New returns the registry.
+func New(deps Deps) *Registry { return &Registry{Deps: deps} }
+
+// Actor is a person and where the request comes from.
+type Actor struct {
+	access.Person
+	Address string // of the client; one line
+	Reason  string // why, as the person gave it; may be empty
+}
+
+func (r *Registry) order(a Actor) directory.Order {
+	return directory.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now()}
+}
+
+// open returns the directory, read again if it has changed.
+func (r *Registry) open(ctx context.Context) (directory.Document, error) {
+	head, err := r.Directory.Head(ctx)
+	if err != nil {
+		return directory.Document{}, told(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known && head == r.head {
+		return r.document, nil
+	}
+	s, err := r.Directory.Read(ctx)
+	if err != nil {
+		return directory.Document{}, told(err)
+	}
+	d, err := s.Open()
+	if err != nil {
+		return d, told(err)
+	}
+	r.head, r.document, r.known = s.Head(), d, true
+	return d, nil
+}
+
+// find returns a team that the person may see, and who owns it. If both have it, the file's counts.
+func (r *Registry) find(d directory.Document, p access.Person, id string) (directory.Team, teams.Owner, error) {
+	if !p.Sees(id) {
+		return directory.Team{}, "", errNoTeam
+	}
+	if text := r.File().Text(id); text != nil {
+		team, err := directory.ReadTeam(text)
+		return team, teams.OwnerFile, told(err)
+	}
+	team, ok := d.Team(id)
+	if !ok {
+		return team, "", errNoTeam
+	}
+	return team, teams.OwnerDirectory, nil
+}
+
+// need is a team of the directory that the person may change.
+func (r *Registry) need(d directory.Document, p access.Person, id string, may bool) (directory.Team, error) {
+	team, owner, err := r.find(d, p, id)
+	switch {
+	case err != nil:
+		return team, err
+	case !may:
+		return team, errMayNot
+	case owner == teams.OwnerFile:
+		return team, errOfFile
+	}
+	return team, nil
+}

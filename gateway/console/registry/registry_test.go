@@ -1,0 +1,218 @@
+package registry_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/gateway/console/registry"
+	"sluice/policy/directory"
+)
+
+// ids lists what a person sees, two teams at a time.
+func (w *world) ids(a registry.Actor) string {
+	w.Helper()
+	var ids []string
+	for after, more := "", true; more; {
+		var list []registry.Team
+		var err error
+		list, more, err = w.List(w.Context(), a.Person, after, 2)
+		w.must(err)
+		for _, team := range list {
+			ids = append(ids, team.ID+":"+string(team.Owner))
+			after = team.ID
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestWhoSeesWhat(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		w.create("mail", "")
+		for who, want := range map[*registry.Actor]string{
+			&operator: "ads:file mail:directory maps:directory search:file",
+			&viewer:   "ads:file mail:directory maps:directory search:file",
+			&member:   "maps:directory search:file",
+			&stranger: "",
+		} {
+			if got := w.ids(*who); got != want {
+				t := w.T
+				t.Errorf("%s sees %q, want %q", who.Name, got, want)
+			}
+		}
+		_, foreign := w.Show(w.Context(), member.Person, "ads")
+		_, unknown := w.Show(w.Context(), member.Person, "none")
+		_, gone := w.Show(w.Context(), member.Person, "gone")
+		w.refused(foreign, registry.Missing, "id")
+		if diff := cmp.Diff([]string{foreign.Error(), foreign.Error()}, []string{unknown.Error(), gone.Error()}); diff != "" {
+			w.Errorf("a foreign team is told from an unknown one:\n%s", diff)
+		}
+	})
+}
+
+// Rights: who may do what with a foreign team, one of the file, one of the directory, and one that lets its members make keys.
+func TestWhoChangesWhat(t *testing.T) {
+	worlds(t, func(w *world) {
+		ctx := w.Context()
+		w.create("maps", "")
+		w.create("mail", `"self_service":true`)
+		free := member
+		free.Teams = []string{"mail", "maps", "search"}
+		acts := map[string]func(a registry.Actor, team string) error{
+			"replace": func(a registry.Actor, team string) error {
+				_, err := w.Replace(ctx, a, draft(team, ""), "*")
+				return err
+			},
+			"delete": func(a registry.Actor, team string) error { _, _, err := w.Delete(ctx, a, team, ""); return err },
+			"mint": func(a registry.Actor, team string) error {
+				_, err := w.Mint(ctx, a, team, registry.KeyOrder{})
+				return err
+			},
+			"end": func(a registry.Actor, team string) error { return w.EndKey(ctx, a, team, "bbbbbbbbbbbb") },
+			"adjust": func(a registry.Actor, team string) error {
+				_, err := w.Adjust(ctx, a, team, registry.Correction{Unit: "tokens", Delta: "1"})
+				return err
+			},
+			"cancel": func(a registry.Actor, team string) error { return w.Cancel(ctx, a, team, "task-9") },
+		}
+		const missing, forbidden, conflict = registry.Missing, registry.Forbidden, registry.Conflict
+		for _, tt := range []struct {
+			who  registry.Actor
+			team string
+			want map[string]registry.Kind
+		}{
+			{free, "ads", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
+			{stranger, "maps", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
+			{operator, "none", map[string]registry.Kind{"replace": missing, "delete": missing, "mint": missing, "end": missing, "adjust": missing, "cancel": missing}},
+			{viewer, "maps", map[string]registry.Kind{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "adjust": forbidden, "cancel": forbidden}},
+			{free, "maps", map[string]registry.Kind{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "adjust": forbidden, "cancel": missing}},
+			{free, "mail", map[string]registry.Kind{"replace": forbidden, "delete": forbidden, "end": missing, "adjust": forbidden}},
+			{free, "search", map[string]registry.Kind{"replace": forbidden, "mint": conflict, "end": conflict}},
+			{operator, "ads", map[string]registry.Kind{"replace": conflict, "delete": conflict, "mint": conflict, "end": conflict, "adjust": registry.Invalid}},
+		} {
+			for act, want := range tt.want {
+				var e *registry.Error
+				if err := acts[act](tt.who, tt.team); !errors.As(err, &e) || e.Kind != want {
+					w.Errorf("%s: %s of %s: %v, want kind %d", tt.who.Name, act, tt.team, err, want)
+				}
+			}
+		}
+		for _, who := range []registry.Actor{viewer, member, stranger} {
+			_, err := w.Create(ctx, who, draft("new", ""))
+			w.refused(err, forbidden, "")
+		}
+		if err := acts["mint"](free, "mail"); err != nil {
+			w.Errorf("self-service: %v", err)
+		}
+	})
+}
+
+func TestATeamsLife(t *testing.T) {
+	worlds(t, func(w *world) {
+		ctx := w.Context()
+		made := w.create("maps", `"description":"Karten <&> 地图","concurrent":3`)
+		_, err := w.Create(ctx, operator, draft("maps", ""))
+		w.refused(err, registry.Conflict, "id")
+		_, err = w.Create(ctx, operator, draft("ads", ""))
+		w.refused(err, registry.Conflict, "owner")
+		_, err = w.Create(ctx, operator, draft("Maps/../x", ""))
+		w.refused(err, registry.Invalid, "id")
+		_, err = w.Create(ctx, operator, draft("new", `"rates":{"tokens":{"per":"2h","limit":1}}`))
+		w.refused(err, registry.Invalid, "rates.tokens.per")
+		_, err = w.Create(ctx, operator, draft("new", `"colour":"red"`))
+		w.refused(err, registry.Invalid, "colour")
+		_, err = w.Replace(ctx, operator, draft("maps", `"concurrent":4`), made.ETag)
+		w.must(err)
+		_, err = w.Replace(ctx, operator, draft("maps", `"concurrent":5`), made.ETag)
+		w.refused(err, registry.Lost, "If-Match")
+		_, _, err = w.Delete(ctx, operator, "maps", made.ETag)
+		w.refused(err, registry.Lost, "If-Match")
+		if team, err := w.Show(ctx, viewer.Person, "maps"); err != nil || string(team.Members["concurrent"]) != "4" || team.ETag == made.ETag {
+			w.Errorf("%+v, %v", team, err)
+		}
+
+		hold := open(w, "maps")
+		team, removed, err := w.Delete(ctx, operator, "maps", "")
+		if err != nil || removed || !team.Disabled() {
+			w.Errorf("%+v, %v, %v", team, removed, err)
+		}
+		_, _, err = w.Delete(ctx, operator, "maps", "")
+		w.refused(err, registry.Conflict, "open")
+		hold()
+		if _, removed, err = w.Delete(ctx, operator, "maps", ""); err != nil || !removed {
+			w.Errorf("%v, %v", removed, err)
+		}
+		_, err = w.Show(ctx, operator.Person, "maps")
+		w.refused(err, registry.Missing, "id")
+		var whats []string
+		for _, e := range w.entries() {
+			whats = append(whats, e.What+" "+e.Team+" "+e.Who+" "+e.Address)
+		}
+		if diff := cmp.Diff([]string{"team.remove maps token 192.0.2.1", "team.change maps token 192.0.2.1", "team.change maps token 192.0.2.1", "team.create maps token 192.0.2.1"}, whats); diff != "" {
+			w.Error(diff)
+		}
+	})
+}
+
+func TestTheDirectoryIsReadAgainWhenItHasChanged(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		_, err := directory.Commit(w.Context(), w.store, directory.Order{Who: "command", Now: noon}, func(directory.Document) (directory.Change, error) {
+			return directory.CreateTeam{Team: directory.Team{ID: "mail", Members: map[string]json.RawMessage{}}}, nil
+		})
+		w.must(err)
+		if _, err := w.Show(w.Context(), operator.Person, "mail"); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+func TestKeys(t *testing.T) {
+	worlds(t, func(w *world) {
+		ctx := w.Context()
+		w.create("maps", `"self_service":true`)
+		first, err := w.Mint(ctx, member, "maps", registry.KeyOrder{Note: "the indexer"})
+		w.must(err)
+		if want := noon.AddDate(0, 0, 30); first.Expires == nil || !first.Expires.Equal(want) || !strings.HasPrefix(first.Key, "slk_"+first.ID+"_") {
+			w.Errorf("made a key that ends %v, want %v by the defaults' key_days", first.Expires, want)
+		}
+		_, err = w.Mint(ctx, member, "maps", registry.KeyOrder{Expires: noon.AddDate(0, 0, 31)})
+		w.refused(err, registry.Invalid, "expires")
+		_, err = w.Mint(ctx, member, "maps", registry.KeyOrder{Replaces: "bbbbbbbbbbbb"})
+		w.refused(err, registry.Missing, "key")
+		second, err := w.Mint(ctx, member, "maps", registry.KeyOrder{Replaces: first.ID})
+		w.must(err)
+		w.must(w.store.NoteUsed(ctx, map[string]time.Time{first.ID: noon}))
+		keys, err := w.Keys(ctx, member.Person, "maps")
+		w.must(err)
+		soon, later := noon.Add(24*time.Hour), noon.AddDate(0, 0, 30)
+		want := []registry.Key{
+			{ID: first.ID, Expires: &soon, Note: "the indexer", LastUsed: &noon, Owner: "directory"},
+			{ID: second.ID, Expires: &later, Note: "the indexer", Owner: "directory"},
+		}
+		if diff := cmp.Diff(want, keys); diff != "" {
+			w.Error(diff)
+		}
+
+		team, err := w.Show(ctx, operator.Person, "maps")
+		w.must(err)
+		same := draft("maps", `"concurrent":9`)
+		same.Keys = team.Keys
+		team, err = w.Replace(ctx, operator, same, team.ETag)
+		w.must(err)
+		same.Keys = team.Keys[:1]
+		_, err = w.Replace(ctx, operator, same, team.ETag)
+		w.refused(err, registry.Invalid, "keys")
+
+		_, err = w.Replace(ctx, operator, draft("maps", `"self_service":true`), team.ETag)
+		w.must(err)
+		w.must(w.EndKey(ctx, member, "maps", first.ID))
+		w.refused(w.EndKey(ctx, member, "maps", first.ID), registry.Missing, "key")
+		w.refused(w.EndKey(ctx, member, "maps", canary), registry.Missing, "key")
+	})
+}

@@ -1,0 +1,124 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy/directory"
+	"sluice/policy/directory/store"
+)
+
+// latest is a form that is read from its end.
+type latest interface {
+	Latest(ctx context.Context, visit func(text []byte) bool) error
+}
+
+var (
+	_ latest = (*store.Redis)(nil)
+	_ latest = (*store.File)(nil)
+)
+
+func TestTheLatestEntriesComeFirst(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		trail := k.Store.(latest)
+		must(t, trail.Latest(t.Context(), func([]byte) bool { t.Error("an entry of an empty store"); return true }))
+		const entries = 3
+		for i := range entries {
+			must(t, create(k, fmt.Sprintf("team-%d", i)))
+		}
+		read := func(most int) (seqs []int64) {
+			must(t, trail.Latest(t.Context(), func(text []byte) bool {
+				e, err := directory.ReadEntry(text)
+				must(t, err)
+				seqs = append(seqs, e.Seq)
+				return len(seqs) < most
+			}))
+			return seqs
+		}
+		if diff := cmp.Diff([][]int64{{3, 2, 1}, {3, 2}}, [][]int64{read(10), read(2)}); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// An entry about a change elsewhere leaves the directory as it is, and is part of the chain, also before the first document.
+func TestNotesAreInTheTrail(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		note := func() error {
+			return directory.Note(t.Context(), k, directory.Order{Who: "test", Now: k.clock()}, directory.Entry{What: "usage.adjust", Team: "a"})
+		}
+		must(t, note())
+		must(t, create(k, "a"))
+		must(t, note())
+		if diff := cmp.Diff([]string{"a"}, teamsOf(t, k)); diff != "" {
+			t.Error(diff)
+		}
+		s, err := k.Read(t.Context())
+		must(t, err)
+		if last, err := directory.ReadEntry(s.Last); err != nil || last.Seq != 3 || last.What != "usage.adjust" || last.Version != 1 {
+			t.Errorf("%+v, %v", last, err)
+		}
+		if faults := faultsOf(t, k); faults != nil {
+			t.Error(faults)
+		}
+	})
+}
+
+// A store that has the same document with an older end of its trail has lost entries.
+func TestLostEntriesAreNoticed(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		note := func() {
+			must(t, directory.Note(t.Context(), k, directory.Order{Who: "test", Now: k.clock()}, directory.Entry{What: "usage.adjust"}))
+		}
+		state := func() directory.State {
+			s, err := k.Read(t.Context())
+			must(t, err)
+			return s
+		}
+		note()
+		noted := state()
+		if directory.Lost(noted, directory.State{}) || directory.Lost(noted, noted) || !directory.Lost(directory.State{}, noted) {
+			t.Error("an entry without a document")
+		}
+		must(t, create(k, "a"))
+		first := state()
+		note()
+		second := state()
+		must(t, create(k, "b"))
+		third := state()
+		for about, lost := range map[string]bool{
+			"older entries":  directory.Lost(first, second),
+			"older document": directory.Lost(second, third),
+			"nothing":        directory.Lost(directory.State{}, first),
+		} {
+			if !lost {
+				t.Errorf("%s: not noticed", about)
+			}
+		}
+		if directory.Lost(second, first) || directory.Lost(third, second) {
+			t.Error("what follows is taken for a loss")
+		}
+		next, err := directory.Restored(first, second, directory.Order{Who: "replica"})
+		must(t, err)
+		if e, err := directory.ReadEntry(next.Last); err != nil || e.Seq != 4 || string(next.Document) != string(second.Document) {
+			t.Errorf("restored as entry %d, %v", e.Seq, err)
+		}
+	})
+}
+
+func TestHoursAreForgotten(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		must(t, k.NoteUsed(t.Context(), map[string]time.Time{"a": at, "b": at}))
+		must(t, k.NoteUsed(t.Context(), map[string]time.Time{"a": {}, "c": {}}))
+		used, err := k.Used(t.Context())
+		must(t, err)
+		if diff := cmp.Diff(map[string]time.Time{"b": at}, used); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

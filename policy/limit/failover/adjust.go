@@ -1,0 +1,39 @@
+package failover
+
+import (
+	"context"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// Adjust corrects what a team used in the running day and month, and the ledger, by delta, which may be below 0. id makes it happen
+// once, and why is kept with it. It needs Redis.
+func (s *Failover) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (done limit.Adjustment, err error) {
+	err = s.ask(ctx, team, func(ctx context.Context) error {
+		done, err = s.Store.Adjust(ctx, id, team, unit, delta, why)
+		return err
+	})
+	return done, err
+}
+
+// Open returns how many holds of a team are open: its requests in flight and its tasks that are not settled. It needs Redis.
+func (s *Failover) Open(ctx context.Context, team string) (open int, err error) {
+	err = s.ask(ctx, team, func(ctx context.Context) error {
+		o, err := s.Store.OpenHolds(ctx, team)
+		o.Add(s.teams.Get(team).openHolds())
+		open = o.Count
+		return err
+	})
+	return open, err
+}
+
+// ask calls Redis about a team, once Redis has what this process knows of it.
+func (s *Failover) ask(ctx context.Context, team string, do func(context.Context) error) error {
+	return s.call(ctx, func(ctx context.Context) error {
+		if err := s.ensureRestored(ctx, team, s.teams.Get(team)); err != nil {
+			return err
+		}
+		return do(ctx)
+	})
+}

@@ -1,0 +1,66 @@
+package failover
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// adjusting is a form of the accounts that takes corrections.
+type adjusting interface {
+	holding
+	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
+	Open(ctx context.Context, team string) (int, error)
+	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+}
+
+// A correction counts in day, month and ledger, and never makes a month negative; open holds of one team are counted at once.
+func TestAdjustAndOpen(t *testing.T) {
+	holdings(t, func(t *testing.T, h holding, clock *limittest.Clock) {
+		accounts, ctx, search := h.(adjusting), t.Context(), limittest.Team(t)
+		for _, tt := range []struct {
+			id    string
+			delta int64
+			want  limit.Adjustment
+		}{
+			{"adjust-1", 100, limit.Adjustment{Done: true, Day: 100, Month: 100}},
+			{"adjust-2", -40, limit.Adjustment{Done: true, DayBefore: 100, Day: 60, MonthBefore: 100, Month: 60}},
+			{"adjust-3", -61, limit.Adjustment{DayBefore: 60, Day: 60, MonthBefore: 60, Month: 60}},
+		} {
+			got, err := accounts.Adjust(ctx, tt.id, search.ID, teams.UnitTokens, tt.delta, "test")
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%s: %v (-want +got):\n%s", tt.id, err, diff)
+			}
+		}
+		today := clock.Now().UTC()
+		rows, err := accounts.Ledger(ctx, search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()})
+		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[limit.UnitIndex(teams.UnitTokens)] != 60 {
+			t.Errorf("%+v, %v", rows, err)
+		}
+
+		open := func(want int) {
+			t.Helper()
+			if n, err := accounts.Open(ctx, search.ID); err != nil || n != want {
+				t.Errorf("%d are open, want %d; %v", n, want, err)
+			}
+		}
+		open(0)
+		hold := limit.Hold{ID: "one", Team: search, Lease: time.Hour}
+		hold.Amounts[0] = 1
+		v, err := accounts.Admit(ctx, &hold)
+		if err != nil || v.Held == nil {
+			t.Fatalf("%+v %v", v, err)
+		}
+		open(1)
+		if _, err := accounts.Settle(ctx, &limit.Charge{Held: v.Held, Team: search}); err != nil {
+			t.Fatal(err)
+		}
+		open(0)
+	})
+}
