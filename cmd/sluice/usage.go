@@ -31,6 +31,8 @@ type usageCommand struct {
 	Days int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
 	JSON bool   `help:"As JSON." xor:"form"`
 	CSV  bool   `help:"As CSV." xor:"form"`
+
+	Focus bool `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form"`
 }
 
 // Run reads the ledger, in Redis or from the process at the environment's admin listener, and writes it.
@@ -39,7 +41,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return badUsage{err}
 	}
-	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN")
+	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN", "PROVIDER_NAME")
 	if err != nil {
 		return err
 	}
@@ -59,6 +61,8 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 		return json.NewEncoder(p.stdout).Encode(report)
 	case u.CSV:
 		return writeUsageCSV(p.stdout, report)
+	case u.Focus:
+		return writeFocus(p.stdout, report, s.ProviderName)
 	}
 	return writeUsage(p.stdout, report)
 }
