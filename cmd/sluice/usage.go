@@ -31,9 +31,11 @@ type usageCommand struct {
 	From string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
 	To   string `placeholder:"D" help:"To this day; today if absent."`
 	Days int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
-	Tags bool   `help:"By the teams' tags, see tag_key of the teams file, instead of model and endpoint."`
+	Tags bool   `help:"By the teams' tags, see tag_key of the teams file, instead of model and endpoint." xor:"tags"`
 	JSON bool   `help:"As JSON." xor:"form"`
 	CSV  bool   `help:"As CSV." xor:"form"`
+
+	Focus bool `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,tags"`
 }
 
 // Run reads the ledger, in Redis or from the process at the environment's admin listener, and writes it.
@@ -42,7 +44,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return badUsage{err}
 	}
-	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN")
+	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN", "PROVIDER_NAME")
 	if err != nil {
 		return err
 	}
@@ -62,6 +64,8 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 		return json.NewEncoder(p.stdout).Encode(report)
 	case u.CSV:
 		return u.writeCSV(p.stdout, report)
+	case u.Focus:
+		return writeFocus(p.stdout, report, s.ProviderName)
 	}
 	return u.writeTable(p.stdout, report)
 }

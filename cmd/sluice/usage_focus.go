@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"sluice/gateway/admin"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// focusColumns are the mandatory columns of FOCUS 1.2, the FinOps Foundation's form of bills, those of its other columns that the ledger
+// can fill, and, with x_, our own. docs/focus.md describes them.
+var focusColumns = []string{
+	"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart",
+	"ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
+	"ConsumedQuantity", "ConsumedUnit", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost",
+	"PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "ServiceCategory", "ServiceName", "ServiceSubcategory",
+	"SubAccountId", "SubAccountName",
+	"x_Endpoint", "x_EstimatedCost", "x_Images", "x_Requests", "x_Tokens",
+}
+
+// adjustmentModel is the model of corrections in the ledger.
+const adjustmentModel = "adjustment"
+
+// currencyForm is a code of ISO 4217.
+var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
+
+// writeFocus writes a report in the form of FOCUS 1.2, a row for each team, day, model and endpoint.
+func writeFocus(w io.Writer, report admin.UsageReport, provider string) error {
+	if !currencyForm.MatchString(report.Currency) {
+		return errors.New("--focus: bills need a currency: set currency in the teams file to a code of ISO 4217, such as CNY")
+	}
+	out := csv.NewWriter(w)
+	_ = out.Write(focusColumns) // Error has it
+	for rows := report.Rows; len(rows) > 0; {
+		n := 1
+		for n < len(rows) && sameCharge(&rows[0], &rows[n]) {
+			n++
+		}
+		values := focusRow(rows[:n], report.Currency, provider)
+		line := make([]string, len(focusColumns))
+		for i, column := range focusColumns {
+			line[i] = values[column]
+		}
+		_ = out.Write(line)
+		rows = rows[n:]
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func sameCharge(a, b *admin.UsageRow) bool {
+	return a.Team == b.Team && a.Day == b.Day && a.Model == b.Model && a.Endpoint == b.Endpoint
+}
+
+// focusRow is what the units of one charge come to, by column. A column that is left out is null.
+func focusRow(units []admin.UsageRow, currency, provider string) map[string]string {
+	row, amounts, estimated := units[0], map[teams.Unit]string{}, "0"
+	for _, unit := range teams.Units {
+		amounts[unit] = "0"
+	}
+	for i := range units {
+		amounts[units[i].Unit] = units[i].Used.String()
+		if units[i].Unit == teams.UnitSpend {
+			estimated = units[i].Estimated.String()
+		}
+	}
+	day, _ := time.Parse(limit.DayForm, row.Day) // the report wrote it
+	month := day.AddDate(0, 0, 1-day.Day())
+	cost, category := amounts[teams.UnitSpend], "Usage"
+	if row.Model == adjustmentModel {
+		category = "Adjustment"
+	}
+	unit := consumed(amounts)
+	word := strings.ToUpper(string(unit[:1])) + string(unit[1:])
+	return map[string]string{
+		"BilledCost": cost, "ContractedCost": cost, "EffectiveCost": cost, "ListCost": cost,
+		"BillingAccountId": cell(provider), "BillingCurrency": currency,
+		"BillingPeriodStart": month.Format(time.RFC3339), "BillingPeriodEnd": month.AddDate(0, 1, 0).Format(time.RFC3339),
+		"ChargePeriodStart": day.Format(time.RFC3339), "ChargePeriodEnd": day.AddDate(0, 0, 1).Format(time.RFC3339),
+		"ChargeCategory": category, "ChargeDescription": cell(row.Model + " by " + string(row.Endpoint)), "ChargeFrequency": "Usage-Based",
+		"ConsumedQuantity": amounts[unit], "ConsumedUnit": word, "PricingQuantity": amounts[unit], "PricingUnit": word,
+		"InvoiceIssuerName": cell(provider), "ProviderName": cell(provider), "PublisherName": cell(provider),
+		"ServiceCategory": "AI and Machine Learning", "ServiceName": cell(row.Model), "ServiceSubcategory": "Generative AI",
+		"SubAccountId": cell(row.Team), "SubAccountName": cell(row.Team),
+		"x_Endpoint": cell(string(row.Endpoint)), "x_EstimatedCost": estimated,
+		"x_Images": amounts[teams.UnitImages], "x_Requests": amounts[teams.UnitRequests], "x_Tokens": amounts[teams.UnitTokens],
+	}
+}
+
+// consumed is the unit that a charge is measured in: pictures if there are any, else tokens, else requests.
+func consumed(amounts map[teams.Unit]string) teams.Unit {
+	for _, unit := range []teams.Unit{teams.UnitImages, teams.UnitTokens} {
+		if amounts[unit] != "0" {
+			return unit
+		}
+	}
+	return teams.UnitRequests
+}

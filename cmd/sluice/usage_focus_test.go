@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+
+	"sluice/gateway/admin"
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// focusReport has a chat with an estimate, pictures, a correction, and a name that a spreadsheet would run.
+func focusReport() admin.UsageReport {
+	return admin.NewUsageReport("CNY", "2026-11-30", "2026-12-01", []limit.Row{
+		{Team: "ads", Day: 20261130, Model: "gen2.6-image", Endpoint: policy.EndpointImage, Used: limit.Amounts{3, 0, 12, 2_400_000_000}},
+		{Team: "search", Day: 20261130, Model: "=llm", Endpoint: policy.EndpointText, Used: limit.Amounts{2, 900, 0, 1_800_000}, Estimated: limit.Amounts{1, 400, 0, 800_000}},
+		{Team: "search", Day: 20261201, Model: "adjustment", Endpoint: policy.EndpointOther, Used: limit.Amounts{0, 0, 0, -1_000_000_000}},
+		{Team: "search", Day: 20261201, Model: "llm", Endpoint: policy.EndpointText, Used: limit.Amounts{4}},
+	})
+}
+
+func TestFocus(t *testing.T) {
+	var out bytes.Buffer
+	if err := writeFocus(&out, focusReport(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(lines) != 5 {
+		t.Fatalf("%d lines, %v; want 5", len(lines), err)
+	}
+	var rows []map[string]string
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, column := range lines[0] {
+			row[column] = line[i]
+		}
+		rows = append(rows, row)
+	}
+	for i, want := range []map[string]string{
+		{
+			"BilledCost": "2.4", "ListCost": "2.4", "BillingCurrency": "CNY", "BillingPeriodStart": "2026-11-01T00:00:00Z", "BillingPeriodEnd": "2026-12-01T00:00:00Z",
+			"ChargePeriodStart": "2026-11-30T00:00:00Z", "ChargePeriodEnd": "2026-12-01T00:00:00Z", "ChargeCategory": "Usage", "ChargeClass": "",
+			"PricingQuantity": "12", "PricingUnit": "Images", "ConsumedQuantity": "12", "ConsumedUnit": "Images", "ProviderName": "acme", "BillingAccountId": "acme",
+			"ServiceName": "gen2.6-image", "SubAccountId": "ads", "x_Endpoint": "image", "x_Requests": "3", "x_Tokens": "0", "x_EstimatedCost": "0",
+		},
+		{"BilledCost": "0.0018", "x_EstimatedCost": "0.0008", "PricingQuantity": "900", "PricingUnit": "Tokens", "ServiceName": "'=llm", "ChargeDescription": "'=llm by text"},
+		{"BilledCost": "-1", "ChargeCategory": "Adjustment", "BillingPeriodStart": "2026-12-01T00:00:00Z", "BillingPeriodEnd": "2027-01-01T00:00:00Z"},
+		{"BilledCost": "0", "PricingQuantity": "4", "PricingUnit": "Requests"},
+	} {
+		for column, value := range want {
+			if rows[i][column] != value {
+				t.Errorf("row %d, %s: %q, want %q", i, column, rows[i][column], value)
+			}
+		}
+	}
+}
+
+// TestFocusCostsWhatTheReportCosts: the sum of the costs is that of sluice usage.
+func TestFocusCostsWhatTheReportCosts(t *testing.T) {
+	var out bytes.Buffer
+	if err := writeFocus(&out, focusReport(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	lines, _ := csv.NewReader(&out).ReadAll()
+	sum := new(big.Rat)
+	for _, line := range lines[1:] {
+		cost, ok := new(big.Rat).SetString(line[0])
+		if !ok {
+			t.Fatalf("a cost of %q", line[0])
+		}
+		sum.Add(sum, cost)
+	}
+	if got := sum.FloatString(4); got != "1.4018" {
+		t.Errorf("%s in all, want 1.4018", got)
+	}
+}
+
+func TestFocusNeedsACurrency(t *testing.T) {
+	report := focusReport()
+	for _, currency := range []string{"", "credits", "cny"} {
+		report.Currency = currency
+		if err := writeFocus(&bytes.Buffer{}, report, "acme"); err == nil || !strings.Contains(err.Error(), "ISO 4217") {
+			t.Errorf("currency %q: %v", currency, err)
+		}
+	}
+}
+
+// TestFocusColumnsAreDescribed: docs/focus.md has a row for each column.
+func TestFocusColumnsAreDescribed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/focus.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, column := range focusColumns {
+		if !strings.Contains(string(page), "`"+column+"`") {
+			t.Errorf("docs/focus.md does not describe %s", column)
+		}
+	}
+}
