@@ -31,6 +31,8 @@ const (
 	protobuf   = "google.golang.org/protobuf"
 	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
+	goOIDC     = "github.com/coreos/go-oidc"
+	goOAuth    = "golang.org/x/oauth2"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
 )
@@ -121,7 +123,27 @@ var floorPlan = map[string]plan{
 	"gateway/fetch":             {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/console/access":    {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/console": {
+		ours:      []string{"gateway/console/access"},
+		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, "os"},
+	},
+	"gateway/console/access": {
+		ours:      []string{"gateway/console/access/issuer"},
+		testsOurs: []string{"gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, httpPkg, "os"},
+	},
+	"gateway/console/access/issuer": {
+		testsOurs: []string{"gateway/console/access/issuertest"},
+		outside:   []string{goOIDC, goOAuth},
+		never:     []string{goRedis, otelAPI, slogPkg, "os"},
+	},
+	"gateway/console/access/issuertest": {outside: []string{goOIDC}, never: []string{goRedis, otelAPI, slogPkg, "os"}}, // for tests alone
+	"gateway/console/access/store": {
+		testsOurs: []string{"gateway/console/access", "policy/limit/limittest"},
+		files:     map[string][]string{"redis.go": {goRedis}},
+		never:     []string{httpPkg, slogPkg, otelAPI, "os"},
+	},
 	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
 	"gateway/simulator/answer":  {never: offline, timeless: true},
 	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
