@@ -25,6 +25,7 @@ type File struct {
 	keys     map[digest]keyOwner
 	byID     map[string]*Team
 	labels   labels
+	texts    map[string][]byte
 }
 
 // Warnings lists what the file says and its author may not have meant, one line each, in the order of the file.
@@ -32,3 +33,15 @@ func (f *File) Warnings() []string { return slices.Clone(f.warnings) }
 
 // Team returns the team with this id, or nil.
 func (f *File) Team(id string) *Team { return f.byID[id] }
+
+// Text is a team as it stands in the file, as JSON: with the SHA-256 of its keys, without the defaults. Nil: the file does not
+// have it. It MUST NOT be changed.
+func (f *File) Text(id string) []byte { return f.texts[id] }
+
+// DefaultKeyDays is the KeyDays of a team that has no key_days; 0: any.
+func (f *File) DefaultKeyDays() int {
+	if f.defaults == nil {
+		return 0
+	}
+	return f.defaults.team.KeyDays
+}

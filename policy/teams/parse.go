@@ -14,6 +14,7 @@ func Parse(doc []byte) (*File, error) {
 	r := newFileReader(OwnerFile)
 	if n, ok := r.document(doc); ok {
 		if file := r.file(n); len(r.faults) == 0 {
+			file.texts = r.texts(file.List)
 			return file, nil
 		}
 	}
@@ -61,6 +62,15 @@ func (r *fileReader) teams(n node, defaults *draft) (all []*Team) {
 		all = append(all, r.team(item, defaults))
 	})
 	return all
+}
+
+// texts are the teams, which were read without a fault, as JSON by id.
+func (r *fileReader) texts(read []*Team) map[string][]byte {
+	texts := make(map[string][]byte, len(read))
+	for i, team := range read {
+		texts[team.ID] = appendJSON(nil, r.places[i].ast)
+	}
+	return texts
 }
 
 // index keeps the warnings and fills the maps that find teams, keys and labels.

@@ -2,6 +2,8 @@ package teams
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -45,4 +47,29 @@ func (r *reader) days(n node) int {
 	}
 	number, _ := r.whole(n, 1, maxKeyDays)
 	return int(number)
+}
+
+// maxMembers is how many groups and e-mails a team may name.
+const maxMembers = 100
+
+const memberAllowed = "a group or an e-mail: one line of 1 to 200 characters, without spaces at its ends"
+
+// members reads who belongs to a team, each once. Letters count as they are written.
+func (r *reader) members(n node) (all []string) {
+	r.items(n, "a list of groups and e-mails", func(item node) {
+		text, ok := r.text(item, memberAllowed)
+		switch {
+		case !ok:
+		case text == "" || !IsProse(text) || strings.TrimSpace(text) != text:
+			r.refuse(item, text, memberAllowed)
+		case slices.Contains(all, text):
+			r.refuse(item, text, "each group and e-mail once")
+		case len(all) == maxMembers:
+			r.fault(item, fmt.Sprintf("got more than %d, allowed: at most %d groups and e-mails", maxMembers, maxMembers))
+		}
+		if len(all) <= maxMembers {
+			all = append(all, text)
+		}
+	})
+	return all
 }

@@ -16,6 +16,10 @@ type Team struct {
 	Owner Owner
 	// Description is for people, at most 200 characters in one line. Empty: none.
 	Description string
+	// Members are the groups and e-mails of the issuer that the console accepts as the team's, at most 100. Nil: none.
+	Members []string
+	// SelfService lets the members make and end keys of the team in the console. Default false.
+	SelfService bool
 	// KeyDays is the longest life in days of a key that the directory gives the team, 1 to 3650. 0: any.
 	KeyDays int
 	// Disabled makes every key of the team unusable. Default false.
@@ -116,6 +120,8 @@ func (r *fileReader) team(n node, defaults *draft) *Team {
 			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 		}},
 		{"description", func(v node) { d.team.Description = r.prose(v) }},
+		{"members", func(v node) { d.team.Members = r.members(v) }},
+		{"self_service", func(v node) { d.team.SelfService = r.flag(v) }},
 		{"disabled", func(v node) { d.team.Disabled = r.flag(v) }},
 		{"keys", func(v node) {
 			r.items(v, "a list of keys", func(item node) { d.team.Keys = append(d.team.Keys, r.key(item)) })

@@ -119,11 +119,12 @@ func (r *reader) moment(n node) time.Time {
 		return time.Time{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.IsZero() {
+	at = at.UTC()
+	if err != nil || at.IsZero() || at.Year() < 1 || at.Year() > 9999 { // RFC 3339 has no other years
 		r.refuse(n, text, momentAllowed)
 		return time.Time{}
 	}
-	return at.UTC()
+	return at
 }
 
 const patternAllowed = `a model's name of 1 to 128 bytes without spaces, * for any run of characters`
