@@ -55,7 +55,7 @@ const maxMembers = 100
 const memberAllowed = "a group or an e-mail: one line of 1 to 200 characters, without spaces at its ends"
 
 // members reads who belongs to a team, each once. Letters count as they are written.
-func (r *reader) members(n node) (all []string) {
+func members(r *reader, n node) (all []string) {
 	r.items(n, "a list of groups and e-mails", func(item node) {
 		text, ok := r.text(item, memberAllowed)
 		switch {

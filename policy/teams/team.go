@@ -120,7 +120,7 @@ func (r *fileReader) team(n node, defaults *draft) *Team {
 			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 		}},
 		{"description", func(v node) { d.team.Description = r.prose(v) }},
-		{"members", func(v node) { d.team.Members = r.members(v) }},
+		{"members", func(v node) { d.team.Members = members(&r.reader, v) }},
 		{"self_service", func(v node) { d.team.SelfService = r.flag(v) }},
 		{"disabled", func(v node) { d.team.Disabled = r.flag(v) }},
 		{"keys", func(v node) {
