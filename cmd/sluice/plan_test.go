@@ -163,8 +163,10 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store",
 		},
-		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
+		testsOurs: []string{"gateway/console/access/issuertest"},
+		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
 }
 
