@@ -54,7 +54,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	})
 
 	base := "http://" + process.doors.public.Addr().String() + "/api/v1"
-	if err := writeDemo(p.stdout, base, teams); err != nil {
+	if err := errors.Join(process.console.writeLink(p.stdout), writeDemo(p.stdout, base, teams)); err != nil {
 		return err
 	}
 	if d.Traffic {
@@ -112,7 +112,7 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []fetch.Host{fetch.Host(service.String())}, []network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
-	return configuration{settings: s, teams: t.file}
+	return configuration{settings: s, teams: t.file, door: doorMayMove}
 }
 
 // writeDemo writes the lines to paste.

@@ -31,6 +31,8 @@ const (
 	protobuf   = "google.golang.org/protobuf"
 	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
+	goOIDC     = "github.com/coreos/go-oidc"
+	goOAuth    = "golang.org/x/oauth2"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
 	goJose     = "github.com/go-jose/go-jose"
@@ -135,7 +137,22 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
 	},
-	"gateway/console/access": {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/console/access": {
+		ours:      []string{"gateway/console/access/issuer"},
+		testsOurs: []string{"gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, httpPkg, "os"},
+	},
+	"gateway/console/access/issuer": {
+		testsOurs: []string{"gateway/console/access/issuertest"},
+		outside:   []string{goOIDC, goOAuth},
+		never:     []string{goRedis, otelAPI, slogPkg, "os"},
+	},
+	"gateway/console/access/issuertest": {outside: []string{goOIDC}, never: []string{goRedis, otelAPI, slogPkg, "os"}}, // for tests alone
+	"gateway/console/access/store": {
+		testsOurs: []string{"gateway/console/access", "policy/limit/limittest"},
+		files:     map[string][]string{"redis.go": {goRedis}},
+		never:     []string{httpPkg, slogPkg, otelAPI, "os"},
+	},
 	"gateway/console/api": {
 		ours:      []string{"gateway/console/access", "gateway/console/registry", "policy/teams", "policy/directory", "policy/limit"},
 		testsOurs: []string{"policy/directory/store"},
@@ -161,13 +178,18 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
 	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"gateway/console": {
+		ours:      []string{"gateway/console/access"},
+		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, "os"},
+	},
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"cache", "telemetry", "telemetry/recent", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "telemetry/recent",
 		},
-		testsOurs: []string{"gateway/console/access"},
+		testsOurs: []string{"gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},
 	},
 }

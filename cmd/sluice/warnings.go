@@ -14,6 +14,7 @@ func (c *configuration) warn() {
 	}
 	for _, secret := range []struct{ name, path string }{
 		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile}, {"REDIS_URL_FILE", c.RedisURLFile}, {"TLS_KEY_FILE", c.TLSKeyFile},
+		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile}, {"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
 	} {
 		if secret.path != "" && worldReadable(secret.path) {
 			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")
@@ -30,6 +31,9 @@ func (c *configuration) warn() {
 	}
 	if c.RedisURL == "" && c.StateDir != "" {
 		c.warnings = append(c.warnings, prefix+"STATE_DIR: not used, because the directory is not in Redis")
+	}
+	if c.ConsoleListen == consoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != "") {
+		c.warnings = append(c.warnings, prefix+"CONSOLE_LISTEN: off, so the other settings of the console are not used")
 	}
 	if u := c.UpstreamURL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		c.warnings = append(c.warnings, prefix+"UPSTREAM_URL: http sends the upstream key in clear text")
