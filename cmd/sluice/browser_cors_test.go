@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/simulator"
@@ -98,8 +99,8 @@ func newSite(t *testing.T) (origin string) {
 func TestPagesInABrowserCall(t *testing.T) {
 	tab := browsertest.New(t)
 	listed := newSite(t)
-	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams), "SLUICE_CORS_ORIGINS=https://chat.example,"+listed)
+	_, upstream := newService(t, simulator.Config{Running: 10 * time.Millisecond, TaskRate: -1})
+	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams), "SLUICE_POLL_INTERVAL=100ms", "SLUICE_CORS_ORIGINS=https://chat.example,"+listed)
 	browsertest.Open(tab, t, listed)
 	base := "http://" + h.public
 	for name, want := range map[string]struct{ contentType, body string }{
