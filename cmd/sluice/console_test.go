@@ -10,12 +10,12 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/simulator"
 	"sluice/telemetry"
 )
@@ -271,13 +271,7 @@ func TestATakenPort(t *testing.T) {
 
 // TestChromiumTakesTheCookie: over plain HTTP on loopback, by address and by name. Browsers drop a cookie silently.
 func TestChromiumTakesTheCookie(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI_REQUIRES_CHROMIUM") != "" {
-			t.Fatal("chromium is not installed, and CI requires it")
-		}
-		t.Skip("chromium is not installed")
-	}
+	tab := browsertest.New(t, "ignore-certificate-errors")
 	certificate, key, _ := selfSigned(t)
 	for _, secured := range [][]string{nil, {"SLUICE_TLS_CERT_FILE=" + certificate, "SLUICE_TLS_KEY_FILE=" + key}} {
 		ctx, sigterm := context.WithCancel(context.Background())
@@ -291,13 +285,9 @@ func TestChromiumTakesTheCookie(t *testing.T) {
 		if secured == nil {
 			link = strings.Replace(link, "127.0.0.1", "localhost", 1)
 		}
-		loading, enough := context.WithTimeout(t.Context(), patience)
-		browser := exec.CommandContext(loading, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--ignore-certificate-errors",
-			"--user-data-dir="+t.TempDir(), "--dump-dom", link)
-		page, err := browser.Output()
-		enough()
-		if err != nil || !strings.Contains(string(page), "You are link, operator") {
-			t.Errorf("%s: %v\n%s", link, err, page)
+		browsertest.Open(tab, t, link)
+		if page := browsertest.Evaluate[string](tab, t, "document.body.innerText"); !strings.Contains(page, "You are link, operator") {
+			t.Errorf("%s:\n%s", link, page)
 		}
 		sigterm()
 		if c := <-code; c != exitClean {

@@ -132,10 +132,10 @@ var floorPlan = map[string]plan{
 	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{"github.com/coreos/go-oidc", goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
-		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
-		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
+	"gateway/console": {
+		ours:      []string{"gateway/console/access"},
+		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {
 		ours:      []string{"gateway/console/access/issuer"},
@@ -160,6 +160,11 @@ var floorPlan = map[string]plan{
 		never:     []string{"os", otelAPI, goRedis},
 		timeless:  true,
 	},
+	"gateway/console/figures": {
+		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
+		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
+	},
 	"gateway/console/registry": {
 		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
 		testsOurs: []string{"policy/directory/store", "policy/limit/limittest"},
@@ -178,18 +183,14 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
 	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"gateway/console": {
-		ours:      []string{"gateway/console/access"},
-		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store"},
-		never:     []string{goRedis, otelAPI, "os"},
-	},
+	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // for tests alone
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "telemetry/recent",
 		},
-		testsOurs: []string{"gateway/console/access/issuertest"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},
 	},
 }

@@ -15,7 +15,7 @@ func TestLibrariesRunTheirPage(t *testing.T) {
 	base, search, _, stop := demonstrating(t, "--listen=127.0.0.1:0")
 	environ := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=" + os.Getenv("GOTOOLCHAIN"),
-		"OPENAI_BASE_URL=" + strings.TrimSuffix(base, "/api/v1") + "/v1", "OPENAI_API_KEY=" + search,
+		"OPENAI_BASE_URL=" + strings.TrimSuffix(base, "/api/v1") + "/v1", "OPENAI_API_KEY=" + search, "BASE=" + base, "KEY=" + search,
 	}
 	const text, picture = `\S+ \S+ \S+`, `http://127\.0\.0\.1:\d+/pictures/`
 	t.Run("programs", func(t *testing.T) {
@@ -26,8 +26,10 @@ func TestLibrariesRunTheirPage(t *testing.T) {
 		}{
 			{"Python", "from openai import", "try.py", []string{dir + "/openai/bin/python", "try.py"}, text + `(?s:.*)` + picture},
 			{"JavaScript", "import OpenAI from", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text + `(?s:.*)` + picture},
-			{"Go", "package main", "main.go", []string{"go", "run", "."}, text},
+			{"Go", "openai-go/v3\"\n)", "main.go", []string{"go", "run", "."}, text},
 			{"LangChain", "from langchain_openai", "try.py", []string{dir + "/langchain/bin/python", "try.py"}, text},
+			{"plain HTTP in JavaScript", "import { randomUUID }", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text + `(?s:.*)SUCCEEDED ` + picture},
+			{"plain HTTP in Go", "\"net/http\"", "main.go", []string{"go", "run", "."}, text + `(?s:.*)SUCCEEDED .*` + picture},
 			{"curl", "curl -sN $OPENAI", "try.sh", []string{"bash", "-eu", "try.sh"}, `data: \[DONE\](?s:.*)` + picture},
 		} {
 			t.Run(tt.name, func(t *testing.T) {

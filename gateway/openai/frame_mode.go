@@ -59,20 +59,20 @@ func (m *frameMode) decide() {
 // comparison compares the texts of a frame with those of the frame before.
 type comparison struct {
 	differs, grows, repeats bool // some text does
-	news                    bool // the frame has a text that no frame before had, or a finish_reason
+	news                    bool // the frame has a text or a tool call that no frame before had, or a finish_reason
 }
 
 func (c *comparison) compare(s *Stream, now *choice) {
 	before := s.progress(now.index)
 	c.compareText(&before.content, now.content)
 	c.compareText(&before.reasoning, now.reasoning)
-	position := 0
+	position, known := 0, len(before.calls)
 	for calls := walkArray(now.calls); calls.element(); position++ {
 		call := readCall(calls.value, position)
 		call.alone = position == 0 && !calls.more()
 		c.compareText(&before.call(&call, &before.compared).arguments, call.arguments)
 	}
-	c.news = c.news || now.finish != nil
+	c.news = c.news || now.finish != nil || len(before.calls) > known
 }
 
 func (c *comparison) compareText(before *textProgress, now []byte) {

@@ -110,3 +110,18 @@ func TestCallsWithoutAnIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestRepetitionBesideANewCall: a text that comes again is no stutter if the frame begins a call, though without arguments yet.
+func TestRepetitionBesideANewCall(t *testing.T) {
+	frame := func(calls, finish string) string {
+		return `{"output":{"choices":[{"message":{"content":"Let me look.","tool_calls":[` + calls + `]},"finish_reason":"` + finish + `"}]}}`
+	}
+	call := func(arguments string) string {
+		return `{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"` + arguments + `"}}`
+	}
+	out, err := translated(t, nativeStream(frame("", "null"), frame(call(""), "null"), frame(call("{}"), "null"), frame(call("{}"), "tool_calls")), 1<<30)
+	d := decodeStream(t, out)
+	if got := d.choices[0]; err != nil || got.content != "Let me look." || !slices.Equal(got.calls, []addedCall{{"a", "function", "f", "{}"}}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
