@@ -112,8 +112,20 @@ func (o *Outcomes) refuse(name IdempotencyName) {
 	case c.counts || c.attempt > 0:
 		c.refused = o.now()
 		delete(o.byName, name)
-		o.oldest = append(o.oldest, outcomeEntry{name: name, at: o.now()})
+		o.refused = append(o.refused, outcomeEntry{name: name, at: c.refused})
 		return
 	}
 	o.forget(name)
+}
+
+// expireRefused forgets the refused attempts that have waited too long. The lock is held.
+func (o *Outcomes) expireRefused() {
+	limit := o.now().Add(-refusedFor)
+	for len(o.refused) > 0 && o.refused[0].at.Before(limit) {
+		gone := o.refused[0]
+		o.refused = o.refused[1:]
+		if _, c := o.equalTo(gone.name); c != nil && c.refused.Equal(gone.at) { // else it runs again, or was refused again
+			o.forget(gone.name)
+		}
+	}
 }

@@ -70,7 +70,7 @@ func (o *redisOutcomes) forgetLater(name IdempotencyName, token string) {
 // forget frees a name if it still stands for that request: a late or repeated write must not free another request's.
 func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
 	all, _ := name.equals()
-	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all)}, token, name.Digest).Err()
+	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all)}, token, name.Digest, refusedFor.Milliseconds()).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name if it has no status.
