@@ -262,3 +262,26 @@ func TestFrontARememberedRefusalHidesNoTask(t *testing.T) {
 	}
 	h.attempt(0).wantsOpenAI(t, 429, "rate_limit_error", "insufficient_quota", "")
 }
+
+// A call that was refused because too many of its team were in flight is repeated: that is a task of its own, and not the task of an
+// equal call that was in flight.
+func TestFrontACallRefusedUnreadGetsNoOtherCallsTask(t *testing.T) {
+	hold := make(chan struct{})
+	e := &easel{ends: func(int) (int, <-chan struct{}) { return http.StatusOK, hold }}
+	h := painting(t, limited("concurrent: 1"), e.on)
+	first := make(chan reading, 1)
+	go func() { first <- h.attempt(0) }()
+	for e.count(&e.asked, 0) < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	for number := range 2 {
+		if refused := h.attempt(number); refused.status != http.StatusTooManyRequests || refused.header.Get("Sluice-Refusal") != "throttle/concurrent" {
+			t.Fatalf("%d %s", refused.status, refused.body)
+		}
+	}
+	close(hold)
+	one, two, again := <-first, h.attempt(2), h.attempt(1)
+	if one.task() == "" || two.task() == "" || one.task() == two.task() || again.task() != one.task() || e.count(&e.made, 0) != 2 {
+		t.Errorf("%d: tasks %s, %s and %s again, %d made", two.status, one.task(), two.task(), again.task(), e.made)
+	}
+}

@@ -49,8 +49,11 @@ type repetition struct {
 	attempt     cache.Attempt     // which the library says that it is
 }
 
+// retryCount is the header in which a client's library numbers its attempts: "0" for the first.
+const retryCount = "X-Stainless-Retry-Count"
+
 func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
-	count, err := strconv.ParseUint(first(r.Header["X-Stainless-Retry-Count"]), 10, 31)
+	count, err := strconv.ParseUint(first(r.Header[retryCount]), 10, 31)
 	attempt := cache.Attempt{Number: int(count), Counts: err == nil}
 	return &repetition{path: s.route.path, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
 }

@@ -66,7 +66,7 @@ func (g *Gateway) table() []route {
 func (g *Gateway) frontTable(authenticate stage) []route {
 	generate := func(kind frontRequest, more ...stage) handler {
 		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(kind)}
-		last := []stage{g.inspection.inspect, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
+		last := []stage{g.inspection.inspect, g.throttle.early, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
 		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}
 	models := chain(g.fronts.listModels, authenticate)

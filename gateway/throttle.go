@@ -16,6 +16,7 @@ const (
 // throttle refuses, before a body is read, a request that cannot be served now.
 type throttle struct {
 	strikes  *limit.Strikes
+	noted    *limit.Strikes // attempts at pictures that were refused, and noted for their repetitions
 	refusals *recentRefusals
 	slots    *slots
 	budget   *budget
@@ -32,7 +33,10 @@ func (t *throttle) throttle(next handler) handler {
 			}
 		}
 		if err := t.takeSlot(w, s); err != nil {
-			return err
+			if !t.notes(r, s) {
+				return err
+			}
+			s.full = err
 		}
 		s.memory = t.budget.share(s.team.ID)
 		if hasBody(r) && !s.memory.free() {
@@ -48,16 +52,6 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 		return recent.again(w.Header(), s.start)
 	}
 	return nil
-}
-
-// late is the stage that does so once a request is known to repeat no other: a repetition gets what its first attempt paid for.
-func (t *throttle) late(next handler) handler {
-	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := t.remembered(w, s); err != nil {
-			return err
-		}
-		return next(w, r, s)
-	}
 }
 
 // takeSlot takes one of the team's slots for requests in flight.
