@@ -45,6 +45,7 @@ func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.
 // clients' libraries repeat a request after their own timeout and after most errors, and send no key.
 type repetition struct {
 	path        string            // the client's
+	body        [sha256.Size]byte // the digest of its content
 	fingerprint [sha256.Size]byte // of key, path and body
 	attempt     cache.Attempt     // which the library says that it is
 }
@@ -55,5 +56,5 @@ const retryCount = "X-Stainless-Retry-Count"
 func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
 	count, err := strconv.ParseUint(first(r.Header[retryCount]), 10, 31)
 	attempt := cache.Attempt{Number: int(count), Counts: err == nil}
-	return &repetition{path: s.route.path, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
+	return &repetition{path: s.route.path, body: body, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
 }

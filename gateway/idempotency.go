@@ -91,7 +91,7 @@ func onceCallOf(s *requestState, key string) *onceCall {
 		}
 		return &onceCall{name: idempotencyName(s, path, key), body: sha256.Sum256(s.body)}
 	case key != "":
-		return &onceCall{name: idempotencyName(s, s.repeats.path, key), body: s.repeats.fingerprint, waits: true}
+		return &onceCall{name: idempotencyName(s, s.repeats.path, key), body: s.repeats.body, waits: true}
 	}
 	all := cache.IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(s.repeats.fingerprint[:])}
 	return &onceCall{name: all, body: s.repeats.fingerprint, equal: true, attempt: s.repeats.attempt, waits: true}
