@@ -42,12 +42,16 @@ func (s *share) take(n int64) bool {
 	return true
 }
 
-// release gives the share back. It may be called more than once.
-func (s *share) release() {
-	if s.held == 0 {
+// keep gives back all of the share but n bytes.
+func (s *share) keep(n int64) {
+	more := s.held - n
+	if more <= 0 {
 		return
 	}
-	s.budget.used.Add(-s.held)
-	s.team.Add(-s.held)
-	s.held = 0
+	s.budget.used.Add(-more)
+	s.team.Add(-more)
+	s.held = n
 }
+
+// release gives the share back. It may be called more than once.
+func (s *share) release() { s.keep(0) }

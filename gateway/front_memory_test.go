@@ -61,3 +61,33 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 		})
 	}
 }
+
+// While the service works on a chat, the budget has what was sent to it, and no longer what the client sent.
+func TestFrontChatsHoldOneBody(t *testing.T) {
+	hold := make(chan struct{})
+	var asked atomic.Int64
+	h := fronted(t, func(p *plan) {
+		p.config.MaxBody, p.config.BodyBudget = 4<<20, 16<<20 // half of it is the team's
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if asked.Add(1) == 1 {
+				<-hold
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"output":{"choices":[{"message":{"role":"assistant","content":"%d"},"finish_reason":"stop"}]}}`, len(body))
+		})
+	})
+	long := strings.Replace(frontChat, `"content":"`, `"content":"`+strings.Repeat("x", 5<<19), 1)
+	first := make(chan reading, 1)
+	go func() { first <- h.ask("POST", frontChats, long) }()
+	for asked.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if second := h.ask("POST", frontChats, long); second.status != http.StatusOK {
+		t.Errorf("%d %s", second.status, second.body)
+	}
+	close(hold)
+	if got := <-first; got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

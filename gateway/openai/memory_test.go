@@ -35,3 +35,32 @@ func TestBodiesTakeNoMultipleOfTheirMemory(t *testing.T) {
 		})
 	}
 }
+
+// TestTranslationsHoldNoPartOfTheBody: the body's memory is lent to another request once it is translated.
+func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
+	chat := `{"model":"llm-max","top_k":[7],"messages":[{"role":"user","name":"bob","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"https://a.example/b.png"},"min_pixels":9}]}],"stream":true}`
+	for story, translate := range map[string]func(text func(string) []byte) (*Request, error){
+		"a chat": func(text func(string) []byte) (*Request, error) { return Chat(text(chat), testModels) },
+		"pictures": func(text func(string) []byte) (*Request, error) {
+			return Generation(text(`{"model":"gen2.6-image","prompt":"A lake","seed":7,"size":"1024x1024","style":"vivid"}`), testModels)
+		},
+		"an edit": func(text func(string) []byte) (*Request, error) {
+			return Edit([]Part{{Name: "model", Data: text("gen2.6-image")}, {Name: "prompt", Data: text("A lake")}, {Name: "seed", Data: text("7")}, {Name: "image", Data: text("\x89PNG\r\n\x1a\n")}}, testModels)
+		},
+	} {
+		var texts [][]byte
+		got, err := translate(func(s string) []byte { texts = append(texts, []byte(s)); return texts[len(texts)-1] })
+		if err != nil {
+			t.Fatal(story, err)
+		}
+		want, model := string(got.Body), strings.Clone(got.Model)
+		for _, text := range texts {
+			for i := range text {
+				text[i] = 0xdb
+			}
+		}
+		if string(got.Body) != want || got.Model != model {
+			t.Errorf("%s became %s for %s", story, got.Body, got.Model)
+		}
+	}
+}
