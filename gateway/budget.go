@@ -29,9 +29,9 @@ func (s *share) free() bool {
 	return s.budget.used.Load() < s.budget.total && s.team.Load() < s.budget.total/2
 }
 
-// take adds n bytes to the share, or changes nothing and reports false. It adds first and gives back what is too much, so that
+// Take adds n bytes to the share, or changes nothing and reports false. It adds first and gives back what is too much, so that
 // two requests cannot both see the last bytes free.
-func (s *share) take(n int64) bool {
+func (s *share) Take(n int64) bool {
 	all, team := s.budget.used.Add(n), s.team.Add(n)
 	if all > s.budget.total || team > s.budget.total/2 {
 		s.budget.used.Add(-n)

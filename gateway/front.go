@@ -62,7 +62,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			if !s.memory.take(translatedSize(s)) {
+			if !s.memory.Take(translatedSize(s)) {
 				return refuseOutOfMemory()
 			}
 			request, err := kind.read(r, s, f.models(s))
@@ -75,7 +75,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := f.replace(s, request); err != nil {
 				return err
 			}
-			if kind.chat {
+			if w.front.Memory = &s.memory; kind.chat {
 				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
 			}
 			return next(w, r, s)

@@ -91,3 +91,37 @@ func TestFrontChatsHoldOneBody(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
+
+// An answer that is no stream is held to be translated. Above a few MiB it takes memory from the budget, and is refused if there is
+// none: it is charged, and a repetition would be charged again.
+func TestFrontLongAnswersTakeFromTheBudget(t *testing.T) {
+	for _, tt := range []struct {
+		mib    int
+		status int
+	}{{3, http.StatusOK}, {6, http.StatusOK}, {12, http.StatusBadGateway}} {
+		t.Run(fmt.Sprint(tt.mib, " MiB"), func(t *testing.T) {
+			h := fronted(t, func(p *plan) {
+				p.config.MaxBody, p.config.BodyBudget = 4<<20, 32<<20 // half of it is the team's
+				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = io.WriteString(w, `{"output":{"choices":[{"message":{"role":"assistant","content":"`)
+					for range tt.mib {
+						_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+					}
+					_, _ = io.WriteString(w, `"},"finish_reason":"stop"}]},"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}`)
+				})
+			})
+			got := h.ask("POST", frontChats, frontChat)
+			record := h.recordOf(t, got)
+			if got.status != tt.status || record.Status != tt.status || record.Cost.Tokens != 7 || record.Cost.Flag != telemetry.FlagExact {
+				t.Errorf("%d with %d bytes, status %d, cost %+v", got.status, len(got.body), record.Status, record.Cost)
+			}
+			if tt.status == http.StatusBadGateway {
+				got.wantsOpenAI(t, tt.status, "server_error", "InternalError", "")
+				if got.header.Get("X-Should-Retry") != "false" {
+					t.Errorf("headers %v", got.header)
+				}
+			}
+		})
+	}
+}
