@@ -27,6 +27,8 @@ var (
 	listLua string
 	//go:embed scripts/forget.lua
 	forgetLua string
+	//go:embed scripts/leave.lua
+	leaveLua string
 	//go:embed scripts/begin.lua
 	beginLua string
 	//go:embed scripts/join.lua
@@ -40,6 +42,7 @@ var (
 	knownScript   = redis.NewScript(knownLua)
 	listScript    = redis.NewScript(listLua)
 	forgetScript  = redis.NewScript(forgetLua)
+	leaveScript   = redis.NewScript(leaveLua)
 	beginScript   = redis.NewScript(beginLua)
 	joinScript    = redis.NewScript(joinLua)
 )

@@ -285,3 +285,61 @@ func TestFrontACallRefusedUnreadGetsNoOtherCallsTask(t *testing.T) {
 		t.Errorf("%d: tasks %s, %s and %s again, %d made", two.status, one.task(), two.task(), again.task(), e.made)
 	}
 }
+
+// leftOutcomes tell of clients that left.
+type leftOutcomes struct {
+	*cache.Outcomes
+	left chan cache.IdempotencyName
+}
+
+func (o leftOutcomes) Leave(ctx context.Context, name cache.IdempotencyName) {
+	o.Outcomes.Leave(ctx, name)
+	o.left <- name
+}
+
+// A client that gives its request up and repeats it gets the task that it paid for: not that of an equal call whose client still
+// waits, and not another in place of an equal call that was refused and is not repeated.
+func TestFrontARepetitionTakesTheCallThatWasGivenUp(t *testing.T) {
+	for about, other := range map[string]int{"one waits": http.StatusOK, "one was refused": http.StatusTooManyRequests} {
+		t.Run(about, func(t *testing.T) {
+			hold := make(chan struct{})
+			e := &easel{ends: func(n int) (int, <-chan struct{}) {
+				if n == 2 && other != http.StatusOK {
+					return other, nil
+				}
+				return http.StatusOK, hold
+			}}
+			store := leftOutcomes{cache.NewOutcomes(24*time.Hour, time.Now), make(chan cache.IdempotencyName, 9)}
+			h := painting(t, e.on, func(p *plan) { p.outcomes = store })
+			ctx, leave := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			all.Go(func() {
+				if resp, err := h.client.Do(h.request("POST", frontImages, onePicture, "X-Stainless-Retry-Count", "0").WithContext(ctx)); err == nil {
+					_ = resp.Body.Close()
+				}
+			})
+			asked := func(n int) {
+				for e.count(&e.asked, 0) < n {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			asked(1)
+			var second, again reading
+			all.Go(func() { second = h.attempt(0) })
+			asked(2)
+			leave()
+			<-store.left
+			all.Go(func() { again = h.attempt(1) })
+			time.Sleep(20 * time.Millisecond) // it waits for the first, or asks for another
+			close(hold)
+			all.Wait()
+			made := 2
+			if other != http.StatusOK {
+				made = 1
+			}
+			if again.status != http.StatusOK || second.status != other || again.task() == second.task() || e.count(&e.made, 0) != made {
+				t.Errorf("%d and %d: %s after %s, %d made, want %d", again.status, second.status, again.task(), second.task(), e.made, made)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"sluice/cache"
 	"sluice/gateway/front"
@@ -48,7 +49,12 @@ type repetition struct {
 	body        [sha256.Size]byte // the digest of its content
 	fingerprint [sha256.Size]byte // of key, path and body
 	attempt     cache.Attempt     // which the library says that it is
+	taken       takenName         // what Join found; nil with an Idempotency-Key, and for a refused attempt
 }
+
+// takenName is the name of the request that an attempt has taken among those that are equal, as long as that matters. The zero value
+// is none.
+type takenName = atomic.Pointer[cache.IdempotencyName]
 
 // retryCount is the header in which a client's library numbers its attempts: "0" for the first.
 const retryCount = "X-Stainless-Retry-Count"

@@ -75,8 +75,8 @@ func (g *Gateway) frontTable(authenticate stage) []route {
 
 	return []route{
 		{method: post, path: frontPrefix + "chat/completions", run: generate(frontChat)},
-		{method: post, path: frontPrefix + "images/generations", repeats: true, run: generate(frontMake, g.fronts.pictures)},
-		{method: post, path: frontPrefix + "images/edits", form: true, repeats: true, run: generate(frontEdit, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/generations", repeats: true, run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/edits", form: true, repeats: true, run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures)},
 		{method: get, path: frontTasks + "{id}", endpoint: policy.EndpointTasks, query: true, run: task},
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},

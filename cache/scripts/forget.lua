@@ -14,7 +14,7 @@ if counts == '1' or tonumber(attempt) > 0 then
 else
   redis.call('HDEL', KEYS[2], ARGV[2])
 end
-for _, other in ipairs(redis.call('HVALS', KEYS[2])) do
+for _, other in ipairs(redis.call('HGETALL', KEYS[2])) do
   if string.find(other, ' 0$') then return 1 end -- it was not refused, and is remembered as long as its task
 end
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
