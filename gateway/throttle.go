@@ -89,8 +89,10 @@ func (t *throttle) late(next handler) handler {
 		if err == nil {
 			err = t.remembered(w, s)
 		}
-		if err != nil {
+		if err != nil && s.repeats != nil {
 			t.noted.Add(s.Key)
+		}
+		if err != nil {
 			return err
 		}
 		return next(w, r, s)
