@@ -118,8 +118,8 @@ func TestFrontLongAnswersTakeFromTheBudget(t *testing.T) {
 			}
 			if tt.status == http.StatusBadGateway {
 				got.wantsOpenAI(t, tt.status, "server_error", "InternalError", "")
-				if got.header.Get("X-Should-Retry") != "false" {
-					t.Errorf("headers %v", got.header)
+				if got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "forward/answer" || record.Refusal != "forward/answer" {
+					t.Errorf("refused by %s, headers %v", record.Refusal, got.header)
 				}
 			}
 		})

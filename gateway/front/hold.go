@@ -1,11 +1,5 @@
 package front
 
-import (
-	"net/http"
-
-	"sluice/gateway/openai"
-)
-
 // Memory is a budget for answers that are held.
 type Memory interface {
 	// Take takes n bytes, or reports false. The bytes are given back by whoever made the budget.
@@ -35,11 +29,5 @@ func (w *Writer) hold(p []byte) {
 	w.native = append(w.native, p...)
 }
 
-// refuseLong writes an error in place of an answer that there was no memory for. It is paid for, so it must not be repeated.
-func (w *Writer) refuseLong() error {
-	w.Final = true
-	return w.refuse(&openai.Refusal{
-		Status: http.StatusBadGateway, Code: "InternalError",
-		Message: "The service's answer is too long for the gateway's memory at the moment.",
-	})
-}
+// Lost reports whether there was no memory for the answer. [Writer.TakeBack] makes room for an error in its place.
+func (w *Writer) Lost() bool { return w.lost }

@@ -159,8 +159,6 @@ func (w *Writer) End() error {
 		defer w.giveBuffers()
 	}
 	switch {
-	case w.lost:
-		return w.refuseLong()
 	case w.status >= http.StatusBadRequest:
 		return w.refuse(openai.ReadRefusal(w.status, w.native))
 	case w.stream != nil:
