@@ -32,6 +32,7 @@ type equalCall struct {
 	attempt int       // the last that took it
 	counts  bool      // its client numbers its attempts
 	alone   bool      // it is a repetition whose first attempt is not known
+	left    bool      // the client of its last attempt has gone without the answer
 	begun   time.Time // when the first of its attempts arrived
 	refused time.Time // when it was refused; zero: it was not
 }
@@ -43,14 +44,16 @@ func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
 	case c.attempt >= attempt:
 		return -1, !refused
 	case refused:
-		return 2*c.attempt + 1, now.Sub(c.refused) <= refusedFor
+		return 3*c.attempt + 1, now.Sub(c.refused) <= refusedFor
+	case c.left:
+		return 3*c.attempt + 2, true
 	}
-	return 2 * c.attempt, true
+	return 3 * c.attempt, true
 }
 
 // Join lets a first attempt run under a new name. A repetition takes one of the requests that are equal: of those that no
-// repetition with its number or a later one has taken, the one with the latest attempt; of several, one that was refused and
-// thus runs again, then the newest. If all are taken, it takes the newest; if there is none, it runs under a new name.
+// repetition with its number or a later one has taken, the one with the latest attempt; of several, one whose client has left, then
+// one that was refused and thus runs again, then the newest. If all are taken, it takes the newest; if there is none, it runs under a new name.
 func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +66,7 @@ func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Siz
 			}
 		}
 	} else if c := bestOf(o.equal[all], a.Number, now); c != nil {
-		c.attempt, c.refused = max(c.attempt, a.Number), time.Time{}
+		c.attempt, c.refused, c.left = max(c.attempt, a.Number), time.Time{}, false
 		was, runs = o.begin(c.name, body)
 		return c.name, was, runs, nil
 	}
@@ -72,6 +75,15 @@ func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Siz
 	o.equal[all] = append(o.equal[all], &equalCall{name: name, attempt: a.Number, counts: a.Counts, alone: a.Number > 0, begun: now})
 	was, runs = o.begin(name, body)
 	return name, was, runs, nil
+}
+
+// Leave notes that the client of an attempt has gone without the answer: it is the one that may repeat the request.
+func (o *Outcomes) Leave(_ context.Context, name IdempotencyName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, c := o.equalTo(name); c != nil {
+		c.left = true
+	}
 }
 
 // bestOf returns the call that a repetition takes; nil: none. calls are in the order in which they began.
@@ -112,8 +124,20 @@ func (o *Outcomes) refuse(name IdempotencyName) {
 	case c.counts || c.attempt > 0:
 		c.refused = o.now()
 		delete(o.byName, name)
-		o.oldest = append(o.oldest, outcomeEntry{name: name, at: o.now()})
+		o.refused = append(o.refused, outcomeEntry{name: name, at: c.refused})
 		return
 	}
 	o.forget(name)
+}
+
+// expireRefused forgets the refused attempts that have waited too long. The lock is held.
+func (o *Outcomes) expireRefused() {
+	limit := o.now().Add(-refusedFor)
+	for len(o.refused) > 0 && o.refused[0].at.Before(limit) {
+		gone := o.refused[0]
+		o.refused = o.refused[1:]
+		if _, c := o.equalTo(gone.name); c != nil && c.refused.Equal(gone.at) { // else it runs again, or was refused again
+			o.forget(gone.name)
+		}
+	}
 }

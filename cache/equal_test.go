@@ -157,3 +157,22 @@ func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
 		}
 	})
 }
+
+// A repetition takes the request whose client left before one that was refused, and that before one whose client waits or has its
+// answer.
+func TestARepetitionTakesTheRequestThatWasGivenUp(t *testing.T) {
+	equalForms(t, func(e *equals) {
+		left, _ := e.join(0, true)
+		refused, was := e.join(0, true)
+		waits, _ := e.join(0, true)
+		e.end(refused, was, 0)
+		e.replicas[1].Leave(e.Context(), left)
+		e.replicas[1].Leave(e.Context(), refused)
+		e.replicas[1].Leave(e.Context(), cache.IdempotencyName{Team: "search", Digest: "d.unknown"})
+		e.wants("of the one that left", 1, left, false)
+		e.wants("of the refused one", 1, refused, true)
+		e.wants("of the one that waits", 1, waits, false)
+		e.replicas[0].Leave(e.Context(), left)
+		e.wants("its second", 2, left, false)
+	})
+}

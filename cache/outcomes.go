@@ -33,12 +33,13 @@ type Outcome struct {
 // Outcomes remembers outcomes in this process's memory for the life of tasks. It is safe for concurrent use. Create it
 // with [NewOutcomes].
 type Outcomes struct {
-	ttl    time.Duration
-	now    func() time.Time
-	mu     sync.Mutex
-	byName map[IdempotencyName]*Outcome
-	equal  map[IdempotencyName][]*equalCall // the requests that are equal, newest last
-	oldest []outcomeEntry
+	ttl     time.Duration
+	now     func() time.Time
+	mu      sync.Mutex
+	byName  map[IdempotencyName]*Outcome
+	equal   map[IdempotencyName][]*equalCall // the requests that are equal, newest last
+	oldest  []outcomeEntry
+	refused []outcomeEntry // attempts that wait for their repetitions, oldest first
 }
 
 type outcomeEntry struct {
@@ -101,8 +102,9 @@ func (o *Outcomes) forget(name IdempotencyName) {
 	}
 }
 
-// expire forgets outcomes older than the TTL. The lock is held.
+// expire forgets outcomes older than the TTL, and refused attempts that no repetition comes for. The lock is held.
 func (o *Outcomes) expire() {
+	o.expireRefused()
 	limit := o.now().Add(-o.ttl)
 	for len(o.oldest) > 0 && o.oldest[0].at.Before(limit) {
 		gone := o.oldest[0]

@@ -67,10 +67,16 @@ func (o *redisOutcomes) forgetLater(name IdempotencyName, token string) {
 	o.pending.add(name.Team, func(ctx context.Context) error { return o.forget(ctx, name, token) })
 }
 
+// Leave is [Outcomes.Leave]. If it fails, a repetition may take another of the requests that are equal.
+func (o *redisOutcomes) Leave(ctx context.Context, name IdempotencyName) {
+	all, _ := name.equals()
+	_ = o.run(ctx, leaveScript, []string{equalKey(all)}, name.Digest).Err()
+}
+
 // forget frees a name if it still stands for that request: a late or repeated write must not free another request's.
 func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
 	all, _ := name.equals()
-	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all)}, token, name.Digest).Err()
+	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all)}, token, name.Digest, refusedFor.Milliseconds()).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name if it has no status.

@@ -29,6 +29,8 @@ var (
 	openLua string
 	//go:embed scripts/forget.lua
 	forgetLua string
+	//go:embed scripts/leave.lua
+	leaveLua string
 	//go:embed scripts/begin.lua
 	beginLua string
 	//go:embed scripts/join.lua
@@ -43,6 +45,7 @@ var (
 	listScript    = redis.NewScript(listLua)
 	openScript    = redis.NewScript(openLua)
 	forgetScript  = redis.NewScript(forgetLua)
+	leaveScript   = redis.NewScript(leaveLua)
 	beginScript   = redis.NewScript(beginLua)
 	joinScript    = redis.NewScript(joinLua)
 )

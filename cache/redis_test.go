@@ -36,6 +36,7 @@ type claims interface {
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (cache.Outcome, bool, error)
 	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
+	Leave(ctx context.Context, name cache.IdempotencyName)
 }
 
 type inMemory struct {

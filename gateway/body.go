@@ -98,7 +98,7 @@ func (u *upload) readSome(p []byte, have int) (int, error) {
 // that was lent.
 func (u *upload) grow(buf []byte) ([]byte, error) {
 	size := min(u.nextSize(int64(cap(buf))), u.maxBody+1) // one more byte shows that the body is too large
-	if !u.state.memory.take(size - int64(cap(buf))) {
+	if !u.state.memory.Take(size - int64(cap(buf))) {
 		return nil, refuseOutOfMemory()
 	}
 	larger := u.buffers.lend(size)

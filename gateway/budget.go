@@ -29,9 +29,9 @@ func (s *share) free() bool {
 	return s.budget.used.Load() < s.budget.total && s.team.Load() < s.budget.total/2
 }
 
-// take adds n bytes to the share, or changes nothing and reports false. It adds first and gives back what is too much, so that
+// Take adds n bytes to the share, or changes nothing and reports false. It adds first and gives back what is too much, so that
 // two requests cannot both see the last bytes free.
-func (s *share) take(n int64) bool {
+func (s *share) Take(n int64) bool {
 	all, team := s.budget.used.Add(n), s.team.Add(n)
 	if all > s.budget.total || team > s.budget.total/2 {
 		s.budget.used.Add(-n)
@@ -42,12 +42,16 @@ func (s *share) take(n int64) bool {
 	return true
 }
 
-// release gives the share back. It may be called more than once.
-func (s *share) release() {
-	if s.held == 0 {
+// keep gives back all of the share but n bytes.
+func (s *share) keep(n int64) {
+	more := s.held - n
+	if more <= 0 {
 		return
 	}
-	s.budget.used.Add(-s.held)
-	s.team.Add(-s.held)
-	s.held = 0
+	s.budget.used.Add(-more)
+	s.team.Add(-more)
+	s.held = n
 }
+
+// release gives the share back. It may be called more than once.
+func (s *share) release() { s.keep(0) }

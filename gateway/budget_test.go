@@ -21,7 +21,7 @@ func TestBudget(t *testing.T) {
 			s, n := b.share(team), rapid.Int64Range(1, 600).Draw(t, "n")
 			before := b.used.Load()
 			fits := before+n <= 1000 && s.team.Load()+n <= 500
-			if s.take(n) != fits || !fits && b.used.Load() != before {
+			if s.Take(n) != fits || !fits && b.used.Load() != before {
 				t.Fatalf("take %d of team %s: want %v", n, team, fits)
 			}
 			open = append(open, s)

@@ -25,6 +25,9 @@ func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState)
 	defer func() {
 		w.kept = nil
 		f.decide(w, s)
+		if f.call.equal && f.outcome.Status == 0 {
+			f.call.taken.Store(nil) // it is refused, which is noted
+		}
 		f.outcomes.End(context.WithoutCancel(r.Context()), f.call.name, f.outcome.Body, f.outcome)
 	}()
 	err := next(w, r, s)

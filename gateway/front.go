@@ -62,7 +62,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			if !s.memory.take(int64(len(s.body))) { // for the translation
+			if !s.memory.Take(translatedSize(s)) {
 				return refuseOutOfMemory()
 			}
 			request, err := kind.read(r, s, f.models(s))
@@ -75,7 +75,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := f.replace(s, request); err != nil {
 				return err
 			}
-			if kind.chat {
+			if w.front.Memory = &s.memory; kind.chat {
 				w.front.Chat(openai.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream, request.Usage)
 			}
 			return next(w, r, s)
@@ -94,11 +94,23 @@ func (f *fronts) models(s *requestState) *openai.Models {
 	return &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync}
 }
 
-// replace puts the service's request in place of the client's.
+// translatedSize is about how many bytes the service's request will have. It has the files of a form in base64.
+func translatedSize(s *requestState) int64 {
+	size := int64(len(s.body))
+	if s.route.form {
+		size += size / 3
+	}
+	return size
+}
+
+// replace puts the service's request in place of the client's, which is read no more.
 func (f *fronts) replace(s *requestState, request *openai.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
 	s.encoded = request.Base64
+	f.buffers.giveBack(s.lent)
+	s.lent = nil
+	s.memory.keep(int64(cap(s.body)))
 	s.header = f.headers.withoutOwn(s.header)
 	if request.Stream {
 		s.header[f.headers.sse] = on

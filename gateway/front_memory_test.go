@@ -61,3 +61,67 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 		})
 	}
 }
+
+// While the service works on a chat, the budget has what was sent to it, and no longer what the client sent.
+func TestFrontChatsHoldOneBody(t *testing.T) {
+	hold := make(chan struct{})
+	var asked atomic.Int64
+	h := fronted(t, func(p *plan) {
+		p.config.MaxBody, p.config.BodyBudget = 4<<20, 16<<20 // half of it is the team's
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if asked.Add(1) == 1 {
+				<-hold
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"output":{"choices":[{"message":{"role":"assistant","content":"%d"},"finish_reason":"stop"}]}}`, len(body))
+		})
+	})
+	long := strings.Replace(frontChat, `"content":"`, `"content":"`+strings.Repeat("x", 5<<19), 1)
+	first := make(chan reading, 1)
+	go func() { first <- h.ask("POST", frontChats, long) }()
+	for asked.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if second := h.ask("POST", frontChats, long); second.status != http.StatusOK {
+		t.Errorf("%d %s", second.status, second.body)
+	}
+	close(hold)
+	if got := <-first; got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// An answer that is no stream is held to be translated. Above a few MiB it takes memory from the budget, and is refused if there is
+// none: it is charged, and a repetition would be charged again.
+func TestFrontLongAnswersTakeFromTheBudget(t *testing.T) {
+	for _, tt := range []struct {
+		mib    int
+		status int
+	}{{3, http.StatusOK}, {6, http.StatusOK}, {12, http.StatusBadGateway}} {
+		t.Run(fmt.Sprint(tt.mib, " MiB"), func(t *testing.T) {
+			h := fronted(t, func(p *plan) {
+				p.config.MaxBody, p.config.BodyBudget = 4<<20, 32<<20 // half of it is the team's
+				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = io.WriteString(w, `{"output":{"choices":[{"message":{"role":"assistant","content":"`)
+					for range tt.mib {
+						_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+					}
+					_, _ = io.WriteString(w, `"},"finish_reason":"stop"}]},"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}`)
+				})
+			})
+			got := h.ask("POST", frontChats, frontChat)
+			record := h.recordOf(t, got)
+			if got.status != tt.status || record.Status != tt.status || record.Cost.Tokens != 7 || record.Cost.Flag != telemetry.FlagExact {
+				t.Errorf("%d with %d bytes, status %d, cost %+v", got.status, len(got.body), record.Status, record.Cost)
+			}
+			if tt.status == http.StatusBadGateway {
+				got.wantsOpenAI(t, tt.status, "server_error", "InternalError", "")
+				if got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "forward/answer" || record.Refusal != "forward/answer" {
+					t.Errorf("refused by %s, headers %v", record.Refusal, got.header)
+				}
+			}
+		})
+	}
+}

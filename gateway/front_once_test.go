@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"sluice/gateway/simulator"
+	"sluice/policy/teams"
 )
 
 // library repeats a request as OpenAI's libraries do: after 408, 409, 429, 500 and above, after its own timeout and after a lost
@@ -285,6 +287,28 @@ func TestFrontIdempotencyKeyIsOfOneBody(t *testing.T) {
 	}
 	h.ask("POST", frontEdits, other, "Content-Type", otherType, "Idempotency-Key", "a").wantsOpenAI(t, 422, "invalid_request_error", "InvalidParameter", "")
 	if n := h.sim.Count(simulator.EndpointImage); n != 1 {
+		t.Errorf("%d creations", n)
+	}
+}
+
+// An Idempotency-Key is the team's, as on the service's own paths: a job that goes on after its key was replaced pays for nothing
+// again. Another team's is another.
+func TestFrontIdempotencyKeyOutlivesTheKey(t *testing.T) {
+	h := painting(t)
+	first := h.ask("POST", frontImages, frontPicture, "Idempotency-Key", "a")
+	next, err := teams.MintKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.gateway.SetTeams(parse(t, strings.Replace(h.teamsDoc, "keys:\n", "keys:\n"+next.Lines(), 1)))
+	again := h.ask("POST", frontImages, frontPicture, "Idempotency-Key", "a", "Authorization", "Bearer "+next.Reveal())
+	if again.status != http.StatusOK || again.body != first.body || again.task() != first.task() {
+		t.Errorf("%d %s, want %s", again.status, again.body, first.body)
+	}
+	if other := h.ask("POST", frontImages, frontPicture, "Idempotency-Key", "a", "Authorization", "Bearer "+h.keys["shop"]); other.status != http.StatusOK || other.task() == first.task() {
+		t.Errorf("another team's: %d %s", other.status, other.body)
+	}
+	if n := h.sim.Count(simulator.EndpointImage); n != 2 {
 		t.Errorf("%d creations", n)
 	}
 }

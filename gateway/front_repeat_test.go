@@ -262,3 +262,84 @@ func TestFrontARememberedRefusalHidesNoTask(t *testing.T) {
 	}
 	h.attempt(0).wantsOpenAI(t, 429, "rate_limit_error", "insufficient_quota", "")
 }
+
+// A call that was refused because too many of its team were in flight is repeated: that is a task of its own, and not the task of an
+// equal call that was in flight.
+func TestFrontACallRefusedUnreadGetsNoOtherCallsTask(t *testing.T) {
+	hold := make(chan struct{})
+	e := &easel{ends: func(int) (int, <-chan struct{}) { return http.StatusOK, hold }}
+	h := painting(t, limited("concurrent: 1"), e.on)
+	first := make(chan reading, 1)
+	go func() { first <- h.attempt(0) }()
+	for e.count(&e.asked, 0) < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	for number := range 2 {
+		if refused := h.attempt(number); refused.status != http.StatusTooManyRequests || refused.header.Get("Sluice-Refusal") != "throttle/concurrent" {
+			t.Fatalf("%d %s", refused.status, refused.body)
+		}
+	}
+	close(hold)
+	one, two, again := <-first, h.attempt(2), h.attempt(1)
+	if one.task() == "" || two.task() == "" || one.task() == two.task() || again.task() != one.task() || e.count(&e.made, 0) != 2 {
+		t.Errorf("%d: tasks %s, %s and %s again, %d made", two.status, one.task(), two.task(), again.task(), e.made)
+	}
+}
+
+// leftOutcomes tell of clients that left.
+type leftOutcomes struct {
+	*cache.Outcomes
+	left chan cache.IdempotencyName
+}
+
+func (o leftOutcomes) Leave(ctx context.Context, name cache.IdempotencyName) {
+	o.Outcomes.Leave(ctx, name)
+	o.left <- name
+}
+
+// A client that gives its request up and repeats it gets the task that it paid for: not that of an equal call whose client still
+// waits, and not another in place of an equal call that was refused and is not repeated.
+func TestFrontARepetitionTakesTheCallThatWasGivenUp(t *testing.T) {
+	for about, other := range map[string]int{"one waits": http.StatusOK, "one was refused": http.StatusTooManyRequests} {
+		t.Run(about, func(t *testing.T) {
+			hold := make(chan struct{})
+			e := &easel{ends: func(n int) (int, <-chan struct{}) {
+				if n == 2 && other != http.StatusOK {
+					return other, nil
+				}
+				return http.StatusOK, hold
+			}}
+			store := leftOutcomes{cache.NewOutcomes(24*time.Hour, time.Now), make(chan cache.IdempotencyName, 9)}
+			h := painting(t, e.on, func(p *plan) { p.outcomes = store })
+			ctx, leave := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			all.Go(func() {
+				if resp, err := h.client.Do(h.request("POST", frontImages, onePicture, "X-Stainless-Retry-Count", "0").WithContext(ctx)); err == nil {
+					_ = resp.Body.Close()
+				}
+			})
+			asked := func(n int) {
+				for e.count(&e.asked, 0) < n {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			asked(1)
+			var second, again reading
+			all.Go(func() { second = h.attempt(0) })
+			asked(2)
+			leave()
+			<-store.left
+			all.Go(func() { again = h.attempt(1) })
+			time.Sleep(20 * time.Millisecond) // it waits for the first, or asks for another
+			close(hold)
+			all.Wait()
+			made := 2
+			if other != http.StatusOK {
+				made = 1
+			}
+			if again.status != http.StatusOK || second.status != other || again.task() == second.task() || e.count(&e.made, 0) != made {
+				t.Errorf("%d and %d: %s after %s, %d made, want %d", again.status, second.status, again.task(), second.task(), e.made, made)
+			}
+		})
+	}
+}

@@ -42,6 +42,10 @@ func (w *reply) endFront(r *http.Request, p any) any {
 		writeRefusal(w, w.state, lostAnswer(w.state.fault))
 		p = nil
 	}
+	if p == nil && w.front.Lost() && w.takeBack() {
+		w.final(true) // it is paid for
+		writeRefusal(w, w.state, refuse(refuseAnswer).say("The service's answer is too long for the gateway's memory at the moment."))
+	}
 	if p == nil {
 		w.note(w.front.End())
 	} else {

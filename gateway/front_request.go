@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"sluice/cache"
 	"sluice/gateway/front"
@@ -45,12 +46,21 @@ func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.
 // clients' libraries repeat a request after their own timeout and after most errors, and send no key.
 type repetition struct {
 	path        string            // the client's
+	body        [sha256.Size]byte // the digest of its content
 	fingerprint [sha256.Size]byte // of key, path and body
 	attempt     cache.Attempt     // which the library says that it is
+	taken       takenName         // what Join found; nil with an Idempotency-Key, and for a refused attempt
 }
 
+// takenName is the name of the request that an attempt has taken among those that are equal, as long as that matters. The zero value
+// is none.
+type takenName = atomic.Pointer[cache.IdempotencyName]
+
+// retryCount is the header in which a client's library numbers its attempts: "0" for the first.
+const retryCount = "X-Stainless-Retry-Count"
+
 func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
-	count, err := strconv.ParseUint(first(r.Header["X-Stainless-Retry-Count"]), 10, 31)
+	count, err := strconv.ParseUint(first(r.Header[retryCount]), 10, 31)
 	attempt := cache.Attempt{Number: int(count), Counts: err == nil}
-	return &repetition{path: s.route.path, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
+	return &repetition{path: s.route.path, body: body, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
 }

@@ -66,7 +66,7 @@ func (g *Gateway) table() []route {
 func (g *Gateway) frontTable(authenticate stage) []route {
 	generate := func(kind frontRequest, more ...stage) handler {
 		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(kind)}
-		last := []stage{g.inspection.inspect, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
+		last := []stage{g.inspection.inspect, g.throttle.early, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
 		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}
 	models := chain(g.fronts.listModels, authenticate)
@@ -75,8 +75,8 @@ func (g *Gateway) frontTable(authenticate stage) []route {
 
 	return []route{
 		{method: post, path: frontPrefix + "chat/completions", run: generate(frontChat)},
-		{method: post, path: frontPrefix + "images/generations", repeats: true, run: generate(frontMake, g.fronts.pictures)},
-		{method: post, path: frontPrefix + "images/edits", form: true, repeats: true, run: generate(frontEdit, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/generations", repeats: true, run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures)},
+		{method: post, path: frontPrefix + "images/edits", form: true, repeats: true, run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures)},
 		{method: get, path: frontTasks + "{id}", endpoint: policy.EndpointTasks, query: true, run: task},
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},

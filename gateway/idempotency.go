@@ -35,6 +35,7 @@ type onceCall struct {
 
 	attempt cache.Attempt // if equal
 	joined  bool          // name is that of one of the equal requests
+	taken   *takenName    // where that name is told
 }
 
 func (c *onceCall) subject() string {
@@ -91,10 +92,10 @@ func onceCallOf(s *requestState, key string) *onceCall {
 		}
 		return &onceCall{name: idempotencyName(s, path, key), body: sha256.Sum256(s.body)}
 	case key != "":
-		return &onceCall{name: idempotencyName(s, s.repeats.path, key), body: s.repeats.fingerprint, waits: true}
+		return &onceCall{name: idempotencyName(s, s.repeats.path, key), body: s.repeats.body, waits: true}
 	}
 	all := cache.IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(s.repeats.fingerprint[:])}
-	return &onceCall{name: all, body: s.repeats.fingerprint, equal: true, attempt: s.repeats.attempt, waits: true}
+	return &onceCall{name: all, body: s.repeats.fingerprint, equal: true, attempt: s.repeats.attempt, taken: &s.repeats.taken, waits: true}
 }
 
 func idempotencyName(s *requestState, path, key string) cache.IdempotencyName {
@@ -163,6 +164,7 @@ func (i *idempotency) look(ctx context.Context, call *onceCall) (was cache.Outco
 	}
 	if err == nil {
 		call.name, call.joined = name, true
+		call.taken.Store(&name)
 	}
 	return was, runs, err
 }
@@ -180,5 +182,28 @@ func gone(ctx context.Context, span time.Duration) bool {
 		return false
 	case <-ctx.Done():
 		return true
+	}
+}
+
+// givenUp is the stage that notes if the client of a request without an Idempotency-Key goes without its pictures: because it has
+// left, or got an error. It is the client that may repeat the request, and of requests that are equal its own is then found.
+func (i *idempotency) givenUp(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		taken := &s.repeats.taken
+		leave := func() {
+			if name := taken.Swap(nil); name != nil {
+				i.outcomes.Leave(context.WithoutCancel(r.Context()), *name)
+			}
+		}
+		stays, served := context.AfterFunc(r.Context(), leave), false
+		defer func() {
+			if stays(); !served {
+				leave()
+			}
+		}()
+		err := next(w, r, s)
+		status, _ := w.front.Sent()
+		served = err == nil && status == http.StatusOK && w.failed == nil
+		return err
 	}
 }

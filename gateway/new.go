@@ -15,7 +15,10 @@ func New(config Config, deps Deps) *Gateway {
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: newBuffers(config.BodyBudget)}
-	g.throttle = &throttle{strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget)}
+	g.throttle = &throttle{
+		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), noted: limit.NewStrikes(notedRate, notedBurst, deps.Now),
+		refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget),
+	}
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.
 	lease := config.HeaderTimeout + config.IdleTimeout + time.Minute

@@ -34,6 +34,7 @@ type requestState struct {
 	bodyEnded bool          // no more of the client's body will come
 	memory    share         // of the memory budget, for the body
 	slot      *slot         // of the team's concurrent requests; nil: none taken
+	full      error         // why there is no slot; it refuses the request once that is noted
 	failure   error         // why the proxy failed
 
 	// What the request costs.

@@ -58,6 +58,8 @@ type Outcomes interface {
 	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead,
 	// provided that the name still stands for the request with its token.
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
+	// Leave notes, if it can, that the client of an attempt has gone without the answer, as [cache.Outcomes.Leave] says.
+	Leave(ctx context.Context, name cache.IdempotencyName)
 }
 
 // Claims keeps the tasks of teams.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/policy/limit"
@@ -13,9 +14,16 @@ const (
 	brokenBurst = 200
 )
 
+// A key's refused attempts at pictures are noted at this rate, and this many at once; more are refused like any other request.
+const (
+	notedRate  = 50
+	notedBurst = 200
+)
+
 // throttle refuses, before a body is read, a request that cannot be served now.
 type throttle struct {
 	strikes  *limit.Strikes
+	noted    *limit.Strikes // attempts at pictures that were refused, and noted for their repetitions
 	refusals *recentRefusals
 	slots    *slots
 	budget   *budget
@@ -32,7 +40,10 @@ func (t *throttle) throttle(next handler) handler {
 			}
 		}
 		if err := t.takeSlot(w, s); err != nil {
-			return err
+			if !t.notes(r, s) {
+				return err
+			}
+			s.full = err
 		}
 		s.memory = t.budget.share(s.team.ID)
 		if hasBody(r) && !s.memory.free() {
@@ -50,10 +61,38 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 	return nil
 }
 
-// late is the stage that does so once a request is known to repeat no other: a repetition gets what its first attempt paid for.
+// notes reports whether a request is a first attempt at pictures that its client will repeat. If it is refused, that is noted, so
+// that its repetition is a request of its own: it would get the task of an equal one otherwise. That needs its body.
+func (t *throttle) notes(r *http.Request, s *requestState) bool {
+	number, err := strconv.Atoi(first(r.Header[retryCount]))
+	return s.route.repeats && err == nil && number == 0 && len(r.Header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) == 0
+}
+
+// early is the stage that refuses what late would refuse, if the key had so many first attempts refused that they are not noted any
+// more: a look at the store costs more than a refusal.
+func (t *throttle) early(next handler) handler {
+	return func(w *reply, r *http.Request, s *requestState) error {
+		if s.repeats != nil && s.repeats.attempt.Number == 0 && len(s.header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) > 0 {
+			if err := t.remembered(w, s); err != nil {
+				return err
+			}
+		}
+		return next(w, r, s)
+	}
+}
+
+// late is the stage that refuses what was refused a moment ago, or has no slot, once a request is known to repeat no other: a
+// repetition gets what its first attempt paid for.
 func (t *throttle) late(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := t.remembered(w, s); err != nil {
+		err := s.full
+		if err == nil {
+			err = t.remembered(w, s)
+		}
+		if err != nil && s.repeats != nil {
+			t.noted.Add(s.Key)
+		}
+		if err != nil {
 			return err
 		}
 		return next(w, r, s)

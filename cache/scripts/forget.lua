@@ -1,6 +1,6 @@
 -- Frees the name of a request that runs once, if it still belongs to that request.
 -- KEYS  1 once:<digest>   2 equal:<digest> of the requests that are equal
--- ARGV  1 the request's token, which is part of the value   2 its name in that hash
+-- ARGV  1 the request's token, which is part of the value   2 its name in that hash   3 ms for which a refused attempt waits
 local is = redis.call('GET', KEYS[1])
 if not is or not string.find(is, ARGV[1], 1, true) then return 1 end
 redis.call('DEL', KEYS[1])
@@ -14,4 +14,8 @@ if counts == '1' or tonumber(attempt) > 0 then
 else
   redis.call('HDEL', KEYS[2], ARGV[2])
 end
+for _, other in ipairs(redis.call('HGETALL', KEYS[2])) do
+  if string.find(other, ' 0$') then return 1 end -- it was not refused, and is remembered as long as its task
+end
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 1

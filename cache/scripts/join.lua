@@ -4,26 +4,26 @@
 --       without its first attempt overtakes a first attempt   4 the new name   5 its value   6 life in ms   7 how many are kept
 --       8 microseconds for which a refused attempt waits for its repetition
 -- Returns 'new', 'taken' or 'overtaken', and the name.
--- A field of the hash is "attempt counts alone begun refused": the last attempt that took it, whether its client counts
--- attempts, whether it is a repetition without its first attempt, and when it began and was refused in microseconds.
+-- A field of the hash is "attempt counts alone left begun refused": the last attempt that took it, whether its client counts
+-- attempts, whether it is a repetition without its first attempt, whether the client of the last attempt has gone without the
+-- answer, and when it began and was refused in microseconds.
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 local attempt, life = tonumber(ARGV[1]), tonumber(ARGV[6])
 local flat, calls = redis.call('HGETALL', KEYS[1]), {}
 for i = 1, #flat, 2 do
-  local a, c, l, b, r = string.match(flat[i + 1], '^(%d+) (%d) (%d) (%d+) (%d+)$')
-  local call = {name = flat[i], attempt = tonumber(a), counts = c, alone = l, begun = tonumber(b), refused = tonumber(r)}
-  if call.begun < now - life * 1000 then redis.call('HDEL', KEYS[1], call.name) else calls[#calls + 1] = call end
+  local a, c, o, l, b, r = string.match(flat[i + 1], '^(%d+) (%d) (%d) (%d) (%d+) (%d+)$')
+  local call = {name = flat[i], attempt = tonumber(a), counts = c, alone = o, left = l, begun = tonumber(b), refused = tonumber(r)}
+  if not call.begun or call.begun < now - life * 1000 then redis.call('HDEL', KEYS[1], call.name) else calls[#calls + 1] = call end
 end
 local function write(call)
-  redis.call('HSET', KEYS[1], call.name, string.format('%d %s %s %.0f %.0f', call.attempt, call.counts, call.alone, call.begun, call.refused))
+  redis.call('HSET', KEYS[1], call.name, string.format('%d %s %s %s %.0f %.0f', call.attempt, call.counts, call.alone, call.left, call.begun, call.refused))
   redis.call('PEXPIRE', KEYS[1], life)
 end
 local function rank(call)
   if call.attempt >= attempt then return call.refused == 0 and -1 or -2 end
-  if call.refused == 0 then return call.attempt * 2 end
-  if call.refused >= now - tonumber(ARGV[8]) then return call.attempt * 2 + 1 end
-  return -2
+  if call.refused > 0 then return call.refused >= now - tonumber(ARGV[8]) and call.attempt * 3 + 1 or -2 end
+  return call.attempt * 3 + (call.left == '1' and 2 or 0)
 end
 local best, most
 for _, call in ipairs(calls) do
@@ -32,7 +32,7 @@ for _, call in ipairs(calls) do
   if attempt > 0 and is > -2 and (not best or is > most or is == most and call.begun > best.begun) then best, most = call, is end
 end
 if best then
-  best.attempt, best.refused = math.max(best.attempt, attempt), 0
+  best.attempt, best.refused, best.left = math.max(best.attempt, attempt), 0, '0'
   write(best)
   return {'taken', best.name}
 end
@@ -42,6 +42,6 @@ local function before(a, b)
 end
 table.sort(calls, before)
 for i = 1, #calls - tonumber(ARGV[7]) + 1 do redis.call('HDEL', KEYS[1], calls[i].name) end
-write({name = ARGV[4], attempt = attempt, counts = ARGV[2], alone = attempt > 0 and '1' or '0', begun = now, refused = 0})
+write({name = ARGV[4], attempt = attempt, counts = ARGV[2], alone = attempt > 0 and '1' or '0', left = '0', begun = now, refused = 0})
 redis.call('SET', KEYS[2], ARGV[5], 'PX', life)
 return {'new', ARGV[4]}

@@ -22,6 +22,8 @@ type Writer struct {
 	Task string
 	// Final tells the client's library that a repeat can only waste or pay again.
 	Final bool
+	// Memory is what the Writer takes memory from for an answer of more than 4 MiB that is no stream; nil: there is enough.
+	Memory Memory
 
 	under   http.ResponseWriter
 	control http.ResponseController
@@ -35,6 +37,8 @@ type Writer struct {
 	param  string      // of the error
 	status int         // 0: no answer has begun
 	native []byte      // the whole answer, unless it is streamed
+	taken  int64       // of Memory, in bytes
+	lost   bool        // there was no memory for the answer
 	stream *openai.Stream
 	failed bool // the stream's error is written
 
@@ -77,7 +81,7 @@ func (w *Writer) TakeBack() bool {
 		return false
 	}
 	w.giveBuffers()
-	w.status, w.stream, w.failed, w.pass = 0, nil, false, false
+	w.status, w.stream, w.failed, w.pass, w.lost = 0, nil, false, false, false
 	return true
 }
 
@@ -125,7 +129,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		w.out, err = w.stream.Append(w.out[:0], p)
 		err = w.chunks(err)
 	default:
-		w.native = append(w.native, p...)
+		w.hold(p)
 	}
 	if err != nil {
 		return 0, err
@@ -258,5 +262,5 @@ func (w *Writer) FlushError() error {
 
 // Native returns the answer that is held, if it is a success. The Writer keeps it.
 func (w *Writer) Native() (native []byte, ok bool) {
-	return bytes.TrimSpace(w.native), w.sent == 0 && w.status != 0 && w.status < http.StatusBadRequest
+	return bytes.TrimSpace(w.native), w.sent == 0 && w.status != 0 && w.status < http.StatusBadRequest && !w.lost
 }

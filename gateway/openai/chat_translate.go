@@ -5,6 +5,9 @@ func (c *chat) translate(size int, models *Models) (*Request, error) {
 	r := &Request{Path: TextPath, Model: string(decoded(c.model)), Stream: c.stream}
 	model := models.resolve(r.Model)
 	found := surveyMessages(c.messages)
+	if found.messages > mostMessages {
+		return nil, badRequest("messages", "messages: more than %d were given.", mostMessages)
+	}
 	if found.images || models.isVision(model) {
 		r.Path = MultimodalPath
 	}
@@ -54,8 +57,12 @@ type survey struct {
 	images   bool // a message has a part of the type image_url
 }
 
+// mostMessages is how many messages a chat may have. The gateway refuses requests of more than twice as many members, and each message
+// has a role and a content.
+const mostMessages = 50_000
+
 func surveyMessages(messages []byte) (found survey) {
-	for list := walkArray(messages); list.element(); found.messages++ {
+	for list := walkArray(messages); found.messages <= mostMessages && list.element(); found.messages++ {
 		for message := walkObject(list.value); !found.images && message.member(); {
 			if string(message.name) == "content" && kind(message.value) == '[' {
 				found.images = hasImage(message.value)

@@ -7,17 +7,20 @@ import "bytes"
 //
 // A frame that does not begin with the text of the frame before proves increments; usually that is the second frame. A frame
 // that does begin with it may be either: "1" and then "12". Such frames are held until a later one decides, or the stream ends.
-// Two frames that extend the one before prove cumulative frames.
+// Pieces of a text may extend each other by chance, as in "ha", "haha", "hahaha", but not over many bytes: frames that extend
+// the one before, and began with so many bytes of it, prove cumulative frames.
 type frameMode struct {
 	decided    bool
 	cumulative bool
 	grown      int  // frames that extended the one before
+	agreed     int  // bytes of the ones before that they began with
 	repeated   bool // a frame was equal to the one before and had no other news
 }
 
 const (
-	grownEnough = 2  // frames that must extend the one before to prove cumulative frames
-	mostHeld    = 64 // frames that may be held
+	grownEnough  = 2  // frames that must extend the one before to prove cumulative frames
+	agreedEnough = 48 // bytes that they must have begun with
+	mostHeld     = 64 // frames that may be held
 )
 
 // classify looks at the frame in s.answer and reports whether it can be translated now. If so, the held frames can, too.
@@ -32,9 +35,9 @@ func (m *frameMode) classify(s *Stream) bool {
 	switch {
 	case c.differs:
 		m.decided = true
-	case c.grows:
+	case c.agrees > 0:
 		m.grown++
-		if m.grown == grownEnough {
+		if m.agreed += c.agrees; m.grown >= grownEnough && m.agreed >= agreedEnough {
 			m.decided, m.cumulative = true, true
 		}
 	case c.repeats:
@@ -42,8 +45,8 @@ func (m *frameMode) classify(s *Stream) bool {
 	default:
 		return s.held.empty()
 	}
-	if s.held.count() == mostHeld {
-		m.decide()
+	if s.held.count() == mostHeld { // a text that grows would have proved it by now
+		m.decided = true
 	}
 	return m.decided
 }
@@ -58,8 +61,9 @@ func (m *frameMode) decide() {
 
 // comparison compares the texts of a frame with those of the frame before.
 type comparison struct {
-	differs, grows, repeats bool // some text does
-	news                    bool // the frame has a text or a tool call that no frame before had, or a finish_reason
+	differs, repeats bool // some text does
+	agrees           int  // bytes of the texts before that longer texts begin with
+	news             bool // the frame has a text or a tool call that no frame before had, or a finish_reason
 }
 
 func (c *comparison) compare(s *Stream, now *choice) {
@@ -85,7 +89,7 @@ func (c *comparison) compareText(before *textProgress, now []byte) {
 	case !bytes.HasPrefix(now, last):
 		c.differs = true
 	case len(now) > len(last):
-		c.grows = true
+		c.agrees += len(last)
 	default:
 		c.repeats = true
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+const longText = "A mill stands beside the river, and its wheel turns all day."
+
 // TestFrameMode: frames that repeat the text so far are told from frames that do not. If they look alike, the likelier reading wins.
 func TestFrameMode(t *testing.T) {
 	for _, c := range []struct {
@@ -27,8 +29,11 @@ func TestFrameMode(t *testing.T) {
 		{"two growing words", []string{"a", "aa", "b", "ba"}, "aaabba"},
 		{"empty frames between", []string{"", "a", "", "b", ""}, "ab"},
 		{"a long stutter", append(slices.Repeat([]string{"-"}, 200), ""), strings.Repeat("-", 200)},
-		{"a repetition that is revised", []string{"a", "ab", "abc", "x"}, "abcx"},
-		{"a repetition that shrinks", []string{"a", "ab", "abc", "ab", "abcd"}, "abcd"},
+		{"a growing stutter", []string{"ha", "haha", "hahaha", "!"}, "hahahahahaha!"},
+		{"growing blanks", []string{" ", "  ", "    ", "        ", "x"}, strings.Repeat(" ", 15) + "x"},
+		{"numbers that grow", []string{"1", "12", "123", " are", " numbers"}, "112123 are numbers"},
+		{"a repetition that is revised", []string{longText[:20], longText[:40], longText[:50], "x"}, longText[:50] + "x"},
+		{"a repetition that shrinks", []string{longText[:20], longText[:40], longText[:50], longText[:40], longText}, longText},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			var documents []string

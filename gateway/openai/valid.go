@@ -31,7 +31,7 @@ func readRequest(body []byte) ([]byte, error) {
 
 // faultAt is the offset at which a body stops being a JSON document.
 func faultAt(body []byte) int64 {
-	decoder := jsontext.NewDecoder(bytes.NewReader(body), strictly...)
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), strictly...) // it reads a Buffer in place, and would copy from another reader
 	_, err := decoder.ReadValue()
 	if fault, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return fault.ByteOffset
