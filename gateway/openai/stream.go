@@ -34,18 +34,14 @@ func NewStream(head Head, withUsage bool) *Stream {
 // If the service fails before any content, Append returns a [*Refusal], to be answered as a plain HTTP error. If it fails
 // later, Append appends the error as the last event. After either, the Stream makes no more output.
 func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
-	for len(piece) > 0 && !s.ended {
-		rest, found := s.events.read(piece)
-		if s.events.tooLarge {
-			return s.fail(dst, unreadable())
+	var err error
+	for s.events.take(piece); !s.ended && s.events.next(); {
+		if dst, err = s.translate(dst, s.events.event()); err != nil {
+			return dst, err
 		}
-		if found {
-			var err error
-			if dst, err = s.translate(dst, s.events.event()); err != nil {
-				return dst, err
-			}
-		}
-		piece = rest
+	}
+	if s.events.tooLarge && !s.ended {
+		return s.fail(dst, unreadable())
 	}
 	return dst, nil
 }
@@ -117,27 +113,24 @@ func (s *Stream) unfinished() *Refusal {
 
 // translate appends the chunks of one event.
 func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
-	object, ok := readAnswer(e.data)
-	if ok {
-		s.answer.read(object)
-	}
+	ok := s.answer.read(e.data)
 	switch {
 	case e.isError || ok && s.answer.failed():
 		if e.status < 400 {
 			e.status = 500
 		}
-		return s.fail(dst, ReadRefusal(e.status, object))
+		return s.fail(dst, ReadRefusal(e.status, e.data))
 	case !ok:
 		return s.fail(dst, unreadable())
 	}
-	if kind(s.answer.usage) == '{' {
+	if s.withUsage && kind(s.answer.usage) == '{' {
 		s.usage = append(s.usage[:0], s.answer.usage...)
 	}
 	ready := s.mode.classify(s)
 	if ready && s.held.empty() {
 		return s.appendChunks(dst), nil
 	}
-	s.held.add(object)
+	s.held.add(e.data)
 	if ready {
 		dst = s.release(dst)
 	}
@@ -147,8 +140,8 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 // release appends the chunks of the held frames.
 func (s *Stream) release(dst []byte) []byte {
 	s.mode.decide()
-	for object := range s.held.all() {
-		s.answer.read(object)
+	for frame := range s.held.all() {
+		s.answer.read(frame)
 		dst = s.appendChunks(dst)
 	}
 	s.held.clear()
