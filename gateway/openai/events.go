@@ -125,8 +125,10 @@ func (e *events) readLine(line []byte) bool {
 	if len(line) == 0 {
 		return true
 	}
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimPrefix(value, []byte(" "))
+	name, value := line, line[:0]
+	if colon := bytes.IndexByte(line, ':'); colon >= 0 {
+		name, value = line[:colon], bytes.TrimPrefix(line[colon+1:], []byte(" "))
+	}
 	switch string(name) {
 	case "data":
 		e.addData(value)

@@ -56,11 +56,8 @@ func (r *reader) member() bool {
 	if !r.next('}') {
 		return false
 	}
-	r.peek()
-	from := r.at
-	r.name = r.string()
-	if r.escaped {
-		r.name = decoded(r.text[from:r.at])
+	if r.name = r.string(); r.escaped && !r.broken {
+		r.name = decoded(r.text[r.at-len(r.name)-2 : r.at]) // with its quotes
 	}
 	if r.peek() != ':' {
 		r.fail()

@@ -7,7 +7,7 @@ import "slices"
 // time and must not be copied.
 type Stream struct {
 	head      []byte // of every chunk, up to its choices
-	tail      []byte // of every chunk, from the end of its choices
+	tail      string // of every chunk, from the end of its choices
 	usage     []byte // the last one seen: it counts the whole stream so far
 	withUsage bool
 	events    events
@@ -21,12 +21,25 @@ type Stream struct {
 
 // NewStream starts a stream. withUsage is [Request].Usage.
 func NewStream(head Head, withUsage bool) *Stream {
-	s := &Stream{withUsage: withUsage, tail: []byte("]}\n\n")}
-	s.head = append(head.appendTo([]byte("data: "), "chat.completion.chunk"), `,"choices":[`...)
-	if withUsage {
-		s.tail = []byte(`],"usage":null}` + "\n\n")
-	}
+	s := new(Stream)
+	s.Begin(head, withUsage)
 	return s
+}
+
+// Begin starts another stream in the memory of one that was cleared.
+func (s *Stream) Begin(head Head, withUsage bool) {
+	s.head = append(head.appendTo(append(s.head, "data: "...), "chat.completion.chunk"), `,"choices":[`...)
+	s.tail = "]}\n\n"
+	if s.withUsage = withUsage; withUsage {
+		s.tail = `],"usage":null}` + "\n\n"
+	}
+}
+
+// Clear forgets all that the stream has said. It keeps the memory that every stream needs.
+func (s *Stream) Clear() {
+	clear(s.choices)
+	clear(s.answer.choices)
+	*s = Stream{head: s.head[:0], usage: s.usage[:0], choices: s.choices[:0], answer: answer{choices: s.answer.choices[:0]}}
 }
 
 // Append reads the next piece of the service's stream, which may be cut anywhere, and appends the client's events to dst.
