@@ -20,6 +20,11 @@ type answer struct {
 	code     []byte // of an error; a string with its quotes
 	scratch  []byte // room for texts that are joined
 	repaired []byte // room for an answer with invalid characters
+
+	// For a [pattern]: how many texts are not empty, and where the last one and the usage are.
+	texts             int
+	textEnd, textSize int
+	usageEnd          int
 }
 
 // read reads an answer and reports whether it is a JSON object. The slices that it keeps are valid until the next read and as
@@ -30,7 +35,9 @@ func (a *answer) read(text []byte) bool {
 	}
 	var ok bool
 	a.repaired, ok = repair(a.repaired[:0], text)
-	return ok && a.readOnce(a.repaired)
+	ok = ok && a.readOnce(a.repaired)
+	a.texts = 0 // they are elsewhere
+	return ok
 }
 
 func (a *answer) readOnce(text []byte) bool {
@@ -46,6 +53,7 @@ func (a *answer) readOnce(text []byte) bool {
 			a.readOutput(&r)
 		case "usage":
 			a.usage = r.value()
+			a.usageEnd = r.at
 		case "code":
 			a.code = r.value()
 		default:
@@ -128,7 +136,7 @@ func only(of byte, value, before []byte) []byte {
 func (a *answer) joined(r *reader) []byte {
 	switch r.peek() {
 	case '"':
-		return r.string()
+		return a.text(r)
 	case '[':
 	default:
 		r.skip()
@@ -142,15 +150,25 @@ func (a *answer) joined(r *reader) []byte {
 			case r.peek() != '"':
 				r.skip()
 			case string(name) == "text":
-				a.scratch = append(a.scratch, r.string()...)
+				a.scratch = append(a.scratch, a.text(r)...)
 			case string(name) == "image":
-				a.scratch = append(append(append(a.scratch, "![image]("...), r.string()...), ')')
+				a.scratch = append(append(append(a.scratch, "![image]("...), a.text(r)...), ')')
 			default:
 				r.skip()
 			}
 		}
 	}
 	return a.scratch[from:len(a.scratch):len(a.scratch)]
+}
+
+// text reads a text and notes where it is.
+func (a *answer) text(r *reader) []byte {
+	text := r.string()
+	if len(text) > 0 {
+		a.texts++
+		a.textEnd, a.textSize = r.at-1, len(text)
+	}
+	return text
 }
 
 // finish returns a finish_reason. The service writes null as a string, too.

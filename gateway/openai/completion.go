@@ -20,7 +20,7 @@ func (h *Head) appendTo(dst []byte, object string) []byte {
 // AppendCompletion appends the service's answer to a chat as a chat.completion. If the answer is an error or cannot be read,
 // it appends nothing and returns a [*Refusal].
 func AppendCompletion(dst []byte, head Head, native []byte) ([]byte, error) {
-	a := answer{choices: make([]choice, 0, 1)}
+	var a answer
 	switch ok := a.read(native); {
 	case ok && a.failed():
 		return dst, ReadRefusal(500, native)

@@ -16,6 +16,7 @@ type events struct {
 	line     []byte // the beginning of an incomplete line
 	data     []byte // of the open event: a part of the piece, or all of room
 	room     []byte // for data that is not one line of one piece
+	dataEnd  int    // in the piece, unless it is moved
 	hasData  bool   // of the open event
 	moved    bool   // its data is in room
 	isError  bool   // the open event is named error
@@ -28,6 +29,7 @@ type events struct {
 // event is a complete event.
 type event struct {
 	data    []byte
+	at      int // where the piece has the data; negative: not in one part
 	isError bool
 	status  int
 }
@@ -111,10 +113,19 @@ func (e *events) open() bool { return e.hasData || e.isError }
 
 // event returns the event that was read and starts the next. It is valid until the next one is read.
 func (e *events) event() event {
-	found := event{data: e.data, isError: e.isError, status: e.status}
+	found := event{data: e.data, at: e.dataEnd - len(e.data), isError: e.isError, status: e.status}
+	if e.moved || !e.hasData {
+		found.at = -1
+	}
 	e.data, e.moved, e.isError, e.status, e.hasData = nil, false, false, 0, false
 	return found
 }
+
+// fresh reports whether the next event begins here: nothing of it was read.
+func (e *events) fresh() bool { return !e.open() && len(e.line) == 0 && e.status == 0 && !e.afterCR }
+
+// rest is what was not read of the piece.
+func (e *events) rest() []byte { return e.piece[min(e.at, len(e.piece)):] }
 
 // readLine reads a line and reports whether it is blank.
 func (e *events) readLine(line []byte) bool {
@@ -147,7 +158,7 @@ func (e *events) addData(value []byte) {
 		return
 	}
 	if !e.hasData {
-		e.data, e.hasData = value, true
+		e.data, e.dataEnd, e.hasData = value, e.at-1, true
 		return
 	}
 	e.move()

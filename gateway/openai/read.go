@@ -1,5 +1,7 @@
 package openai
 
+import "bytes"
+
 // A reader reads a JSON document once, from its beginning to its end, and checks it on the way. Each method takes the next value:
 // the document, or the value of a member or an element that was just found. After a fault it finds nothing more.
 //
@@ -133,6 +135,15 @@ func (r *reader) word(word string) {
 		return
 	}
 	r.at += len(word)
+}
+
+// same steps over these bytes; others are a fault.
+func (r *reader) same(as []byte) {
+	if !bytes.HasPrefix(r.text[r.at:], as) {
+		r.fail()
+		return
+	}
+	r.at += len(as)
 }
 
 // number steps over a number. What follows it is for the caller to judge.

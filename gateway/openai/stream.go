@@ -12,6 +12,7 @@ type Stream struct {
 	withUsage bool
 	events    events
 	answer    answer // of the frame that is being translated
+	pattern   pattern
 	mode      frameMode
 	choices   []progress
 	held      heldFrames // frames whose mode is not decided
@@ -39,7 +40,10 @@ func (s *Stream) Begin(head Head, withUsage bool) {
 func (s *Stream) Clear() {
 	clear(s.choices)
 	clear(s.answer.choices)
-	*s = Stream{head: s.head[:0], usage: s.usage[:0], choices: s.choices[:0], answer: answer{choices: s.answer.choices[:0]}}
+	*s = Stream{
+		head: s.head[:0], usage: s.usage[:0], choices: s.choices[:0], answer: answer{choices: s.answer.choices[:0]},
+		pattern: pattern{room: s.pattern.room[:0]},
+	}
 }
 
 // Append reads the next piece of the service's stream, which may be cut anywhere, and appends the client's events to dst.
@@ -48,15 +52,41 @@ func (s *Stream) Clear() {
 // later, Append appends the error as the last event. After either, the Stream makes no more output.
 func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 	var err error
-	for s.events.take(piece); !s.ended && s.events.next(); {
-		if dst, err = s.translate(dst, s.events.event()); err != nil {
+	for s.events.take(piece); !s.ended; {
+		fresh := s.events.fresh()
+		if fresh {
+			dst = s.appendUsual(dst)
+		}
+		from := s.events.at
+		if !s.events.next() {
+			break
+		}
+		e := s.events.event()
+		if dst, err = s.translate(dst, e); err != nil {
 			return dst, err
+		}
+		if fresh && e.at >= 0 && s.mode.decided {
+			s.pattern.learn(piece[from:s.events.at], e.at-from, &s.answer)
 		}
 	}
 	if s.events.tooLarge && !s.ended {
 		return s.fail(dst, unreadable())
 	}
 	return dst, nil
+}
+
+// appendUsual appends the chunks of the next events, as long as they are like the one before.
+func (s *Stream) appendUsual(dst []byte) []byte {
+	for {
+		text, usage, size := s.pattern.fits(s.events.rest())
+		if size == 0 {
+			return dst
+		}
+		s.events.at += size
+		s.answer.usual(&s.pattern, text, usage)
+		s.keepUsage()
+		dst = s.appendChunks(dst)
+	}
 }
 
 // End appends the end of the stream: the usage, if the client wants it, and [DONE]. Call it only if the service's stream ended
@@ -136,9 +166,7 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	case !ok:
 		return s.fail(dst, unreadable())
 	}
-	if s.withUsage && kind(s.answer.usage) == '{' {
-		s.usage = append(s.usage[:0], s.answer.usage...)
-	}
+	s.keepUsage()
 	ready := s.mode.classify(s)
 	if ready && s.held.empty() {
 		return s.appendChunks(dst), nil
@@ -148,6 +176,12 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 		dst = s.release(dst)
 	}
 	return dst, nil
+}
+
+func (s *Stream) keepUsage() {
+	if s.withUsage && kind(s.answer.usage) == '{' {
+		s.usage = append(s.usage[:0], s.answer.usage...)
+	}
 }
 
 // release appends the chunks of the held frames.
