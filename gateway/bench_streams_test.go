@@ -31,7 +31,7 @@ func pacedFrames(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	first := time.After(rand.N(benchPace)) // so that the frames of all streams come evenly
 	for i := 1; ; i++ {
-		if _, err := fmt.Fprintf(w, benchFrame, i, i, 20+i); err != nil || controller.Flush() != nil {
+		if _, err := fmt.Fprintf(w, benchFrame, i, benchWords[i%len(benchWords)], benchFinish[0], i, 20+i); err != nil || controller.Flush() != nil {
 			return
 		}
 		select {

@@ -188,10 +188,17 @@ func benchAnswer(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Content-Type"] = []string{"text/event-stream;charset=UTF-8"}
 	flusher := w.(http.Flusher)
 	for i := 1; i <= 50; i++ {
-		_, _ = fmt.Fprintf(w, benchFrame, i, i, 20+i)
+		_, _ = fmt.Fprintf(w, benchFrame, i, benchWords[i%len(benchWords)], benchFinish[i/50], i, 20+i)
 		flusher.Flush()
 	}
 }
+
+// benchWords are the texts of a stream's frames. They differ, because OpenAI's interface waits while frames that are equal could
+// each repeat the whole text. benchFinish is the finish_reason of the frames before the last, and of the last.
+var (
+	benchWords  = []string{" river", " water", " wheel", " stone", " gates"}
+	benchFinish = []string{"null", "stop"}
+)
 
 var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
 
@@ -203,7 +210,7 @@ var serviceHeaders = map[string]string{
 	"X-Service-Call-Gateway": "true", "Req-Cost-Time": "812", "Req-Arrive-Time": "1770000000000", "Resp-Start-Time": "1770000000812",
 }
 
-const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
+const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"%s\",\"role\":\"assistant\"},\"finish_reason\":\"%s\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
 
 func benchGateway(accounts gateway.Accounts) http.Handler {
 	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x}\n", sha(benchKey))

@@ -42,6 +42,9 @@ func (c *call) end() {
 	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil || s.BytesIn > upstream.InlineBody {
 		return
 	}
+	if c.reply.front != nil {
+		c.reply.front.Release()
+	}
 	c.state, c.reply = requestState{}, reply{}
 	c.exchange.Reset()
 	c.room.clear()

@@ -112,6 +112,8 @@ var mutations = []mutation{
 	{about: "an attempt that was refused hides the one before it", file: "cache/outcomes.go", old: "return other == gone })", new: "return other == gone })[:0]"},
 	{about: "a stream that was cut ends in order", file: "gateway/front_reply.go", old: "	if p == nil {\n\t\tw.note(w.front.End())", new: "	if true {\n\t\tw.note(w.front.End())"},
 	{about: "a chunk waits for the next", file: "gateway/front/writer.go", old: "	w.flushed = w.bytes\n\treturn w.control.Flush()", new: "	w.flushed = w.bytes\n\treturn nil"},
+	{about: "the rest of an event is taken for an event like the one before", file: "gateway/openai/events.go", old: "return !e.open() && len(e.line)", new: "return len(e.line)"},
+	{about: "an event with two texts is taken for one with the last", file: "gateway/openai/pattern.go", old: "a.texts != 1 || ", new: ""},
 	{about: "an endpoint that is not allowed is, by OpenAI's interface", file: "gateway/front.go", old: "	return mayUse(s)\n", new: "	return nil\n"},
 	{about: "an alias may stand for an alias", file: "policy/teams/catalogue.go", old: "_, again := aliases[model]; again {", new: "_, again := aliases[model]; again && false {"},
 	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},

@@ -29,29 +29,32 @@ type Writer struct {
 	control http.ResponseController
 	id      string
 
-	pass   bool        // the answer is in OpenAI's form already
-	chat   bool        // it is a chat
-	head   openai.Head // of the chat
-	events bool        // the client wants it as a stream
-	usage  bool        // its stream ends with the usage
-	param  string      // of the error
-	status int         // 0: no answer has begun
-	native []byte      // the whole answer, unless it is streamed
-	taken  int64       // of Memory, in bytes
-	lost   bool        // there was no memory for the answer
-	stream *openai.Stream
-	failed bool // the stream's error is written
+	pass   bool           // the answer is in OpenAI's form already
+	chat   bool           // it is a chat
+	head   openai.Head    // of the chat
+	events bool           // the client wants it as a stream
+	usage  bool           // its stream ends with the usage
+	param  string         // of the error
+	status int            // 0: no answer has begun
+	native []byte         // the whole answer, unless it is streamed
+	taken  int64          // of Memory, in bytes
+	lost   bool           // there was no memory for the answer
+	stream *openai.Stream // nil: the answer is none
+	memory *openai.Stream // for it
+	failed bool           // the stream's error is written
 
 	sent    int   // the status that was sent; 0: nothing was
 	bytes   int64 // of the body that were sent
 	flushed int64 // of them, when it was flushed last
 	out     []byte
-	buffers *buffers // of an answer to a chat that is no stream
+	buffers *buffers // nil: native is the Writer's own, and out is empty
 }
 
 // NewWriter makes the Writer of one request. id is the request's, which OpenAI's clients read in x-request-id.
 func NewWriter(under http.ResponseWriter, id string) *Writer {
-	return &Writer{under: under, control: *http.NewResponseController(under), id: id}
+	w := writers.Get().(*Writer)
+	w.under, w.control, w.id = under, *http.NewResponseController(under), id
+	return w
 }
 
 // Chat says that the answer is one to a chat. stream: the client reads a stream alone. usage: a stream ends with the usage.
@@ -101,11 +104,17 @@ func (w *Writer) WriteHeader(status int) {
 	case w.pass:
 		w.send(status)
 	case w.chat && status < http.StatusBadRequest && streams(w.Header()):
-		w.stream = openai.NewStream(w.head, w.usage)
+		w.beginStream()
 	case w.chat:
-		w.buffers = takeBuffers()
-		w.native, w.out = w.buffers.native[:0], w.buffers.out[:0]
+		w.takeBuffers()
 	}
+}
+
+// beginStream begins the answer's stream. An answer that was taken back may have begun another.
+func (w *Writer) beginStream() {
+	w.memory.Clear()
+	w.stream = w.memory
+	w.stream.Begin(w.head, w.usage)
 }
 
 func streams(h http.Header) bool {
@@ -126,7 +135,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 		err = w.body(p)
 	case w.failed:
 	case w.stream != nil:
-		w.out, err = w.stream.Append(w.out[:0], p)
+		w.takeBuffers()
+		defer w.giveBuffers()
+		w.out, err = w.stream.Append(w.out, p)
 		err = w.chunks(err)
 	default:
 		w.hold(p)
@@ -151,34 +162,33 @@ func (w *Writer) chunks(failed error) error {
 }
 
 // End writes what was held. Call it only if the answer ended in order.
-func (w *Writer) End() error {
+func (w *Writer) End() (err error) {
 	switch {
 	case w.pass, w.status == 0, w.failed:
 		return nil
-	case w.chat && w.stream == nil:
-		defer w.giveBuffers()
+	case w.stream != nil:
+		w.takeBuffers()
 	}
+	defer w.giveBuffers()
 	switch {
 	case w.status >= http.StatusBadRequest:
 		return w.refuse(openai.ReadRefusal(w.status, w.native))
 	case w.stream != nil:
-		out, err := w.stream.End(w.out[:0])
-		w.out = out
+		w.out, err = w.stream.End(w.out)
 		return w.chunks(err)
 	case w.events:
 		return w.asStream()
 	}
-	out, err := openai.AppendCompletion(w.out[:0], w.head, w.native)
-	if w.out = out; err != nil {
+	if w.out, err = openai.AppendCompletion(w.out, w.head, w.native); err != nil {
 		return w.refuse(err)
 	}
-	return w.whole(w.status, out)
+	return w.whole(w.status, w.out)
 }
 
 // asStream writes an answer as a stream: the service sent it whole, but the client reads events alone.
 func (w *Writer) asStream() (err error) {
-	w.stream = openai.NewStream(w.head, w.usage)
-	w.out, err = w.stream.Whole(w.out[:0], w.native)
+	w.beginStream()
+	w.out, err = w.stream.Whole(w.out, w.native)
 	return w.chunks(err)
 }
 
@@ -187,7 +197,9 @@ func (w *Writer) Cut() error {
 	if w.stream == nil || w.sent == 0 || w.failed {
 		return nil
 	}
-	w.out = w.stream.Cut(w.out[:0])
+	w.takeBuffers()
+	defer w.giveBuffers()
+	w.out = w.stream.Cut(w.out)
 	if err := w.chunks(nil); err != nil {
 		return err
 	}

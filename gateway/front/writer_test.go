@@ -104,3 +104,28 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+// A request gets the memory of another and nothing of what was in it.
+func TestReleasedMemoryIsUsedAgain(t *testing.T) {
+	for range 3 {
+		for _, stream := range []bool{true, false} {
+			w, _ := chatting(t)
+			w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream, stream)
+			w.Task, w.Final, w.Params = "t1", true, openai.ChatParam
+			if write(t, w, "text/event-stream", 200, frame, frame[:40]); stream {
+				_ = w.Cut()
+			}
+			w.Release()
+
+			w, under := chatting(t)
+			write(t, w, "text/event-stream", 200, frame, lastFrame)
+			if err := w.End(); err != nil {
+				t.Fatal(err)
+			}
+			if got := under.Body.String(); strings.Count(got, "word") != 1 || !strings.HasSuffix(got, "data: [DONE]\n\n") || under.Header().Get("Sluice-Task") != "" {
+				t.Errorf("%v: %s", under.Header(), got)
+			}
+			w.Release()
+		}
+	}
+}

@@ -14,46 +14,74 @@ type choice struct {
 
 // answer is an answer, or a frame of a stream.
 type answer struct {
-	output  bool // it has an output
-	choices []choice
-	usage   []byte // an object
-	code    []byte // of an error; a string with its quotes
-	scratch []byte // room for texts that are joined
+	output   bool // it has an output
+	choices  []choice
+	usage    []byte // an object
+	code     []byte // of an error; a string with its quotes
+	scratch  []byte // room for texts that are joined
+	repaired []byte // room for an answer with invalid characters
+
+	// For a [pattern]: how many texts are not empty, and where the last one and the usage are.
+	texts             int
+	textEnd, textSize int
+	usageEnd          int
 }
 
-// read reads an answer. The slices that it keeps are valid until the next read and as long as the object is.
-func (a *answer) read(object []byte) {
-	*a = answer{choices: a.choices[:0], scratch: a.scratch[:0]}
-	for w := walkObject(object); w.member(); {
-		switch string(w.name) {
+// read reads an answer and reports whether it is a JSON object. The slices that it keeps are valid until the next read and as
+// long as the text is.
+func (a *answer) read(text []byte) bool {
+	if a.readOnce(text) {
+		return true
+	}
+	var ok bool
+	a.repaired, ok = repair(a.repaired[:0], text)
+	ok = ok && a.readOnce(a.repaired)
+	a.texts = 0 // they are elsewhere
+	return ok
+}
+
+func (a *answer) readOnce(text []byte) bool {
+	*a = answer{choices: a.choices[:0], scratch: a.scratch[:0], repaired: a.repaired}
+	r := reader{text: text}
+	if r.peek() != '{' {
+		return false
+	}
+	for r.open('{'); r.member(); {
+		switch string(r.name) {
 		case "output":
-			a.output = kind(w.value) == '{'
-			a.readOutput(w.value)
+			a.output = r.peek() == '{'
+			a.readOutput(&r)
 		case "usage":
-			a.usage = w.value
+			a.usage = r.value()
+			a.usageEnd = r.at
 		case "code":
-			a.code = w.value
+			a.code = r.value()
+		default:
+			r.skip()
 		}
 	}
+	return r.end()
 }
 
 // failed reports whether the answer is an error.
 func (a *answer) failed() bool { return !a.output && isString(a.code) && len(a.code) > 2 }
 
 // readOutput reads output.choices, or output.text of older models.
-func (a *answer) readOutput(output []byte) {
+func (a *answer) readOutput(r *reader) {
 	var older choice
-	for w := walkObject(output); w.member(); {
-		switch string(w.name) {
+	for r.open('{'); r.member(); {
+		switch string(r.name) {
 		case "choices":
 			position := 0
-			for list := walkArray(w.value); list.element(); position++ {
-				a.choices = append(a.choices, a.readChoice(list.value, position))
+			for r.open('['); r.element(); position++ {
+				a.choices = append(a.choices, a.readChoice(r, position))
 			}
 		case "text":
-			older.content = a.joined(w.value)
+			older.content = a.joined(r)
 		case "finish_reason":
-			older.finish = finish(w.value)
+			older.finish = finish(r.value())
+		default:
+			r.skip()
 		}
 	}
 	if len(a.choices) == 0 && older.content != nil {
@@ -61,62 +89,86 @@ func (a *answer) readOutput(output []byte) {
 	}
 }
 
-func (a *answer) readChoice(value []byte, position int) choice {
+func (a *answer) readChoice(r *reader, position int) choice {
 	c := choice{index: position}
-	for w := walkObject(value); w.member(); {
-		switch string(w.name) {
+	for r.open('{'); r.member(); {
+		switch string(r.name) {
 		case "index":
-			c.index = indexOf(w.value, position)
+			c.index = indexOf(r.value(), position)
 		case "message":
-			a.readMessage(w.value, &c)
+			a.readMessage(r, &c)
 		case "finish_reason":
-			c.finish = finish(w.value)
+			c.finish = finish(r.value())
 		case "logprobs":
-			if kind(w.value) == '{' {
-				c.logprobs = w.value
-			}
+			c.logprobs = only('{', r.value(), c.logprobs)
+		default:
+			r.skip()
 		}
 	}
 	return c
 }
 
-func (a *answer) readMessage(message []byte, c *choice) {
-	for w := walkObject(message); w.member(); {
-		switch string(w.name) {
+func (a *answer) readMessage(r *reader, c *choice) {
+	for r.open('{'); r.member(); {
+		switch string(r.name) {
 		case "content":
-			c.content = a.joined(w.value)
+			c.content = a.joined(r)
 		case "reasoning_content":
-			c.reasoning = a.joined(w.value)
+			c.reasoning = a.joined(r)
 		case "tool_calls":
-			if kind(w.value) == '[' {
-				c.calls = w.value
-			}
+			c.calls = only('[', r.value(), c.calls)
+		default:
+			r.skip()
 		}
 	}
 }
 
+// only returns a value if it is of a kind, and otherwise the value before.
+func only(of byte, value, before []byte) []byte {
+	if kind(value) == of {
+		return value
+	}
+	return before
+}
+
 // joined returns the text of a content, which is a string or an array of items. An image among the items becomes a Markdown
 // image: OpenAI's answers have no other place for it.
-func (a *answer) joined(content []byte) []byte {
-	if isString(content) {
-		return inside(content)
-	}
-	if kind(content) != '[' {
+func (a *answer) joined(r *reader) []byte {
+	switch r.peek() {
+	case '"':
+		return a.text(r)
+	case '[':
+	default:
+		r.skip()
 		return nil
 	}
 	from := len(a.scratch)
-	for items := walkArray(content); items.element(); {
-		for w := walkObject(items.value); w.member(); {
+	for r.open('['); r.element(); {
+		for r.open('{'); r.member(); {
+			name := r.name
 			switch {
-			case !isString(w.value):
-			case string(w.name) == "text":
-				a.scratch = append(a.scratch, inside(w.value)...)
-			case string(w.name) == "image":
-				a.scratch = append(append(append(a.scratch, "![image]("...), inside(w.value)...), ')')
+			case r.peek() != '"':
+				r.skip()
+			case string(name) == "text":
+				a.scratch = append(a.scratch, a.text(r)...)
+			case string(name) == "image":
+				a.scratch = append(append(append(a.scratch, "![image]("...), a.text(r)...), ')')
+			default:
+				r.skip()
 			}
 		}
 	}
 	return a.scratch[from:len(a.scratch):len(a.scratch)]
+}
+
+// text reads a text and notes where it is.
+func (a *answer) text(r *reader) []byte {
+	text := r.string()
+	if len(text) > 0 {
+		a.texts++
+		a.textEnd, a.textSize = r.at-1, len(text)
+	}
+	return text
 }
 
 // finish returns a finish_reason. The service writes null as a string, too.

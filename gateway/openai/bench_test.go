@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -69,6 +70,19 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
+// BenchmarkUnlikeFrame is a frame that differs from the one before in its last member, too, so that it is read member by member.
+func BenchmarkUnlikeFrame(b *testing.B) {
+	s := begunStream()
+	dst := make([]byte, 0, 4<<10)
+	two := [][]byte{frame, bytes.Replace(frame, []byte("4c1e"), []byte("4c1f"), 1)}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if out, err := s.Append(dst, two[i%2]); err != nil || len(out) == 0 {
+			b.Fatal(err)
+		}
+	}
+}
+
 // begunStream is a stream whose frames are known to be increments.
 func begunStream() *Stream {
 	s := NewStream(testHead, true)
@@ -79,7 +93,12 @@ func begunStream() *Stream {
 func TestFramesAllocateNothing(t *testing.T) {
 	s := begunStream()
 	dst := make([]byte, 0, 4<<10)
-	if n := testing.AllocsPerRun(100, func() { _, _ = s.Append(dst, frame) }); n > 0 {
-		t.Errorf("%v allocations for a frame", n)
+	unlike := bytes.Replace(frame, []byte("4c1e"), []byte("4c1f"), 1)
+	if n := testing.AllocsPerRun(100, func() {
+		_, _ = s.Append(dst, frame)
+		_, _ = s.Append(dst, unlike)
+		_, _ = s.Append(dst, unlike)
+	}); n > 0 {
+		t.Errorf("%v allocations for three frames", n)
 	}
 }

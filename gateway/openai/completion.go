@@ -20,16 +20,11 @@ func (h *Head) appendTo(dst []byte, object string) []byte {
 // AppendCompletion appends the service's answer to a chat as a chat.completion. If the answer is an error or cannot be read,
 // it appends nothing and returns a [*Refusal].
 func AppendCompletion(dst []byte, head Head, native []byte) ([]byte, error) {
-	object, ok := readAnswer(native)
-	if !ok {
-		return dst, unreadable()
-	}
 	var a answer
-	a.read(object)
-	switch {
-	case a.failed():
-		return dst, ReadRefusal(500, object)
-	case len(a.choices) == 0:
+	switch ok := a.read(native); {
+	case ok && a.failed():
+		return dst, ReadRefusal(500, native)
+	case !ok || len(a.choices) == 0:
 		return dst, unreadable()
 	}
 	dst = append(head.appendTo(dst, "chat.completion"), `,"choices":[`...)

@@ -16,7 +16,7 @@ func appendFirst(dst []byte, content, calls bool) []byte {
 
 // appendText appends a member with a raw text.
 func appendText(dst []byte, name string, text []byte) []byte {
-	dst = append(named(dst, name), '"')
+	dst = append(append(append(next(dst), '"'), name...), `":"`...)
 	return append(append(dst, text...), '"')
 }
 

@@ -10,52 +10,76 @@ const mostEvent = 32 << 20
 
 // events cuts a stream into its events. Pieces of the stream may be cut anywhere. Lines end with LF, CR or both.
 type events struct {
+	piece    []byte
+	at       int    // what is before it was read
+	lf, cr   int    // the next line ends in the piece; before at: not searched for
 	line     []byte // the beginning of an incomplete line
-	data     []byte // of the open event
+	data     []byte // of the open event: a part of the piece, or all of room
+	room     []byte // for data that is not one line of one piece
+	dataEnd  int    // in the piece, unless it is moved
 	hasData  bool   // of the open event
+	moved    bool   // its data is in room
 	isError  bool   // the open event is named error
 	status   int    // that the open event names; 0: none
 	afterCR  bool   // the last byte was a CR, so that a LF belongs to it
 	started  bool   // the first line was read: no byte order mark can follow
-	tooLarge bool   // an event was too large
+	tooLarge bool   // an event was too large: none follows
 }
 
 // event is a complete event.
 type event struct {
 	data    []byte
+	at      int // where the piece has the data; negative: not in one part
 	isError bool
 	status  int
 }
 
-// read takes bytes from a piece up to the end of an event, and returns the rest. found is false if the piece has no such end.
-func (e *events) read(piece []byte) (rest []byte, found bool) {
-	for len(piece) > 0 {
-		if e.afterCR && piece[0] == '\n' {
-			piece = piece[1:]
+// take takes the next piece. It is read by next, to its end.
+func (e *events) take(piece []byte) { e.piece, e.at, e.lf, e.cr = piece, 0, -1, -1 }
+
+// next reads up to the end of an event and reports whether there is one. Of an event that the piece does not end, it keeps a copy.
+func (e *events) next() bool {
+	for e.at < len(e.piece) && !e.tooLarge {
+		if e.afterCR && e.piece[e.at] == '\n' {
+			e.at++
 		}
-		e.afterCR = false
-		end := bytes.IndexAny(piece, "\r\n")
-		if end < 0 {
-			e.keep(piece)
-			return nil, false
-		}
-		line := piece[:end]
-		e.afterCR = piece[end] == '\r'
-		piece = piece[end+1:]
-		if len(e.line) > 0 {
+		line, whole := e.readPiece()
+		if !whole {
 			e.keep(line)
-			line = e.line
+			break
 		}
-		blank := e.readLine(line)
-		e.line = e.line[:0]
-		switch {
-		case blank && e.open():
-			return piece, true
-		case blank:
+		if blank := e.takeLine(line); blank && e.open() {
+			return true
+		} else if blank {
 			e.status = 0
 		}
 	}
-	return nil, false
+	e.move()
+	e.piece = nil
+	return false
+}
+
+// readPiece reads up to the end of a line, or of the piece. It searches for a CR once for many lines: nearly no stream has one.
+func (e *events) readPiece() (line []byte, whole bool) {
+	if e.lf < e.at {
+		e.lf = indexFrom(e.piece, e.at, '\n')
+	}
+	if e.cr < e.at {
+		e.cr = indexFrom(e.piece, e.at, '\r')
+	}
+	end := min(e.lf, e.cr)
+	line = e.piece[e.at:end]
+	e.afterCR = end < len(e.piece) && end == e.cr
+	e.at = end + 1
+	return line, end < len(e.piece)
+}
+
+// indexFrom is the index of c in p at i or later, len(p) if there is none.
+func indexFrom(p []byte, i int, c byte) int {
+	if n := bytes.IndexByte(p[i:], c); n >= 0 {
+		return i + n
+	}
+	return len(p)
 }
 
 func (e *events) keep(part []byte) {
@@ -64,11 +88,22 @@ func (e *events) keep(part []byte) {
 	}
 }
 
+// takeLine takes a line, of which the beginning may have been kept, and reports whether it is blank.
+func (e *events) takeLine(line []byte) bool {
+	if len(e.line) == 0 {
+		return e.readLine(line)
+	}
+	e.keep(line)
+	blank := e.readLine(e.line)
+	e.move()
+	e.line = e.line[:0]
+	return blank
+}
+
 // end reads an incomplete last line and reports whether an event is open.
 func (e *events) end() bool {
 	if len(e.line) > 0 {
-		e.readLine(e.line)
-		e.line = e.line[:0]
+		e.takeLine(nil)
 	}
 	return e.open()
 }
@@ -76,12 +111,21 @@ func (e *events) end() bool {
 // open reports whether an event has begun. The service sends errors without data, too.
 func (e *events) open() bool { return e.hasData || e.isError }
 
-// event returns the event that was read and starts the next. It is valid until the next read.
+// event returns the event that was read and starts the next. It is valid until the next one is read.
 func (e *events) event() event {
-	found := event{data: e.data, isError: e.isError, status: e.status}
-	e.data, e.isError, e.status, e.hasData = e.data[:0], false, 0, false
+	found := event{data: e.data, at: e.dataEnd - len(e.data), isError: e.isError, status: e.status}
+	if e.moved || !e.hasData {
+		found.at = -1
+	}
+	e.data, e.moved, e.isError, e.status, e.hasData = nil, false, false, 0, false
 	return found
 }
+
+// fresh reports whether the next event begins here: nothing of it was read.
+func (e *events) fresh() bool { return !e.open() && len(e.line) == 0 && e.status == 0 && !e.afterCR }
+
+// rest is what was not read of the piece.
+func (e *events) rest() []byte { return e.piece[min(e.at, len(e.piece)):] }
 
 // readLine reads a line and reports whether it is blank.
 func (e *events) readLine(line []byte) bool {
@@ -92,8 +136,10 @@ func (e *events) readLine(line []byte) bool {
 	if len(line) == 0 {
 		return true
 	}
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimPrefix(value, []byte(" "))
+	name, value := line, line[:0]
+	if colon := bytes.IndexByte(line, ':'); colon >= 0 {
+		name, value = line[:colon], bytes.TrimPrefix(line[colon+1:], []byte(" "))
+	}
 	switch string(name) {
 	case "data":
 		e.addData(value)
@@ -111,8 +157,19 @@ func (e *events) addData(value []byte) {
 	if e.tooLarge = e.tooLarge || len(e.data)+len(value) > mostEvent; e.tooLarge {
 		return
 	}
-	if e.hasData {
-		e.data = append(e.data, '\n')
+	if !e.hasData {
+		e.data, e.dataEnd, e.hasData = value, e.at-1, true
+		return
 	}
-	e.data, e.hasData = append(e.data, value...), true
+	e.move()
+	e.room = append(append(e.room, '\n'), value...)
+	e.data = e.room
+}
+
+// move copies the data of the open event, which the memory that it is in will not have for long.
+func (e *events) move() {
+	if e.hasData && !e.moved {
+		e.room = append(e.room[:0], e.data...)
+		e.data, e.moved = e.room, true
+	}
 }

@@ -7,11 +7,12 @@ import "slices"
 // time and must not be copied.
 type Stream struct {
 	head      []byte // of every chunk, up to its choices
-	tail      []byte // of every chunk, from the end of its choices
+	tail      string // of every chunk, from the end of its choices
 	usage     []byte // the last one seen: it counts the whole stream so far
 	withUsage bool
 	events    events
 	answer    answer // of the frame that is being translated
+	pattern   pattern
 	mode      frameMode
 	choices   []progress
 	held      heldFrames // frames whose mode is not decided
@@ -21,12 +22,28 @@ type Stream struct {
 
 // NewStream starts a stream. withUsage is [Request].Usage.
 func NewStream(head Head, withUsage bool) *Stream {
-	s := &Stream{withUsage: withUsage, tail: []byte("]}\n\n")}
-	s.head = append(head.appendTo([]byte("data: "), "chat.completion.chunk"), `,"choices":[`...)
-	if withUsage {
-		s.tail = []byte(`],"usage":null}` + "\n\n")
-	}
+	s := new(Stream)
+	s.Begin(head, withUsage)
 	return s
+}
+
+// Begin starts another stream in the memory of one that was cleared.
+func (s *Stream) Begin(head Head, withUsage bool) {
+	s.head = append(head.appendTo(append(s.head, "data: "...), "chat.completion.chunk"), `,"choices":[`...)
+	s.tail = "]}\n\n"
+	if s.withUsage = withUsage; withUsage {
+		s.tail = `],"usage":null}` + "\n\n"
+	}
+}
+
+// Clear forgets all that the stream has said. It keeps the memory that every stream needs.
+func (s *Stream) Clear() {
+	clear(s.choices)
+	clear(s.answer.choices)
+	*s = Stream{
+		head: s.head[:0], usage: s.usage[:0], choices: s.choices[:0], answer: answer{choices: s.answer.choices[:0]},
+		pattern: pattern{room: s.pattern.room[:0]},
+	}
 }
 
 // Append reads the next piece of the service's stream, which may be cut anywhere, and appends the client's events to dst.
@@ -34,20 +51,42 @@ func NewStream(head Head, withUsage bool) *Stream {
 // If the service fails before any content, Append returns a [*Refusal], to be answered as a plain HTTP error. If it fails
 // later, Append appends the error as the last event. After either, the Stream makes no more output.
 func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
-	for len(piece) > 0 && !s.ended {
-		rest, found := s.events.read(piece)
-		if s.events.tooLarge {
-			return s.fail(dst, unreadable())
+	var err error
+	for s.events.take(piece); !s.ended; {
+		fresh := s.events.fresh()
+		if fresh {
+			dst = s.appendUsual(dst)
 		}
-		if found {
-			var err error
-			if dst, err = s.translate(dst, s.events.event()); err != nil {
-				return dst, err
-			}
+		from := s.events.at
+		if !s.events.next() {
+			break
 		}
-		piece = rest
+		e := s.events.event()
+		if dst, err = s.translate(dst, e); err != nil {
+			return dst, err
+		}
+		if fresh && e.at >= 0 && s.mode.decided {
+			s.pattern.learn(piece[from:s.events.at], e.at-from, &s.answer)
+		}
+	}
+	if s.events.tooLarge && !s.ended {
+		return s.fail(dst, unreadable())
 	}
 	return dst, nil
+}
+
+// appendUsual appends the chunks of the next events, as long as they are like the one before.
+func (s *Stream) appendUsual(dst []byte) []byte {
+	for {
+		text, usage, size := s.pattern.fits(s.events.rest())
+		if size == 0 {
+			return dst
+		}
+		s.events.at += size
+		s.answer.usual(&s.pattern, text, usage)
+		s.keepUsage()
+		dst = s.appendChunks(dst)
+	}
 }
 
 // End appends the end of the stream: the usage, if the client wants it, and [DONE]. Call it only if the service's stream ended
@@ -117,38 +156,39 @@ func (s *Stream) unfinished() *Refusal {
 
 // translate appends the chunks of one event.
 func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
-	object, ok := readAnswer(e.data)
-	if ok {
-		s.answer.read(object)
-	}
+	ok := s.answer.read(e.data)
 	switch {
 	case e.isError || ok && s.answer.failed():
 		if e.status < 400 {
 			e.status = 500
 		}
-		return s.fail(dst, ReadRefusal(e.status, object))
+		return s.fail(dst, ReadRefusal(e.status, e.data))
 	case !ok:
 		return s.fail(dst, unreadable())
 	}
-	if kind(s.answer.usage) == '{' {
-		s.usage = append(s.usage[:0], s.answer.usage...)
-	}
+	s.keepUsage()
 	ready := s.mode.classify(s)
 	if ready && s.held.empty() {
 		return s.appendChunks(dst), nil
 	}
-	s.held.add(object)
+	s.held.add(e.data)
 	if ready {
 		dst = s.release(dst)
 	}
 	return dst, nil
 }
 
+func (s *Stream) keepUsage() {
+	if s.withUsage && kind(s.answer.usage) == '{' {
+		s.usage = append(s.usage[:0], s.answer.usage...)
+	}
+}
+
 // release appends the chunks of the held frames.
 func (s *Stream) release(dst []byte) []byte {
 	s.mode.decide()
-	for object := range s.held.all() {
-		s.answer.read(object)
+	for frame := range s.held.all() {
+		s.answer.read(frame)
 		dst = s.appendChunks(dst)
 	}
 	s.held.clear()

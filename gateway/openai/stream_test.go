@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -252,5 +253,36 @@ func TestUsageUnknown(t *testing.T) {
 	out, err := translated(t, nativeStream(frameOf("a", "stop")), 1<<30)
 	if d := decodeStream(t, out); err != nil || d.usage != "" || !d.done || d.chunks != 1 {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// TestClearedStreamsAreNew: a stream in the memory of another says what a new one says.
+func TestClearedStreamsAreNew(t *testing.T) {
+	files, _ := filepath.Glob("testdata/streams/*.txt")
+	slices.Reverse(files)
+	used := new(Stream)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range []bool{true, false} { // first one that is left in its midst
+			native := archive.Files[0].Data
+			if cut {
+				native = native[:len(native)*2/3]
+			}
+			fresh := NewStream(testHead, cut)
+			used.Begin(testHead, cut)
+			want, wantErr := fresh.Append(nil, native)
+			got, gotErr := used.Append(nil, native)
+			if !cut && wantErr == nil {
+				want, wantErr = fresh.End(want)
+				got, gotErr = used.End(got)
+			}
+			if !bytes.Equal(got, want) || fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+				t.Errorf("%s:\n%s\n%v, want\n%s\n%v", file, got, gotErr, want, wantErr)
+			}
+			used.Clear()
+		}
 	}
 }

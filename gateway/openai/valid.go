@@ -14,11 +14,18 @@ var (
 	leniently = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 )
 
+// isDocument reports whether a text is one JSON document.
+func isDocument(text []byte) bool {
+	r := reader{text: text}
+	r.skip()
+	return r.end()
+}
+
 // readRequest returns the object that the body of a request is.
 func readRequest(body []byte) ([]byte, error) {
 	object := trimmed(body)
 	switch {
-	case jsontext.Value(object).IsValid(strictly...):
+	case isDocument(object):
 		if kind(object) == '{' {
 			return object, nil
 		}
@@ -46,9 +53,17 @@ func readAnswer(answer []byte) (object []byte, ok bool) {
 	if kind(object) != '{' {
 		return nil, false
 	}
-	if jsontext.Value(object).IsValid(strictly...) {
+	if isDocument(object) {
 		return object, true
 	}
-	object, err := jsontext.AppendFormat(nil, object, leniently...)
-	return object, err == nil
+	return repair(nil, object)
+}
+
+// repair appends an answer with its invalid characters replaced. It reports false if the answer is no object.
+func repair(dst, answer []byte) ([]byte, bool) {
+	if object := trimmed(answer); kind(object) == '{' {
+		repaired, err := jsontext.AppendFormat(dst, object, leniently...)
+		return repaired, err == nil
+	}
+	return dst, false
 }

@@ -1,0 +1,86 @@
+package openai
+
+import "bytes"
+
+// pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text, and
+// its usage. An event that fits is read by comparing it. What is compared was checked in the event before, and a reader checks the
+// rest, so that the event is what [answer.read] would make of it.
+type pattern struct {
+	room      []byte // of the three parts
+	head      []byte // behind the id, to the quote before the text
+	middle    []byte // from the text to the usage; without a usage to the end
+	tail      []byte // from the usage to the end; empty: the usage is no part that changes
+	index     int    // of the choice
+	reasoning bool   // the text is its reasoning
+}
+
+// longestPattern bounds the memory of a pattern. An event has some 200 bytes beside its text.
+const longestPattern = 1 << 10
+
+// fits reads the event at the start of a piece, which begins with it, and returns how long it is; 0: it does not fit.
+func (p *pattern) fits(piece []byte) (text, usage []byte, size int) {
+	if len(p.head) == 0 {
+		return nil, nil, 0
+	}
+	r := reader{text: piece, at: idEnd(piece)}
+	r.same(p.head)
+	text = r.string()
+	r.same(p.middle)
+	if len(p.tail) > 0 {
+		usage = r.value()
+		r.same(p.tail)
+	}
+	if r.broken || bytes.IndexByte(usage, '\n') >= 0 || bytes.IndexByte(usage, '\r') >= 0 { // its line ends there
+		return nil, nil, 0
+	}
+	return text, usage, r.at
+}
+
+// idEnd is the length of the id's name and number at the start of an event.
+func idEnd(event []byte) int {
+	number, ok := bytes.CutPrefix(event, []byte("id:"))
+	if !ok {
+		return 0
+	}
+	number = bytes.TrimPrefix(number, []byte(" "))
+	for len(number) > 0 && number[0]-'0' <= 9 {
+		number = number[1:]
+	}
+	return len(event) - len(number)
+}
+
+// learn makes a pattern of an event, if a is what was read of it and nothing but a text can be new in its like. data is where the
+// event has its data.
+func (p *pattern) learn(event []byte, data int, a *answer) {
+	p.head = p.head[:0]
+	if !a.plain() || len(event)-a.textSize > longestPattern {
+		return
+	}
+	id, from, to := idEnd(event), data+a.textEnd-a.textSize-1, data+a.textEnd
+	next, rest := len(event), len(event)
+	if usage := a.usageEnd - len(a.usage); a.usage != nil && usage > a.textEnd {
+		next, rest = data+usage, data+a.usageEnd
+	}
+	p.room = append(append(append(p.room[:0], event[id:from]...), event[to+1:next]...), event[rest:]...)
+	head, middle := from-id, from-id+next-to-1
+	p.head, p.middle, p.tail = p.room[:head], p.room[head:middle], p.room[middle:]
+	p.index, p.reasoning = a.choices[0].index, len(a.choices[0].reasoning) > 0
+}
+
+// plain reports whether an answer has no more to say than one text and its usage.
+func (a *answer) plain() bool {
+	if a.texts != 1 || len(a.choices) != 1 {
+		return false
+	}
+	c := &a.choices[0]
+	return c.calls == nil && c.logprobs == nil && len(c.content)+len(c.reasoning) == a.textSize
+}
+
+// usual makes the answer what an event says that fits a pattern.
+func (a *answer) usual(p *pattern, text, usage []byte) {
+	c := choice{index: p.index, content: text}
+	if p.reasoning {
+		c.content, c.reasoning = nil, text
+	}
+	*a = answer{output: true, choices: append(a.choices[:0], c), usage: usage, scratch: a.scratch[:0], repaired: a.repaired}
+}
