@@ -87,6 +87,7 @@ func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
 func TestProbeRests(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	eventually(t, "all is well", func() bool { return !c.probeAll(t.Context()) })
+	time.Sleep(2 * probeEvery) // if it rests only later, the test shows nothing
 	g := c.guards[0]
 	for range failuresInRow {
 		_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, errors.New("lost") })
