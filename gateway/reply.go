@@ -205,7 +205,7 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 	for name, values := range a.header {
 		h[name] = values
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	h["Content-Length"] = w.state.values.one(strconv.Itoa(len(a.body)))
 	w.whole(a.status, a.body, now)
 	return nil
 }
