@@ -33,6 +33,7 @@ const (
 	goYAML     = "github.com/goccy/go-yaml"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
+	goJose     = "github.com/go-jose/go-jose"
 )
 
 // silent are packages that a pure computation never imports.
@@ -113,31 +114,33 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "gateway/identity", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/identity/identitytest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/openai":            {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
-	"gateway/fetch":             {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
-	"gateway/front":             {ours: []string{"gateway/openai"}, never: offline, timeless: true},
-	"gateway/admin":             {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/console/access":    {never: []string{goRedis, otelAPI, "os"}},
-	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
-	"gateway/simulator/answer":  {never: offline, timeless: true},
-	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
-	"gateway/simulator/fault":   {ours: rooms("answer"), never: offline, timeless: true},
-	"gateway/simulator/gallery": {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
-	"gateway/simulator/picture": {never: silent, timeless: true},
-	"gateway/simulator/prose":   {never: silent, timeless: true},
-	"gateway/simulator/request": {never: offline, timeless: true},
-	"gateway/simulator/rules":   {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
-	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
-	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
-	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"gateway/openai":                {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
+	"gateway/fetch":                 {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/identity/identitytest": {outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
+	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{"github.com/coreos/go-oidc", goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
+	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/console/access":        {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/simulator":             {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
+	"gateway/simulator/answer":      {never: offline, timeless: true},
+	"gateway/simulator/chat":        {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
+	"gateway/simulator/fault":       {ours: rooms("answer"), never: offline, timeless: true},
+	"gateway/simulator/gallery":     {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
+	"gateway/simulator/picture":     {never: silent, timeless: true},
+	"gateway/simulator/prose":       {never: silent, timeless: true},
+	"gateway/simulator/request":     {never: offline, timeless: true},
+	"gateway/simulator/rules":       {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
+	"gateway/simulator/task":        {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
+	"gateway/simulator/wire":        {ours: rooms("answer", "fault")},
+	"cmd/sluice/redisclient":        {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
