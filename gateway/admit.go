@@ -25,33 +25,41 @@ type admission struct {
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		hold := &limit.Hold{
-			ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,
-			Amounts: s.size, Task: s.creates, Lease: a.lease,
+		if err := a.hold(w, r, s); err != nil {
+			return err
 		}
-		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-		if err != nil {
-			return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
-		}
-		rateLimitHeaders(w.Header(), &s.values, &verdict)
-		if verdict.Held == nil {
-			refused := refuseLimit(&verdict, hold).keepHeaders()
-			now := a.deps.Now()
-			a.refusals.remember(s.Team, &verdict, recentRefusal{
-				refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
-			})
-			return refused
-		}
-		if verdict.Reason != limit.ReasonNone {
-			w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
-		}
-		if n := s.size[limit.Images]; n > 0 {
-			w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
-		}
-		s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
 		defer a.settle(r.Context(), s)
 		return next(w, r, s)
 	}
+}
+
+// hold is apart from admit for the stack, which a stream has for as long as it lasts.
+func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
+	hold := &limit.Hold{
+		ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,
+		Amounts: s.size, Task: s.creates, Lease: a.lease,
+	}
+	verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
+	if err != nil {
+		return refuse(refuseState).say("The limits of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
+	}
+	rateLimitHeaders(w.Header(), &s.values, &verdict)
+	if verdict.Held == nil {
+		refused := refuseLimit(&verdict, hold).keepHeaders()
+		now := a.deps.Now()
+		a.refusals.remember(s.Team, &verdict, recentRefusal{
+			refusal: refused, header: w.Header(), until: now.Add(min(verdict.Wait, recentFor)), fits: now.Add(verdict.Wait),
+		})
+		return refused
+	}
+	if verdict.Reason != limit.ReasonNone {
+		w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
+	}
+	if n := s.size[limit.Images]; n > 0 {
+		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
+	}
+	s.held, s.Held = verdict.Held, tasks.Cost(s.size, "")
+	return nil
 }
 
 // refuseLimit says which limit refuses the request, how much of it is left, and when the request would fit.

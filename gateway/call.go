@@ -24,15 +24,15 @@ func newCall() *call {
 	return c
 }
 
-// begin makes the call a request's own.
+// begin makes the call a request's own. It is empty: a new one, or as end leaves it.
 func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*requestState, *reply) {
-	c.state = requestState{
-		service: g.service, client: r.Context(), start: g.deps.Now(), header: r.Header, method: r.Method, bodyEnded: !hasBody(r),
-		exchange: &c.exchange, room: &c.room,
-	}
-	c.room.context.client = c.state.client
-	c.reply = reply{ResponseWriter: w, control: *http.NewResponseController(w), state: &c.state, terms: g.terms}
-	return &c.state, &c.reply
+	s, out := &c.state, &c.reply
+	s.service, s.client, s.start = g.service, r.Context(), g.deps.Now()
+	s.header, s.method, s.bodyEnded = r.Header, r.Method, !hasBody(r)
+	s.exchange, s.room = &c.exchange, &c.room
+	c.room.context.client = s.client
+	out.ResponseWriter, out.control, out.state, out.terms = w, *http.NewResponseController(w), s, g.terms
+	return s, out
 }
 
 // end gives the memory back, if it is certain that nothing refers to it any more: a request that was refused or cut, one that

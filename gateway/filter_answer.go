@@ -45,7 +45,7 @@ func (u *service) filterAnswer(answer *http.Response, s *requestState) (*http.Re
 	}
 	inbound(kept.Header, answer.Header, &s.values)
 	streams := isStream(kept.Header)
-	setLength(kept)
+	setLength(kept, &s.values)
 	switch {
 	case kept.StatusCode >= http.StatusBadRequest:
 		return kept, u.coverError(kept)
@@ -107,14 +107,14 @@ func readWhole(answer *http.Response) ([]byte, error) {
 		return nil, refuse(refuseAnswer).say("The service's answer was too long.")
 	}
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	setLength(answer)
+	setLength(answer, new(values))
 	return text, nil
 }
 
 // setLength sets Content-Length if the length is known, so that the client's answer is framed as the service's was.
-func setLength(answer *http.Response) {
+func setLength(answer *http.Response, room *values) {
 	if answer.ContentLength >= 0 {
-		answer.Header["Content-Length"] = []string{strconv.FormatInt(answer.ContentLength, 10)}
+		answer.Header["Content-Length"] = room.one(strconv.FormatInt(answer.ContentLength, 10))
 	}
 }
 

@@ -56,30 +56,35 @@ func (c *onceCall) like() string {
 // run again either. A request that certainly made no task may run again.
 func (i *idempotency) runOnce(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		keys := s.header["Idempotency-Key"]
-		if len(keys) == 0 && s.repeats == nil || !s.creates && s.repeats == nil {
+		if s.repeats == nil && (!s.creates || len(s.header["Idempotency-Key"]) == 0) {
 			return next(w, r, s)
 		}
-		if len(keys) > 0 && (len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey) {
-			return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
-		}
-		call := onceCallOf(s, first(keys))
-		call.attempt.Patience = i.wait
-		was, runs, err := i.begin(r.Context(), s, call)
-		switch {
-		case err != nil:
-			return refuse(refuseState).say("%s cannot be looked up at the moment; send the request again.", call.subject()).because(err).retry(time.Second)
-		case call.waits && r.Context().Err() != nil:
-			if runs { // a repetition may be on its way already, and would not have found this one
-				i.outcomes.End(context.WithoutCancel(r.Context()), call.name, call.body, cache.Outcome{Token: was.Token})
-			}
-			return nil
-		case runs:
-			run := firstRun{outcomes: i.outcomes, call: call, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
-			return run.run(next, w, r, s)
-		}
-		return i.repeat(w, s, call, &was)
+		return i.once(next, w, r, s)
 	}
+}
+
+// once is apart from runOnce for the stack, which a stream has for as long as it lasts.
+func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestState) error {
+	keys := s.header["Idempotency-Key"]
+	if len(keys) > 0 && (len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey) {
+		return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
+	}
+	call := onceCallOf(s, first(keys))
+	call.attempt.Patience = i.wait
+	was, runs, err := i.begin(r.Context(), s, call)
+	switch {
+	case err != nil:
+		return refuse(refuseState).say("%s cannot be looked up at the moment; send the request again.", call.subject()).because(err).retry(time.Second)
+	case call.waits && r.Context().Err() != nil:
+		if runs { // a repetition may be on its way already, and would not have found this one
+			i.outcomes.End(context.WithoutCancel(r.Context()), call.name, call.body, cache.Outcome{Token: was.Token})
+		}
+		return nil
+	case runs:
+		run := firstRun{outcomes: i.outcomes, call: call, outcome: cache.Outcome{Body: call.body, Token: was.Token}}
+		return run.run(next, w, r, s)
+	}
+	return i.repeat(w, s, call, &was)
 }
 
 // onceCallOf names a request by its Idempotency-Key, or without one by its fingerprint.

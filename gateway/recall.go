@@ -106,10 +106,9 @@ func (p *polls) write(w *reply, s *requestState, t tasks.PollAnswer) error {
 	s.recordEnd(&t)
 	p.deps.Metrics.Poll(s.Cache)
 	h := w.Header()
-	facts := [2]string{strconv.Itoa(int(age / time.Second)), p.tasks.CacheStatus(&t, age, now)} // one allocation for both
-	h["Age"], h["Cache-Status"] = facts[:1:1], facts[1:]
+	h["Age"], h["Cache-Status"] = s.values.one(strconv.Itoa(int(age/time.Second))), s.values.one(p.tasks.CacheStatus(&t, age, now))
 	if t.UpstreamID != "" {
-		h["X-Request-Id"] = []string{t.UpstreamID}
+		h["X-Request-Id"] = s.values.one(t.UpstreamID)
 	}
 	h["Content-Type"] = acceptJSON
 	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)

@@ -23,6 +23,7 @@ type reply struct {
 	lingers bool          // the rest of the body is dropped once the request has ended
 	wrote   bool          // the header has left
 	ended   bool          // the request has ended in order
+	begins  bool          // the next piece is the first of a stream; never so with a front, whose faults are for this goroutine to recover from
 	failed  error         // the first failed write: the client left or does not read
 	bound   time.Time     // the write deadline in force; zero: none. net/http removes it between requests
 
@@ -58,6 +59,7 @@ func (w *reply) header(status int, now time.Time) {
 	if !w.state.bodyEnded {
 		w.leaveBody(now)
 	}
+	w.begins = w.alone && w.front == nil && isStream(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 	w.written()
 }
@@ -124,7 +126,11 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 		w.kept.keep(p)
 	}
 	w.extendDeadline(now)
-	n, err := w.ResponseWriter.Write(p)
+	pass := w.ResponseWriter.Write
+	if w.begins {
+		pass, w.begins = w.passFirst, false
+	}
+	n, err := pass(p)
 	w.written()
 	w.writing += w.terms.now().Sub(now)
 	w.state.BytesOut += int64(n)
@@ -132,10 +138,25 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	return n, err
 }
 
+// passFirst hands the first piece of a stream to the writer below, which then writes the header, too. That needs 4 KB of stack, so
+// another goroutine does it: this one's stack would grow, and stay so for as long as the stream lasts.
+func (w *reply) passFirst(p []byte) (n int, err error) {
+	passed := make(chan struct{})
+	go func() {
+		defer close(passed)
+		if n, err = w.ResponseWriter.Write(p); err == nil {
+			err = w.control.Flush()
+		}
+	}()
+	<-passed
+	return n, err
+}
+
 // FlushError flushes, and notes that the client left.
 func (w *reply) FlushError() error {
 	before := w.terms.now()
 	w.extendDeadline(before)
+	w.begins = false
 	err := w.control.Flush()
 	w.written()
 	w.writing += w.terms.now().Sub(before)
@@ -184,7 +205,7 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 	for name, values := range a.header {
 		h[name] = values
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	h["Content-Length"] = w.state.values.one(strconv.Itoa(len(a.body)))
 	w.whole(a.status, a.body, now)
 	return nil
 }

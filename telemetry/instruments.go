@@ -12,14 +12,16 @@ import (
 
 // instruments measure and count requests. Values read at a scrape have no field.
 type instruments struct {
-	httpDuration metric.Float64Histogram
+	histograms histograms
+
+	httpDuration *histogram
 	overhead     *point
 
-	callDuration, firstChunk, eachChunk, tokens metric.Float64Histogram
-	redisDuration                               metric.Float64Histogram
+	callDuration, firstChunk, eachChunk, tokens *histogram
+	redisDuration                               *histogram
 
-	refusals, images metric.Int64Counter
-	spend            metric.Float64Counter
+	refusals metric.Int64Counter
+	used     *series[usedKey, *usedCounts]
 
 	active  atomic.Int64 // requests in flight
 	surplus atomic.Int64 // connections to the service
@@ -29,15 +31,17 @@ type instruments struct {
 
 func (i *instruments) register(meter metric.Meter) error {
 	b := builder{meter: meter}
-	i.httpDuration = b.histogram(httpDuration, "s", "duration of requests, from arrival to the end of the answer", durationBounds)
-	i.overhead = newPoint(b.histogram(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds))
-	i.callDuration = b.histogram(genDuration, "s", "duration of calls of the service", durationBounds)
-	i.firstChunk = b.histogram(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
-	i.eachChunk = b.histogram(genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
-	i.redisDuration = b.histogram(redisDuration, "s", "duration of calls of Redis", overheadBounds)
-	i.tokens = b.histogram(genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
-	i.images = b.counter(ownImages, "{image}", "images that were charged")
-	i.spend = b.floatCounter(ownSpend, "money that was charged, in the teams file's currency")
+	i.httpDuration = i.histograms.add(httpDuration, "s", "duration of requests, from arrival to the end of the answer", durationBounds)
+	i.overhead = i.histograms.add(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds).point()
+	i.callDuration = i.histograms.add(genDuration, "s", "duration of calls of the service", durationBounds)
+	i.firstChunk = i.histograms.add(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
+	i.eachChunk = i.histograms.add(genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
+	i.redisDuration = i.histograms.add(redisDuration, "s", "duration of calls of Redis", overheadBounds)
+	i.tokens = i.histograms.add(genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
+	i.used = newSeries(func(k usedKey) *usedCounts {
+		return &usedCounts{attributes: metric.WithAttributeSet(attribute.NewSet(labelTeam.String(k.team), labelModel.String(k.model)))}
+	})
+	b.used(i.used)
 	i.refusals = b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason")
 	b.counts(&i.polls, ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	b.counts(&i.settlements, ownSettlements, "{settlement}", "settlements, by how the amount came about", labelOutcome)
@@ -74,16 +78,26 @@ func (b *builder) counter(name, unit, about string) metric.Int64Counter {
 	return c
 }
 
-func (b *builder) floatCounter(name, about string) metric.Float64Counter {
-	c, err := b.meter.Float64Counter(name, metric.WithDescription(about))
+// used shows what teams were charged.
+func (b *builder) used(by *series[usedKey, *usedCounts]) {
+	b.totals(ownImages, "{image}", "images that were charged", func(_ context.Context, o metric.Int64Observer) error {
+		by.each(func(u *usedCounts) {
+			if n := u.images.Load(); n > 0 {
+				o.Observe(n, u.attributes)
+			}
+		})
+		return nil
+	})
+	about := metric.WithDescription("money that was charged, in the teams file's currency")
+	_, err := b.meter.Float64ObservableCounter(ownSpend, about, metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+		by.each(func(u *usedCounts) {
+			if n := u.spend.Load(); n > 0 {
+				o.Observe(float64(n)/1e9, u.attributes)
+			}
+		})
+		return nil
+	}))
 	b.note(err)
-	return c
-}
-
-func (b *builder) histogram(name, unit, about string, bounds []float64) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
-	b.note(err)
-	return h
 }
 
 // gauge shows what read returns at a scrape; false leaves it out.

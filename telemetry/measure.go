@@ -30,13 +30,9 @@ func (m *Metrics) Used(team, model string, images, spend int64) {
 	if m == nil || images == 0 && spend == 0 {
 		return
 	}
-	ctx, attributes := context.Background(), m.labelled.used.get(usedKey{team, model})
-	if images > 0 {
-		m.images.Add(ctx, images, attributes...)
-	}
-	if spend > 0 {
-		m.spend.Add(ctx, float64(spend)/1e9, attributes...)
-	}
+	charged := m.used.get(usedKey{team, model})
+	charged.images.Add(images)
+	charged.spend.Add(spend)
 }
 
 // Poll counts a poll of a task by the source of its answer: hit, miss, collapsed, stale.

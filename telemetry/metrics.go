@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/runtime"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -38,15 +40,15 @@ type Metrics struct {
 func newMetrics(config Config) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	m := new(Metrics)
+	m.histograms.begun, m.histograms.scope = time.Now(), instrumentation.Scope{Name: scope, Version: config.Version}
+	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo(), exporter.WithProducer(&m.histograms))
 	if err != nil {
 		return nil, err
 	}
 	provider := sdk.NewMeterProvider(sdk.WithReader(page), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter))
-	m := &Metrics{
-		provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), reader: page,
-		page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-	}
+	m.provider, m.meter, m.reader = provider, provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), page
+	m.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	if err := m.register(m.meter); err != nil {
 		return nil, err
 	}

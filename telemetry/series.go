@@ -1,9 +1,9 @@
 package telemetry
 
 import (
-	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -29,26 +29,21 @@ func (s *series[K, V]) get(key K) V {
 	if ok {
 		return value
 	}
-	value = s.build(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.built[key] = value
+	if value, ok = s.built[key]; !ok { // built once: it may count
+		value = s.build(key)
+		s.built[key] = value
+	}
 	return value
 }
 
-// point is a histogram with a set of attributes. A nil point counts nothing.
-type point struct {
-	histogram  metric.Float64Histogram
-	attributes []metric.RecordOption
-}
-
-func newPoint(h metric.Float64Histogram, attributes ...attribute.KeyValue) *point {
-	return &point{h, []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}}
-}
-
-func (p *point) record(value float64) {
-	if p != nil {
-		p.histogram.Record(context.Background(), value, p.attributes...)
+// each calls see with every value.
+func (s *series[K, V]) each(see func(V)) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, value := range s.built {
+		see(value)
 	}
 }
 
@@ -64,13 +59,19 @@ type (
 	redisKey   struct{ operation, failure string }
 )
 
+// usedCounts is what a team was charged for a model.
+type usedCounts struct {
+	attributes metric.ObserveOption
+	images     atomic.Int64
+	spend      atomic.Int64 // in 10⁻⁹ of the currency
+}
+
 // labelled are the instruments that have labels, by them.
 type labelled struct {
 	served  *series[servedKey, *point]
 	calls   *series[callKey, callPoints]
 	redis   *series[redisKey, *point]
 	refused *series[refusedKey, []metric.AddOption]
-	used    *series[usedKey, []metric.AddOption]
 }
 
 // callPoints are measured together at a call of the service.
@@ -79,18 +80,15 @@ type callPoints struct{ duration, input, output, first, each *point }
 func (i *instruments) label(provider string) labelled {
 	return labelled{
 		served: newSeries(func(k servedKey) *point {
-			return newPoint(i.httpDuration, httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
+			return i.httpDuration.point(httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
 		}),
 		calls: newSeries(func(k callKey) callPoints { return i.callPoints(provider, k) }),
 		redis: newSeries(func(k redisKey) *point {
-			return newPoint(i.redisDuration, withFailure(k.failure, dbSystem.String("redis"), dbOperation.String(k.operation))...)
+			return i.redisDuration.point(withFailure(k.failure, dbSystem.String("redis"), dbOperation.String(k.operation))...)
 		}),
 		refused: newSeries(func(k refusedKey) []metric.AddOption {
 			stage, reason, _ := strings.Cut(k.refusal, "/")
 			return addOptions(labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team))
-		}),
-		used: newSeries(func(k usedKey) []metric.AddOption {
-			return addOptions(labelTeam.String(k.team), labelModel.String(k.model))
 		}),
 	}
 }
@@ -101,11 +99,11 @@ func (i *instruments) callPoints(provider string, k callKey) callPoints {
 		return append(more, genOperation.String(k.operation), genProvider.String(provider), genModel.String(k.model), ownTeam.String(k.team))
 	}
 	return callPoints{
-		duration: newPoint(i.callDuration, withFailure(k.failure, with()...)...),
-		input:    newPoint(i.tokens, with(genTokenType.String("input"))...),
-		output:   newPoint(i.tokens, with(genTokenType.String("output"))...),
-		first:    newPoint(i.firstChunk, with()...),
-		each:     newPoint(i.eachChunk, with()...),
+		duration: i.callDuration.point(withFailure(k.failure, with()...)...),
+		input:    i.tokens.point(with(genTokenType.String("input"))...),
+		output:   i.tokens.point(with(genTokenType.String("output"))...),
+		first:    i.firstChunk.point(with()...),
+		each:     i.eachChunk.point(with()...),
 	}
 }
 

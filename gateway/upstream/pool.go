@@ -94,10 +94,17 @@ func (p *pool) last() *conn {
 	return c
 }
 
-// dial connects, and under TLS verifies the service's certificate, before a byte of a request is written.
+// dial connects, and under TLS verifies the service's certificate, before a byte of a request is written. It does so on another
+// goroutine: the caller's stack would grow, and stay so for as long as the answer is a stream.
 func (p *pool) dial() (*conn, error) {
-	c, err := p.connect()
-	if err != nil {
+	var c *conn
+	var err error
+	connected := make(chan struct{})
+	go func() {
+		defer close(connected)
+		c, err = p.connect()
+	}()
+	if <-connected; err != nil {
 		return nil, err
 	}
 	c.in, c.taken = bufio.NewReaderSize(c, readBuffer), p.now()

@@ -55,14 +55,15 @@ type Client struct {
 	guards []*guard
 	policy string // Redis's eviction policy; empty: not known yet
 
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	trouble chan struct{} // tells the probe that a node is away, or new
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
 }
 
 // Open builds the client. It connects to nothing yet.
 func Open(config Config) *Client {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Client{config: config, stop: stop}
+	c := &Client{config: config, trouble: make(chan struct{}, 1), stop: stop}
 	redis.SetLogger(newQuietLog(config.Log))
 	address := config.Address
 	options := &redis.UniversalOptions{

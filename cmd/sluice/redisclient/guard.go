@@ -51,6 +51,7 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.guards = append(c.guards, g)
+	c.beginProbing()
 	return g
 }
 
@@ -64,6 +65,7 @@ func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		g.warm.Store(false)
 		g.stale.Store(true)
+		g.client.beginProbing()
 	}
 	if g.node == nil {
 		return

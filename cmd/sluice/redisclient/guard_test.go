@@ -82,3 +82,15 @@ func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
 		return len(c.guards) == 2 && !slices.Contains(c.guards, left)
 	})
 }
+
+// The probe rests while all is well, and looks again when a breaker opens.
+func TestProbeRests(t *testing.T) {
+	c := open(t, startRedis(t), patience)
+	eventually(t, "all is well", func() bool { return !c.probeAll(t.Context()) })
+	time.Sleep(2 * probeEvery) // if it rests only later, the test shows nothing
+	g := c.guards[0]
+	for range failuresInRow {
+		_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, errors.New("lost") })
+	}
+	eventually(t, "the breaker closes", func() bool { return g.breaker.State() == gobreaker.StateClosed })
+}

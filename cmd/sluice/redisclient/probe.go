@@ -22,36 +22,61 @@ const (
 // probing marks in a context the calls that pass an open breaker.
 type probing struct{}
 
-// probe tries nodes that are away until ctx ends. Each node has its own goroutine: one that hangs delays no other.
+// probe tries nodes that are away until ctx ends. It rests while all is well.
 func (c *Client) probe(ctx context.Context) {
-	tick := time.NewTicker(probeEvery)
-	defer tick.Stop()
-	for {
+	next := time.NewTimer(probeEvery)
+	defer next.Stop()
+	for rests := false; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-		}
-		c.mu.Lock()
-		guards, known := c.guards, c.policy != ""
-		c.mu.Unlock()
-		if !known {
-			c.learn(ctx)
-			if err := c.EvictionFault(); err != nil {
-				c.config.Log.Error("redis", slog.String("error", err.Error()))
+		case <-c.trouble:
+			if !rests { // another trouble must not put the next look off
+				continue
 			}
+			rests = false
+		case <-next.C:
+			rests = !c.probeAll(ctx)
 		}
-		for _, g := range guards {
-			switch closed := g.breaker.State() == gobreaker.StateClosed; {
-			case closed && known && g.warm.CompareAndSwap(false, true):
-				c.ended.Go(func() { g.timed(ctx, g.warmUp) })
-			case !closed && g.probed.CompareAndSwap(false, true):
-				c.ended.Go(func() {
-					g.timed(ctx, g.tryNode)
-					g.probed.Store(false)
-				})
-			}
+		if !rests {
+			next.Reset(probeEvery)
 		}
+	}
+}
+
+// probeAll tries the nodes that are away, and reports whether anything is left to do. Each node has its own goroutine: one that hangs
+// delays no other.
+func (c *Client) probeAll(ctx context.Context) (more bool) {
+	c.mu.Lock()
+	guards, known := c.guards, c.policy != ""
+	c.mu.Unlock()
+	if !known {
+		c.learn(ctx)
+		if err := c.EvictionFault(); err != nil {
+			c.config.Log.Error("redis", slog.String("error", err.Error()))
+		}
+	}
+	more = !known
+	for _, g := range guards {
+		switch closed := g.breaker.State() == gobreaker.StateClosed; {
+		case closed && known && g.warm.CompareAndSwap(false, true):
+			c.ended.Go(func() { g.timed(ctx, g.warmUp) })
+		case !closed && g.probed.CompareAndSwap(false, true):
+			c.ended.Go(func() {
+				g.timed(ctx, g.tryNode)
+				g.probed.Store(false)
+			})
+		}
+		more = more || g.breaker.State() != gobreaker.StateClosed
+	}
+	return more
+}
+
+// beginProbing makes the probe look at a node that is away or new.
+func (c *Client) beginProbing() {
+	select {
+	case c.trouble <- struct{}{}:
+	default: // it is told already
 	}
 }
 
