@@ -134,12 +134,14 @@ var floorPlan = map[string]plan{
 	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
 	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // for tests alone
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
-		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
+		testsOurs: []string{"cmd/sluice/browsertest"},
+		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},
 }
 

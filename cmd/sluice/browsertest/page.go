@@ -1,0 +1,48 @@
+package browsertest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Open loads a page in the tab of ctx.
+func Open(ctx context.Context, t testing.TB, address string) {
+	t.Helper()
+	if err := chromedp.Do(ctx, chromedp.Navigate(address)); err != nil {
+		t.Fatalf("%s does not open: %v", address, err)
+	}
+}
+
+// Evaluate runs a script in the page of ctx and returns its result. If that is a promise, it waits for it.
+func Evaluate[T any](ctx context.Context, t testing.TB, script string) T {
+	t.Helper()
+	result, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return result
+}
+
+// Screenshot writes the whole page of ctx as name.png to the directory in SCREENSHOTS. Without one it does nothing.
+func Screenshot(ctx context.Context, t testing.TB, name string) {
+	t.Helper()
+	directory := os.Getenv("SCREENSHOTS")
+	if directory == "" {
+		return
+	}
+	const lossless = 100
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(lossless))
+	if err == nil {
+		err = os.MkdirAll(directory, 0o750)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600)
+	}
+	if err != nil {
+		t.Fatalf("the screenshot %s: %v", name, err)
+	}
+}

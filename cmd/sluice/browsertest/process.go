@@ -1,0 +1,23 @@
+package browsertest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// processesWith are the processes that have this text in their environment or among their arguments. Where there is no /proc,
+// there are none.
+func processesWith(text string) (ids []int) {
+	directories, _ := filepath.Glob("/proc/[0-9]*")
+	for _, directory := range directories {
+		environ, _ := os.ReadFile(filepath.Join(directory, "environ")) // it may have ended
+		arguments, _ := os.ReadFile(filepath.Join(directory, "cmdline"))
+		id, err := strconv.Atoi(filepath.Base(directory))
+		if err == nil && (bytes.Contains(environ, []byte(text)) || bytes.Contains(arguments, []byte(text))) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
