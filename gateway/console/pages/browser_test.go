@@ -1,0 +1,152 @@
+package pages_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"sluice/cmd/sluice/browsertest"
+)
+
+// look is a way to look at a page.
+type look struct {
+	name   string
+	width  int64
+	scheme string
+}
+
+var looks = []look{{"light", 1280, "light"}, {"dark", 1280, "dark"}, {"narrow", 360, "light"}, {"wide", 2560, "light"}}
+
+// axe is the accessibility checker, from SDK_DIR; empty: there is none.
+func axe(t *testing.T) string {
+	t.Helper()
+	directory := os.Getenv("SDK_DIR")
+	if directory == "" {
+		if os.Getenv("CI_REQUIRES_SDKS") != "" {
+			t.Fatal("SDK_DIR is not set, and CI requires it")
+		}
+		t.Log("without axe: SDK_DIR=$(.ci/sdk/install)")
+		return ""
+	}
+	script, err := os.ReadFile(filepath.Join(directory, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(script)
+}
+
+// TestPagesInABrowser opens the pages of all galleries. None has a violation that axe finds, writes to the browser's console
+// (which a broken content policy does), or is wider than its window. With SCREENSHOTS each is drawn in each look.
+func TestPagesInABrowser(t *testing.T) {
+	ctx, script := browsertest.New(t), axe(t)
+	complaints := listen(ctx)
+	count, pictures := 0, httptest.NewServer(http.HandlerFunc(picture))
+	t.Cleanup(pictures.Close)
+	for room, g := range galleries() {
+		g.pictures = pictures.URL
+		server := httptest.NewServer(g.handler(operator))
+		t.Cleanup(server.Close)
+		paths := g.paths()
+		for _, name := range sorted(paths) {
+			for i, l := range looks {
+				if count++; os.Getenv("SCREENSHOTS") == "" && i != count/len(looks)%len(looks) {
+					continue // each page in one look is enough for a test of every day
+				}
+				if !wanted(room, name, l) {
+					continue
+				}
+				l.open(ctx, t, server.URL+paths[name])
+				about := strings.Join([]string{room, name, l.name}, "-")
+				browsertest.Screenshot(ctx, t, about)
+				for _, fault := range judged(ctx, t, script) {
+					t.Errorf("%s: %s", about, fault)
+				}
+				for _, text := range complaints() {
+					t.Errorf("%s: the browser says %s", about, text)
+				}
+			}
+		}
+	}
+}
+
+// picture is a mill in winter.
+func picture(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "image/svg+xml")
+	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 12" width="640" height="480"><path fill="#9db4c0" d="M0 0h16v12H0z"/><path fill="#fff" d="M0 9l5-2 6 1 5-1v5H0z"/><path fill="#5c4742" d="M6 4h4v5H6z"/><path stroke="#253237" stroke-width=".3" d="M5 1l6 6M11 1L5 7"/></svg>`))
+}
+
+func sorted(paths map[string]string) (names []string) {
+	for name := range paths {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// wanted leaves out what ONLY does not name, such as ONLY=day-now,tongues-.
+func wanted(room, name string, l look) bool {
+	only := os.Getenv("ONLY")
+	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(o string) bool {
+		return strings.HasPrefix(strings.Join([]string{room, name, l.name}, "-"), o)
+	})
+}
+
+func (l look) open(ctx context.Context, t *testing.T, address string) {
+	t.Helper()
+	scheme := func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 900), chromedp.Func(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	browsertest.Open(ctx, t, address)
+}
+
+// listen collects what the browser writes to its console. An answer of status 4xx is written there too, and is no fault.
+func listen(ctx context.Context) func() []string {
+	said := make(chan string, 1000)
+	messages := chromedp.Console(ctx)
+	go func() {
+		for m, err := range messages {
+			if err == nil && !strings.Contains(m.Text, "status of 4") && len(said) < cap(said) {
+				said <- m.String() + " " + m.URL
+			}
+		}
+	}()
+	return func() (all []string) {
+		for len(said) > 0 {
+			all = append(all, <-said)
+		}
+		return all
+	}
+}
+
+// judged is what is wrong with the page that is open.
+func judged(ctx context.Context, t *testing.T, script string) (faults []string) {
+	t.Helper()
+	if wide := browsertest.Evaluate[int](ctx, t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
+		faults = append(faults, fmt.Sprintf("it is %d pixels wider than its window", wide))
+	}
+	if script == "" {
+		return faults
+	}
+	found := browsertest.Evaluate[string](ctx, t, script+`;axe.run(document, {resultTypes: ["violations"], runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
+		.then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | "))))`)
+	var violations []string
+	if err := json.Unmarshal([]byte(found), &violations); err != nil {
+		t.Fatal(err)
+	}
+	return append(faults, violations...)
+}

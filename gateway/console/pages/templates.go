@@ -1,0 +1,63 @@
+package pages
+
+import (
+	"embed"
+	"html/template"
+	"net/url"
+	"path"
+	"reflect"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/pages/chart"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates has a set for each page: its own file, the layout and the parts.
+var templates = parseTemplates()
+
+func parseTemplates() map[string]*template.Template {
+	shared := template.Must(template.New("shared").Funcs(functions).ParseFS(templateFiles, "templates/shared/*.html"))
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err) // they are embedded
+	}
+	all := map[string]*template.Template{}
+	for _, file := range files {
+		if !file.IsDir() {
+			set := template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, path.Join("templates", file.Name())))
+			all[strings.TrimSuffix(file.Name(), ".html")] = set
+		}
+	}
+	return all
+}
+
+// functions are what the templates call.
+var functions = template.FuncMap{
+	"count":   count,
+	"brief":   brief,
+	"grouped": func(n any) string { return grouped(whole(n)) },
+	"several": func(n any, noun string) string { return several(whole(n), noun) },
+	"number":  func(i int) int { return i + 1 },
+	"percent": percent,
+	"share":   chart.Share,
+	"money":   func(n int64) template.HTML { return money(n, 2) },
+	"cost":    func(n int64) template.HTML { return money(n, 4) },
+	"amount":  amount,
+	"span":    span,
+	"ms":      milliseconds,
+	"second":  func(t time.Time) template.HTML { return moment(formSecond, t) },
+	"minute":  func(t time.Time) template.HTML { return moment(formMinute, t) },
+	"date":    func(t time.Time) template.HTML { return moment(formDay, t) },
+	"day":     dayText,
+	"seg":     url.PathEscape,
+	"query":   url.QueryEscape,
+	"lower":   strings.ToLower,
+	"limit":   newLimitRow,
+	"list":    func(v ...any) []any { return v },
+}
+
+// whole is any kind of whole number.
+func whole(n any) int64 { return reflect.ValueOf(n).Int() }
