@@ -104,7 +104,7 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 	}
 	var b bytes.Buffer
 	err := t.ExecuteTemplate(&b, block, newFrame(v, r, p, s.Currency()))
-	return b.Bytes(), err
+	return []byte(unmasked.Replace(b.String())), err
 }
 
 // problemPage is the page of an error.

@@ -34,6 +34,13 @@ func parseTemplates() map[string]*template.Template {
 	return all
 }
 
+// unmasked shows the characters that would turn the order of what follows, so that a text cannot look like another one. Marks
+// of direction, which Arabic and Hebrew need, stay.
+var unmasked = strings.NewReplacer(
+	"\u202a", "[U+202A]", "\u202b", "[U+202B]", "\u202c", "[U+202C]", "\u202d", "[U+202D]", "\u202e", "[U+202E]",
+	"\u2066", "[U+2066]", "\u2067", "[U+2067]", "\u2068", "[U+2068]", "\u2069", "[U+2069]",
+)
+
 // functions are what the templates call.
 var functions = template.FuncMap{
 	"count":   count,
