@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"sluice/cmd/sluice/browsertest"
+	"sluice/gateway/console/pages"
 )
 
 // look is a way to look at a page.
@@ -55,9 +58,12 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Cleanup(pictures.Close)
 	for room, g := range galleries() {
 		g.pictures = pictures.URL
-		server := httptest.NewServer(g.handler(operator))
+		server := httptest.NewServer(scenes(t, g))
 		t.Cleanup(server.Close)
 		paths := g.paths()
+		for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "unkeyed"} {
+			paths[scene] = "/scene/" + scene
+		}
 		for _, name := range sorted(paths) {
 			for i, l := range looks {
 				if count++; os.Getenv("SCREENSHOTS") == "" && i != count/len(looks)%len(looks) {
@@ -78,6 +84,41 @@ func TestPagesInABrowser(t *testing.T) {
 			}
 		}
 	}
+}
+
+// scenes serves a gallery, and beside its pages what answers a form.
+func scenes(t *testing.T, g *gallery) http.Handler {
+	t.Helper()
+	h, mux := g.handler(operator), http.NewServeMux()
+	answer := func(name string, w *httptest.ResponseRecorder) {
+		text := w.Body.Bytes()
+		mux.HandleFunc("/scene/"+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write(text)
+		})
+	}
+	shown := func(name string, data any) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		if err := pages.Door().ExecuteTemplate(w, name, data); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	answer("login", shown("login", loginPage{"This key is not known, or it has ended.", "/", "/login/oidc"}))
+	answer("login-plain", shown("login", loginPage{Next: "/"}))
+	answer("sessions", shown("sessions", sessionsPage{operator, "operator", []session{
+		{ID: "x", Who: operator.Name, Role: "operator", Client: "192.0.2.7", Agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0", Began: noon, Ends: noon.Add(12 * time.Hour), Own: true},
+		{ID: "y", Who: "key:7f3k9q2m4x1c", Role: "member", Client: "192.0.2.9", Agent: hostile[0], Began: noon, Ends: noon.Add(12 * time.Hour)},
+	}}))
+	answer("minted", post(t, h, "/teams/search/keys/7f3k9q2m4x00/rotate", url.Values{"ends": {"day"}}))
+	form := url.Values{"version": {"0"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"1m"}, "models": {"llm-*"}, "shadow": {"true"}}
+	answer("lost", post(t, h, "/teams/search/edit", form))
+	g.refuse = &pages.Problem{Status: http.StatusUnprocessableEntity, Field: "rates.requests.per", Text: `got "2ms", allowed: whole seconds from "1s" to "1h"`}
+	answer("fault", post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"2ms"}}))
+	g.refuse = nil
+	answer("unkeyed", get(t, h, "/teams/search?done=unkeyed"))
+	mux.Handle("/", h)
+	return mux
 }
 
 // picture is a mill in winter.

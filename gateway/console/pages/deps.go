@@ -32,27 +32,34 @@ type Teams interface {
 	// Team returns one team.
 	Team(ctx context.Context, p access.Person, id string) (Team, error)
 	// Create adds a team to the directory.
-	Create(ctx context.Context, p access.Person, id string, fields Fields) error
+	Create(ctx context.Context, a Actor, id string, fields Fields) error
 	// Change replaces the fields of a team. It MUST refuse with status 412 if the team's version is no longer the one given.
-	Change(ctx context.Context, p access.Person, id, version string, fields Fields) error
+	Change(ctx context.Context, a Actor, id, version string, fields Fields) error
 	// Remove removes a team that is disabled and has nothing open.
-	Remove(ctx context.Context, p access.Person, id, version string) error
+	Remove(ctx context.Context, a Actor, id, version string) error
 	// Adjust corrects what a team used.
-	Adjust(ctx context.Context, p access.Person, id string, a Adjustment) error
+	Adjust(ctx context.Context, a Actor, id string, by Adjustment) error
+}
+
+// Actor is a person who changes something, for the audit.
+type Actor struct {
+	access.Person
+	Address string // of the client; one line
+	Reason  string // why, as the person gave it; may be empty
 }
 
 // Fields are a team's own members as the teams file has them, by name, without id and keys.
 type Fields map[string]json.RawMessage
 
 // Adjustment is a correction of a team's usage in the current day and month.
-type Adjustment struct{ Unit, Delta, Reason string } // as typed; below 0 gives back
+type Adjustment struct{ Unit, Delta string } // as typed; below 0 gives back
 
 // Keys are the keys of the teams of the directory.
 type Keys interface {
-	Mint(ctx context.Context, p access.Person, team string, k NewKey) (Minted, error)
+	Mint(ctx context.Context, a Actor, team string, k NewKey) (Minted, error)
 	// Rotate makes a new key and ends the old one.
-	Rotate(ctx context.Context, p access.Person, team, old string, oldEnds time.Time) (Minted, error)
-	Remove(ctx context.Context, p access.Person, team, key string) error
+	Rotate(ctx context.Context, a Actor, team, old string, oldEnds time.Time) (Minted, error)
+	Remove(ctx context.Context, a Actor, team, key string) error
 }
 
 // NewKey is a key that is asked for.
@@ -80,7 +87,7 @@ type Figures interface {
 type Tasks interface {
 	List(ctx context.Context, p access.Person, f TaskFilter) (TaskList, error)
 	Task(ctx context.Context, p access.Person, team, id string) (Task, error)
-	Cancel(ctx context.Context, p access.Person, team, id string) error
+	Cancel(ctx context.Context, a Actor, team, id string) error
 }
 
 // Requests are the newest requests of all replicas.

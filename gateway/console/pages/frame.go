@@ -55,12 +55,18 @@ func newFrame(v view, r *http.Request, p access.Person, currency string) frame {
 	if v.back != nil {
 		here = v.back.URL
 	}
+	f.Nav = entries(p, here)
+	return f
+}
+
+// entries are the pages that a person may open; here is the path of the one that is open.
+func entries(p access.Person, here string) (list []entry) {
 	for _, n := range navigation {
 		if p.Role != 0 && (!n.restricted || p.SeesAll()) {
-			f.Nav = append(f.Nav, entry{n.name, n.path, here == n.path || strings.HasPrefix(here, n.path+"/")})
+			list = append(list, entry{n.name, n.path, here == n.path || strings.HasPrefix(here, n.path+"/")})
 		}
 	}
-	return f
+	return list
 }
 
 func roleName(r access.Role) string {

@@ -122,12 +122,12 @@ func (g *gallery) change(what string) error {
 	return nil
 }
 
-func (g *gallery) Create(_ context.Context, _ access.Person, id string, f pages.Fields) error {
+func (g *gallery) Create(_ context.Context, _ pages.Actor, id string, f pages.Fields) error {
 	g.fields = f
 	return g.change("create " + id)
 }
 
-func (g *gallery) Change(_ context.Context, _ access.Person, id, version string, f pages.Fields) error {
+func (g *gallery) Change(_ context.Context, _ pages.Actor, id, version string, f pages.Fields) error {
 	if version != g.version {
 		return &pages.Problem{Status: http.StatusPreconditionFailed, Text: "The team was changed meanwhile."}
 	}
@@ -135,26 +135,26 @@ func (g *gallery) Change(_ context.Context, _ access.Person, id, version string,
 	return g.change("change " + id)
 }
 
-func (g *gallery) Remove(_ context.Context, _ access.Person, id, _ string) error {
+func (g *gallery) Remove(_ context.Context, _ pages.Actor, id, _ string) error {
 	return g.change("remove " + id)
 }
 
-func (g *gallery) Adjust(_ context.Context, _ access.Person, id string, a pages.Adjustment) error {
-	return g.change(strings.Join([]string{"adjust", id, a.Unit, a.Delta, a.Reason}, " "))
+func (g *gallery) Adjust(_ context.Context, who pages.Actor, id string, a pages.Adjustment) error {
+	return g.change(strings.Join([]string{"adjust", id, a.Unit, a.Delta, who.Reason, who.Address}, " "))
 }
 
-func (g *gallery) Mint(_ context.Context, _ access.Person, team string, k pages.NewKey) (pages.Minted, error) {
+func (g *gallery) Mint(_ context.Context, _ pages.Actor, team string, k pages.NewKey) (pages.Minted, error) {
 	return pages.Minted{ID: "7f3k9q2m4x99", Secret: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: k.Expires}, g.change("mint " + team)
 }
 
-func (g *gallery) Rotate(_ context.Context, _ access.Person, team, old string, ends time.Time) (pages.Minted, error) {
+func (g *gallery) Rotate(_ context.Context, _ pages.Actor, team, old string, ends time.Time) (pages.Minted, error) {
 	return pages.Minted{ID: "7f3k9q2m4x99", Secret: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8)}, g.change("rotate " + team + " " + old + " " + ends.Format(time.DateOnly))
 }
 
 // galleryKeys has a method whose name pages.Teams has too.
 type galleryKeys struct{ *gallery }
 
-func (g galleryKeys) Remove(_ context.Context, _ access.Person, team, key string) error {
+func (g galleryKeys) Remove(_ context.Context, _ pages.Actor, team, key string) error {
 	return g.change("remove key " + team + " " + key)
 }
 
@@ -187,7 +187,7 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (pag
 	if err != nil {
 		return pages.TeamFigures{}, err
 	}
-	f := pages.TeamFigures{Days: g.days, Report: limit.Report{At: noon}}
+	f := pages.TeamFigures{Effective: []int{0, 1, 2, 3}, Days: g.days, Report: limit.Report{At: noon}}
 	if line.Tightest != nil {
 		f.Report.Limits = standings()
 		f.Concurrent, f.OpenTasks = pages.Count{Used: 3, Limit: 32}, pages.Count{Used: 19, Limit: 20}
@@ -247,7 +247,7 @@ func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) 
 	return pages.Task{}, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such task, or it is not yours to see."}
 }
 
-func (g galleryTasks) Cancel(_ context.Context, _ access.Person, team, id string) error {
+func (g galleryTasks) Cancel(_ context.Context, _ pages.Actor, team, id string) error {
 	return g.change("cancel " + team + " " + id)
 }
 

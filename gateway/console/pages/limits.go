@@ -16,6 +16,7 @@ type limitRow struct {
 	Used, Held, Left, Most int64 // Most is the burst of a rate
 	Limit                  int64
 	In                     time.Duration
+	First                  bool // of the limits of this unit it is the one that holds first
 	UnitName               teams.Unit
 	Resets                 time.Time // zero: it is full
 }
@@ -39,6 +40,16 @@ func newLimitRow(s limit.Standing, at time.Time) limitRow {
 	return row
 }
 
+// ofUnit counts the limits of a unit.
+func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
+	for i := range limits {
+		if limits[i].Unit == unit {
+			n++
+		}
+	}
+	return n
+}
+
 // countRow is the same for a number of things under way.
 type countRow struct {
 	Name string
@@ -50,5 +61,5 @@ type countRow struct {
 func (c countRow) Left() int64 { return max(c.Limit-c.Used, 0) }
 
 func newCountRow(name string, c Count) countRow {
-	return countRow{name, c, chart.NewLimit(0, c.Used, c.Limit)}
+	return countRow{name, c, chart.NewLimit(c.Used, 0, c.Limit)}
 }

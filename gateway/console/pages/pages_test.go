@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -135,7 +136,7 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		{"/teams", url.Values{"id": {"mill"}, "concurrent": {"5"}}, "/teams/mill?done=created", "create mill"},
 		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=disabled", "change search"},
 		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removed", "remove search"},
-		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken"},
+		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
 		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
 		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled", "cancel search " + g.tasks[0].ID},
 	} {
@@ -316,15 +317,41 @@ func TestPicturesComeFromWhereTheyAre(t *testing.T) {
 	}
 }
 
-func TestTheLoginPage(t *testing.T) {
+// door renders a page before or beside the others.
+func door(t *testing.T, name string, data any) *html.Node {
+	t.Helper()
 	w := httptest.NewRecorder()
-	pages.WriteLogin(w, httptest.NewRequest(http.MethodGet, "/login", http.NoBody), pages.Login{Issuer: "login.example", IssuerTo: "/login/start", Action: "/login", Next: "/teams", Error: "This key is not known.", Status: 401})
-	root := parse(t, w)
-	form := formOf(t, root, "/login")
-	if w.Code != 401 || form.Get("next") != "/teams" || !form.Has("secret") || !strings.Contains(textOf(root), "Sign in with login.example") || !strings.Contains(textOf(root), "This key is not known.") {
-		t.Errorf("%d: %s", w.Code, textOf(root))
+	if err := pages.Door().ExecuteTemplate(w, name, data); err != nil {
+		t.Fatal(err)
 	}
-	for _, fault := range faultsOf(root) {
+	return parse(t, w)
+}
+
+type loginPage struct{ Problem, Next, SignOn string }
+
+type sessionsPage struct {
+	Person   access.Person
+	Role     string
+	Sessions []session
+}
+
+type session struct {
+	ID, Who, Role, Client, Agent string
+	Began, Ends                  time.Time
+	Own                          bool
+}
+
+func TestTheDoor(t *testing.T) {
+	login := door(t, "login", loginPage{"This key is not known.", "/teams", "/login/oidc?next=%2Fteams"})
+	form := formOf(t, login, "/login")
+	if form.Get("next") != "/teams" || !form.Has("secret") || !strings.Contains(textOf(login), "Sign in with your organization") || !strings.Contains(textOf(login), "This key is not known.") {
+		t.Error(textOf(login))
+	}
+	sessions := door(t, "sessions", sessionsPage{operator, "operator", []session{{ID: "x", Who: hostile[0], Began: noon, Ends: noon, Own: true}}})
+	if formOf(t, sessions, "/sessions/end").Get("id") != "x" || !strings.Contains(textOf(sessions), hostile[0]) {
+		t.Error(textOf(sessions))
+	}
+	for _, fault := range append(faultsOf(login), faultsOf(sessions)...) {
 		t.Error(fault)
 	}
 }

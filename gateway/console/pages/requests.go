@@ -3,6 +3,7 @@ package pages
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -10,26 +11,21 @@ import (
 
 type requestsView struct {
 	RequestList
-	Filter    RequestFilter
-	FromText  string
-	FromError string
-	More      string
-	Any       bool // a filter is set
+	Filter                 RequestFilter
+	StatusText, FromText   string
+	StatusError, FromError string
+	More                   string
+	Any                    bool // a filter is set
 }
 
 // requests lists the newest requests.
 func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
-	v := requestsView{FromText: q.Get("from")}
-	v.Filter = RequestFilter{Team: q.Get("team"), Status: q.Get("status"), Refusal: q.Get("refusal"), Model: q.Get("model"), After: q.Get("after")}
-	v.Any = v.Filter != RequestFilter{After: v.Filter.After} || v.FromText != ""
-	if v.FromText != "" {
-		at, err := readMoment(v.FromText)
-		if err != nil {
-			v.FromError = "Give a time in UTC such as " + s.Deps.Now().UTC().Format("2006-01-02T15:04") + "."
-			return view{page: "requests", title: "Requests", data: v, status: http.StatusUnprocessableEntity}, nil
-		}
-		v.Filter.From = at
+	v := requestsView{StatusText: q.Get("status"), FromText: q.Get("from")}
+	v.Filter = RequestFilter{Team: q.Get("team"), Refusal: q.Get("refusal"), Model: q.Get("model"), After: q.Get("after")}
+	v.Any = v.Filter != RequestFilter{After: v.Filter.After} || v.FromText != "" || v.StatusText != ""
+	if !v.read(s.Deps.Now()) {
+		return view{page: "requests", title: "Requests", data: v, status: http.StatusUnprocessableEntity}, nil
 	}
 	list, err := s.Requests.List(r.Context(), p, v.Filter)
 	if err != nil {
@@ -47,6 +43,22 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 		v.More = "/requests?" + query.Encode()
 	}
 	return view{page: "requests", title: "Requests", data: v, live: v.Filter.After == ""}, nil
+}
+
+// read reads what is not a plain text, and reports whether it can be read.
+func (v *requestsView) read(now time.Time) bool {
+	var err error
+	if v.StatusText != "" {
+		if v.Filter.Status, err = strconv.Atoi(v.StatusText); err != nil || v.Filter.Status < 100 || v.Filter.Status > 599 {
+			v.StatusError = "Give an HTTP status such as 429."
+		}
+	}
+	if v.FromText != "" {
+		if v.Filter.From, err = readMoment(v.FromText); err != nil {
+			v.FromError = "Give a time in UTC such as " + now.UTC().Format("2006-01-02T15:04") + "."
+		}
+	}
+	return v.StatusError+v.FromError == ""
 }
 
 // readMoment reads RFC 3339, or what a browser's field for a time gives, in UTC.

@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 
@@ -86,14 +87,25 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", strings.Replace(contentPolicy, "img-src 'self'", strings.Join(append([]string{"img-src 'self'"}, v.sources...), " "), 1))
+	if len(v.sources) > 0 || h.Get("Content-Security-Policy") == "" {
+		h.Set("Content-Security-Policy", strings.Replace(contentPolicy, "img-src 'self'", strings.Join(append([]string{"img-src 'self'"}, v.sources...), " "), 1))
+	}
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // without any, browsers would call the origin of forms null
 	h.Set("X-Content-Type-Options", "nosniff")
 	if v.status != 0 {
 		w.WriteHeader(v.status)
 	}
 	_, _ = w.Write(text)
+}
+
+// actor is the person of a change, and the client's address.
+func actor(r *http.Request, p access.Person) Actor {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return Actor{Person: p, Address: host, Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 }
 
 // render executes a block of a page's template.

@@ -106,7 +106,7 @@ func (s *site) cancel(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	team, id := r.PathValue("team"), r.PathValue("task")
-	if err := s.Tasks.Cancel(r.Context(), p, team, id); err != nil {
+	if err := s.Tasks.Cancel(r.Context(), actor(r, p), team, id); err != nil {
 		return view{}, err
 	}
 	return view{to: "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id) + "?done=canceled"}, nil

@@ -3,6 +3,7 @@ package pages
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -48,6 +49,7 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.SelfService), p.Changes()
 	for i := range f.Report.Limits {
 		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))
+		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
 	v.Counts = []countRow{newCountRow("Requests in flight", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}
 	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")

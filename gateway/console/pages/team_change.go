@@ -53,7 +53,7 @@ func (s *site) setState(r *http.Request, p access.Person) (view, error) {
 		what = "disabled"
 		fields["disabled"] = []byte("true")
 	}
-	return s.after(r, p, "state", what, s.Teams.Change(r.Context(), p, id, r.PostFormValue("version"), fields))
+	return s.after(r, p, "state", what, s.Teams.Change(r.Context(), actor(r, p), id, r.PostFormValue("version"), fields))
 }
 
 // removeTeam removes a team that is disabled.
@@ -61,7 +61,7 @@ func (s *site) removeTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	err := s.Teams.Remove(r.Context(), p, r.PathValue("team"), r.PostFormValue("version"))
+	err := s.Teams.Remove(r.Context(), actor(r, p), r.PathValue("team"), r.PostFormValue("version"))
 	if err == nil {
 		return view{to: "/teams?done=removed"}, nil
 	}
@@ -73,6 +73,6 @@ func (s *site) adjust(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	a := Adjustment{Unit: r.PostFormValue("unit"), Delta: r.PostFormValue("delta"), Reason: r.PostFormValue("reason")}
-	return s.after(r, p, "adjust", "adjusted", s.Teams.Adjust(r.Context(), p, r.PathValue("team"), a))
+	a := Adjustment{Unit: r.PostFormValue("unit"), Delta: r.PostFormValue("delta")}
+	return s.after(r, p, "adjust", "adjusted", s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), a))
 }

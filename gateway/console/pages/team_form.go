@@ -18,6 +18,7 @@ type formView struct {
 	Kept        []string // members that the form does not know
 	Error       string   // about no field
 	ErrorAt     *field   // the field it is about; nil: none
+	Reason      string
 	Action      string
 }
 
@@ -45,8 +46,9 @@ func (s *site) createTeam(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	v := formView{New: true, ID: strings.TrimSpace(r.PostFormValue("id")), Groups: teamForm()}
+	v.Reason = r.PostFormValue("reason")
 	typed(v.Groups, r.PostForm)
-	err := s.Teams.Create(r.Context(), p, v.ID, read(v.Groups, nil))
+	err := s.Teams.Create(r.Context(), actor(r, p), v.ID, read(v.Groups, nil))
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(v.ID) + "?done=created"}, nil
 	}
@@ -92,8 +94,9 @@ func (s *site) changeTeam(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	v.Reason = r.PostFormValue("reason")
 	typed(v.Groups, r.PostForm)
-	err = s.Teams.Change(r.Context(), p, t.ID, r.PostFormValue("version"), read(v.Groups, t.Fields))
+	err = s.Teams.Change(r.Context(), actor(r, p), t.ID, r.PostFormValue("version"), read(v.Groups, t.Fields))
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(t.ID) + "?done=changed"}, nil
 	}

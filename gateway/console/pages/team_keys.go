@@ -25,7 +25,7 @@ func (s *site) mint(r *http.Request, p access.Person) (view, error) {
 		key.Expires = at
 	}
 	id := r.PathValue("team")
-	made, err := s.Keys.Mint(r.Context(), p, id, key)
+	made, err := s.Keys.Mint(r.Context(), actor(r, p), id, key)
 	if err != nil {
 		return s.after(r, p, "mint", "", err)
 	}
@@ -43,7 +43,7 @@ func (s *site) rotate(r *http.Request, p access.Person) (view, error) {
 		return s.after(r, p, "keys", "", &Problem{Status: http.StatusUnprocessableEntity, Field: old, Text: "Choose when the old key ends."})
 	}
 	ends := s.Deps.Now().Add(after)
-	made, err := s.Keys.Rotate(r.Context(), p, id, old, ends)
+	made, err := s.Keys.Rotate(r.Context(), actor(r, p), id, old, ends)
 	if err != nil {
 		return s.after(r, p, "keys", "", err)
 	}
@@ -56,5 +56,5 @@ func mintedPage(v mintedView) view {
 
 // removeKey ends a key at once.
 func (s *site) removeKey(r *http.Request, p access.Person) (view, error) {
-	return s.after(r, p, "keys", "unkeyed", s.Keys.Remove(r.Context(), p, r.PathValue("team"), r.PathValue("key")))
+	return s.after(r, p, "keys", "unkeyed", s.Keys.Remove(r.Context(), actor(r, p), r.PathValue("team"), r.PathValue("key")))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages/chart"
 )
 
@@ -32,6 +33,12 @@ func parseTemplates() map[string]*template.Template {
 		}
 	}
 	return all
+}
+
+// Door returns the templates "login" and "sessions" of the pages before and beside the others. "login" shows Problem, SignOn and
+// Next; "sessions" shows Person, Role and Sessions, each with ID, Who, Role, Client, Agent, Began, Ends and Own.
+func Door() *template.Template {
+	return template.Must(template.Must(template.New("shared").Funcs(functions).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
 }
 
 // unmasked shows the characters that would turn the order of what follows, so that a text cannot look like another one. Marks
@@ -63,6 +70,7 @@ var functions = template.FuncMap{
 	"query":   url.QueryEscape,
 	"lower":   strings.ToLower,
 	"limit":   newLimitRow,
+	"pages":   func(p access.Person) []entry { return entries(p, "") },
 	"list":    func(v ...any) []any { return v },
 }
 

@@ -42,6 +42,7 @@ type Key struct {
 // TeamFigures are how a team stands.
 type TeamFigures struct {
 	Report     limit.Report // the limits in force, and the open tasks
+	Effective  []int        // indices of the limits in Report that hold first: of those of one unit, the one with the least left
 	Concurrent Count
 	OpenTasks  Count
 	Days       []DayUse // the last 30, the oldest first; a day without use is there too

@@ -31,9 +31,12 @@ type Fault struct{ Name, Text string }
 
 // RequestFilter chooses requests. Empty fields choose all.
 type RequestFilter struct {
-	Team, Status, Refusal, Model string // Refusal "any": every refused request
-	From                         time.Time
-	After                        string // cursor of the next page
+	Team    string
+	Status  int    // HTTP status; 0: any
+	Refusal string // stage/reason, or a stage; "any": every refused request
+	Model   string
+	From    time.Time // that came then or later
+	After   string    // cursor of the next page
 }
 
 // RequestList is a page of requests, the newest first, at most 100.
