@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
+	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages"
 )
@@ -89,6 +92,35 @@ func TestLivePartsAreMadeOnceForAll(t *testing.T) {
 			t.Error("figures are read although nobody looks")
 		}
 	})
+}
+
+// TestALivePartInABrowser: what is new appears, in the time of the browser, and the keyboard stays where it was.
+func TestALivePartInABrowser(t *testing.T) {
+	ctx := browsertest.New(t)
+	figures := &counted{galleryFigures: galleryFigures{day(12)}}
+	deps := figures.deps()
+	deps.Figures = figures
+	h := pages.New(deps)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))
+	}))
+	t.Cleanup(server.Close)
+	browsertest.Open(ctx, t, server.URL+"/now")
+	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live tbody a").focus(), true`)
+	figures.change(77.7)
+	browsertest.Evaluate[bool](ctx, t, `new Promise(done => {
+		const look = () => document.querySelector("#live .stats b").textContent === "77.7" ? done(true) : setTimeout(look, 50);
+		look();
+	})`)
+	if got := browsertest.Evaluate[string](ctx, t, `document.activeElement.textContent`); got != "search" {
+		t.Errorf("the keyboard is at %q", got)
+	}
+	if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll("time")].filter(t => t.textContent.endsWith("UTC")).map(t => t.outerHTML).join()`); got != "" {
+		t.Errorf("these times are not the browser's: %s", got)
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the stream ends
+		t.Fatal(err)
+	}
 }
 
 // TestLivePartsEndInTime, so that the browser comes again and its session is looked at.
