@@ -39,6 +39,20 @@ func TestTheFormKeepsWhatItShows(t *testing.T) {
 	}
 }
 
+// TestAnEmptyFieldTakesItsMemberAway, and what it was alone in.
+func TestAnEmptyFieldTakesItsMemberAway(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	form := formOf(t, parse(t, get(t, h, "/teams/search/edit")), "/teams/search/edit")
+	for _, name := range []string{"quotas.images.day", "quotas.spend.day", "quotas.spend.month", "rules", "models", "description"} {
+		form.Set(name, " ")
+	}
+	post(t, h, "/teams/search/edit", form)
+	if diff := cmp.Diff(map[string]string{"rates": `{"requests":{"per":"1m","limit":600,"burst":60}}`, "tag_key": `"project"`}, texts(g.fields)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func texts(f pages.Fields) map[string]string {
 	out := map[string]string{}
 	for name, value := range f {

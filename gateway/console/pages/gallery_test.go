@@ -255,7 +255,7 @@ type galleryRequests struct{ *gallery }
 
 func (g galleryRequests) List(_ context.Context, p access.Person, f pages.RequestFilter) (list pages.RequestList, err error) {
 	for i := range g.requests {
-		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) {
+		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, r)
 		}
 	}
