@@ -22,6 +22,7 @@ type moneyView struct {
 	Head    string
 	Choices []choice
 	Figure  figure
+	Pages   pager
 	Error   string
 	CSV     string
 	Command string // that prints the same
@@ -48,6 +49,11 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v.Money, v.Figure = m, daysFigure(m.Days, limit.Spend, s.Currency())
+	var first, end int
+	v.Pages, first, end = newPager(r.URL.Query().Get("page"), len(m.Rows), func(page string) string {
+		return moneyURL("/money", q, q.By) + "&page=" + page + "#rows"
+	})
+	v.Rows = m.Rows[first:end]
 	for _, by := range moneyBy {
 		v.Choices = append(v.Choices, choice{"by " + by.Value, moneyURL("/money", q, by.Value), by.Value == q.By})
 		if by.Value == q.By {

@@ -174,8 +174,7 @@ func TestAKeyIsShownOnce(t *testing.T) {
 func TestTotalsAreTheSumOfTheirRows(t *testing.T) {
 	g := day(1000)
 	h := g.handler(operator)
-	root := parse(t, get(t, h, "/money"))
-	sum := func(part string) (total float64) {
+	sum := func(root *html.Node, part string) (total float64) {
 		for _, row := range all(all(root, part)[len(all(root, part))-1], "tr") {
 			x, err := strconv.ParseFloat(attribute(all(row, "data")[0], "value"), 64)
 			if err != nil {
@@ -185,12 +184,17 @@ func TestTotalsAreTheSumOfTheirRows(t *testing.T) {
 		}
 		return total
 	}
-	if rows, total := sum("tbody"), sum("tfoot"); fmt.Sprintf("%.6f", rows) != fmt.Sprintf("%.6f", total) || total == 0 {
-		t.Errorf("the rows are %f, the total is %f", rows, total)
+	sums, total, lines := 0.0, 0.0, 0
+	for path := "/money"; path != ""; {
+		root := parse(t, get(t, h, path))
+		sums, total, lines, path = sums+sum(root, "tbody"), sum(root, "tfoot"), lines+rows(root), next(root)
+	}
+	if fmt.Sprintf("%.6f", sums) != fmt.Sprintf("%.6f", total) || total == 0 {
+		t.Errorf("the rows are %f, the total is %f", sums, total)
 	}
 	w := get(t, h, "/money.csv?from=2026-11-01&to=2026-11-22&by=team")
 	table, err := csv.NewReader(w.Body).ReadAll()
-	if rows := len(all(all(root, "tbody")[0], "tr")); err != nil || len(table) != rows+1 {
+	if err != nil || len(table) != lines+1 || lines <= 100 {
 		t.Errorf("%d lines, %v", len(table), err)
 	}
 }

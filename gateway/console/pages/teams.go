@@ -3,23 +3,18 @@ package pages
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"sluice/gateway/console/access"
 )
 
-// pageLength is how many rows a page of teams has.
-const pageLength = 100
-
 type teamsView struct {
-	Teams             []TeamLine
-	Find              string
-	Found, All        int
-	From, To          int // the rows shown, from 1
-	Previous, Next    string
-	Requests, Refused int64
-	Total             Use // of those found
+	pager
+	Teams      []TeamLine
+	Find       string
+	Found, All int
+	Refused    int64
+	Total      Use // of those found
 }
 
 // teams lists the teams that the person sees.
@@ -36,27 +31,13 @@ func (s *site) teams(r *http.Request, p access.Person) (view, error) {
 			v.Refused += t.Refused
 		}
 	}
-	v.cut(r.URL.Query().Get("page"))
-	return view{page: "teams", title: "Teams", data: v}, nil
-}
-
-// cut leaves the rows of one page.
-func (v *teamsView) cut(page string) {
 	v.Found = len(v.Teams)
-	number, _ := strconv.Atoi(page)
-	pages := max((v.Found+pageLength-1)/pageLength, 1)
-	number = min(max(number, 1), pages)
-	first, end := (number-1)*pageLength, min(number*pageLength, v.Found)
-	v.Teams, v.From, v.To = v.Teams[first:end], first+1, end
-	link := func(n int) string {
-		return "/teams?" + url.Values{"find": {v.Find}, "page": {strconv.Itoa(n)}}.Encode()
-	}
-	if number > 1 {
-		v.Previous = link(number - 1)
-	}
-	if number < pages {
-		v.Next = link(number + 1)
-	}
+	var first, end int
+	v.pager, first, end = newPager(r.URL.Query().Get("page"), v.Found, func(page string) string {
+		return "/teams?" + url.Values{"find": {v.Find}, "page": {page}}.Encode()
+	})
+	v.Teams = v.Teams[first:end]
+	return view{page: "teams", title: "Teams", data: v}, nil
 }
 
 // contains reports whether one of the texts has the words, whatever their case.
