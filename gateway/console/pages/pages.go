@@ -20,7 +20,7 @@ func New(deps Deps) http.Handler {
 		"GET /{$}":                               home,
 		"GET /now":                               s.now,
 		"GET /teams":                             s.teams,
-		"GET /teams/new":                         s.newTeam,
+		"GET /new-team":                          s.newTeam,
 		"POST /teams":                            s.createTeam,
 		"GET /teams/{team}":                      s.team,
 		"GET /teams/{team}/edit":                 s.editTeam,

@@ -83,7 +83,7 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		{"a member, the settings", member, "/config", 403, 0},
 		{"a viewer, a team", viewer, "/teams/search", 200, 0},
 		{"a viewer, the form", viewer, "/teams/search/edit", 403, 0},
-		{"a viewer, a new team", viewer, "/teams/new", 403, 0},
+		{"a viewer, a new team", viewer, "/new-team", 403, 0},
 		{"a viewer, a running task", viewer, "/teams/search/tasks/" + g.tasks[0].ID, 200, 0},
 		{"an operator, a team of the directory", operator, "/teams/search", 200, 5}, // rotate, remove, make, correct, disable
 		{"an operator, a team of the file", operator, "/teams/ads", 200, 1},         // correct

@@ -14,7 +14,7 @@ import (
 // paths are all pages of a gallery, by name.
 func (g *gallery) paths() map[string]string {
 	all := map[string]string{
-		"now": "/now", "now-day": "/now?span=day", "teams": "/teams", "teams-none": "/teams?find=zzz", "new": "/teams/new", "tasks": "/tasks", "tasks-none": "/tasks?team=zzz",
+		"now": "/now", "now-day": "/now?span=day", "teams": "/teams", "teams-none": "/teams?find=zzz", "new": "/new-team", "tasks": "/tasks", "tasks-none": "/tasks?team=zzz",
 		"requests": "/requests", "requests-fault": "/requests?from=zzz", "money": "/money", "money-day": "/money?by=day&team=search", "money-fault": "/money?from=zzz", "rules": "/rules", "audit": "/audit", "audit-verify": "/audit?verify=1", "config": "/config", "absent": "/zzz",
 	}
 	if len(g.list) > 0 {
