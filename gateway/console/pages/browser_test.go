@@ -179,7 +179,7 @@ func (l look) open(ctx context.Context, t *testing.T, address string) {
 	browsertest.Open(ctx, t, address)
 }
 
-// listen collects what the browser writes to its console. An answer of status 4xx is written there too, and is no fault.
+// listen collects the lines of the browser's console. An answer of status 4xx is written there too, and is no fault.
 func listen(ctx context.Context) func() []string {
 	said := make(chan string, 1000)
 	messages := chromedp.Console(ctx)
@@ -198,7 +198,7 @@ func listen(ctx context.Context) func() []string {
 	}
 }
 
-// judged is what is wrong with the page that is open.
+// judged returns the faults of the page that is open.
 func judged(ctx context.Context, t *testing.T, checked bool) (faults []string) {
 	t.Helper()
 	if wide := browsertest.Evaluate[int](ctx, t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {

@@ -10,8 +10,8 @@ import (
 	"sluice/policy/limit"
 )
 
-// Deps are what the pages show and change. Every method gets the person: an implementation MUST leave out what this person may
-// not see, and answer a foreign team and an unknown one with the same [Problem] of status 404.
+// Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
+// see, and answer a foreign team and an unknown one with the same [Problem] of status 404.
 // Errors of other types are reported as "cannot be read at the moment".
 type Deps struct {
 	Teams    Teams
@@ -74,7 +74,7 @@ type Minted struct {
 	Expires    time.Time // zero: never
 }
 
-// Figures are what was used and what is wrong.
+// Figures read usage, spend and faults.
 type Figures interface {
 	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
 	Now(ctx context.Context, p access.Person, day bool) (Now, error)
@@ -96,23 +96,23 @@ type Requests interface {
 	Request(ctx context.Context, p access.Person, id string) (Request, error)
 }
 
-// House is what concerns the gateway as a whole.
+// House concerns the gateway as a whole.
 type House interface {
 	Rules(ctx context.Context, p access.Person) ([]Rule, error)
 	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on.
 	Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error)
-	// Proof verifies the audit. It returns what is wrong with it, nil if nothing is.
+	// Proof verifies the audit. Faults are nil if there are none.
 	Proof(ctx context.Context, p access.Person) (Proof, error)
 	Config(ctx context.Context, p access.Person) (Config, error)
 }
 
-// Use is what was used, by unit.
+// Use is an amount of each unit that was used.
 type Use struct {
 	Used      limit.Amounts
 	Estimated limit.Amounts // the estimated part of Used
 }
 
-// Plus adds what was used.
+// Plus adds two uses.
 func (u Use) Plus(v Use) Use {
 	return Use{u.Used.Plus(v.Used), u.Estimated.Plus(v.Estimated)}
 }

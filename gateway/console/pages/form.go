@@ -25,7 +25,7 @@ const (
 // field is one field of the form. Its name is the path in the teams file.
 type field struct {
 	Name, Label, Kind string
-	Of                string // what a short label is about, for those who do not see its place
+	Of                string // the subject of a short label, for a reader of the screen
 	Unit, Hint        string
 	Options           []string
 	Value, Error      string
@@ -119,7 +119,7 @@ func each(groups []group, do func(*field)) {
 	}
 }
 
-// Read returns a team's members as the form has them, over those that the form does not know.
+// read returns a team's members as the form has them, over those that the form does not know.
 func read(groups []group, kept Fields) Fields {
 	tree := decode(kept)
 	each(groups, func(f *field) { put(tree, strings.Split(f.Name, "."), parsed(f)) })
@@ -133,7 +133,7 @@ func read(groups []group, kept Fields) Fields {
 	return out
 }
 
-// parsed is what a field says; nil: nothing.
+// parsed is the value of a field; nil: it is empty.
 func parsed(f *field) any {
 	if f.Value == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"sluice/gateway/console/access"
 )
 
-// frame is what a template gets.
+// frame is the data of a template.
 type frame struct {
 	Title    string
 	LiveURL  string // of the live part; empty: it is not sent again
@@ -73,7 +73,7 @@ func roleName(r access.Role) string {
 	return map[access.Role]string{access.Operator: "operator", access.Viewer: "viewer", access.Member: "member"}[r]
 }
 
-// done are the words for what was done, by the value of the query's done.
+// done are words for a change that was made, by the value of the query's done.
 var done = map[string]string{
 	"created":  "The team was created. It has no key yet: make one below.",
 	"changed":  "The change was made. It is in force on every replica within 2 seconds.",

@@ -26,7 +26,7 @@ func empty() *gallery {
 // little is one team and its first requests.
 func little() *gallery {
 	g := empty()
-	g.list = []pages.TeamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3), LastUsed: noon}}
+	g.list = []pages.TeamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3)}}
 	g.now = pages.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: g.list, Known: 1}
 	g.days = days(func(i int) int64 { return int64(i/29) * 3 })
 	g.requests = requests(g.list, 3)
@@ -43,7 +43,7 @@ func day(count int) *gallery {
 	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", "a-team-with-a-very-long-name-that-goes-on-and-on-to-sixty-three-c"}
 	total := pages.Use{}
 	for i := range count {
-		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3), LastUsed: noon}
+		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
 		if i < len(names) {
 			line.ID = names[i]
 		}

@@ -38,7 +38,7 @@ type gallery struct {
 
 var operator = access.Person{Name: "oidc:alice@example.com", Role: access.Operator}
 
-// find limits what a member is given, as the implementations of the interfaces do.
+// find keeps the teams of others from a member, as implementations of the interfaces must.
 func (g *gallery) find(p access.Person, id string) (*pages.TeamLine, error) {
 	for i := range g.list {
 		if g.list[i].ID == id && p.Sees(id) {

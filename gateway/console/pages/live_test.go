@@ -89,7 +89,7 @@ func TestLivePartsAreMadeOnceForAll(t *testing.T) {
 		after := figures.change(1)
 		time.Sleep(time.Minute)
 		if figures.change(1) != after {
-			t.Error("figures are read although nobody looks")
+			t.Error("figures are read although no browser listens")
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// moneyBy are what Money adds up by, with the heads of their columns.
+// moneyBy are the ways in which Money adds up, with the heads of their columns.
 var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}}
 
 type moneyView struct {
@@ -37,7 +37,7 @@ type choice struct {
 	Chosen    bool
 }
 
-// money shows what was spent.
+// money shows the spend of some days.
 func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	q, fault := readMoneyQuery(r, s.Deps.Now())
 	v := moneyView{MoneyQuery: q, Error: fault}

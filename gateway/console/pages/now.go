@@ -18,7 +18,7 @@ type nowView struct {
 	TodayURL               string
 }
 
-// now shows the traffic at this moment, and what is wrong.
+// now shows the traffic of this moment, and the faults.
 func (s *site) now(r *http.Request, p access.Person) (view, error) {
 	day := r.URL.Query().Get("span") == "day"
 	n, err := s.Figures.Now(r.Context(), p, day)

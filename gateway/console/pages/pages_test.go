@@ -75,7 +75,7 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		status int
 		forms  int // that change something, without that of signing out
 	}{
-		{"nobody", access.Person{}, "/now", 401, 0},
+		{"without a login", access.Person{}, "/now", 401, 0},
 		{"a member, the own team", member, "/teams/search", 200, 0},
 		{"a member, a foreign team", member, "/teams/ads", 404, 0},
 		{"a member, no team", member, "/teams/zzz", 404, 0},

@@ -10,20 +10,20 @@ import (
 	"sluice/gateway/console/access"
 )
 
-// contentPolicy allows what the pages consist of: files of this listener, nothing inline.
+// contentPolicy allows files of this listener, and nothing inline.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 256 << 10
 
-// site is what all pages share.
+// site is shared by all pages.
 type site struct {
 	Deps
 	feeds *feeds
 }
 
-// view is what a handler answers.
+// view is a handler's answer.
 type view struct {
 	page    string // name of the template; empty: only to
 	title   string
@@ -38,10 +38,10 @@ type view struct {
 // crumb is a link to the page above.
 type crumb struct{ Name, URL string }
 
-// handler renders one page for a person. What it returns beside an error is shown with the error, if it names a page.
+// handler answers a request for one page. With an error its view does not count.
 type handler func(r *http.Request, p access.Person) (view, error)
 
-// serve writes what a handler answers.
+// serve writes a handler's answer.
 func (s *site) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)

@@ -16,7 +16,7 @@ func own(err error) *Problem {
 	return nil
 }
 
-// after shows a team's page again, with what was done or with what was wrong.
+// after shows a team's page again, with the change or with its fault.
 func (s *site) after(r *http.Request, p access.Person, form, what string, err error) (view, error) {
 	team := r.PathValue("team")
 	if err == nil {

@@ -55,7 +55,7 @@ func (s *site) createTeam(r *http.Request, p access.Person) (view, error) {
 	return v.refused(err)
 }
 
-// editTeam shows the form with what the directory has.
+// editTeam shows the form with the values of the directory.
 func (s *site) editTeam(r *http.Request, p access.Person) (view, error) {
 	v, _, err := s.formOf(r, p)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *site) formOf(r *http.Request, p access.Person) (formView, Team, error) 
 	return v, t, nil
 }
 
-// changeTeam makes the change, or shows what was typed again with what is wrong.
+// changeTeam makes the change, or shows the form again with its fault.
 func (s *site) changeTeam(r *http.Request, p access.Person) (view, error) {
 	v, t, err := s.formOf(r, p)
 	if err != nil {

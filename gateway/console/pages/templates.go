@@ -48,7 +48,7 @@ var unmasked = strings.NewReplacer(
 	"\u2066", "[U+2066]", "\u2067", "[U+2067]", "\u2068", "[U+2068]", "\u2069", "[U+2069]",
 )
 
-// functions are what the templates call.
+// functions can be called in the templates.
 var functions = template.FuncMap{
 	"count":   count,
 	"brief":   brief,

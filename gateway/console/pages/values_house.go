@@ -7,7 +7,7 @@ type MoneyQuery struct {
 	Team     string // empty: all
 }
 
-// Money is what was spent.
+// Money is the spend of some days.
 type Money struct {
 	Rows  []MoneyRow // by spend, the largest first; by day the newest first
 	Days  []DayUse   // every day from From to To

@@ -16,7 +16,6 @@ type TeamLine struct {
 	Today            Use
 	Refused          int64           // requests refused today
 	Tightest         *limit.Standing // the limit of which the smallest part is left; nil: no limit
-	LastUsed         time.Time       // when one of its keys was; zero: not known
 }
 
 // Team is one team as its page shows it.

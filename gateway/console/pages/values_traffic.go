@@ -20,7 +20,7 @@ type Now struct {
 	Known    int        // how many teams the person sees
 }
 
-// Step is what happened in one step of time.
+// Step is the traffic of one step of time.
 type Step struct {
 	At                        time.Time
 	Requests, Refused, Failed int64 // Requests includes the others; Failed are errors of the service
