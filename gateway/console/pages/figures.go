@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"time"
 
 	"sluice/gateway/console/pages/chart"
@@ -38,11 +39,19 @@ func stepsFigure(steps []Step, step time.Duration) figure {
 		Label:   fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)),
 		Legend:  []legend{{"a", "served"}, {"b", "refused"}, {"c", "failed at the service"}},
 	}
-	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
+	f.Most, f.Half = axis(f.Top), axis(half(f.Top))
 	if n := len(steps); n > 0 {
 		f.From, f.Mid, f.To = moment(formClock, steps[0].At), moment(formClock, steps[n/2].At), moment(formClock, steps[n-1].At.Add(step))
 	}
 	return f
+}
+
+// half is half of a number of things, 0 if there is none.
+func half(top float64) float64 {
+	if top/2 != math.Trunc(top/2) {
+		return 0
+	}
+	return top / 2
 }
 
 func stepName(step time.Duration) string {
@@ -73,6 +82,9 @@ func daysFigure(days []DayUse, unit int, currency string) figure {
 		Legend:  []legend{{"a", "exact"}, {"e", "estimated"}},
 	}
 	f.Most, f.Half = axis(f.Top), axis(f.Top/2)
+	if unit != limit.Spend {
+		f.Half = axis(half(f.Top))
+	}
 	if n := len(days); n > 0 {
 		f.From, f.Mid, f.To = template.HTML(dayText(days[0].Day)), template.HTML(dayText(days[n/2].Day)), template.HTML(dayText(days[n-1].Day)) //nolint:gosec // days
 	}

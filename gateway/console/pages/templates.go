@@ -60,6 +60,7 @@ var functions = template.FuncMap{
 	"money":   func(n int64) template.HTML { return money(n, 2) },
 	"cost":    func(n int64) template.HTML { return money(n, 4) },
 	"amount":  amount,
+	"rate":    significant,
 	"span":    span,
 	"ms":      milliseconds,
 	"second":  func(t time.Time) template.HTML { return moment(formSecond, t) },
