@@ -93,6 +93,7 @@ type Task struct {
 	TaskLine
 	Key, Request, TraceID string
 	Held                  limit.Amounts
+	Estimated             bool     // the service did not count the pictures: Cost is the amount that was held
 	SettledBy             string   // poll, finisher, stream, lease; empty: not settled
 	Pictures              []string // addresses at the service, while they live
 	Message               string   // the service's error; empty: none
