@@ -142,6 +142,12 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"gateway/console/access/issuertest", "gateway/console/access/store"},
 		never:     []string{goRedis, otelAPI, httpPkg, "os"},
 	},
+	"gateway/console/pages": {
+		ours:      []string{"gateway/console/access", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
+		testsOurs: []string{"cmd/sluice/browsertest"},
+		never:     []string{goRedis, otelAPI, "os"},
+	},
+	"gateway/console/pages/chart": {never: silent, timeless: true},
 	"gateway/console/access/issuer": {
 		testsOurs: []string{"gateway/console/access/issuertest"},
 		outside:   []string{goOIDC, goOAuth},

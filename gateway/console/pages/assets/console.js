@@ -1,0 +1,41 @@
+// Times in the person's own zone, readings of charts, copying of a key. Every page is whole without it.
+"use strict";
+(() => {
+  const part = { day: "numeric", month: "short" };
+  const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  const forms = {
+    second: { ...part, ...clock, second: "2-digit" },
+    minute: { ...part, year: "numeric", ...clock },
+    day: { ...part, year: "numeric" },
+    clock,
+  };
+  for (const name in forms) forms[name] = new Intl.DateTimeFormat("en-GB", forms[name]);
+
+  function localize(root) {
+    for (const time of root.querySelectorAll("time[data-form]")) {
+      const text = forms[time.dataset.form].format(new Date(time.dateTime)).replace(" at ", ", ");
+      if (time.textContent !== text) time.textContent = text;
+    }
+  }
+
+  // The column under the pointer says its figures in the chart's caption.
+  document.addEventListener("pointerover", (event) => {
+    const column = event.target.closest?.(".plot g");
+    const chart = event.target.closest?.(".chart");
+    for (const reading of document.querySelectorAll(".reading")) {
+      const text = column && chart.contains(reading) ? column.querySelector("title").textContent : "";
+      if (reading.textContent !== text) reading.textContent = text;
+    }
+  });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent)
+      .then(() => { button.textContent = "Copied"; });
+  });
+
+  localize(document);
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+  document.addEventListener("htmx:sse:after:message", () => localize(document));
+})();

@@ -1,0 +1,118 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/directory"
+	"sluice/policy/limit"
+)
+
+// Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
+// see, and answer a foreign team and an unknown one with the same [Problem] of status 404.
+// Errors of other types are reported as "cannot be read at the moment".
+type Deps struct {
+	Teams    Teams
+	Keys     Keys
+	Figures  Figures
+	Tasks    Tasks
+	Requests Requests
+	House    House
+	Currency func() string // of the teams file; it may answer ""
+	TraceURL string        // an address with {trace} in it; empty: traces are not linked
+	Now      func() time.Time
+}
+
+// Teams are the teams, of the file and of the directory.
+type Teams interface {
+	// List returns the teams that the person sees, by id.
+	List(ctx context.Context, p access.Person) ([]TeamLine, error)
+	// Team returns one team.
+	Team(ctx context.Context, p access.Person, id string) (Team, error)
+	// Create adds a team to the directory.
+	Create(ctx context.Context, a Actor, id string, fields Fields) error
+	// Change replaces the fields of a team. It MUST refuse with status 412 if the team's version is no longer the one given.
+	Change(ctx context.Context, a Actor, id, version string, fields Fields) error
+	// Remove removes a team that is disabled and has nothing open.
+	Remove(ctx context.Context, a Actor, id, version string) error
+	// Adjust corrects what a team used.
+	Adjust(ctx context.Context, a Actor, id string, by Adjustment) error
+}
+
+// Actor is a person who changes something, for the audit.
+type Actor struct {
+	access.Person
+	Address string // of the client; one line
+	Reason  string // why, as the person gave it; may be empty
+}
+
+// Fields are a team's own members as the teams file has them, by name, without id and keys.
+type Fields map[string]json.RawMessage
+
+// Adjustment is a correction of a team's usage in the current day and month.
+type Adjustment struct{ Unit, Delta string } // as typed; below 0 gives back
+
+// Keys are the keys of the teams of the directory.
+type Keys interface {
+	Mint(ctx context.Context, a Actor, team string, k NewKey) (Minted, error)
+	// Rotate makes a new key and ends the old one.
+	Rotate(ctx context.Context, a Actor, team, old string, oldEnds time.Time) (Minted, error)
+	Remove(ctx context.Context, a Actor, team, key string) error
+}
+
+// NewKey is a key that is asked for.
+type NewKey struct {
+	Note    string
+	Expires time.Time // zero: as late as the team allows
+}
+
+// Minted is a key that was made. Secret is the whole key, which is shown once and MUST NOT be kept.
+type Minted struct {
+	ID, Secret string
+	Expires    time.Time // zero: never
+}
+
+// Figures read usage, spend and faults.
+type Figures interface {
+	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
+	Now(ctx context.Context, p access.Person, day bool) (Now, error)
+	// Team returns one team's standing and its last 30 days.
+	Team(ctx context.Context, p access.Person, id string) (TeamFigures, error)
+	Money(ctx context.Context, p access.Person, q MoneyQuery) (Money, error)
+}
+
+// Tasks are the tasks of the teams.
+type Tasks interface {
+	List(ctx context.Context, p access.Person, f TaskFilter) (TaskList, error)
+	Task(ctx context.Context, p access.Person, team, id string) (Task, error)
+	Cancel(ctx context.Context, a Actor, team, id string) error
+}
+
+// Requests are the newest requests of all replicas.
+type Requests interface {
+	List(ctx context.Context, p access.Person, f RequestFilter) (RequestList, error)
+	Request(ctx context.Context, p access.Person, id string) (Request, error)
+}
+
+// House concerns the gateway as a whole.
+type House interface {
+	Rules(ctx context.Context, p access.Person) ([]Rule, error)
+	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on.
+	Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error)
+	// Proof verifies the audit. Faults are nil if there are none.
+	Proof(ctx context.Context, p access.Person) (Proof, error)
+	Config(ctx context.Context, p access.Person) (Config, error)
+}
+
+// Use is an amount of each unit that was used.
+type Use struct {
+	Used      limit.Amounts
+	Estimated limit.Amounts // the estimated part of Used
+}
+
+// Plus adds two uses.
+func (u Use) Plus(v Use) Use {
+	return Use{u.Used.Plus(v.Used), u.Estimated.Plus(v.Estimated)}
+}

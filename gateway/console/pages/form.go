@@ -1,0 +1,240 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/policy"
+	"sluice/policy/teams"
+)
+
+// The kinds of the fields of a team's form.
+const (
+	kindText   = "text"
+	kindNumber = "number" // written as a number if it is one
+	kindLines  = "lines"  // a list, one word a line
+	kindPairs  = "pairs"  // "name: word", one a line
+	kindFlag   = "flag"
+	kindChecks = "checks" // a list of some given words
+)
+
+// field is one field of the form. Its name is the path in the teams file.
+type field struct {
+	Name, Label, Kind string
+	Of                string // the subject of a short label, for a reader of the screen
+	Unit, Hint        string
+	Options           []string
+	Value, Error      string
+	Current           string // the value in force, if it is not the one typed; only after a lost race
+	Other             bool   // Current counts
+}
+
+// Chosen reports whether an option is among the value's lines.
+func (f field) Chosen(option string) bool {
+	return slices.Contains(strings.Split(f.Value, "\n"), option)
+}
+
+// ID names the field's element.
+func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
+
+// group is a fieldset.
+type group struct {
+	Legend, Hint string
+	Fields       []field
+}
+
+// teamForm is the form of a team, empty.
+func teamForm() []group {
+	endpoints := make([]string, len(policy.Endpoints))
+	for i, e := range policy.Endpoints {
+		endpoints[i] = string(e)
+	}
+	return []group{
+		{"About", "", []field{
+			{Name: "description", Label: "Description", Kind: kindText, Hint: "One line for people, at most 200 characters."},
+			{Name: "members", Label: "Members", Kind: kindLines, Hint: "Groups or e-mails of the sign-on, one a line. They see this team."},
+			{Name: "self_service", Label: "Members make and end keys themselves", Kind: kindFlag},
+			{Name: "key_days", Label: "Longest life of a key", Kind: kindNumber, Unit: "days", Hint: "1 to 3650. Older keys get this end too."},
+		}},
+		{"What it may use", "", []field{
+			{Name: "models", Label: "Models", Kind: kindLines, Hint: "One a line, * for any characters, such as llm-*. Empty: all."},
+			{Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints, Hint: "None ticked: all."},
+			{Name: "concurrent", Label: "Requests in flight", Kind: kindNumber, Unit: "at once"},
+			{Name: "open_tasks", Label: "Open tasks", Kind: kindNumber, Unit: "at once"},
+			{Name: "shadow", Label: "Shadow: limits refuse nothing, and what they would have refused is reported", Kind: kindFlag},
+		}},
+		{"Rates", "A bucket of burst units that refills at limit per time, such as 600 per 1m. A time is 1s to 1h. Without burst it is the limit.", rateFields()},
+		{"Quotas", "By calendar day and month in UTC. 0 allows nothing.", quotaFields()},
+		{"Rules", "", []field{
+			{Name: "rules", Label: "Modes", Kind: kindPairs, Hint: "One a line, such as image.prompt.length: refuse. Modes are refuse, warn and off."},
+		}},
+	}
+}
+
+func rateFields() (all []field) {
+	for _, unit := range []teams.Unit{teams.UnitRequests, teams.UnitTokens, teams.UnitImages} {
+		at := "rates." + string(unit) + "."
+		all = append(all,
+			field{Name: at + "limit", Label: title(unit), Kind: kindNumber},
+			field{Name: at + "per", Label: "per", Kind: kindText, Of: title(unit)},
+			field{Name: at + "burst", Label: "burst", Kind: kindNumber, Of: title(unit)})
+	}
+	return all
+}
+
+func quotaFields() (all []field) {
+	for _, unit := range teams.Units {
+		for _, period := range teams.Periods {
+			all = append(all, field{
+				Name: "quotas." + string(unit) + "." + string(period), Label: title(unit) + " a " + string(period), Kind: kindNumber,
+			})
+		}
+	}
+	return all
+}
+
+func title(unit teams.Unit) string { return strings.ToUpper(string(unit[:1])) + string(unit[1:]) }
+
+// fill shows a team's own members in the form.
+func fill(groups []group, fields Fields) {
+	each(groups, func(f *field) { f.Value = shown(at(decode(fields), f.Name), f.Kind) })
+}
+
+// typed shows again what was typed.
+func typed(groups []group, form url.Values) {
+	each(groups, func(f *field) {
+		f.Value = strings.TrimSpace(strings.ReplaceAll(strings.Join(form[f.Name], "\n"), "\r", ""))
+	})
+}
+
+func each(groups []group, do func(*field)) {
+	for g := range groups {
+		for i := range groups[g].Fields {
+			do(&groups[g].Fields[i])
+		}
+	}
+}
+
+// read returns a team's members as the form has them, over those that the form does not know.
+func read(groups []group, kept Fields) Fields {
+	tree := decode(kept)
+	each(groups, func(f *field) { put(tree, strings.Split(f.Name, "."), parsed(f)) })
+	out := Fields{}
+	for name, value := range tree {
+		text, err := json.Marshal(value)
+		if err == nil {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// parsed is the value of a field; nil: it is empty.
+func parsed(f *field) any {
+	if f.Value == "" {
+		return nil
+	}
+	switch f.Kind {
+	case kindNumber:
+		if json.Valid([]byte(f.Value)) && strings.Trim(f.Value, "0123456789.") == "" {
+			return json.Number(f.Value)
+		}
+	case kindFlag:
+		return true
+	case kindLines, kindChecks:
+		return lines(f.Value)
+	case kindPairs:
+		pairs := map[string]any{}
+		for _, line := range lines(f.Value) {
+			name, word, _ := strings.Cut(line, ":")
+			pairs[strings.TrimSpace(name)] = strings.TrimSpace(word)
+		}
+		return pairs
+	}
+	return f.Value
+}
+
+func lines(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// decode reads members into a tree that can be changed.
+func decode(fields Fields) map[string]any {
+	tree := map[string]any{}
+	for name, text := range fields {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		var value any
+		if d.Decode(&value) == nil {
+			tree[name] = value
+		}
+	}
+	return tree
+}
+
+// at is the value at a path; nil: none.
+func at(tree map[string]any, path string) any {
+	first, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		return tree[first]
+	}
+	below, _ := tree[first].(map[string]any)
+	return at(below, rest)
+}
+
+// put sets the value at a path, or removes it if it is nil, with what is empty then.
+func put(tree map[string]any, path []string, value any) {
+	name := path[0]
+	if len(path) > 1 {
+		below, ok := tree[name].(map[string]any)
+		if !ok {
+			if below = map[string]any{}; value == nil {
+				return // such as the word none
+			}
+		}
+		put(below, path[1:], value)
+		if value = any(below); len(below) == 0 {
+			value = nil
+		}
+	}
+	if value == nil {
+		delete(tree, name)
+		return
+	}
+	tree[name] = value
+}
+
+// shown writes a value as a field of this kind has it.
+func shown(value any, kind string) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case []any:
+		words := make([]string, len(v))
+		for i := range v {
+			words[i] = fmt.Sprint(v[i])
+		}
+		return strings.Join(words, "\n")
+	case map[string]any:
+		var all []string
+		for name, word := range v {
+			all = append(all, name+": "+fmt.Sprint(word))
+		}
+		slices.Sort(all)
+		return strings.Join(all, "\n")
+	case bool:
+		if kind == kindFlag && !v {
+			return ""
+		}
+	}
+	return fmt.Sprint(value)
+}

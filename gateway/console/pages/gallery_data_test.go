@@ -1,0 +1,207 @@
+package pages_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"sluice/gateway/console/pages"
+	"sluice/policy/directory"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// galleries are the rooms in which every page is looked at, by name.
+func galleries() map[string]*gallery {
+	return map[string]*gallery{"empty": empty(), "little": little(), "day": day(12), "thousand": day(1000), "tongues": tongues()}
+}
+
+// empty is Sluice on its first morning.
+func empty() *gallery {
+	return &gallery{version: "1", pictures: "https://pictures.example", now: pages.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
+}
+
+// little is one team and its first requests.
+func little() *gallery {
+	g := empty()
+	g.list = []pages.TeamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3)}}
+	g.now = pages.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: g.list, Known: 1}
+	g.days = days(func(i int) int64 { return int64(i/29) * 3 })
+	g.requests = requests(g.list, 3)
+	g.tasks = tasks(g.list, 1)
+	g.house()
+	g.entries = g.entries[:2]
+	return g
+}
+
+// day is a day's work of some teams.
+func day(count int) *gallery {
+	g := empty()
+	random := rand.New(rand.NewPCG(1, uint64(count)))
+	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", "a-team-with-a-very-long-name-that-goes-on-and-on-to-sixty-three-c"}
+	total := pages.Use{}
+	for i := range count {
+		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
+		if i < len(names) {
+			line.ID = names[i]
+		}
+		if i%3 != 1 {
+			line.Owner = teams.OwnerDirectory
+		}
+		if i%4 != 3 {
+			line.Tightest = &standings()[i%5]
+		}
+		line.Disabled, line.Shadow = i%7 == 6, i%5 == 4
+		g.list = append(g.list, line)
+		total = total.Plus(line.Today)
+	}
+	slices.SortFunc(g.list[:min(count, 12)], func(a, b pages.TeamLine) int { return int(b.Today.Used[limit.Spend] - a.Today.Used[limit.Spend]) })
+	g.now = pages.Now{At: noon, Step: time.Minute, Overhead: 420 * time.Microsecond, Rate: 42.3, Refused: 1234, Today: total, Teams: g.list[:10], Known: count, Steps: steps(60, func(i int) (int64, int64, int64) {
+		return 2000 + int64(i)*11 + random.Int64N(700), random.Int64N(150), random.Int64N(40) * int64(i%9/8)
+	})}
+	g.now.Faults = []pages.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
+	g.days = days(func(i int) int64 { return 20000 + int64(i)*300 + random.Int64N(9000) - int64((i+4)%7/5)*12000 })
+	g.requests, g.tasks = requests(g.list, 30+count/10), tasks(g.list, 20+count/10)
+	g.house()
+	return g
+}
+
+// hostile are texts of people and programs that no page may trust.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "'; DROP TABLE teams;--", "a\r\nSet-Cookie: x=1", "\u202eevil\u202c txt.exe",
+	"{{.Secret}}", "javascript:alert(1)", "\u2066\u2067\u202d x", "=HYPERLINK(1)",
+}
+
+// tongues has descriptions in other languages and scripts, and hostile ones.
+func tongues() *gallery {
+	g := day(12)
+	texts := append([]string{
+		"Donaudampfschifffahrtsgesellschaftskapitänsmützenbeschaffungsausschreibungsverwaltungsprogramm der Abteilung für Öffentlichkeitsarbeit",
+		"搜索团队：负责商店的全文检索、图片搜索以及推荐系统的日常维护与模型调用管理",
+		"فريق البحث في المتجر، مسؤول عن الفهرسة والصور (نسخة 2.6) والترجمة",
+	}, hostile...)
+	for i := range g.list {
+		g.list[i].Description = texts[i%len(texts)]
+	}
+	for i := range g.requests {
+		g.requests[i].Model = texts[i%len(texts)]
+		g.requests[i].Refusal = hostile[i%len(hostile)]
+	}
+	for i := range g.tasks {
+		g.tasks[i].Model = texts[i%len(texts)]
+	}
+	for i := range g.entries {
+		g.entries[i].Reason, g.entries[i].Who = texts[i%len(texts)], "oidc:"+hostile[i%len(hostile)]
+		g.entries[i].After = json.RawMessage(quotedText(hostile[i%len(hostile)]))
+	}
+	for i := range g.now.Faults {
+		g.now.Faults[i].Text = texts[i]
+	}
+	g.config.Settings[0].Value = hostile[0]
+	return g
+}
+
+func use(requests int64) pages.Use {
+	u := limit.Amounts{requests, requests * 1540, requests / 7, requests * 3_456_789}
+	return pages.Use{Used: u, Estimated: limit.Amounts{0, u[1] / 40, 0, u[3] / 37}}
+}
+
+func steps(count int, of func(int) (all, refused, failed int64)) (list []pages.Step) {
+	begin := noon.Truncate(time.Minute).Add(-time.Duration(count-1) * time.Minute)
+	for i := range count {
+		all, refused, failed := of(i)
+		list = append(list, pages.Step{At: begin.Add(time.Duration(i) * time.Minute), Requests: all, Refused: refused, Failed: failed})
+	}
+	return list
+}
+
+func days(of func(int) int64) (list []pages.DayUse) {
+	for i := range 30 {
+		list = append(list, pages.DayUse{Day: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
+	}
+	return list
+}
+
+// untilMidnight is in UTC, from noon.
+const untilMidnight = 11*time.Hour + 25*time.Minute + 4*time.Second
+
+// standings are limits of every kind: far, near, full.
+func standings() []limit.Standing {
+	return []limit.Standing{
+		{Unit: teams.UnitRequests, Per: "1m", Limit: 600, Window: time.Minute, Used: 12, Left: 48, Reset: 2 * time.Second},
+		{Unit: teams.UnitTokens, Per: "1m", Limit: 200000, Window: time.Minute, Used: 250_000, Left: 150_000, Reset: 75 * time.Second},
+		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 500, Used: 412, Held: 60, Left: 28, Reset: untilMidnight},
+		{Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 50 * teams.Nano, Used: 50*teams.Nano + 3, Reset: untilMidnight},
+		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 800 * teams.Nano, Used: 311_123_456_789, Held: 4 * teams.Nano, Left: 484_876_543_211, Reset: 8*24*time.Hour + untilMidnight},
+	}
+}
+
+func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
+	for i := range count {
+		r := pages.RequestLine{
+			ID: fmt.Sprintf("0b6a%04d-5d1e-4f7a-9c1b-2f6f3a5f1f6f", i), Team: list[i%min(len(list), 12)].ID, Model: []string{"llm-plus", "llm-max", "gen2.6-image"}[i%3], At: noon.Add(-time.Duration(i*i) * 731 * time.Millisecond),
+			Status: 200, Tokens: int64(i*37%4100) + 12, Cost: int64(i) * 123_456, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
+		}
+		switch i % 11 {
+		case 4:
+			r.Status, r.Refusal, r.Tokens, r.Cost, r.Duration = 429, "admit/quota", 0, 0, 400*time.Microsecond
+		case 7:
+			r.Status, r.Refusal, r.Tokens, r.Cost = 400, "inspect/rules", 0, 0
+		case 9:
+			r.Status, r.Duration = 502, 61*time.Second
+		case 2:
+			r.Tokens, r.Images, r.Cost = 0, 4, 800_000_000
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func tasks(list []pages.TeamLine, count int) (all []pages.TaskLine) {
+	states := []string{"RUNNING", "PENDING", "SUCCEEDED", "SUCCEEDED", "FAILED", "SUCCEEDED", "CANCELED"}
+	for i := range count {
+		made := noon.Add(-time.Duration(i*i)*9*time.Second - 20*time.Second)
+		t := pages.TaskLine{
+			Team: list[i%min(len(list), 12)].ID, ID: fmt.Sprintf("%08x-d340-4e21-bf6e-%012d", uint32(i+1)*2654435761, i), Model: "gen2.6-image", State: states[i%len(states)],
+			Created: made, Submitted: made.Add(300 * time.Millisecond), PollsServed: int64(i % 40), QueriesSent: int64(i%40)/3 + 1, Cost: limit.Amounts{1, 0, 4, 800_000_000},
+		}
+		t.Open = i%len(states) < 2
+		if i%len(states) != 1 {
+			t.Begun = made.Add(6 * time.Second)
+		}
+		if !t.Open {
+			t.Ended = made.Add(31 * time.Second)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// house fills the pages about the whole.
+func (g *gallery) house() {
+	whats := []string{"team.change", "key.add", "key.rotate", "team.create", "usage.adjust", "directory.import"}
+	for i := range 24 {
+		e := directory.Entry{Seq: int64(240 - i), Time: noon.Add(-time.Duration(i*i) * time.Hour), Who: "oidc:alice@example.com", Address: "192.0.2.7", What: whats[i%len(whats)], Team: g.list[i%len(g.list)].ID, Reason: "asked for by the team"}
+		if i%len(whats) == 0 {
+			e.Before, e.After = json.RawMessage(`{"id":"search","quotas":{"images":{"day":400}}}`), json.RawMessage(`{"id":"search","quotas":{"images":{"day":500}}}`)
+		}
+		if i%len(whats) == 1 {
+			e.Key, e.Reason = "7f3k9q2m4x1c", ""
+		}
+		g.entries = append(g.entries, e)
+	}
+	for i := range 60 {
+		r := pages.Rule{ID: fmt.Sprintf("image.prompt.length.%02d", i), Field: "input.messages[].content[].text", Allowed: "at most 2000 characters", From: "3: The prompt has at most 2000 characters; what is longer is truncated.", Mode: "warn", Counted: true}
+		if i%9 == 0 {
+			r.Mode, r.Set, r.Refused = "refuse", true, int64(i)
+		}
+		r.Warned = int64(i % 5)
+		g.rules = append(g.rules, r)
+	}
+	g.config = pages.Config{Version: "v1.8.0", Warnings: []string{"SLUICE_REPLICAS is 1 although SLUICE_REDIS_URL is set"}, Settings: []pages.Setting{
+		{Name: "SLUICE_UPSTREAM_URL", Value: "https://service.example/api/v1", Set: true}, {Name: "SLUICE_UPSTREAM_KEY", Value: "[redacted]", Set: true}, {Name: "SLUICE_LISTEN", Value: ":8080"},
+		{Name: "SLUICE_CLIENT_ORIGINS", Value: ""}, {Name: "SLUICE_POLL_INTERVAL", Value: "5s"},
+	}}
+}

@@ -1,0 +1,281 @@
+package pages_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
+	"sluice/policy/directory"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// noon is when the gallery's pictures are taken.
+var noon = time.Date(2026, 11, 22, 12, 34, 56, 0, time.UTC)
+
+// gallery is data for every page. It is all interfaces of the pages at once.
+type gallery struct {
+	list     []pages.TeamLine
+	now      pages.Now
+	days     []pages.DayUse
+	tasks    []pages.TaskLine
+	requests []pages.RequestLine
+	entries  []directory.Entry
+	rules    []pages.Rule
+	config   pages.Config
+	version  string         // of every team of the directory
+	refuse   *pages.Problem // every change; nil: none
+	pictures string         // where the pictures of tasks are
+	changed  []string       // what was changed
+	fields   pages.Fields   // of the last change
+}
+
+var operator = access.Person{Name: "oidc:alice@example.com", Role: access.Operator}
+
+// find keeps the teams of others from a member, as implementations of the interfaces must.
+func (g *gallery) find(p access.Person, id string) (*pages.TeamLine, error) {
+	for i := range g.list {
+		if g.list[i].ID == id && p.Sees(id) {
+			return &g.list[i], nil
+		}
+	}
+	return nil, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such team, or it is not yours to see."}
+}
+
+func (g *gallery) deps() pages.Deps {
+	return pages.Deps{
+		Teams: g, Keys: galleryKeys{g}, Figures: galleryFigures{g}, Tasks: galleryTasks{g}, Requests: galleryRequests{g}, House: g,
+		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Now: func() time.Time { return noon },
+	}
+}
+
+// handler serves the pages to a person.
+func (g *gallery) handler(p access.Person) http.Handler {
+	h := pages.New(g.deps())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), p)))
+	})
+}
+
+func (g *gallery) List(_ context.Context, p access.Person) (list []pages.TeamLine, err error) {
+	for i := range g.list {
+		if p.Sees(g.list[i].ID) {
+			list = append(list, g.list[i])
+		}
+	}
+	return list, nil
+}
+
+func (g *gallery) Team(_ context.Context, p access.Person, id string) (pages.Team, error) {
+	line, err := g.find(p, id)
+	if err != nil {
+		return pages.Team{}, err
+	}
+	t := pages.Team{ID: id, Description: line.Description, Owner: line.Owner, Disabled: line.Disabled, Shadow: line.Shadow}
+	for i := range line.Keys {
+		k := pages.Key{ID: fmt.Sprintf("7f3k9q2m4x%02d", i), Note: "the indexer", Owner: line.Owner, LastUsed: noon.Add(-time.Duration(i) * 50 * time.Hour).Truncate(time.Hour)}
+		switch i % 4 {
+		case 1:
+			k.Expires, k.Note = noon.AddDate(0, 0, 9), line.Description
+		case 2:
+			k.Expires, k.LastUsed = noon.AddDate(0, 3, 0), time.Time{}
+		case 3:
+			k.Expires = noon.AddDate(0, 0, -3)
+		}
+		t.Keys = append(t.Keys, k)
+	}
+	if line.Tightest != nil {
+		t.Models, t.Members = []string{"llm-*", "gen2.6-*"}, []string{"team-" + id, "alice@example.com"}
+	}
+	if t.Owner == teams.OwnerDirectory {
+		t.Version = g.version
+		t.Fields = pages.Fields{
+			"description": quoted(line.Description), "models": json.RawMessage(`["llm-*","gen2.6-*"]`), "tag_key": json.RawMessage(`"project"`),
+			"rates":  json.RawMessage(`{"requests":{"per":"1m","limit":600,"burst":60}}`),
+			"quotas": json.RawMessage(`{"images":{"day":500},"spend":{"day":50.00,"month":800.00}}`),
+			"rules":  json.RawMessage(`{"image.prompt.length":"refuse"}`),
+		}
+		if line.Disabled {
+			t.Fields["disabled"] = json.RawMessage("true")
+		}
+	}
+	return t, nil
+}
+
+func quoted(text string) json.RawMessage {
+	b, _ := json.Marshal(text)
+	return b
+}
+
+// change notes a change, or refuses it.
+func (g *gallery) change(what string) error {
+	if g.refuse != nil {
+		return g.refuse
+	}
+	g.changed = append(g.changed, what)
+	return nil
+}
+
+func (g *gallery) Create(_ context.Context, _ pages.Actor, id string, f pages.Fields) error {
+	g.fields = f
+	return g.change("create " + id)
+}
+
+func (g *gallery) Change(_ context.Context, _ pages.Actor, id, version string, f pages.Fields) error {
+	if version != g.version {
+		return &pages.Problem{Status: http.StatusPreconditionFailed, Text: "The team was changed meanwhile."}
+	}
+	g.fields = f
+	return g.change("change " + id)
+}
+
+func (g *gallery) Remove(_ context.Context, _ pages.Actor, id, _ string) error {
+	return g.change("remove " + id)
+}
+
+func (g *gallery) Adjust(_ context.Context, who pages.Actor, id string, a pages.Adjustment) error {
+	return g.change(strings.Join([]string{"adjust", id, a.Unit, a.Delta, who.Reason, who.Address}, " "))
+}
+
+func (g *gallery) Mint(_ context.Context, _ pages.Actor, team string, k pages.NewKey) (pages.Minted, error) {
+	return pages.Minted{ID: "7f3k9q2m4x99", Secret: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: k.Expires}, g.change("mint " + team)
+}
+
+func (g *gallery) Rotate(_ context.Context, _ pages.Actor, team, old string, ends time.Time) (pages.Minted, error) {
+	return pages.Minted{ID: "7f3k9q2m4x99", Secret: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8)}, g.change("rotate " + team + " " + old + " " + ends.Format(time.DateOnly))
+}
+
+// galleryKeys has a method whose name pages.Teams has too.
+type galleryKeys struct{ *gallery }
+
+func (g galleryKeys) Remove(_ context.Context, _ pages.Actor, team, key string) error {
+	return g.change("remove key " + team + " " + key)
+}
+
+func (g *gallery) Rules(context.Context, access.Person) ([]pages.Rule, error) { return g.rules, nil }
+
+func (g *gallery) Audit(_ context.Context, _ access.Person, team string, _ int64) (list []directory.Entry, err error) {
+	for i := range g.entries {
+		if team == "" || g.entries[i].Team == team {
+			list = append(list, g.entries[i])
+		}
+	}
+	return list, nil
+}
+
+func (g *gallery) Proof(context.Context, access.Person) (pages.Proof, error) {
+	return pages.Proof{Entries: len(g.entries), Head: strings.Repeat("9f86d081", 8)}, nil
+}
+
+func (g *gallery) Config(context.Context, access.Person) (pages.Config, error) { return g.config, nil }
+
+// galleryFigures, galleryTasks and galleryRequests have methods of equal names.
+type galleryFigures struct{ *gallery }
+
+func (g galleryFigures) Now(context.Context, access.Person, bool) (pages.Now, error) {
+	return g.now, nil
+}
+
+func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (pages.TeamFigures, error) {
+	line, err := g.find(p, id)
+	if err != nil {
+		return pages.TeamFigures{}, err
+	}
+	f := pages.TeamFigures{Effective: []int{0, 1, 2, 3}, Days: g.days, Report: limit.Report{At: noon}}
+	if line.Tightest != nil {
+		f.Report.Limits = standings()
+		f.Concurrent, f.OpenTasks = pages.Count{Used: 3, Limit: 32}, pages.Count{Used: 19, Limit: 20}
+	}
+	if line.Refused > 0 {
+		f.Refusals = []pages.Refusal{{Name: "admit/quota", Count: line.Refused}, {Name: "inspect/rules", Count: 3}, {Name: "admit/rate", Count: 1}}
+	}
+	for i := range g.tasks {
+		if g.tasks[i].Team == id && g.tasks[i].Open {
+			f.Tasks = append(f.Tasks, g.tasks[i])
+		}
+	}
+	return f, nil
+}
+
+func (g galleryFigures) Money(_ context.Context, p access.Person, q pages.MoneyQuery) (m pages.Money, err error) {
+	m.Days, m.Month = g.days, pages.Month{Name: "2026-11"}
+	for i := range g.list {
+		if t := &g.list[i]; p.Sees(t.ID) && t.Today.Used[limit.Requests] > 0 {
+			m.Rows = append(m.Rows, pages.MoneyRow{Name: t.ID, Use: t.Today})
+			m.Total = m.Total.Plus(t.Today)
+		}
+	}
+	slices.SortFunc(m.Rows, func(a, b pages.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
+	m.Month.Spent, m.Month.PerDay = m.Total.Used[limit.Spend], m.Total.Used[limit.Spend]/22
+	m.Month.Forecast = m.Month.Spent + 8*m.Month.PerDay
+	return m, nil
+}
+
+type galleryTasks struct{ *gallery }
+
+func (g galleryTasks) List(_ context.Context, p access.Person, f pages.TaskFilter) (list pages.TaskList, err error) {
+	for i := range g.tasks {
+		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) {
+			list.Tasks = append(list.Tasks, t)
+		}
+	}
+	if len(list.Tasks) >= 100 {
+		list.Next = "cursor"
+	}
+	return list, nil
+}
+
+func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) (pages.Task, error) {
+	for i := range g.tasks {
+		if t := g.tasks[i]; t.ID == id && t.Team == team && p.Sees(team) {
+			out := pages.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Held: limit.Amounts{1, 0, 4, 800_000_000}}
+			if t.State == "SUCCEEDED" {
+				out.SettledBy, out.Pictures = "finisher", []string{g.pictures + "/a.svg?x=1&y=2", g.pictures + "/b.svg"}
+			}
+			if t.State == "FAILED" {
+				out.SettledBy, out.Message = "poll", t.Model+": the prompt was refused"
+			}
+			return out, nil
+		}
+	}
+	return pages.Task{}, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such task, or it is not yours to see."}
+}
+
+func (g galleryTasks) Cancel(_ context.Context, _ pages.Actor, team, id string) error {
+	return g.change("cancel " + team + " " + id)
+}
+
+type galleryRequests struct{ *gallery }
+
+func (g galleryRequests) List(_ context.Context, p access.Person, f pages.RequestFilter) (list pages.RequestList, err error) {
+	for i := range g.requests {
+		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
+			list.Requests = append(list.Requests, r)
+		}
+	}
+	if len(list.Requests) >= 100 {
+		list.Requests, list.Next = list.Requests[:100], "cursor"
+	}
+	return list, nil
+}
+
+func (g galleryRequests) Request(_ context.Context, p access.Person, id string) (pages.Request, error) {
+	for i := range g.requests {
+		if r := g.requests[i]; r.ID == id && p.Sees(r.Team) {
+			return pages.Request{RequestLine: r, TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Line: []pages.Member{
+				{Name: "time", Value: quotedText(r.At.Format(time.RFC3339Nano))}, {Name: "level", Value: `"INFO"`}, {Name: "id", Value: quotedText(r.ID)},
+				{Name: "team", Value: quotedText(r.Team)}, {Name: "model", Value: quotedText(r.Model)}, {Name: "status", Value: fmt.Sprint(r.Status)},
+				{Name: "refusal", Value: quotedText(r.Refusal)}, {Name: "usage", Value: `{"input_tokens":1200,"output_tokens":340}`}, {Name: "dur_ms", Value: "812.3"},
+			}}, nil
+		}
+	}
+	return pages.Request{}, &pages.Problem{Status: http.StatusNotFound, Text: "This request is not among the newest 10,000, or it is not yours to see."}
+}
+
+func quotedText(text string) string { return string(quoted(text)) }

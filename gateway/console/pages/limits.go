@@ -1,0 +1,65 @@
+package pages
+
+import (
+	"time"
+
+	"sluice/gateway/console/pages/chart"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// limitRow is how a team stands to one limit.
+type limitRow struct {
+	Name, Unit, Per        string
+	Rate                   bool
+	Bar                    chart.Limit
+	Used, Held, Left, Most int64 // Most is the burst of a rate
+	Limit                  int64
+	In                     time.Duration
+	First                  bool // of the limits of this unit it is the one that holds first
+	UnitName               teams.Unit
+	Resets                 time.Time // zero: it is full
+}
+
+// newLimitRow describes a limit at a moment.
+func newLimitRow(s limit.Standing, at time.Time) limitRow {
+	row := limitRow{
+		Unit: string(s.Unit), UnitName: s.Unit, Per: s.Per, Rate: s.Period == "",
+		Used: s.Used, Held: s.Held, Left: s.Left, Most: s.Limit, Limit: s.Limit, In: s.Reset,
+	}
+	if row.Rate {
+		row.Name = "Rate of " + row.Unit
+		row.Most = s.Used + s.Left
+	} else {
+		row.Name = title(s.Unit) + map[teams.Period]string{teams.PeriodDay: " today", teams.PeriodMonth: " this month"}[s.Period]
+	}
+	if s.Reset > 0 && !at.IsZero() {
+		row.Resets = at.Add(s.Reset)
+	}
+	row.Bar = chart.NewLimit(s.Used, s.Held, row.Most)
+	return row
+}
+
+// ofUnit counts the limits of a unit.
+func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
+	for i := range limits {
+		if limits[i].Unit == unit {
+			n++
+		}
+	}
+	return n
+}
+
+// countRow is the same for a number of things under way.
+type countRow struct {
+	Name string
+	Count
+	Bar chart.Limit
+}
+
+// Left is how many more may be under way.
+func (c countRow) Left() int64 { return max(c.Limit-c.Used, 0) }
+
+func newCountRow(name string, c Count) countRow {
+	return countRow{name, c, chart.NewLimit(c.Used, 0, c.Limit)}
+}

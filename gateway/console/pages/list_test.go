@@ -1,0 +1,103 @@
+package pages_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"sluice/gateway/console/access"
+)
+
+// rows are the rows of the page's first table.
+func rows(root *html.Node) int {
+	if bodies := all(root, "tbody"); len(bodies) > 0 {
+		return len(all(bodies[0], "tr"))
+	}
+	return 0
+}
+
+// next is where the next page is; empty: there is none.
+func next(root *html.Node) string {
+	for _, a := range all(root, "a") {
+		if attribute(a, "rel") == "next" {
+			path, _, _ := strings.Cut(attribute(a, "href"), "#")
+			return path
+		}
+	}
+	return ""
+}
+
+func TestAThousandTeamsHavePages(t *testing.T) {
+	h := day(1000).handler(operator)
+	seen, path := map[string]bool{}, "/teams"
+	for range 10 {
+		root := parse(t, get(t, h, path))
+		for _, row := range all(all(root, "tbody")[0], "tr") {
+			seen[textOf(all(row, "a")[0])] = true
+		}
+		path = next(root)
+	}
+	if len(seen) != 1000 || path != "" {
+		t.Errorf("%d teams on ten pages, then %q", len(seen), path)
+	}
+	for find, want := range map[string]int{"TEAM-0500": 1, "number 77": 11, "<script>": 0} {
+		root := parse(t, get(t, h, "/teams?find="+strings.ReplaceAll(find, " ", "+")))
+		if got := rows(root); got != want {
+			t.Errorf("%q finds %d teams, want %d", find, got, want)
+		}
+	}
+	for _, page := range []string{"-1", "0", "99999999999999999999", "x"} {
+		if w := get(t, h, "/teams?page="+page); w.Code != http.StatusOK || rows(parse(t, w)) != 100 {
+			t.Errorf("page %s: %d", page, w.Code)
+		}
+	}
+}
+
+func TestFiltersOfRequests(t *testing.T) {
+	h := day(12).handler(operator)
+	for query, want := range map[string]struct{ status, rows int }{
+		"": {200, 31}, "status=502": {200, 2}, "from=2026-11-22T12:34": {200, 9}, "from=2026-11-22T12:34:00Z": {200, 9}, "team=search": {200, 3},
+		"status=abc": {422, 0}, "status=99": {422, 0}, "status=600": {422, 0}, "from=yesterday": {422, 0}, "team=zzz": {200, 0},
+	} {
+		w := get(t, h, "/requests?"+query)
+		if root := parse(t, w); w.Code != want.status || rows(root) != want.rows || strings.Contains(w.Body.String(), `aria-invalid="true"`) != (want.status == 422) {
+			t.Errorf("%s: %d with %d rows, want %v", query, w.Code, rows(root), want)
+		}
+	}
+}
+
+func TestTheNavigationHasWhatThePersonMayOpen(t *testing.T) {
+	g := day(12)
+	for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {
+		root := parse(t, get(t, g.handler(p), "/tasks"))
+		here, count := "", 0
+		for _, a := range all(all(root, "nav")[0], "a") {
+			count++
+			if attribute(a, "aria-current") == "page" {
+				here += textOf(a)
+			}
+			if w := get(t, g.handler(p), attribute(a, "href")); w.Code != http.StatusOK {
+				t.Errorf("role %d: %s is %d", p.Role, attribute(a, "href"), w.Code)
+			}
+		}
+		if want := map[bool]int{true: 8, false: 6}[p.SeesAll()]; count != want || here != "Tasks" {
+			t.Errorf("role %d has %d pages, here %s", p.Role, count, here)
+		}
+	}
+}
+
+// BenchmarkPages renders the heaviest pages of a thousand teams.
+func BenchmarkPages(b *testing.B) {
+	g := day(1000)
+	h := g.handler(operator)
+	for _, path := range []string{"/now", "/teams", "/money", "/teams/search", "/requests"} {
+		b.Run(path[1:], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				get(b, h, path)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package pages_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"sluice/cmd/sluice/browsertest"
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
+)
+
+// stream is a browser that listens.
+type stream struct {
+	mu sync.Mutex
+	*httptest.ResponseRecorder
+}
+
+func (s *stream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ResponseRecorder.Write(b)
+}
+
+func (s *stream) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Body.String()
+}
+
+// counted counts how often the figures are read.
+type counted struct {
+	galleryFigures
+	mu    sync.Mutex
+	reads int
+}
+
+func (c *counted) Now(ctx context.Context, p access.Person, day bool) (pages.Now, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads++
+	return c.galleryFigures.Now(ctx, p, day)
+}
+
+func (c *counted) change(rate float64) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Rate = rate
+	return c.reads
+}
+
+// TestLivePartsAreMadeOnceForAll: fifty who look at the same page cost one reading, and get what changes.
+func TestLivePartsAreMadeOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		figures := &counted{galleryFigures: galleryFigures{day(12)}}
+		deps := figures.deps()
+		deps.Figures = figures
+		h := pages.New(deps)
+		ctx, leave := context.WithCancel(access.With(t.Context(), operator))
+		browsers, gone := make([]*stream, 50), sync.WaitGroup{}
+		for i := range browsers {
+			browsers[i] = &stream{ResponseRecorder: httptest.NewRecorder()}
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/now", http.NoBody)
+			r.Header.Set("Accept", "text/html, text/event-stream")
+			gone.Go(func() { h.ServeHTTP(browsers[i], r) })
+		}
+		synctest.Wait()
+		before := figures.change(77.7)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if reads := figures.change(77.7) - before; reads > 6 {
+			t.Errorf("%d readings in 10 s", reads)
+		}
+		for _, b := range browsers {
+			if text := b.text(); strings.Count(text, "\n\n") != 2 || !strings.Contains(text, "<b>77.7</b>") || strings.Contains(text, "<html") {
+				t.Fatalf("a browser got %d events: %s", strings.Count(text, "\n\n"), text)
+			}
+		}
+		leave()
+		gone.Wait()
+		synctest.Wait()
+		after := figures.change(1)
+		time.Sleep(time.Minute)
+		if figures.change(1) != after {
+			t.Error("figures are read although no browser listens")
+		}
+	})
+}
+
+// TestALivePartInABrowser: what is new appears, in the time of the browser, and the keyboard stays where it was.
+func TestALivePartInABrowser(t *testing.T) {
+	ctx := browsertest.New(t)
+	figures := &counted{galleryFigures: galleryFigures{day(12)}}
+	deps := figures.deps()
+	deps.Figures = figures
+	h := pages.New(deps)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))
+	}))
+	t.Cleanup(server.Close)
+	browsertest.Open(ctx, t, server.URL+"/now")
+	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live tbody a").focus(), true`)
+	figures.change(77.7)
+	browsertest.Evaluate[bool](ctx, t, `new Promise(done => {
+		const look = () => document.querySelector("#live .stats b").textContent === "77.7" ? done(true) : setTimeout(look, 50);
+		look();
+	})`)
+	if got := browsertest.Evaluate[string](ctx, t, `document.activeElement.textContent`); got != "search" {
+		t.Errorf("the keyboard is at %q", got)
+	}
+	if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll("time")].filter(t => t.textContent.endsWith("UTC")).map(t => t.outerHTML).join()`); got != "" {
+		t.Errorf("these times are not the browser's: %s", got)
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the stream ends
+		t.Fatal(err)
+	}
+}
+
+// TestLivePartsEndInTime, so that the browser comes again and its session is looked at.
+func TestLivePartsEndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := day(12)
+		r := httptest.NewRequest(http.MethodGet, "/tasks", http.NoBody)
+		r.Header.Set("Accept", "text/event-stream")
+		begun := time.Now()
+		w := httptest.NewRecorder()
+		g.handler(operator).ServeHTTP(w, r)
+		if took := time.Since(begun); took != time.Minute || w.Header().Get("Content-Type") != "text/event-stream" {
+			t.Errorf("it took %v, as %s", took, w.Header().Get("Content-Type"))
+		}
+	})
+}

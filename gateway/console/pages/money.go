@@ -1,0 +1,187 @@
+package pages
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// moneyBy are the ways in which Money adds up, with the heads of their columns.
+var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}}
+
+type moneyView struct {
+	Money
+	MoneyQuery
+	Head    string
+	Choices []choice
+	Figure  figure
+	Pages   pager
+	Error   string
+	CSV     string
+	Command string // that prints the same
+	Presets []choice
+	// MonthURL shows the current month by day.
+	MonthURL string
+}
+
+// choice is one of some links.
+type choice struct {
+	Name, URL string
+	Chosen    bool
+}
+
+// money shows the spend of some days.
+func (s *site) money(r *http.Request, p access.Person) (view, error) {
+	q, fault := readMoneyQuery(r, s.Deps.Now())
+	v := moneyView{MoneyQuery: q, Error: fault}
+	if fault != "" {
+		return view{page: "money", title: "Money", data: v, status: http.StatusUnprocessableEntity}, nil
+	}
+	m, err := s.Figures.Money(r.Context(), p, q)
+	if err != nil {
+		return view{}, err
+	}
+	v.Money, v.Figure = m, daysFigure(m.Days, limit.Spend, s.Currency())
+	var first, end int
+	v.Pages, first, end = newPager(r.URL.Query().Get("page"), len(m.Rows), func(page string) string {
+		return moneyURL("/money", q, q.By) + "&page=" + page + "#rows"
+	})
+	v.Rows = m.Rows[first:end]
+	for _, by := range moneyBy {
+		v.Choices = append(v.Choices, choice{"by " + by.Value, moneyURL("/money", q, by.Value), by.Value == q.By})
+		if by.Value == q.By {
+			v.Head = by.Head
+		}
+	}
+	v.CSV = moneyURL("/money.csv", q, q.By)
+	v.Command = "sluice usage --from " + q.From + " --to " + q.To
+	if q.Team != "" {
+		v.Command += " --team " + q.Team
+	}
+	v.Presets, v.MonthURL = presets(q, s.Deps.Now()), moneyURL("/money", MoneyQuery{Team: q.Team}, "day")
+	return view{page: "money", title: "Money", data: v}, nil
+}
+
+// RowURL is where the rows behind a row are.
+func (v moneyView) RowURL(name string) string {
+	q := v.MoneyQuery
+	switch q.By {
+	case "team":
+		q.Team = name
+		return moneyURL("/money", q, "day")
+	case "day":
+		q.From, q.To = name, name
+		return moneyURL("/money", q, "team")
+	case "model":
+		return "/requests?" + url.Values{"model": {name}, "team": {q.Team}}.Encode()
+	}
+	return ""
+}
+
+func moneyURL(path string, q MoneyQuery, by string) string {
+	values := url.Values{"from": {q.From}, "to": {q.To}, "by": {by}}
+	if q.Team != "" {
+		values.Set("team", q.Team)
+	}
+	return path + "?" + values.Encode()
+}
+
+// readMoneyQuery reads the query. Without one it is the current month by team.
+func readMoneyQuery(r *http.Request, now time.Time) (q MoneyQuery, fault string) {
+	today := now.UTC()
+	values := r.URL.Query()
+	q = MoneyQuery{From: values.Get("from"), To: values.Get("to"), By: values.Get("by"), Team: values.Get("team")}
+	if q.From == "" {
+		q.From = today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
+	}
+	if q.To == "" {
+		q.To = today.Format(time.DateOnly)
+	}
+	if q.By == "" {
+		q.By = "team"
+	}
+	known := slices.ContainsFunc(moneyBy, func(by struct{ Value, Head string }) bool { return by.Value == q.By })
+	if _, ok := limit.Days(q.From, q.To); !ok || !known {
+		q.From, q.To = day(q.From), day(q.To)
+		fault = "Give days such as " + today.Format(time.DateOnly) + ", the first not after the last, at most 400 of them."
+	}
+	return q, fault
+}
+
+// day is a text that is a day, else nothing: a browser shows no other one.
+func day(text string) string {
+	if _, err := time.Parse(time.DateOnly, text); err != nil {
+		return ""
+	}
+	return text
+}
+
+func presets(q MoneyQuery, now time.Time) []choice {
+	today := now.UTC()
+	first := today.AddDate(0, 0, 1-today.Day())
+	list := []struct {
+		name     string
+		from, to time.Time
+	}{
+		{"Today", today, today},
+		{"7 days", today.AddDate(0, 0, -6), today},
+		{"30 days", today.AddDate(0, 0, -29), today},
+		{"This month", first, today},
+		{"Last month", first.AddDate(0, -1, 0), first.AddDate(0, 0, -1)},
+		{"12 months", today.AddDate(-1, 0, 1), today},
+	}
+	choices := make([]choice, len(list))
+	for i, l := range list {
+		of := MoneyQuery{From: l.from.Format(time.DateOnly), To: l.to.Format(time.DateOnly), Team: q.Team}
+		choices[i] = choice{l.name, moneyURL("/money", of, q.By), of.From == q.From && of.To == q.To}
+	}
+	return choices
+}
+
+// moneyCSV is the table as CSV, with exact amounts.
+func (s *site) moneyCSV(w http.ResponseWriter, r *http.Request) {
+	p := access.From(r.Context())
+	q, fault := readMoneyQuery(r, s.Deps.Now())
+	if p.Role == 0 || fault != "" {
+		http.Error(w, "Open this from the page Money.", http.StatusBadRequest)
+		return
+	}
+	m, err := s.Figures.Money(r.Context(), p, q)
+	if err != nil {
+		e := problemOf(err)
+		http.Error(w, e.Text, e.Status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="sluice-`+q.From+"-"+q.To+`.csv"`)
+	w.Header().Set("Cache-Control", "no-store")
+	out := csv.NewWriter(w)
+	head := []string{q.By}
+	for _, unit := range teams.Units {
+		head = append(head, string(unit), string(unit)+"_estimated")
+	}
+	_ = out.Write(head)
+	for i := range m.Rows {
+		row := []string{cell(m.Rows[i].Name)}
+		for u, unit := range teams.Units {
+			row = append(row, limit.Written(unit, m.Rows[i].Used[u]), limit.Written(unit, m.Rows[i].Estimated[u]))
+		}
+		_ = out.Write(row)
+	}
+	out.Flush() // a browser that left gets nothing more
+}
+
+// cell keeps a spreadsheet from taking a text for a formula.
+func cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

@@ -1,0 +1,37 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"sluice/gateway/console/access"
+)
+
+type nowView struct {
+	Now
+	Day    bool
+	Figure figure
+	// Requests and Refused are those of the steps shown.
+	Requests, RefusedShown int64
+	Midnight               string // for links to today's requests
+	TodayURL               string
+}
+
+// now shows the traffic of this moment, and the faults.
+func (s *site) now(r *http.Request, p access.Person) (view, error) {
+	day := r.URL.Query().Get("span") == "day"
+	n, err := s.Figures.Now(r.Context(), p, day)
+	if err != nil {
+		return view{}, err
+	}
+	v := nowView{Now: n, Day: day, Figure: stepsFigure(n.Steps, n.Step)}
+	for _, x := range n.Steps {
+		v.Requests += x.Requests
+		v.RefusedShown += x.Refused
+	}
+	midnight := s.Now().UTC().Truncate(24 * time.Hour)
+	v.Midnight = midnight.Format(time.RFC3339)
+	v.TodayURL = "/money?" + url.Values{"from": {midnight.Format(time.DateOnly)}, "to": {midnight.Format(time.DateOnly)}, "by": {"team"}}.Encode()
+	return view{page: "now", title: "Now", data: v, live: true}, nil
+}

@@ -1,0 +1,178 @@
+package pages
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// grouped writes a whole number with commas: 12,345.
+func grouped(n int64) string {
+	if n < 0 {
+		return "−" + grouped(-n)
+	}
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// compact writes a number in at most four digits: 1.24 M. The exact one belongs into the tooltip.
+func compact(n int64) string {
+	if n < 1e5 {
+		return grouped(n)
+	}
+	size, word := scaleOf(float64(n))
+	return significant(float64(n)/size) + "\u00a0" + word
+}
+
+// scaleOf is the power of a thousand that a large number is written in.
+func scaleOf(x float64) (size float64, word string) {
+	switch {
+	case x >= 1e12:
+		return 1e12, "T"
+	case x >= 1e9:
+		return 1e9, "G"
+	case x >= 1e6:
+		return 1e6, "M"
+	}
+	return 1e3, "k"
+}
+
+// axis writes a value of an axis, which has few digits: 2.5 k. 0 is not written.
+func axis(x float64) string {
+	switch {
+	case x == 0:
+		return ""
+	case x >= 1e4:
+		size, word := scaleOf(x)
+		return strconv.FormatFloat(x/size, 'f', -1, 64) + "\u00a0" + word
+	case x >= 1e3:
+		return grouped(int64(x))
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// significant writes a number with three digits that count.
+func significant(x float64) string {
+	switch {
+	case x == 0:
+		return "0"
+	case x >= 100:
+		return grouped(int64(math.Round(x)))
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}
+
+// money writes 10⁻⁹ of the currency with so many decimals; the exact amount, as sluice usage prints it, is the element's value.
+func money(n int64, decimals int) template.HTML {
+	if n == 0 && decimals > 2 {
+		return count(0) // a column of costs has many of them
+	}
+	exact := limit.Written(teams.UnitSpend, n)
+	return exactly(exact, rounded(n, decimals))
+}
+
+// rounded is money with a fixed number of decimals. An amount that would look like none is marked as small.
+func rounded(n int64, decimals int) string {
+	scale := int64(math.Pow10(decimals))
+	unit := int64(teams.Nano) / scale
+	if n > 0 && n < unit/2 {
+		return "<0." + strings.Repeat("0", decimals-1) + "1"
+	}
+	sign := ""
+	if n < 0 {
+		sign, n = "−", -n
+	}
+	parts := (n + unit/2) / unit
+	return fmt.Sprintf("%s%s.%0*d", sign, grouped(parts/scale), decimals, parts%scale)
+}
+
+// count writes a whole number that can be read by programs too.
+func count(n int64) template.HTML { return exactly(strconv.FormatInt(n, 10), grouped(n)) }
+
+// brief writes a large number short, with the exact one as the element's value and in the tooltip.
+func brief(n int64) template.HTML { return exactly(strconv.FormatInt(n, 10), compact(n)) }
+
+// exactly marks what is shown with its exact value. Both consist of digits and signs.
+func exactly(value, shown string) template.HTML {
+	shown = template.HTMLEscapeString(shown)
+	if value == "0" && shown == "0" {
+		return `<data value="0" class="zero">0</data>`
+	}
+	if strings.ReplaceAll(shown, ",", "") == value {
+		return template.HTML(`<data value="` + value + `">` + shown + `</data>`) //nolint:gosec // digits
+	}
+	return template.HTML(`<data value="` + value + `" title="` + value + `">` + shown + `</data>`) //nolint:gosec // digits
+}
+
+// amount is an amount of a unit in a limit: money has two decimals.
+func amount(unit teams.Unit, n int64) template.HTML {
+	if unit == teams.UnitSpend {
+		return money(n, 2)
+	}
+	return count(n)
+}
+
+// percent is a part of a whole.
+func percent(part, whole int64) string {
+	switch {
+	case whole <= 0 || part <= 0:
+		return "0%"
+	case part*1000 < whole:
+		return "<0.1%"
+	}
+	share := 100 * float64(part) / float64(whole)
+	if share >= 10 {
+		return strconv.FormatFloat(share, 'f', 0, 64) + "%"
+	}
+	return strconv.FormatFloat(share, 'f', 1, 64) + "%"
+}
+
+// span writes a duration in words: 0.42 ms, 812 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 12 days.
+func span(d time.Duration) string {
+	switch ms := float64(d) / float64(time.Millisecond); {
+	case d < 0:
+		return "0 s"
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"
+	case d < time.Second:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// milliseconds is a duration as a number for a column whose head names the unit.
+func milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 10:
+		return strconv.FormatFloat(ms, 'f', 2, 64)
+	case ms < 100:
+		return strconv.FormatFloat(ms, 'f', 1, 64)
+	}
+	return grouped(int64(math.Round(ms)))
+}
+
+// several writes a number with its noun: 1 key, 3 keys.
+func several(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}

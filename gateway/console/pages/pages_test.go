@@ -1,0 +1,277 @@
+package pages_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
+)
+
+// post sends a form.
+func post(t *testing.T, h http.Handler, path string, form url.Values) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// formOf is what a browser would send of the form with this action.
+func formOf(t *testing.T, root *html.Node, action string) url.Values {
+	t.Helper()
+	for _, form := range all(root, "form") {
+		if attribute(form, "action") != action {
+			continue
+		}
+		values := url.Values{}
+		for _, n := range all(form, "") {
+			name, value := attribute(n, "name"), attribute(n, "value")
+			switch {
+			case name == "", attribute(n, "type") == "checkbox" && !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "checked" }):
+				continue
+			case n.Data == "textarea" && n.FirstChild != nil:
+				value = n.FirstChild.Data
+			}
+			values.Add(name, value)
+		}
+		return values
+	}
+	t.Fatalf("no form of %s", action)
+	return nil
+}
+
+// byID is the element with an id.
+func byID(t *testing.T, root *html.Node, id string) *html.Node {
+	t.Helper()
+	for _, n := range all(root, "") {
+		if attribute(n, "id") == id {
+			return n
+		}
+	}
+	t.Fatalf("no element has the id %s", id)
+	return nil
+}
+
+func TestWhoSeesAndChangesWhat(t *testing.T) {
+	g := day(12)
+	member := access.Person{Name: "m", Role: access.Member, Teams: []string{"search"}}
+	viewer := access.Person{Name: "v", Role: access.Viewer}
+	for _, tt := range []struct {
+		about  string
+		p      access.Person
+		path   string
+		status int
+		forms  int // that change something, without that of signing out
+	}{
+		{"without a login", access.Person{}, "/now", 401, 0},
+		{"a member, the own team", member, "/teams/search", 200, 0},
+		{"a member, a foreign team", member, "/teams/ads", 404, 0},
+		{"a member, no team", member, "/teams/zzz", 404, 0},
+		{"a member, the audit", member, "/audit", 403, 0},
+		{"a member, the settings", member, "/config", 403, 0},
+		{"a viewer, a team", viewer, "/teams/search", 200, 0},
+		{"a viewer, the form", viewer, "/teams/search/edit", 403, 0},
+		{"a viewer, a new team", viewer, "/new-team", 403, 0},
+		{"a viewer, a running task", viewer, "/teams/search/tasks/" + g.tasks[0].ID, 200, 0},
+		{"an operator, a team of the directory", operator, "/teams/search", 200, 5}, // rotate, remove, make, correct, disable
+		{"an operator, a team of the file", operator, "/teams/ads", 200, 1},         // correct
+		{"an operator, the form of the file's team", operator, "/teams/ads/edit", 409, 0},
+		{"an operator, a running task", operator, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
+	} {
+		w := get(t, g.handler(tt.p), tt.path)
+		forms := 0
+		for _, form := range all(parse(t, w), "form") {
+			if attribute(form, "method") == "post" && attribute(form, "action") != "/logout" {
+				forms++
+			}
+		}
+		if w.Code != tt.status || forms != tt.forms {
+			t.Errorf("%s: %d and %d forms, want %d and %d", tt.about, w.Code, forms, tt.status, tt.forms)
+		}
+	}
+	if one, other := get(t, g.handler(member), "/teams/ads"), get(t, g.handler(member), "/teams/zzz"); one.Body.String() != other.Body.String() {
+		t.Error("a foreign team's answer is not that of an unknown one")
+	}
+	if text := get(t, g.handler(member), "/teams").Body.String(); strings.Contains(text, "/teams/ads") || !strings.Contains(text, "/teams/search") {
+		t.Error("a member does not see the own team alone")
+	}
+}
+
+func TestOnlyAnOperatorChangesTeams(t *testing.T) {
+	g := day(12)
+	for _, p := range []access.Person{{Role: access.Viewer}, {Role: access.Member, Teams: []string{"search"}}, {}} {
+		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust", "/teams/search/tasks/" + g.tasks[0].ID + "/cancel"} {
+			if w := post(t, g.handler(p), path, url.Values{"id": {"x"}, "version": {"1"}}); w.Code != 403 && w.Code != 401 {
+				t.Errorf("role %d, %s: %d", p.Role, path, w.Code)
+			}
+		}
+	}
+	if g.changed != nil {
+		t.Errorf("this was changed: %q", g.changed)
+	}
+}
+
+func TestWhatAnOperatorDoes(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	for _, tt := range []struct {
+		path string
+		form url.Values
+		to   string
+		want string
+	}{
+		{"/teams", url.Values{"id": {"mill"}, "concurrent": {"5"}}, "/teams/mill?done=created", "create mill"},
+		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=disabled", "change search"},
+		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removed", "remove search"},
+		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
+		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
+		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled", "cancel search " + g.tasks[0].ID},
+	} {
+		g.changed = nil
+		w := post(t, h, tt.path, tt.form)
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != tt.to || !slices.Equal(g.changed, []string{tt.want}) {
+			t.Errorf("%s: %d to %s, changed %q", tt.path, w.Code, w.Header().Get("Location"), g.changed)
+		}
+		if text := get(t, h, "/teams/search?"+tt.to[strings.Index(tt.to, "done="):]).Body.String(); !strings.Contains(text, `role="status"`) {
+			t.Errorf("%s is not told in words", tt.to)
+		}
+	}
+}
+
+func TestAKeyIsShownOnce(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	for path, form := range map[string]url.Values{"/teams/search/keys": {"note": {"indexer"}, "expires": {"2027-01-31"}}, "/teams/search/keys/7f3k9q2m4x00/rotate": {"ends": {"day"}}} {
+		w := post(t, h, path, form)
+		if w.Code != http.StatusCreated || strings.Count(w.Body.String(), "slk_7f3k9q2m4x99_mill") != 1 || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d, %q, the key stands %d times", path, w.Code, w.Header().Get("Cache-Control"), strings.Count(w.Body.String(), "slk_7f3k9q2m4x99_mill"))
+		}
+	}
+	if want := []string{"mint search", "rotate search 7f3k9q2m4x00 2026-11-23"}; len(g.changed) != 2 || !slices.Contains(g.changed, want[0]) || !slices.Contains(g.changed, want[1]) {
+		t.Errorf("changed %q", g.changed)
+	}
+	if strings.Contains(get(t, h, "/teams/search").Body.String(), "slk_") {
+		t.Error("the team's page has a key")
+	}
+	if w := post(t, h, "/teams/search/keys", url.Values{"expires": {"soon"}}); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Give a day such as") {
+		t.Errorf("a day that is none: %d", w.Code)
+	}
+}
+
+// TestTotalsAreTheSumOfTheirRows, in the page and in its CSV.
+func TestTotalsAreTheSumOfTheirRows(t *testing.T) {
+	g := day(1000)
+	h := g.handler(operator)
+	sum := func(root *html.Node, part string) (total float64) {
+		for _, row := range all(all(root, part)[len(all(root, part))-1], "tr") {
+			x, err := strconv.ParseFloat(attribute(all(row, "data")[0], "value"), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += x
+		}
+		return total
+	}
+	sums, total, lines := 0.0, 0.0, 0
+	for path := "/money"; path != ""; {
+		root := parse(t, get(t, h, path))
+		sums, total, lines, path = sums+sum(root, "tbody"), sum(root, "tfoot"), lines+rows(root), next(root)
+	}
+	if fmt.Sprintf("%.6f", sums) != fmt.Sprintf("%.6f", total) || total == 0 {
+		t.Errorf("the rows are %f, the total is %f", sums, total)
+	}
+	w := get(t, h, "/money.csv?from=2026-11-01&to=2026-11-22&by=team")
+	table, err := csv.NewReader(w.Body).ReadAll()
+	if err != nil || len(table) != lines+1 || lines <= 100 {
+		t.Errorf("%d lines, %v", len(table), err)
+	}
+}
+
+// TestHostileTextsStayTexts: no element comes from them, and none turns the order of what follows.
+func TestHostileTextsStayTexts(t *testing.T) {
+	g := tongues()
+	h := g.handler(operator)
+	for name, path := range g.paths() {
+		w := get(t, h, path)
+		if strings.ContainsAny(w.Body.String(), "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") {
+			t.Errorf("%s has characters that turn the text", name)
+		}
+		for _, n := range all(parse(t, w), "img") {
+			if src := attribute(n, "src"); !strings.HasPrefix(src, "https://pictures.example/") {
+				t.Errorf("%s has the picture %q", name, src)
+			}
+		}
+		for _, n := range all(parse(t, w), "a") {
+			if to := attribute(n, "href"); strings.HasPrefix(strings.ToLower(to), "javascript:") {
+				t.Errorf("%s has the link %q", name, to)
+			}
+		}
+	}
+}
+
+func TestPicturesComeFromWhereTheyAre(t *testing.T) {
+	g := day(12)
+	policy := func(pictures string) string {
+		g.pictures = pictures
+		return get(t, g.handler(operator), "/teams/"+g.tasks[2].Team+"/tasks/"+g.tasks[2].ID).Header().Get("Content-Security-Policy")
+	}
+	if got := policy("https://pictures.example"); !strings.Contains(got, "img-src 'self' https://pictures.example https://pictures.example;") {
+		t.Error(got)
+	}
+	for _, bad := range []string{"javascript:alert(1)", "https://x;script-src *", "https://*", "data:image/png,", "//pictures.example", "https://user@x y"} {
+		if got := policy(bad); !strings.Contains(got, "img-src 'self';") {
+			t.Errorf("%s: %s", bad, got)
+		}
+	}
+}
+
+// door renders a page before or beside the others.
+func door(t *testing.T, name string, data any) *html.Node {
+	t.Helper()
+	w := httptest.NewRecorder()
+	if err := pages.Door().ExecuteTemplate(w, name, data); err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, w)
+}
+
+type loginPage struct{ Problem, Next, SignOn string }
+
+type sessionsPage struct {
+	Person   access.Person
+	Role     string
+	Sessions []session
+}
+
+type session struct {
+	ID, Who, Role, Client, Agent string
+	Began, Ends                  time.Time
+	Own                          bool
+}
+
+func TestTheDoor(t *testing.T) {
+	login := door(t, "login", loginPage{"This key is not known.", "/teams", "/login/oidc?next=%2Fteams"})
+	form := formOf(t, login, "/login")
+	if form.Get("next") != "/teams" || !form.Has("secret") || !strings.Contains(textOf(login), "Sign in with your organization") || !strings.Contains(textOf(login), "This key is not known.") {
+		t.Error(textOf(login))
+	}
+	sessions := door(t, "sessions", sessionsPage{operator, "operator", []session{{ID: "x", Who: hostile[0], Began: noon, Ends: noon, Own: true}}})
+	if formOf(t, sessions, "/sessions/end").Get("id") != "x" || !strings.Contains(textOf(sessions), hostile[0]) {
+		t.Error(textOf(sessions))
+	}
+	for _, fault := range append(faultsOf(login), faultsOf(sessions)...) {
+		t.Error(fault)
+	}
+}

@@ -1,0 +1,123 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"sluice/gateway/console/access"
+)
+
+// paths are all pages of a gallery, by name.
+func (g *gallery) paths() map[string]string {
+	all := map[string]string{
+		"now": "/now", "now-day": "/now?span=day", "teams": "/teams", "teams-none": "/teams?find=zzz", "new": "/new-team", "tasks": "/tasks", "tasks-none": "/tasks?team=zzz",
+		"requests": "/requests", "requests-fault": "/requests?from=zzz", "money": "/money", "money-day": "/money?by=day&team=search", "money-fault": "/money?from=zzz", "rules": "/rules", "audit": "/audit", "audit-verify": "/audit?verify=1", "config": "/config", "absent": "/zzz",
+	}
+	if len(g.list) > 0 {
+		all["team"], all["edit"] = "/teams/"+g.list[0].ID, "/teams/"+g.list[0].ID+"/edit"
+	}
+	if len(g.list) > 6 {
+		all["team-file"], all["team-disabled"], all["edit-file"] = "/teams/"+g.list[1].ID, "/teams/"+g.list[6].ID, "/teams/"+g.list[1].ID+"/edit"
+	}
+	for i := range min(len(g.tasks), 7) {
+		all["task-"+strings.ToLower(g.tasks[i].State)] = "/teams/" + g.tasks[i].Team + "/tasks/" + g.tasks[i].ID
+	}
+	if len(g.requests) > 0 {
+		all["request"] = "/requests/" + g.requests[0].ID
+	}
+	return all
+}
+
+// get is one page.
+func get(t testing.TB, h http.Handler, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	return w
+}
+
+// parse reads a page.
+func parse(t *testing.T, w *httptest.ResponseRecorder) *html.Node {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(w.Body.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// all are the elements of a page with this name; "": all elements.
+func all(root *html.Node, name string) (list []*html.Node) {
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && (name == "" || n.Data == name) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// TestEveryPageIsWellMade: in every gallery every page is whole, and has nothing that the content policy forbids.
+func TestEveryPageIsWellMade(t *testing.T) {
+	for room, g := range galleries() {
+		for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {
+			h := g.handler(p)
+			for name, path := range g.paths() {
+				w := get(t, h, path)
+				if w.Code >= 500 || !strings.HasSuffix(strings.TrimSpace(w.Body.String()), "</html>") {
+					t.Fatalf("%s %s: %d %s", room, name, w.Code, w.Body.String())
+				}
+				for _, fault := range faultsOf(parse(t, w)) {
+					t.Errorf("%s, %s as %d: %s", room, path, p.Role, fault)
+				}
+			}
+		}
+	}
+}
+
+func faultsOf(root *html.Node) (faults []string) {
+	ids := map[string]bool{}
+	for _, n := range all(root, "") {
+		for _, a := range n.Attr {
+			switch {
+			case a.Key == "style" || strings.HasPrefix(a.Key, "on"):
+				faults = append(faults, "inline "+a.Key+" at "+n.Data)
+			case a.Key == "id" && ids[a.Val]:
+				faults = append(faults, "two elements have the id "+a.Val)
+			case a.Key == "id":
+				ids[a.Val] = true
+			case (a.Key == "href" || a.Key == "src" || a.Key == "action") && strings.Contains(a.Val, "ZgotmplZ"):
+				faults = append(faults, "an address is not one: "+a.Val)
+			}
+		}
+		if n.Data == "style" || n.Data == "script" && (attribute(n, "src") == "" || n.FirstChild != nil) {
+			faults = append(faults, "inline "+n.Data)
+		}
+	}
+	if n := len(all(root, "h1")); n != 1 {
+		faults = append(faults, "not one h1")
+	}
+	return faults
+}

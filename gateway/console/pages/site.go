@@ -1,0 +1,128 @@
+package pages
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"sluice/gateway/console/access"
+)
+
+// contentPolicy allows files of this listener, and nothing inline.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 256 << 10
+
+// site is shared by all pages.
+type site struct {
+	Deps
+	feeds *feeds
+}
+
+// view is a handler's answer.
+type view struct {
+	page    string // name of the template; empty: only to
+	title   string
+	status  int // 0: 200
+	data    any
+	live    bool     // the page's block "live" is sent again whenever it changes
+	sources []string // further sources of pictures
+	to      string   // where to go instead
+	back    *crumb   // the page above; nil: none
+}
+
+// crumb is a link to the page above.
+type crumb struct{ Name, URL string }
+
+// handler answers a request for one page. With an error its view does not count.
+type handler func(r *http.Request, p access.Person) (view, error)
+
+// serve writes a handler's answer.
+func (s *site) serve(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		p := access.From(r.Context())
+		v, err := answer(h, r, p)
+		switch {
+		case err != nil:
+			v = problemPage(r, p, problemOf(err))
+		case v.to != "":
+			http.Redirect(w, r, v.to, http.StatusSeeOther)
+			return
+		case v.live && strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+			s.feeds.follow(w, r, feedName(r, p), func(r *http.Request) ([]byte, error) {
+				v, err := answer(h, r, p)
+				if err != nil {
+					return nil, err
+				}
+				return s.render(v, "live", r, p)
+			})
+			return
+		}
+		s.write(w, r, p, &v)
+	})
+}
+
+func answer(h handler, r *http.Request, p access.Person) (view, error) {
+	if p.Role == 0 {
+		return view{}, &Problem{Status: http.StatusUnauthorized, Text: "You are not signed in, or your session has ended."}
+	}
+	if r.Method == http.MethodPost {
+		if err := r.ParseForm(); err != nil {
+			return view{}, &Problem{Status: http.StatusBadRequest, Text: "The form could not be read. Go back and send it again."}
+		}
+	}
+	return h(r, p)
+}
+
+func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v *view) {
+	text, err := s.render(*v, "page", r, p)
+	if err != nil {
+		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	if len(v.sources) > 0 || h.Get("Content-Security-Policy") == "" {
+		h.Set("Content-Security-Policy", strings.Replace(contentPolicy, "img-src 'self'", strings.Join(append([]string{"img-src 'self'"}, v.sources...), " "), 1))
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "same-origin") // without any, browsers would call the origin of forms null
+	h.Set("X-Content-Type-Options", "nosniff")
+	if v.status != 0 {
+		w.WriteHeader(v.status)
+	}
+	_, _ = w.Write(text)
+}
+
+// actor is the person of a change, and the client's address.
+func actor(r *http.Request, p access.Person) Actor {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return Actor{Person: p, Address: host, Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+}
+
+// render executes a block of a page's template.
+func (s *site) render(v view, block string, r *http.Request, p access.Person) ([]byte, error) {
+	t := templates[v.page]
+	if t == nil {
+		return nil, errors.New("no template " + v.page)
+	}
+	var b bytes.Buffer
+	err := t.ExecuteTemplate(&b, block, newFrame(v, r, p, s.Currency()))
+	return []byte(unmasked.Replace(b.String())), err
+}
+
+// problemPage is the page of an error.
+func problemPage(r *http.Request, p access.Person, e *Problem) view {
+	return view{page: "problem", title: titleOf(e.Status), status: e.Status, data: struct {
+		*Problem
+		Login, Form bool
+	}{e, p.Role == 0, r.Method == http.MethodPost}}
+}

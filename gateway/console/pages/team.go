@@ -1,0 +1,70 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+type teamView struct {
+	Team
+	TeamFigures
+	Editable, MakesKeys, Adjusts bool
+	Limits                       []limitRow
+	Counts                       []countRow
+	Spend, Requests              figure
+	Total                        Use // of the days
+	MoneyURL                     string
+	At                           time.Time
+	Soon                         time.Time  // keys that end before are marked
+	Error                        *Problem   // of a form on this page
+	Form                         url.Values // what was typed into it
+	Units                        [len(teams.Units)]teams.Unit
+}
+
+// team shows one team.
+func (s *site) team(r *http.Request, p access.Person) (view, error) {
+	return s.teamPage(r, p, nil)
+}
+
+// teamPage is the team's page, with the error of one of its forms.
+func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view, error) {
+	id := r.PathValue("team")
+	t, err := s.Teams.Team(r.Context(), p, id)
+	if err != nil {
+		return view{}, err
+	}
+	f, err := s.Figures.Team(r.Context(), p, id)
+	if err != nil {
+		return view{}, err
+	}
+	v := teamView{Team: t, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
+	directory := t.Owner == teams.OwnerDirectory
+	v.Soon = v.At.AddDate(0, 0, 14)
+	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.SelfService), p.Changes()
+	for i := range f.Report.Limits {
+		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))
+		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
+	}
+	v.Counts = []countRow{newCountRow("Requests in flight", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}
+	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
+	query := url.Values{"team": {id}, "by": {"day"}}
+	if n := len(f.Days); n > 0 {
+		query.Set("from", f.Days[0].Day)
+		query.Set("to", f.Days[n-1].Day)
+	}
+	for i := range f.Days {
+		v.Total = v.Total.Plus(f.Days[i].Use)
+	}
+	v.MoneyURL = "/money?" + query.Encode()
+	out := view{page: "team", title: t.ID, data: v, back: &crumb{"Teams", "/teams"}}
+	if fault != nil {
+		out.status = fault.Status
+	}
+	return out, nil
+}

@@ -1,0 +1,147 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/gateway/console/access"
+	"sluice/policy/teams"
+)
+
+type formView struct {
+	ID, IDError string
+	New, Lost   bool // Lost: somebody else changed the team meanwhile
+	Version     string
+	Groups      []group
+	Kept        []string // members that the form does not know
+	Error       string   // about no field
+	ErrorAt     *field   // the field it is about; nil: none
+	Reason      string
+	Action      string
+}
+
+func formPage(v formView, status int) (view, error) {
+	back, name := &crumb{"Teams", "/teams"}, "New team"
+	v.Action = "/teams"
+	if !v.New {
+		at := "/teams/" + url.PathEscape(v.ID)
+		v.Action, name, back = at+"/edit", "Edit "+v.ID, &crumb{v.ID, at}
+	}
+	return view{page: "team_form", title: name, status: status, data: v, back: back}, nil
+}
+
+// newTeam shows the empty form.
+func (s *site) newTeam(_ *http.Request, p access.Person) (view, error) {
+	if !p.Changes() {
+		return view{}, errForbidden
+	}
+	return formPage(formView{New: true, Groups: teamForm()}, 0)
+}
+
+// createTeam adds a team to the directory.
+func (s *site) createTeam(r *http.Request, p access.Person) (view, error) {
+	if !p.Changes() {
+		return view{}, errForbidden
+	}
+	v := formView{New: true, ID: strings.TrimSpace(r.PostFormValue("id")), Groups: teamForm()}
+	v.Reason = r.PostFormValue("reason")
+	typed(v.Groups, r.PostForm)
+	err := s.Teams.Create(r.Context(), actor(r, p), v.ID, read(v.Groups, nil))
+	if err == nil {
+		return view{to: "/teams/" + url.PathEscape(v.ID) + "?done=created"}, nil
+	}
+	return v.refused(err)
+}
+
+// editTeam shows the form with the values of the directory.
+func (s *site) editTeam(r *http.Request, p access.Person) (view, error) {
+	v, _, err := s.formOf(r, p)
+	if err != nil {
+		return view{}, err
+	}
+	return formPage(v, 0)
+}
+
+// formOf is the form of a team that the person may edit.
+func (s *site) formOf(r *http.Request, p access.Person) (formView, Team, error) {
+	t, err := s.Teams.Team(r.Context(), p, r.PathValue("team"))
+	switch {
+	case err != nil:
+		return formView{}, t, err
+	case !p.Changes():
+		return formView{}, t, errForbidden
+	case t.Owner == teams.OwnerFile:
+		return formView{}, t, &Problem{Status: http.StatusConflict, Text: "The teams file owns this team. Change it there; Sluice reads the file again when it changes."}
+	}
+	v := formView{ID: t.ID, Version: t.Version, Groups: teamForm()}
+	fill(v.Groups, t.Fields)
+	for name := range t.Fields {
+		known := false
+		each(v.Groups, func(f *field) { known = known || strings.Split(f.Name, ".")[0] == name })
+		if !known {
+			v.Kept = append(v.Kept, name)
+		}
+	}
+	slices.Sort(v.Kept)
+	return v, t, nil
+}
+
+// changeTeam makes the change, or shows the form again with its fault.
+func (s *site) changeTeam(r *http.Request, p access.Person) (view, error) {
+	v, t, err := s.formOf(r, p)
+	if err != nil {
+		return view{}, err
+	}
+	v.Reason = r.PostFormValue("reason")
+	typed(v.Groups, r.PostForm)
+	err = s.Teams.Change(r.Context(), actor(r, p), t.ID, r.PostFormValue("version"), read(v.Groups, t.Fields))
+	if err == nil {
+		return view{to: "/teams/" + url.PathEscape(t.ID) + "?done=changed"}, nil
+	}
+	if fault := own(err); fault != nil && fault.Status == http.StatusPreconditionFailed {
+		return v.lost(t)
+	}
+	v.Version = r.PostFormValue("version")
+	return v.refused(err)
+}
+
+// lost shows beside each field what somebody else has set. To save again replaces that knowingly.
+func (v formView) lost(t Team) (view, error) {
+	current := teamForm()
+	fill(current, t.Fields)
+	for g := range current {
+		for i, is := range current[g].Fields {
+			if f := &v.Groups[g].Fields[i]; f.Value != is.Value {
+				f.Current, f.Other = is.Value, true
+			}
+		}
+	}
+	v.Lost = true
+	return formPage(v, http.StatusPreconditionFailed)
+}
+
+// refused shows the error near its field.
+func (v formView) refused(err error) (view, error) {
+	fault := own(err)
+	if fault == nil {
+		return view{}, err
+	}
+	v.Error = fault.Text
+	if v.New && fault.Field == "id" {
+		v.IDError = fault.Text
+		v.ErrorAt = &field{Name: "id", Label: "Id"}
+	}
+	each(v.Groups, func(f *field) {
+		if v.ErrorAt == nil && (f.Name == fault.Field || within(fault.Field, f.Name)) {
+			f.Error, v.ErrorAt = fault.Text, f
+		}
+	})
+	return formPage(v, fault.Status)
+}
+
+// within reports whether a path lies below another, such as models[2] below models, or whether it is the limits of the other.
+func within(path, other string) bool {
+	return strings.HasPrefix(path, other+".") || strings.HasPrefix(path, other+"[") || path != "" && strings.HasPrefix(other, path+".")
+}
