@@ -4,36 +4,64 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"sluice/gateway/identity"
 )
 
-// maxKey is the length of the longest key that is looked up, in bytes.
-const maxKey = 256
+// maxBearer is the length of the longest key or token that is looked at, in bytes.
+const maxBearer = 8 << 10
 
-var errUpstreamKeySeen = errors.New("a client presented the service's own key: it has leaked and should be replaced")
+var (
+	errUpstreamKeySeen = errors.New("a client presented the service's own key: it has leaked and should be replaced")
+	errNoSuchTeam      = errors.New("the team that the teams file gives the token does not exist or is disabled")
+)
 
-// authenticate finds the team of a request by its key, and checks that the team may use the endpoint. Every invalid key gets
-// the same answer, so that a client learns nothing from it.
-func authenticate(live *live, alarms *alarms) stage {
+// authenticate finds the team of a request by its key or token, and checks that the team may use the endpoint. Every invalid one
+// gets the same answer, so that a client learns nothing from it.
+func authenticate(live *live, identities Identities, alarms *alarms) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
 			presented := bearer(r.Header["Authorization"])
 			s.teams = live.teams.Load()
 			team, key, ok := s.teams.Lookup(presented, s.start)
-			if !ok {
-				refused := refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.")
-				if live.key.Load().Is(presented) {
-					alarms.raise(alarmKeyPresented, errUpstreamKeySeen.Error())
-					return refused.because(errUpstreamKeySeen)
+			switch {
+			case ok:
+				s.team, s.Team, s.Key = team, team.ID, key.ID
+			case live.key.Load().Is(presented):
+				alarms.raise(alarmKeyPresented, errUpstreamKeySeen.Error())
+				return refuseKeyBecause(errUpstreamKeySeen)
+			case identities != nil && identity.IsToken(presented):
+				if err := identify(r, s, identities, presented); err != nil {
+					return refuseKeyBecause(err)
 				}
-				return refused
+			default:
+				return refuseKeyBecause(nil)
 			}
-			s.team, s.Team, s.Key = team, team.ID, key.ID
 			if err := mayUse(s); err != nil {
 				return err
 			}
 			return next(w, r, s)
 		}
 	}
+}
+
+// identify finds the team of a token.
+func identify(r *http.Request, s *requestState, identities Identities, token string) error {
+	id, err := identities.Identify(r.Context(), token)
+	if err != nil {
+		return err
+	}
+	team := s.teams.Team(id.Team)
+	if team == nil || team.Disabled {
+		return errNoSuchTeam
+	}
+	s.team, s.Team, s.Key = team, team.ID, id.Key
+	return nil
+}
+
+// refuseKeyBecause refuses an invalid key; the reason goes to the log alone.
+func refuseKeyBecause(reason error) error {
+	return refuse(refuseKey).say("A valid key of a team is required: Authorization: Bearer <key>.").because(reason)
 }
 
 // mayUse checks that the team may use the route's endpoint.
@@ -51,7 +79,7 @@ func bearer(values []string) string {
 		return ""
 	}
 	scheme, key, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxKey || strings.ContainsAny(key, " \t,") {
+	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxBearer || strings.ContainsAny(key, " \t,") {
 		return ""
 	}
 	return key

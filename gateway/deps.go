@@ -17,6 +17,7 @@ type Deps struct {
 	Queries     Queries                       // the rate of task queries of the account
 	Cancels     Queries                       // the rate of cancels of the account
 	Outcomes    Outcomes                      // of creations with an Idempotency-Key
+	Identities  Identities                    // verifies tokens in place of keys; nil: none are taken
 	Accounts    Accounts                      // what teams may still spend
 	Metrics     *telemetry.Metrics            // nil: no metrics
 	Traces      *telemetry.Traces             // nil: no spans

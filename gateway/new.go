@@ -57,6 +57,9 @@ func (g *Gateway) useTasks(t *tasks.Tasks) {
 
 // SetTeams replaces the teams for every request that has not been authenticated yet.
 func (g *Gateway) SetTeams(file *teams.File) {
+	if g.deps.Identities != nil {
+		g.deps.Identities.Follow(file.Issuers)
+	}
 	g.live.teams.Store(file)
 	g.throttle.refusals.forgetAll()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/gateway/identity"
 	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -61,6 +62,15 @@ type Outcomes interface {
 
 // Claims keeps the tasks of teams.
 type Claims = tasks.Claims
+
+// Identities verifies tokens that stand in place of keys. Package identity has its form.
+type Identities interface {
+	// Follow MUST put the issuers of another teams file in force.
+	Follow(issuers []*teams.Issuer)
+	// Identify MUST return whom a token names, or why it is refused; the error MUST NOT contain a part of the token. It may
+	// wait some seconds for an issuer.
+	Identify(ctx context.Context, token string) (identity.Identity, error)
+}
 
 // Queries keeps the account's rate of task queries, or of cancels.
 type Queries = tasks.Rate

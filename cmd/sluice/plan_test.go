@@ -33,6 +33,7 @@ const (
 	goYAML     = "github.com/goccy/go-yaml"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
+	goJose     = "github.com/go-jose/go-jose"
 )
 
 // silent are packages that a pure computation never imports.
@@ -119,14 +120,16 @@ var floorPlan = map[string]plan{
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
+		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "gateway/identity", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/identity/identitytest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
-	"gateway/openai": {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
-	"gateway/fetch":  {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
-	"gateway/front":  {ours: []string{"gateway/openai"}, never: offline, timeless: true},
-	"gateway/admin":  {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
+	"gateway/openai":                {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
+	"gateway/fetch":                 {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/identity/identitytest": {outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
+	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{"github.com/coreos/go-oidc", goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
+	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/console/figures": {
 		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
@@ -148,7 +151,7 @@ var floorPlan = map[string]plan{
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "telemetry/recent", "gateway", "gateway/fetch", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "telemetry/recent", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
 		},
 		outside: []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI},
 	},

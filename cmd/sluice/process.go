@@ -18,6 +18,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/identity"
 	"sluice/policy/limit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
@@ -67,9 +68,11 @@ type process struct {
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
-	recent   *recent.Collector      // of what requests do
-	lately   lately                 // what this process and other replicas did in the last two days
-	phase    atomic.Pointer[string] // why the process is not ready; nil: it is ready
+	// identities verify tokens that stand in place of keys.
+	identities *identity.Verifier
+	phase      atomic.Pointer[string] // why the process is not ready; nil: it is ready
+	recent     *recent.Collector      // of what requests do
+	lately     lately                 // what this process and other replicas did in the last two days
 }
 
 // open opens the listeners and builds everything, without serving yet. The caller closes the log.
@@ -79,7 +82,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	if err != nil {
 		return nil, err
 	}
-	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, c.TrustedProxies, logger)}
+	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, c.TrustedProxies, logger), identities: identity.New(identity.Config{Now: time.Now})}
 	p.doors.public = &acceptor{Listener: public, log: logger}
 	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
 	if err != nil {
@@ -114,6 +117,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Queries:     p.tasks.queries,
 		Cancels:     p.tasks.cancels,
 		Outcomes:    p.tasks.outcomes,
+		Identities:  p.identities,
 		Accounts:    p.accounts,
 		Metrics:     p.tells.Metrics,
 		Traces:      p.tells.Traces,
@@ -212,6 +216,7 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	defer p.closeTelemetry()
 	defer p.closeAccounts()
+	defer p.identities.Close()
 	defer serving.Wait()
 	defer enough()
 	defer func() { _ = p.admin.Close() }()

@@ -65,7 +65,7 @@ func ReadDirectory(document []byte) (asJSON []byte, err error) {
 	return appendJSON(nil, root.ast), nil
 }
 
-var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases)$`)
+var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases|issuers)$`)
 
 // readDirectory reads the teams of a directory's document.
 func readDirectory(document []byte, defaults *draft) (list []*Team, root node, err error) {

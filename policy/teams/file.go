@@ -17,6 +17,8 @@ type File struct {
 	Catalogue []string
 	// Aliases are other names of models, which only that interface accepts, with the service's names. See [File.Resolve].
 	Aliases map[string]string
+	// Issuers are those whose tokens stand in place of keys. Nil: none.
+	Issuers []*Issuer
 
 	defaults *draft // what every team starts from; nil: nothing
 	warnings []string

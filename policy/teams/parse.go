@@ -39,6 +39,7 @@ func (r *fileReader) file(n node) *File {
 		{"prices", func(v node) { f.Prices = r.prices(v) }},
 		{"catalogue", func(v node) { f.Catalogue = r.catalogue(v) }},
 		{"aliases", func(v node) { f.Aliases = r.aliases(v) }},
+		{"issuers", func(v node) { f.Issuers = r.issuers(v) }},
 	})
 	r.require(n, given, "teams")
 	if given["teams"] {

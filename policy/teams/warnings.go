@@ -19,16 +19,28 @@ func (r *fileReader) warnFile(n node, t *File) {
 	if (spends || len(t.Prices) > 0) && t.Currency == "" {
 		r.warn(n, "no currency: reports will show amounts without a currency")
 	}
+	identified := t.identified()
 	for i, team := range t.List {
+		if len(team.Keys) == 0 && !team.Disabled && !identified[team.ID] {
+			r.warn(r.places[i], team.ID+" has no key")
+		}
 		r.warnTeam(r.places[i], team, t.Prices)
 	}
 }
 
+// identified has the ids of the teams that tokens can name.
+func (f *File) identified() map[string]bool {
+	ids := map[string]bool{}
+	for _, issuer := range f.Issuers {
+		for _, team := range issuer.Teams {
+			ids[team] = true
+		}
+	}
+	return ids
+}
+
 // warnTeam warns of what a team cannot do although the file seems to allow it.
 func (r *fileReader) warnTeam(n node, t *Team, prices []Price) {
-	if len(t.Keys) == 0 && !t.Disabled {
-		r.warn(n, t.ID+" has no key")
-	}
 	if t.MayUse(policy.EndpointImage) && !t.MayUse(policy.EndpointTasks) {
 		r.warn(n, t.ID+" can create image tasks but not poll them: add tasks to its endpoints")
 	}
