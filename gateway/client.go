@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// clientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in
+// ClientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in
 // X-Forwarded-For that is not one. Entries before it may be forged. If an entry is not an address, the entry behind it is the
 // last that is known.
-func clientOf(r *http.Request, trusted []netip.Prefix) string {
+func ClientOf(r *http.Request, trusted []netip.Prefix) string {
 	client := hostOf(r.RemoteAddr)
 	if len(trusted) == 0 || !trusts(trusted, client) {
 		return client

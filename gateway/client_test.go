@@ -46,7 +46,7 @@ func TestMend14TheClientsAddress(t *testing.T) {
 		if tt.forwarded != "" {
 			r.Header["X-Forwarded-For"] = strings.Split(tt.forwarded, "\n")
 		}
-		if got := clientOf(r, trusted); got != tt.want {
+		if got := ClientOf(r, trusted); got != tt.want {
 			t.Errorf("%s, trusting %q, forwarded for %q: %q, want %q", tt.peer, tt.proxies, tt.forwarded, got, tt.want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestTheClientsAddressCostsNothing(t *testing.T) {
 		{RemoteAddr: "192.0.2.7:4711"},
 		{RemoteAddr: "10.0.0.1:80", Header: http.Header{"X-Forwarded-For": {"203.0.113.9, 198.51.100.1, 10.2.3.4"}}},
 	} {
-		if n := testing.AllocsPerRun(100, func() { clientOf(r, trusted) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { ClientOf(r, trusted) }); n != 0 {
 			t.Errorf("%v allocations for %s", n, r.RemoteAddr)
 		}
 	}

@@ -19,7 +19,7 @@ const statusClientLeft = 499
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)
 	s, out := c.begin(g, w, r)
-	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), clientOf(r, g.config.TrustedProxies)
+	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, newID(s.start.UnixMilli()), r.Method, schemeOf(r), ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
 	g.translate(out, r)
 	out.begin(r)

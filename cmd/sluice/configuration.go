@@ -16,6 +16,7 @@ type configuration struct {
 	teams       *teams.File
 	certificate *tls.Certificate // nil: no TLS
 	first       look             // the content that teams was read from
+	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
 }
 
@@ -23,7 +24,7 @@ type configuration struct {
 // returns what could be read.
 func loadConfiguration(environ []string) (configuration, error) {
 	s, err := loadSettings(environ)
-	c := configuration{settings: s}
+	c := configuration{settings: s, door: consoleDoor(environ)}
 	var fs faults
 	_ = errors.As(err, &fs)
 	c.first = lookAt(s.TeamsFile, s.UpstreamKeyFile)

@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,10 +42,16 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	c := teams.configuration(service.Addr(), d.freeAddress(ctx))
 	log := openLog(c.settings, p.stderr)
 	defer closeLog(log)
+	forget, err := c.keepDirectory()
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	defer forget()
 	process, err := open(ctx, c, log)
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
+	process.openDirectory(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	simulating, enough := context.WithCancel(context.WithoutCancel(ctx)) // the service outlives the gateway's stop
@@ -54,13 +62,20 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	})
 
 	base := "http://" + process.doors.public.Addr().String() + "/api/v1"
-	if err := writeDemo(p.stdout, base, teams); err != nil {
+	if err := errors.Join(process.console.writeLink(p.stdout), writeDemo(p.stdout, base, teams)); err != nil {
 		return err
 	}
 	if d.Traffic {
 		running.Go(func() { sendTraffic(ctx, base, teams) })
 	}
 	return process.serve(ctx)
+}
+
+// keepDirectory gives the demonstration a directory of teams that ends with it.
+func (c *configuration) keepDirectory() (forget func(), err error) {
+	path, err := os.MkdirTemp("", "sluice-demo-")
+	c.DirectoryFile = filepath.Join(path, "directory.json")
+	return func() { _ = os.RemoveAll(path) }, err
 }
 
 // freeAddress is the address of --listen, or one with a port of the system's choice if that one is taken.
@@ -112,7 +127,7 @@ func (t demoTeams) configuration(service net.Addr, listen string) configuration 
 	s.ShutdownDelay, s.ShutdownGrace = 0, 5*time.Second // there is no balancer, and no stream takes longer
 	s.ResultHosts, s.ResultNetworks = []fetch.Host{fetch.Host(service.String())}, []network{loopback}
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
-	return configuration{settings: s, teams: t.file}
+	return configuration{settings: s, teams: t.file, door: doorMayMove}
 }
 
 // writeDemo writes the lines to paste.

@@ -27,6 +27,7 @@ func loadSettings(environ []string) (settings, error) {
 	}
 	s.readSecretFiles(&fs)
 	s.validate(&fs)
+	s.validateConsole(&fs)
 	return s, fs.err()
 }
 
@@ -101,7 +102,7 @@ func parseFault(name string, bad env.ParseError) string {
 var settingNames, allowed = describeSettings()
 
 // secretNames are the variables that hold a secret themselves.
-var secretNames = []string{prefix + "UPSTREAM_KEY", prefix + "REDIS_URL"}
+var secretNames = []string{prefix + "OIDC_CLIENT_SECRET", prefix + "UPSTREAM_KEY", prefix + "REDIS_URL"}
 
 func describeSettings() ([]string, map[string]string) {
 	var names []string
@@ -122,6 +123,7 @@ func (s *settings) readSecretFiles(fs *faults) {
 	}{
 		{prefix + "UPSTREAM_KEY", s.UpstreamKeyFile, &s.UpstreamKey},
 		{prefix + "REDIS_URL", s.RedisURLFile, &s.RedisURL},
+		{prefix + "OIDC_CLIENT_SECRET", s.OIDCClientSecretFile, &s.OIDCClientSecret},
 	} {
 		name := twin.name + "_FILE"
 		if twin.file == "" {

@@ -31,6 +31,8 @@ const (
 	protobuf   = "google.golang.org/protobuf"
 	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
+	goOIDC     = "github.com/coreos/go-oidc"
+	goOAuth    = "golang.org/x/oauth2"
 	httpPkg    = "net/http"
 	slogPkg    = "log/slog"
 	goJose     = "github.com/go-jose/go-jose"
@@ -124,7 +126,28 @@ var floorPlan = map[string]plan{
 	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{"github.com/coreos/go-oidc", goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/console/access":        {never: []string{goRedis, otelAPI, "os"}},
+	"gateway/simulator":             {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
+	"gateway/simulator/answer":      {never: offline, timeless: true},
+	"gateway/simulator/chat":        {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
+	"gateway/simulator/fault":       {ours: rooms("answer"), never: offline, timeless: true},
+	"gateway/simulator/gallery":     {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
+	"gateway/simulator/picture":     {never: silent, timeless: true},
+	"gateway/simulator/prose":       {never: silent, timeless: true},
+	"gateway/simulator/request":     {never: offline, timeless: true},
+	"gateway/simulator/rules":       {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
+	"gateway/simulator/task":        {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
+	"gateway/simulator/wire":        {ours: rooms("answer", "fault")},
+	"cmd/sluice/redisclient":        {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"gateway/console": {
+		ours:      []string{"gateway/console/access"},
+		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, "os"},
+	},
+	"gateway/console/access": {
+		ours:      []string{"gateway/console/access/issuer"},
+		testsOurs: []string{"gateway/console/access/issuertest", "gateway/console/access/store"},
+		never:     []string{goRedis, otelAPI, httpPkg, "os"},
+	},
 	"gateway/console/api": {
 		ours:      []string{"gateway/console/access", "gateway/console/registry", "policy/teams", "policy/directory", "policy/limit"},
 		testsOurs: []string{"policy/directory/store"},
@@ -138,24 +161,24 @@ var floorPlan = map[string]plan{
 		never:     silent,
 		timeless:  true,
 	},
-	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
-	"gateway/simulator/answer":  {never: offline, timeless: true},
-	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
-	"gateway/simulator/fault":   {ours: rooms("answer"), never: offline, timeless: true},
-	"gateway/simulator/gallery": {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
-	"gateway/simulator/picture": {never: silent, timeless: true},
-	"gateway/simulator/prose":   {never: silent, timeless: true},
-	"gateway/simulator/request": {never: offline, timeless: true},
-	"gateway/simulator/rules":   {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
-	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
-	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
-	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"gateway/console/access/issuer": {
+		testsOurs: []string{"gateway/console/access/issuertest"},
+		outside:   []string{goOIDC, goOAuth},
+		never:     []string{goRedis, otelAPI, slogPkg, "os"},
+	},
+	"gateway/console/access/issuertest": {outside: []string{goOIDC}, never: []string{goRedis, otelAPI, slogPkg, "os"}}, // for tests alone
+	"gateway/console/access/store": {
+		testsOurs: []string{"gateway/console/access", "policy/limit/limittest"},
+		files:     map[string][]string{"redis.go": {goRedis}},
+		never:     []string{httpPkg, slogPkg, otelAPI, "os"},
+	},
 	"cmd/sluice": {
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
-			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/api", "gateway/console/registry",
 		},
-		testsOurs: []string{"gateway/console/access"},
+		testsOurs: []string{"gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},
 	},
 }

@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -23,9 +21,6 @@ import (
 	"sluice/policy/limit"
 	"sluice/telemetry"
 )
-
-// logFlush bounds the wait for a blocked log output when the process ends.
-const logFlush = 2 * time.Second
 
 // tasks keep claims and answers, the account's rates of queries and cancels, and the outcomes of requests that run once.
 type tasks struct {
@@ -58,8 +53,9 @@ type process struct {
 	public  *http.Server
 	admin   *http.Server
 	doors   struct {
-		public *acceptor
-		admin  net.Listener
+		public  *acceptor
+		admin   net.Listener
+		console net.Listener // nil: there is no console
 	}
 	bounds   *connections // of the public listener
 	tells    *telemetry.Telemetry
@@ -69,7 +65,8 @@ type process struct {
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
-	roster   *roster // of the teams in force; nil until the directory was opened
+	inForce  consoleTeams
+	console  *consoleServer // nil: there is no console
 	// identities verify tokens that stand in place of keys.
 	identities *identity.Verifier
 	phase      atomic.Pointer[string] // why the process is not ready; nil: it is ready
@@ -89,22 +86,36 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		_ = public.Close()
 		return nil, err
 	}
+	if p.doors.console, err = p.listenConsole(ctx); err != nil {
+		p.closeDoors()
+		return nil, err
+	}
 	p.enter("starting")
-	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: p.bounds.state}, {Name: "log", State: p.logState}}
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: p.bounds.state}, {Name: "log", State: p.logState}, {Name: "console", State: p.consoleState}}
 	if err = p.openTelemetry(ctx); err == nil {
 		err = p.openAccounts(ctx)
 	}
 	if err != nil {
 		p.closeTelemetry()
-		_ = p.doors.public.Close()
-		_ = p.doors.admin.Close()
+		p.closeDoors()
 		return nil, err
 	}
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
 	p.bounds.watch(p.public)
+	p.inForce.file.Store(p.teams)
+	p.openConsole(ctx)
 	return p, nil
+}
+
+// closeDoors closes the listeners of a process that does not start.
+func (p *process) closeDoors() {
+	for _, door := range []net.Listener{p.doors.public, p.doors.admin, p.doors.console} {
+		if door != nil {
+			_ = door.Close()
+		}
+	}
 }
 
 func (p *process) gatewayDeps() gateway.Deps {
@@ -184,13 +195,6 @@ func (p *process) enter(phase string) {
 func (p *process) ready() error {
 	if phase := p.phase.Load(); phase != nil {
 		return errors.New(*phase)
-	}
-	return nil
-}
-
-func (p *process) logState() error {
-	if n := p.log.Dropped(); n > 0 {
-		return fmt.Errorf("%d lines were lost since the start, because the output is too slow", n)
 	}
 	return nil
 }
@@ -275,26 +279,4 @@ func (c configuration) tlsConfig() *tls.Config {
 		return nil
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
-}
-
-// closeLog writes pending lines, for a bounded time.
-func closeLog(log *telemetry.Log) {
-	ctx, cancel := context.WithTimeout(context.Background(), logFlush)
-	defer cancel()
-	_ = log.Close(ctx) // there is no log to write the error to
-}
-
-// openLog opens the process's one log: a line for each request, and lines about the process between them. No request waits
-// for its output.
-func openLog(s settings, w io.Writer) *telemetry.Log {
-	return telemetry.NewLog(telemetry.LogConfig{Writer: w, Level: s.LogLevel, Text: s.LogFormat == "text", Now: time.Now})
-}
-
-// announce logs the version and every warning.
-func announce(log *slog.Logger, c configuration) {
-	b := readBuild()
-	log.Info("starting", "version", b.version, "go", b.goVersion, "revision", b.revision, "teams", len(c.teams.List))
-	for _, warning := range c.warnings {
-		log.Warn("configuration", "warning", warning)
-	}
 }

@@ -49,12 +49,16 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	running.Go(func() { w.run(watching, hangups) })
 	defer running.Wait()
 	defer enough()
+	if err := process.console.writeLink(p.stderr); err != nil {
+		return err
+	}
 	return process.serve(ctx)
 }
 
 // reload puts new teams and a new key in force together with the next request.
 func (p *process) reload(file *teams.File, key gateway.Secret) {
 	p.gateway.SetTeams(file)
+	p.inForce.file.Store(file)
 	p.gateway.SetUpstreamKey(key)
 }
 

@@ -27,10 +27,23 @@ type settings struct {
 	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
+	// ConsoleListen is where people and programs of the console connect; TLS as on Listen. The default console that cannot listen is left out.
+	ConsoleListen string `env:"CONSOLE_LISTEN" envDefault:"127.0.0.1:8082" allow:"host:port or :port other than SLUICE_LISTEN and SLUICE_ADMIN_LISTEN, such as 127.0.0.1:8082; off for no console"`
 	// ConsoleURL is the console's address for browsers. Empty: only loopback names are answered.
-	ConsoleURL origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback"`
+	ConsoleURL origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback; required with SLUICE_OIDC_ISSUER, and unless SLUICE_CONSOLE_LISTEN is loopback or off"`
 	// ConsoleTokenFile holds the operator's token; it is read again when it changes. Empty: there is none.
 	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 20 visible ASCII characters"`
+	// OIDCIssuer is the OpenID Connect issuer with which people sign on. Empty: none.
+	OIDCIssuer string `env:"OIDC_ISSUER" allow:"the issuer's address as its discovery document has it, https, or http on loopback, without user, query or fragment"`
+	// OIDCClientID is the issuer's name of this client.
+	OIDCClientID string `env:"OIDC_CLIENT_ID" allow:"the client's id at the issuer; required with SLUICE_OIDC_ISSUER, and only with it"`
+	// OIDCClientSecret is the client's secret at the issuer. Empty: a public client.
+	OIDCClientSecret gateway.Secret `env:"OIDC_CLIENT_SECRET" allow:"the client's secret at the issuer in visible ASCII characters, here or as SLUICE_OIDC_CLIENT_SECRET_FILE, with SLUICE_OIDC_ISSUER"`
+	// OIDCClientSecretFile holds OIDCClientSecret instead.
+	OIDCClientSecretFile string `env:"OIDC_CLIENT_SECRET_FILE" allow:"a readable file with nothing but the client's secret at the issuer, with SLUICE_OIDC_ISSUER"`
+	// OIDCOperators and OIDCViewers are the issuer's groups, or verified e-mail addresses, of those roles. Empty: nobody has it by the issuer.
+	OIDCOperators []member `env:"OIDC_OPERATORS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
+	OIDCViewers   []member `env:"OIDC_VIEWERS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
 	// MaxConnections is how many connections clients may hold open at Listen; one address may have a quarter of them, a trusted
 	// proxy all. Default: as many as the limit of open files allows, see [connectionsFor].
 	MaxConnections int `env:"MAX_CONNECTIONS" allow:"a whole number of at least 1, such as 4096; empty for what the limit of open files leaves room for"`

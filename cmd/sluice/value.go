@@ -28,6 +28,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
 	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
 	reflect.TypeFor[fetch.Host]():     func(v string) (any, error) { return fetch.ParseHost(strings.TrimSpace(v)) },
+	reflect.TypeFor[member]():         func(v string) (any, error) { return parseMember(v) },
 	reflect.TypeFor[network]():        func(v string) (any, error) { return parseNetwork(v) },
 }
 
@@ -99,6 +100,18 @@ func parsePattern(text string) (policy.Pattern, error) {
 		return "", errValue
 	}
 	return policy.Pattern(text), nil
+}
+
+// member is a group or an e-mail address of the issuer.
+type member string
+
+// parseMember reads one element of a list.
+func parseMember(text string) (member, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsFunc(text, isControl) {
+		return "", errValue
+	}
+	return member(text), nil
 }
 
 // forwardPath is a path prefix relative to the version prefix, no slash at either end.

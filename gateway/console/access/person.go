@@ -1,4 +1,5 @@
-// Package access decides who uses the console and what they may do there.
+// Package access decides who uses the console and what they may do there: tokens, keys, one-time links, sign-on with an issuer,
+// sessions, and how often a login may fail. Pages, cookies and the listener are in gateway/console.
 package access
 
 import (
@@ -15,6 +16,19 @@ const (
 	Viewer                   // sees everything
 	Operator                 // sees and changes everything
 )
+
+// String returns the role's word.
+func (r Role) String() string {
+	switch r {
+	case Member:
+		return "member"
+	case Viewer:
+		return "viewer"
+	case Operator:
+		return "operator"
+	}
+	return "nobody"
+}
 
 // Person is who uses the console. The zero Person may do nothing.
 type Person struct {

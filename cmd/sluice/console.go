@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"sluice/gateway"
+	"sluice/gateway/console"
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/access/issuer"
+	"sluice/gateway/console/access/store"
+)
+
+const (
+	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
+	consoleConnections = 128
+	// consoleGrace is how long its requests have to end when the process stops.
+	consoleGrace = 5 * time.Second
+)
+
+// consoleServer is a running console.
+type consoleServer struct {
+	listener net.Listener
+	server   *http.Server
+	desk     *access.Desk
+	address  string // for the operator's browser
+	unset    bool   // it is on loopback, and no setting says how to log in
+	log      *slog.Logger
+	halt     context.CancelFunc // ends streams
+}
+
+// openConsole builds the console, if there is a listener for it.
+func (p *process) openConsole(ctx context.Context) {
+	listener, logger := p.doors.console, p.log.Logger()
+	if listener == nil {
+		return
+	}
+	stopping, halt := context.WithCancel(context.WithoutCancel(ctx))
+	c := &consoleServer{
+		listener: listener, desk: access.NewDesk(p.deskDeps()), address: p.consoleAddress(listener), log: logger, halt: halt,
+		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
+	}
+	proxies := prefixes(p.TrustedProxies)
+	c.server = gateway.NewServer(console.New(console.Deps{
+		Desk: c.desk, URL: p.consoleURL(), API: p.consoleAPI(p.openRegistry(p.directoryStore(p.redis))), Stopping: stopping, Log: logger,
+		Client: func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
+	}), logger)
+	c.server.TLSConfig = p.tlsConfig()
+	newConnections(consoleConnections, p.TrustedProxies, logger).watch(c.server)
+	p.console = c
+	p.works = append(p.works, c.run)
+}
+
+// listenConsole opens the console's listener. It returns nil without an error if the console is off or left out.
+func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
+	if p.ConsoleListen == consoleOff {
+		return nil, nil
+	}
+	listener, err := listen(ctx, prefix+"CONSOLE_LISTEN", p.ConsoleListen)
+	switch {
+	case err == nil || p.door == doorMustOpen:
+		return listener, err
+	case p.door == doorMayMove && errors.Is(err, syscall.EADDRINUSE):
+		return listen(ctx, "the console", net.JoinHostPort(hostIn(p.ConsoleListen), "0"))
+	}
+	p.log.Logger().Warn("console", "warning", "there is no console: "+err.Error())
+	return nil, nil
+}
+
+// deskDeps are what logins need, in Redis if the accounts are there.
+func (p *process) deskDeps() access.Deps {
+	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
+	own := store.NewMemory(time.Now)
+	deps := access.Deps{
+		Now: time.Now, Shared: own, Own: own, Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
+		Groups: access.Groups{Operators: wordsOf(p.OIDCOperators), Viewers: wordsOf(p.OIDCViewers)},
+	}
+	if p.redis != nil {
+		deps.Shared = store.NewRedis(p.redis, p.RedisTimeout)
+	}
+	if p.OIDCIssuer != "" {
+		deps.Issuer = issuer.New(issuer.Config{
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: p.OIDCClientSecret.Reveal(), Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now,
+		})
+	}
+	return deps
+}
+
+// consoleAddress is where an operator's browser finds the console.
+func (p *process) consoleAddress(listener net.Listener) string {
+	switch {
+	case p.ConsoleURL != "":
+		return string(p.ConsoleURL)
+	case p.certificate != nil:
+		return "https://" + listener.Addr().String()
+	}
+	return "http://" + listener.Addr().String()
+}
+
+// run serves until ctx ends, and then lets requests end. A console that fails does not end the gateway.
+func (c *consoleServer) run(ctx context.Context) {
+	c.log.Info("console", "listen", c.listener.Addr().String(), "url", c.address)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		c.halt()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), consoleGrace)
+		defer cancel()
+		if c.server.Shutdown(grace) != nil {
+			_ = c.server.Close()
+		}
+	}()
+	if err := c.serve(); !errors.Is(err, http.ErrServerClosed) {
+		c.log.Error("console", "error", addressless(err).Error())
+	}
+	<-stopped
+}
+
+func (c *consoleServer) serve() error {
+	if c.server.TLSConfig != nil {
+		return c.server.ServeTLS(c.listener, "", "")
+	}
+	return c.server.Serve(c.listener)
+}
+
+// writeLink shows the operator a one-time link, if there is no other way to log in as one. It is never logged.
+func (c *consoleServer) writeLink(w io.Writer) error {
+	if c == nil || !c.unset {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "# The console, for one login within ten minutes: %s/login?code=%s\n", c.address, c.desk.NewLink())
+	return err
+}
+
+// consoleState is the console's line in readiness.
+func (p *process) consoleState() error {
+	if p.console == nil && p.ConsoleListen != consoleOff {
+		return errors.New("there is none, because its port was taken; set " + prefix + "CONSOLE_LISTEN")
+	}
+	return nil
+}
+
+// hostIn is the host of an address with a port.
+func hostIn(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
+}
+
+func wordsOf(list []member) []string {
+	words := make([]string, len(list))
+	for i, word := range list {
+		words[i] = string(word)
+	}
+	return words
+}

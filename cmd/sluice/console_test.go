@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/gateway/simulator"
+	"sluice/telemetry"
+)
+
+const operatorsToken = "operators-token-CANARY"
+
+// consoleOf waits for a serve's console and returns its address.
+func consoleOf(t *testing.T, h *house) string {
+	t.Helper()
+	return find(t, h.log, `"msg":"console","listen":"[^"]+","url":"([^"]+)"`)
+}
+
+// find waits until an output matches and returns the first group.
+func find(t *testing.T, out *transcript, pattern string) string {
+	t.Helper()
+	waiting, enough := context.WithTimeout(t.Context(), patience)
+	defer enough()
+	match, err := out.find(waiting, regexp.MustCompile(pattern))
+	if err != nil {
+		t.Fatalf("%v; wanted %s in\n%s", err, pattern, out.bytes())
+	}
+	return string(match[1])
+}
+
+// newBrowser is a client with cookies that follows redirects.
+func newBrowser(t *testing.T) *http.Client {
+	t.Helper()
+	client := newClient(t)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Jar = jar
+	return client
+}
+
+// visitPage gets a page, or sends a form.
+func visitPage(t *testing.T, client *http.Client, address string, form url.Values) (status int, body string) {
+	t.Helper()
+	var answer *http.Response
+	var err error
+	if form == nil {
+		answer, err = client.Get(address)
+	} else {
+		answer, err = client.PostForm(address, form)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// apiStatus sends the operator's token and returns the status: 404 for a token that is accepted, as there is nothing at that path.
+func apiStatus(t *testing.T, client *http.Client, console, token string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, console+"/api/v1/nothing", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+func TestTheConsolePrintsALinkAndNeverLogsIt(t *testing.T) {
+	_, service := newService(t, simulator.Config{})
+	ctx, sigterm := context.WithCancel(context.Background())
+	out, shown, code := newTranscript(), newTranscript(), make(chan int, 1)
+	environ := []string{
+		"SLUICE_UPSTREAM_URL=" + service.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams), "SLUICE_LOG_LEVEL=debug",
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+	}
+	go func() { code <- run(ctx, program{environ, out, shown}, []string{"serve"}) }()
+	link := find(t, shown, `# The console, for one login within ten minutes: (http://127\.0\.0\.1:\d+/login\?code=\S{43})\n`)
+	browser := newBrowser(t)
+	if status, body := visitPage(t, browser, link, nil); status != http.StatusOK || !strings.Contains(body, "You are link, operator") {
+		t.Errorf("the link: %d %s", status, body)
+	}
+	if status, _ := visitPage(t, newBrowser(t), link, nil); status != http.StatusUnauthorized {
+		t.Errorf("the second time: %d", status)
+	}
+	browser.CloseIdleConnections()
+	sigterm()
+	if c := <-code; c != exitClean {
+		t.Errorf("exit code %d", c)
+	}
+	_, secret, _ := strings.Cut(link, "code=")
+	if strings.Contains(string(out.bytes()), secret) {
+		t.Error("the link is in the log")
+	}
+}
+
+// TestNoLinkWhereThereIsAnotherWay: whoever set a token, an issuer or an address does not want a link in the output.
+func TestNoLinkWhereThereIsAnotherWay(t *testing.T) {
+	for _, environ := range [][]string{
+		{"SLUICE_CONSOLE_TOKEN_FILE=" + write(t, operatorsToken)},
+		{"SLUICE_CONSOLE_URL=http://localhost:8082"},
+		{"SLUICE_CONSOLE_LISTEN=0.0.0.0:0", "SLUICE_CONSOLE_URL=https://sluice.example"},
+		{"SLUICE_CONSOLE_LISTEN=off"},
+	} {
+		h := serving(t, "http://127.0.0.1:1", append([]string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0"}, environ...)...)
+		if code := h.stop(); code != exitClean || strings.Contains(string(h.log.bytes()), "/login?code=") {
+			t.Errorf("%v: %d\n%s", environ, code, h.log.bytes())
+		}
+	}
+}
+
+func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
+	file, token := write(t, someTeams), write(t, operatorsToken)
+	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token, "SLUICE_TEAMS_FILE="+file, "SLUICE_TEAMS_POLL=10ms")
+	console, browser := consoleOf(t, h), newBrowser(t)
+	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {"test"}}); status != http.StatusOK || !strings.Contains(body, "You are key:7f3k9q2m4x1c, member") {
+		t.Fatalf("a team's key: %d %s", status, body)
+	}
+	if apiStatus(t, browser, console, operatorsToken) != http.StatusNotFound || apiStatus(t, browser, console, "another-token-CANARY") != http.StatusUnauthorized {
+		t.Error("the token is not accepted, or another one is")
+	}
+	must(t, os.WriteFile(file, []byte("teams:\n  - id: search\n"), 0o600))
+	must(t, os.WriteFile(token, []byte("another-token-CANARY"), 0o600))
+	eventually(t, func() bool {
+		_, body := visitPage(t, browser, console+"/sessions", nil)
+		return strings.Contains(body, "<title>Log in")
+	})
+	for tries := 0; apiStatus(t, browser, console, "another-token-CANARY") != http.StatusNotFound; tries++ { // fewer than may fail
+		if tries == 15 {
+			t.Fatal("the new token does not count")
+		}
+		time.Sleep(2 * tokenEvery / 3)
+	}
+	if apiStatus(t, browser, console, operatorsToken) != http.StatusUnauthorized {
+		t.Error("the old token still counts")
+	}
+	must(t, os.Remove(token))
+	find(t, h.log, `"msg":"console","warning":"(SLUICE_CONSOLE_TOKEN_FILE): no such file`)
+	if apiStatus(t, browser, console, "another-token-CANARY") != http.StatusNotFound {
+		t.Error("the last token went with its file")
+	}
+	browser.CloseIdleConnections()
+	if code := h.stop(); code != exitClean || strings.Contains(string(h.log.bytes()), "CANARY") {
+		t.Errorf("exit code %d\n%s", code, h.log.bytes())
+	}
+}
+
+// TestReplicasShareSessions: in Redis, and what one replica ends has ended at the other.
+func TestReplicasShareSessions(t *testing.T) {
+	server, token := startRedis(t), write(t, operatorsToken)
+	var replicas [2]*house
+	var consoles [2]string
+	for i := range replicas {
+		replicas[i] = serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token,
+			"SLUICE_REDIS_URL=redis://"+server.address(), "SLUICE_REDIS_TIMEOUT=5s")
+		consoles[i] = consoleOf(t, replicas[i])
+	}
+	browser := newBrowser(t) // its cookies are for 127.0.0.1, whatever the port
+	visitPage(t, browser, consoles[0]+"/login", url.Values{"secret": {operatorsToken}})
+	if _, body := visitPage(t, browser, consoles[1]+"/sessions", nil); !strings.Contains(body, "You are token, operator") {
+		t.Errorf("at the other replica: %s", body)
+	}
+	visitPage(t, browser, consoles[0]+"/login", url.Values{"secret": {operatorsToken}})
+	_, body := visitPage(t, browser, consoles[1]+"/sessions", nil)
+	id := regexp.MustCompile(`name="id" value="([0-9a-f]{64})"`).FindStringSubmatch(body)
+	if id == nil {
+		t.Fatalf("no session in %s", body)
+	}
+	if _, body := visitPage(t, browser, consoles[1]+"/sessions/end", url.Values{"id": {id[1]}}); !strings.Contains(body, "<title>Log in") {
+		t.Errorf("after the end of its own session: %s", body)
+	}
+	if _, body := visitPage(t, browser, consoles[0]+"/sessions", nil); !strings.Contains(body, "<title>Log in") {
+		t.Errorf("at the first replica: %s", body)
+	}
+	for range 20 {
+		visitPage(t, browser, consoles[0]+"/login", url.Values{"secret": {"guess"}})
+	}
+	if status, _ := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusTooManyRequests {
+		t.Errorf("attempts at one replica, then at the other: %d", status)
+	}
+	for _, key := range server.admin.Keys(t.Context(), "sl1:{sl1:console}:*").Val() {
+		value, _ := server.admin.Get(t.Context(), key).Result()
+		if strings.Contains(key+value, "CANARY") || server.admin.TTL(t.Context(), key).Val() < 0 {
+			t.Errorf("%s has a secret, or lives for ever: %s", key, value)
+		}
+	}
+	browser.CloseIdleConnections()
+	for _, h := range replicas {
+		if code := h.stop(); code != exitClean {
+			t.Errorf("exit code %d", code)
+		}
+	}
+}
+
+func TestTheConsoleHasTLSAsTheListenerOfTeams(t *testing.T) {
+	certificate, key, roots := selfSigned(t)
+	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken),
+		"SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key)
+	console, browser := consoleOf(t, h), newBrowser(t)
+	browser.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
+	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK || !strings.Contains(body, "You are token, operator") {
+		t.Errorf("over TLS: %d %s", status, body)
+	}
+	browser.CloseIdleConnections()
+	if code := h.stop(); code != exitClean || !strings.HasPrefix(console, "https://") {
+		t.Errorf("exit code %d at %s", code, console)
+	}
+}
+
+// TestATakenPort: the default console is left out, one that was asked for stops the start, the demonstration's moves.
+func TestATakenPort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for d, want := range map[door]string{
+		doorMayStayShut: "none",
+		doorMustOpen:    "SLUICE_CONSOLE_LISTEN: cannot listen there: bind: address already in use",
+		doorMayMove:     "moved",
+	} {
+		var said strings.Builder
+		log := telemetry.NewLog(telemetry.LogConfig{Writer: &said, Level: slog.LevelInfo, Now: time.Now})
+		p := &process{configuration: configuration{settings: settings{ConsoleListen: taken.Addr().String()}, door: d}, log: log}
+		got := "none"
+		listener, err := p.listenConsole(t.Context())
+		if err != nil {
+			got = err.Error()
+		} else if listener != nil {
+			_ = listener.Close()
+			got = "moved"
+		}
+		closeLog(log)
+		if got != want || (d == doorMayStayShut) != strings.Contains(said.String(), "there is no console: SLUICE_CONSOLE_LISTEN: cannot listen there") {
+			t.Errorf("%d: %s, want %s; logged %s", d, got, want, said.String())
+		}
+		if (p.consoleState() == nil) || strings.Contains(p.consoleState().Error(), taken.Addr().String()) {
+			t.Errorf("readiness: %v", p.consoleState())
+		}
+	}
+	for environ, want := range map[string]door{"SLUICE_CONSOLE_LISTEN=" + defaultConsole: doorMustOpen, "SLUICE_CONSOLE_LISTEN=": doorMayStayShut, "PATH=/bin": doorMayStayShut} {
+		if got := consoleDoor([]string{environ}); got != want {
+			t.Errorf("%s: %d", environ, got)
+		}
+	}
+}
+
+// TestChromiumTakesTheCookie: over plain HTTP on loopback, by address and by name. Browsers drop a cookie silently.
+func TestChromiumTakesTheCookie(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI_REQUIRES_CHROMIUM") != "" {
+			t.Fatal("chromium is not installed, and CI requires it")
+		}
+		t.Skip("chromium is not installed")
+	}
+	certificate, key, _ := selfSigned(t)
+	for _, secured := range [][]string{nil, {"SLUICE_TLS_CERT_FILE=" + certificate, "SLUICE_TLS_KEY_FILE=" + key}} {
+		ctx, sigterm := context.WithCancel(context.Background())
+		shown, code := newTranscript(), make(chan int, 1)
+		environ := append([]string{
+			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+			"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+		}, secured...)
+		go func() { code <- run(ctx, program{environ, io.Discard, shown}, []string{"serve"}) }()
+		link := find(t, shown, `(https?://127\.0\.0\.1:\d+/login\?code=\S+)`)
+		if secured == nil {
+			link = strings.Replace(link, "127.0.0.1", "localhost", 1)
+		}
+		loading, enough := context.WithTimeout(t.Context(), patience)
+		browser := exec.CommandContext(loading, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--ignore-certificate-errors",
+			"--user-data-dir="+t.TempDir(), "--dump-dom", link)
+		page, err := browser.Output()
+		enough()
+		if err != nil || !strings.Contains(string(page), "You are link, operator") {
+			t.Errorf("%s: %v\n%s", link, err, page)
+		}
+		sigterm()
+		if c := <-code; c != exitClean {
+			t.Errorf("exit code %d", c)
+		}
+	}
+}

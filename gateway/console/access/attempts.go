@@ -1,0 +1,71 @@
+package access
+
+import (
+	"context"
+	"net/netip"
+	"regexp"
+	"time"
+)
+
+// AttemptsWindow begins with the first login that fails.
+const AttemptsWindow = 10 * time.Minute
+
+// How many logins may fail within it: fewer than guessing needs, more than people mistype.
+const (
+	attemptsOfAddress = 20
+	attemptsOfAccount = 100
+)
+
+// attempts counts failed logins. While the shared store is away, each replica counts by itself.
+type attempts struct{ shared, own Store }
+
+// attempt is a login that may fail.
+type attempt struct{ address, account string }
+
+// attemptOf names the address, of IPv6 the network of one customer, and the account. Without an account only the address counts.
+func attemptOf(client, account string) attempt {
+	network := client
+	if address, err := netip.ParseAddr(client); err == nil {
+		bits := 64
+		if address = address.Unmap().WithZone(""); address.Is4() {
+			bits = 32
+		}
+		prefix, _ := address.Prefix(bits)
+		network = prefix.String()
+	}
+	if account != "" {
+		account = "account " + account
+	}
+	return attempt{"address " + network, account}
+}
+
+var keyForm = regexp.MustCompile(`^slk_([a-z0-9]{12})_`)
+
+// accountOf is the account that a presented secret is for: the public part of a team's key, or the console's token.
+func accountOf(secret string) string {
+	if parts := keyForm.FindStringSubmatch(secret); parts != nil {
+		return parts[1]
+	}
+	return "token"
+}
+
+// allows reports whether this may be tried.
+func (a attempts) allows(ctx context.Context, t attempt) bool {
+	return a.count(ctx, t.address, 0) < attemptsOfAddress && (t.account == "" || a.count(ctx, t.account, 0) < attemptsOfAccount)
+}
+
+// failed counts a failure.
+func (a attempts) failed(ctx context.Context, t attempt) {
+	a.count(ctx, t.address, 1)
+	if t.account != "" {
+		a.count(ctx, t.account, 1)
+	}
+}
+
+func (a attempts) count(ctx context.Context, name string, step int) int {
+	n, err := a.shared.Count(ctx, name, step, AttemptsWindow)
+	if err != nil {
+		n, _ = a.own.Count(ctx, name, step, AttemptsWindow) // in memory: it does not fail
+	}
+	return n
+}

@@ -1,0 +1,98 @@
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"sync"
+	"time"
+)
+
+// LinkLife is how long a one-time link works.
+const LinkLife = 10 * time.Minute
+
+// Login opens a session for the operator's token or a team's key.
+func (d *Desk) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
+	try := attemptOf(v.Client, accountOf(presented))
+	if !d.attempts.allows(ctx, try) {
+		return "", ErrTooMany
+	}
+	if digest, ok := d.isToken(presented); ok {
+		return d.admit(ctx, v, operatorOf(ByToken), func(secret string) Proof {
+			return Proof{Way: ByToken, Digest: derive(secret, "token", digest[:]...)}
+		})
+	}
+	team, key, ok := d.deps.Teams.OfKey(presented)
+	if !ok {
+		return "", d.refuse(ctx, v, ByKey, try, ErrWrong)
+	}
+	digest := sha256.Sum256([]byte(presented))
+	return d.admit(ctx, v, holderOf(team, key), func(secret string) Proof {
+		return Proof{Way: ByKey, Key: key, Digest: derive(secret, "key", digest[:]...)}
+	})
+}
+
+// Bearer returns the operator whose token a program sends. It opens no session.
+func (d *Desk) Bearer(ctx context.Context, v Visitor, presented string) (Person, error) {
+	try := attemptOf(v.Client, "") // no account: guesses from elsewhere MUST NOT stop the operator's programs
+	if !d.attempts.allows(ctx, try) {
+		return Person{}, ErrTooMany
+	}
+	if _, ok := d.isToken(presented); !ok {
+		return Person{}, d.refuse(ctx, v, ByToken, try, ErrWrong)
+	}
+	return operatorOf(ByToken), nil
+}
+
+// isToken compares with the operator's token in constant time.
+func (d *Desk) isToken(presented string) (digest [sha256.Size]byte, ok bool) {
+	digest, set := d.deps.Token()
+	got := sha256.Sum256([]byte(presented))
+	return digest, subtle.ConstantTimeCompare(got[:], digest[:]) == 1 && set
+}
+
+func operatorOf(way Way) Person { return Person{Name: string(way), Role: Operator} }
+
+func holderOf(team, key string) Person {
+	return Person{Name: "key:" + key, Role: Member, Teams: []string{team}}
+}
+
+// link is the one-time link's code, in this process alone.
+type link struct {
+	mu   sync.Mutex
+	sum  [sha256.Size]byte
+	ends time.Time // zero: there is none
+}
+
+// NewLink returns the code of a new one-time link, which replaces an earlier one. Show it to the operator alone.
+func (d *Desk) NewLink() (code string) {
+	code = newSecret()
+	d.link.mu.Lock()
+	defer d.link.mu.Unlock()
+	d.link.sum, d.link.ends = sha256.Sum256([]byte(code)), d.deps.Now().Add(LinkLife)
+	return code
+}
+
+// take reports whether the code is that of the link, which no longer works then.
+func (l *link) take(code string, now time.Time) bool {
+	sum := sha256.Sum256([]byte(code))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !now.Before(l.ends) || subtle.ConstantTimeCompare(sum[:], l.sum[:]) == 0 {
+		return false
+	}
+	l.ends = time.Time{}
+	return true
+}
+
+// ByCode opens an operator's session for the code of a one-time link.
+func (d *Desk) ByCode(ctx context.Context, v Visitor, code string) (secret string, err error) {
+	try := attemptOf(v.Client, "link")
+	if !d.attempts.allows(ctx, try) {
+		return "", ErrTooMany
+	}
+	if !d.link.take(code, d.deps.Now()) {
+		return "", d.refuse(ctx, v, ByLink, try, ErrWrong)
+	}
+	return d.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
+}

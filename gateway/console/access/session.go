@@ -1,0 +1,115 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// How long a session lasts.
+const (
+	Longest = 12 * time.Hour // since its login
+	Idle    = time.Hour      // since its last request
+)
+
+// Session is a login that has not ended. The store has it under the hash of its secret, which the browser's cookie holds.
+type Session struct {
+	ID     string    `json:"id"`     // names it in lists; the secret cannot be computed from it
+	Person Person    `json:"person"` // with the rights at the login
+	Began  time.Time `json:"began"`
+	Client string    `json:"client"` // the address at the login
+	Agent  string    `json:"agent"`  // what the browser called itself then, shortened
+	Proof  Proof     `json:"proof"`
+}
+
+// Proof is what a session was opened with, as far as it is needed to see that it still holds.
+type Proof struct {
+	Way     Way       `json:"way"`
+	Key     string    `json:"key,omitempty"`    // the id of a team's key
+	Digest  string    `json:"digest,omitempty"` // of key or token, keyed with the session's secret
+	Subject string    `json:"subject,omitempty"`
+	Email   string    `json:"email,omitempty"`
+	Groups  []string  `json:"groups,omitempty"`
+	Checked time.Time `json:"checked,omitzero"` // when the issuer last vouched for the person
+	Grant   []byte    `json:"grant,omitempty"`  // sealed with the session's secret
+}
+
+// Way is how somebody logged in.
+type Way string
+
+// The ways.
+const (
+	ByToken  Way = "token"
+	ByLink   Way = "link"
+	ByKey    Way = "key"
+	ByIssuer Way = "oidc"
+)
+
+// sessions begins, finds and ends sessions.
+type sessions struct {
+	store Store
+	now   func() time.Time
+}
+
+// SessionID is the ID of the session that a secret belongs to, if there is one.
+func SessionID(secret string) string { return nameOf(secret) }
+
+// begin opens a session with a new secret, and returns it. A login never goes on with a secret that the browser sent: somebody
+// else may have put it there.
+func (s sessions) begin(ctx context.Context, session Session, secret string) error {
+	session.ID, session.Began = nameOf(secret), s.now()
+	return s.store.Put(ctx, kindSession, session.ID, encode(session), Idle)
+}
+
+// find returns the session of a secret; ok is false if there is none, or no longer. renew keeps it for another Idle.
+func (s sessions) find(ctx context.Context, secret string, renew bool) (session Session, ok bool, err error) {
+	if len(secret) != secretLetters {
+		return session, false, nil
+	}
+	life := time.Duration(0)
+	if renew {
+		life = Idle
+	}
+	value, err := s.store.Get(ctx, kindSession, nameOf(secret), life)
+	if err != nil || value == nil || json.Unmarshal(value, &session) != nil {
+		return Session{}, false, err
+	}
+	if !s.lasts(session) {
+		return Session{}, false, s.end(ctx, session.ID)
+	}
+	return session, true, nil
+}
+
+func (s sessions) lasts(session Session) bool { return s.now().Sub(session.Began) < Longest }
+
+// keep stores a changed session, unless it was ended meanwhile.
+func (s sessions) keep(ctx context.Context, session Session) (ok bool, err error) {
+	return s.store.Swap(ctx, kindSession, session.ID, encode(session))
+}
+
+// end ends a session on all replicas, with their next request. It may have ended already.
+func (s sessions) end(ctx context.Context, id string) error {
+	_, err := s.store.Take(ctx, kindSession, id)
+	return err
+}
+
+// all returns the sessions that last, the newest first.
+func (s sessions) all(ctx context.Context) ([]Session, error) {
+	values, err := s.store.List(ctx, kindSession)
+	var list []Session
+	for _, value := range values {
+		var session Session
+		if json.Unmarshal(value, &session) == nil && s.lasts(session) {
+			list = append(list, session)
+		}
+	}
+	return list, err
+}
+
+func encode(session Session) []byte {
+	text, err := json.Marshal(session)
+	if err != nil {
+		panic(err) // of the type, which has nothing that cannot be encoded
+	}
+	return text
+}

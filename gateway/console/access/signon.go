@@ -1,0 +1,95 @@
+package access
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sluice/gateway/console/access/issuer"
+)
+
+// SignOnLife is how long a login may stay at the issuer.
+const SignOnLife = 10 * time.Minute
+
+// SignOn is a login that goes to the issuer.
+type SignOn struct {
+	Address string // of the issuer, for the browser
+	Secret  string // for a cookie that lives for SignOnLife; state, nonce and verifier are derived from it
+}
+
+// CanSignOn reports whether there is an issuer.
+func (d *Desk) CanSignOn() bool { return d.deps.Issuer != nil }
+
+// SignOn begins a login at the issuer. next is what [Desk.Return] gives back, not empty.
+func (d *Desk) SignOn(ctx context.Context, next string) (SignOn, error) {
+	if !d.CanSignOn() {
+		return SignOn{}, ErrWrong
+	}
+	s := SignOn{Secret: newSecret()}
+	var err error
+	s.Address, err = d.deps.Issuer.Begin(ctx, derive(s.Secret, "state"), derive(s.Secret, "nonce"), derive(s.Secret, "verifier"))
+	if err != nil {
+		d.deps.Log.LogAttrs(ctx, slog.LevelError, "console sign-on", slog.String("error", err.Error()))
+		return SignOn{}, ErrAway
+	}
+	return s, away(d.deps.Shared.Put(ctx, kindSignOn, nameOf(s.Secret), []byte(next), SignOnLife))
+}
+
+// Return ends a login at the issuer: signOn is the cookie's secret, state and code are what the issuer gave the browser. A
+// state works once, and only in the browser that began.
+func (d *Desk) Return(ctx context.Context, v Visitor, signOn, state, code string) (secret, next string, err error) {
+	try := attemptOf(v.Client, "")
+	if !d.attempts.allows(ctx, try) {
+		return "", "", ErrTooMany
+	}
+	if !d.CanSignOn() || len(signOn) != secretLetters || subtle.ConstantTimeCompare([]byte(state), []byte(derive(signOn, "state"))) == 0 {
+		return "", "", d.refuse(ctx, v, ByIssuer, try, ErrWrong)
+	}
+	path, err := d.deps.Shared.Take(ctx, kindSignOn, nameOf(signOn))
+	if err != nil {
+		return "", "", away(err)
+	}
+	if path == nil {
+		return "", "", d.refuse(ctx, v, ByIssuer, try, ErrWrong)
+	}
+	identity, grant, err := d.deps.Issuer.Finish(ctx, code, derive(signOn, "nonce"), derive(signOn, "verifier"))
+	if err != nil {
+		return "", "", d.refuse(ctx, v, ByIssuer, try, outside(err))
+	}
+	person, ok := d.personOf(identity)
+	if !ok {
+		return "", "", d.refuse(ctx, v, ByIssuer, try, ErrNoRights)
+	}
+	secret, err = d.admit(ctx, v, person, func(secret string) Proof {
+		return d.proofOf(identity, grant, secret)
+	})
+	return secret, string(path), err
+}
+
+// personOf returns what the issuer's person may do.
+func (d *Desk) personOf(id issuer.Identity) (Person, bool) {
+	name := id.Email
+	if name == "" {
+		name = id.Subject
+	}
+	return d.deps.Groups.person(string(ByIssuer)+":"+shorten(name), id.Groups, id.Email, d.deps.Teams)
+}
+
+func (d *Desk) proofOf(id issuer.Identity, grant issuer.Grant, secret string) Proof {
+	text, err := json.Marshal(grant)
+	if err != nil {
+		panic(err) // of the type, which has nothing that cannot be encoded
+	}
+	return Proof{Way: ByIssuer, Subject: id.Subject, Email: id.Email, Groups: id.Groups, Checked: d.deps.Now(), Grant: seal(secret, text)}
+}
+
+// outside is an issuer's error as one of this package, with the issuer's words for the log.
+func outside(err error) error {
+	if errors.Is(err, issuer.ErrAway) {
+		return errors.Join(ErrAway, err)
+	}
+	return errors.Join(ErrWrong, err)
+}

@@ -1,0 +1,185 @@
+package access_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/gateway/console/access"
+)
+
+func TestTheIssuersAnswerWorksOnceAndInOneBrowser(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		refused := func(about, on, state, code string) {
+			t.Helper()
+			if secret, _, err := h.other.Return(t.Context(), visitor, on, state, code); !errors.Is(err, access.ErrWrong) || secret != "" {
+				t.Errorf("%s: %v", about, err)
+			}
+		}
+		on, state, code := h.visit(t)
+		mallorys, mallorysState, mallorysCode := h.visit(t)
+		refused("without the cookie", "", state, code)
+		refused("in another browser", mallorys, state, code)
+		refused("an empty state", on, "", code)
+		refused("with another login's code", on, state, mallorysCode)
+		refused("after a failure", on, state, code)
+
+		on, state, code = h.visit(t)
+		if _, _, err := h.other.Return(t.Context(), visitor, on, state, code); err != nil {
+			t.Errorf("at another replica: %v", err)
+		}
+		refused("replayed", on, state, code)
+		time.Sleep(access.SignOnLife)
+		refused("after ten minutes", mallorys, mallorysState, mallorysCode)
+	})
+}
+
+func TestAPersonWithoutRightsIsNotLetIn(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		for _, claims := range []map[string]any{
+			{"sub": "bob", "groups": "sales"},
+			{"sub": "platform", "email": "alice@example.com"},                  // not verified
+			{"sub": "bob", "groups": []string{"PLATFORM", "platform ", "map"}}, // no letter may differ
+			{"sub": "bob"},
+		} {
+			h.issuer.Claims = claims
+			on, state, code := h.visit(t)
+			if _, _, err := h.Return(t.Context(), visitor, on, state, code); !errors.Is(err, access.ErrNoRights) {
+				t.Errorf("%v: %v", claims, err)
+			}
+		}
+	})
+}
+
+func TestTheIssuerIsAskedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		secret := h.signOn(t)
+		asked := h.issuer.Asked
+		time.Sleep(9 * time.Minute)
+		expect(t, "soon", who(h.Desk, secret), "oidc:alice@example.com operator")
+		if h.issuer.Asked != asked {
+			t.Error("asked before ten minutes were over")
+		}
+		time.Sleep(time.Minute)
+		for range 20 {
+			expect(t, "at ten minutes", who(h.Desk, secret), "oidc:alice@example.com operator")
+		}
+		if n := h.issuer.Asked - asked; n != 1 {
+			t.Errorf("asked %d times, want once", n)
+		}
+		h.issuer.Claims["groups"] = "audit"
+		time.Sleep(9 * time.Minute)
+		expect(t, "not asked yet", who(h.Desk, secret), "oidc:alice@example.com operator")
+		time.Sleep(6 * time.Minute)
+		expect(t, "with other groups, within a quarter of an hour", who(h.Desk, secret), "nobody")
+		h.issuer.Claims["groups"] = "platform"
+		expect(t, "with the old groups again", who(h.other, secret), "nobody")
+	})
+}
+
+func TestAClosedAccountEndsTheSession(t *testing.T) {
+	for _, refresh := range []bool{true, false} {
+		bubble(t, func(t *testing.T, h *house) {
+			h.issuer.NoRefresh = !refresh
+			secret := h.signOn(t)
+			h.issuer.Claims = nil
+			time.Sleep(15 * time.Minute)
+			expect(t, "after a quarter of an hour", who(h.Desk, secret), "nobody")
+		})
+	}
+}
+
+func TestWithoutRefreshTokensASessionEndsWithItsAccessToken(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		h.issuer.NoRefresh = true // its access tokens live for half an hour
+		secret := h.signOn(t)
+		for range 2 {
+			time.Sleep(14 * time.Minute)
+			expect(t, "while the access token lives", who(h.Desk, secret), "oidc:alice@example.com operator")
+		}
+		time.Sleep(14 * time.Minute)
+		expect(t, "later", who(h.Desk, secret), "nobody")
+	})
+}
+
+func TestWhileTheIssuerIsAway(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		secret := h.signOn(t)
+		h.issuer.Away = true
+		time.Sleep(14 * time.Minute)
+		expect(t, "before a quarter of an hour", who(h.Desk, secret), "oidc:alice@example.com operator")
+		time.Sleep(time.Minute)
+		expect(t, "after it", who(h.Desk, secret), "away")
+		expect(t, "at another replica", who(h.other, secret), "away")
+		if _, err := h.SignOn(t.Context(), "/"); err != nil {
+			t.Errorf("the issuer's address is known: %v", err)
+		}
+		h.issuer.Away = false
+		time.Sleep(11 * time.Second)
+		expect(t, "when it is back", who(h.Desk, secret), "oidc:alice@example.com operator")
+	})
+}
+
+// TestOneRequestOfAllAsks: issuers take a refresh token once, and treat a second use as theft.
+func TestOneRequestOfAllAsks(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		secret := h.signOn(t)
+		asked := h.issuer.Asked
+		time.Sleep(30 * time.Minute) // older than it may be: nobody may pass before the answer
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				desk := []*access.Desk{h.Desk, h.other}[i%2]
+				if got := who(desk, secret); got != "oidc:alice@example.com operator" {
+					t.Errorf("a request got %s", got)
+				}
+			})
+		}
+		all.Wait()
+		if n := h.issuer.Asked - asked; n != 1 {
+			t.Errorf("the issuer was asked %d times", n)
+		}
+	})
+}
+
+// TestNoSecretIsKeptOrLogged: whoever reads the store and the log can log in as nobody.
+func TestNoSecretIsKeptOrLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		on, state, code := h.visit(t)
+		link := h.NewLink()
+		secrets := []string{"CANARY", h.login(t, token), h.login(t, mapsKey), link, h.signOn(t), on, state, code}
+		if secret, err := h.ByCode(t.Context(), visitor, link); err == nil {
+			secrets = append(secrets, secret)
+		}
+		_, _ = h.Login(t.Context(), visitor, "guess-CANARY")
+		_, _ = h.Bearer(t.Context(), visitor, "guess-CANARY")
+		_, _, _ = h.Return(t.Context(), visitor, on, state, "guess-CANARY")
+		time.Sleep(10 * time.Minute)
+		who(h.Desk, secrets[4])
+		secrets = append(secrets, h.issuer.Secrets...)
+		kept := h.log.String()
+		for _, kind := range []string{"session", "signon"} {
+			values, err := h.store.List(t.Context(), kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, value := range values {
+				kept += string(value)
+			}
+		}
+		sessions, _ := h.Sessions(t.Context(), access.Person{Role: access.Operator})
+		text, _ := json.Marshal(sessions)
+		kept += string(text)
+		if len(sessions) != 4 || !strings.Contains(kept, "console login") {
+			t.Fatalf("%d sessions", len(sessions))
+		}
+		for _, secret := range secrets {
+			if strings.Contains(kept, secret) {
+				t.Errorf("%s is in\n%s", secret, kept)
+			}
+		}
+	})
+}

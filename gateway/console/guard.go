@@ -1,0 +1,96 @@
+package console
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// contentPolicy forbids inline code, frames and other sites. Pictures may come from the sources too.
+func contentPolicy(pictures []string) string {
+	return strings.Join([]string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "font-src 'self'",
+		"img-src " + strings.Join(append([]string{"'self'", "data:"}, pictures...), " "),
+		"form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+	}, "; ")
+}
+
+// guard is passed by every request: it sets the headers that no handler may forget, and refuses names that are not the console's,
+// what other sites' pages send, and large bodies.
+func (c *console) guard(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.refuse(w, r, http.StatusForbidden, "The request comes from another site.")
+	}))
+	next = protection.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", c.policy)
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would call forms' origin null
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		switch {
+		case !c.answersTo(r.Host):
+			c.refuse(w, r, http.StatusMisdirectedRequest, "This host name is not the console's; allowed: localhost and the name in SLUICE_CONSOLE_URL.")
+		case r.ContentLength > mostBody:
+			c.refuse(w, r, http.StatusRequestEntityTooLarge, "The body is larger than 1 MiB.")
+		default:
+			r = r.Clone(r.Context())
+			r.RemoteAddr = net.JoinHostPort(c.deps.Client(r), "0")
+			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// answersTo reports whether a Host header names this console. A page of another site can make a name of its own lead here, and
+// would then count as this site.
+func (c *console) answersTo(host string) bool {
+	name := nameIn(host)
+	return isLoopback(name) || c.deps.URL != nil && strings.EqualFold(name, c.deps.URL.Hostname())
+}
+
+// nameIn is the name in a Host header, without port and brackets.
+func nameIn(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func isLoopback(name string) bool {
+	address, err := netip.ParseAddr(name)
+	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
+}
+
+// client is the address of a request's client.
+func client(r *http.Request) string { return nameIn(r.RemoteAddr) }
+
+// isAPI reports whether a program is to be answered, not a person.
+func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+// refuse answers a problem: as RFC 9457's document below /api/, else as text.
+func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
+	if !isAPI(r) {
+		http.Error(w, detail, status)
+		return
+	}
+	text, err := json.Marshal(struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}{"about:blank", http.StatusText(status), status, detail})
+	if err != nil {
+		panic(err) // of the type, which has nothing that cannot be encoded
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n'))
+}

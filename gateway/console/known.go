@@ -1,0 +1,117 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/access"
+)
+
+// known calls next for a person who is logged in, and puts the person into the context.
+func (c *console) known(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	person, err := c.person(r)
+	if err != nil {
+		c.unknown(w, r, err)
+		return
+	}
+	ctx := access.With(r.Context(), person)
+	if isStream(r) {
+		var stop func()
+		ctx, stop = c.whileKnown(ctx, r)
+		defer stop()
+	}
+	next(w, r.WithContext(ctx))
+}
+
+// person finds out who sends a request. A program's token counts below /api/ alone, and a cookie does not make up for a wrong one.
+func (c *console) person(r *http.Request) (access.Person, error) {
+	if line := r.Header.Get("Authorization"); line != "" && isAPI(r) {
+		scheme, token, _ := strings.Cut(line, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return access.Person{}, access.ErrWrong
+		}
+		return c.deps.Desk.Bearer(r.Context(), visitor(r), token)
+	}
+	return c.deps.Desk.Know(r.Context(), cookie(r, sessionCookie), !isLive(r))
+}
+
+// isLive reports whether a page asks by itself, which does not keep a session from growing idle.
+func isLive(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "empty"
+}
+
+func isStream(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// streamLook is the time between two looks at the session of a stream.
+const streamLook = 5 * time.Second
+
+// whileKnown returns a context that ends soon after the session does, or when the process stops.
+func (c *console) whileKnown(ctx context.Context, r *http.Request) (context.Context, func()) {
+	ctx, stop := context.WithCancel(ctx)
+	stopping := context.Background()
+	if c.deps.Stopping != nil {
+		stopping = c.deps.Stopping
+	}
+	over := context.AfterFunc(stopping, stop)
+	go func() {
+		ticker := time.NewTicker(streamLook)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if _, err := c.person(r); err != nil {
+					stop()
+				}
+			}
+		}
+	}()
+	return ctx, func() { over(); stop() }
+}
+
+// unknown answers a request of somebody who is not logged in, or of whom that cannot be said.
+func (c *console) unknown(w http.ResponseWriter, r *http.Request, err error) {
+	status, detail := problemOf(w, err)
+	switch {
+	case status == http.StatusUnauthorized && isAPI(r):
+		w.Header().Set("WWW-Authenticate", `Bearer realm="sluice console"`)
+		detail = "Send the console's token, or the cookie of a session that lasts."
+	case status == http.StatusUnauthorized && r.Header.Get("HX-Request") != "":
+		w.Header().Set("HX-Redirect", "/login")
+	case status == http.StatusUnauthorized && !isLive(r):
+		address := "/login"
+		if next := r.URL.RequestURI(); r.Method == http.MethodGet && next != "/" {
+			address += "?next=" + escape(next)
+		}
+		http.Redirect(w, r, address, http.StatusSeeOther)
+		return
+	}
+	c.refuse(w, r, status, detail)
+}
+
+// problemOf is the status and the text of an error of the desk. It sets Retry-After where waiting helps.
+func problemOf(w http.ResponseWriter, err error) (status int, detail string) {
+	switch {
+	case errors.Is(err, access.ErrAway):
+		w.Header().Set("Retry-After", "10")
+		return http.StatusServiceUnavailable, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back."
+	case errors.Is(err, access.ErrTooMany):
+		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
+		return http.StatusTooManyRequests, "Too many logins have failed. Wait ten minutes."
+	case errors.Is(err, access.ErrNoRights):
+		return http.StatusForbidden, "The issuer knows you, but your groups give you no rights here. Ask an operator of Sluice."
+	}
+	return http.StatusUnauthorized, "This did not log in. It may be wrong, expired, used or revoked."
+}
+
+// visitor is where a request comes from.
+func visitor(r *http.Request) access.Visitor {
+	return access.Visitor{Client: client(r), Agent: r.UserAgent()}
+}

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/gateway/console/access"
+)
+
+// loginPage shows the login page, or logs in with the code of a one-time link.
+func (c *console) loginPage(w http.ResponseWriter, r *http.Request) {
+	code := r.URL.Query().Get("code")
+	if code == "" {
+		c.showLogin(w, r, http.StatusOK, "")
+		return
+	}
+	if r.Method == http.MethodHead || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
+		c.refuse(w, r, http.StatusServiceUnavailable, "The link works once, and not ahead of time.") // browsers load what is still being typed
+		return
+	}
+	secret, err := c.deps.Desk.ByCode(r.Context(), visitor(r), code)
+	c.enter(w, r, secret, "/", err)
+}
+
+// login logs in with the token or key of the form.
+func (c *console) login(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		c.showLogin(w, r, http.StatusBadRequest, "The form cannot be read.")
+		return
+	}
+	secret, err := c.deps.Desk.Login(r.Context(), visitor(r), strings.TrimSpace(r.PostForm.Get("secret")))
+	c.enter(w, r, secret, r.PostForm.Get("next"), err)
+}
+
+// enter gives the browser a new session, and ends the one that it had. With an error it shows the login page again.
+func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next string, err error) {
+	if err != nil {
+		status, detail := problemOf(w, err)
+		c.showLogin(w, r, status, detail)
+		return
+	}
+	if old := cookie(r, sessionCookie); old != "" {
+		_ = c.deps.Desk.End(r.Context(), old) // it grows idle otherwise
+	}
+	setCookie(w, r, sessionCookie, secret, 0)
+	http.Redirect(w, r, localPath(next), http.StatusSeeOther)
+}
+
+// signOn leads to the issuer.
+func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
+	if !c.deps.Desk.CanSignOn() {
+		c.refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
+		return
+	}
+	on, err := c.deps.Desk.SignOn(r.Context(), localPath(r.URL.Query().Get("next")))
+	if err != nil {
+		status, detail := problemOf(w, err)
+		c.showLogin(w, r, status, detail)
+		return
+	}
+	setCookie(w, r, signOnCookie, on.Secret, access.SignOnLife)
+	http.Redirect(w, r, on.Address, http.StatusSeeOther)
+}
+
+// callback takes what the issuer gave the browser.
+func (c *console) callback(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	secret, next, err := c.deps.Desk.Return(r.Context(), visitor(r), cookie(r, signOnCookie), query.Get("state"), query.Get("code"))
+	setCookie(w, r, signOnCookie, "", -time.Second)
+	c.enter(w, r, secret, next, err)
+}
+
+// logout ends the session. If that fails, the browser keeps its cookie, and the page says so.
+func (c *console) logout(w http.ResponseWriter, r *http.Request) {
+	if secret := cookie(r, sessionCookie); secret != "" {
+		if err := c.deps.Desk.End(r.Context(), secret); err != nil {
+			status, _ := problemOf(w, err)
+			c.refuse(w, r, status, "You are still logged in, because the session cannot be ended at the moment. Try again.")
+			return
+		}
+	}
+	setCookie(w, r, sessionCookie, "", -time.Second)
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}

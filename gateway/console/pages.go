@@ -1,0 +1,103 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"time"
+
+	"sluice/gateway/console/access"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var ownTemplates = template.Must(template.ParseFS(assets, "assets/*.html"))
+
+// LoginPage is what the template "login" shows.
+type LoginPage struct {
+	Problem string // why the last attempt failed; empty: there was none
+	Next    string // the path to go to, for a hidden field of the form
+	SignOn  string // the address that leads to the issuer; empty: there is none
+}
+
+// SessionsPage is what the template "sessions" shows.
+type SessionsPage struct {
+	Person   access.Person
+	Role     string
+	Sessions []SessionRow // the newest first
+}
+
+// SessionRow is one session.
+type SessionRow struct {
+	ID, Who, Role, Client, Agent string
+	Began, Ends                  time.Time
+	Own                          bool // of this browser
+}
+
+func (c *console) showLogin(w http.ResponseWriter, r *http.Request, status int, problem string) {
+	next := localPath(r.URL.Query().Get("next"))
+	if r.Method == http.MethodPost {
+		next = localPath(r.PostForm.Get("next"))
+	}
+	page := LoginPage{Problem: problem, Next: next}
+	if c.deps.Desk.CanSignOn() {
+		page.SignOn = "/login/oidc?next=" + escape(next)
+	}
+	c.show(w, r, status, "login", page)
+}
+
+// sessions lists the sessions that the person may see.
+func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
+	person := access.From(r.Context())
+	all, err := c.deps.Desk.Sessions(r.Context(), person)
+	if err != nil {
+		c.unknown(w, r, err)
+		return
+	}
+	page := SessionsPage{Person: person, Role: person.Role.String()}
+	for _, s := range all {
+		page.Sessions = append(page.Sessions, SessionRow{
+			ID: s.ID, Who: s.Person.Name, Role: s.Person.Role.String(), Client: s.Client, Agent: s.Agent,
+			Began: s.Began.UTC(), Ends: s.Began.Add(access.Longest).UTC(), Own: s.ID == access.SessionID(cookie(r, sessionCookie)),
+		})
+	}
+	c.show(w, r, http.StatusOK, "sessions", page)
+}
+
+// endSession ends a session of the list. Another person's and an unknown one are the same to those who may not see it.
+func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
+	if r.ParseForm() != nil {
+		c.refuse(w, r, http.StatusBadRequest, "The form cannot be read.")
+		return
+	}
+	ok, err := c.deps.Desk.Revoke(r.Context(), access.From(r.Context()), r.PostForm.Get("id"))
+	switch {
+	case err != nil:
+		c.unknown(w, r, err)
+	case !ok:
+		c.refuse(w, r, http.StatusNotFound, "There is no such session.")
+	default:
+		http.Redirect(w, r, "/sessions", http.StatusSeeOther)
+	}
+}
+
+func (c *console) style(w http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(w, r, assets, "assets/login.css")
+}
+
+// show renders a template before it writes, so that a fault in it is a whole answer.
+func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
+	var text bytes.Buffer
+	if err := c.templates.ExecuteTemplate(&text, name, page); err != nil {
+		c.deps.Log.Error("console page", "page", name, "error", err.Error())
+		c.refuse(w, r, http.StatusInternalServerError, "The page cannot be shown.")
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(text.Bytes())
+	}
+}
