@@ -22,7 +22,7 @@ const (
 	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
 	consoleConnections = 128
 	// consoleGrace is how long its requests have to end when the process stops.
-	consoleGrace = 5 * time.Second
+	consoleGrace = 3 * time.Second
 )
 
 // consoleServer is a running console.

@@ -158,10 +158,11 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 		t.Error("the old token still counts")
 	}
 	must(t, os.Remove(token))
-	find(t, h.log, `"msg":"console","warning":"(SLUICE_CONSOLE_TOKEN_FILE): no such file`)
+	time.Sleep(tokenEvery)
 	if apiStatus(t, browser, console, "another-token-CANARY") != http.StatusNotFound {
 		t.Error("the last token went with its file")
 	}
+	find(t, h.log, `"msg":"console","warning":"(SLUICE_CONSOLE_TOKEN_FILE): no such file`)
 	browser.CloseIdleConnections()
 	if code := h.stop(); code != exitClean || strings.Contains(string(h.log.bytes()), "CANARY") {
 		t.Errorf("exit code %d\n%s", code, h.log.bytes())

@@ -32,6 +32,9 @@ func (c *configuration) warn() {
 	if c.RedisURL == "" && c.StateDir != "" {
 		c.warnings = append(c.warnings, prefix+"STATE_DIR: not used, because the directory is not in Redis")
 	}
+	if c.ConsoleListen == consoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != "") {
+		c.warnings = append(c.warnings, prefix+"CONSOLE_LISTEN: off, so the other settings of the console are not used")
+	}
 	if u := c.UpstreamURL; u != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		c.warnings = append(c.warnings, prefix+"UPSTREAM_URL: http sends the upstream key in clear text")
 	}
