@@ -49,7 +49,7 @@ func (p *process) openConsole(ctx context.Context) {
 	}
 	proxies := prefixes(p.TrustedProxies)
 	c.server = gateway.NewServer(console.New(console.Deps{
-		Desk: c.desk, URL: p.consoleURL(), Stopping: stopping, Log: logger,
+		Desk: c.desk, URL: p.consoleURL(), API: p.consoleAPI(p.openRegistry(p.directoryStore(p.redis))), Stopping: stopping, Log: logger,
 		Client: func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
 	}), logger)
 	c.server.TLSConfig = p.tlsConfig()

@@ -19,10 +19,10 @@ type audited interface {
 	registry.Trail
 }
 
-// openRegistry returns the teams as the console shows and changes them. The process must have its directory.
+// openRegistry returns the teams as the console shows and changes them.
 func (p *process) openRegistry(kept audited) *registry.Registry {
 	return registry.New(registry.Deps{
-		Directory: kept, Trail: kept, File: p.roster.ownFile, Accounts: p.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
+		Directory: kept, Trail: kept, File: p.inForce.file.Load, Accounts: p.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
 	})
 }
 

@@ -105,13 +105,17 @@ func TestConsoleAndGateway(t *testing.T) {
 			wait(t, "the key works", func() bool { return status() == 200 })
 
 			_, text := c.send("POST", imageURL, fmt.Sprintf(imageTask, 1), key.Key, "X-Service-Async")
-			var made struct{ Output struct{ Task_id string } }
+			var made struct {
+				Output struct {
+					Task string `json:"task_id"`
+				} `json:"output"`
+			}
 			must(t, json.Unmarshal(text, &made))
-			task := "/teams/maps/tasks/" + made.Output.Task_id + "/cancel"
+			task := "/teams/maps/tasks/" + made.Output.Task + "/cancel"
 			c.ask("POST "+task, "", 204, nil)
 			c.ask("POST "+task, "", 409, nil)
-			c.ask("POST /teams/search/tasks/"+made.Output.Task_id+"/cancel", "", 404, nil)
-			if _, text := c.send("GET", "/api/v1/tasks/"+made.Output.Task_id, "", key.Key); !bytes.Contains(text, []byte("CANCELED")) {
+			c.ask("POST /teams/search/tasks/"+made.Output.Task+"/cancel", "", 404, nil)
+			if _, text := c.send("GET", "/api/v1/tasks/"+made.Output.Task, "", key.Key); !bytes.Contains(text, []byte("CANCELED")) {
 				t.Errorf("%s", text)
 			}
 

@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,10 +42,16 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	c := teams.configuration(service.Addr(), d.freeAddress(ctx))
 	log := openLog(c.settings, p.stderr)
 	defer closeLog(log)
+	forget, err := c.keepDirectory()
+	if err != nil {
+		return errors.Join(err, service.Close())
+	}
+	defer forget()
 	process, err := open(ctx, c, log)
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
+	process.openDirectory(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	simulating, enough := context.WithCancel(context.WithoutCancel(ctx)) // the service outlives the gateway's stop
@@ -61,6 +69,13 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 		running.Go(func() { sendTraffic(ctx, base, teams) })
 	}
 	return process.serve(ctx)
+}
+
+// keepDirectory gives the demonstration a directory of teams that ends with it.
+func (c *configuration) keepDirectory() (forget func(), err error) {
+	path, err := os.MkdirTemp("", "sluice-demo-")
+	c.DirectoryFile = filepath.Join(path, "directory.json")
+	return func() { _ = os.RemoveAll(path) }, err
 }
 
 // freeAddress is the address of --listen, or one with a port of the system's choice if that one is taken.

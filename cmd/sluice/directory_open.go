@@ -47,7 +47,6 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	}
 	w.start(ctx)
 	p.checks = append(p.checks, admin.Check{Name: "directory", State: w.state})
-	p.roster = r
 	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
 	return r
 }

@@ -68,7 +68,6 @@ type process struct {
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
-	roster   *roster // of the teams in force; nil until the directory was opened
 	inForce  consoleTeams
 	console  *consoleServer // nil: there is no console
 	// identities verify tokens that stand in place of keys.

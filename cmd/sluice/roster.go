@@ -38,13 +38,6 @@ func (r *roster) setFile(file *teams.File, key gateway.Secret) {
 	}
 }
 
-// ownFile is the teams file alone.
-func (r *roster) ownFile() *teams.File {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.file
-}
-
 // setDirectory puts a new directory in force. A faulty one changes nothing.
 func (r *roster) setDirectory(s directory.State) error {
 	d, err := s.Open()
