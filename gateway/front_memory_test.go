@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -60,4 +61,46 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Requests that follow each other on one memory, streams that are cut among them, get nothing of each other.
+func TestFrontMemoryIsNotShared(t *testing.T) {
+	h := fronted(t, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			mark := string(body[bytes.Index(body, []byte("mark-")):][:6])
+			answer := fmt.Sprintf(`{"output":{"choices":[{"message":{"role":"assistant","content":"%s%%d"},"finish_reason":"%%s"}]},"usage":{"input_tokens":1,"output_tokens":%%[1]d}}`, mark)
+			if !strings.Contains(string(body), `"incremental_output":true`) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, answer, 9, "stop")
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			for i := range 9 {
+				_, _ = fmt.Fprintf(w, "id:%d\ndata:"+answer+"\n\n", i, i, "null")
+			}
+			if mark == "mark-0" {
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			_, _ = fmt.Fprintf(w, "data:"+answer+"\n\n", 9, "stop")
+		})
+	})
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			mark := fmt.Sprint("mark-", i)
+			for j := range 12 {
+				body := strings.Replace(frontChat, "rivers", mark, 1)
+				if j%3 > 0 {
+					body = strings.Replace(body, "{", `{"stream":true,`, 1)
+				}
+				got := h.ask("POST", frontChats, body)
+				if n := strings.Count(got.body, mark); strings.Count(got.body, "mark-") != n || strings.Count(got.body, `"object":"chat.completion`) != n || n != []int{1, 10, 10}[j%3] && i > 0 {
+					t.Errorf("%s: %d of it in %d, %v %s", mark, n, got.status, got.err, got.body)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

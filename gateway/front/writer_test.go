@@ -109,7 +109,7 @@ func TestForms(t *testing.T) {
 func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 	for range 3 {
 		for _, stream := range []bool{true, false} {
-			w, under := chatting(t)
+			w, _ := chatting(t)
 			w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream, stream)
 			w.Task, w.Final, w.Params = "t1", true, openai.ChatParam
 			if write(t, w, "text/event-stream", 200, frame, frame[:40]); stream {
@@ -117,7 +117,7 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 			}
 			w.Release()
 
-			w, under = chatting(t)
+			w, under := chatting(t)
 			write(t, w, "text/event-stream", 200, frame, lastFrame)
 			if err := w.End(); err != nil {
 				t.Fatal(err)
