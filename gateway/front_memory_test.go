@@ -144,6 +144,7 @@ func TestFrontMemoryIsNotShared(t *testing.T) {
 				_, _ = fmt.Fprintf(w, "id:%d\ndata:"+answer+"\n\n", i, i, "null")
 			}
 			if mark == "mark-0" {
+				_ = http.NewResponseController(w).Flush()
 				panic(http.ErrAbortHandler)
 			}
 			_, _ = fmt.Fprintf(w, "data:"+answer+"\n\n", 9, "stop")
