@@ -37,10 +37,10 @@ func Screenshot(ctx context.Context, t testing.TB, name string) {
 	const lossless = 100
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(lossless))
 	if err == nil {
-		err = os.MkdirAll(directory, 0o750)
+		err = os.MkdirAll(directory, 0o750) //nolint:gosec // who runs the tests names it
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600)
+		err = os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600) //nolint:gosec // the same
 	}
 	if err != nil {
 		t.Fatalf("the screenshot %s: %v", name, err)
