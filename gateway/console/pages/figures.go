@@ -86,9 +86,14 @@ func daysFigure(days []DayUse, unit int, currency string) figure {
 		f.Half = axis(half(f.Top))
 	}
 	if n := len(days); n > 0 {
-		f.From, f.Mid, f.To = template.HTML(dayText(days[0].Day)), template.HTML(dayText(days[n/2].Day)), template.HTML(dayText(days[n-1].Day)) //nolint:gosec // days
+		f.From, f.Mid, f.To = dayLabel(days[0]), dayLabel(days[n/2]), dayLabel(days[n-1])
 	}
 	return f
+}
+
+// dayLabel is a day below a chart.
+func dayLabel(d DayUse) template.HTML {
+	return template.HTML(template.HTMLEscapeString(dayText(d.Day))) //nolint:gosec // it is escaped
 }
 
 // inWords is an amount for a tooltip.

@@ -96,7 +96,7 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 	if v.status != 0 {
 		w.WriteHeader(v.status)
 	}
-	_, _ = w.Write(text)
+	_, _ = w.Write(text) //nolint:gosec // html/template has escaped the texts of others
 }
 
 // actor is the person of a change, and the client's address.
