@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -13,7 +14,8 @@ type Strikes struct {
 	rate teams.Rate
 	now  func() time.Time
 	mu   sync.Mutex
-	keys map[string]*bucket // grows with the teams file
+	keys map[string]*bucket
+	most int // keys at which those that sent nothing broken lately are forgotten
 	last time.Time
 }
 
@@ -21,7 +23,7 @@ type Strikes struct {
 func NewStrikes(perSecond, burst int64, now func() time.Time) *Strikes {
 	return &Strikes{
 		rate: teams.Rate{Unit: teams.UnitRequests, Per: time.Second, Limit: perSecond, Burst: burst},
-		now:  now, keys: make(map[string]*bucket),
+		now:  now, keys: make(map[string]*bucket), most: leastKeys,
 	}
 }
 
@@ -31,10 +33,25 @@ func (s *Strikes) Add(key string) {
 	defer s.mu.Unlock()
 	b := s.keys[key]
 	if b == nil {
+		s.forget()
 		b = newBucket(s.rate, false, s.last)
 		s.keys[key] = b
 	}
 	b.take(1, s.time())
+}
+
+// leastKeys is how many keys may be remembered before any is forgotten.
+const leastKeys = 1000
+
+// forget drops keys whose buckets are full, once there are many: the subjects of an issuer have no end. Looking at all of them
+// costs little for each new one, because it happens when their number has doubled.
+func (s *Strikes) forget() {
+	if len(s.keys) < s.most {
+		return
+	}
+	now := s.time()
+	maps.DeleteFunc(s.keys, func(_ string, b *bucket) bool { return b.missing(now) == 0 })
+	s.most = max(leastKeys, 2*len(s.keys))
 }
 
 // Out returns how long a key has to wait until another of its requests is read.

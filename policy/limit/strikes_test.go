@@ -1,9 +1,11 @@
 package limit
 
 import (
-	"sluice/policy/limit/limittest"
+	"strconv"
 	"testing"
 	"time"
+
+	"sluice/policy/limit/limittest"
 )
 
 // F-X2: a clock that goes back adds no units.
@@ -29,5 +31,21 @@ func TestFX2StrikesAndClock(t *testing.T) {
 	}
 	if wait := s.Out("key"); wait != 20*time.Millisecond {
 		t.Errorf("with a clock that goes back, out for %v", wait)
+	}
+}
+
+// Keys without end leave nothing behind, and one that is out stays out.
+func TestStrikesForgetKeys(t *testing.T) {
+	c := limittest.NewClock()
+	s := NewStrikes(50, 200, c.Now)
+	for n := range 10 * leastKeys {
+		s.Add(strconv.Itoa(n))
+		for s.Out("out") == 0 {
+			s.Add("out")
+		}
+		if len(s.keys) > 2*leastKeys || s.Out("out") == 0 {
+			t.Fatalf("after %d keys %d are remembered; the busy one is out for %v", n, len(s.keys), s.Out("out"))
+		}
+		c.Move(time.Millisecond)
 	}
 }
