@@ -269,7 +269,7 @@ func TestATakenPort(t *testing.T) {
 	}
 }
 
-// TestChromiumTakesTheCookie: over plain HTTP on loopback, by address and by name. Browsers drop a cookie silently.
+// TestChromiumTakesTheCookie: over plain HTTP on loopback, by address and by name, and over TLS. Browsers drop a cookie silently.
 func TestChromiumTakesTheCookie(t *testing.T) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -279,18 +279,22 @@ func TestChromiumTakesTheCookie(t *testing.T) {
 		t.Skip("chromium is not installed")
 	}
 	certificate, key, _ := selfSigned(t)
-	for _, secured := range [][]string{nil, {"SLUICE_TLS_CERT_FILE=" + certificate, "SLUICE_TLS_KEY_FILE=" + key}} {
+	for _, tt := range []struct {
+		host    string
+		secured []string
+	}{
+		{"127.0.0.1", nil}, {"localhost", nil},
+		{"127.0.0.1", []string{"SLUICE_TLS_CERT_FILE=" + certificate, "SLUICE_TLS_KEY_FILE=" + key}},
+	} {
 		ctx, sigterm := context.WithCancel(context.Background())
 		shown, code := newTranscript(), make(chan int, 1)
 		environ := append([]string{
 			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
 			"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
-		}, secured...)
+		}, tt.secured...)
 		go func() { code <- run(ctx, program{environ, io.Discard, shown}, []string{"serve"}) }()
 		link := find(t, shown, `(https?://127\.0\.0\.1:\d+/login\?code=\S+)`)
-		if secured == nil {
-			link = strings.Replace(link, "127.0.0.1", "localhost", 1)
-		}
+		link = strings.Replace(link, "127.0.0.1", tt.host, 1)
 		loading, enough := context.WithTimeout(t.Context(), patience)
 		browser := exec.CommandContext(loading, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--ignore-certificate-errors",
 			"--user-data-dir="+t.TempDir(), "--dump-dom", link)

@@ -13,8 +13,11 @@ func (c *configuration) warn() {
 		}
 	}
 	for _, secret := range []struct{ name, path string }{
-		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile}, {"REDIS_URL_FILE", c.RedisURLFile}, {"TLS_KEY_FILE", c.TLSKeyFile},
-		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile}, {"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
+		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile},
+		{"REDIS_URL_FILE", c.RedisURLFile},
+		{"TLS_KEY_FILE", c.TLSKeyFile},
+		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile},
+		{"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
 	} {
 		if secret.path != "" && worldReadable(secret.path) {
 			c.warnings = append(c.warnings, prefix+secret.name+": every user of this machine can read the file; chmod o-r")

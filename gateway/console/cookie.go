@@ -37,7 +37,7 @@ func cookie(r *http.Request, name string) string {
 
 // setCookie sets a cookie that scripts cannot read. A life of 0 lasts as long as the browser, below 0 removes it.
 func setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure on loopback without TLS alone
 		Name: cookieName(r, name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
 		Secure: isSecure(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})

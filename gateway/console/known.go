@@ -90,7 +90,7 @@ func (c *console) unknown(w http.ResponseWriter, r *http.Request, err error) {
 		if next := r.URL.RequestURI(); r.Method == http.MethodGet && next != "/" {
 			address += "?next=" + escape(next)
 		}
-		http.Redirect(w, r, address, http.StatusSeeOther)
+		http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // to /login, with the rest escaped
 		return
 	}
 	c.refuse(w, r, status, detail)

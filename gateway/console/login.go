@@ -44,7 +44,7 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next str
 		_ = c.deps.Desk.End(r.Context(), old) // it grows idle otherwise
 	}
 	setCookie(w, r, sessionCookie, secret, 0)
-	http.Redirect(w, r, localPath(next), http.StatusSeeOther)
+	http.Redirect(w, r, localPath(next), http.StatusSeeOther) //nolint:gosec // localPath leaves paths of the console alone
 }
 
 // signOn leads to the issuer.

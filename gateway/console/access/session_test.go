@@ -113,7 +113,7 @@ func TestASessionGrowsIdleAndEnds(t *testing.T) {
 
 func TestEveryLoginHasANewSecret(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
-		if h.login(t, token) == h.login(t, token) {
+		if first, second := h.login(t, token), h.login(t, token); first == second {
 			t.Error("two logins have one secret")
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -51,9 +50,15 @@ type Issuer struct {
 	config Config
 	client *http.Client
 
-	mu    sync.Mutex
-	known *metadata // nil: not asked yet
+	turn   chan struct{} // holds a value while one login uses the fields below
+	known  *metadata     // nil: not known yet
+	failed error         // why, when it was last asked
+	again  time.Time     // when it may be asked again
 }
+
+// pause is the time between two tries to learn the metadata, so that logins do not wait one after the other for an issuer that
+// is away.
+const pause = 2 * time.Second
 
 // metadata is what the discovery document says.
 type metadata struct {
@@ -64,7 +69,7 @@ type metadata struct {
 
 // New returns an issuer, which is asked for its metadata when somebody logs in: it may be away when the process starts.
 func New(config Config) *Issuer {
-	return &Issuer{config: config, client: newClient(config.Trip)}
+	return &Issuer{config: config, client: newClient(config.Trip), turn: make(chan struct{}, 1)}
 }
 
 // Begin returns the address at the issuer to which a browser goes. verifier is of 43 to 128 letters, digits, - and _.
@@ -139,14 +144,23 @@ func grantOf(token *oauth2.Token) Grant {
 
 // discover returns the issuer's metadata, which it fetches until it has succeeded once.
 func (i *Issuer) discover(ctx context.Context) (*metadata, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	select {
+	case i.turn <- struct{}{}:
+		defer func() { <-i.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: the client has left", ErrAway)
+	}
 	if i.known != nil {
 		return i.known, nil
 	}
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.config.URL)
+	if i.config.Now().Before(i.again) {
+		return nil, i.failed
+	}
+	ctx = oidc.ClientContext(context.WithoutCancel(ctx), i.client) // others wait for the answer, too
+	provider, err := oidc.NewProvider(ctx, i.config.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrAway, brief(err))
+		i.failed, i.again = fmt.Errorf("%w: %s", ErrAway, brief(err)), i.config.Now().Add(pause)
+		return nil, i.failed
 	}
 	var offers struct {
 		Scopes []string `json:"scopes_supported"`

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,21 +197,58 @@ func TestThePersonIsCheckedAgain(t *testing.T) {
 }
 
 func TestAnIssuerThatIsAway(t *testing.T) {
-	k := newKit()
-	k.Away = true
-	if _, err := k.client.Begin(t.Context(), "state", "nonce", verifier); !errors.Is(err, issuer.ErrAway) {
-		t.Errorf("away at the start: %v", err)
-	}
-	k.Away = false
-	if _, _, err := k.login(t); err != nil {
-		t.Errorf("back: %v", err)
-	}
-	code := k.begin(t)
-	k.Away = true
-	_, _, err := k.client.Finish(t.Context(), code, "nonce", verifier)
-	if !errors.Is(err, issuer.ErrAway) || strings.Contains(err.Error(), "CANARY") {
-		t.Errorf("away at the end: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit()
+		k.Away = true
+		for range 2 {
+			if _, err := k.client.Begin(t.Context(), "state", "nonce", verifier); !errors.Is(err, issuer.ErrAway) {
+				t.Errorf("away at the start: %v", err)
+			}
+		}
+		k.Away = false
+		time.Sleep(2 * time.Second)
+		if _, _, err := k.login(t); err != nil {
+			t.Errorf("back: %v", err)
+		}
+		code := k.begin(t)
+		k.Away = true
+		_, _, err := k.client.Finish(t.Context(), code, "nonce", verifier)
+		if !errors.Is(err, issuer.ErrAway) || strings.Contains(err.Error(), "CANARY") {
+			t.Errorf("away at the end: %v", err)
+		}
+	})
+}
+
+// TestLoginsDoNotQueueForAnIssuerThatHangs: each waits no longer than the first, and a client that leaves changes nothing.
+func TestLoginsDoNotQueueForAnIssuerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		client := issuer.New(issuer.Config{URL: "https://issuer.example", Now: time.Now, Trip: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked++
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})})
+		begun := time.Now()
+		leaving, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 20 {
+			ctx := t.Context()
+			if i%2 == 0 {
+				ctx = leaving
+			}
+			all.Go(func() {
+				if _, err := client.Begin(ctx, "state", "nonce", verifier); !errors.Is(err, issuer.ErrAway) {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave()
+		all.Wait()
+		if lasted := time.Since(begun); asked != 1 || lasted > 6*time.Second {
+			t.Errorf("20 logins asked %d times and took %v", asked, lasted)
+		}
+	})
 }
 
 // TestErrorsQuoteNothing: a hanging issuer, a wrong secret, an issuer of another name.

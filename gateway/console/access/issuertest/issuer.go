@@ -107,7 +107,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	code := i.secret()
 	i.codes[code] = q
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}}.Encode(), http.StatusFound) //nolint:gosec // for tests
 }
 
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
