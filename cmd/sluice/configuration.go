@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"time"
 
 	"sluice/gateway"
 	"sluice/policy/teams"
@@ -18,6 +19,15 @@ type configuration struct {
 	first       look             // the content that teams was read from
 	door        door             // whether there must be a console
 	warnings    []string         // about settings that are allowed but may be mistakes
+	clock       func() time.Time // of what is kept in memory alone; nil: the real one
+}
+
+// now is the clock of what is kept in memory alone.
+func (c configuration) now() time.Time {
+	if c.clock == nil {
+		return time.Now()
+	}
+	return c.clock()
 }
 
 // loadConfiguration reads the settings and their files and reports every fault at once, as [faults]. With an error it

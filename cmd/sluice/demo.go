@@ -25,7 +25,7 @@ import (
 // demoCommand is sluice demo.
 type demoCommand struct {
 	Listen  string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen (${default}; another port if that one is taken)."`
-	Traffic bool   `help:"Send requests of every kind, a few a second, until interrupted."`
+	Traffic bool   `help:"Make up a month of use, and send requests of every kind, a few a second, until interrupted."`
 }
 
 // Run runs a gateway that needs no setup, with a simulated service and two teams, on loopback and in memory. Standard
@@ -40,6 +40,8 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 		return errors.Join(err, service.Close())
 	}
 	c := teams.configuration(service.Addr(), d.freeAddress(ctx))
+	past := &pastClock{}
+	c.clock = past.now
 	log := openLog(c.settings, p.stderr)
 	defer closeLog(log)
 	forget, err := c.keepDirectory()
@@ -50,6 +52,11 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	process, err := open(ctx, c, log)
 	if err != nil {
 		return errors.Join(err, service.Close())
+	}
+	if d.Traffic {
+		if err := process.makePast(ctx, past); err != nil {
+			return errors.Join(err, service.Close())
+		}
 	}
 	process.openDirectory(ctx)
 	var running sync.WaitGroup
@@ -92,6 +99,17 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 	return net.JoinHostPort(host, "0")
 }
 
+// demoHouse is the teams file of the demonstration up to its teams.
+const demoHouse = `currency: CNY
+catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]
+prices:
+  - {model: "gen*", image: 0.20}
+  - {model: "llm-image*", image: 0.25}
+  - {model: "llm-max", input_per_million: 2.4, output_per_million: 9.6}
+  - {model: "*", input_per_million: 0.8, output_per_million: 2.0}
+teams:
+`
+
 // demoTeams are the teams of the demonstration, with new keys.
 type demoTeams struct {
 	file        *teams.File
@@ -107,9 +125,9 @@ func mintDemoTeams() (demoTeams, error) {
 	if err != nil {
 		return demoTeams{}, err
 	}
-	file, err := teams.Parse([]byte("catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\nteams:\n" +
-		"  - id: search\n    keys:\n" + search.Lines() +
-		"  - id: ads\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
+	file, err := teams.Parse([]byte(demoHouse +
+		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 5000}, spend: {month: 20000}}\n    keys:\n" + search.Lines() +
+		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
 	if err != nil {
 		return demoTeams{}, fmt.Errorf("the demonstration's teams: %w", err)
 	}

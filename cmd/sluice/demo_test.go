@@ -1,11 +1,16 @@
 package main
 
 import (
+	"io"
+	"path/filepath"
+	"time"
+
 	"context"
 	"image/png"
 	"net"
 	"net/http"
 	"regexp"
+	"sluice/policy/limit"
 	"strings"
 	"testing"
 )
@@ -108,6 +113,53 @@ func TestStepsCanBePastedAnywhere(t *testing.T) {
 		}
 		if strings.Count(step.line, "'")%2 != 0 || strings.Contains(step.line, "\n") {
 			t.Errorf("%q is not one line with its quotes in pairs", step.line)
+		}
+	}
+}
+
+// TestTheDemonstrationsPastAddsUp: the ledger has a month, and of the last day what the recent requests have, to the token.
+func TestTheDemonstrationsPastAddsUp(t *testing.T) {
+	made, err := mintDemoTeams()
+	must(t, err)
+	clock := &pastClock{}
+	c := made.configuration(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, "127.0.0.1:0")
+	c.clock, c.DirectoryFile = clock.now, filepath.Join(t.TempDir(), "directory.json")
+	log := openLog(c.settings, io.Discard)
+	defer closeLog(log)
+	p, err := open(t.Context(), c, log)
+	must(t, err)
+	defer p.closeDoors()
+	must(t, p.makePast(t.Context(), clock))
+
+	now := time.Now().UTC()
+	days, ok := limit.Days(now.AddDate(0, 0, -pastDays).Format(time.DateOnly), now.Format(time.DateOnly))
+	if !ok {
+		t.Fatal(days)
+	}
+	rows, err := p.accounts.Ledger(t.Context(), "", days)
+	must(t, err)
+	ledger, used := map[int]bool{}, map[string]int64{}
+	for _, row := range rows {
+		ledger[row.Day] = true
+		used[row.Team] += row.Used[limit.Tokens] + row.Used[limit.Images]
+	}
+	if len(ledger) != len(days) || len(used) != len(pastTeams) {
+		t.Errorf("the ledger has %d days of %d teams, want %d of %d", len(ledger), len(used), len(days), len(pastTeams))
+	}
+	if early := now.Truncate(24 * time.Hour); now.Sub(early) > time.Hour { // else the day is too short to tell anything
+		today := days[len(days)-1]
+		for _, team := range pastTeams {
+			var want limit.Amounts
+			for _, row := range rows {
+				if row.Team == team.id && row.Day == today {
+					want = want.Plus(row.Used)
+				}
+			}
+			day, err := p.lately.Day(t.Context(), []string{team.id}, now)
+			must(t, err)
+			if got := day[team.id]; got.Tokens != want[limit.Tokens] || got.Images != want[limit.Images] || got.Spend != want[limit.Spend] {
+				t.Errorf("%s: the last requests have %+v, the ledger %v", team.id, got, want)
+			}
 		}
 	}
 }

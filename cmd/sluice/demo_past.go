@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"math"
+	mrand "math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/directory"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+	"sluice/telemetry"
+)
+
+// pastDays is how many days before today the demonstration makes up.
+const pastDays = 29
+
+// pastClock is the clock of the demonstration's accounts: it runs through the made-up past and then with the real one.
+type pastClock struct{ back atomic.Int64 }
+
+func (c *pastClock) now() time.Time { return time.Now().Add(-time.Duration(c.back.Load())) }
+
+// set moves the clock. It never goes back.
+func (c *pastClock) set(at time.Time) { c.back.Store(int64(time.Since(at))) }
+
+// pastTeam is how a team of the demonstration used to behave.
+type pastTeam struct {
+	id, description string
+	models          []string
+	share           float64 // requests a minute at the busiest time
+	members         string  // of the directory's document; empty: the team stands in the teams file
+}
+
+var pastTeams = []pastTeam{
+	{"search", "", []string{"llm-max", "gen2.6-image"}, 3, ""},
+	{"ads", "", []string{"llm-plus", "llm-image-2.0"}, 2, ""},
+	{"maps", "Maps and places", []string{"llm-plus", "gen2.6-image"}, 1.5, `{"quotas": {"images": {"day": 2000}, "spend": {"month": 8000}}, "open_tasks": 20}`},
+	{"support-bot", "Answers to customers", []string{"llm-max"}, 4, `{"rates": {"requests": {"per": "1m", "limit": 300}}, "quotas": {"tokens": {"day": 9000000}}}`},
+	{"translation", "Übersetzungen · 翻译 · ترجمة", []string{"llm-turbo"}, 1, `{"rates": {"tokens": {"per": "1m", "limit": 200000}}, "concurrent": 16}`},
+	{"newsletter", "Pictures for the Friday mail", []string{"gen2.5-t2i"}, 0.4, `{"quotas": {"images": {"month": 15000}}, "shadow": true}`},
+}
+
+// past makes up what the demonstration's teams did.
+type past struct {
+	*process
+	clock  *pastClock
+	prices *teams.File
+	random *mrand.Rand
+	due    map[pastRow]limit.Amounts // not in the ledger yet
+}
+
+// pastRow names a row of the ledger.
+type pastRow struct {
+	team, model string
+	endpoint    policy.Endpoint
+}
+
+// makePast adds teams to the directory and gives all a month of use, of which the last day is in detail. Whatever shows it reads it
+// like any other.
+func (p *process) makePast(ctx context.Context, clock *pastClock) error {
+	m := &past{process: p, clock: clock, prices: p.teams, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}} //nolint:gosec // no secret
+	if err := m.addTeams(ctx); err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	begins := now.Add(-24 * time.Hour).Truncate(time.Minute)
+	for at := now.AddDate(0, 0, -pastDays).Truncate(time.Hour); at.Before(begins); at = at.Add(time.Hour) {
+		for i := range pastTeams {
+			for range m.many(pastTeams[i].share * busy(at) * 60) {
+				m.request(&pastTeams[i])
+			}
+		}
+		m.post(at)
+	}
+	for at := begins; at.Before(now); at = at.Add(time.Minute) {
+		for i := range pastTeams {
+			for range m.many(pastTeams[i].share * busy(at)) {
+				r := m.request(&pastTeams[i])
+				r.Time = at.Add(time.Duration(m.random.Int64N(int64(time.Minute - r.Duration%time.Minute))))
+				p.recent.Note(r)
+			}
+		}
+		if at.Minute() == 59 || now.Sub(at) <= time.Minute {
+			m.post(at)
+			if err := p.recent.Post(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	clock.back.Store(0)
+	return nil
+}
+
+// addTeams puts the teams that are not of the teams file into the directory.
+func (m *past) addTeams(ctx context.Context) error {
+	var all []error
+	for _, t := range pastTeams {
+		if t.members == "" {
+			continue
+		}
+		team := directory.Team{ID: t.id, Members: map[string]json.RawMessage{}}
+		err := json.Unmarshal([]byte(t.members), &team.Members)
+		if err == nil {
+			team.Members["description"], err = json.Marshal(t.description)
+		}
+		if err == nil {
+			order := directory.Order{Who: "demo", Now: time.Now(), Reason: "so that there is something to see"}
+			_, err = directory.Commit(ctx, m.directoryStore(nil), order, func(directory.Document) (directory.Change, error) { return directory.CreateTeam{Team: team}, nil })
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// busy is how busy the teams are at a time: by day more than by night, and on workdays more than at the weekend.
+func busy(at time.Time) float64 {
+	hour := float64(at.Hour()) + float64(at.Minute())/60
+	day := 0.15 + 0.85*math.Pow(math.Sin(math.Pi*math.Mod(hour+18, 24)/24), 2)
+	if d := at.Weekday(); d == time.Saturday || d == time.Sunday {
+		day *= 0.4
+	}
+	return day
+}
+
+// many is a whole number that is on average so much.
+func (m *past) many(mean float64) int {
+	mean *= 0.7 + 0.6*m.random.Float64()
+	n := int(mean)
+	if m.random.Float64() < mean-float64(n) {
+		n++
+	}
+	return n
+}
+
+// request makes up a request and notes what it cost.
+func (m *past) request(t *pastTeam) *telemetry.Record {
+	model := t.models[m.random.IntN(len(t.models))]
+	endpoint, kind, images := policy.EndpointText, "text", int64(0)
+	if price, ok := m.prices.Price(model); ok && price.Image > 0 {
+		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
+	}
+	r := &telemetry.Record{
+		ID: rand.Text(), Team: t.id, Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind, Model: model, Status: 200, UpstreamStatus: 200,
+		Duration: time.Duration(200+m.random.IntN(1800)) * time.Millisecond, Overhead: time.Duration(80+m.random.IntN(400)) * time.Microsecond,
+		BytesIn: 400 + m.random.Int64N(2000), BytesOut: 600 + m.random.Int64N(4000),
+	}
+	r.FirstByte = r.Duration / 2
+	switch luck := m.random.Float64(); {
+	case luck < 0.02:
+		r.Status, r.Refusal = 429, []string{"admit/rate", "admit/quota", "throttle/concurrent"}[m.random.IntN(3)]
+	case luck < 0.03:
+		r.Status, r.Refusal = 400, "inspect/rules"
+	case luck < 0.035:
+		r.Status, r.UpstreamStatus = 502, 502
+	}
+	if r.Refusal != "" {
+		r.UpstreamStatus, r.Duration, r.FirstByte = 0, r.Overhead, r.Overhead
+		return r
+	}
+	cost := m.cost(model, images)
+	r.Cost = telemetry.Cost{Known: true, Requests: 1, Tokens: cost[limit.Tokens], Images: cost[limit.Images], Spend: cost[limit.Spend], Flag: telemetry.FlagExact}
+	row := pastRow{t.id, model, endpoint}
+	m.due[row] = m.due[row].Plus(cost)
+	return r
+}
+
+// cost is what a request of a model costs.
+func (m *past) cost(model string, images int64) limit.Amounts {
+	cost := limit.Amounts{limit.Requests: 1, limit.Images: images}
+	price, _ := m.prices.Price(model)
+	if images > 0 {
+		cost[limit.Spend] = images * price.Image
+		return cost
+	}
+	input, output := 200+m.random.Int64N(3000), 50+m.random.Int64N(1200)
+	cost[limit.Tokens] = input + output
+	cost[limit.Spend] = (input*price.InputPerMillion + output*price.OutputPerMillion) / 1_000_000
+	return cost
+}
+
+// post charges the teams for what is due, at a time.
+func (m *past) post(at time.Time) {
+	m.clock.set(at)
+	for row, amounts := range m.due {
+		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: amounts, Lease: time.Minute}
+		verdict, err := m.accounts.Admit(context.Background(), hold)
+		if err == nil && verdict.Held != nil {
+			_, _ = m.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: amounts})
+		}
+	}
+	clear(m.due)
+}
