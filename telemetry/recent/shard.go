@@ -34,7 +34,7 @@ func newShards() *shards {
 
 // take returns a shard, locked. It passes by one that is locked, because its owner may have lost its core.
 func (s *shards) take() *shard {
-	first := rand.Uint32() //nolint:gosec // it spreads load
+	first := rand.Uint32()
 	for i := range uint32(len(s.list)) {
 		if of := &s.list[(first+i)&s.mask]; of.mu.TryLock() {
 			return of
