@@ -1,18 +1,18 @@
 package main
 
 import (
-	"io"
-	"path/filepath"
-	"time"
-
 	"context"
 	"image/png"
+	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"regexp"
-	"sluice/policy/limit"
 	"strings"
 	"testing"
+	"time"
+
+	"sluice/policy/limit"
 )
 
 // demonstrating runs the demonstration inside the test and returns its base address and a key of each team.
