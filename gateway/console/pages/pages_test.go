@@ -85,6 +85,7 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		{"a viewer, the form", viewer, "/teams/search/edit", 403, 0},
 		{"a viewer, a new team", viewer, "/new-team", 403, 0},
 		{"a viewer, a running task", viewer, "/teams/search/tasks/" + g.tasks[0].ID, 200, 0},
+		{"a member, a running task", member, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
 		{"an operator, a team of the directory", operator, "/teams/search", 200, 5}, // rotate, remove, make, correct, disable
 		{"an operator, a team of the file", operator, "/teams/ads", 200, 1},         // correct
 		{"an operator, the form of the file's team", operator, "/teams/ads/edit", 409, 0},
@@ -112,14 +113,21 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 	g := day(12)
 	for _, p := range []access.Person{{Role: access.Viewer}, {Role: access.Member, Teams: []string{"search"}}, {}} {
-		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust", "/teams/search/tasks/" + g.tasks[0].ID + "/cancel"} {
-			if w := post(t, g.handler(p), path, url.Values{"id": {"x"}, "version": {"1"}}); w.Code != 403 && w.Code != 401 {
+		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust", "/teams/ads/tasks/" + g.tasks[0].ID + "/cancel"} {
+			if w := post(t, g.handler(p), path, url.Values{"id": {"x"}, "version": {"1"}}); w.Code != 403 && w.Code != 401 && (w.Code != 404 || !strings.HasPrefix(path, "/teams/ads/")) {
 				t.Errorf("role %d, %s: %d", p.Role, path, w.Code)
 			}
 		}
 	}
+	task := "/teams/search/tasks/" + g.tasks[0].ID + "/cancel"
+	if w := post(t, g.handler(access.Person{Role: access.Viewer}), task, nil); w.Code != 403 {
+		t.Errorf("a viewer cancels: %d", w.Code)
+	}
 	if g.changed != nil {
 		t.Errorf("this was changed: %q", g.changed)
+	}
+	if w := post(t, g.handler(access.Person{Role: access.Member, Teams: []string{"search"}}), task, nil); w.Code != http.StatusSeeOther || len(g.changed) != 1 {
+		t.Errorf("a member cancels a task of the own team: %d, changed %q", w.Code, g.changed)
 	}
 }
 

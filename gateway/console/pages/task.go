@@ -35,7 +35,7 @@ func (s *site) task(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := taskView{Task: t, At: s.Deps.Now(), Cancels: t.Open && p.Changes(), Trace: traceURL(s.TraceURL, t.TraceID)}
+	v := taskView{Task: t, At: s.Deps.Now(), Cancels: t.Open && cancels(p, t.Team), Trace: traceURL(s.TraceURL, t.TraceID)}
 	v.life()
 	for i, unit := range teams.Units {
 		if t.Held[i] != 0 || t.Cost[i] != 0 {
@@ -100,12 +100,20 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// cancels reports whether a person may cancel tasks of a team: its members may, and operators.
+func cancels(p access.Person, team string) bool {
+	return p.Changes() || p.Role == access.Member && p.Sees(team)
+}
+
 // cancel asks the service to cancel a task.
 func (s *site) cancel(r *http.Request, p access.Person) (view, error) {
-	if !p.Changes() {
+	team, id := r.PathValue("team"), r.PathValue("task")
+	switch {
+	case !p.Sees(team):
+		return view{}, errAbsent
+	case !cancels(p, team):
 		return view{}, errForbidden
 	}
-	team, id := r.PathValue("team"), r.PathValue("task")
 	if err := s.Tasks.Cancel(r.Context(), actor(r, p), team, id); err != nil {
 		return view{}, err
 	}
