@@ -66,3 +66,6 @@ func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, e
 	s.Team, s.Task, s.Model, s.Label = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model)
 	return u.do(s, post, "tasks/"+claim.Task+"/cancel")
 }
+
+// InFlight is how many requests of a team with a limit on them this process has in flight.
+func (g *Gateway) InFlight(team string) int64 { return g.usage.slots.of(team).used.Load() }

@@ -23,3 +23,24 @@ func WriteRules(w io.Writer, prefix string) error {
 	_, err := io.WriteString(w, call.spelled(b.String()))
 	return err
 }
+
+// Row is a rule of the table for people.
+type Row struct {
+	ID      string
+	When    string // the requests it is about
+	Field   string // the member or header it is about
+	Allowed string
+	From    string // the sentence of interface.md that it comes from
+	Mode    Mode   // unless a setting says otherwise
+}
+
+// Table returns the table of rules. Headers have the prefix, as in [Call].
+func Table(prefix string) []Row {
+	call := Call{Prefix: prefix}
+	rows := make([]Row, len(rules))
+	for i := range rules {
+		r := &rules[i]
+		rows[i] = Row{r.ID, r.When.text, call.spelled(r.Field), call.spelled(r.Check.allowed), call.spelled(r.From), r.Mode}
+	}
+	return rows
+}

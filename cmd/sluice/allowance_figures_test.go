@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// figures are the results of a lane.
-type figures struct {
+// results are the figures of a lane.
+type results struct {
 	admitted int64 // in answers to clients, in the lane's unit
 	upstream int64 // done by the service
 	limit    int64
@@ -21,11 +21,11 @@ type figures struct {
 }
 
 // figuresOf returns a lane's current figures.
-func (h *heat) figuresOf(i int) figures {
+func (h *heat) figuresOf(i int) results {
 	h.Helper()
 	l := &h.lanes[i]
 	now := h.service.Tally()
-	f := figures{admitted: h.counts[i].admitted.Load() * l.amount(), limit: l.limit}
+	f := results{admitted: h.counts[i].admitted.Load() * l.amount(), limit: l.limit}
 	f.upstream = int64(now.Executed[l.request.endpoint]-h.from.Executed[l.request.endpoint]) * l.amount()
 	of := h.booksOf(l.team(h.n))
 	f.ledger, f.open = of.charged.of(l.unit), of.held.of(l.unit)
@@ -43,7 +43,7 @@ const idleTurns = 8
 
 // settled waits until the accounts of every lane agree with upstream's work, or until they stop changing although every
 // replica goes on: on a busy machine a replica's turn takes longer, and so does this.
-func (h *heat) settled(agree func(i int, f figures) bool) {
+func (h *heat) settled(agree func(i int, f results) bool) {
 	var last string
 	turns := turnCount{race: h.race}
 	for begun := time.Now(); time.Since(begun) < 2*patience; time.Sleep(50 * time.Millisecond) {
@@ -89,10 +89,10 @@ func (c *turnCount) least() int {
 }
 
 // agrees reports whether ledger and holds have exactly upstream's work.
-func agrees(_ int, f figures) bool { return f.ledger+f.open == f.upstream }
+func agrees(_ int, f results) bool { return f.ledger+f.open == f.upstream }
 
 // tell logs the figures of a lane, as a row of the table in docs/performance.md.
-func (h *heat) tell(about string, i int, f figures) {
+func (h *heat) tell(about string, i int, f results) {
 	h.Helper()
 	count := &h.counts[i]
 	h.Logf("| %-24s | %-8s | admitted %5d | upstream %5d | limit %5d | over %5d | ledger %5d | open %4d | set aside %3d | 503 %5d |",
@@ -126,7 +126,7 @@ func (h *heat) exact(about string) {
 // not say in time whether it had placed the hold.
 func (h *heat) bounded(about string) {
 	h.Helper()
-	known := func(i int, f figures) bool {
+	known := func(i int, f results) bool {
 		return f.upstream <= f.ledger+f.open+f.dead && f.ledger+f.open <= f.upstream+h.left(i)
 	}
 	h.settled(known)

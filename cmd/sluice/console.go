@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/access/issuer"
 	"sluice/gateway/console/access/store"
+	"sluice/gateway/console/pages"
 )
 
 const (
@@ -48,14 +49,17 @@ func (p *process) openConsole(ctx context.Context) {
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
 	}
 	proxies := prefixes(p.TrustedProxies)
+	kept := p.directoryStore(p.redis)
+	teams, numbers := p.openRegistry(kept), p.openFigures()
 	c.server = gateway.NewServer(console.New(console.Deps{
-		Desk: c.desk, URL: p.consoleURL(), API: p.consoleAPI(p.openRegistry(p.directoryStore(p.redis))), Stopping: stopping, Log: logger,
+		Desk: c.desk, URL: p.consoleURL(), Stopping: stopping, Log: logger,
+		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(kept, teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
 		Client: func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
 	}), logger)
 	c.server.TLSConfig = p.tlsConfig()
 	newConnections(consoleConnections, p.TrustedProxies, logger).watch(c.server)
 	p.console = c
-	p.works = append(p.works, c.run)
+	p.works = append(p.works, c.run, numbers.Run)
 }
 
 // listenConsole opens the console's listener. It returns nil without an error if the console is off or left out.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/console/api"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/registry"
 	"sluice/policy/directory"
 )
@@ -27,7 +28,7 @@ func (p *process) openRegistry(kept audited) *registry.Registry {
 }
 
 // consoleAPI is the console's interface for programs.
-func (p *process) consoleAPI(teams *registry.Registry) http.Handler {
+func (p *process) consoleAPI(teams *registry.Registry, _ *figures.Figures) http.Handler {
 	return api.New(api.Deps{Registry: teams, Ledger: p.accounts, Currency: p.gateway.Currency, Now: time.Now, Log: p.log.Logger()})
 }
 

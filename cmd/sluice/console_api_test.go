@@ -49,7 +49,7 @@ func openConsoled(t *testing.T, variables ...string) consoled {
 		closeLog(log)
 	})
 	teams := process.openRegistry(process.directoryStore(process.redis))
-	return consoled{t, process.consoleAPI(teams), "http://" + process.doors.public.Addr().String()}
+	return consoled{t, process.consoleAPI(teams, process.openFigures()), "http://" + process.doors.public.Addr().String()}
 }
 
 // ask asks the interface as an operator, and reads the answer.

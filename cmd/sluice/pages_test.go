@@ -15,8 +15,8 @@ import (
 
 // The README and docs/ are checked against the program: settings, teams files, links, length, and the map of the source.
 
-// pages are the README and all of docs/, by their paths from the top of the checkout.
-func pages(t *testing.T) map[string]string {
+// documents are the README and all of docs/, by their paths from the top of the checkout.
+func documents(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{"README.md": readRoot(t, "README.md")}
 	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
@@ -50,7 +50,7 @@ func TestSettingsPageListsEverySettingWithItsDefault(t *testing.T) {
 
 func TestPagesNameOnlySettingsThatExist(t *testing.T) {
 	named := regexp.MustCompile(`\bSLUICE_[A-Z][A-Z_]*\b`)
-	for page, text := range pages(t) {
+	for page, text := range documents(t) {
 		for _, name := range named.FindAllString(text, -1) {
 			if !slices.Contains(settingNames, name) && !isInjected(name) {
 				t.Errorf("%s names %s, an unknown setting", page, name)
@@ -62,7 +62,7 @@ func TestPagesNameOnlySettingsThatExist(t *testing.T) {
 // TestPagesShowTeamsFilesThatAreAccepted: a page may show a part of a team; every block must parse.
 func TestPagesShowTeamsFilesThatAreAccepted(t *testing.T) {
 	blocks := 0
-	for page, text := range pages(t) {
+	for page, text := range documents(t) {
 		for _, block := range regexp.MustCompile("(?s)\n```yaml\n(.+?)```\n").FindAllStringSubmatch(text, -1) {
 			content := block[1]
 			if strings.HasPrefix(content, "    ") {
@@ -96,7 +96,7 @@ func anchorsOf(text string) (names []string) {
 }
 
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
-	texts := pages(t)
+	texts := documents(t)
 	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]+))?\)`)
 	for page, text := range texts {
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
@@ -119,7 +119,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 // TestPagesAreReached: a reader who starts at the README finds every page.
 func TestPagesAreReached(t *testing.T) {
 	readme := readRoot(t, "README.md")
-	for page := range pages(t) {
+	for page := range documents(t) {
 		if page != "README.md" && !strings.Contains(readme, "("+page+")") {
 			t.Errorf("README.md has no link to %s", page)
 		}

@@ -143,9 +143,14 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/console/access", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures", "gateway/console/pages/chart", "cache", "policy", "policy/directory", "policy/limit", "policy/teams"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
+	},
+	"gateway/console/clerk": {
+		ours:     []string{"gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/registry", "policy", "policy/directory", "policy/teams", "telemetry/recent"},
+		never:    []string{goRedis, otelAPI, slogPkg, "os"},
+		timeless: true,
 	},
 	"gateway/console/pages/chart": {never: silent, timeless: true},
 	"gateway/console/access/issuer": {
@@ -194,7 +199,7 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "telemetry/recent",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/pages", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},

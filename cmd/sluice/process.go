@@ -16,6 +16,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/registry"
 	"sluice/gateway/identity"
 	"sluice/policy/limit"
@@ -25,10 +26,16 @@ import (
 
 // tasks keep claims and answers, the account's rates of queries and cancels, and the outcomes of requests that run once.
 type tasks struct {
-	claims   gateway.Claims
+	claims   claims
 	queries  gateway.Queries
 	cancels  gateway.Queries
 	outcomes gateway.Outcomes
+}
+
+// claims are the teams' tasks, for the gateway and for the console.
+type claims interface {
+	gateway.Claims
+	figures.Tasks
 }
 
 // settleFor bounds the time to post pending charges and claims when the process ends.
@@ -38,8 +45,7 @@ const settleFor = 5 * time.Second
 type accounts interface {
 	gateway.Accounts
 	registry.Accounts
-	// Ledger returns the usage of one team, or of each if team is empty, on each of the days, in the order of reports.
-	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	figures.Accounts
 	// Tags returns the same of the ledger of tags, by team, day and tag.
 	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Holds returns how many holds are open, and when the oldest was made.

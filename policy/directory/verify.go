@@ -2,6 +2,7 @@ package directory
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 )
 
@@ -60,4 +61,26 @@ func (p *Proof) Verify(s State) []string {
 		faults = append(faults, err.Error())
 	}
 	return faults[:min(len(faults), 10)]
+}
+
+// Prove looks at the whole trail of a store, and returns the state at its end. A change that is made meanwhile is no fault: the
+// trail is read again.
+func Prove(ctx context.Context, kept Store) (*Proof, State, error) {
+	for {
+		was, err := kept.Read(ctx)
+		if err != nil {
+			return nil, was, fmt.Errorf("read the directory: %w", err)
+		}
+		proof := new(Proof)
+		if err := kept.Entries(ctx, func(text []byte) error { proof.Add(text); return nil }); err != nil {
+			return nil, was, fmt.Errorf("read the audit: %w", err)
+		}
+		is, err := kept.Read(ctx)
+		if err != nil {
+			return nil, is, fmt.Errorf("read the directory: %w", err)
+		}
+		if bytes.Equal(is.Last, was.Last) && is.First == was.First {
+			return proof, is, nil
+		}
+	}
 }

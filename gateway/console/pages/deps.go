@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/policy/directory"
-	"sluice/policy/limit"
 )
 
 // Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
@@ -77,22 +77,22 @@ type Minted struct {
 // Figures read usage, spend and faults.
 type Figures interface {
 	// Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
-	Now(ctx context.Context, p access.Person, day bool) (Now, error)
+	Now(ctx context.Context, p access.Person, day bool) (figures.Now, error)
 	// Team returns one team's standing and its last 30 days.
-	Team(ctx context.Context, p access.Person, id string) (TeamFigures, error)
-	Money(ctx context.Context, p access.Person, q MoneyQuery) (Money, error)
+	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
+	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
 }
 
 // Tasks are the tasks of the teams.
 type Tasks interface {
-	List(ctx context.Context, p access.Person, f TaskFilter) (TaskList, error)
-	Task(ctx context.Context, p access.Person, team, id string) (Task, error)
+	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
+	Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error)
 	Cancel(ctx context.Context, a Actor, team, id string) error
 }
 
 // Requests are the newest requests of all replicas.
 type Requests interface {
-	List(ctx context.Context, p access.Person, f RequestFilter) (RequestList, error)
+	List(ctx context.Context, p access.Person, f figures.RequestFilter) (RequestList, error)
 	Request(ctx context.Context, p access.Person, id string) (Request, error)
 }
 
@@ -104,15 +104,4 @@ type House interface {
 	// Proof verifies the audit. Faults are nil if there are none.
 	Proof(ctx context.Context, p access.Person) (Proof, error)
 	Config(ctx context.Context, p access.Person) (Config, error)
-}
-
-// Use is an amount of each unit that was used.
-type Use struct {
-	Used      limit.Amounts
-	Estimated limit.Amounts // the estimated part of Used
-}
-
-// Plus adds two uses.
-func (u Use) Plus(v Use) Use {
-	return Use{u.Used.Plus(v.Used), u.Estimated.Plus(v.Estimated)}
 }

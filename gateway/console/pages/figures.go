@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages/chart"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -23,7 +24,7 @@ type figure struct {
 type legend struct{ Class, Name string }
 
 // stepsFigure draws requests over time.
-func stepsFigure(steps []Step, step time.Duration) figure {
+func stepsFigure(steps []figures.Step, step time.Duration) figure {
 	columns := make([]chart.Column, len(steps))
 	most := int64(0)
 	for i, x := range steps {
@@ -62,7 +63,7 @@ func stepName(step time.Duration) string {
 }
 
 // daysFigure draws one unit of the use of days, the estimated part apart.
-func daysFigure(days []DayUse, unit int, currency string) figure {
+func daysFigure(days []figures.DayUse, unit int, currency string) figure {
 	columns := make([]chart.Column, len(days))
 	name, scale, total := string(teams.Units[unit]), 1.0, int64(0)
 	if unit == limit.Spend {

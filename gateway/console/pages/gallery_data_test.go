@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy/directory"
 	"sluice/policy/limit"
@@ -20,14 +21,14 @@ func galleries() map[string]*gallery {
 
 // empty is Sluice on its first morning.
 func empty() *gallery {
-	return &gallery{version: "1", pictures: "https://pictures.example", now: pages.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
+	return &gallery{version: "1", pictures: "https://pictures.example", now: figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
 }
 
 // little is one team and its first requests.
 func little() *gallery {
 	g := empty()
 	g.list = []pages.TeamLine{{ID: "search", Description: "Search of the shop", Owner: teams.OwnerDirectory, Keys: 1, Today: use(3)}}
-	g.now = pages.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: g.list, Known: 1}
+	g.now = figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(i int) (int64, int64, int64) { return int64(i / 58), 0, 0 }), Overhead: 310 * time.Microsecond, Rate: 0.03, Today: use(3), Teams: figured(g.list), Known: 1}
 	g.days = days(func(i int) int64 { return int64(i/29) * 3 })
 	g.requests = requests(g.list, 3)
 	g.tasks = tasks(g.list, 1)
@@ -41,7 +42,7 @@ func day(count int) *gallery {
 	g := empty()
 	random := rand.New(rand.NewPCG(1, uint64(count)))
 	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", "a-team-with-a-very-long-name-that-goes-on-and-on-to-sixty-three-c"}
-	total := pages.Use{}
+	total := figures.Use{}
 	for i := range count {
 		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
 		if i < len(names) {
@@ -58,10 +59,10 @@ func day(count int) *gallery {
 		total = total.Plus(line.Today)
 	}
 	slices.SortFunc(g.list[:min(count, 12)], func(a, b pages.TeamLine) int { return int(b.Today.Used[limit.Spend] - a.Today.Used[limit.Spend]) })
-	g.now = pages.Now{At: noon, Step: time.Minute, Overhead: 420 * time.Microsecond, Rate: 42.3, Refused: 1234, Today: total, Teams: g.list[:10], Known: count, Steps: steps(60, func(i int) (int64, int64, int64) {
+	g.now = figures.Now{At: noon, Step: time.Minute, Overhead: 420 * time.Microsecond, Rate: 42.3, Refused: 1234, Today: total, Teams: figured(g.list[:10]), Known: count, Steps: steps(60, func(i int) (int64, int64, int64) {
 		return 2000 + int64(i)*11 + random.Int64N(700), random.Int64N(150), random.Int64N(40) * int64(i%9/8)
 	})}
-	g.now.Faults = []pages.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
+	g.now.Faults = []figures.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
 	g.days = days(func(i int) int64 { return 20000 + int64(i)*300 + random.Int64N(9000) - int64((i+4)%7/5)*12000 })
 	g.requests, g.tasks = requests(g.list, 30+count/10), tasks(g.list, 20+count/10)
 	g.house()
@@ -103,23 +104,31 @@ func tongues() *gallery {
 	return g
 }
 
-func use(requests int64) pages.Use {
-	u := limit.Amounts{requests, requests * 1540, requests / 7, requests * 3_456_789}
-	return pages.Use{Used: u, Estimated: limit.Amounts{0, u[1] / 40, 0, u[3] / 37}}
+// figured are lines without what the directory says.
+func figured(list []pages.TeamLine) (lines []figures.TeamLine) {
+	for i := range list {
+		lines = append(lines, figures.TeamLine{ID: list[i].ID, Today: list[i].Today, Refused: list[i].Refused, Tightest: list[i].Tightest})
+	}
+	return lines
 }
 
-func steps(count int, of func(int) (all, refused, failed int64)) (list []pages.Step) {
+func use(requests int64) figures.Use {
+	u := limit.Amounts{requests, requests * 1540, requests / 7, requests * 3_456_789}
+	return figures.Use{Used: u, Estimated: limit.Amounts{0, u[1] / 40, 0, u[3] / 37}}
+}
+
+func steps(count int, of func(int) (all, refused, failed int64)) (list []figures.Step) {
 	begin := noon.Truncate(time.Minute).Add(-time.Duration(count-1) * time.Minute)
 	for i := range count {
 		all, refused, failed := of(i)
-		list = append(list, pages.Step{At: begin.Add(time.Duration(i) * time.Minute), Requests: all, Refused: refused, Failed: failed})
+		list = append(list, figures.Step{At: begin.Add(time.Duration(i) * time.Minute), Requests: all, Refused: refused, Failed: failed})
 	}
 	return list
 }
 
-func days(of func(int) int64) (list []pages.DayUse) {
+func days(of func(int) int64) (list []figures.DayUse) {
 	for i := range 30 {
-		list = append(list, pages.DayUse{Day: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
+		list = append(list, figures.DayUse{Day: noon.AddDate(0, 0, i-29).Format(time.DateOnly), Use: use(of(i))})
 	}
 	return list
 }
@@ -159,11 +168,11 @@ func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
 	return all
 }
 
-func tasks(list []pages.TeamLine, count int) (all []pages.TaskLine) {
+func tasks(list []pages.TeamLine, count int) (all []figures.TaskLine) {
 	states := []string{"RUNNING", "PENDING", "SUCCEEDED", "SUCCEEDED", "FAILED", "SUCCEEDED", "CANCELED"}
 	for i := range count {
 		made := noon.Add(-time.Duration(i*i)*9*time.Second - 20*time.Second)
-		t := pages.TaskLine{
+		t := figures.TaskLine{
 			Team: list[i%min(len(list), 12)].ID, ID: fmt.Sprintf("%08x-d340-4e21-bf6e-%012d", uint32(i+1)*2654435761, i), Model: "gen2.6-image", State: states[i%len(states)],
 			Created: made, Submitted: made.Add(300 * time.Millisecond), PollsServed: int64(i % 40), QueriesSent: int64(i%40)/3 + 1, Cost: limit.Amounts{1, 0, 4, 800_000_000},
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy/directory"
 	"sluice/policy/limit"
@@ -22,9 +23,9 @@ var noon = time.Date(2026, 11, 22, 12, 34, 56, 0, time.UTC)
 // gallery is data for every page. It is all interfaces of the pages at once.
 type gallery struct {
 	list     []pages.TeamLine
-	now      pages.Now
-	days     []pages.DayUse
-	tasks    []pages.TaskLine
+	now      figures.Now
+	days     []figures.DayUse
+	tasks    []figures.TaskLine
 	requests []pages.RequestLine
 	entries  []directory.Entry
 	rules    []pages.Rule
@@ -178,22 +179,22 @@ func (g *gallery) Config(context.Context, access.Person) (pages.Config, error) {
 // galleryFigures, galleryTasks and galleryRequests have methods of equal names.
 type galleryFigures struct{ *gallery }
 
-func (g galleryFigures) Now(context.Context, access.Person, bool) (pages.Now, error) {
+func (g galleryFigures) Now(context.Context, access.Person, bool) (figures.Now, error) {
 	return g.now, nil
 }
 
-func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (pages.TeamFigures, error) {
+func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (figures.TeamFigures, error) {
 	line, err := g.find(p, id)
 	if err != nil {
-		return pages.TeamFigures{}, err
+		return figures.TeamFigures{}, err
 	}
-	f := pages.TeamFigures{Effective: []int{0, 1, 2, 3}, Days: g.days, Report: limit.Report{At: noon}}
+	f := figures.TeamFigures{Effective: []int{0, 1, 2, 3}, Days: g.days, Report: limit.Report{At: noon}}
 	if line.Tightest != nil {
 		f.Report.Limits = standings()
-		f.Concurrent, f.OpenTasks = pages.Count{Used: 3, Limit: 32}, pages.Count{Used: 19, Limit: 20}
+		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}
 	}
 	if line.Refused > 0 {
-		f.Refusals = []pages.Refusal{{Name: "admit/quota", Count: line.Refused}, {Name: "inspect/rules", Count: 3}, {Name: "admit/rate", Count: 1}}
+		f.Refusals = []figures.Refusal{{Name: "admit/quota", Count: line.Refused}, {Name: "inspect/rules", Count: 3}, {Name: "admit/rate", Count: 1}}
 	}
 	for i := range g.tasks {
 		if g.tasks[i].Team == id && g.tasks[i].Open {
@@ -203,15 +204,15 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (pag
 	return f, nil
 }
 
-func (g galleryFigures) Money(_ context.Context, p access.Person, q pages.MoneyQuery) (m pages.Money, err error) {
-	m.Days, m.Month = g.days, pages.Month{Name: "2026-11"}
+func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.MoneyQuery) (m figures.Money, err error) {
+	m.Days, m.Month = g.days, figures.Month{Name: "2026-11"}
 	for i := range g.list {
 		if t := &g.list[i]; p.Sees(t.ID) && t.Today.Used[limit.Requests] > 0 {
-			m.Rows = append(m.Rows, pages.MoneyRow{Name: t.ID, Use: t.Today})
+			m.Rows = append(m.Rows, figures.MoneyRow{Name: t.ID, Use: t.Today})
 			m.Total = m.Total.Plus(t.Today)
 		}
 	}
-	slices.SortFunc(m.Rows, func(a, b pages.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
+	slices.SortFunc(m.Rows, func(a, b figures.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
 	m.Month.Spent, m.Month.PerDay = m.Total.Used[limit.Spend], m.Total.Used[limit.Spend]/22
 	m.Month.Forecast = m.Month.Spent + 8*m.Month.PerDay
 	return m, nil
@@ -219,7 +220,7 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q pages.MoneyQ
 
 type galleryTasks struct{ *gallery }
 
-func (g galleryTasks) List(_ context.Context, p access.Person, f pages.TaskFilter) (list pages.TaskList, err error) {
+func (g galleryTasks) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) {
 			list.Tasks = append(list.Tasks, t)
@@ -231,20 +232,20 @@ func (g galleryTasks) List(_ context.Context, p access.Person, f pages.TaskFilte
 	return list, nil
 }
 
-func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) (pages.Task, error) {
+func (g galleryTasks) Task(_ context.Context, p access.Person, team, id string) (figures.Task, error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; t.ID == id && t.Team == team && p.Sees(team) {
-			out := pages.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Held: limit.Amounts{1, 0, 4, 800_000_000}}
+			out := figures.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Held: limit.Amounts{1, 0, 4, 800_000_000}}
 			if t.State == "SUCCEEDED" {
-				out.SettledBy, out.Pictures = "finisher", []string{g.pictures + "/a.svg?x=1&y=2", g.pictures + "/b.svg"}
+				out.Pictures = []string{g.pictures + "/a.svg?x=1&y=2", g.pictures + "/b.svg"}
 			}
 			if t.State == "FAILED" {
-				out.SettledBy, out.Message = "poll", t.Model+": the prompt was refused"
+				out.Message = t.Model + ": the prompt was refused"
 			}
 			return out, nil
 		}
 	}
-	return pages.Task{}, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such task, or it is not yours to see."}
+	return figures.Task{}, &pages.Problem{Status: http.StatusNotFound, Text: "There is no such task, or it is not yours to see."}
 }
 
 func (g galleryTasks) Cancel(_ context.Context, _ pages.Actor, team, id string) error {
@@ -253,7 +254,7 @@ func (g galleryTasks) Cancel(_ context.Context, _ pages.Actor, team, id string) 
 
 type galleryRequests struct{ *gallery }
 
-func (g galleryRequests) List(_ context.Context, p access.Person, f pages.RequestFilter) (list pages.RequestList, err error) {
+func (g galleryRequests) List(_ context.Context, p access.Person, f figures.RequestFilter) (list pages.RequestList, err error) {
 	for i := range g.requests {
 		if r := g.requests[i]; p.Sees(r.Team) && (f.Team == "" || f.Team == r.Team) && (f.Status == 0 || f.Status == r.Status) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, r)

@@ -3,6 +3,7 @@ package pages
 import (
 	"time"
 
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages/chart"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -53,13 +54,13 @@ func ofUnit(limits []limit.Standing, unit teams.Unit) (n int) {
 // countRow is the same for a number of things under way.
 type countRow struct {
 	Name string
-	Count
+	figures.Count
 	Bar chart.Limit
 }
 
 // Left is how many more may be under way.
 func (c countRow) Left() int64 { return max(c.Limit-c.Used, 0) }
 
-func newCountRow(name string, c Count) countRow {
+func newCountRow(name string, c figures.Count) countRow {
 	return countRow{name, c, chart.NewLimit(c.Used, 0, c.Limit)}
 }

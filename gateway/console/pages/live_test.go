@@ -14,6 +14,7 @@ import (
 
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 )
 
@@ -42,7 +43,7 @@ type counted struct {
 	reads int
 }
 
-func (c *counted) Now(ctx context.Context, p access.Person, day bool) (pages.Now, error) {
+func (c *counted) Now(ctx context.Context, p access.Person, day bool) (figures.Now, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reads++

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -17,8 +18,8 @@ import (
 var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"tag", "Tag"}}
 
 type moneyView struct {
-	Money
-	MoneyQuery
+	figures.Money
+	figures.MoneyQuery
 	Head    string
 	Choices []choice
 	Figure  figure
@@ -65,7 +66,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	if q.Team != "" {
 		v.Command += " --team " + q.Team
 	}
-	v.Presets, v.MonthURL = presets(q, s.Deps.Now()), moneyURL("/money", MoneyQuery{Team: q.Team}, "day")
+	v.Presets, v.MonthURL = presets(q, s.Deps.Now()), moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
 	return view{page: "money", title: "Money", data: v}, nil
 }
 
@@ -85,7 +86,7 @@ func (v moneyView) RowURL(name string) string {
 	return ""
 }
 
-func moneyURL(path string, q MoneyQuery, by string) string {
+func moneyURL(path string, q figures.MoneyQuery, by string) string {
 	values := url.Values{"from": {q.From}, "to": {q.To}, "by": {by}}
 	if q.Team != "" {
 		values.Set("team", q.Team)
@@ -94,10 +95,10 @@ func moneyURL(path string, q MoneyQuery, by string) string {
 }
 
 // readMoneyQuery reads the query. Without one it is the current month by team.
-func readMoneyQuery(r *http.Request, now time.Time) (q MoneyQuery, fault string) {
+func readMoneyQuery(r *http.Request, now time.Time) (q figures.MoneyQuery, fault string) {
 	today := now.UTC()
 	values := r.URL.Query()
-	q = MoneyQuery{From: values.Get("from"), To: values.Get("to"), By: values.Get("by"), Team: values.Get("team")}
+	q = figures.MoneyQuery{From: values.Get("from"), To: values.Get("to"), By: values.Get("by"), Team: values.Get("team")}
 	if q.From == "" {
 		q.From = today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
 	}
@@ -123,7 +124,7 @@ func day(text string) string {
 	return text
 }
 
-func presets(q MoneyQuery, now time.Time) []choice {
+func presets(q figures.MoneyQuery, now time.Time) []choice {
 	today := now.UTC()
 	first := today.AddDate(0, 0, 1-today.Day())
 	list := []struct {
@@ -139,7 +140,7 @@ func presets(q MoneyQuery, now time.Time) []choice {
 	}
 	choices := make([]choice, len(list))
 	for i, l := range list {
-		of := MoneyQuery{From: l.from.Format(time.DateOnly), To: l.to.Format(time.DateOnly), Team: q.Team}
+		of := figures.MoneyQuery{From: l.from.Format(time.DateOnly), To: l.to.Format(time.DateOnly), Team: q.Team}
 		choices[i] = choice{l.name, moneyURL("/money", of, q.By), of.From == q.From && of.To == q.To}
 	}
 	return choices

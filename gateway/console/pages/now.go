@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 )
 
 type nowView struct {
-	Now
+	figures.Now
 	Day    bool
 	Figure figure
 	// Requests and Refused are those of the steps shown.

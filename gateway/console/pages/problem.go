@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"sluice/gateway/console/figures"
 )
 
 // Problem is an error that is told to the person.
@@ -22,8 +24,13 @@ func (p *Problem) Under(prefix string) bool { return strings.HasPrefix(p.Field, 
 // problemOf is the problem behind an error.
 func problemOf(err error) *Problem {
 	var p *Problem
-	if errors.As(err, &p) {
+	switch {
+	case errors.As(err, &p):
 		return p
+	case errors.Is(err, figures.ErrAbsent):
+		return errAbsent
+	case errors.Is(err, figures.ErrQuery):
+		return &Problem{Status: http.StatusUnprocessableEntity, Text: "The address asks for something that there is not. Open the page from the navigation."}
 	}
 	return &Problem{Status: http.StatusServiceUnavailable, Text: "This cannot be read at the moment. Nothing was changed. Reload the page in a few seconds."}
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 )
 
 type requestsView struct {
 	RequestList
-	Filter                 RequestFilter
+	Filter                 figures.RequestFilter
 	StatusText, FromText   string
 	StatusError, FromError string
 	More                   string
@@ -22,8 +23,8 @@ type requestsView struct {
 func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	v := requestsView{StatusText: q.Get("status"), FromText: q.Get("from")}
-	v.Filter = RequestFilter{Team: q.Get("team"), Refusal: q.Get("refusal"), Model: q.Get("model"), After: q.Get("after")}
-	v.Any = v.Filter != RequestFilter{After: v.Filter.After} || v.FromText != "" || v.StatusText != ""
+	v.Filter = figures.RequestFilter{Team: q.Get("team"), Refusal: q.Get("refusal"), Model: q.Get("model"), After: q.Get("after")}
+	v.Any = v.Filter != figures.RequestFilter{After: v.Filter.After} || v.FromText != "" || v.StatusText != ""
 	if !v.read(s.Deps.Now()) {
 		return view{page: "requests", title: "Requests", data: v, status: http.StatusUnprocessableEntity}, nil
 	}

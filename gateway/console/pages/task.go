@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages/chart"
 	"sluice/policy/teams"
 )
 
 type taskView struct {
-	Task
+	figures.Task
 	Line       []chart.Segment
 	Queue, Run time.Duration // 0: not known
 	At         time.Time

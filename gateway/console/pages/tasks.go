@@ -6,11 +6,12 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 )
 
 type tasksView struct {
-	TaskList
-	Filter TaskFilter
+	figures.TaskList
+	Filter figures.TaskFilter
 	States []cache.Status
 	More   string
 	Any    bool // a filter is set
@@ -19,8 +20,8 @@ type tasksView struct {
 // tasks lists tasks.
 func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
-	f := TaskFilter{Team: q.Get("team"), Model: q.Get("model"), State: q.Get("state"), After: q.Get("after")}
-	list, err := s.Tasks.List(r.Context(), p, f)
+	f := figures.TaskFilter{Team: q.Get("team"), Model: q.Get("model"), State: q.Get("state"), After: q.Get("after")}
+	list, err := s.Tasks.TaskList(r.Context(), p, f)
 	if err != nil {
 		return view{}, err
 	}

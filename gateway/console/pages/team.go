@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
 type teamView struct {
 	Team
-	TeamFigures
+	figures.TeamFigures
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
 	Counts                       []countRow
 	Spend, Requests              figure
-	Total                        Use // of the days
+	Total                        figures.Use // of the days
 	MoneyURL                     string
 	At                           time.Time
 	Soon                         time.Time  // keys that end before are marked

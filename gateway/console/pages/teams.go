@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 )
 
 type teamsView struct {
@@ -14,7 +15,7 @@ type teamsView struct {
 	Find       string
 	Found, All int
 	Refused    int64
-	Total      Use // of those found
+	Total      figures.Use // of those found
 }
 
 // teams lists the teams that the person sees.

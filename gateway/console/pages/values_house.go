@@ -1,34 +1,5 @@
 package pages
 
-// MoneyQuery chooses what Money adds up.
-type MoneyQuery struct {
-	From, To string // days in UTC, 2026-11-21
-	By       string // day, team, model, endpoint or tag
-	Team     string // empty: all
-}
-
-// Money is the spend of some days.
-type Money struct {
-	Rows  []MoneyRow // by spend, the largest first; by day the newest first
-	Days  []DayUse   // every day from From to To
-	Total Use
-	Month Month
-}
-
-// MoneyRow is the use under one name.
-type MoneyRow struct {
-	Name string
-	Use
-}
-
-// Month is the current month in UTC, in 10⁻⁹ of the currency.
-type Month struct {
-	Name     string // 2026-11
-	Spent    int64
-	PerDay   int64 // mean of the last seven whole days
-	Forecast int64 // spent, and PerDay for what is left of the month
-}
-
 // Rule is a row of the table of rules.
 type Rule struct {
 	ID, When, Field, Allowed, From, Mode string

@@ -3,6 +3,7 @@ package pages
 import (
 	"time"
 
+	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -13,7 +14,7 @@ type TeamLine struct {
 	Owner            teams.Owner
 	Disabled, Shadow bool
 	Keys             int // that work
-	Today            Use
+	Today            figures.Use
 	Refused          int64           // requests refused today
 	Tightest         *limit.Standing // the limit of which the smallest part is left; nil: no limit
 }
@@ -36,30 +37,4 @@ type Key struct {
 	Owner             teams.Owner
 	Disabled          bool
 	Expires, LastUsed time.Time // zero: never
-}
-
-// TeamFigures are how a team stands.
-type TeamFigures struct {
-	Report     limit.Report // the limits in force, and the open tasks
-	Effective  []int        // indices of the limits in Report that hold first: of those of one unit, the one with the least left
-	Concurrent Count
-	OpenTasks  Count
-	Days       []DayUse // the last 30, the oldest first; a day without use is there too
-	Refusals   []Refusal
-	Tasks      []TaskLine // open ones, the newest first, at most 20
-}
-
-// Count is how many are under way; a Limit of 0 is any number.
-type Count struct{ Used, Limit int64 }
-
-// DayUse is the use of one day in UTC.
-type DayUse struct {
-	Day string // 2026-11-21
-	Use
-}
-
-// Refusal is how often requests were refused for one reason today.
-type Refusal struct {
-	Name  string // as in Sluice-Refusal: admit/quota
-	Count int64
 }

@@ -1,0 +1,52 @@
+package clerk
+
+import (
+	"context"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
+	"sluice/gateway/console/registry"
+	"sluice/policy"
+	"sluice/policy/directory"
+)
+
+// house is what concerns the gateway as a whole.
+type house struct{ Deps }
+
+// auditPage is how many entries a page of the audit has.
+const auditPage = 100
+
+// Rules implements [pages.House]. How often a rule was broken is counted in metrics alone, so that it is not known here.
+func (h house) Rules(context.Context, access.Person) (list []pages.Rule, err error) {
+	for _, r := range policy.Table(h.Prefix) {
+		mode := h.Modes.Of(r.ID, r.Mode)
+		list = append(list, pages.Rule{ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: r.From, Mode: string(mode), Set: mode != r.Mode})
+	}
+	return list, nil
+}
+
+// Audit implements [pages.House].
+func (h house) Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error) {
+	list, _, err := h.Registry.Audit(ctx, p, registry.AuditQuery{Team: team, Before: before, Most: auditPage})
+	return list, told(err)
+}
+
+// Proof implements [pages.House]. A change that is made meanwhile is no fault: the audit is read again.
+func (h house) Proof(ctx context.Context, p access.Person) (out pages.Proof, err error) {
+	if !p.SeesAll() {
+		return out, told(&registry.Error{Kind: registry.Forbidden, Text: "this is about all teams", Advice: "ask an operator"})
+	}
+	proof, is, err := directory.Prove(ctx, h.Deps.Audit)
+	if err != nil {
+		return out, err
+	}
+	return pages.Proof{Entries: int(proof.Count), Head: is.Head(), Faults: proof.Verify(is)}, nil
+}
+
+// Config implements [pages.House].
+func (h house) Config(_ context.Context, p access.Person) (pages.Config, error) {
+	if !p.SeesAll() {
+		return pages.Config{}, told(&registry.Error{Kind: registry.Forbidden, Text: "this is about all teams", Advice: "ask an operator"})
+	}
+	return h.Deps.Config(), nil
+}
