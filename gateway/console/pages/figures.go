@@ -93,7 +93,7 @@ func daysFigure(days []figures.DayUse, unit int, currency string) figure {
 }
 
 // dayLabel is a day below a chart.
-func dayLabel(d DayUse) template.HTML {
+func dayLabel(d figures.DayUse) template.HTML {
 	return template.HTML(template.HTMLEscapeString(dayText(d.Day))) //nolint:gosec // it is escaped
 }
 
