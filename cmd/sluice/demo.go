@@ -126,7 +126,7 @@ func mintDemoTeams() (demoTeams, error) {
 		return demoTeams{}, err
 	}
 	file, err := teams.Parse([]byte(demoHouse +
-		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 5000}, spend: {month: 20000}}\n    keys:\n" + search.Lines() +
+		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" + search.Lines() +
 		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines()))
 	if err != nil {
 		return demoTeams{}, fmt.Errorf("the demonstration's teams: %w", err)

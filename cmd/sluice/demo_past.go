@@ -20,6 +20,9 @@ import (
 // pastDays is how many days before today the demonstration makes up.
 const pastDays = 29
 
+// pastSample is of how many requests before the last day one is made up, for all of them.
+const pastSample = 20
+
 // pastClock is the clock of the demonstration's accounts: it runs through the made-up past and then with the real one.
 type pastClock struct{ back atomic.Int64 }
 
@@ -37,12 +40,12 @@ type pastTeam struct {
 }
 
 var pastTeams = []pastTeam{
-	{"search", "", []string{"llm-max", "gen2.6-image"}, 3, ""},
-	{"ads", "", []string{"llm-plus", "llm-image-2.0"}, 2, ""},
-	{"maps", "Maps and places", []string{"llm-plus", "gen2.6-image"}, 1.5, `{"quotas": {"images": {"day": 2000}, "spend": {"month": 8000}}, "open_tasks": 20}`},
-	{"support-bot", "Answers to customers", []string{"llm-max"}, 4, `{"rates": {"requests": {"per": "1m", "limit": 300}}, "quotas": {"tokens": {"day": 9000000}}}`},
-	{"translation", "Übersetzungen · 翻译 · ترجمة", []string{"llm-turbo"}, 1, `{"rates": {"tokens": {"per": "1m", "limit": 200000}}, "concurrent": 16}`},
-	{"newsletter", "Pictures for the Friday mail", []string{"gen2.5-t2i"}, 0.4, `{"quotas": {"images": {"month": 15000}}, "shadow": true}`},
+	{"search", "", []string{"llm-max", "gen2.6-image"}, 30, ""},
+	{"ads", "", []string{"llm-plus", "llm-image-2.0"}, 20, ""},
+	{"maps", "Maps and places", []string{"llm-plus", "gen2.6-image"}, 15, `{"quotas": {"images": {"day": 15000}, "spend": {"month": 80000}}, "open_tasks": 20}`},
+	{"support-bot", "Answers to customers", []string{"llm-max"}, 40, `{"rates": {"requests": {"per": "1m", "limit": 300}}, "quotas": {"tokens": {"day": 90000000}}}`},
+	{"translation", "Übersetzungen · 翻译 · ترجمة", []string{"llm-turbo"}, 10, `{"rates": {"tokens": {"per": "1m", "limit": 200000}}, "concurrent": 16}`},
+	{"newsletter", "Pictures for the Friday mail", []string{"gen2.5-t2i"}, 4, `{"quotas": {"images": {"month": 150000}}, "shadow": true}`},
 }
 
 // past makes up what the demonstration's teams did.
@@ -71,8 +74,8 @@ func (p *process) makePast(ctx context.Context, clock *pastClock) error {
 	begins := now.Add(-24 * time.Hour).Truncate(time.Minute)
 	for at := now.AddDate(0, 0, -pastDays).Truncate(time.Hour); at.Before(begins); at = at.Add(time.Hour) {
 		for i := range pastTeams {
-			for range m.many(pastTeams[i].share * busy(at) * 60) {
-				m.request(&pastTeams[i])
+			for range m.many(pastTeams[i].share * busy(at) * 60 / pastSample) {
+				m.request(&pastTeams[i], pastSample)
 			}
 		}
 		m.post(at)
@@ -80,7 +83,7 @@ func (p *process) makePast(ctx context.Context, clock *pastClock) error {
 	for at := begins; at.Before(now); at = at.Add(time.Minute) {
 		for i := range pastTeams {
 			for range m.many(pastTeams[i].share * busy(at)) {
-				r := m.request(&pastTeams[i])
+				r := m.request(&pastTeams[i], 1)
 				r.Time = at.Add(time.Duration(m.random.Int64N(int64(time.Minute - r.Duration%time.Minute))))
 				p.recent.Note(r)
 			}
@@ -137,8 +140,8 @@ func (m *past) many(mean float64) int {
 	return n
 }
 
-// request makes up a request and notes what it cost.
-func (m *past) request(t *pastTeam) *telemetry.Record {
+// request makes up a request and notes what so many like it cost.
+func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
 	if price, ok := m.prices.Price(model); ok && price.Image > 0 {
@@ -165,6 +168,9 @@ func (m *past) request(t *pastTeam) *telemetry.Record {
 	cost := m.cost(model, images)
 	r.Cost = telemetry.Cost{Known: true, Requests: 1, Tokens: cost[limit.Tokens], Images: cost[limit.Images], Spend: cost[limit.Spend], Flag: telemetry.FlagExact}
 	row := pastRow{t.id, model, endpoint}
+	for unit := range cost {
+		cost[unit] *= like
+	}
 	m.due[row] = m.due[row].Plus(cost)
 	return r
 }

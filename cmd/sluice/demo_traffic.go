@@ -14,7 +14,7 @@ import (
 
 // The load of --traffic: one scene begins every trafficEvery, so that it stays at a few requests a second.
 const (
-	trafficEvery   = 250 * time.Millisecond
+	trafficEvery   = 500 * time.Millisecond
 	trafficWorkers = 8
 )
 
