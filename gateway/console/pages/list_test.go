@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -99,5 +100,20 @@ func BenchmarkPages(b *testing.B) {
 				get(b, h, path)
 			}
 		})
+	}
+}
+
+// TestLinksAreEscapedOnce: what a link asks for is what the row says.
+func TestLinksAreEscapedOnce(t *testing.T) {
+	h := day(12).handler(operator)
+	for path, want := range map[string]string{"/teams/search": "refusal=admit/quota", "/now": "from=2026-11-22T00:00:00Z"} {
+		found := false
+		for _, a := range all(parse(t, get(t, h, path)), "a") {
+			query, err := url.QueryUnescape(attribute(a, "href"))
+			found = found || err == nil && strings.Contains(query, want)
+		}
+		if !found {
+			t.Errorf("%s has no link with %s", path, want)
+		}
 	}
 }
