@@ -9,6 +9,7 @@ import (
 
 	"sluice/gateway"
 	"sluice/gateway/console/api"
+	"sluice/gateway/console/clerk"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/registry"
 	"sluice/policy/directory"
@@ -28,8 +29,9 @@ func (p *process) openRegistry(kept audited) *registry.Registry {
 }
 
 // consoleAPI is the console's interface for programs.
-func (p *process) consoleAPI(teams *registry.Registry, _ *figures.Figures) http.Handler {
-	return api.New(api.Deps{Registry: teams, Ledger: p.accounts, Currency: p.gateway.Currency, Now: time.Now, Log: p.log.Logger()})
+func (p *process) consoleAPI(teams *registry.Registry, numbers *figures.Figures) http.Handler {
+	traffic := clerk.Traffic{Figures: numbers}
+	return api.New(api.Deps{Registry: teams, Ledger: p.accounts, Tasks: traffic, Requests: traffic, Currency: p.gateway.Currency, Now: time.Now, Log: p.log.Logger()})
 }
 
 // consoleTasks cancels tasks for the console.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,11 +19,12 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// consoled is a running gateway with its console's interface.
+// consoled is a running gateway with its console's interface and pages.
 type consoled struct {
 	*testing.T
-	api    http.Handler
-	public string
+	api, pages http.Handler
+	public     string
+	process    *process
 }
 
 // openConsoled runs a gateway in front of a simulator.
@@ -48,8 +50,9 @@ func openConsoled(t *testing.T, variables ...string) consoled {
 		}
 		closeLog(log)
 	})
-	teams := process.openRegistry(process.directoryStore(process.redis))
-	return consoled{t, process.consoleAPI(teams, process.openFigures()), "http://" + process.doors.public.Addr().String()}
+	kept := process.directoryStore(process.redis)
+	teams, numbers := process.openRegistry(kept), process.openFigures()
+	return consoled{t, process.consoleAPI(teams, numbers), process.consolePages(kept, teams, numbers), "http://" + process.doors.public.Addr().String(), process}
 }
 
 // ask asks the interface as an operator, and reads the answer.
@@ -81,8 +84,9 @@ func (c consoled) send(method, path, body, key string, headers ...string) (statu
 	must(c.T, err)
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
-	for _, name := range headers {
-		request.Header.Set(name, "enable")
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Set(name, cmp.Or(value, "enable"))
 	}
 	answer, err := oneOff.Do(request)
 	must(c.T, err)

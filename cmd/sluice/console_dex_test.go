@@ -82,9 +82,9 @@ func TestSignOnWithDex(t *testing.T) {
 	issuer := startDex(t, front.URL+"/login/callback")
 	const members = "teams:\n  - id: search\n    members: [authors]\n  - id: ads\n    members: [kilgore@kilgore.trout]\n  - id: maps\n    members: [readers]\n"
 	for about, tt := range map[string]struct{ setting, says string }{
-		"an operator":  {"SLUICE_OIDC_OPERATORS=readers,authors", "You are oidc:kilgore@kilgore.trout, operator"},
-		"a viewer":     {"SLUICE_OIDC_VIEWERS=Kilgore@Kilgore.Trout", "You are oidc:kilgore@kilgore.trout, viewer"},
-		"a member":     {"SLUICE_OIDC_OPERATORS=readers", "You are oidc:kilgore@kilgore.trout, member"},
+		"an operator":  {"SLUICE_OIDC_OPERATORS=readers,authors", signedIn("oidc:kilgore@kilgore.trout", "operator")},
+		"a viewer":     {"SLUICE_OIDC_VIEWERS=Kilgore@Kilgore.Trout", signedIn("oidc:kilgore@kilgore.trout", "viewer")},
+		"a member":     {"SLUICE_OIDC_OPERATORS=readers", signedIn("oidc:kilgore@kilgore.trout", "member")},
 		"without role": {"SLUICE_TEAMS_FILE=" + write(t, someTeams), "your groups give you no rights here"},
 	} {
 		h := serving(t, "http://127.0.0.1:1", "SLUICE_TEAMS_FILE="+write(t, members), "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_URL="+front.URL,

@@ -40,6 +40,11 @@ func find(t *testing.T, out *transcript, pattern string) string {
 	return string(match[1])
 }
 
+// signedIn is what every page of a person has, if the name needs no escaping.
+func signedIn(name, role string) string {
+	return "<bdi>" + name + "</bdi></a> <small>" + role + "</small>"
+}
+
 // newBrowser is a client with cookies that follows redirects.
 func newBrowser(t *testing.T) *http.Client {
 	t.Helper()
@@ -100,7 +105,7 @@ func TestTheConsolePrintsALinkAndNeverLogsIt(t *testing.T) {
 	go func() { code <- run(ctx, program{environ, out, shown}, []string{"serve"}) }()
 	link := find(t, shown, `# The console, for one login within ten minutes: (http://127\.0\.0\.1:\d+/login\?code=\S{43})\n`)
 	browser := newBrowser(t)
-	if status, body := visitPage(t, browser, link, nil); status != http.StatusOK || !strings.Contains(body, "You are link, operator") {
+	if status, body := visitPage(t, browser, link, nil); status != http.StatusOK || !strings.Contains(body, signedIn("link", "operator")) {
 		t.Errorf("the link: %d %s", status, body)
 	}
 	if status, _ := visitPage(t, newBrowser(t), link, nil); status != http.StatusUnauthorized {
@@ -136,7 +141,7 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	file, token := write(t, someTeams), write(t, operatorsToken)
 	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token, "SLUICE_TEAMS_FILE="+file, "SLUICE_TEAMS_POLL=10ms")
 	console, browser := consoleOf(t, h), newBrowser(t)
-	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {"test"}}); status != http.StatusOK || !strings.Contains(body, "You are key:7f3k9q2m4x1c, member") {
+	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {"test"}}); status != http.StatusOK || !strings.Contains(body, signedIn("key:7f3k9q2m4x1c", "member")) {
 		t.Fatalf("a team's key: %d %s", status, body)
 	}
 	if apiStatus(t, browser, console, operatorsToken) != http.StatusNotFound || apiStatus(t, browser, console, "another-token-CANARY") != http.StatusUnauthorized {
@@ -146,7 +151,7 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	must(t, os.WriteFile(token, []byte("another-token-CANARY"), 0o600))
 	eventually(t, func() bool {
 		_, body := visitPage(t, browser, console+"/sessions", nil)
-		return strings.Contains(body, "<title>Log in")
+		return strings.Contains(body, "<title>Sign in")
 	})
 	for tries := 0; apiStatus(t, browser, console, "another-token-CANARY") != http.StatusNotFound; tries++ { // fewer than may fail
 		if tries == 15 {
@@ -181,7 +186,7 @@ func TestReplicasShareSessions(t *testing.T) {
 	}
 	browser := newBrowser(t) // its cookies are for 127.0.0.1, whatever the port
 	visitPage(t, browser, consoles[0]+"/login", url.Values{"secret": {operatorsToken}})
-	if _, body := visitPage(t, browser, consoles[1]+"/sessions", nil); !strings.Contains(body, "You are token, operator") {
+	if _, body := visitPage(t, browser, consoles[1]+"/sessions", nil); !strings.Contains(body, signedIn("token", "operator")) {
 		t.Errorf("at the other replica: %s", body)
 	}
 	visitPage(t, browser, consoles[0]+"/login", url.Values{"secret": {operatorsToken}})
@@ -190,10 +195,10 @@ func TestReplicasShareSessions(t *testing.T) {
 	if id == nil {
 		t.Fatalf("no session in %s", body)
 	}
-	if _, body := visitPage(t, browser, consoles[1]+"/sessions/end", url.Values{"id": {id[1]}}); !strings.Contains(body, "<title>Log in") {
+	if _, body := visitPage(t, browser, consoles[1]+"/sessions/end", url.Values{"id": {id[1]}}); !strings.Contains(body, "<title>Sign in") {
 		t.Errorf("after the end of its own session: %s", body)
 	}
-	if _, body := visitPage(t, browser, consoles[0]+"/sessions", nil); !strings.Contains(body, "<title>Log in") {
+	if _, body := visitPage(t, browser, consoles[0]+"/sessions", nil); !strings.Contains(body, "<title>Sign in") {
 		t.Errorf("at the first replica: %s", body)
 	}
 	for range 20 {
@@ -222,7 +227,7 @@ func TestTheConsoleHasTLSAsTheListenerOfTeams(t *testing.T) {
 		"SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key)
 	console, browser := consoleOf(t, h), newBrowser(t)
 	browser.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
-	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK || !strings.Contains(body, "You are token, operator") {
+	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK || !strings.Contains(body, signedIn("token", "operator")) {
 		t.Errorf("over TLS: %d %s", status, body)
 	}
 	browser.CloseIdleConnections()
@@ -290,7 +295,7 @@ func TestChromiumTakesTheCookie(t *testing.T) {
 		link := find(t, shown, `(https?://127\.0\.0\.1:\d+/login\?code=\S+)`)
 		link = strings.Replace(link, "127.0.0.1", tt.host, 1)
 		browsertest.Open(tab, t, link)
-		if page := browsertest.Evaluate[string](tab, t, "document.body.innerText"); !strings.Contains(page, "You are link, operator") {
+		if page := browsertest.Evaluate[string](tab, t, "document.body.innerHTML"); !strings.Contains(page, signedIn("link", "operator")) {
 			t.Errorf("%s:\n%s", link, page)
 		}
 		sigterm()

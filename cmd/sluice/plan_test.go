@@ -148,7 +148,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/clerk": {
-		ours:     []string{"gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/registry", "policy", "policy/directory", "policy/teams", "telemetry/recent"},
+		ours:     []string{"gateway/console/access", "gateway/console/api", "gateway/console/figures", "gateway/console/pages", "gateway/console/registry", "policy", "policy/directory", "policy/teams", "telemetry/recent"},
 		never:    []string{goRedis, otelAPI, slogPkg, "os"},
 		timeless: true,
 	},

@@ -46,8 +46,6 @@ type accounts interface {
 	gateway.Accounts
 	registry.Accounts
 	figures.Accounts
-	// Tags returns the same of the ledger of tags, by team, day and tag.
-	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Holds returns how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts pending charges; the error counts those that could not be posted.

@@ -20,9 +20,12 @@ import (
 // Prefix is what every path begins with.
 const Prefix = "/api/v1"
 
-// Ledger returns what a team used on days, each yyyymmdd, if it is at most so many rows; else [limit.ErrRows].
+// Ledger is what teams used on days, each yyyymmdd.
 type Ledger interface {
+	// TeamLedger returns the rows of a team if they are at most so many; else [limit.ErrRows].
 	TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error)
+	// Tags returns the rows of a team's ledger of tags.
+	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
 }
 
 // Tasks lists tasks of a team, the newest first. next is the cursor of the next page; empty: this is the last. The error of a

@@ -132,7 +132,7 @@ func TestUsageOverHTTP(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by", "?by=tag": "invalid by",
+		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by", "?by=Tag": "invalid by",
 	} {
 		w.expect(viewer, "GET /teams/ads/usage"+query, "", http.StatusBadRequest, want)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 // mostRows bounds the rows of the ledger that one report adds up.
 const mostRows = 200_000
 
-// Usage is what a team used, by day, model or endpoint.
+// Usage is what a team used, by day, model, endpoint or tag.
 type Usage struct {
 	Currency string `json:"currency"` // may be empty
 	From     string `json:"from"`     // the first day in UTC, such as 2026-11-21
@@ -24,9 +25,9 @@ type Usage struct {
 	Data     []Use  `json:"data"` // in the order of what they are for; [] if nothing was used
 }
 
-// Use is what was used of all units for one day, model or endpoint.
+// Use is what was used of all units for one day, model, endpoint or tag.
 type Use struct {
-	Of        string  `json:"of"` // the day, the model or the endpoint
+	Of        string  `json:"of"` // the day, the model, the endpoint or the tag
 	Used      Amounts `json:"used"`
 	Estimated Amounts `json:"estimated"` // the estimated part of Used
 }
@@ -39,6 +40,7 @@ var by = map[string]func(limit.Row) string{
 	},
 	"model":    func(r limit.Row) string { return r.Model },
 	"endpoint": func(r limit.Row) string { return string(r.Endpoint) },
+	"tag":      func(r limit.Row) string { return r.Tag },
 }
 
 func (a *api) usage(c *call) error {
@@ -55,9 +57,9 @@ func (a *api) usage(c *call) error {
 	case !ok:
 		return &registry.Error{Field: "from", Text: "no such days", Allowed: "from and to as days such as " + today + ", from not after to, at most " + strconv.Itoa(limit.LedgerDays) + " days"}
 	case of == nil:
-		return &registry.Error{Field: "by", Text: "no such way to add up", Allowed: "day, model or endpoint"}
+		return &registry.Error{Field: "by", Text: "no such way to add up", Allowed: "day, model, endpoint or tag"}
 	}
-	rows, err := a.Ledger.TeamLedger(c.r.Context(), id, days, mostRows)
+	rows, err := a.rows(c.r.Context(), id, u.By, days)
 	switch {
 	case errors.Is(err, limit.ErrRows):
 		return &registry.Error{Field: "from", Text: "the report has too many rows", Allowed: strconv.Itoa(mostRows), Advice: "ask for fewer days"}
@@ -66,6 +68,26 @@ func (a *api) usage(c *call) error {
 	}
 	u.Data = addUp(rows, of)
 	return c.write(http.StatusOK, u)
+}
+
+// tagDays is how many days of the ledger of tags are read at once: a day has up to 1,001 rows.
+const tagDays = 31
+
+// rows reads a ledger of a team.
+func (a *api) rows(ctx context.Context, team, by string, days []int) (rows []limit.Row, err error) {
+	if by != "tag" {
+		return a.Ledger.TeamLedger(ctx, team, days, mostRows)
+	}
+	for part := range slices.Chunk(days, tagDays) {
+		some, err := a.Ledger.Tags(ctx, team, part)
+		if err != nil {
+			return nil, err
+		}
+		if rows = append(rows, some...); len(rows) > mostRows {
+			return nil, limit.ErrRows
+		}
+	}
+	return rows, nil
 }
 
 func addUp(rows []limit.Row, of func(limit.Row) string) []Use {

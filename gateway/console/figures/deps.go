@@ -16,6 +16,8 @@ import (
 type Accounts interface {
 	// Ledger MUST return the use of one team, or of all if team is empty, on the days, each yyyymmdd, in the order of reports.
 	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// Tags MUST return the same of the ledger of tags, by team, day and tag; use without a tag is in no row.
+	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Look MUST return how a team stands to each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	// LastKnown MUST return how a team stood to its quotas when that was last heard, without waiting for anything.

@@ -15,12 +15,12 @@ import (
 // MoneyQuery chooses what Money adds up.
 type MoneyQuery struct {
 	From, To string // days in UTC, such as 2026-11-21, at most [limit.LedgerDays]
-	By       string // day, team, model or endpoint
+	By       string // day, team, model, endpoint or tag
 	Team     string // empty: all that the person sees
 }
 
 // ways are the ways to add up.
-var ways = []string{"day", "team", "model", "endpoint"}
+var ways = []string{"day", "team", "model", "endpoint", "tag"}
 
 // Money is what was spent.
 type Money struct {
@@ -61,12 +61,46 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		m.Total = m.Total.Plus(use)
 		l.add(byName, day, q.By)
 	}
+	if q.By == "tag" {
+		if byName, err = f.byTag(ctx, p, q.Team, asked, m.Total); err != nil {
+			return m, err
+		}
+	}
 	m.Rows = byName.rows()
 	if q.By == "day" {
 		slices.SortFunc(m.Rows, func(a, b MoneyRow) int { return strings.Compare(b.Name, a.Name) })
 	}
 	m.Month = forecast(now, func(day int) int64 { return l.total(day).Used[limit.Spend] })
 	return m, nil
+}
+
+// untagged names the use of requests without a tag. No tag has a space.
+const untagged = "without a tag"
+
+// byTag adds up the ledger of tags of the teams that a person sees. What of the total is in no row of it has no tag.
+func (f *Figures) byTag(ctx context.Context, p access.Person, team string, days []int, total Use) (adder, error) {
+	ids := p.Teams
+	if team != "" || p.SeesAll() {
+		ids = []string{team} // [Figures.ledger] has asked whether it may be seen
+	}
+	byName, sum := adder{}, Use{}
+	for _, id := range ids {
+		for part := range slices.Chunk(days, readAtOnce) {
+			rows, err := f.Accounts.Tags(ctx, id, part)
+			if err != nil {
+				return nil, err
+			}
+			for i := range rows {
+				use := useOf(&rows[i])
+				byName.add(rows[i].Tag, use)
+				sum = sum.Plus(use)
+			}
+		}
+	}
+	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
+		byName.add(untagged, rest)
+	}
+	return byName, nil
 }
 
 // monthDays lists the days that a forecast needs: those of the month so far, and the last whole ones.

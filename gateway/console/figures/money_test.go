@@ -69,7 +69,7 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 			rt.Fatalf("the report writes %s and %s", row.Used, row.Estimated)
 		}
 		use.Used[unit], use.Estimated[unit] = used, estimated
-		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint)}[q.By], use)
+		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint), "tag": untagged}[q.By], use)
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}
@@ -137,7 +137,7 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 		{"a foreign team", member, MoneyQuery{day, day, "day", "shop"}, ErrAbsent},
 		{"an unknown team", member, MoneyQuery{day, day, "day", "none"}, ErrAbsent},
 		{"nobody", access.Person{}, MoneyQuery{day, day, "day", "search"}, ErrAbsent},
-		{"an unknown way", operator, MoneyQuery{day, day, "tag", ""}, ErrQuery},
+		{"an unknown way", operator, MoneyQuery{day, day, "colour", ""}, ErrQuery},
 		{"no days", operator, MoneyQuery{"x", day, "day", ""}, ErrQuery},
 		{"too many days", operator, MoneyQuery{"2024-01-01", day, "day", ""}, ErrQuery},
 	} {
@@ -220,5 +220,35 @@ func TestModelsThatAreTooManyCountAsOther(t *testing.T) {
 	}
 	if len(rows) != mostModels || total.Used[limit.Requests] != mostModels+11 || find(rows, "other").Used[limit.Requests] != 12 {
 		t.Errorf("%d rows, %+v in all, other %+v", len(rows), total, find(rows, "other"))
+	}
+}
+
+// TestMoneyByTag: what has no tag has a row too, so that the rows are the total.
+func TestMoneyByTag(t *testing.T) {
+	for _, redis := range []bool{false, true} {
+		s := newStand(t, redis)
+		day := s.Now().Format(limit.DayForm)
+		for i, tag := range []string{"alpha", "", "beta", "alpha"} {
+			s.tag = tag
+			s.use([]string{"search", "shop"}[i/2], "m", policy.EndpointText, i == 3, limit.Amounts{1, 10, 0, 100})
+		}
+		for _, tt := range []struct {
+			p    access.Person
+			team string
+			want string
+		}{
+			{operator, "", "alpha 2 beta 1 without a tag 1"},
+			{operator, "shop", "alpha 1 beta 1"},
+			{member, "", "alpha 1 without a tag 1"},
+		} {
+			m, err := s.figures.Money(t.Context(), tt.p, MoneyQuery{day, day, "tag", tt.team})
+			got, sum := names(m.Rows, func(r MoneyRow) string { return fmt.Sprint(r.Name, " ", r.Used[limit.Requests]) }), Use{}
+			for _, row := range m.Rows {
+				sum = sum.Plus(row.Use)
+			}
+			if err != nil || got != tt.want || sum != m.Total {
+				t.Errorf("%s: %s of %+v, %v, want %s", tt.team, got, m.Total, err, tt.want)
+			}
+		}
 	}
 }

@@ -49,6 +49,7 @@ type stand struct {
 	figures  *Figures
 	ledgers  int // how often the ledger of all teams was read
 	holds    int
+	tag      string // of the next charges
 }
 
 const someTeams = `
@@ -106,7 +107,7 @@ func (c counted) Ledger(ctx context.Context, team string, days []int) ([]limit.R
 func (s *stand) use(team, model string, endpoint policy.Endpoint, estimated bool, amounts limit.Amounts) {
 	s.Helper()
 	s.holds++
-	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: endpoint, Amounts: limit.Amounts{1}, Lease: time.Hour}
+	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: endpoint, Amounts: limit.Amounts{1}, Lease: time.Hour, Tag: s.tag}
 	v, err := s.accounts.Admit(s.Context(), h)
 	if err != nil || v.Held == nil {
 		s.Fatalf("admit: %+v, %v", v, err)

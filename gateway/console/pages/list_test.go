@@ -2,12 +2,15 @@ package pages_test
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
 )
 
 // rows are the rows of the page's first table.
@@ -99,5 +102,21 @@ func BenchmarkPages(b *testing.B) {
 				get(b, h, path)
 			}
 		})
+	}
+}
+
+// TestLinksAreEscapedOnce: what a link asks for is what the row says.
+func TestLinksAreEscapedOnce(t *testing.T) {
+	g := day(12)
+	h, refused := g.handler(operator), g.list[slices.IndexFunc(g.list, func(l pages.TeamLine) bool { return l.Refused > 0 })].ID
+	for path, want := range map[string]string{"/teams/" + refused: "refusal=admit/quota", "/now": "from=2026-11-22T00:00:00Z"} {
+		found := false
+		for _, a := range all(parse(t, get(t, h, path)), "a") {
+			query, err := url.QueryUnescape(attribute(a, "href"))
+			found = found || err == nil && strings.Contains(query, want)
+		}
+		if !found {
+			t.Errorf("%s has no link with %s", path, want)
+		}
 	}
 }

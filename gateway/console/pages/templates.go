@@ -68,7 +68,6 @@ var functions = template.FuncMap{
 	"date":    func(t time.Time) template.HTML { return moment(formDay, t) },
 	"day":     dayText,
 	"seg":     url.PathEscape,
-	"query":   url.QueryEscape,
 	"lower":   strings.ToLower,
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },
