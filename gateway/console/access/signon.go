@@ -79,11 +79,15 @@ func (d *Desk) personOf(id issuer.Identity) (Person, bool) {
 }
 
 func (d *Desk) proofOf(id issuer.Identity, grant issuer.Grant, secret string) Proof {
+	return Proof{Way: ByIssuer, Subject: id.Subject, Email: id.Email, Groups: id.Groups, Checked: d.deps.Now(), Grant: sealGrant(secret, grant)}
+}
+
+func sealGrant(secret string, grant issuer.Grant) []byte {
 	text, err := json.Marshal(grant)
 	if err != nil {
 		panic(err) // of the type, which has nothing that cannot be encoded
 	}
-	return Proof{Way: ByIssuer, Subject: id.Subject, Email: id.Email, Groups: id.Groups, Checked: d.deps.Now(), Grant: seal(secret, text)}
+	return seal(secret, text)
 }
 
 // outside is an issuer's error as one of this package, with the issuer's words for the log.
