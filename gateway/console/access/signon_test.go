@@ -114,7 +114,7 @@ func TestWhileTheIssuerIsAway(t *testing.T) {
 		time.Sleep(time.Minute)
 		expect(t, "after it", who(h.Desk, secret), "away")
 		expect(t, "at another replica", who(h.other, secret), "away")
-		if _, err := h.SignOn(t.Context(), "/"); err != nil {
+		if _, err := h.SignOn(t.Context(), visitor, "/"); err != nil {
 			t.Errorf("the issuer's address is known: %v", err)
 		}
 		h.issuer.Away = false
