@@ -261,3 +261,23 @@ func TestLargeBodies(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherSitesUseUpNoAttempts: a page of another site can load addresses in its visitors' name, and each would count as a
+// failed login of their address.
+func TestOtherSitesUseUpNoAttempts(t *testing.T) {
+	h := open(t, false)
+	for _, path := range []string{"/login/callback?state=x&code=y", "/login?code=x", "/login/oidc"} {
+		for _, kind := range []string{"image", "iframe", "empty"} {
+			for range 21 {
+				got := h.browser(t).send(t, "GET", path, nil, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: "+kind)
+				if got.status != http.StatusForbidden || got.header.Get("Set-Cookie") != "" {
+					t.Fatalf("%s as %s: %d %v", path, kind, got.status, got.header)
+				}
+			}
+		}
+	}
+	h.browser(t).login(t)
+	if got := h.browser(t).send(t, "GET", "/login/callback?state=x&code=y", nil, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"); got.status != http.StatusUnauthorized {
+		t.Errorf("the issuer's way back: %d", got.status)
+	}
+}

@@ -71,9 +71,9 @@ func (c *console) route(w http.ResponseWriter, r *http.Request) {
 	case path == "/login":
 		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.loginPage, http.MethodPost: c.login})
 	case path == "/login/oidc":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.signOn})
+		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.visits(c.signOn)})
 	case path == "/login/callback":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.callback})
+		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.visits(c.callback)})
 	case path == "/login/style.css":
 		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.style})
 	case strings.HasPrefix(path, "/assets/"):

@@ -39,9 +39,10 @@ func (c *console) person(r *http.Request) (access.Person, error) {
 	return c.deps.Desk.Know(r.Context(), cookie(r, sessionCookie), !isLive(r))
 }
 
-// isLive reports whether a page asks by itself, which does not keep a session from growing idle.
+// isLive reports whether a page asks by itself, which does not keep a session from growing idle. Old browsers do not send
+// Sec-Fetch-Dest.
 func isLive(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "empty"
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "empty" || isStream(r)
 }
 
 func isStream(r *http.Request) bool {

@@ -8,6 +8,25 @@ import (
 	"sluice/gateway/console/access"
 )
 
+// isVisit reports whether a browser goes to an address, and does not load it as a part of a page, which may be another site's. Old
+// browsers do not say.
+func isVisit(r *http.Request) bool {
+	dest := r.Header.Get("Sec-Fetch-Dest")
+	return dest == "" || dest == "document"
+}
+
+// visits calls next for people who go to an address of a login: failures count against their address, so other sites' pages
+// must not be able to cause them.
+func (c *console) visits(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !isVisit(r) {
+			c.refuse(w, r, http.StatusForbidden, "A login is not a part of a page.")
+			return
+		}
+		next(w, r)
+	}
+}
+
 // loginPage shows the login page, or logs in with the code of a one-time link.
 func (c *console) loginPage(w http.ResponseWriter, r *http.Request) {
 	code := r.URL.Query().Get("code")
@@ -19,8 +38,10 @@ func (c *console) loginPage(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, http.StatusServiceUnavailable, "The link works once, and not ahead of time.") // browsers load what is still being typed
 		return
 	}
-	secret, err := c.deps.Desk.ByCode(r.Context(), visitor(r), code)
-	c.enter(w, r, secret, "/", err)
+	c.visits(func(w http.ResponseWriter, r *http.Request) {
+		secret, err := c.deps.Desk.ByCode(r.Context(), visitor(r), code)
+		c.enter(w, r, secret, "/", err)
+	})(w, r)
 }
 
 // login logs in with the token or key of the form.
@@ -53,7 +74,7 @@ func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
 		return
 	}
-	on, err := c.deps.Desk.SignOn(r.Context(), localPath(r.URL.Query().Get("next")))
+	on, err := c.deps.Desk.SignOn(r.Context(), visitor(r), localPath(r.URL.Query().Get("next")))
 	if err != nil {
 		status, detail := problemOf(w, err)
 		c.showLogin(w, r, status, detail)

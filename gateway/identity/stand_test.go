@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+
 	"sluice/gateway/identity"
 	"sluice/gateway/identity/identitytest"
 	"sluice/policy/teams"
@@ -64,4 +66,22 @@ func (s *stand) claims(changes claims) claims {
 
 func (s *stand) token(t testing.TB, changes claims) string {
 	return identitytest.Sign(t, "ES256", s.key.Private, "one", s.claims(changes))
+}
+
+// signed is a token with this text as its claims.
+func (s *stand) signed(t testing.TB, text string) string {
+	t.Helper()
+	signing, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: s.key.Private}, (&jose.SignerOptions{}).WithHeader("kid", "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := signing.Sign([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := signed.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
 }

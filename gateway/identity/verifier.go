@@ -28,6 +28,7 @@ const (
 // Errors of [Verifier.Identify], for the log. None contains a part of a token.
 var (
 	ErrForm      = errors.New("the token is not a signed JWT of at most 8 KiB")
+	ErrClaims    = errors.New("the token's claims are not a JSON object with each name once, and iss, aud, exp, iat and nbf in these letters")
 	ErrIssuer    = errors.New("the token's issuer and audience are not in the teams file")
 	ErrAlgorithm = errors.New("the token's algorithm is not one that the teams file allows for its issuer")
 	ErrKeys      = errors.New("the issuer's keys cannot be fetched")
@@ -164,7 +165,7 @@ func (i *issuer) identify(ctx context.Context, token string, told told, now time
 	case verified.IssuedAt.IsZero() || verified.Expiry.Sub(verified.IssuedAt) > maxLife:
 		return id, until, ErrLife
 	}
-	team, ok := i.team(verified)
+	team, subject, ok := i.team(verified)
 	if !ok {
 		return id, until, ErrClaim
 	}
@@ -172,7 +173,7 @@ func (i *issuer) identify(ctx context.Context, token string, told told, now time
 	if verified.Expiry.Before(until) {
 		until = verified.Expiry
 	}
-	return Identity{Team: team, Key: label(verified.Issuer, verified.Subject)}, until, nil
+	return Identity{Team: team, Key: label(verified.Issuer, subject)}, until, nil
 }
 
 // verify lets go-oidc verify a token. Its errors can quote the token, so ours stand for them.
@@ -204,15 +205,16 @@ func (w *witness) VerifySignature(ctx context.Context, token string) (payload []
 	return payload, w.err
 }
 
-// team returns the team of a verified token.
-func (i *issuer) team(verified *oidc.IDToken) (string, bool) {
+// team returns the team of a verified token, and its subject, which may be empty if the team is found by another claim.
+func (i *issuer) team(verified *oidc.IDToken) (team, subject string, ok bool) {
 	var claims map[string]json.RawMessage
 	var value string
 	if verified.Claims(&claims) != nil || json.Unmarshal(claims[i.Claim], &value) != nil {
-		return "", false
+		return "", "", false
 	}
-	team, ok := i.Teams[value]
-	return team, ok
+	_ = json.Unmarshal(claims["sub"], &subject) // go-oidc takes SUB for it
+	team, ok = i.Teams[value]
+	return team, subject, ok
 }
 
 // label stands for a subject in the log.

@@ -87,7 +87,13 @@ func TestTokensAreRefused(t *testing.T) {
 		"no subject":                {s.token(t, claims{"sub": nil}), identity.ErrClaim},
 		"an unknown subject":        {s.token(t, claims{"sub": "system:serviceaccount:search:indexer2"}), identity.ErrClaim},
 		"a subject in capitals":     {s.token(t, claims{"sub": "SYSTEM:serviceaccount:search:indexer"}), identity.ErrClaim},
-		"a list of subjects":        {s.token(t, claims{"sub": nil, "Sub": "system:serviceaccount:search:indexer"}), identity.ErrClaim},
+		"an audience in capitals":   {s.token(t, claims{"aud": nil, "AUD": "sluice"}), identity.ErrClaims},
+		"another's and, in capitals, our audience": {s.signed(t, `{"iss":"`+s.URL+`","aud":"other","AUD":"sluice","sub":"system:serviceaccount:search:indexer","iat":1,"exp":2}`), identity.ErrClaims},
+		"two audiences, each alone":                {s.signed(t, `{"iss":"`+s.URL+`","aud":"other","aud":"sluice","sub":"system:serviceaccount:search:indexer","iat":1,"exp":2}`), identity.ErrClaims},
+		"an end in capitals":                       {s.token(t, claims{"exp": nil, "EXP": at(time.Hour)}), identity.ErrClaims},
+		"a beginning in capitals":                  {s.token(t, claims{"iat": nil, "Iat": at(0)}), identity.ErrClaims},
+		"an issuer with a long s":                  {s.token(t, claims{"iss": "https://evil.example", "is\u017f": s.URL}), identity.ErrClaims},
+		"a list of subjects":                       {s.token(t, claims{"sub": nil, "Sub": "system:serviceaccount:search:indexer"}), identity.ErrClaim},
 	} {
 		id, err := s.Identify(t.Context(), tt.token)
 		if !errors.Is(err, tt.want) || id != (identity.Identity{}) {

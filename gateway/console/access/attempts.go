@@ -16,6 +16,13 @@ const (
 	attemptsOfAccount = 100
 )
 
+// How many logins may succeed for one person, and begin at the issuer from one address, within the same time: the store drops the oldest when
+// it has too many, which would be others'.
+const (
+	loginsOfPerson   = 100
+	signOnsOfAddress = 300
+)
+
 // attempts counts failed logins. While the shared store is away, each replica counts by itself.
 type attempts struct{ shared, own Store }
 
@@ -60,6 +67,11 @@ func (a attempts) failed(ctx context.Context, t attempt) {
 	if t.account != "" {
 		a.count(ctx, t.account, 1)
 	}
+}
+
+// begins counts something that takes a place in the store, and reports whether there were no more than most.
+func (a attempts) begins(ctx context.Context, name string, most int) bool {
+	return a.count(ctx, name, 1) <= most
 }
 
 func (a attempts) count(ctx context.Context, name string, step int) int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,5 +112,51 @@ func TestWithoutTheStore(t *testing.T) {
 			t.Errorf("%d attempts of one address, want 20", n)
 		}
 		expect(t, "the session, when the store is back", who(h.Desk, secret), "token operator")
+	})
+}
+
+// TestNobodyCrowdsOthersOut: the store keeps so many sessions, and so many logins that are at the issuer.
+func TestNobodyCrowdsOthersOut(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		operators := h.login(t, token)
+		for range 10_001 {
+			if _, err := h.Login(t.Context(), visitor, mapsKey); err != nil && !errors.Is(err, access.ErrTooMany) {
+				t.Fatal(err)
+			}
+		}
+		expect(t, "the operator", who(h.Desk, operators), "token operator")
+	})
+}
+
+func TestSignOnsOfOneAddress(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		on, state, code := h.visit(t)
+		for range 10_001 {
+			if _, err := h.SignOn(t.Context(), access.Visitor{Client: "192.0.2.66"}, "/"); err != nil && !errors.Is(err, access.ErrTooMany) {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := h.Return(t.Context(), visitor, on, state, code); err != nil {
+			t.Errorf("another's login: %v", err)
+		}
+	})
+}
+
+// TestNamesDiffer: who may see a session, and who the audit names, is told by the name.
+func TestNamesDiffer(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		names := map[string]bool{}
+		for _, claims := range []map[string]any{
+			{"sub": "mller"}, {"sub": "m\u00fcller"}, {"sub": "m\u00f6ller"}, {"sub": strings.Repeat("x", 120) + "1"}, {"sub": strings.Repeat("x", 120) + "2"},
+			{"sub": "alice@example.com"}, {"sub": "7", "email": "alice@example.com", "email_verified": true},
+		} {
+			claims["groups"] = "audit"
+			h.issuer.Claims = claims
+			p, err := h.Know(t.Context(), h.signOn(t), true)
+			if err != nil || names[p.Name] || len(p.Name) > 160 {
+				t.Errorf("%v is %q: %v", claims, p.Name, err)
+			}
+			names[p.Name] = true
+		}
 	})
 }

@@ -66,6 +66,9 @@ type Visitor struct {
 
 // admit opens a session and returns its secret, for the browser's cookie.
 func (d *Desk) admit(ctx context.Context, v Visitor, p Person, prove func(secret string) Proof) (string, error) {
+	if !d.attempts.begins(ctx, "logins "+p.Name, loginsOfPerson) {
+		return "", ErrTooMany
+	}
 	secret := newSecret()
 	session := Session{Person: p, Client: v.Client, Agent: shorten(v.Agent), Proof: prove(secret)}
 	if err := d.sessions.begin(ctx, session, secret); err != nil {

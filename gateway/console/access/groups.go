@@ -34,6 +34,16 @@ func overlap(listed, names []string) bool {
 // letter, addresses without regard to case.
 func Names(entry string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return name == entry || strings.Contains(entry, "@") && strings.EqualFold(name, entry)
+		return name == entry || strings.Contains(entry, "@") && lower(name) == lower(entry)
 	})
+}
+
+// lower folds the letters A to Z alone: to fold others could make two mailboxes one.
+func lower(address string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, address)
 }

@@ -106,7 +106,7 @@ func (h *house) login(t *testing.T, presented string) (secret string) {
 // visit is a browser that signs on at the issuer and comes back with state and code.
 func (h *house) visit(t *testing.T) (signOn, state, code string) {
 	t.Helper()
-	on, err := h.SignOn(t.Context(), "/teams")
+	on, err := h.SignOn(t.Context(), visitor, "/teams")
 	if err != nil {
 		t.Fatal(err)
 	}

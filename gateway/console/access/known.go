@@ -23,6 +23,7 @@ const (
 	checkClaim = 10 * time.Second // for which it may ask; longer than the issuer's client is patient
 	checkWait  = 3 * time.Second
 	checkPause = 50 * time.Millisecond
+	checkMost  = checkClaim - time.Second // for all that one request asks
 )
 
 // Know returns who holds the session with that secret: [ErrWrong] if it has ended, [ErrAway] if that cannot be checked. A session
@@ -123,22 +124,39 @@ func (d *Desk) check(ctx context.Context, s Session, secret string) error {
 	if !ok || json.Unmarshal(text, &grant) != nil {
 		return d.ended(ctx, s)
 	}
-	identity, grant, err := d.deps.Issuer.Check(ctx, s.Proof.identity(), grant)
+	asking, cancel := context.WithTimeout(ctx, checkMost)
+	defer cancel()
+	identity, given, err := d.deps.Issuer.Check(asking, s.Proof.identity(), grant)
 	switch {
 	case errors.Is(err, issuer.ErrAway):
 		d.deps.Log.LogAttrs(ctx, slog.LevelWarn, "console sign-on", slog.String("who", s.Person.Name), slog.String("error", err.Error()))
-		if d.age(s) < checkBy {
-			return nil
-		}
-		return ErrAway
+		return d.unanswered(ctx, s, secret, given)
 	case err != nil:
 		return d.ended(ctx, s)
 	}
-	s.Proof = d.proofOf(identity, grant, secret)
+	s.Proof = d.proofOf(identity, given, secret)
 	if !d.holds(s, secret) {
 		return d.ended(ctx, s)
 	}
-	ok, err = d.sessions.keep(ctx, s)
+	return d.keep(ctx, s)
+}
+
+// unanswered keeps a session whose issuer failed to answer, as long as it may last so. The issuer may have taken the old refresh token
+// before, so the new one is stored.
+func (d *Desk) unanswered(ctx context.Context, s Session, secret string, grant issuer.Grant) error {
+	s.Proof.Grant = sealGrant(secret, grant)
+	if err := d.keep(ctx, s); err != nil {
+		return err
+	}
+	if d.age(s) < checkBy {
+		return nil
+	}
+	return ErrAway
+}
+
+// keep stores what the issuer said of a session.
+func (d *Desk) keep(ctx context.Context, s Session) error {
+	ok, err := d.sessions.keep(ctx, s)
 	if err == nil && !ok {
 		return ErrWrong // it was ended meanwhile
 	}

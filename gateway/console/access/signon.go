@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/access/issuer"
@@ -24,9 +25,12 @@ type SignOn struct {
 func (d *Desk) CanSignOn() bool { return d.deps.Issuer != nil }
 
 // SignOn begins a login at the issuer. next is what [Desk.Return] gives back, not empty.
-func (d *Desk) SignOn(ctx context.Context, next string) (SignOn, error) {
+func (d *Desk) SignOn(ctx context.Context, v Visitor, next string) (SignOn, error) {
 	if !d.CanSignOn() {
 		return SignOn{}, ErrWrong
+	}
+	if !d.attempts.begins(ctx, "sign-ons of "+attemptOf(v.Client, "").address, signOnsOfAddress) {
+		return SignOn{}, ErrTooMany
 	}
 	s := SignOn{Secret: newSecret()}
 	var err error
@@ -71,19 +75,33 @@ func (d *Desk) Return(ctx context.Context, v Visitor, signOn, state, code string
 
 // personOf returns what the issuer's person may do.
 func (d *Desk) personOf(id issuer.Identity) (Person, bool) {
+	return d.deps.Groups.person(string(ByIssuer)+":"+nameFor(id), id.Groups, id.Email, d.deps.Teams)
+}
+
+// nameFor is the address of the issuer's person, or the subject. If it is shortened, or a subject that looks like an address, it has
+// a part of its hash, so that no two people have one name.
+func nameFor(id issuer.Identity) string {
 	name := id.Email
 	if name == "" {
 		name = id.Subject
 	}
-	return d.deps.Groups.person(string(ByIssuer)+":"+shorten(name), id.Groups, id.Email, d.deps.Teams)
+	short := shorten(name)
+	if short != name || id.Email == "" && strings.Contains(name, "@") {
+		short += "#" + nameOf(name)[:12]
+	}
+	return short
 }
 
 func (d *Desk) proofOf(id issuer.Identity, grant issuer.Grant, secret string) Proof {
+	return Proof{Way: ByIssuer, Subject: id.Subject, Email: id.Email, Groups: id.Groups, Checked: d.deps.Now(), Grant: sealGrant(secret, grant)}
+}
+
+func sealGrant(secret string, grant issuer.Grant) []byte {
 	text, err := json.Marshal(grant)
 	if err != nil {
 		panic(err) // of the type, which has nothing that cannot be encoded
 	}
-	return Proof{Way: ByIssuer, Subject: id.Subject, Email: id.Email, Groups: id.Groups, Checked: d.deps.Now(), Grant: seal(secret, text)}
+	return seal(secret, text)
 }
 
 // outside is an issuer's error as one of this package, with the issuer's words for the log.

@@ -114,7 +114,7 @@ func TestWhileTheIssuerIsAway(t *testing.T) {
 		time.Sleep(time.Minute)
 		expect(t, "after it", who(h.Desk, secret), "away")
 		expect(t, "at another replica", who(h.other, secret), "away")
-		if _, err := h.SignOn(t.Context(), "/"); err != nil {
+		if _, err := h.SignOn(t.Context(), visitor, "/"); err != nil {
 			t.Errorf("the issuer's address is known: %v", err)
 		}
 		h.issuer.Away = false
@@ -182,4 +182,56 @@ func TestNoSecretIsKeptOrLogged(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestANewRefreshTokenIsKept: the issuer has taken the old one already when its userinfo endpoint fails.
+func TestANewRefreshTokenIsKept(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		h.issuer.BareTokens = true
+		secret := h.signOn(t)
+		h.issuer.NoUserinfo = true
+		time.Sleep(11 * time.Minute)
+		expect(t, "while the endpoint fails", who(h.Desk, secret), "oidc:alice@example.com operator")
+		h.issuer.NoUserinfo = false
+		time.Sleep(11 * time.Second)
+		expect(t, "when it is back", who(h.Desk, secret), "oidc:alice@example.com operator")
+		time.Sleep(10 * time.Minute)
+		expect(t, "later", who(h.Desk, secret), "oidc:alice@example.com operator")
+		h.issuer.NoUserinfo = true
+		time.Sleep(16 * time.Minute)
+		expect(t, "a failure does not count as vouching", who(h.Desk, secret), "away")
+	})
+}
+
+// TestClaimsInOtherLettersGiveNothing: people choose some of their claims at some issuers.
+func TestClaimsInOtherLettersGiveNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		for _, bare := range []bool{false, true} {
+			h.issuer.BareTokens = bare
+			for _, claims := range []map[string]any{
+				{"sub": "bob", "groups": []string{"sales"}, "groupſ": []string{"platform"}},
+				{"sub": "bob", "Groups": []string{"platform"}},
+				{"sub": "bob", "email": "root@example.com", "Email_Verified": true},
+				{"sub": "bob", "Email": "root@example.com", "email_verified": true},
+			} {
+				h.issuer.Claims = claims
+				on, state, code := h.visit(t)
+				if _, _, err := h.Return(t.Context(), visitor, on, state, code); !errors.Is(err, access.ErrNoRights) {
+					t.Errorf("%v: %v", claims, err)
+				}
+			}
+		}
+	})
+}
+
+// TestAddressesAreNotFoldedBeyondASCII: K is also the sign of Kelvin, and another mailbox.
+func TestAddressesAreNotFoldedBeyondASCII(t *testing.T) {
+	for _, address := range []string{"\u212aim@example.com", "kim@example\u017f.com"} {
+		if access.Names("kim@example.com", []string{address}) || access.Names("kim@examples.com", []string{address}) {
+			t.Errorf("%q is taken for another address", address)
+		}
+	}
+	if !access.Names("kim@example.com", []string{"Kim@EXAMPLE.com"}) {
+		t.Error("the case of letters counts")
+	}
 }

@@ -12,11 +12,30 @@ import (
 
 // claims are what an ID token or the userinfo endpoint says.
 type claims struct {
-	Subject  string `json:"sub"`
-	Party    string `json:"azp"`
-	Email    string `json:"email"`
-	Verified truth  `json:"email_verified"`
-	Groups   words  `json:"groups"`
+	Subject  string
+	Party    string
+	Email    string
+	Verified truth
+	Groups   words
+}
+
+// UnmarshalJSON reads claims by their names, letter for letter. The decoder of a struct would take Groups for groups, and some
+// issuers let people choose further claims.
+func (c *claims) UnmarshalJSON(text []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	for name, field := range map[string]any{
+		"sub": &c.Subject, "azp": &c.Party, "email": &c.Email, "email_verified": &c.Verified, "groups": &c.Groups,
+	} {
+		if value, said := all[name]; said {
+			if err := json.Unmarshal(value, field); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // hasGroups reports whether the issuer said anything about groups, be it that there are none.

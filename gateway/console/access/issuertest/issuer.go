@@ -33,6 +33,7 @@ type Issuer struct {
 	Away       bool // it answers 503
 	NoRefresh  bool // it gives no refresh tokens
 	Userinfo   bool // it has that endpoint
+	NoUserinfo bool // which answers 503
 	BareTokens bool // its ID tokens have no groups
 
 	Forge func(claims map[string]any) string // makes the ID token in place of the issuer; nil: the issuer does
@@ -183,6 +184,10 @@ func (i *Issuer) Sign(claims map[string]any) string {
 func (i *Issuer) PublicKey() *ecdsa.PublicKey { return &i.key.PublicKey }
 
 func (i *Issuer) userinfo(w http.ResponseWriter, r *http.Request) {
+	if i.NoUserinfo {
+		http.Error(w, "away", http.StatusServiceUnavailable)
+		return
+	}
 	token := r.Header.Get("Authorization")
 	if len(token) < 7 || !i.tokens[token[7:]] || i.Claims == nil {
 		answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_token"})
