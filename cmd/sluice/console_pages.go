@@ -11,11 +11,14 @@ import (
 	"sluice/gateway/console/registry"
 )
 
+// leastLate is how long after a day requests of it may still be charged; the tasks of one may be even later.
+const leastLate = 49 * time.Hour
+
 // openFigures returns what the console shows of traffic, limits, money and tasks.
 func (p *process) openFigures() *figures.Figures {
 	return figures.New(figures.Deps{
 		Teams: p.inForce.file.Load, Accounts: p.accounts, Lately: p.lately, Tasks: p.tasks.claims, Running: p.gateway.InFlight,
-		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Now: time.Now,
+		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 	})
 }
 
@@ -31,9 +34,11 @@ func faultyChecks(checks []admin.Check) (list []figures.Fault) {
 
 // consolePages are the console's pages.
 func (p *process) consolePages(kept audited, teams *registry.Registry, numbers *figures.Figures) http.Handler {
-	return pages.New(clerk.New(clerk.Deps{
+	deps := clerk.New(clerk.Deps{
 		Registry: teams, Figures: numbers, Audit: kept, Config: p.shownSettings, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
-	}).Pages())
+	}).Pages()
+	deps.TraceURL = string(p.TraceURLTemplate)
+	return pages.New(deps)
 }
 
 // shownSettings are the settings as sluice check prints them.

@@ -151,6 +151,8 @@ type settings struct {
 	TraceContext string `env:"TRACE_CONTEXT" envDefault:"link" allow:"link or join"`
 	// TraceUpstream sends the trace context to the service.
 	TraceUpstream bool `env:"TRACE_UPSTREAM" envDefault:"false" allow:"true or false"`
+	// TraceURLTemplate is where the console's links to traces lead. Empty: it has none.
+	TraceURLTemplate traceTemplate `env:"TRACE_URL_TEMPLATE" allow:"an address with {trace} in place of the trace's id, such as https://traces.example/trace/{trace}"`
 	// CaptureContent puts prompts and answers into spans, never into the log.
 	CaptureContent bool `env:"CAPTURE_CONTENT" envDefault:"false" allow:"true or false"`
 	// LogLevel is the least level that is logged. A request's line is info, or higher if it failed.

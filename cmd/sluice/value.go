@@ -26,6 +26,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[forwardPath]():    func(v string) (any, error) { return parseForwardPath(v) },
 	reflect.TypeFor[hostName]():       func(v string) (any, error) { return parseHostName(v) },
 	reflect.TypeFor[policy.Modes]():   func(v string) (any, error) { return teams.ParseModes(v) },
+	reflect.TypeFor[traceTemplate]():  func(v string) (any, error) { return parseTraceTemplate(v) },
 	reflect.TypeFor[origin]():         func(v string) (any, error) { return parseOrigin(v) },
 	reflect.TypeFor[fetch.Host]():     func(v string) (any, error) { return fetch.ParseHost(strings.TrimSpace(v)) },
 	reflect.TypeFor[member]():         func(v string) (any, error) { return parseMember(v) },
