@@ -4,11 +4,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +132,7 @@ func TestPagesOfAProcess(t *testing.T) {
 			c := openConsoled(t, append([]string{"SLUICE_TEAMS_FILE=" + write(t, pagedTeams)}, variables...)...)
 			key, task := c.mapped()
 			c.everyPage(key, task)
+			c.programs(task)
 			c.memberAlone(task)
 			c.equalTotals(key.Key)
 		})
@@ -168,6 +171,34 @@ func (c consoled) everyPage(key registry.NewKey, task string) {
 	if _, body := c.visit(theOperator, "/audit?verify=1", nil); !strings.Contains(body, "key.add") || strings.Contains(body, "missing") {
 		c.Errorf("the audit: %s", body)
 	}
+}
+
+// programs reads tasks and requests by the interface for programs, in pages.
+func (c consoled) programs(task string) {
+	c.Helper()
+	var list struct {
+		Data []struct{ ID, State, Team string }
+		Next *string
+	}
+	if c.ask("GET /teams/maps/tasks", "", 200, &list); len(list.Data) != 1 || list.Data[0].ID != task || list.Data[0].State == "" {
+		c.Errorf("tasks: %+v", list)
+	}
+	c.ask("GET /teams/maps/tasks?cursor=eA", "", 400, nil)
+	seen := map[string]bool{}
+	for path := "GET /requests?team=maps&limit=1"; path != ""; {
+		list.Next = nil
+		c.ask(path, "", 200, &list)
+		for _, r := range list.Data {
+			seen[r.ID] = r.Team == "maps"
+		}
+		if path = ""; list.Next != nil {
+			path = "GET /requests?team=maps&limit=1&cursor=" + *list.Next
+		}
+	}
+	if len(seen) < 2 || !slices.Equal(slices.Compact(slices.Collect(maps.Values(seen))), []bool{true}) {
+		c.Errorf("requests: %v", seen)
+	}
+	c.ask("GET /requests?cursor=eA", "", 400, nil)
 }
 
 // memberAlone visits as a member of maps: a foreign team is answered as an unknown one, on every path.

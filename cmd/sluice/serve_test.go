@@ -72,6 +72,11 @@ func newClient(t *testing.T) *http.Client {
 
 // ask sends a text request, or gets another path, as the team of someTeams.
 func ask(client *http.Client, base, path, body string) (status int, answer string, err error) {
+	return askAs(client, "test", base, path, body)
+}
+
+// askAs is the same with another key.
+func askAs(client *http.Client, key, base, path, body string) (status int, answer string, err error) {
 	method := http.MethodGet
 	if body != "" {
 		method = http.MethodPost
@@ -80,7 +85,7 @@ func ask(client *http.Client, base, path, body string) (status int, answer strin
 	if err != nil {
 		return 0, "", err
 	}
-	request.Header.Set("Authorization", "Bearer test")
+	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := client.Do(request)
 	if err != nil {

@@ -1,7 +1,9 @@
 package pages_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 )
 
@@ -119,4 +122,24 @@ func TestLinksAreEscapedOnce(t *testing.T) {
 			t.Errorf("%s has no link with %s", path, want)
 		}
 	}
+}
+
+// TestANewTeamHasAPage before the replica has put it in force.
+func TestANewTeamHasAPage(t *testing.T) {
+	g := day(12)
+	deps := g.deps()
+	deps.Figures = unforced{galleryFigures{g}}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/teams/search", http.NoBody)
+	pages.New(deps).ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not in force yet") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// unforced are the figures of no team.
+type unforced struct{ galleryFigures }
+
+func (unforced) Team(context.Context, access.Person, string) (figures.TeamFigures, error) {
+	return figures.TeamFigures{}, figures.ErrAbsent
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 type teamView struct {
 	Team
 	figures.TeamFigures
+	Coming                       bool // this replica has not put it in force yet
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
 	Counts                       []countRow
@@ -41,10 +43,11 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 		return view{}, err
 	}
 	f, err := s.Figures.Team(r.Context(), p, id)
-	if err != nil {
+	coming := errors.Is(err, figures.ErrAbsent)
+	if err != nil && !coming {
 		return view{}, err
 	}
-	v := teamView{Team: t, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
+	v := teamView{Team: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
 	directory := t.Owner == teams.OwnerDirectory
 	v.Soon = v.At.AddDate(0, 0, 14)
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.SelfService), p.Changes()
