@@ -85,6 +85,25 @@ func TestCancelsHaveEntries(t *testing.T) {
 	})
 }
 
+// TestCancelsThatAreNotTaken: the audit does not leave it at a cancel that did not happen.
+func TestCancelsThatAreNotTaken(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		w.tasks.cancel = &registry.Error{Kind: registry.Conflict, Field: "task", Text: "it runs"}
+		w.refused(w.Cancel(w.Context(), member, "maps", "task-1"), registry.Conflict, "task")
+		w.tasks.cancel = errors.New("away")
+		w.refused(w.Cancel(w.Context(), member, "maps", "task-1"), registry.Away, "")
+		var got []string
+		for _, e := range w.entries() {
+			got = append(got, e.What+string(e.After))
+		}
+		want := []string{`task.cancel{"task":"task-1"}`, `task.cancel.refused{"task":"task-1"}`, `task.cancel{"task":"task-1"}`}
+		if diff := cmp.Diff(want, got[:len(got)-1]); diff != "" {
+			w.Error(diff)
+		}
+	})
+}
+
 func TestAuditInPages(t *testing.T) {
 	worlds(t, func(w *world) {
 		for _, id := range []string{"a", "b", "c"} {

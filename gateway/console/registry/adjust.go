@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -95,7 +96,8 @@ func (r *Registry) seen(ctx context.Context, a Actor, id string, may bool) (team
 
 var taskID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// Cancel cancels a task of a team: for an operator, and for the team's members. Its entry is written before.
+// Cancel cancels a task of a team: for an operator, and for the team's members. Its entry is written before; a second one follows if
+// the service does not take it.
 func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error {
 	if _, err := r.seen(ctx, a, team, a.Changes() || !a.SeesAll()); err != nil {
 		return err
@@ -111,16 +113,25 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	case !has:
 		return errNoTask
 	}
+	if err := r.noteCancel(ctx, a, team, task, "task.cancel"); err != nil {
+		return err
+	}
+	err = r.Tasks.Cancel(ctx, team, task)
+	mine := (*Error)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &mine):
+		return away(err)
+	}
+	return cmp.Or(r.noteCancel(ctx, a, team, task, "task.cancel.refused"), err)
+}
+
+// noteCancel writes that a cancel is ordered, or that it was refused then.
+func (r *Registry) noteCancel(ctx context.Context, a Actor, team, task, what string) error {
 	after, err := json.Marshal(map[string]string{"task": task})
 	if err != nil {
 		return err
 	}
-	if err := directory.Note(ctx, r.Directory, r.order(a), directory.Entry{What: "task.cancel", Team: team, After: after}); err != nil {
-		return told(err)
-	}
-	err = r.Tasks.Cancel(ctx, team, task)
-	if mine := (*Error)(nil); err != nil && !errors.As(err, &mine) {
-		return away(err)
-	}
-	return err
+	return told(directory.Note(ctx, r.Directory, r.order(a), directory.Entry{What: what, Team: team, After: after}))
 }

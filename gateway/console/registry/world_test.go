@@ -66,6 +66,7 @@ type someTasks struct {
 	of        map[string]string
 	cancelled []string
 	err       error
+	cancel    error // of Cancel
 }
 
 func (s *someTasks) Has(_ context.Context, team, task string) (bool, error) {
@@ -73,6 +74,9 @@ func (s *someTasks) Has(_ context.Context, team, task string) (bool, error) {
 }
 
 func (s *someTasks) Cancel(_ context.Context, _, task string) error {
+	if s.cancel != nil {
+		return s.cancel
+	}
 	s.cancelled = append(s.cancelled, task)
 	return nil
 }

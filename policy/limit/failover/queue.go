@@ -19,7 +19,9 @@ const (
 	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
-	keptMost    = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
+	// mostSums is how many sums are kept apart by their tags, and twice as many by their models: clients can invent both.
+	mostSums = 10000
+	keptMost = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
 )
 
 // job is a settlement, or a longer lease.
@@ -181,10 +183,19 @@ func (q *queue) sum(c *limit.Charge) {
 	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts, Estimated: c.Estimated, Sum: true})
 }
 
-// addUp adds a charge to what was not sent yet. The lock is held.
+// addUp adds a charge to what was not sent yet. It may change the charge. The lock is held.
 func (q *queue) addUp(c *limit.Charge) {
 	h := c.Held
 	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Tag, c.Estimated}
+	for _, crowd := range []struct {
+		most int
+		name *string
+	}{{mostSums, &of.tag}, {2 * mostSums, &of.model}} { // one for all others, as the ledgers of Redis have it
+		if q.sums[of] == nil && len(q.sums) >= crowd.most && *crowd.name != "" {
+			*crowd.name = "other"
+		}
+	}
+	h.Tag, h.Model = of.tag, of.model
 	if s := q.sums[of]; s != nil {
 		s.Team, s.Amounts = c.Team, s.Amounts.Plus(c.Amounts)
 		return

@@ -107,3 +107,23 @@ func TestFK1ALongOutageChargesWhatLapsed(t *testing.T) {
 		}
 	}
 }
+
+// Clients invent tags, also while Redis is away: beyond so many sums what they used is added up together, and none of it is lost.
+func TestSumsAreBounded(t *testing.T) {
+	q := &queue{sums: map[sumOf]*limit.Charge{}}
+	team := limittest.Team(t)
+	for n := range 4 * mostSums {
+		h := &limit.Held{Team: team.ID, Day: 20261121, Model: "m", Endpoint: "text", Tag: fmt.Sprint("t", n)}
+		if n >= 2*mostSums {
+			h.Model, h.Tag = h.Tag, ""
+		}
+		q.sum(&limit.Charge{Held: h, Team: team, Amounts: limit.Amounts{limit.Requests: 1}})
+	}
+	var all int64
+	for _, c := range q.sums {
+		all += c.Amounts[limit.Requests]
+	}
+	if all != 4*mostSums || len(q.sums) > 2*mostSums+10 {
+		t.Errorf("%d sums of %d requests, want %d requests", len(q.sums), all, 4*mostSums)
+	}
+}
