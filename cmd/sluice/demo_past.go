@@ -66,7 +66,7 @@ type pastRow struct {
 // makePast adds teams to the directory and gives all a month of use, of which the last day is in detail. Whatever shows it reads it
 // like any other.
 func (p *process) makePast(ctx context.Context, clock *pastClock) error {
-	m := &past{process: p, clock: clock, prices: p.teams, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}} //nolint:gosec // no secret
+	m := &past{process: p, clock: clock, prices: p.teams, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Amounts{}}
 	if err := m.addTeams(ctx); err != nil {
 		return err
 	}
