@@ -129,7 +129,7 @@ var floorPlan = map[string]plan{
 	"gateway/openai":                {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
 	"gateway/fetch":                 {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/identity/identitytest": {outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
-	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{"github.com/coreos/go-oidc", goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{"github.com/coreos/go-oidc", goJose, jsonText}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/console": {
