@@ -101,12 +101,14 @@ func TestKeysOverHTTP(t *testing.T) {
 	w.expect(member, "DELETE /teams/maps/keys/"+first.ID, "", http.StatusNoContent, "")
 	w.expect(member, "DELETE /teams/maps/keys/"+first.ID, "", http.StatusNotFound, "missing key")
 	for body, want := range map[string]string{
-		`{"expires":"2026-11-22T12:00:00Z"}`:      "invalid expires",
-		`{"expires":"9999-12-31T23:59:59-01:00"}`: "invalid expires",
-		`{"expires":"tomorrow"}`:                  "invalid body",
-		`{"note":"a\nb"}`:                         "invalid note",
-		`{"old_ends":"2027-01-01T00:00:00Z"}`:     "invalid old_ends",
-		`{"key":"slk_"}`:                          "invalid body",
+		`{"expires":"2026-11-22T12:00:00Z"}`:                                "invalid expires",
+		`{"expires":"9999-12-31T23:59:59-01:00"}`:                           "invalid expires",
+		`{"expires":"tomorrow"}`:                                            "invalid body",
+		`{"note":"a\nb"}`:                                                   "invalid note",
+		`{"old_ends":"2027-01-01T00:00:00Z"}`:                               "invalid old_ends",
+		`{"expires":"0001-01-01T00:00:00Z"}`:                                "invalid expires",
+		`{"replaces":"` + first.ID + `","old_ends":"0001-01-01T00:00:00Z"}`: "invalid old_ends",
+		`{"key":"slk_"}`:                                                    "invalid body",
 	} {
 		w.expect(member, "POST /teams/maps/keys", body, http.StatusBadRequest, want)
 	}

@@ -35,6 +35,11 @@ func (a *api) mintKey(c *call) error {
 	if o.OldEnds != nil && o.Replaces == "" {
 		return &registry.Error{Field: "old_ends", Text: "no key is replaced", Allowed: "together with replaces"}
 	}
+	for field, at := range map[string]*time.Time{"expires": o.Expires, "old_ends": o.OldEnds} {
+		if at != nil && at.IsZero() { // which would be read as if it was not given
+			return &registry.Error{Field: field, Text: "a moment in the past", Allowed: "one after now, or no such member"}
+		}
+	}
 	order := registry.KeyOrder{Note: o.Note, Replaces: o.Replaces}
 	if o.Expires != nil {
 		order.Expires = *o.Expires
