@@ -16,8 +16,9 @@ func longer(short, long time.Duration) time.Duration {
 	return short
 }
 
-// redisTimeout is how long a request waits for Redis. On a busy machine the page's 50 ms pass without any failure.
-var redisTimeout = longer(250*time.Millisecond, 50*time.Millisecond)
+// redisTimeout is how long a request waits for Redis. On a busy machine, with the race detector, the page's 50 ms and even 250
+// pass without any failure: then a replica never finds Redis well again.
+var redisTimeout = longer(time.Second, 50*time.Millisecond)
 
 const cutOffAndKilled = "one cut off, and killed"
 
@@ -26,9 +27,9 @@ var mishaps = map[string]func(h *heat){
 	"nothing":     func(*heat) { time.Sleep(200 * time.Millisecond) },
 	"short stall": func(h *heat) { h.stall(redisTimeout * 8 / 5) },
 	"stop, staggered return": func(h *heat) {
-		h.outage(longer(1500*time.Millisecond, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
+		h.outage(longer(4*time.Second, 5*time.Second), longer(300*time.Millisecond, 700*time.Millisecond))
 	},
-	"one cut off": func(h *heat) { h.cut(2, longer(1500*time.Millisecond, 4*time.Second)) },
+	"one cut off": func(h *heat) { h.cut(2, 4*time.Second) },
 	"flaps":       func(h *heat) { h.flap(6, longer(200*time.Millisecond, 500*time.Millisecond)) },
 	"one killed": func(h *heat) {
 		h.kill(1)
@@ -130,7 +131,7 @@ func TestAllowance2(t *testing.T) {
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			parallel(t)
-			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=250ms")
+			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=1s")
 			r.well()
 			h := r.heat(theMemoryLanes)
 			h.prepare()
