@@ -41,7 +41,7 @@ type settings struct {
 	OIDCClientSecret gateway.Secret `env:"OIDC_CLIENT_SECRET" allow:"the client's secret at the issuer in visible ASCII characters, here or as SLUICE_OIDC_CLIENT_SECRET_FILE, with SLUICE_OIDC_ISSUER"`
 	// OIDCClientSecretFile holds OIDCClientSecret instead.
 	OIDCClientSecretFile string `env:"OIDC_CLIENT_SECRET_FILE" allow:"a readable file with nothing but the client's secret at the issuer, with SLUICE_OIDC_ISSUER"`
-	// OIDCOperators and OIDCViewers are the issuer's groups, or verified e-mail addresses, of those roles. Empty: nobody has it by the issuer.
+	// OIDCOperators and OIDCViewers are the issuer's groups, or verified e-mail addresses, that give those roles. Empty: the issuer gives the role to no one.
 	OIDCOperators []member `env:"OIDC_OPERATORS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
 	OIDCViewers   []member `env:"OIDC_VIEWERS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
 	// MaxConnections is how many connections clients may hold open at Listen; one address may have a quarter of them, a trusted

@@ -37,7 +37,7 @@ type Deps struct {
 	Own    Store // in memory: attempts while Shared is away
 	Teams  Teams
 	Groups Groups
-	Issuer *issuer.Issuer                              // nil: nobody signs on with one
+	Issuer *issuer.Issuer                              // nil: there is no sign-on
 	Token  func() (digest [sha256.Size]byte, set bool) // SHA-256 of the operator's token; nil: there is none
 	Log    *slog.Logger                                // who logged in, and which logins failed
 }

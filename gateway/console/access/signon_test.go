@@ -128,7 +128,7 @@ func TestOneRequestOfAllAsks(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		secret := h.signOn(t)
 		asked := h.issuer.Asked
-		time.Sleep(30 * time.Minute) // older than it may be: nobody may pass before the answer
+		time.Sleep(30 * time.Minute) // the last answer is too old: no request passes before a new one
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
@@ -145,7 +145,7 @@ func TestOneRequestOfAllAsks(t *testing.T) {
 	})
 }
 
-// TestNoSecretIsKeptOrLogged: whoever reads the store and the log can log in as nobody.
+// TestNoSecretIsKeptOrLogged: what the store and the log contain does not suffice for a login.
 func TestNoSecretIsKeptOrLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		on, state, code := h.visit(t)
