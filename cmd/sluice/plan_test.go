@@ -134,7 +134,7 @@ var floorPlan = map[string]plan{
 	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access"},
-		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store"},
+		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store", "gateway/console/pages"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {

@@ -200,7 +200,7 @@ func TestInjectedMarkup(t *testing.T) {
 		b.send(t, "GET", "/sessions", nil),
 		b.send(t, "GET", "/login/callback?error="+url.QueryEscape(markup)+"&error_description="+url.QueryEscape(markup), nil),
 	} {
-		if strings.Contains(got.body, "<script") || !strings.Contains(got.body, "<html") {
+		if strings.Contains(got.body, "<script>") || strings.Contains(got.body, markup) || !strings.Contains(got.body, "<html") {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}

@@ -24,7 +24,7 @@ type Deps struct {
 	Pages http.Handler
 	// Assets answers below /assets/, for everybody. Nil: 404.
 	Assets http.Handler
-	// Templates are the templates "login" and "sessions", which get [LoginPage] and [SessionsPage]. Nil: those of this package.
+	// Templates are the templates "login" and "sessions", which get [LoginPage] and [SessionsPage].
 	Templates *template.Template
 	// Pictures are sources of pictures for the Content-Security-Policy, such as https://store.example. May be empty.
 	Pictures []string
@@ -52,17 +52,13 @@ const mostBody = 1 << 20
 // Handlers behind a login find the person with [access.From], and the client's address in RemoteAddr. All others are answered
 // 401 with a problem document below /api/, and elsewhere led to the login page.
 func New(deps Deps) http.Handler {
-	c := &console{deps: deps, templates: deps.Templates, policy: contentPolicy(deps.Pictures)}
-	if c.templates == nil {
-		c.templates = ownTemplates
-	}
+	c := &console{deps: deps, policy: contentPolicy(deps.Pictures)}
 	return c.guard(http.HandlerFunc(c.route))
 }
 
 type console struct {
-	deps      Deps
-	templates *template.Template
-	policy    string // the Content-Security-Policy
+	deps   Deps
+	policy string // the Content-Security-Policy
 }
 
 // route is every path there is.
@@ -74,8 +70,6 @@ func (c *console) route(w http.ResponseWriter, r *http.Request) {
 		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.visits(c.signOn)})
 	case path == "/login/callback":
 		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.visits(c.callback)})
-	case path == "/login/style.css":
-		c.methods(w, r, map[string]http.HandlerFunc{http.MethodGet: c.style})
 	case strings.HasPrefix(path, "/assets/"):
 		c.serve(w, r, c.deps.Assets)
 	case path == "/logout":

@@ -20,6 +20,7 @@ import (
 	"sluice/gateway/console/access/issuer"
 	"sluice/gateway/console/access/issuertest"
 	"sluice/gateway/console/access/store"
+	"sluice/gateway/console/pages"
 )
 
 // Secrets of the tests; no page and no log may have them.
@@ -55,7 +56,7 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *house {
 	h.issuer.Claims = map[string]any{"sub": "alice", "groups": "platform"}
 	h.desk = h.newDesk(address)
 	deps := console.Deps{
-		Desk: h.desk, URL: address, Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Desk: h.desk, URL: address, Templates: pages.Door(), Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		API: http.HandlerFunc(echo), Pages: http.HandlerFunc(echo), Assets: http.HandlerFunc(echo),
 		Client: func(r *http.Request) string { return strings.Split(r.RemoteAddr, ":")[0] },
 	}

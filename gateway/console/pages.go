@@ -2,18 +2,11 @@ package console
 
 import (
 	"bytes"
-	"embed"
-	"html/template"
 	"net/http"
 	"time"
 
 	"sluice/gateway/console/access"
 )
-
-//go:embed assets
-var assets embed.FS
-
-var ownTemplates = template.Must(template.ParseFS(assets, "assets/*.html"))
 
 // LoginPage is what the template "login" shows.
 type LoginPage struct {
@@ -83,14 +76,10 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *console) style(w http.ResponseWriter, r *http.Request) {
-	http.ServeFileFS(w, r, assets, "assets/login.css")
-}
-
 // show renders a template before it writes, so that a fault in it is a whole answer.
 func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
 	var text bytes.Buffer
-	if err := c.templates.ExecuteTemplate(&text, name, page); err != nil {
+	if err := c.deps.Templates.ExecuteTemplate(&text, name, page); err != nil {
 		c.deps.Log.Error("console page", "page", name, "error", err.Error())
 		c.refuse(w, r, http.StatusInternalServerError, "The page cannot be shown.")
 		return
