@@ -38,4 +38,6 @@
   localize(document);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => localize(document));
+  // What is over is whole only in a page of its own, whose content policy allows its pictures.
+  document.addEventListener("over", () => location.reload());
 })();
