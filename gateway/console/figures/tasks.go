@@ -48,7 +48,10 @@ type Task struct {
 	Message               string   // the service's error; empty: none
 }
 
-const mostTasks = 100
+const (
+	mostTasks = 100
+	mostPages = 1 << 20 // a page beyond is of a cursor that was made up
+)
 
 // TaskList returns a page of tasks: of one team, those that the service still knows; of several, those that have not ended.
 func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (list TaskList, err error) {
@@ -58,7 +61,7 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 	}
 	c := cache.Filter{Model: q.Model, Status: cache.Status(q.State), Page: 1, Size: min(size, mostTasks)}
 	if q.After != "" {
-		if c.Page, err = strconv.Atoi(q.After); err != nil || c.Page < 1 {
+		if c.Page, err = strconv.Atoi(q.After); err != nil || c.Page < 1 || c.Page > mostPages {
 			return list, fmt.Errorf("%w: the cursor is not one of a page", ErrQuery)
 		}
 	}

@@ -31,8 +31,8 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 		v.Requests += x.Requests
 		v.RefusedShown += x.Refused
 	}
-	midnight := s.Now().UTC().Truncate(24 * time.Hour)
-	v.Midnight = midnight.Format(time.RFC3339)
-	v.TodayURL = "/money?" + url.Values{"from": {midnight.Format(time.DateOnly)}, "to": {midnight.Format(time.DateOnly)}, "by": {"team"}}.Encode()
+	begun := midnight(s.Now())
+	v.Midnight = begun.Format(time.RFC3339)
+	v.TodayURL = "/money?" + url.Values{"from": {begun.Format(time.DateOnly)}, "to": {begun.Format(time.DateOnly)}, "by": {"team"}}.Encode()
 	return view{page: "now", title: "Now", data: v, live: true}, nil
 }
