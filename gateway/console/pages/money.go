@@ -83,6 +83,15 @@ func command(q figures.MoneyQuery) string {
 	return text + " --team '" + strings.ReplaceAll(q.Team, "'", `'\''`) + "'"
 }
 
+// MonthName is the current month, in words.
+func (v moneyView) MonthName() string {
+	at, err := time.Parse("2006-01", v.Month.Name)
+	if err != nil {
+		return v.Month.Name
+	}
+	return at.Format("January")
+}
+
 // Span is the days, in words.
 func (v moneyView) Span() string { return spanText(v.From, v.To) }
 

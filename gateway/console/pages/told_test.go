@@ -120,14 +120,38 @@ func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 // TestTheForecastSaysWhatItRestsOn: a team of three days has no mean of seven, and one of today has no forecast.
 func TestTheForecastSaysWhatItRestsOn(t *testing.T) {
 	for days, want := range map[int]string{
-		0: "Forecast for 2026-11–It needs one whole day of spend.",
-		1: "Forecast for 2026-119.00 CNY0.50 a day, as on the last day, for the rest of the month",
-		3: "Forecast for 2026-119.00 CNY0.50 a day, the mean of the last 3 days, for the rest of the month",
-		7: "Forecast for 2026-119.00 CNY0.50 a day, the mean of the last 7 days, for the rest of the month",
+		0: "Forecast for November–It needs one whole day of spend.",
+		1: "Forecast for November9.00 CNY0.50 a day, as on the last day, for the rest of the month",
+		3: "Forecast for November9.00 CNY0.50 a day, the mean of the last 3 days, for the rest of the month",
+		7: "Forecast for November9.00 CNY0.50 a day, the mean of the last 7 days, for the rest of the month",
 	} {
 		text, _ := money(t, "/money", figures.Money{Month: figures.Month{Name: "2026-11", Spent: 5e9, PerDay: 5e8, Forecast: 9e9, Days: days}})
 		if !strings.Contains(text, want) {
 			t.Errorf("%d days: %s", days, text)
 		}
+	}
+}
+
+// TestAChartsValuesAreThereWithoutPointing, and its total leads to the requests that it shows.
+func TestAChartsValuesAreThereWithoutPointing(t *testing.T) {
+	h := day(12).handler(operator)
+	for path, want := range map[string]struct {
+		values int
+		first  string
+	}{"/now": {60, "11:35 UTC: "}, "/money": {30, "24 Oct: "}, "/teams/search": {60, "24 Oct: "}} {
+		values := []string(nil)
+		for _, d := range all(parse(t, get(t, h, path)), "details") {
+			if attribute(d, "class") == "values" {
+				for _, li := range all(d, "li") {
+					values = append(values, textOf(li))
+				}
+			}
+		}
+		if len(values) != want.values || !strings.HasPrefix(values[0], want.first) {
+			t.Errorf("%s: %d values: %.60q", path, len(values), values)
+		}
+	}
+	if text := get(t, h, "/now").Body.String(); !strings.Contains(text, `href="/requests?from=2026-11-22T11%3A35%3A00Z"`) {
+		t.Error("the chart's total does not lead to its requests")
 	}
 }
