@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -23,9 +25,6 @@ var focusColumns = []string{
 	"SubAccountId", "SubAccountName",
 	"x_Endpoint", "x_EstimatedCost", "x_Images", "x_Requests", "x_Tokens",
 }
-
-// adjustmentModel is the model of corrections in the ledger.
-const adjustmentModel = "adjustment"
 
 // currencyForm is a code of ISO 4217.
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
@@ -72,25 +71,29 @@ func focusRow(units []admin.UsageRow, currency, provider string) map[string]stri
 	}
 	day, _ := time.Parse(limit.DayForm, row.Day) // the report wrote it
 	month := day.AddDate(0, 0, 1-day.Day())
-	cost, category := amounts[teams.UnitSpend], "Usage"
-	if row.Model == adjustmentModel {
-		category = "Adjustment"
-	}
-	unit := consumed(amounts)
-	word := strings.ToUpper(string(unit[:1])) + string(unit[1:])
-	return map[string]string{
+	cost, service := amounts[teams.UnitSpend], cmp.Or(row.Model, string(row.Endpoint)) // a forwarded request has no model
+	charge := map[string]string{
 		"BilledCost": cost, "ContractedCost": cost, "EffectiveCost": cost, "ListCost": cost,
 		"BillingAccountId": cell(provider), "BillingCurrency": currency,
 		"BillingPeriodStart": month.Format(time.RFC3339), "BillingPeriodEnd": month.AddDate(0, 1, 0).Format(time.RFC3339),
 		"ChargePeriodStart": day.Format(time.RFC3339), "ChargePeriodEnd": day.AddDate(0, 0, 1).Format(time.RFC3339),
-		"ChargeCategory": category, "ChargeDescription": cell(row.Model + " by " + string(row.Endpoint)), "ChargeFrequency": "Usage-Based",
-		"ConsumedQuantity": amounts[unit], "ConsumedUnit": word, "PricingQuantity": amounts[unit], "PricingUnit": word,
 		"InvoiceIssuerName": cell(provider), "ProviderName": cell(provider), "PublisherName": cell(provider),
-		"ServiceCategory": "AI and Machine Learning", "ServiceName": cell(row.Model), "ServiceSubcategory": "Generative AI",
+		"ServiceCategory": "AI and Machine Learning", "ServiceName": cell(service), "ServiceSubcategory": "Generative AI",
 		"SubAccountId": cell(row.Team), "SubAccountName": cell(row.Team),
 		"x_Endpoint": cell(string(row.Endpoint)), "x_EstimatedCost": estimated,
 		"x_Images": amounts[teams.UnitImages], "x_Requests": amounts[teams.UnitRequests], "x_Tokens": amounts[teams.UnitTokens],
 	}
+	// A client may call a model like that of corrections, but it has another endpoint. A correction has no quantity: the
+	// specification wants null there.
+	if row.Model == limit.AdjustedModel && row.Endpoint == policy.EndpointOther {
+		charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Adjustment", "One-Time", "Correction of the usage"
+		return charge
+	}
+	unit := consumed(amounts)
+	word := strings.ToUpper(string(unit[:1])) + string(unit[1:])
+	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based", cell(service+" by "+string(row.Endpoint))
+	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[unit], word, amounts[unit], word
+	return charge
 }
 
 // consumed is the unit that a charge is measured in: pictures if there are any, else tokens, else requests.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -25,6 +26,19 @@ func Evaluate[T any](ctx context.Context, t testing.TB, script string) T {
 		t.Fatalf("%s: %v", script, err)
 	}
 	return result
+}
+
+// Await waits until a condition holds in the page of ctx, whichever page that is by then.
+func Await(ctx context.Context, t testing.TB, condition string) {
+	t.Helper()
+	var holds bool
+	var err error
+	for begun := time.Now(); !holds; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("it never holds, %v: %s", err, condition)
+		}
+		holds, err = chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")) // an error: the page is being left
+	}
 }
 
 // Screenshot writes the whole page of ctx as name.png to the directory in SCREENSHOTS. Without one it does nothing.

@@ -34,8 +34,9 @@ type Money struct {
 type Month struct {
 	Name     string // 2026-11
 	Spent    int64
-	PerDay   int64 // mean of the last seven whole days, or of those since the first that spent something
+	PerDay   int64 // mean of the last Days whole days; not below 0, whatever was given back
 	Forecast int64 // Spent, and PerDay for each whole day that is left of the month
+	Days     int   // seven, or fewer if the first that spent something is not so long ago; 0: there is no forecast
 }
 
 // runRate is how many whole days the forecast looks back.
@@ -103,10 +104,11 @@ func (f *Figures) byTag(ctx context.Context, p access.Person, team string, days 
 	return byName, nil
 }
 
-// monthDays lists the days that a forecast needs: those of the month so far, and the last whole ones.
+// monthDays lists the days that a forecast needs: those of the month so far, the last whole ones, and as many before them, which tell
+// a young team from one that rests at the weekend.
 func monthDays(now time.Time) []int {
 	now = now.UTC()
-	return lastDays(now, max(now.Day(), runRate+1))
+	return lastDays(now, max(now.Day(), 2*runRate+1))
 }
 
 // forecast says what the month will have cost, if each day that is left costs as much as the last ones did.
@@ -116,16 +118,16 @@ func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	for day := 1; day <= now.Day(); day++ {
 		m.Spent += spent(dayOf(now) - now.Day() + day)
 	}
-	days, sum := int64(0), int64(0)
-	for _, day := range lastDays(now.AddDate(0, 0, -1), runRate) {
+	begun, sum, whole := false, int64(0), monthDays(now)
+	whole = whole[:len(whole)-1] // without today
+	for i, day := range whole {
 		n := spent(day)
-		if n != 0 || days > 0 {
-			days++
+		if begun = begun || n != 0; begun && i >= len(whole)-runRate {
+			m.Days, sum = m.Days+1, sum+n
 		}
-		sum += n
 	}
-	if days > 0 {
-		m.PerDay = sum / days
+	if m.Days > 0 {
+		m.PerDay = max(sum/int64(m.Days), 0)
 	}
 	left := now.AddDate(0, 1, -now.Day()).Day() - now.Day()
 	m.Forecast = m.Spent + m.PerDay*int64(left)

@@ -103,12 +103,16 @@ func TestForecast(t *testing.T) {
 		want  Month
 	}{
 		{"nothing was spent", at(11, 21), nil, Month{Name: "2026-11"}},
-		{"the same every day", at(11, 21), days(20261101, 21, 10), Month{"2026-11", 210, 10, 300}},
-		{"today alone is no rate yet", at(11, 21), map[int]int64{20261121: 50}, Month{"2026-11", 50, 0, 50}},
-		{"the first day was three days ago", at(11, 21), map[int]int64{20261118: 30, 20261119: 0, 20261120: 60}, Month{"2026-11", 90, 30, 360}},
-		{"the month before gives the rate", at(12, 1), days(20261124, 7, 10), Month{"2026-12", 0, 10, 300}},
-		{"the last day of a month", at(10, 31), days(20261001, 31, 1), Month{"2026-10", 31, 1, 31}},
-		{"what was spent long ago is no rate", at(11, 21), map[int]int64{20261101: 500}, Month{"2026-11", 500, 0, 500}},
+		{"the same every day", at(11, 21), days(20261101, 21, 10), Month{"2026-11", 210, 10, 300, 7}},
+		{"today alone is no rate yet", at(11, 21), map[int]int64{20261121: 50}, Month{"2026-11", 50, 0, 50, 0}},
+		{"the first day was three days ago", at(11, 21), map[int]int64{20261118: 30, 20261119: 0, 20261120: 60}, Month{"2026-11", 90, 30, 360, 3}},
+		{"the month before gives the rate", at(12, 1), days(20261124, 7, 10), Month{"2026-12", 0, 10, 300, 7}},
+		{"the last day of a month", at(10, 31), days(20261001, 31, 1), Month{"2026-10", 31, 1, 31, 7}},
+		{"what was spent long ago is no rate", at(11, 21), map[int]int64{20261101: 500}, Month{"2026-11", 500, 0, 500, 7}},
+		{"it rests at the weekend, in the month before too", at(12, 5), map[int]int64{20261123: 70, 20261130: 14, 20261201: 14, 20261202: 14, 20261203: 14, 20261204: 14}, Month{"2026-12", 56, 10, 316, 7}},
+		{"more was given back than was spent", at(11, 21), map[int]int64{20261101: 500, 20261119: 10, 20261120: -90}, Month{"2026-11", 420, 0, 420, 7}},
+		{"the first days of a leap year's February", time.Date(2028, 2, 2, 0, 0, 1, 0, time.UTC), map[int]int64{20280131: 10, 20280201: 30}, Month{"2028-02", 30, 20, 570, 2}},
+		{"another time zone's day is one in UTC", time.Date(2026, 12, 1, 1, 0, 0, 0, time.FixedZone("", 3*3600)), days(20261101, 30, 10), Month{"2026-11", 300, 10, 300, 7}},
 	} {
 		if got := forecast(tt.now, func(day int) int64 { return tt.spent[day] }); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

@@ -74,8 +74,12 @@ func TestTasks(t *testing.T) {
 	if _, err := s.figures.TaskList(t.Context(), member, TaskFilter{Team: "shop"}); !errors.Is(err, ErrAbsent) {
 		t.Errorf("a foreign team's tasks: %v", err)
 	}
-	if _, err := s.figures.TaskList(t.Context(), operator, TaskFilter{After: "x"}); !errors.Is(err, ErrQuery) {
-		t.Errorf("a made-up cursor: %v", err)
+	for _, cursor := range []string{"x", "0", "-1", "9223372036854775807", "92233720368547760", "99999999999999999999"} {
+		for _, team := range []string{"", "search"} {
+			if _, err := s.figures.TaskList(t.Context(), operator, TaskFilter{Team: team, After: cursor}); !errors.Is(err, ErrQuery) {
+				t.Errorf("a made-up cursor %s: %v", cursor, err)
+			}
+		}
 	}
 }
 

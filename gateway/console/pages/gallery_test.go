@@ -214,7 +214,7 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	}
 	slices.SortFunc(m.Rows, func(a, b figures.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
 	m.Month.Spent, m.Month.PerDay = m.Total.Used[limit.Spend], m.Total.Used[limit.Spend]/22
-	m.Month.Forecast = m.Month.Spent + 8*m.Month.PerDay
+	m.Month.Forecast, m.Month.Days = m.Month.Spent+8*m.Month.PerDay, 7
 	return m, nil
 }
 
@@ -280,3 +280,13 @@ func (g galleryRequests) Request(_ context.Context, p access.Person, id string) 
 }
 
 func quotedText(text string) string { return string(quoted(text)) }
+
+// ledgerOf has an answer of Money.
+type ledgerOf struct {
+	galleryFigures
+	money figures.Money
+}
+
+func (l ledgerOf) Money(context.Context, access.Person, figures.MoneyQuery) (figures.Money, error) {
+	return l.money, nil
+}

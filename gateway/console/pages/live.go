@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ const (
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
+	mostOfOne   = 50               // of them those that one person began
 )
 
 // feeds make the live parts of pages. All who look at the same page with the same rights share one feed, so that its figures
@@ -27,10 +29,17 @@ type feeds struct {
 
 // feed is one live part.
 type feed struct {
-	listeners int // guarded by feeds.mu, as the rest
-	text      []byte
-	changed   chan struct{} // closed when text is another
+	by        string // who began it
+	listeners int    // guarded by feeds.mu, as the rest
+	now       part
+	changed   chan struct{} // closed when now is another
 	stop      context.CancelFunc
+}
+
+// part is a live part as it is now.
+type part struct {
+	text []byte
+	over bool // it does not change any more
 }
 
 func newFeeds() *feeds { return &feeds{open: map[string]*feed{}} }
@@ -40,9 +49,11 @@ func feedName(r *http.Request, p access.Person) string {
 	return fmt.Sprintf("%d %q %s", p.Role, p.Teams, r.URL.RequestURI())
 }
 
-// follow sends a live part as server-sent events: at once, and whenever it changes.
-func (f *feeds) follow(w http.ResponseWriter, r *http.Request, name string, render func(*http.Request) ([]byte, error)) {
-	one := f.join(r, name, render)
+// follow sends a live part as server-sent events: at once, and whenever it changes. A part that is over is followed by the event
+// "over".
+func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, render func(*http.Request) (part, error)) {
+	name := feedName(r, p)
+	one := f.join(r, name, p.Name, render)
 	if one == nil {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "Too many pages are open.", http.StatusServiceUnavailable)
@@ -56,12 +67,9 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, name string, rend
 	out := http.NewResponseController(w)
 	_ = out.Flush() // the browser knows that it is connected
 	for {
-		text, changed := f.current(one)
-		if text != nil {
-			_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
-			if _, err := w.Write(event(text)); err != nil || out.Flush() != nil {
-				return
-			}
+		now, changed := f.current(one)
+		if now.text != nil && send(w, out, now) != nil || now.over {
+			return
 		}
 		select {
 		case <-changed:
@@ -71,28 +79,54 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, name string, rend
 	}
 }
 
-func (f *feeds) current(one *feed) ([]byte, <-chan struct{}) {
+// send writes a part as an event. The deadline is for this write alone: on HTTP/2 one that passes ends the stream, also if nothing
+// is being written.
+func send(w http.ResponseWriter, out *http.ResponseController, p part) error {
+	_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
+	text := event(p.text)
+	if p.over {
+		text = append(text, "event: over\ndata:\n\n"...)
+	}
+	_, err := w.Write(text)
+	if err == nil {
+		err = out.Flush()
+	}
+	_ = out.SetWriteDeadline(time.Time{})
+	return err
+}
+
+func (f *feeds) current(one *feed) (part, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return one.text, one.changed
+	return one.now, one.changed
 }
 
 // join finds or starts a feed; nil: there are too many.
-func (f *feeds) join(r *http.Request, name string, render func(*http.Request) ([]byte, error)) *feed {
+func (f *feeds) join(r *http.Request, name, by string, render func(*http.Request) (part, error)) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := f.open[name]
 	if one == nil {
-		if len(f.open) >= mostFeeds {
+		if len(f.open) >= mostFeeds || f.begunBy(by) >= mostOfOne {
 			return nil
 		}
 		ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
-		one = &feed{changed: make(chan struct{}), stop: stop}
+		one = &feed{by: by, changed: make(chan struct{}), stop: stop}
 		f.open[name] = one
 		go f.run(r.Clone(ctx), one, render)
 	}
 	one.listeners++
 	return one
+}
+
+// begunBy counts the feeds that a person began.
+func (f *feeds) begunBy(person string) (n int) {
+	for _, one := range f.open {
+		if one.by == person {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *feeds) leave(name string, one *feed) {
@@ -104,19 +138,22 @@ func (f *feeds) leave(name string, one *feed) {
 	}
 }
 
-// run makes the part again and again. While it cannot be made, the last one stays, with its time.
-func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) ([]byte, error)) {
+// run makes the part again and again, until it is over. While it cannot be made, the last one stays, with its time.
+func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part, error)) {
 	ticker := time.NewTicker(liveEvery)
 	defer ticker.Stop()
 	for {
-		text, err := render(r)
+		made, err := rendered(r, render)
 		f.mu.Lock()
-		if err == nil && !bytes.Equal(text, one.text) {
-			one.text = text
+		if err == nil && (made.over || !bytes.Equal(made.text, one.now.text)) {
+			one.now = made
 			close(one.changed)
 			one.changed = make(chan struct{})
 		}
 		f.mu.Unlock()
+		if err == nil && made.over {
+			return
+		}
 		select {
 		case <-ticker.C:
 		case <-r.Context().Done():
@@ -125,14 +162,24 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) ([]by
 	}
 }
 
+// rendered makes the part. A fault in it must not end the process: outside a request nothing else catches it.
+func rendered(r *http.Request, render func(*http.Request) (part, error)) (made part, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the live part cannot be made: %v", fault)
+		}
+	}()
+	return render(r)
+}
+
+// lineEnds are those of texts: a browser takes each of them for the end of a line of an event.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // event writes a text as an event without a name.
 func event(text []byte) []byte {
-	var b bytes.Buffer
-	for line := range bytes.Lines(text) {
-		b.WriteString("data: ")
-		b.Write(bytes.TrimRight(line, "\r\n"))
-		b.WriteByte('\n')
+	var b []byte
+	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(string(text)), "\n"), "\n") {
+		b = append(append(append(b, "data: "...), line...), '\n')
 	}
-	b.WriteByte('\n')
-	return b.Bytes()
+	return append(b, '\n')
 }

@@ -107,7 +107,7 @@ func TestALivePartInABrowser(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	browsertest.Open(ctx, t, server.URL+"/now")
-	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live tbody a").focus(), true`)
+	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open = true, document.querySelector("#live tbody a").focus(), true`)
 	figures.change(77.7)
 	browsertest.Evaluate[bool](ctx, t, `new Promise(done => {
 		const look = () => document.querySelector("#live .stats b").textContent === "77.7" ? done(true) : setTimeout(look, 50);
@@ -115,6 +115,9 @@ func TestALivePartInABrowser(t *testing.T) {
 	})`)
 	if got := browsertest.Evaluate[string](ctx, t, `document.activeElement.textContent`); got != "search" {
 		t.Errorf("the keyboard is at %q", got)
+	}
+	if !browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open`) {
+		t.Error("what the person has opened is shut")
 	}
 	if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll("time")].filter(t => t.textContent.endsWith("UTC")).map(t => t.outerHTML).join()`); got != "" {
 		t.Errorf("these times are not the browser's: %s", got)

@@ -33,3 +33,22 @@ func dayText(day string) string {
 	}
 	return t.Format("2 Jan")
 }
+
+// spanText writes the first and the last of some days: on 22 Nov 2026; 1 Nov to 22 Nov 2026; 23 Nov 2025 to 22 Nov 2026.
+func spanText(from, to string) string {
+	first, errFirst := time.Parse(time.DateOnly, from)
+	last, errLast := time.Parse(time.DateOnly, to)
+	const withYear = "2 Jan 2006"
+	switch {
+	case errFirst != nil || errLast != nil:
+		return from + " to " + to
+	case from == to:
+		return "on " + last.Format(withYear)
+	case first.Year() == last.Year():
+		return first.Format("2 Jan") + " to " + last.Format(withYear)
+	}
+	return first.Format(withYear) + " to " + last.Format(withYear)
+}
+
+// midnight is when the day of a moment began, in UTC.
+func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }

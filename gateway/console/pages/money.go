@@ -62,13 +62,38 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		}
 	}
 	v.CSV = moneyURL("/money.csv", q, q.By)
-	v.Command = "sluice usage --from " + q.From + " --to " + q.To
-	if q.Team != "" {
-		v.Command += " --team " + q.Team
-	}
+	v.Command = command(q)
 	v.Presets, v.MonthURL = presets(q, s.Deps.Now()), moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
 	return view{page: "money", title: "Money", data: v}, nil
 }
+
+// command is what prints the same in a shell.
+func command(q figures.MoneyQuery) string {
+	text := "sluice usage"
+	if q.By == "tag" {
+		text += " --tags"
+	}
+	text += " --from " + q.From + " --to " + q.To
+	switch {
+	case q.Team == "":
+		return text
+	case strings.Trim(q.Team, "abcdefghijklmnopqrstuvwxyz0123456789-") == "":
+		return text + " --team " + q.Team
+	}
+	return text + " --team '" + strings.ReplaceAll(q.Team, "'", `'\''`) + "'"
+}
+
+// MonthName is the current month, in words.
+func (v moneyView) MonthName() string {
+	at, err := time.Parse("2006-01", v.Month.Name)
+	if err != nil {
+		return v.Month.Name
+	}
+	return at.Format("January")
+}
+
+// Span is the days, in words.
+func (v moneyView) Span() string { return spanText(v.From, v.To) }
 
 // RowURL is where the rows behind a row are.
 func (v moneyView) RowURL(name string) string {
@@ -81,6 +106,9 @@ func (v moneyView) RowURL(name string) string {
 		q.From, q.To = name, name
 		return moneyURL("/money", q, "team")
 	case "model":
+		if name == "" {
+			return "" // to filter by nothing is to show everything
+		}
 		return "/requests?" + url.Values{"model": {name}, "team": {q.Team}}.Encode()
 	}
 	return ""

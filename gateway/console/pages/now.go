@@ -16,7 +16,7 @@ type nowView struct {
 	// Requests and Refused are those of the steps shown.
 	Requests, RefusedShown int64
 	Midnight               string // for links to today's requests
-	TodayURL               string
+	TodayURL, ShownURL     string // the rows of today's spend, and the requests of the steps shown
 }
 
 // now shows the traffic of this moment, and the faults.
@@ -31,8 +31,11 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 		v.Requests += x.Requests
 		v.RefusedShown += x.Refused
 	}
-	midnight := s.Now().UTC().Truncate(24 * time.Hour)
-	v.Midnight = midnight.Format(time.RFC3339)
-	v.TodayURL = "/money?" + url.Values{"from": {midnight.Format(time.DateOnly)}, "to": {midnight.Format(time.DateOnly)}, "by": {"team"}}.Encode()
+	if len(n.Steps) > 0 {
+		v.ShownURL = "/requests?" + url.Values{"from": {n.Steps[0].At.UTC().Format(time.RFC3339)}}.Encode()
+	}
+	begun := midnight(s.Now())
+	v.Midnight = begun.Format(time.RFC3339)
+	v.TodayURL = "/money?" + url.Values{"from": {begun.Format(time.DateOnly)}, "to": {begun.Format(time.DateOnly)}, "by": {"team"}}.Encode()
 	return view{page: "now", title: "Now", data: v, live: true}, nil
 }

@@ -53,10 +53,16 @@ func axis(x float64) string {
 		return ""
 	case x >= 1e4:
 		size, word := scaleOf(x)
-		return strconv.FormatFloat(x/size, 'f', -1, 64) + "\u00a0" + word
+		return short(x/size) + "\u00a0" + word
 	case x >= 1e3:
 		return grouped(int64(x))
 	}
+	return short(x)
+}
+
+// short writes a number of few digits without what binary fractions add to it: 0.3, not 0.30000000000000004.
+func short(x float64) string {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64) // it is a number
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
@@ -86,8 +92,12 @@ func money(n int64, decimals int) template.HTML {
 func rounded(n int64, decimals int) string {
 	scale := int64(math.Pow10(decimals))
 	unit := int64(teams.Nano) / scale
-	if n > 0 && n < unit/2 {
-		return "<0." + strings.Repeat("0", decimals-1) + "1"
+	least := "0." + strings.Repeat("0", decimals-1) + "1"
+	switch {
+	case n > 0 && n < unit/2:
+		return "<" + least
+	case n < 0 && -n < unit/2:
+		return ">−" + least
 	}
 	sign := ""
 	if n < 0 {

@@ -53,13 +53,14 @@ func (s *site) serve(h handler) http.Handler {
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 			return
-		case v.live && strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
-			s.feeds.follow(w, r, feedName(r, p), func(r *http.Request) ([]byte, error) {
+		case strings.Contains(r.Header.Get("Accept"), "text/event-stream") && templates[v.page].Lookup("live") != nil:
+			s.feeds.follow(w, r, p, func(r *http.Request) (part, error) {
 				v, err := answer(h, r, p)
 				if err != nil {
-					return nil, err
+					return part{}, err
 				}
-				return s.render(v, "live", r, p)
+				text, err := s.render(v, "live", r, p)
+				return part{text, !v.live}, err
 			})
 			return
 		}

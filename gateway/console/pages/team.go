@@ -24,6 +24,7 @@ type teamView struct {
 	Total                        figures.Use // of the days
 	MoneyURL                     string
 	At                           time.Time
+	Midnight                     string     // for links to today's requests
 	Soon                         time.Time  // keys that end before are marked
 	Error                        *Problem   // of a form on this page
 	Form                         url.Values // what was typed into it
@@ -49,7 +50,7 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 	}
 	v := teamView{Team: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
 	directory := t.Owner == teams.OwnerDirectory
-	v.Soon = v.At.AddDate(0, 0, 14)
+	v.Soon, v.Midnight = v.At.AddDate(0, 0, 14), midnight(v.At).Format(time.RFC3339)
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.SelfService), p.Changes()
 	for i := range f.Report.Limits {
 		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))

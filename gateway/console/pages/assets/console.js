@@ -38,4 +38,20 @@
   localize(document);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => localize(document));
+
+  // A live part that does not come is old: the page says so. Without a session it leads to the login.
+  function stale(is) {
+    const note = document.getElementById("stale");
+    if (note) note.hidden = !is;
+  }
+  for (const name of ["htmx:sse:error", "htmx:response:error", "htmx:error"]) {
+    document.addEventListener(name, (event) => {
+      if (event.detail?.status === 401) location.reload();
+      else stale(true);
+    });
+  }
+  document.addEventListener("htmx:sse:after:connection", () => stale(false));
+
+  // What is over is whole only in a page of its own, whose content policy allows its pictures.
+  document.addEventListener("over", () => location.reload());
 })();

@@ -1,0 +1,87 @@
+package pages_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cmd/sluice/browsertest"
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
+	"sluice/gateway/console/pages"
+)
+
+// ending has one task, which can end.
+type ending struct {
+	galleryTasks
+	mu    sync.Mutex
+	state string
+}
+
+func (e *ending) Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := &e.tasks[0]
+	t.State, t.Open = e.state, e.state == "RUNNING"
+	if !t.Open {
+		t.Ended = noon
+	}
+	return e.galleryTasks.Task(ctx, p, team, id)
+}
+
+func (e *ending) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state = "SUCCEEDED"
+}
+
+func newEnding(g *gallery) (e *ending, h http.Handler, path string) {
+	e = &ending{galleryTasks: galleryTasks{g}, state: "RUNNING"}
+	deps := g.deps()
+	deps.Tasks = e
+	all := pages.New(deps)
+	h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all.ServeHTTP(w, r.WithContext(access.With(r.Context(), operator)))
+	})
+	return e, h, "/teams/" + g.tasks[0].Team + "/tasks/" + g.tasks[0].ID
+}
+
+// TestTheStreamOfATaskThatHasEnded: a browser that comes again must get an end, or it comes for ever.
+func TestTheStreamOfATaskThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, h, path := newEnding(day(12))
+		e.end()
+		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		r.Header.Set("Accept", "text/html, text/event-stream")
+		w := httptest.NewRecorder()
+		begun := time.Now()
+		h.ServeHTTP(w, r)
+		if text := w.Body.String(); w.Header().Get("Content-Type") != "text/event-stream" || !strings.HasSuffix(text, "\n\nevent: over\ndata:\n\n") || strings.Contains(text, "<html") || time.Since(begun) != 0 {
+			t.Errorf("after %v, as %s: %.60q … %q", time.Since(begun), w.Header().Get("Content-Type"), text, text[max(len(text)-40, 0):])
+		}
+	})
+}
+
+// TestATaskThatEndsShowsItsPictures in a browser that looked while it ran, although the page's content policy was made when the
+// service had not named their address. After that the page asks no more.
+func TestATaskThatEndsShowsItsPictures(t *testing.T) {
+	pictures := httptest.NewServer(http.HandlerFunc(picture))
+	t.Cleanup(pictures.Close)
+	g := day(12)
+	g.pictures = pictures.URL
+	e, h, path := newEnding(g)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	ctx := browsertest.New(t)
+	browsertest.Open(ctx, t, server.URL+path)
+	e.end()
+	browsertest.Await(ctx, t, `[...document.querySelectorAll(".pictures img")].some(i => i.complete && i.naturalWidth > 0)`)
+	if browsertest.Evaluate[bool](ctx, t, `!!document.querySelector("[hx-sse\\:connect]")`) {
+		t.Error("the page goes on asking")
+	}
+}

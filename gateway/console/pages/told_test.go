@@ -1,0 +1,157 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
+	"sluice/gateway/console/pages"
+	"sluice/policy/limit"
+)
+
+// TestAMemberIsNotToldThatNothingIsWrong: the faults of the process are for people who see all.
+func TestAMemberIsNotToldThatNothingIsWrong(t *testing.T) {
+	for _, tt := range []struct {
+		p    access.Person
+		want bool
+	}{{operator, true}, {access.Person{Role: access.Viewer}, true}, {access.Person{Role: access.Member, Teams: []string{"search"}}, false}} {
+		g := day(12)
+		g.now.Faults = nil // a member gets none
+		text := textOf(parse(t, get(t, g.handler(tt.p), "/now")))
+		if strings.Contains(text, "What is wrong") != tt.want || strings.Contains(text, "Nothing that this replica knows of") != tt.want {
+			t.Errorf("role %d: %s", tt.p.Role, text)
+		}
+	}
+}
+
+// TestRefusalsOfTodayLeadToThose: a total's link leads to its rows, and not to those of yesterday.
+func TestRefusalsOfTodayLeadToThose(t *testing.T) {
+	g := day(12)
+	for i := range g.list {
+		if g.list[i].Refused == 0 {
+			continue
+		}
+		links := 0
+		for _, a := range all(all(parse(t, get(t, g.handler(operator), "/teams/"+g.list[i].ID)), "main")[0], "a") {
+			to, err := url.Parse(attribute(a, "href"))
+			if err != nil || to.Path != "/requests" {
+				continue
+			}
+			links++
+			if q := to.Query(); q.Get("from") != "2026-11-22T00:00:00Z" || q.Get("team") != g.list[i].ID || q.Get("refusal") == "" {
+				t.Errorf("%s leads to %s", textOf(a), to)
+			}
+		}
+		if links != 4 {
+			t.Errorf("%d links to requests", links)
+		}
+	}
+}
+
+// money is a page of Money with these rows.
+func money(t *testing.T, path string, m figures.Money) (text string, links []string) {
+	t.Helper()
+	g := day(12)
+	deps := g.deps()
+	deps.Figures = ledgerOf{galleryFigures{g}, m}
+	w := get(t, as(pages.New(deps), operator), path)
+	root := parse(t, w)
+	for _, a := range all(all(root, "main")[0], "a") {
+		links = append(links, attribute(a, "href"))
+		if textOf(a) == "" {
+			t.Errorf("a link without a text leads to %s", attribute(a, "href"))
+		}
+	}
+	return textOf(all(root, "main")[0]), links
+}
+
+func as(h http.Handler, p access.Person) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), p)))
+	})
+}
+
+// TestARowWithoutAModelLeadsNowhere: an empty filter would be all requests.
+func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
+	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
+	text, links := money(t, "/money?by=model", figures.Money{Rows: []figures.MoneyRow{{Name: "", Use: use}, {Name: "llm", Use: use}}, Total: use.Plus(use)})
+	found := 0
+	for _, to := range links {
+		if strings.HasPrefix(to, "/requests") {
+			found++
+		}
+	}
+	if found != 1 || !strings.Contains(text, "none") {
+		t.Errorf("%d links to requests: %s", found, text)
+	}
+}
+
+// TestTheCommandPrintsTheSame: that of tags has an option for it.
+func TestTheCommandPrintsTheSame(t *testing.T) {
+	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
+	for query, want := range map[string]string{
+		"by=tag&team=search":                        "sluice usage --tags --from 2026-11-01 --to 2026-11-22 --team search",
+		"by=model":                                  "sluice usage --from 2026-11-01 --to 2026-11-22",
+		"by=day&from=2025-12-01&to=2026-11-20":      "sluice usage --from 2025-12-01 --to 2026-11-20",
+		"by=team&team=" + url.QueryEscape("a b;$c"): "sluice usage --from 2026-11-01 --to 2026-11-22 --team 'a b;$c'",
+		"by=team&team=" + url.QueryEscape("a'b"):    `sluice usage --from 2026-11-01 --to 2026-11-22 --team 'a'\''b'`,
+	} {
+		text, _ := money(t, "/money?"+query, figures.Money{Rows: []figures.MoneyRow{{Name: "x", Use: use}}, Total: use})
+		if !strings.Contains(text, "The same from a shell: "+want+".") {
+			t.Errorf("%s: %s", query, text)
+		}
+	}
+}
+
+// TestDaysOfAnotherYearHaveTheirYear: else twelve months look like a day.
+func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "Spent, 1 Nov to 22 Nov 2026", "from=2025-11-23": "Spent, 23 Nov 2025 to 22 Nov 2026", "from=2026-11-22": "Spent on 22 Nov 2026",
+	} {
+		if text, _ := money(t, "/money?"+query, figures.Money{}); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", query, text)
+		}
+	}
+}
+
+// TestTheForecastSaysWhatItRestsOn: a team of three days has no mean of seven, and one of today has no forecast.
+func TestTheForecastSaysWhatItRestsOn(t *testing.T) {
+	for days, want := range map[int]string{
+		0: "Forecast for November–It needs one whole day of spend.",
+		1: "Forecast for November9.00 CNY0.50 a day, as on the last day, for the rest of the month",
+		3: "Forecast for November9.00 CNY0.50 a day, the mean of the last 3 days, for the rest of the month",
+		7: "Forecast for November9.00 CNY0.50 a day, the mean of the last 7 days, for the rest of the month",
+	} {
+		text, _ := money(t, "/money", figures.Money{Month: figures.Month{Name: "2026-11", Spent: 5e9, PerDay: 5e8, Forecast: 9e9, Days: days}})
+		if !strings.Contains(text, want) {
+			t.Errorf("%d days: %s", days, text)
+		}
+	}
+}
+
+// TestAChartsValuesAreThereWithoutPointing, and its total leads to the requests that it shows.
+func TestAChartsValuesAreThereWithoutPointing(t *testing.T) {
+	h := day(12).handler(operator)
+	for path, want := range map[string]struct {
+		values int
+		first  string
+	}{"/now": {60, "11:35 UTC: "}, "/money": {30, "24 Oct: "}, "/teams/search": {60, "24 Oct: "}} {
+		values := []string(nil)
+		for _, d := range all(parse(t, get(t, h, path)), "details") {
+			if attribute(d, "class") == "values" {
+				for _, li := range all(d, "li") {
+					values = append(values, textOf(li))
+				}
+			}
+		}
+		if len(values) != want.values || !strings.HasPrefix(values[0], want.first) {
+			t.Errorf("%s: %d values: %.60q", path, len(values), values)
+		}
+	}
+	if text := get(t, h, "/now").Body.String(); !strings.Contains(text, `href="/requests?from=2026-11-22T11%3A35%3A00Z"`) {
+		t.Error("the chart's total does not lead to its requests")
+	}
+}
