@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/simulator"
 )
@@ -43,8 +45,8 @@ func TestAMembersDay(t *testing.T) {
 		shows(tab, t, state)
 		late.Add(int64((90 * time.Minute).Seconds()))
 	}
-	const drawn = `[...document.querySelectorAll(".pictures img")].filter(i => (i.scrollIntoView(), i.complete && i.naturalWidth > 0)).length`
-	eventually(t, func() bool { return browsertest.Evaluate[int](tab, t, drawn) == 1 })
+	const drawn = `[...document.querySelectorAll(".pictures img")].filter(i => (i.scrollIntoView(), i.complete && i.naturalWidth > 0)).length === 1`
+	holds(tab, t, drawn)
 
 	press(tab, t, `form[action="/logout"] button`, nil)
 	login(tab, t, console, strings.Repeat("operator-", 5))
@@ -89,5 +91,17 @@ func makeTask(t *testing.T, h *house) string {
 // shows waits until the page of a tab has a text.
 func shows(tab context.Context, t *testing.T, text string) {
 	t.Helper()
-	eventually(t, func() bool { return strings.Contains(textIn(tab, t), text) })
+	holds(tab, t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// holds waits until a condition of the page of a tab holds. Meanwhile the page may load itself again, which ends a script in it.
+func holds(tab context.Context, t *testing.T, condition string) {
+	t.Helper()
+	eventually(t, func() bool {
+		is, err := chromedp.Run(tab, chromedp.Evaluate[bool](condition))
+		if tab.Err() != nil {
+			t.Fatal(tab.Err())
+		}
+		return err == nil && is
+	})
 }
