@@ -81,7 +81,7 @@ func (p *process) makePast(ctx context.Context, clock *pastClock) error {
 		}
 		m.post(at)
 	}
-	for at := begins; at.Before(now); at = at.Add(time.Minute) {
+	for at := begins; at.Add(time.Minute).Before(now); at = at.Add(time.Minute) { // whole minutes: nothing has come from the future
 		for i := range pastTeams {
 			for range m.many(pastTeams[i].share * busy(at)) {
 				r := m.request(&pastTeams[i], 1)
@@ -89,7 +89,7 @@ func (p *process) makePast(ctx context.Context, clock *pastClock) error {
 				p.recent.Note(r)
 			}
 		}
-		if at.Minute() == 59 || now.Sub(at) <= time.Minute {
+		if at.Minute() == 59 || now.Sub(at) <= 2*time.Minute {
 			m.post(at)
 			if err := p.recent.Post(ctx); err != nil {
 				return err

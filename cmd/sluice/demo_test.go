@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/telemetry/recent"
 )
 
 // demonstrating runs the demonstration inside the test and returns its base address and a key of each team.
@@ -132,6 +133,11 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	must(t, p.makePast(t.Context(), clock))
 
 	now := time.Now().UTC()
+	newest, err := p.lately.Requests(t.Context(), recent.Filter{Size: 1})
+	must(t, err)
+	if len(newest.Requests) == 0 || newest.Requests[0].At.Add(newest.Requests[0].Duration).After(now) {
+		t.Errorf("the newest request is %+v, and it is %v", newest.Requests, now)
+	}
 	days, ok := limit.Days(now.AddDate(0, 0, -pastDays).Format(time.DateOnly), now.Format(time.DateOnly))
 	if !ok {
 		t.Fatal(days)

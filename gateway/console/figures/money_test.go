@@ -13,11 +13,12 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // TestTotalsAreThoseOfSluiceUsage compares Money with the report of sluice usage, for random ledgers, in both forms of the accounts:
-// every row, every day and the total, in all ways to add up, for all who may look. Then more is charged, also to days that were
-// read before.
+// every row, every day and the total, in all ways to add up, for all who may look, with corrections, tags, and requests without a model.
+// Then more is charged, also to days that were read before. The team's page and Now show the same.
 func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		t.Run(fmt.Sprintf("redis=%v", redis), func(t *testing.T) {
@@ -28,9 +29,15 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 				for range 2 {
 					for range rapid.IntRange(0, 12).Draw(rt, "charges") {
 						s.Move(time.Duration(rapid.IntRange(0, 60).Draw(rt, "hours")) * time.Hour)
-						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "b", "c|d"}).Draw(rt, "model"),
+						s.tag = rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "tag")
+						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "b", "c|d", ""}).Draw(rt, "model"),
 							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
 							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
+						if delta := rapid.Int64Range(-1e6, 1e6).Draw(rt, "correction"); delta%3 == 0 {
+							if _, err := s.accounts.Adjust(s.Context(), fmt.Sprint("adjust-", s.holds), "search", teams.UnitSpend, delta, "why"); err != nil {
+								rt.Fatal(err)
+							}
+						}
 					}
 					first := day.Draw(rt, "from")
 					from, to := s.Now().AddDate(0, 0, first).Format(limit.DayForm), s.Now().AddDate(0, 0, rapid.IntRange(first, 0).Draw(rt, "to")).Format(limit.DayForm)
@@ -40,6 +47,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 						}
 					}
 					s.compare(rt, member, MoneyQuery{from, to, "model", ""})
+					s.compareToday(rt)
 					s.Move(freshFor)
 				}
 			})
@@ -73,13 +81,16 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}
+	if q.By == "tag" {
+		want = s.tagged(rt, team, days, wantTotal)
+	}
 	got, err := s.figures.Money(s.Context(), p, q)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	gotRows, gotDays := adder{}, adder{}
 	for _, row := range got.Rows {
-		gotRows.add(row.Name, row.Use)
+		gotRows[row.Name] = gotRows[row.Name].Plus(row.Use) // also what comes to nothing over several days
 	}
 	for _, d := range got.Days {
 		if d.Use != (Use{}) {
@@ -91,6 +102,45 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 	}
 	if len(got.Days) != len(days) {
 		rt.Fatalf("%d days, want %d", len(got.Days), len(days))
+	}
+}
+
+// tagged is what sluice usage --tags reports, and what it leaves out.
+func (s *stand) tagged(rt *rapid.T, team string, days []int, total Use) adder {
+	rows, err := s.accounts.Tags(s.Context(), team, days)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	want, sum := adder{}, Use{}
+	for i := range rows {
+		want.add(rows[i].Tag, useOf(&rows[i]))
+		sum = sum.Plus(useOf(&rows[i]))
+	}
+	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
+		want.add(untagged, rest)
+	}
+	return want
+}
+
+// compareToday compares what Now and a team's page say of today with the ledger.
+func (s *stand) compareToday(rt *rapid.T) {
+	rows, err := s.accounts.Ledger(s.Context(), "", []int{dayOf(s.Now())})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	teams, all := adder{}, Use{}
+	for i := range rows {
+		teams.add(rows[i].Team, useOf(&rows[i]))
+		all = all.Plus(useOf(&rows[i]))
+	}
+	now, err := s.figures.Now(s.Context(), operator, false)
+	if err != nil || now.Today != all {
+		rt.Fatalf("Now has %+v, %v, want %+v", now.Today, err, all)
+	}
+	lines, err := s.figures.Lines(s.Context(), member)
+	page, errTeam := s.figures.Team(s.Context(), member, "search")
+	if err != nil || errTeam != nil || lines["search"].Today != teams["search"] || page.Days[len(page.Days)-1].Use != teams["search"] {
+		rt.Fatalf("the list has %+v, the page %+v, %v, %v, want %+v", lines["search"].Today, page.Days[len(page.Days)-1], err, errTeam, teams["search"])
 	}
 }
 

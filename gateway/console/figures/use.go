@@ -34,7 +34,12 @@ type MoneyRow struct {
 // adder adds up use by name.
 type adder map[string]Use
 
-func (a adder) add(name string, u Use) { a[name] = a[name].Plus(u) }
+// add adds use under a name. What was given back on its own day is nothing, and no report has it.
+func (a adder) add(name string, u Use) {
+	if u != (Use{}) {
+		a[name] = a[name].Plus(u)
+	}
+}
 
 // rows lists what was added, the largest spend first, then the most requests.
 func (a adder) rows() []MoneyRow {

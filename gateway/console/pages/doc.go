@@ -5,5 +5,5 @@
 // or inline styles. What a page shows of a team is limited by the [access.Person] of the request.
 //
 // Charts are drawn here as SVG rather than by a script: they are there without one, scale to any screen, follow the colours of
-// light and dark, and each has a table of the same figures behind it.
+// light and dark, and each has a list of the same figures below it.
 package pages

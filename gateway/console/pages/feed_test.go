@@ -132,3 +132,21 @@ func TestALivePartThatCannotBeMade(t *testing.T) {
 		}
 	})
 }
+
+// TestALivePartThatTakesLongIsMadeLessOften, so that pages take little from the gateway beside them.
+func TestALivePartThatTakesLongIsMadeLessOften(t *testing.T) {
+	for took, want := range map[time.Duration]int{0: 30, 10 * time.Millisecond: 30, 100 * time.Millisecond: 12, time.Second: 6, time.Minute: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			times := 0
+			listen(newFeeds(), httptest.NewRecorder(), "/requests", "alice", func(*http.Request) (part, error) {
+				times++
+				time.Sleep(took)
+				return part{text: []byte("x")}, nil
+			})
+			if times != want && times != want+1 {
+				t.Errorf("one that takes %v is made %d times a minute, want %d", took, times, want)
+			}
+			time.Sleep(2 * time.Minute) // the last one ends
+		})
+	}
+}

@@ -17,7 +17,9 @@ const (
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
-	mostOfOne   = 50               // of them those that one person began
+	mostOfOne   = 20               // of them those that one person began; hidden tabs have none
+	liveShare   = 50               // a part that takes long is made again after so many times as long, at most liveRarely
+	liveRarely  = 10 * time.Second
 )
 
 // feeds make the live parts of pages. All who look at the same page with the same rights share one feed, so that its figures
@@ -140,9 +142,8 @@ func (f *feeds) leave(name string, one *feed) {
 
 // run makes the part again and again, until it is over. While it cannot be made, the last one stays, with its time.
 func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part, error)) {
-	ticker := time.NewTicker(liveEvery)
-	defer ticker.Stop()
 	for {
+		begun := time.Now()
 		made, err := rendered(r, render)
 		f.mu.Lock()
 		if err == nil && (made.over || !bytes.Equal(made.text, one.now.text)) {
@@ -155,7 +156,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 			return
 		}
 		select {
-		case <-ticker.C:
+		case <-time.After(min(max(liveEvery-time.Since(begun), liveShare*time.Since(begun)), liveRarely)):
 		case <-r.Context().Done():
 			return
 		}

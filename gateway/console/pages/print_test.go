@@ -31,7 +31,7 @@ func TestPaperHasThePageAlone(t *testing.T) {
 			if got := browsertest.Evaluate[int](ctx, t, `Math.round(document.querySelector("main").getBoundingClientRect().width)`); int64(got) < width-40 {
 				t.Errorf("%s: the page is %d wide on paper of %d", path, got, width)
 			}
-			if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".side, form, button, .button, .skip")].filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 100)).join()`); got != "" {
+			if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".side, form, button, .button, .skip, summary, .acts")].filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 100)).join()`); got != "" {
 				t.Errorf("%s: paper has %s", path, got)
 			}
 		}
