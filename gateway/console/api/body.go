@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"sluice/gateway/console/registry"
@@ -52,10 +53,9 @@ func (c *call) into(value any) error {
 	return decode(text, value)
 }
 
+// decode reads members letter for letter: encoding/json would take NOTE for note, also beside it.
 func decode(text []byte, value any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if d.Decode(value) != nil {
+	if jsonv2.Unmarshal(text, value, jsonv2.RejectUnknownMembers(true)) != nil {
 		return errBody
 	}
 	return nil
