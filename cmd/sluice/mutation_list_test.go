@@ -51,7 +51,7 @@ var mutations = []mutation{
 	{about: "a key may live longer than key_days", file: "policy/directory/keys.go", old: "case days > 0 && expires.After(last):", new: "case false:"},
 	{about: "a rotation prolongs the old key", file: "policy/directory/keys.go", old: "old.Expires == nil || old.Expires.After(ends)", new: "true"},
 	{about: "the script writes after a lost race", file: "policy/directory/store/scripts/write.lua", old: "if (is[1] or '') ~= ARGV[1] then return 0 end", new: ""},
-	{about: "the script hides that an entry is missing", file: "policy/directory/store/scripts/write.lua", old: "if oldest[1][2][2] == first then", new: "if true then"},
+	{about: "the script hides that an entry is missing", file: "policy/directory/store/scripts/write.lua", old: "if tonumber(string.match(oldest, '^%d+')) < since then", new: "if true then"},
 	{about: "the file is written after a lost race", file: "policy/directory/store/file.go", old: "if is.Head() != was.Head() {", new: "if false {"},
 	{about: "the directory takes a team of the file", file: "policy/teams/directory.go", old: "if f.Team(team.ID) != nil {", new: "if false {"},
 	{about: "the directory takes the upstream key", file: "policy/teams/directory.go", old: "case k.SHA256 == upstream:", new: "case false:"},
