@@ -146,7 +146,7 @@ var mutations = []mutation{
 	{about: "other sites' forms are taken", file: "gateway/console/guard.go", old: "next = protection.Handler(next)", new: "_ = protection.Handler(next)"},
 	{about: "a login leads to another host", file: "gateway/console/cookie.go", old: `return r == '\\' || unicode`, new: "return unicode"},
 	{about: "a cookie over TLS may come from a neighbour", file: "gateway/console/cookie.go", old: `return "__Host-" + name`, new: "return name"},
-	{about: "a good cookie makes up for a wrong token", file: "gateway/console/known.go", old: `line != "" && isAPI(r) {`, new: `line == "Bearer "+"x" {`},
+	{about: "a good cookie makes up for a wrong token", file: "gateway/console/known.go", old: `strings.Join(lines, "") != "" {`, new: `strings.Join(lines, "") == "Bearer "+"x" {`},
 	{about: "a link is used up ahead of time", file: "gateway/console/login.go", old: `r.Method == http.MethodHead || strings`, new: `false && strings`},
 	{about: "a link works twice", file: "gateway/console/access/login.go", old: "l.ends = time.Time{}", new: ""},
 	{about: "a removed token logs in", file: "gateway/console/access/login.go", old: "digest[:]) == 1 && set", new: "digest[:]) == 1 && (set || true)"},
