@@ -188,6 +188,32 @@ func TestAuditInPages(t *testing.T) {
 	})
 }
 
+// TestAnEntryThatCannotBeRead hides no other one.
+func TestAnEntryThatCannotBeRead(t *testing.T) {
+	worlds(t, func(w *world) {
+		for _, id := range []string{"a", "b", "c"} {
+			w.create(id, "")
+		}
+		w.Registry.Trail = spoiled{w.store}
+		if e := w.entries(); len(e) != 2 || e[0].Team != "c" || e[1].Team != "a" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// spoiled has no JSON in place of the second entry from the end.
+type spoiled struct{ kept }
+
+func (s spoiled) Latest(ctx context.Context, visit func([]byte) bool) error {
+	n := 0
+	return s.kept.Latest(ctx, func(text []byte) bool {
+		if n++; n == 2 {
+			text = text[1:]
+		}
+		return visit(text)
+	})
+}
+
 // No answer but that of Mint has a key, and none has a hash.
 func TestNoKeyIsShownAgain(t *testing.T) {
 	worlds(t, func(w *world) {
