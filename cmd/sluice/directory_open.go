@@ -52,13 +52,12 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	return r
 }
 
-// directoryVersion is the version of the directory in force; 0: none.
-func (p *process) directoryVersion() int64 {
-	if p.roster == nil {
-		return 0
+// directoryInForce is the directory in force; the zero State: none.
+func (p *process) directoryInForce() (s directory.State) {
+	if p.roster != nil {
+		s, _, _ = p.roster.inForce()
 	}
-	_, version, _ := p.roster.inForce()
-	return version
+	return s
 }
 
 // record takes a finished request.

@@ -15,12 +15,13 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
 		w.create("ads2", "")
-		version := int64(2)
+		known, err := w.store.Read(w.Context())
+		w.must(err)
 		file := w.File()
 		again := func(kept kept) *registry.Registry {
 			return registry.New(registry.Deps{
 				Directory: kept, Trail: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Now: w.Now, Random: rand.Reader,
-				Version: func() int64 { return version },
+				InForce: func() directory.State { return known },
 			})
 		}
 		lost := &lostStore{kept: w.store}
@@ -29,7 +30,7 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 			t.Error("before:", err)
 		}
 		lost.lost = true
-		_, err := r.Create(w.Context(), operator, draft("new", ""))
+		_, err = r.Create(w.Context(), operator, draft("new", ""))
 		w.refused(err, registry.Away, "")
 		_, err = r.Mint(w.Context(), operator, "maps", registry.KeyOrder{})
 		w.refused(err, registry.Away, "")
@@ -41,29 +42,37 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 		if _, err := r.Create(w.Context(), operator, draft("new", "")); err != nil {
 			t.Error("when it is back:", err)
 		}
-		version = 1 // a change that this replica has not put in force yet
-		if _, err := r.Show(w.Context(), operator.Person, "new"); err != nil {
-			t.Error("a newer one:", err)
-		}
+		w.must(directory.Note(w.Context(), w.store, directory.Order{Who: "test", Now: w.now}, directory.Entry{What: "usage.adjust"}))
+		known, err = w.store.Read(w.Context())
+		w.must(err)
+		lost.cut = 1 // of the audit alone
+		_, err = r.Create(w.Context(), operator, draft("newer", ""))
+		w.refused(err, registry.Away, "")
 	})
 }
 
-// lostStore is a store whose memory may be gone.
+// lostStore is a store whose memory may be gone, or may lack its last entry.
 type lostStore struct {
 	kept
 	lost bool
+	cut  int64 // entries
 }
 
 func (l *lostStore) Head(ctx context.Context) (string, error) {
-	if l.lost {
-		return "", nil
-	}
-	return l.kept.Head(ctx)
+	s, err := l.Read(ctx)
+	return s.Head(), err
 }
 
 func (l *lostStore) Read(ctx context.Context) (directory.State, error) {
-	if l.lost {
+	s, err := l.kept.Read(ctx)
+	switch {
+	case l.lost:
 		return directory.State{}, nil
+	case l.cut > 0:
+		last, err := directory.ReadEntry(s.Last)
+		last.Seq -= l.cut
+		s.Last = last.Text()
+		return s, err
 	}
-	return l.kept.Read(ctx)
+	return s, err
 }

@@ -44,9 +44,9 @@ type Deps struct {
 	Tasks     Tasks
 	Now       func() time.Time
 	Random    io.Reader // a cryptographic source, for keys
-	// Version is the directory's version in force. A store with an older one has lost it, and is written back soon, over any change
-	// made meanwhile. Nil: not known.
-	Version func() int64
+	// InForce is the directory that this process has in force. A store with an older one has lost it, and is written back soon, over
+	// any change made meanwhile. Nil: not known.
+	InForce func() directory.State
 }
 
 // Registry is the teams. It is safe for concurrent use.
@@ -61,8 +61,8 @@ type Registry struct {
 
 // New returns the registry.
 func New(deps Deps) *Registry {
-	if deps.Version != nil {
-		deps.Directory = whole{deps.Directory, deps.Version}
+	if deps.InForce != nil {
+		deps.Directory = whole{deps.Directory, deps.InForce}
 	}
 	return &Registry{Deps: deps}
 }
@@ -70,28 +70,19 @@ func New(deps Deps) *Registry {
 // whole is a directory that is not read while its store has lost it.
 type whole struct {
 	directory.Store
-	version func() int64
+	inForce func() directory.State
 }
 
 var errLostStore = errors.New("the store has lost the directory in force, which is written back soon")
 
 // Read implements [directory.Store].
 func (w whole) Read(ctx context.Context) (directory.State, error) {
-	least := w.version() // before the store, which has it or a later one then
+	known := w.inForce() // before the store, which has it or a later one then
 	s, err := w.Store.Read(ctx)
-	if err != nil || least == 0 {
-		return s, err
+	if err == nil && s.Before(known) {
+		err = errLostStore
 	}
-	var last directory.Entry
-	if s.Last != nil {
-		if last, err = directory.ReadEntry(s.Last); err != nil {
-			return s, err
-		}
-	}
-	if last.Version < least {
-		return s, errLostStore
-	}
-	return s, nil
+	return s, err
 }
 
 // Actor is a person and where the request comes from.
