@@ -56,17 +56,27 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 // errTooMuch is the error of a correction that would make a month negative.
 type errTooMuch struct{ error }
 
-// postWithEntry posts the correction after its entry of the audit. If nothing was changed, another entry says so.
+// postWithEntry posts the correction after its entry of the audit. Another entry has the outcome.
 func (a adjustCommand) postWithEntry(ctx context.Context, accounts *redisstore.Store, kept directory.Store, delta int64) (string, error) {
 	id, order := "adjust-"+rand.Text(), commandOrder(a.Reason)
-	if err := directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, false)); err != nil {
+	note := func(step registry.Step) error {
+		return directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, step))
+	}
+	if err := note(registry.Ordered); err != nil {
 		return "", err
 	}
 	result, err := a.post(ctx, accounts, id, delta)
-	if tooMuch := (errTooMuch{}); errors.As(err, &tooMuch) {
-		err = errors.Join(err, directory.Note(ctx, kept, order, registry.Adjusted(id, a.Team, a.Unit, delta, true)))
+	tooMuch := errTooMuch{}
+	switch {
+	case errors.As(err, &tooMuch):
+		return "", errors.Join(err, note(registry.Refused))
+	case err != nil:
+		return "", err
 	}
-	return result, err
+	if err := note(registry.Posted); err != nil { // no failure: it must not be posted again
+		result += "\nwarning: the audit leaves the outcome open: " + err.Error()
+	}
+	return result, nil
 }
 
 // post posts the correction and describes the result. If the reply is lost it is sent once more with the same id, so that it

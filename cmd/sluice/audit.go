@@ -32,20 +32,20 @@ func (a auditCommand) print(ctx context.Context, w io.Writer, kept directory.Sto
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	count := 0
 	err := kept.Entries(ctx, func(text []byte) error {
-		e, err := directory.ReadEntry(text)
+		e, bad := directory.ReadEntry(text)
 		switch {
 		case a.Team != "" && e.Team != a.Team:
 			return nil
 		case a.JSON:
 			_, err := fmt.Fprintf(w, "%s\n", text)
 			return err
-		case err != nil:
-			return err
+		case bad != nil: // it must not hide the others
+			e = directory.Entry{What: "cannot be read; see sluice audit --verify"}
 		}
 		if count++; count == 1 {
 			_, _ = fmt.Fprintln(table, "ENTRY\tTIME\tWHO\tFROM\tWHAT\tTEAM\tKEY\tREASON")
 		}
-		_, err = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
+		_, err := fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
 			printable(e.Who), printable(e.Address), printable(e.What), printable(e.Team), printable(e.Key), printable(e.Reason))
 		return err
 	})

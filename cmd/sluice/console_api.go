@@ -25,6 +25,7 @@ type audited interface {
 func (p *process) openRegistry(kept audited) *registry.Registry {
 	return registry.New(registry.Deps{
 		Directory: kept, Trail: kept, File: p.inForce.file.Load, Accounts: p.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
+		InForce: p.directoryInForce,
 	})
 }
 
@@ -44,12 +45,19 @@ func (c consoleTasks) Has(ctx context.Context, team, task string) (bool, error) 
 
 // Cancel implements [registry.Tasks].
 func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
-	err := c.gateway.CancelTask(ctx, team, task)
+	return cancelError(c.gateway.CancelTask(ctx, team, task))
+}
+
+// cancelError is an error of a cancel as the console tells it. One that is no [registry.Error] leaves open whether the service took the
+// cancel.
+func cancelError(err error) error {
 	switch {
 	case errors.Is(err, gateway.ErrNoTask):
 		return &registry.Error{Kind: registry.Missing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
 	case errors.Is(err, gateway.ErrNoCancel):
 		return &registry.Error{Kind: registry.Conflict, Field: "task", Text: "the service did not take the cancel", Allowed: "a task that waits", Advice: "look at the task's state"}
+	case errors.Is(err, gateway.ErrCancelRate):
+		return registry.Unavailable("the service takes no more cancels at the moment, and this one was not sent", err)
 	}
 	return err
 }

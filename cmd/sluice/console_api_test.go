@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/gateway"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/api"
 	"sluice/gateway/console/registry"
@@ -148,6 +150,19 @@ func TestConsoleAndGateway(t *testing.T) {
 				return false
 			})
 		})
+	}
+}
+
+// TestACancelThatWasNotSent is refused for sure, so that the audit says so.
+func TestACancelThatWasNotSent(t *testing.T) {
+	for _, err := range []error{gateway.ErrNoTask, gateway.ErrNoCancel, gateway.ErrCancelRate} {
+		var told *registry.Error
+		if !errors.As(cancelError(err), &told) {
+			t.Errorf("%v is told as %v", err, cancelError(err))
+		}
+	}
+	if err := errors.New("no answer"); !errors.Is(cancelError(err), err) || cancelError(nil) != nil {
+		t.Error("what is not known is told as refused")
 	}
 }
 

@@ -37,6 +37,7 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 		p.reload(file, key)
 		p.used.follow(file)
 	})
+	p.roster = r
 	p.used.follow(p.teams)
 	w := &directoryWatch{
 		store: p.directoryStore(p.redis), roster: r, log: p.log.Logger(), now: time.Now,
@@ -49,6 +50,14 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	p.checks = append(p.checks, admin.Check{Name: "directory", State: w.state})
 	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
 	return r
+}
+
+// directoryInForce is the directory in force; the zero State: none.
+func (p *process) directoryInForce() (s directory.State) {
+	if p.roster != nil {
+		s, _, _ = p.roster.inForce()
+	}
+	return s
 }
 
 // record takes a finished request.

@@ -132,6 +132,29 @@ func TestADirectoryChangedWithoutAnEntryIsNotPutInForce(t *testing.T) {
 	w.expect(t, "search maps", "<nil>")
 }
 
+// TestAFaultyDirectoryIsMended by taking it away: the process writes back what is in force.
+func TestAFaultyDirectoryIsMended(t *testing.T) {
+	w := watchDirectory(t)
+	w.create(t, "maps")
+	w.expect(t, "search maps", "<nil>")
+	put(t, w.path, strings.Replace(fileText(t, w.path), `"concurrent":3`, `"concurrent":9`, 1))
+	w.now = w.now.Add(directoryFull)
+	w.look(t.Context())
+	if _, err := directory.Commit(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, func(d directory.Document) (directory.Change, error) {
+		return directory.Import{Document: d, Force: true}, nil
+	}); err == nil {
+		t.Error("a change is built on it")
+	}
+	must(t, os.Remove(w.path))
+	w.look(t.Context())
+	w.expect(t, "search maps", "<nil>")
+	w.create(t, "ads")
+	w.expect(t, "search ads maps", "<nil>")
+	if w.teams.Team("maps").Concurrent != 3 {
+		t.Error("the change without an entry is in force")
+	}
+}
+
 func TestAnOlderOrLostDirectoryIsWrittenBack(t *testing.T) {
 	for about, lose := range map[string]func(w *watchedDirectory, older string){
 		"an older copy": func(w *watchedDirectory, older string) { put(t, w.path, older) },

@@ -73,6 +73,7 @@ type process struct {
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
 	inForce  consoleTeams
+	roster   *roster        // nil: the directory was not opened yet
 	console  *consoleServer // nil: there is no console
 	// identities verify tokens that stand in place of keys.
 	identities *identity.Verifier

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -197,17 +199,29 @@ func (c teamRmCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
+	return c.remove(ctx, console, p.stdout)
+}
+
+// forceWithin is how long other replicas may take requests of a team that was disabled.
+const forceWithin = 2 * time.Second
+
+func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.Writer) error {
 	path := reasoned(teamPath(c.Team), c.Reason)
 	answer, err := console.call(ctx, http.MethodDelete, path, nil, "")
 	if err != nil {
 		return err
 	}
 	if answer.status == http.StatusAccepted {
-		_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", printable(c.Team))
+		_, _ = fmt.Fprintf(w, "disabled: team %s\n", printable(c.Team))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(forceWithin):
+		}
 		if _, err = console.call(ctx, http.MethodDelete, path, nil, answer.etag); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(p.stdout, "removed: team %s\n", printable(c.Team))
+	_, err = fmt.Fprintf(w, "removed: team %s\n", printable(c.Team))
 	return err
 }

@@ -35,7 +35,7 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	audit := command(t.Context(), environ, "audit", "--json").stdout
-	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 3 || strings.Count(audit, `"what":"usage.adjust.refused"`) != 1 {
+	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 3 || strings.Count(audit, `"what":"usage.adjust.refused"`) != 1 || strings.Count(audit, `"what":"usage.adjust.posted"`) != 2 {
 		t.Errorf("the audit is\n%s", audit)
 	}
 	if proof := command(t.Context(), environ, "audit", "--verify"); proof.code != exitClean {

@@ -117,7 +117,7 @@ func TestHowTheUnknownAreAnswered(t *testing.T) {
 			t.Errorf("%s: the answer lacks a header: %v", about, got.header)
 		}
 	}
-	if got := b.send(t, "GET", "/api/v1/me", nil); got.body != `{"type":"about:blank","title":"Unauthorized","status":401,"detail":"Send the console's token, or the cookie of a session that lasts."}`+"\n" {
+	if got := b.send(t, "GET", "/api/v1/me", nil); got.body != `{"title":"Unauthorized","status":401,"detail":"Send the console's token, or the cookie of a session that lasts.","code":"login"}`+"\n" {
 		t.Errorf("the problem: %s", got.body)
 	}
 	for range 25 {

@@ -75,6 +75,13 @@ func client(r *http.Request) string { return nameIn(r.RemoteAddr) }
 // isAPI reports whether a program is to be answered, not a person.
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
+// codes are the problems' codes for programs, by status. The interface has more, and the same words for these.
+var codes = map[int]string{
+	http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden", http.StatusNotFound: "path", http.StatusMethodNotAllowed: "method",
+	http.StatusRequestEntityTooLarge: "large", http.StatusMisdirectedRequest: "host", http.StatusTooManyRequests: "attempts",
+	http.StatusServiceUnavailable: "away",
+}
+
 // refuse answers a problem: as RFC 9457's document below /api/, else as text.
 func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	if !isAPI(r) {
@@ -82,11 +89,11 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, det
 		return
 	}
 	text, err := json.Marshal(struct {
-		Type   string `json:"type"`
 		Title  string `json:"title"`
 		Status int    `json:"status"`
 		Detail string `json:"detail"`
-	}{"about:blank", http.StatusText(status), status, detail})
+		Code   string `json:"code"`
+	}{http.StatusText(status), status, detail, codes[status]})
 	if err != nil {
 		panic(err) // of the type, which has nothing that cannot be encoded
 	}

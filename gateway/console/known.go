@@ -27,11 +27,13 @@ func (c *console) known(w http.ResponseWriter, r *http.Request, next http.Handle
 	next(w, r.WithContext(ctx))
 }
 
-// person finds out who sends a request. A program's token counts below /api/ alone, and a cookie does not make up for a wrong one.
+// person finds out who sends a request. A program's token counts below /api/ alone, and a cookie does not make up for a wrong one. Of
+// two tokens none counts, because others may read the other one.
 func (c *console) person(r *http.Request) (access.Person, error) {
-	if line := r.Header.Get("Authorization"); line != "" && isAPI(r) {
-		scheme, token, _ := strings.Cut(line, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
+	lines := r.Header["Authorization"]
+	if isAPI(r) && strings.Join(lines, "") != "" {
+		scheme, token, _ := strings.Cut(lines[0], " ")
+		if !strings.EqualFold(scheme, "Bearer") || len(lines) > 1 {
 			return access.Person{}, access.ErrWrong
 		}
 		return c.deps.Desk.Bearer(r.Context(), visitor(r), token)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +17,27 @@ type told struct {
 
 	Issuer   string   `json:"iss"`
 	Audience audience `json:"aud"`
+	Issued   moment   `json:"iat"`
+	Begins   moment   `json:"nbf"`
+	Ends     moment   `json:"exp"`
+}
+
+// moment is a time that is written as seconds since 1970. It is true if the time is beyond the years that clocks have: go-oidc makes a
+// time in the past of one that is far enough in the future.
+type moment bool
+
+// lastSecond is the end of the year 9999.
+const lastSecond = 253402300799
+
+// UnmarshalJSON leaves it to go-oidc to refuse what is no number.
+func (m *moment) UnmarshalJSON(text []byte) error {
+	var number json.Number
+	if json.Unmarshal(text, &number) != nil || number == "" {
+		return nil
+	}
+	seconds, err := number.Float64()
+	*m = moment(err != nil || math.Abs(seconds) > lastSecond)
+	return nil
 }
 
 // audience is one string or a list of them.
@@ -37,10 +59,13 @@ func read(token string) (t told, err error) {
 		return t, ErrForm
 	}
 	var header struct {
-		Algorithm string `json:"alg"`
+		Algorithm string          `json:"alg"`
+		Critical  json.RawMessage `json:"crit"`
+		Encoded   json.RawMessage `json:"b64"`
 	}
 	head, body := decode(parts[0]), decode(parts[1])
-	if json.Unmarshal(head, &header) != nil {
+	// A JWT has no b64 (RFC 7797): else a signature over another text passes for one. No extension is known here.
+	if json.Unmarshal(head, &header) != nil || header.Critical != nil || header.Encoded != nil {
 		return t, ErrForm
 	}
 	if !isPlain(body) {
@@ -48,6 +73,9 @@ func read(token string) (t told, err error) {
 	}
 	if json.Unmarshal(body, &t) != nil {
 		return t, ErrForm
+	}
+	if t.Issued || t.Begins || t.Ends {
+		return t, ErrFuture
 	}
 	t.algorithm = header.Algorithm
 	return t, nil

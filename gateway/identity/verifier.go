@@ -27,7 +27,7 @@ const (
 
 // Errors of [Verifier.Identify], for the log. None contains a part of a token.
 var (
-	ErrForm      = errors.New("the token is not a signed JWT of at most 8 KiB")
+	ErrForm      = errors.New("the token is not a signed JWT of at most 8 KiB, without crit and b64")
 	ErrClaims    = errors.New("the token's claims are not a JSON object with each name once, and iss, aud, exp, iat and nbf in these letters")
 	ErrIssuer    = errors.New("the token's issuer and audience are not in the teams file")
 	ErrAlgorithm = errors.New("the token's algorithm is not one that the teams file allows for its issuer")

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,6 +116,19 @@ func Lost(has, known State) bool {
 	}
 	older, err := has.Open()
 	return err == nil && older.Version < document.Version
+}
+
+// Before reports whether a state is one that another followed, by their last entries.
+func (s State) Before(other State) bool {
+	if other.Last == nil {
+		return false
+	}
+	var mine, theirs Entry // one that cannot be read has number 0
+	if s.Last != nil {
+		mine, _ = ReadEntry(s.Last)
+	}
+	theirs, _ = ReadEntry(other.Last)
+	return cmp.Or(cmp.Compare(mine.Version, theirs.Version), cmp.Compare(mine.Seq, theirs.Seq)) < 0
 }
 
 // seq is the number of the last entry; 0: there is none, or it cannot be read.

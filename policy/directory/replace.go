@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ReplaceTeam replaces every member of a team but its id and keys. Its Keys must be empty: they stay as they are, but
-// key_days gives each key an end that has none, or a later one.
+// ReplaceTeam replaces every member of a team but its id and keys. Its Keys must be empty: they stay as they are, but a key_days
+// that is set or lowered gives each key an end that has none, or a later one.
 type ReplaceTeam struct {
 	Team Team
 	Now  time.Time
@@ -23,7 +23,7 @@ func (c ReplaceTeam) apply(d *Document) (Entry, error) {
 		return Entry{}, err
 	}
 	after := Team{ID: before.ID, Keys: slices.Clone(before.Keys), Members: c.Team.Members}
-	if days := after.keyDays(0); days > 0 {
+	if days, was := after.keyDays(0), before.keyDays(0); days > 0 && (was == 0 || days < was) {
 		last := endOf(c.Now, days)
 		for i, k := range after.Keys {
 			if k.Expires == nil || k.Expires.After(last) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"sync"
 	"time"
 )
@@ -73,16 +74,25 @@ func (d *Desk) NewLink() (code string) {
 	return code
 }
 
-// take reports whether the code is that of the link, which no longer works then.
-func (l *link) take(code string, now time.Time) bool {
+// take reports whether the code is that of the link, which no longer works then, and when it would have ended.
+func (l *link) take(code string, now time.Time) (ends time.Time, ok bool) {
 	sum := sha256.Sum256([]byte(code))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !now.Before(l.ends) || subtle.ConstantTimeCompare(sum[:], l.sum[:]) == 0 {
-		return false
+		return ends, false
 	}
-	l.ends = time.Time{}
-	return true
+	ends, l.ends = l.ends, time.Time{}
+	return ends, true
+}
+
+// giveBack lets a code that was taken in vain work again, unless there is a newer link.
+func (l *link) giveBack(code string, ends time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sum == sha256.Sum256([]byte(code)) {
+		l.ends = ends
+	}
 }
 
 // ByCode opens an operator's session for the code of a one-time link.
@@ -91,8 +101,13 @@ func (d *Desk) ByCode(ctx context.Context, v Visitor, code string) (secret strin
 	if !d.attempts.allows(ctx, try) {
 		return "", ErrTooMany
 	}
-	if !d.link.take(code, d.deps.Now()) {
+	ends, ok := d.link.take(code, d.deps.Now())
+	if !ok {
 		return "", d.refuse(ctx, v, ByLink, try, ErrWrong)
 	}
-	return d.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
+	secret, err = d.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
+	if errors.Is(err, ErrAway) {
+		d.link.giveBack(code, ends)
+	}
+	return secret, err
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"sluice/gateway/console/registry"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -11,9 +13,9 @@ import (
 
 // AdjustOrder is the body of a correction.
 type AdjustOrder struct {
-	Unit   teams.Unit  `json:"unit"`
-	Delta  json.Number `json:"delta"` // what to add; spend is in the currency
-	Reason string      `json:"reason"`
+	Unit   teams.Unit     `json:"unit"`
+	Delta  jsontext.Value `json:"delta"` // a number: what to add; spend is in the currency
+	Reason string         `json:"reason"`
 }
 
 // Adjusted is what a team used before a correction and after it.
@@ -33,6 +35,9 @@ func (a *api) adjust(c *call) error {
 	var o AdjustOrder
 	if err := c.into(&o); err != nil {
 		return err
+	}
+	if o.Delta != nil && o.Delta.Kind() != '0' {
+		return errBody
 	}
 	actor := c.actor()
 	actor.Reason = o.Reason

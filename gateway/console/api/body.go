@@ -8,6 +8,9 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -55,10 +58,28 @@ func (c *call) into(value any) error {
 func decode(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if d.Decode(value) != nil {
+	if d.Decode(value) != nil || !isExact(text, reflect.TypeOf(value).Elem()) {
 		return errBody
 	}
 	return nil
+}
+
+// isExact reports whether the members of an object, or of each of a list, are named letter for letter as in a struct. The decoder
+// takes NOTE for note, also beside it.
+func isExact(text []byte, of reflect.Type) bool {
+	var list []json.RawMessage
+	if of.Kind() == reflect.Slice && json.Unmarshal(text, &list) == nil {
+		return !slices.ContainsFunc(list, func(item json.RawMessage) bool { return !isExact(item, of.Elem()) })
+	}
+	var members map[string]json.RawMessage
+	if of.Kind() != reflect.Struct || json.Unmarshal(text, &members) != nil {
+		return true // the decoder took it, so it is a single value
+	}
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		delete(members, name)
+	}
+	return len(members) == 0
 }
 
 // draft reads a team as [registry.Team] writes it.

@@ -55,6 +55,7 @@ type someTraffic struct {
 	requests  []RequestQuery
 	err       error
 	cancelled string
+	cancel    error // of Cancel
 }
 
 func (s *someTraffic) Tasks(_ context.Context, q TaskQuery) ([]Task, string, error) {
@@ -74,7 +75,7 @@ func (s *someTraffic) Has(_ context.Context, team, task string) (bool, error) {
 
 func (s *someTraffic) Cancel(_ context.Context, _, task string) error {
 	s.cancelled = task
-	return nil
+	return s.cancel
 }
 
 func newWorld(t *testing.T) *world {

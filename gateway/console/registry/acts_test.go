@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -58,11 +59,65 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 			_ = json.Unmarshal(e.After, &after)
 			got = append(got, strings.Join([]string{e.What, e.Team, e.Reason, after["unit"], after["delta"]}, " "))
 		}
-		want := []string{"usage.adjust.refused ads counted twice tokens -1", "usage.adjust ads counted twice tokens -1", "usage.adjust maps counted twice spend 1.5", "team.create maps   "}
+		want := []string{"usage.adjust.refused ads counted twice tokens -1", "usage.adjust ads counted twice tokens -1", "usage.adjust.posted maps counted twice spend 1.5", "usage.adjust maps counted twice spend 1.5", "team.create maps   "}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.Error(diff)
 		}
 	})
+}
+
+// TestACorrectionWhoseOutcomeIsOpen: the audit says that it was ordered, not that it was posted, and the id leads to it.
+func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		w.Registry.Accounts = lostAccounts{w.accounts}
+		a := operator
+		a.Reason = "counted twice"
+		_, err := w.Adjust(w.Context(), a, "maps", registry.Correction{Unit: teams.UnitTokens, Delta: "5"})
+		w.refused(err, registry.Away, "")
+		var after map[string]string
+		if e := w.entries(); len(e) != 2 || e[0].What != "usage.adjust" || json.Unmarshal(e[0].After, &after) != nil || !strings.Contains(err.Error(), after["id"]) {
+			t.Errorf("%+v\n%v", e, err)
+		}
+	})
+}
+
+// TestAClientThatLeaves does not leave the outcome of its correction open.
+func TestAClientThatLeaves(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		ctx, leave := context.WithCancel(w.Context())
+		w.Registry.Accounts = leftAccounts{w.accounts, leave}
+		a := operator
+		a.Reason = "counted twice"
+		if done, err := w.Adjust(ctx, a, "maps", registry.Correction{Unit: teams.UnitTokens, Delta: "5"}); err != nil || done.Day != 5 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if e := w.entries(); e[0].What != "usage.adjust.posted" {
+			t.Errorf("%+v", e[0])
+		}
+	})
+}
+
+// lostAccounts are those of a Redis whose answers are lost.
+type lostAccounts struct{ *limit.Memory }
+
+func (lostAccounts) Adjust(context.Context, string, string, teams.Unit, int64, string) (limit.Adjustment, error) {
+	return limit.Adjustment{}, errors.New("lost")
+}
+
+// leftAccounts end the request before they post.
+type leftAccounts struct {
+	*limit.Memory
+	leave context.CancelFunc
+}
+
+func (l leftAccounts) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error) {
+	l.leave()
+	if err := ctx.Err(); err != nil {
+		return limit.Adjustment{}, err
+	}
+	return l.Memory.Adjust(ctx, id, team, unit, delta, why)
 }
 
 func TestCancelsHaveEntries(t *testing.T) {
@@ -130,6 +185,32 @@ func TestAuditInPages(t *testing.T) {
 		if list, more, err := w.Audit(w.Context(), viewer.Person, registry.AuditQuery{Team: "b", Most: 1}); err != nil || more || len(list) != 1 || list[0].Team != "b" {
 			w.Errorf("%+v, %v, %v", list, more, err)
 		}
+	})
+}
+
+// TestAnEntryThatCannotBeRead hides no other one.
+func TestAnEntryThatCannotBeRead(t *testing.T) {
+	worlds(t, func(w *world) {
+		for _, id := range []string{"a", "b", "c"} {
+			w.create(id, "")
+		}
+		w.Registry.Trail = spoiled{w.store}
+		if e := w.entries(); len(e) != 2 || e[0].Team != "c" || e[1].Team != "a" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// spoiled has no JSON in place of the second entry from the end.
+type spoiled struct{ kept }
+
+func (s spoiled) Latest(ctx context.Context, visit func([]byte) bool) error {
+	n := 0
+	return s.kept.Latest(ctx, func(text []byte) bool {
+		if n++; n == 2 {
+			text = text[1:]
+		}
+		return visit(text)
 	})
 }
 

@@ -37,20 +37,28 @@ func (c Correction) read(reason string) (delta int64, err error) {
 	return delta, nil
 }
 
-// Adjusted is the entry of a correction that is ordered, or that the accounts then refused.
-func Adjusted(id, team string, unit teams.Unit, delta int64, refused bool) directory.Entry {
-	what := "usage.adjust"
-	if refused {
-		what = "usage.adjust.refused"
-	}
+// Step is how far a correction is. Each step has an entry of the audit.
+type Step string
+
+// The steps. A correction that is ordered and neither posted nor refused may have been posted: its process ended meanwhile, or lost
+// its connections.
+const (
+	Ordered Step = ""
+	Posted  Step = ".posted"
+	Refused Step = ".refused" // by the accounts, because the month would fall below 0
+)
+
+// Adjusted is the entry of a step of a correction. The id is that of the correction in the accounts.
+func Adjusted(id, team string, unit teams.Unit, delta int64, step Step) directory.Entry {
 	after, err := json.Marshal(map[string]string{"id": id, "unit": string(unit), "delta": limit.Written(unit, delta)})
 	if err != nil {
 		after = nil
 	}
-	return directory.Entry{What: what, Team: team, After: after}
+	return directory.Entry{What: "usage.adjust" + string(step), Team: team, After: after}
 }
 
-// Adjust corrects what a team used. Its entry is written before; a second one follows if the month would fall below 0.
+// Adjust corrects what a team used. An entry is written before, so that there is no correction without one, and another one with the
+// outcome.
 func (r *Registry) Adjust(ctx context.Context, a Actor, team string, c Correction) (done limit.Adjustment, err error) {
 	if _, err := r.seen(ctx, a, team, a.Changes()); err != nil {
 		return done, err
@@ -60,9 +68,13 @@ func (r *Registry) Adjust(ctx context.Context, a Actor, team string, c Correctio
 		return done, err
 	}
 	id := "adjust-" + rand.Text()
-	if err := directory.Note(ctx, r.Directory, r.order(a), Adjusted(id, team, c.Unit, delta, false)); err != nil {
-		return done, told(err)
+	note := func(ctx context.Context, step Step) error {
+		return told(directory.Note(ctx, r.Directory, r.order(a), Adjusted(id, team, c.Unit, delta, step)))
 	}
+	if err := note(ctx, Ordered); err != nil {
+		return done, err
+	}
+	ctx = context.WithoutCancel(ctx) // a client that leaves must not leave the outcome open
 	done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
 	if err != nil { // the reply may be lost: the same id counts once
 		done, err = r.Accounts.Adjust(ctx, id, team, c.Unit, delta, a.Reason)
@@ -71,10 +83,11 @@ func (r *Registry) Adjust(ctx context.Context, a Actor, team string, c Correctio
 	case err != nil:
 		return done, &Error{Kind: Away, Text: "the correction " + id + " may or may not have been posted", Advice: "look at the team's usage before you try again", cause: err}
 	case done.Done:
+		_ = note(ctx, Posted) // it is posted; without this entry the audit leaves that open
 		return done, nil
 	}
-	if err := directory.Note(ctx, r.Directory, r.order(a), Adjusted(id, team, c.Unit, delta, true)); err != nil {
-		return done, told(err)
+	if err := note(ctx, Refused); err != nil {
+		return done, err
 	}
 	return done, &Error{
 		Kind: Conflict, Field: "delta", Text: "the team used less this month than is given back, and nothing was changed", Given: limit.Written(c.Unit, delta),

@@ -14,18 +14,17 @@ type AuditQuery struct {
 	Most   int    // how many
 }
 
-// Audit returns entries, the newest first; more reports whether there are older ones.
+// Audit returns entries, the newest first; more reports whether there are older ones. One that cannot be read is left out, because it
+// must not hide the others; the audit's proof names it.
 func (r *Registry) Audit(ctx context.Context, p access.Person, q AuditQuery) (list []directory.Entry, more bool, err error) {
 	if !p.SeesAll() {
 		return nil, false, errNotAll
 	}
-	var bad error
 	err = r.Trail.Latest(ctx, func(text []byte) bool {
-		var e directory.Entry
-		if e, bad = directory.ReadEntry(text); bad != nil {
-			return false
-		}
+		e, bad := directory.ReadEntry(text)
 		switch {
+		case bad != nil:
+			return true
 		case q.Team != "" && e.Team != q.Team || q.Before > 0 && e.Seq >= q.Before:
 			return true
 		case len(list) == q.Most:
@@ -35,8 +34,5 @@ func (r *Registry) Audit(ctx context.Context, p access.Person, q AuditQuery) (li
 		list = append(list, e)
 		return true
 	})
-	if err == nil {
-		err = bad
-	}
 	return list, more, told(err)
 }

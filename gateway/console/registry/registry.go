@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -43,6 +44,9 @@ type Deps struct {
 	Tasks     Tasks
 	Now       func() time.Time
 	Random    io.Reader // a cryptographic source, for keys
+	// InForce is the directory that this process has in force. A store with an older one has lost it, and is written back soon, over
+	// any change made meanwhile. Nil: not known.
+	InForce func() directory.State
 }
 
 // Registry is the teams. It is safe for concurrent use.
@@ -56,7 +60,30 @@ type Registry struct {
 }
 
 // New returns the registry.
-func New(deps Deps) *Registry { return &Registry{Deps: deps} }
+func New(deps Deps) *Registry {
+	if deps.InForce != nil {
+		deps.Directory = whole{deps.Directory, deps.InForce}
+	}
+	return &Registry{Deps: deps}
+}
+
+// whole is a directory that is not read while its store has lost it.
+type whole struct {
+	directory.Store
+	inForce func() directory.State
+}
+
+var errLostStore = errors.New("the store has lost the directory in force, which is written back soon")
+
+// Read implements [directory.Store].
+func (w whole) Read(ctx context.Context) (directory.State, error) {
+	known := w.inForce() // before the store, which has it or a later one then
+	s, err := w.Store.Read(ctx)
+	if err == nil && s.Before(known) {
+		err = errLostStore
+	}
+	return s, err
+}
 
 // Actor is a person and where the request comes from.
 type Actor struct {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sluice/policy/directory"
 	"sluice/policy/teams"
@@ -35,8 +37,8 @@ func (r *Registry) Create(ctx context.Context, a Actor, draft Draft) (Team, erro
 	})
 }
 
-// Replace replaces every member of a team of the directory but its id and keys. ifMatch is the ETag that the team must have; "*":
-// any.
+// Replace replaces every member of a team of the directory but its id and keys. ifMatch is the ETag that the team must have, or
+// several of which it must have one, as in HTTP; "*": any.
 func (r *Registry) Replace(ctx context.Context, a Actor, draft Draft, ifMatch string) (Team, error) {
 	return r.change(ctx, a, draft.ID, func(d directory.Document) (directory.Change, error) {
 		team, err := r.need(d, a.Person, draft.ID, a.Changes())
@@ -52,9 +54,28 @@ func (r *Registry) Replace(ctx context.Context, a Actor, draft Draft, ifMatch st
 	})
 }
 
+// matches reports whether a team has one of the ETags of an If-Match. A weak one is none, because it may be of another content.
 func matches(ifMatch string, team directory.Team) bool {
-	return ifMatch == "*" || ifMatch == etag(team)
+	if strings.TrimSpace(ifMatch) == "*" {
+		return true
+	}
+	tag := etag(team)
+	for rest := ifMatch; rest != ""; {
+		rest = strings.TrimLeft(rest, " \t,")
+		one := entityTag.FindString(rest)
+		rest = strings.TrimLeft(rest[len(one):], " \t")
+		switch {
+		case one == "" || rest != "" && rest[0] != ',':
+			return false
+		case one == tag:
+			return true
+		}
+	}
+	return false
 }
+
+// entityTag is one ETag at the beginning of a list.
+var entityTag = regexp.MustCompile(`^(W/)?"[^"]*"`)
 
 // sameKeys reports whether given keys say the same as those of a team. When they were used does not count.
 func sameKeys(given []Key, keys []directory.Key) bool {

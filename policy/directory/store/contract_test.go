@@ -301,7 +301,7 @@ func TestALostDirectoryIsRestored(t *testing.T) {
 		k.lose()
 		has, err := k.Read(t.Context())
 		must(t, err)
-		next, err := directory.Restored(has, known, directory.Order{Who: "replica"})
+		next, err := directory.Restored(has, known, directory.Order{Who: "replica", Now: k.clock()})
 		must(t, err)
 		must(t, k.Write(t.Context(), has, next))
 		if diff := cmp.Diff([]string{"a"}, teamsOf(t, k)); diff != "" {
@@ -334,4 +334,25 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestEntriesAgeAfterALossToo: what is missing before an entry that is too old would be too old as well.
+func TestEntriesAgeAfterALossToo(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		for _, id := range []string{"a", "b", "c"} {
+			must(t, create(k, id))
+		}
+		k.drop(1)
+		must(t, create(k, "d"))
+		if faults := faultsOf(t, k); len(faults) != 1 || faults[0] != "entries 1 to 1 are missing" {
+			t.Errorf("before: %v", faults)
+		}
+		k.age(directory.KeptDays + 1)
+		must(t, create(k, "e"))
+		count := 0
+		must(t, k.Entries(t.Context(), func([]byte) error { count++; return nil }))
+		if faults := faultsOf(t, k); faults != nil || count != 1 {
+			t.Errorf("400 days later: %d entries, %v", count, faults)
+		}
+	})
 }

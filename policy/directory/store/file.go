@@ -97,16 +97,16 @@ func (f *File) lines(s directory.State) ([][]byte, error) {
 	return lines, nil
 }
 
-// young leaves out what is too old to be kept, and returns the number of the first that stays. If the file begins with
-// another entry than first, one is missing, and nothing is left out, so that it is noticed.
+// young leaves out what is too old to be kept, and returns the number of the first that stays. That is first if nothing is left out,
+// so that an entry that is missing before the others is noticed, until it would be too old itself.
 func (f *File) young(lines [][]byte, first int64) ([][]byte, int64) {
 	since := f.now().AddDate(0, 0, -directory.KeptDays)
 	for len(lines) > 0 {
 		e, err := directory.ReadEntry(lines[0])
-		if err != nil || e.Seq != first || !e.Time.Before(since) {
+		if err != nil || !e.Time.Before(since) {
 			break
 		}
-		lines, first = lines[1:], first+1
+		lines, first = lines[1:], e.Seq+1
 	}
 	return lines, first
 }

@@ -1,5 +1,5 @@
 -- Writes a document and the entry of its audit, if no other change was faster. Entries that are too old are removed; "first" is
--- raised with them alone, so that an entry that is missing for another reason is noticed.
+-- raised with them alone, so that an entry that is missing for another reason is noticed, until it would be too old itself.
 --
 -- KEYS  1 the directory  2 the audit, a stream
 -- ARGV  1 the head that is expected, '' for none  2 the document  3 the entry  4 its head  5 its number  6 the first number
@@ -9,9 +9,9 @@ local is = redis.call('HMGET', KEYS[1], 'head', 'first')
 if (is[1] or '') ~= ARGV[1] then return 0 end
 local first = is[2] or ARGV[6]
 redis.call('XADD', KEYS[2], '*', 'seq', ARGV[5], 'entry', ARGV[3])
-local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)
-if oldest[1][2][2] == first then
-  local since = redis.call('TIME')[1] * 1000 - ARGV[7]
+local since = redis.call('TIME')[1] * 1000 - ARGV[7]
+local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1][1]
+if tonumber(string.match(oldest, '^%d+')) < since then
   redis.call('XTRIM', KEYS[2], 'MINID', string.format('%.0f', since))
   first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1][2][2]
 end
