@@ -20,20 +20,19 @@ func (h *house) list() []*team {
 	return h.teams
 }
 
-// add adds teams, and returns those that are new.
+// add adds teams that are new, and returns all.
 func (h *house) add(ids []string, get func(id string) *team) []*team {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ids == nil {
 		h.ids = map[string]bool{}
 	}
-	before := len(h.teams)
 	for _, id := range ids {
 		if !h.ids[id] {
 			h.ids[id], h.teams = true, append(h.teams, get(id))
 		}
 	}
-	return h.teams[before:]
+	return h.teams
 }
 
 // eachTeam asks something about all teams in one round trip, together with their names, and again about those that were not known yet.
@@ -47,7 +46,7 @@ func (r *Store) eachTeam(ctx context.Context, ask func(pipe redis.Pipeliner, tea
 		return err
 	}
 	read()
-	fresh := r.house.add(names.Val(), r.teams.Get)
+	fresh := r.house.add(names.Val(), r.teams.Get)[len(asked):] // others may have asked meanwhile
 	if len(fresh) == 0 {
 		return nil
 	}
