@@ -50,7 +50,12 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	now := f.Deps.Now()
 	days := slices.Concat(asked, monthDays(now))
 	slices.Sort(days)
-	l, err := f.ledger(ctx, p, q.Team, slices.Compact(days), q.By)
+	var l book
+	var tagged []limit.Row
+	err = together(
+		func() (err error) { l, err = f.ledger(ctx, p, q.Team, slices.Compact(days), q.By); return err },
+		func() (err error) { tagged, err = f.tagged(ctx, p, q, asked); return err },
+	)
 	if err != nil {
 		return m, err
 	}
@@ -62,7 +67,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		l.add(byName, day, q.By)
 	}
 	if q.By == "tag" {
-		if byName, err = f.byTag(ctx, l, p, q.Team, asked, m.Total); err != nil {
+		if byName, err = f.byTag(ctx, l, tagged, asked, m.Total); err != nil {
 			return m, err
 		}
 	}
@@ -77,25 +82,32 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 // untagged names the use of requests without a tag. No tag has a space.
 const untagged = "without a tag"
 
+// tagged reads the ledger of tags of a person's own teams, or of one team; nothing if it is not asked for, or may not be seen.
+func (f *Figures) tagged(ctx context.Context, p access.Person, q MoneyQuery, days []int) ([]limit.Row, error) {
+	ids := p.Teams
+	if q.Team != "" {
+		ids = []string{q.Team}
+	}
+	if q.By != "tag" || q.Team == "" && p.SeesAll() || q.Team != "" && !p.Sees(q.Team) || len(ids) == 0 {
+		return nil, nil
+	}
+	return f.Accounts.TagsOf(ctx, ids, days)
+}
+
 // byTag adds up what was used for each tag. What of the total is in no row of it has no tag.
-func (f *Figures) byTag(ctx context.Context, l book, p access.Person, team string, days []int, total Use) (adder, error) {
-	byName, rest, ids, atOnce := adder{}, days, p.Teams, len(days)
-	if team != "" { // [Figures.ledger] has asked whether it may be seen
-		ids = []string{team}
-	}
+func (f *Figures) byTag(ctx context.Context, l book, tagged []limit.Row, days []int, total Use) (adder, error) {
+	byName := adder{}
 	if sums, all := l.(sumBook); all {
-		ids, atOnce, rest = nil, readAtOnce, sums.addTags(byName, days)
-	} else if len(ids) == 0 { // else they would be all
-		return byName, nil
+		for part := range slices.Chunk(sums.addTags(byName, days), readAtOnce) {
+			rows, err := f.Accounts.TagsOf(ctx, nil, part)
+			if err != nil {
+				return nil, err
+			}
+			tagged = append(tagged, rows...)
+		}
 	}
-	for part := range slices.Chunk(rest, max(atOnce, 1)) {
-		rows, err := f.Accounts.TagsOf(ctx, ids, part)
-		if err != nil {
-			return nil, err
-		}
-		for i := range rows {
-			byName.add(rows[i].Tag, useOf(&rows[i]))
-		}
+	for i := range tagged {
+		byName.add(tagged[i].Tag, useOf(&tagged[i]))
 	}
 	sum := Use{}
 	for _, use := range byName {
