@@ -7,6 +7,7 @@ import (
 	"sluice/gateway/admin"
 	"sluice/gateway/console/clerk"
 	"sluice/gateway/console/figures"
+	"sluice/gateway/console/figures/daily"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/console/registry"
 )
@@ -16,10 +17,14 @@ const leastLate = 49 * time.Hour
 
 // openFigures returns what the console shows of traffic, limits, money and tasks.
 func (p *process) openFigures() *figures.Figures {
-	return figures.New(figures.Deps{
+	deps := figures.Deps{
 		Teams: p.inForce.file.Load, Accounts: p.accounts, Lately: p.lately, Tasks: p.tasks.claims, Running: p.gateway.InFlight,
 		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
-	})
+	}
+	if p.redis != nil {
+		deps.Days = daily.NewRedis(p.redis)
+	}
+	return figures.New(deps)
 }
 
 // faultyChecks are the lines of readiness that are not ok.

@@ -23,13 +23,13 @@ import (
 const operatorsToken = "operators-token-CANARY"
 
 // consoleOf waits for a serve's console and returns its address.
-func consoleOf(t *testing.T, h *house) string {
+func consoleOf(t testing.TB, h *house) string {
 	t.Helper()
 	return find(t, h.log, `"msg":"console","listen":"[^"]+","url":"([^"]+)"`)
 }
 
 // find waits until an output matches and returns the first group.
-func find(t *testing.T, out *transcript, pattern string) string {
+func find(t testing.TB, out *transcript, pattern string) string {
 	t.Helper()
 	waiting, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()
@@ -46,7 +46,7 @@ func signedIn(name, role string) string {
 }
 
 // newBrowser is a client with cookies that follows redirects.
-func newBrowser(t *testing.T) *http.Client {
+func newBrowser(t testing.TB) *http.Client {
 	t.Helper()
 	client := newClient(t)
 	jar, err := cookiejar.New(nil)
@@ -58,7 +58,7 @@ func newBrowser(t *testing.T) *http.Client {
 }
 
 // visitPage gets a page, or sends a form.
-func visitPage(t *testing.T, client *http.Client, address string, form url.Values) (status int, body string) {
+func visitPage(t testing.TB, client *http.Client, address string, form url.Values) (status int, body string) {
 	t.Helper()
 	var answer *http.Response
 	var err error

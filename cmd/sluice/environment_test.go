@@ -154,7 +154,7 @@ func TestF_D1_ASecretHasOneSource(t *testing.T) {
 }
 
 // write puts content into a new file that only its owner can read, and returns its path.
-func write(t *testing.T, content string) string {
+func write(t testing.TB, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

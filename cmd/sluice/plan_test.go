@@ -172,9 +172,16 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
+		ours:      []string{"gateway/console/access", "gateway/console/figures/daily", "gateway/tasks", "policy/limit", "policy/teams", "cache", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI, goRedis},
+	},
+	"gateway/console/figures/daily": {
+		ours:      []string{"policy/limit"},
+		testsOurs: []string{"policy/limit/limittest"},
+		files:     map[string][]string{"redis.go": {goRedis}},
+		never:     []string{httpPkg, "os", slogPkg, otelAPI},
+		timeless:  true,
 	},
 	"gateway/console/registry": {
 		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
@@ -199,7 +206,7 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/pages", "telemetry/recent",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},

@@ -16,6 +16,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
+	"sluice/gateway/console/api"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/registry"
 	"sluice/gateway/identity"
@@ -46,6 +47,9 @@ type accounts interface {
 	gateway.Accounts
 	registry.Accounts
 	figures.Accounts
+	api.Ledger
+	// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
+	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
 	// Holds returns how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts pending charges; the error counts those that could not be posted.

@@ -29,7 +29,7 @@ import (
 
 // redisServer is a real redis-server for one test.
 type redisServer struct {
-	*testing.T
+	testing.TB
 	port    int
 	args    []string
 	dir     string
@@ -38,9 +38,9 @@ type redisServer struct {
 }
 
 // startRedis starts a redis-server on a free port and waits until it serves.
-func startRedis(t *testing.T, args ...string) *redisServer {
+func startRedis(t testing.TB, args ...string) *redisServer {
 	t.Helper()
-	s := &redisServer{T: t, args: args, dir: t.TempDir()}
+	s := &redisServer{TB: t, args: args, dir: t.TempDir()}
 	for s.port = freeTCPPort(t); !s.launch(); s.port = freeTCPPort(t) { // another process may have taken the port meanwhile
 		if t.Failed() {
 			t.FailNow()
@@ -131,7 +131,7 @@ func (s *redisServer) do(args ...any) any {
 }
 
 // freeTCPPort is a port that is free at the moment.
-func freeTCPPort(t *testing.T) int {
+func freeTCPPort(t testing.TB) int {
 	t.Helper()
 	for {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

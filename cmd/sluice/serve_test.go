@@ -27,7 +27,7 @@ type house struct {
 }
 
 // serving starts serve in front of a service and waits until it serves.
-func serving(t *testing.T, service string, variables ...string) *house {
+func serving(t testing.TB, service string, variables ...string) *house {
 	t.Helper()
 	ctx, sigterm := context.WithCancel(context.Background())
 	h := &house{log: newTranscript(), sigterm: sigterm, code: make(chan int, 1)}
@@ -53,7 +53,7 @@ func (h *house) stop() int {
 }
 
 // newService is a simulated service over a real socket.
-func newService(t *testing.T, cfg simulator.Config) (*simulator.Simulator, *httptest.Server) {
+func newService(t testing.TB, cfg simulator.Config) (*simulator.Simulator, *httptest.Server) {
 	t.Helper()
 	cfg.Keys = []string{"sk-upstream"}
 	service := simulator.New(cfg)
@@ -63,7 +63,7 @@ func newService(t *testing.T, cfg simulator.Config) (*simulator.Simulator, *http
 }
 
 // newClient is an HTTP client that the test's end cleans up.
-func newClient(t *testing.T) *http.Client {
+func newClient(t testing.TB) *http.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)

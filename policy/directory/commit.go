@@ -95,7 +95,10 @@ func step(was State, order Order, decide func(Document) (Change, error)) (State,
 	if err != nil || after.Version == before.Version {
 		return was, before, err
 	}
-	next, err := was.Next(after.Text(), entry, order)
+	next, err := was.next(after.Text(), after.Version, entry, order) // Apply has read it
+	if err == nil {
+		latest.Store(&opened{digestOf(next.Document), after})
+	}
 	return next, after, err
 }
 

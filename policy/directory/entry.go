@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"sluice/policy/teams"
@@ -86,14 +87,31 @@ func (s State) Open() (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	if last.Digest != digestOf(s.Document) {
+	digest := digestOf(s.Document)
+	if last.Digest != digest {
 		return Document{}, fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
 	}
 	if s.Document == nil {
 		return Document{}, nil
 	}
-	return Read(s.Document)
+	if known := latest.Load(); known != nil && known.digest == digest {
+		return known.Document, nil
+	}
+	d, err := Read(s.Document)
+	if err == nil {
+		latest.Store(&opened{digest, d})
+	}
+	return d, err
 }
+
+// opened is a document that was read from the text with this digest.
+type opened struct {
+	digest string
+	Document
+}
+
+// latest is the last one: a change, and everybody who looks after it, would read the same large text again.
+var latest atomic.Pointer[opened]
 
 func digestOf(document []byte) string {
 	if document == nil {
@@ -108,6 +126,22 @@ func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
 	if err := order.check(); err != nil {
 		return s, err
 	}
+	var version int64
+	if document != nil && !bytes.Equal(document, s.Document) {
+		d, err := Read(document)
+		if err != nil {
+			return s, faulty(err)
+		}
+		version = d.Version
+	}
+	return s.next(document, version, entry, order)
+}
+
+// next is Next of a document that was read before, with its version; 0: it is that of the state.
+func (s State) next(document []byte, version int64, entry Entry, order Order) (State, error) {
+	if err := order.check(); err != nil {
+		return s, err
+	}
 	if document == nil {
 		document = s.Document
 	}
@@ -119,12 +153,8 @@ func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
 		}
 		entry.Seq, entry.Version = last.Seq+1, last.Version
 	}
-	if document != nil && !bytes.Equal(document, s.Document) {
-		d, err := Read(document)
-		if err != nil {
-			return s, faulty(err)
-		}
-		entry.Version = d.Version
+	if version != 0 {
+		entry.Version = version
 	}
 	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
 	entry.Digest, entry.Prev = digestOf(document), s.Head()

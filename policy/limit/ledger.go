@@ -71,6 +71,31 @@ func (l ledger) forget() {
 	delete(l, oldest)
 }
 
+// enter posts to the ledger and counts the change.
+func (a *account) enter(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
+	a.ledger.post(day, model, endpoint, used, estimated)
+	a.changes[day]++
+	if len(a.changes) > LedgerDays {
+		maps.DeleteFunc(a.changes, func(day int, _ uint64) bool { return a.ledger[day] == nil })
+	}
+}
+
+// Versions returns for each of the days a number that is another one after each change of its ledger, of any team.
+func (m *Memory) Versions(_ context.Context, days []int) ([]uint64, error) {
+	m.mu.Lock()
+	accounts := maps.Clone(m.teams)
+	m.mu.Unlock()
+	versions := make([]uint64, len(days))
+	for _, a := range accounts {
+		a.mu.Lock()
+		for i, day := range days {
+			versions[i] += a.changes[day]
+		}
+		a.mu.Unlock()
+	}
+	return versions, nil
+}
+
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the
 // order of reports: team, day, tag. Use without a tag is in no row.
 func (m *Memory) Tags(_ context.Context, team string, days []int) (rows []Row, err error) {
@@ -97,6 +122,31 @@ func (a *account) tagRows(team string, days []int) (rows []Row) {
 		}
 	}
 	return rows
+}
+
+// TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does.
+func (m *Memory) TagsOf(ctx context.Context, teams []string, days []int) ([]Row, error) {
+	return ofSome(ctx, m.Tags, teams, days)
+}
+
+// LedgerOf returns the rows of some teams, or of all if teams is nil, as Ledger does.
+func (m *Memory) LedgerOf(ctx context.Context, teams []string, days []int) ([]Row, error) {
+	return ofSome(ctx, m.Ledger, teams, days)
+}
+
+func ofSome(ctx context.Context, read func(context.Context, string, []int) ([]Row, error), teams []string, days []int) (all []Row, err error) {
+	if teams == nil {
+		return read(ctx, "", days)
+	}
+	for _, team := range teams {
+		rows, err := read(ctx, team, days)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	SortRows(all)
+	return all, nil
 }
 
 // TagRow makes a row of the ledger of tags of one whose model is the tag.

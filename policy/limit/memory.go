@@ -45,7 +45,8 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
-	tags    ledger // its rows have the tag as their model
+	tags    ledger         // its rows have the tag as their model
+	changes map[int]uint64 // of the ledger, by day
 }
 
 // tally counts the use of one day or month, and its holds.
@@ -66,7 +67,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: ledger{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: ledger{}, changes: map[int]uint64{}}
 		m.teams[team] = a
 	}
 	return a
@@ -175,7 +176,7 @@ func (a *account) forget(h *heldIn) {
 // post adds to what the hold's day and month used, and to the ledger. A correction may be negative.
 func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 	h.use(amounts)
-	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
+	a.enter(h.Day, h.Model, h.Endpoint, amounts, estimated)
 	if h.Tag != "" {
 		a.tags.post(h.Day, h.Tag, "", amounts, estimated)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/console/registry"
 	"sluice/policy/teams"
@@ -18,13 +19,20 @@ type teamDesk struct{ Deps }
 
 // List implements [pages.Teams].
 func (d teamDesk) List(ctx context.Context, p access.Person) (list []pages.TeamLine, err error) {
+	var lines map[string]figures.TeamLine
+	var errLines error
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		lines, errLines = d.Figures.Lines(ctx, p)
+	}()
 	all, _, err := d.Registry.List(ctx, p, "", mostTeams)
-	if err != nil {
+	<-reading
+	switch {
+	case err != nil:
 		return nil, told(err)
-	}
-	lines, err := d.Figures.Lines(ctx, p)
-	if err != nil {
-		return nil, err
+	case errLines != nil:
+		return nil, errLines
 	}
 	now := d.Now()
 	for i := range all {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cache"
+	"sluice/gateway/console/figures/daily"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
@@ -53,53 +54,54 @@ func fill(b *testing.B, client redis.UniversalClient, now time.Time) *teams.File
 	return read
 }
 
-// BenchmarkPages measures the pages that read most, in a house of the largest size in Redis: at first, and once the past days are
-// known. Each reads the days that may still change from Redis.
+// BenchmarkPages measures the pages that read most, in a house of the largest size in Redis: the first that a process makes, and the
+// next ones. Each reads the days that may still change from Redis.
 func BenchmarkPages(b *testing.B) {
 	client := limittest.RealRedis(b)
 	var ahead time.Duration
 	clock := func() time.Time { return time.Now().Add(ahead) }
 	file := fill(b, client, clock())
-	store := redisstore.New(client)
-	accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
-	defer func() { _ = accounts.Close(context.Background()) }()
-	lately := recent.NewRedis(client, clock)
 	open := func() *Figures {
+		store := redisstore.New(client)
+		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
+		b.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return New(Deps{
-			Teams: func() *teams.File { return file }, Accounts: accounts, Lately: lately, Now: clock,
+			Teams: func() *teams.File { return file }, Accounts: accounts, Lately: recent.NewRedis(client, clock), Now: clock, Days: daily.NewRedis(client),
 			Tasks: cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: 24 * time.Hour, Now: clock}),
 		})
 	}
-	pages := []struct {
+	b.Run("sums of a day", func(b *testing.B) { makeSums(b, open()) })
+	money := func(days int, by string) func(f *Figures) error {
+		return func(f *Figures) error {
+			now := clock()
+			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, ""})
+			return err
+		}
+	}
+	for _, page := range []struct {
 		name string
 		read func(f *Figures) error
 	}{
-		{"Money of 30 days", func(f *Figures) error {
-			now := clock()
-			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, -29).Format(limit.DayForm), now.Format(limit.DayForm), "team", ""})
-			return err
-		}},
-		{"Money of 400 days", func(f *Figures) error {
-			now := clock()
-			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-benchDays).Format(limit.DayForm), now.Format(limit.DayForm), "model", ""})
-			return err
-		}},
+		{"Money of 30 days", money(30, "team")},
+		{"Money of 400 days", money(benchDays, "team")},
+		{"Money of 400 days by model", money(benchDays, "model")},
 		{"Now", func(f *Figures) error { _, err := f.Now(b.Context(), operator, false); return err }},
+		{"Teams", func(f *Figures) error { _, err := f.Lines(b.Context(), operator); return err }},
 		{"Team", func(f *Figures) error { _, err := f.Team(b.Context(), operator, "team-007"); return err }},
 		{"Tasks", func(f *Figures) error { _, err := f.TaskList(b.Context(), operator, TaskFilter{}); return err }},
-	}
-	for _, page := range pages {
+	} {
 		b.Run(page.name+"/first", func(b *testing.B) {
 			for b.Loop() {
-				if err := page.read(open()); err != nil {
+				b.StopTimer()
+				f := open()
+				b.StartTimer()
+				if err := page.read(f); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-	}
-	for _, page := range pages {
 		f := open()
-		b.Run(page.name+"/again", func(b *testing.B) {
+		b.Run(page.name+"/next", func(b *testing.B) {
 			if err := page.read(f); err != nil {
 				b.Fatal(err)
 			}
@@ -110,5 +112,24 @@ func BenchmarkPages(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// makeSums makes those of all days that are over, once.
+func makeSums(b *testing.B, f *Figures) {
+	due, err := f.sums.due(b.Context())
+	for b.Loop() {
+		if err != nil || len(due) == 0 {
+			b.Fatalf("no day is due: %v", err)
+		}
+		if err := f.sums.renew(b.Context(), due[0]); err != nil {
+			b.Fatal(err)
+		}
+		due = due[1:]
+	}
+	for _, day := range due {
+		if err := f.sums.renew(b.Context(), day); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

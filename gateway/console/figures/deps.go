@@ -14,10 +14,13 @@ import (
 
 // Accounts are what teams used and may still spend.
 type Accounts interface {
-	// Ledger MUST return the use of one team, or of all if team is empty, on the days, each yyyymmdd, in the order of reports.
-	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
-	// Tags MUST return the same of the ledger of tags, by team, day and tag; use without a tag is in no row.
-	Tags(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// LedgerOf MUST return the use of teams, or of all if teams is nil, on the days, each yyyymmdd, in the order of reports.
+	LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
+	// TagsOf MUST return the same of the ledger of tags, by team, day and tag; use without a tag is in no row.
+	TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
+	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
+	// a day after its end.
+	Versions(ctx context.Context, days []int) ([]uint64, error)
 	// Look MUST return how a team stands to each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	// LastKnown MUST return how a team stood to its quotas when that was last heard, without waiting for anything.
@@ -52,6 +55,7 @@ type Deps struct {
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
+	Days     Keeper                  // of sums of days that are over; nil: the accounts are in this process
 	Running  func(team string) int64 // requests of a team in flight at this replica; nil: not known
 	Faults   func() []Fault          // what is wrong with the process; nil: nothing
 	Late     time.Duration           // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
@@ -78,10 +82,10 @@ func New(deps Deps) *Figures {
 	if deps.Late == 0 {
 		deps.Late = lateDefault
 	}
-	return &Figures{Deps: deps, sums: &sums{ledger: deps.Accounts.Ledger, now: deps.Now, late: deps.Late, days: map[int]*daySum{}, names: map[string]string{}}}
+	return &Figures{Deps: deps, sums: newSums(&deps)}
 }
 
-// Run reads the sums of past days ahead and again from time to time, until ctx ends. Without it the first reader waits for them.
+// Run makes sums of days that are over, until ctx ends. One replica at a time does so.
 func (f *Figures) Run(ctx context.Context) { f.sums.run(ctx) }
 
 // visible returns the teams that a person sees, by id, out of those in force, and whether that is every request.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures/daily"
 	"sluice/policy/limit"
 )
 
@@ -51,7 +51,12 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	now := f.Deps.Now()
 	days := slices.Concat(asked, monthDays(now))
 	slices.Sort(days)
-	l, err := f.ledger(ctx, p, q.Team, slices.Compact(days))
+	var l book
+	var tagged []limit.Row
+	err = together(
+		func() (err error) { l, err = f.ledger(ctx, p, q.Team, slices.Compact(days), q.By); return err },
+		func() (err error) { tagged, err = f.tagged(ctx, p, q, asked); return err },
+	)
 	if err != nil {
 		return m, err
 	}
@@ -63,7 +68,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		l.add(byName, day, q.By)
 	}
 	if q.By == "tag" {
-		if byName, err = f.byTag(ctx, p, q.Team, asked, m.Total); err != nil {
+		if byName, err = f.byTag(ctx, l, tagged, asked, m.Total); err != nil {
 			return m, err
 		}
 	}
@@ -78,25 +83,36 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 // untagged names the use of requests without a tag. No tag has a space.
 const untagged = "without a tag"
 
-// byTag adds up the ledger of tags of the teams that a person sees. What of the total is in no row of it has no tag.
-func (f *Figures) byTag(ctx context.Context, p access.Person, team string, days []int, total Use) (adder, error) {
+// tagged reads the ledger of tags of a person's own teams, or of one team; nothing if it is not asked for, or may not be seen.
+func (f *Figures) tagged(ctx context.Context, p access.Person, q MoneyQuery, days []int) ([]limit.Row, error) {
 	ids := p.Teams
-	if team != "" || p.SeesAll() {
-		ids = []string{team} // [Figures.ledger] has asked whether it may be seen
+	if q.Team != "" {
+		ids = []string{q.Team}
 	}
-	byName, sum := adder{}, Use{}
-	for _, id := range ids {
-		for part := range slices.Chunk(days, readAtOnce) {
-			rows, err := f.Accounts.Tags(ctx, id, part)
+	if q.By != "tag" || q.Team == "" && p.SeesAll() || q.Team != "" && !p.Sees(q.Team) || len(ids) == 0 {
+		return nil, nil
+	}
+	return f.Accounts.TagsOf(ctx, ids, days)
+}
+
+// byTag adds up what was used for each tag. What of the total is in no row of it has no tag.
+func (f *Figures) byTag(ctx context.Context, l book, tagged []limit.Row, days []int, total Use) (adder, error) {
+	byName := adder{}
+	if sums, all := l.(sumBook); all {
+		for part := range slices.Chunk(sums.addTags(byName, days), readAtOnce) {
+			rows, err := f.Accounts.TagsOf(ctx, nil, part)
 			if err != nil {
 				return nil, err
 			}
-			for i := range rows {
-				use := useOf(&rows[i])
-				byName.add(rows[i].Tag, use)
-				sum = sum.Plus(use)
-			}
+			tagged = append(tagged, rows...)
 		}
+	}
+	for i := range tagged {
+		byName.add(tagged[i].Tag, useOf(&tagged[i]))
+	}
+	sum := Use{}
+	for _, use := range byName {
+		sum = sum.Plus(use)
 	}
 	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
 		byName.add(untagged, rest)
@@ -140,18 +156,14 @@ type book interface {
 	add(to adder, day int, by string)
 }
 
-// ledger reads days of one team, or of all teams that a person sees.
-func (f *Figures) ledger(ctx context.Context, p access.Person, team string, days []int) (book, error) {
+// ledger reads days of one team, or of all teams that a person sees, for adding them up in one way.
+func (f *Figures) ledger(ctx context.Context, p access.Person, team string, days []int, by string) (book, error) {
 	if team == "" && p.SeesAll() {
-		list, err := f.sums.of(ctx, days)
-		if err != nil {
-			return nil, err
+		ways := []daily.By{daily.ByEndpoint} // for the totals
+		if by == "team" || by == "model" || by == "tag" {
+			ways = append(ways, daily.By(by))
 		}
-		b := sumBook{}
-		for i, day := range days {
-			b[day] = list[i]
-		}
-		return b, nil
+		return f.sums.of(ctx, days, ways...)
 	}
 	ids := p.Teams
 	if team != "" {
@@ -163,52 +175,52 @@ func (f *Figures) ledger(ctx context.Context, p access.Person, team string, days
 	return f.rows(ctx, ids, days)
 }
 
-// rows reads days of some teams, all at the same time.
+// rows reads days of some teams.
 func (f *Figures) rows(ctx context.Context, ids []string, days []int) (rowBook, error) {
-	lists, errs := make([][]limit.Row, len(ids)), make([]error, len(ids))
-	var reading sync.WaitGroup
-	for i, id := range ids {
-		reading.Go(func() { lists[i], errs[i] = f.Accounts.Ledger(ctx, id, days) })
-	}
-	reading.Wait()
 	b := rowBook{}
-	for i := range ids {
-		if errs[i] != nil {
-			return nil, errs[i]
-		}
-		for _, row := range lists[i] {
-			b[row.Day] = append(b[row.Day], row)
-		}
+	if len(ids) == 0 { // else they would be all
+		return b, nil
 	}
-	return b, nil
+	rows, err := f.Accounts.LedgerOf(ctx, ids, days)
+	for _, row := range rows {
+		b[row.Day] = append(b[row.Day], row)
+	}
+	return b, err
 }
 
 // sumBook is of all teams.
-type sumBook map[int]*daySum
+type sumBook map[daily.Of]daily.Sum
+
+// addTags adds the use of tags, and returns the days of which there are too many for a sum.
+func (b sumBook) addTags(to adder, days []int) (rest []int) {
+	for _, day := range days {
+		if b[daily.Of{Day: day, By: daily.ByTag}].Whole {
+			b.add(to, day, string(daily.ByTag))
+		} else {
+			rest = append(rest, day)
+		}
+	}
+	return rest
+}
 
 func (b sumBook) total(day int) (u Use) {
-	for i := range b[day].endpoints {
-		u = u.Plus(b[day].endpoints[i].Use)
+	sum := b[daily.Of{Day: day, By: daily.ByEndpoint}]
+	for row := range sum.Rows() {
+		u = u.Plus(Use{row.Used, row.Estimated})
 	}
 	return u
 }
 
 func (b sumBook) add(to adder, day int, by string) {
-	var rows []MoneyRow
-	switch d := b[day]; by {
-	case "team":
-		rows = d.teams
-	case "model":
-		rows = d.models
-	case "endpoint":
-		rows = d.endpoints
-	case "day":
+	if by == "day" {
 		if use := b.total(day); use != (Use{}) {
-			rows = []MoneyRow{{dayName(day), use}}
+			to.add(dayName(day), use)
 		}
+		return
 	}
-	for i := range rows {
-		to.add(rows[i].Name, rows[i].Use)
+	sum := b[daily.Of{Day: day, By: daily.By(by)}]
+	for row := range sum.Rows() {
+		to.add(row.Name, Use{row.Used, row.Estimated})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -55,6 +56,14 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 	}
 }
 
+// teamsOf are the teams that a name means: all, if it is empty.
+func teamsOf(team string) []string {
+	if team == "" {
+		return nil
+	}
+	return []string{team}
+}
+
 // compare compares an answer of Money with the report.
 func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 	days, _ := limit.Days(q.From, q.To)
@@ -62,7 +71,7 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 	if p.Role == access.Member {
 		team = p.Teams[0]
 	}
-	rows, err := s.accounts.Ledger(s.Context(), team, days)
+	rows, err := s.accounts.LedgerOf(s.Context(), teamsOf(team), days)
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -77,12 +86,12 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 			rt.Fatalf("the report writes %s and %s", row.Used, row.Estimated)
 		}
 		use.Used[unit], use.Estimated[unit] = used, estimated
-		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint), "tag": untagged}[q.By], use)
+		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint)}[q.By], use)
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}
 	if q.By == "tag" {
-		want = s.tagged(rt, team, days, wantTotal)
+		want = s.tags(rt, teamsOf(team), days, wantTotal)
 	}
 	got, err := s.figures.Money(s.Context(), p, q)
 	if err != nil {
@@ -105,23 +114,6 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 	}
 }
 
-// tagged is what sluice usage --tags reports, and what it leaves out.
-func (s *stand) tagged(rt *rapid.T, team string, days []int, total Use) adder {
-	rows, err := s.accounts.Tags(s.Context(), team, days)
-	if err != nil {
-		rt.Fatal(err)
-	}
-	want, sum := adder{}, Use{}
-	for i := range rows {
-		want.add(rows[i].Tag, useOf(&rows[i]))
-		sum = sum.Plus(useOf(&rows[i]))
-	}
-	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
-		want.add(untagged, rest)
-	}
-	return want
-}
-
 // compareToday compares what Now and a team's page say of today with the ledger.
 func (s *stand) compareToday(rt *rapid.T) {
 	rows, err := s.accounts.Ledger(s.Context(), "", []int{dayOf(s.Now())})
@@ -142,6 +134,23 @@ func (s *stand) compareToday(rt *rapid.T) {
 	if err != nil || errTeam != nil || lines["search"].Today != teams["search"] || page.Days[len(page.Days)-1].Use != teams["search"] {
 		rt.Fatalf("the list has %+v, the page %+v, %v, %v, want %+v", lines["search"].Today, page.Days[len(page.Days)-1], err, errTeam, teams["search"])
 	}
+}
+
+// tags adds up the ledger of tags.
+func (s *stand) tags(rt *rapid.T, teams []string, days []int, total Use) adder {
+	rows, err := s.accounts.TagsOf(s.Context(), teams, days)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	by, sum := adder{}, Use{}
+	for i := range rows {
+		by.add(rows[i].Tag, useOf(&rows[i]))
+		sum = sum.Plus(useOf(&rows[i]))
+	}
+	if rest := (Use{total.Used.Minus(sum.Used), total.Estimated.Minus(sum.Estimated)}); rest != (Use{}) {
+		by.add(untagged, rest)
+	}
+	return by
 }
 
 func TestForecast(t *testing.T) {
@@ -208,12 +217,13 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 	}
 }
 
-// TestCopiesOfDays: a day that may change is read again after two seconds, a past one after an hour; without
-// readers those of the last month are kept.
+// TestCopiesOfDays: a day that may change is read again after two seconds, a past one when its version is another. What nobody
+// looks at is dropped.
 func TestCopiesOfDays(t *testing.T) {
 	s := newStand(t, false)
 	s.Move(-10 * 24 * time.Hour)
 	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
+	late := s.admit("search", "m", 30*24*time.Hour)
 	s.Move(10 * 24 * time.Hour)
 	q := MoneyQuery{s.Now().AddDate(0, 0, -20).Format(limit.DayForm), s.Now().Format(limit.DayForm), "team", ""}
 	spent := func() int64 {
@@ -229,51 +239,42 @@ func TestCopiesOfDays(t *testing.T) {
 			t.Errorf("%s: %d spent, the ledger was read %d times; want %d, %d", what, got, s.ledgers, spend, ledgers)
 		}
 	}
-	step("at first", 5, 1)
+	step("at first", 5, 2)
 	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 7})
-	step("a moment later", 5, 1)
+	step("a moment later", 5, 2)
 	s.Move(freshFor)
-	step("after two seconds", 12, 2)
-
-	sums := s.figures.sums
-	for range limit.LedgerDays {
-		sums.step(t.Context())
-	}
-	all := s.ledgers
-	if len(sums.days) != limit.LedgerDays {
-		t.Errorf("%d days are kept after as many steps as the ledger has days, want %d", len(sums.days), limit.LedgerDays)
-	}
-	sums.step(t.Context())
-	if s.ledgers != all {
-		t.Error("a step reads although every copy is fresh")
-	}
-	s.Move(pastFor - time.Minute)
-	s.figures.sums.used = s.Now()
-	s.Move(time.Minute)
-	sums.step(t.Context())
-	if s.ledgers != all+1 {
-		t.Errorf("an hour later a step reads %d days, want 1", s.ledgers-all)
+	step("after two seconds", 12, 3)
+	s.settle(late, false, limit.Amounts{1, 1, 0, 100})
+	step("a moment after a late charge", 12, 3)
+	s.Move(freshFor)
+	step("two seconds after a late charge", 112, 5)
+	s.figures.sums.forget()
+	if len(s.figures.sums.copies) == 0 {
+		t.Error("copies that are used are dropped")
 	}
 	s.Move(unusedFor)
-	sums.step(t.Context())
-	if len(sums.days) != warmDays {
-		t.Errorf("%d days are kept although nobody looks, want %d", len(sums.days), warmDays)
+	s.figures.sums.forget()
+	if len(s.figures.sums.copies) != 0 {
+		t.Errorf("%d copies are kept although nobody looks", len(s.figures.sums.copies))
 	}
 }
 
-func TestModelsThatAreTooManyCountAsOther(t *testing.T) {
-	s := &sums{names: map[string]string{}}
+func TestNamesThatAreTooManyCountAsOther(t *testing.T) {
 	a := adder{"other": {Used: limit.Amounts{1}}}
 	for i := range mostModels + 10 {
 		a.add(fmt.Sprint("m", i), Use{Used: limit.Amounts{1, 0, 0, int64(i)}})
 	}
-	rows := s.named(a, mostModels)
-	total := Use{}
-	for _, row := range rows {
-		total = total.Plus(row.Use)
+	sum := sumOf(daily.ByModel, 7, time.Now(), a)
+	by, total := adder{}, Use{}
+	for row := range sum.Rows() {
+		by.add(row.Name, Use{row.Used, row.Estimated})
+		total = total.Plus(Use{row.Used, row.Estimated})
 	}
-	if len(rows) != mostModels || total.Used[limit.Requests] != mostModels+11 || find(rows, "other").Used[limit.Requests] != 12 {
-		t.Errorf("%d rows, %+v in all, other %+v", len(rows), total, find(rows, "other"))
+	if len(by) != mostModels || total.Used[limit.Requests] != mostModels+11 || by["other"].Used[limit.Requests] != 12 || sum.Version != 7 {
+		t.Errorf("%d rows, %+v in all, other %+v", len(by), total, by["other"])
+	}
+	if sum := sumOf(daily.ByTag, 7, time.Now(), a); sum.Whole {
+		t.Error("a sum of too many tags is whole")
 	}
 }
 

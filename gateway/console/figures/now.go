@@ -105,7 +105,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	var b book
 	err = together(
 		func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err },
-		func() (err error) { b, err = f.ledger(ctx, p, "", []int{day}); return err },
+		func() (err error) { b, err = f.ledger(ctx, p, "", []int{day}, "team"); return err },
 	)
 	if err != nil {
 		return nil, all, 0, err

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"sluice/cache"
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
@@ -45,12 +49,17 @@ type stand struct {
 	*limittest.Clock
 	accounts accounts
 	recent   *recent.Collector
+	lately   Lately
 	claims   *cache.Claims
 	file     *teams.File
 	figures  *Figures
 	ledgers  int // how often the ledger of all teams was read
 	holds    int
 	tag      string // of the next charges
+	endpoint policy.Endpoint
+	kept     Keeper
+	client   redis.UniversalClient
+	close    func() // before the end of the test
 }
 
 const someTeams = `
@@ -69,13 +78,27 @@ prices:
 
 func newStand(t *testing.T, redis bool) *stand {
 	t.Helper()
-	clock := limittest.NewClock()
-	s := &stand{T: t, Clock: clock, accounts: limit.NewMemory(clock.Now), claims: cache.NewClaims(24*time.Hour, clock.Now)}
 	if redis {
-		store := redisstore.New(limittest.RealRedis(t))
+		return standOn(t, limittest.RealRedis(t))
+	}
+	return standOn(t, nil)
+}
+
+// standOn empties a Redis and uses it; nil: none.
+func standOn(t *testing.T, client redis.UniversalClient) *stand {
+	t.Helper()
+	clock := limittest.NewClock()
+	s := &stand{T: t, Clock: clock, accounts: limit.NewMemory(clock.Now), claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
+	if client != nil {
+		if err := client.FlushDB(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		s.kept, s.client = daily.NewRedis(client), client
+		store := redisstore.New(client)
 		store.Clock, store.Now = clock.Micros, clock.Now
 		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})
-		t.Cleanup(func() { _ = f.Close(context.Background()) })
+		s.close = sync.OnceFunc(func() { _ = f.Close(context.Background()) })
+		t.Cleanup(s.close)
 		s.accounts = f
 	}
 	var err error
@@ -84,11 +107,17 @@ func newStand(t *testing.T, redis bool) *stand {
 	}
 	lately := recent.NewMemory(clock.Now)
 	s.recent = recent.New(recent.Config{Store: lately, Now: clock.Now})
+	s.lately = lately
+	s.start()
+	return s
+}
+
+// start makes the figures of a process that has just been started.
+func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: lately, Tasks: s.claims, Now: clock.Now,
+		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept,
 		Running: func(string) int64 { return 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
 	})
-	return s
 }
 
 // counted counts readings of the whole ledger.
@@ -97,23 +126,35 @@ type counted struct {
 	of *stand
 }
 
-func (c counted) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	if team == "" {
+func (c counted) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
+	if teams == nil {
 		c.of.ledgers++
 	}
-	return c.accounts.Ledger(ctx, team, days)
+	return c.accounts.LedgerOf(ctx, teams, days)
 }
 
 // use charges a team on the clock's day.
 func (s *stand) use(team, model string, endpoint policy.Endpoint, estimated bool, amounts limit.Amounts) {
 	s.Helper()
+	s.endpoint = endpoint
+	s.settle(s.admit(team, model, time.Hour), estimated, amounts)
+}
+
+// admit holds for a request of a team.
+func (s *stand) admit(team, model string, lease time.Duration) *limit.Held {
+	s.Helper()
 	s.holds++
-	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: endpoint, Amounts: limit.Amounts{1}, Lease: time.Hour, Tag: s.tag}
+	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Tag: s.tag}
 	v, err := s.accounts.Admit(s.Context(), h)
 	if err != nil || v.Held == nil {
 		s.Fatalf("admit: %+v, %v", v, err)
 	}
-	if _, err := s.accounts.Settle(s.Context(), &limit.Charge{Held: v.Held, Team: h.Team, Amounts: amounts, Estimated: estimated}); err != nil {
+	return v.Held
+}
+
+func (s *stand) settle(h *limit.Held, estimated bool, amounts limit.Amounts) {
+	s.Helper()
+	if _, err := s.accounts.Settle(s.Context(), &limit.Charge{Held: h, Team: s.file.Team(h.Team), Amounts: amounts, Estimated: estimated}); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -1,206 +1,254 @@
 package figures
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"sluice/gateway/console/figures/daily"
 	"sluice/policy/limit"
 )
 
 // The ledger of all teams is large: four hundred days of a thousand teams are 400,000 hashes in Redis. A page reads the days that may
-// still change, and takes the others from copies, which are read again from time to time: a late correction shows within an hour.
+// still change from it. Of the others it reads sums, which are kept. A change of such a day raises the day's version in the ledger, so
+// that the sum is made again.
 const (
-	freshFor   = 2 * time.Second // a copy of a day that may change; many consoles share one reading
-	pastFor    = time.Hour       // a copy of a day that is over
-	unusedFor  = time.Hour       // after that long without a reader copies of days beyond warmDays are dropped
-	warmDays   = 31              // the days of which there always is a copy, soon after the start
-	stepEvery  = 500 * time.Millisecond
-	readAtOnce = 31   // days of all teams: what is read is in memory for a moment
-	mostModels = 1000 // of a day; the rest counts as other
+	freshFor   = 2 * time.Second       // a copy of a day that may change, and the versions of the others; many consoles share one reading
+	unusedFor  = time.Hour             // after that long without a reader copies are dropped
+	patience   = 60 * time.Millisecond // for which a reader makes sums that are missing; then it is told to come again
+	readAtOnce = 31                    // days of all teams: what is read is in memory for a moment
 )
 
-// otherModel is the name that the ledger, too, gives to models that are too many.
-const otherModel = "other"
+// AddingError says that sums of days are not there yet. They are being made.
+type AddingError struct{ Missing, Days int }
 
-// sums are what all teams used, by day. They are copies.
+func (e *AddingError) Error() string {
+	return fmt.Sprintf("the sums of %d of %d days are being made", e.Missing, e.Days)
+}
+
+// Keeper keeps sums of days that are over, for all replicas.
+type Keeper interface {
+	// Load MUST return the sums that are kept.
+	Load(ctx context.Context, days []int, by []daily.By) (map[daily.Of]daily.Sum, error)
+	Save(ctx context.Context, day int, sums map[daily.By]daily.Sum) error
+	// Lead MUST report whether this process is the one to make sums for so long.
+	Lead(ctx context.Context, lasts time.Duration) (bool, error)
+}
+
+// sums are what all teams used, by day.
 type sums struct {
-	ledger func(ctx context.Context, team string, days []int) ([]limit.Row, error)
-	now    func() time.Time
-	late   time.Duration
+	accounts Accounts
+	kept     Keeper // nil: the ledger is in this process
+	now      func() time.Time
+	late     time.Duration
+	wake     chan struct{} // a reader misses sums
 
-	mu    sync.Mutex // held while the ledger is read, so that readers share it
-	days  map[int]*daySum
-	names map[string]string // each once in memory
-	used  time.Time         // when a reader last came; zero: none did
+	mu       sync.Mutex // held while something is read, so that readers share it
+	copies   map[daily.Of]dayCopy
+	versions map[int]uint64
+	checked  time.Time // when versions were read
+	used     time.Time // when a reader last came
 }
 
-// daySum is what was used on one day, by each dimension. It does not change.
-type daySum struct {
-	day                      int
-	read                     time.Time
-	teams, models, endpoints []MoneyRow // by name
+// dayCopy is a copy of a sum in this process.
+type dayCopy struct {
+	daily.Sum
+	read time.Time
+	over bool // of a day that was over when it was read
 }
 
-// of returns the sums of days, in their order. Between parts of them other readers have their turn.
-func (s *sums) of(ctx context.Context, days []int) ([]*daySum, error) {
-	list := make([]*daySum, 0, len(days))
-	for part := range slices.Chunk(days, readAtOnce) {
-		some, err := s.some(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, some...)
-	}
-	return list, nil
+func newSums(deps *Deps) *sums {
+	return &sums{accounts: deps.Accounts, kept: deps.Days, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1), copies: map[daily.Of]dayCopy{}}
 }
 
-func (s *sums) some(ctx context.Context, days []int) ([]*daySum, error) {
+// of returns the sums of days.
+func (s *sums) of(ctx context.Context, days []int, by ...daily.By) (sumBook, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = s.now()
-	var missing []int
+	open, past := s.split(days)
+	var fresh, loaded map[daily.Of]dayCopy
+	var versions map[int]uint64
+	err := together(
+		func() (err error) {
+			fresh, err = s.make(ctx, s.stale(open, by), nil, slices.Contains(by, daily.ByTag))
+			return err
+		},
+		func() (err error) { versions, err = s.check(ctx, past); return err },
+		func() (err error) { loaded, err = s.load(ctx, s.missing(past, by, nil), by); return err },
+	)
+	if err != nil {
+		return nil, err
+	}
+	s.keep(fresh, loaded)
+	s.versions = versions
+	if err := s.complete(ctx, past, by, len(loaded) > 0); err != nil {
+		return nil, err
+	}
+	b := make(sumBook, len(days)*len(by))
 	for _, day := range days {
-		if d := s.days[day]; d == nil || !s.over(day, d.read) && s.now().Sub(d.read) >= freshFor {
-			missing = append(missing, day)
+		for _, by := range by {
+			c, found := s.copies[daily.Of{Day: day, By: by}]
+			c.Whole = c.Whole || !found // the ledger has nothing
+			b[daily.Of{Day: day, By: by}] = c.Sum
 		}
 	}
-	if len(missing) > 0 {
-		if err := s.read(ctx, missing); err != nil {
-			return nil, err
-		}
-	}
-	list := make([]*daySum, len(days))
-	for i, day := range days {
-		list[i] = s.days[day]
-	}
-	return list, nil
+	return b, nil
 }
 
-// over reports whether at a moment requests of a day are charged no more. A correction by hand is one of its own day.
+// split divides days into those that are read from the ledger each time and those that are over. Sums are kept as long as the ledger
+// surely is; days long before and after have none.
+func (s *sums) split(days []int) (open, past []int) {
+	at := s.now()
+	kept := dayOf(at.AddDate(0, 0, 1-limit.LedgerDays))
+	first, last := dayOf(at.AddDate(0, 0, -1-limit.LedgerDays)), dayOf(at.AddDate(0, 0, 1))
+	for _, day := range days {
+		switch {
+		case day < first || day > last:
+		case day >= kept && s.over(day, at):
+			past = append(past, day)
+		default:
+			open = append(open, day)
+		}
+	}
+	return open, past
+}
+
+// over reports whether at a moment requests of a day are usually charged no more. A correction by hand is one of its own day.
 func (s *sums) over(day int, at time.Time) bool {
 	ends := time.Date(day/10000, time.Month(day/100%100), day%100+1, 0, 0, 0, 0, time.UTC)
 	return at.Sub(ends) > s.late+time.Hour
 }
 
-func (s *sums) read(ctx context.Context, days []int) error {
-	read := s.now()
-	rows, err := s.ledger(ctx, "", days)
-	if err != nil {
-		return err
+// stale lists the days that may change and have to be read again.
+func (s *sums) stale(open []int, by []daily.By) []int {
+	return slices.DeleteFunc(open, func(day int) bool {
+		for _, by := range by {
+			if c, found := s.copies[daily.Of{Day: day, By: by}]; !found || s.now().Sub(c.read) >= freshFor {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// missing lists the days that are over of which a copy is missing, or is of another version than these; nil: of any version.
+func (s *sums) missing(past []int, by []daily.By, versions map[int]uint64) (list []int) {
+	for _, day := range past {
+		if slices.ContainsFunc(by, func(by daily.By) bool {
+			c, found := s.copies[daily.Of{Day: day, By: by}]
+			return !found || !c.over || versions != nil && c.Version != versions[day]
+		}) {
+			list = append(list, day)
+		}
 	}
-	type adders struct{ teams, models, endpoints adder }
-	byDay := map[int]*adders{}
-	for _, day := range days {
-		byDay[day] = &adders{adder{}, adder{}, adder{}}
+	return list
+}
+
+// check returns the versions of days that are over, as they were read a moment ago.
+func (s *sums) check(ctx context.Context, past []int) (map[int]uint64, error) {
+	at := s.now()
+	if at.Sub(s.checked) < freshFor && !slices.ContainsFunc(past, func(day int) bool { _, known := s.versions[day]; return !known }) {
+		return s.versions, nil
 	}
-	for i := range rows {
-		row := &rows[i]
-		a, use := byDay[row.Day], useOf(row)
-		a.teams.add(row.Team, use)
-		a.models.add(row.Model, use)
-		a.endpoints.add(string(row.Endpoint), use)
+	versions, err := s.versionsOf(ctx, past)
+	if err == nil {
+		s.checked = at
 	}
-	for day, a := range byDay {
-		s.days[day] = &daySum{day, read, s.named(a.teams, len(a.teams)), s.named(a.models, mostModels), s.named(a.endpoints, len(a.endpoints))}
+	return versions, err
+}
+
+func (s *sums) versionsOf(ctx context.Context, past []int) (map[int]uint64, error) {
+	versions := make(map[int]uint64, len(past))
+	if len(past) == 0 {
+		return versions, nil
+	}
+	list, err := s.accounts.Versions(ctx, past)
+	for i := range list {
+		versions[past[i]] = list[i]
+	}
+	return versions, err
+}
+
+// load reads sums that are kept.
+func (s *sums) load(ctx context.Context, days []int, by []daily.By) (map[daily.Of]dayCopy, error) {
+	copies := map[daily.Of]dayCopy{}
+	if s.kept == nil || len(days) == 0 {
+		return copies, nil
+	}
+	at := s.now()
+	kept, err := s.kept.Load(ctx, days, by)
+	for of, sum := range kept {
+		copies[of] = dayCopy{sum, at, true}
+	}
+	return copies, err
+}
+
+func (s *sums) keep(lists ...map[daily.Of]dayCopy) {
+	for _, list := range lists {
+		for of, c := range list {
+			s.copies[of] = c
+		}
+	}
+}
+
+// complete makes sure that the copies of days that are over are of the days' versions.
+func (s *sums) complete(ctx context.Context, past []int, by []daily.By, loaded bool) error {
+	missing := s.missing(past, by, s.versions)
+	if len(missing) > 0 && !loaded { // another replica may have made the sums again
+		copies, err := s.load(ctx, missing, by)
+		if err != nil {
+			return err
+		}
+		s.keep(copies)
+		missing = s.missing(past, by, s.versions)
+	}
+	begun, n := s.now(), 2
+	if s.kept == nil {
+		n = readAtOnce
+	}
+	for ; len(missing) > 0; n = min(2*n, readAtOnce) {
+		some := missing[:min(n, len(missing))]
+		copies, err := s.make(ctx, some, s.versions, true)
+		if err != nil {
+			return err
+		}
+		s.keep(copies)
+		missing = missing[len(some):]
+		if s.kept == nil {
+			continue
+		}
+		_ = s.save(ctx, copies) // without it the next reader makes them again
+		if took := s.now().Sub(begun); len(missing) > 0 && 2*took > patience {
+			s.tell()
+			return &AddingError{len(missing), len(past)}
+		}
 	}
 	return nil
 }
 
-// named lists use by name; what is beyond the first most counts as other.
-func (s *sums) named(a adder, most int) []MoneyRow {
-	rows := a.rows()
-	if len(rows) > most {
-		rest := adder{}
-		for i := range rows {
-			if i < most-1 {
-				rest.add(rows[i].Name, rows[i].Use)
-			} else {
-				rest.add(otherModel, rows[i].Use)
-			}
-		}
-		rows = rest.rows()
-	}
-	rows = slices.Clip(rows)
-	for i := range rows {
-		name, known := s.names[rows[i].Name]
-		if !known {
-			name = strings.Clone(rows[i].Name)
-			s.names[name] = name
-		}
-		rows[i].Name = name
-	}
-	slices.SortFunc(rows, func(a, b MoneyRow) int { return strings.Compare(a.Name, b.Name) })
-	return rows
-}
-
-// run reads the copies of past days ahead and again, the newest first, one day at a time, so that Redis has little to do.
-func (s *sums) run(ctx context.Context) {
-	ticker := time.NewTicker(stepEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			s.step(ctx)
-		}
+// tell has the sums that are missing made.
+func (s *sums) tell() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will look
 	}
 }
 
-// step reads the one past day that needs it most: of the last month always, so that the first reader need not wait, and of all days
-// while somebody looks at sums.
-func (s *sums) step(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := warmDays
-	if !s.used.IsZero() && s.now().Sub(s.used) < unusedFor {
-		n = limit.LedgerDays
-	}
-	days := lastDays(s.now(), n)
-	s.forget(days[0])
-	if day := s.oldest(days); day > 0 {
-		_ = s.read(ctx, []int{day}) // the copy stays
-	}
-}
-
-// oldest is the day whose copy is missing, or was read longest ago and too long ago; 0: none. Days that may change are left out.
-func (s *sums) oldest(days []int) (oldest int) {
-	over := slices.DeleteFunc(days, func(day int) bool { return !s.over(day, s.now()) })
-	slices.Reverse(over)
-	at := s.now().Add(-pastFor)
-	for _, day := range over {
-		d := s.days[day]
-		if d == nil || !s.over(day, d.read) {
-			return day
+func (s *sums) save(ctx context.Context, copies map[daily.Of]dayCopy) error {
+	byDay := map[int]map[daily.By]daily.Sum{}
+	for of, c := range copies {
+		if byDay[of.Day] == nil {
+			byDay[of.Day] = map[daily.By]daily.Sum{}
 		}
-		if !d.read.After(at) {
-			oldest, at = day, d.read.Add(-1)
-		}
+		byDay[of.Day][of.By] = c.Sum
 	}
-	return oldest
-}
-
-// forget drops copies of days before the first, and names that may be theirs alone: they come back with the next days.
-func (s *sums) forget(first int) {
-	before := len(s.days)
-	for day := range s.days {
-		if day < first {
-			delete(s.days, day)
-		}
+	var failed error
+	for day, list := range byDay {
+		failed = errors.Join(failed, s.kept.Save(ctx, day, list))
 	}
-	if len(s.days) < before {
-		clear(s.names)
-	}
-}
-
-// find returns the use under a name, out of a list by name.
-func find(rows []MoneyRow, name string) (u Use) {
-	if i, found := slices.BinarySearchFunc(rows, name, func(r MoneyRow, name string) int { return cmp.Compare(r.Name, name) }); found {
-		u = rows[i].Use
-	}
-	return u
+	return failed
 }

@@ -2,44 +2,192 @@ package figures
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"sluice/gateway/console/figures/daily"
+	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
 )
 
-// TestTheLastMonthIsReadAhead: soon after the start a reader waits for no past day of it.
-func TestTheLastMonthIsReadAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		read := map[int]int{}
-		s := &sums{now: time.Now, late: lateDefault, days: map[int]*daySum{}, names: map[string]string{}, ledger: func(_ context.Context, _ string, days []int) ([]limit.Row, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, day := range days {
-				read[day]++
+// alone is a keeper of the only process.
+type alone struct{ Keeper }
+
+func (alone) Lead(context.Context, time.Duration) (bool, error) { return true, nil }
+
+// TestLateChangesShow: whatever is charged however late, and whatever is lost of the sums or of the process, Money has what the ledger
+// has. Requests are charged up to weeks after their day, while the sums of that day are kept.
+func TestLateChangesShow(t *testing.T) {
+	for _, withRedis := range []bool{false, true} {
+		t.Run(fmt.Sprintf("redis=%v", withRedis), func(t *testing.T) {
+			var client redis.UniversalClient
+			if withRedis {
+				client = limittest.RealRedis(t)
 			}
-			return nil, nil
-		}}
-		f := &Figures{sums: s}
-		ctx, stop := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { f.Run(ctx) })
-		time.Sleep(20 * time.Second)
-		stop()
-		running.Wait()
-		open := 0
-		for _, day := range lastDays(time.Now(), warmDays) {
-			if s.over(day, time.Now()) && read[day] != 1 {
-				t.Errorf("%d was read %d times, want once", day, read[day])
-			} else if !s.over(day, time.Now()) {
-				open++
+			rapid.Check(t, func(rt *rapid.T) {
+				s := standOn(t, client)
+				defer s.close()
+				if withRedis {
+					s.kept = alone{s.kept}
+					s.start()
+				}
+				h := &lateHistory{stand: s, rt: rt}
+				s.Move(-60 * 24 * time.Hour)
+				rt.Repeat(map[string]func(*rapid.T){
+					"":        func(*rapid.T) {},
+					"wait":    func(rt *rapid.T) { s.Move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour) },
+					"charge":  h.charge,
+					"open":    h.open,
+					"settle":  h.settleOne,
+					"look":    h.look,
+					"tend":    func(*rapid.T) { s.figures.sums.tend(t.Context()) },
+					"restart": func(*rapid.T) { s.start() },
+					"lose":    h.lose,
+				})
+				h.look(rt)
+			})
+		})
+	}
+}
+
+// lateHistory is what happens to a house.
+type lateHistory struct {
+	*stand
+	rt    *rapid.T
+	holds []*limit.Held
+}
+
+func (h *lateHistory) draw(rt *rapid.T) (team, model string) {
+	h.tag = rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "tag")
+	h.endpoint = rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint")
+	return rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "c|d"}).Draw(rt, "model")
+}
+
+func amountsOf(rt *rapid.T) limit.Amounts {
+	return limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")}
+}
+
+func (h *lateHistory) charge(rt *rapid.T) {
+	team, model := h.draw(rt)
+	h.use(team, model, h.endpoint, rapid.Bool().Draw(rt, "estimated"), amountsOf(rt))
+}
+
+func (h *lateHistory) open(rt *rapid.T) {
+	team, model := h.draw(rt)
+	h.holds = append(h.holds, h.admit(team, model, 60*24*time.Hour))
+}
+
+func (h *lateHistory) settleOne(rt *rapid.T) {
+	if len(h.holds) == 0 {
+		rt.Skip()
+	}
+	h.settle(h.holds[0], rapid.Bool().Draw(rt, "estimated"), amountsOf(rt))
+	h.holds = h.holds[1:]
+}
+
+// lose loses the sums of a day.
+func (h *lateHistory) lose(rt *rapid.T) {
+	if h.client == nil {
+		rt.Skip()
+	}
+	day := dayOf(h.Now().AddDate(0, 0, -rapid.IntRange(0, 40).Draw(rt, "day")))
+	if err := h.client.Del(h.Context(), fmt.Sprint("sl1:days:", day)).Err(); err != nil {
+		rt.Fatal(err)
+	}
+}
+
+func (h *lateHistory) look(rt *rapid.T) {
+	h.Move(freshFor)
+	first := rapid.IntRange(-50, 0).Draw(rt, "from")
+	q := MoneyQuery{From: h.Now().AddDate(0, 0, first).Format(limit.DayForm), To: h.Now().Format(limit.DayForm), By: rapid.SampledFrom(ways).Draw(rt, "by")}
+	h.compare(rt, operator, q)
+}
+
+// keptDays keeps sums in memory.
+type keptDays struct {
+	mu    sync.Mutex
+	leads int
+	days  map[int]map[daily.By]daily.Sum
+	saved []int
+}
+
+func (k *keptDays) Load(_ context.Context, days []int, by []daily.By) (map[daily.Of]daily.Sum, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found := map[daily.Of]daily.Sum{}
+	for _, day := range days {
+		for _, by := range by {
+			if sum, kept := k.days[day][by]; kept {
+				found[daily.Of{Day: day, By: by}] = sum
 			}
 		}
-		if len(read) != warmDays-open || open < 3 || open > 4 {
-			t.Errorf("%d days were read and %d may change, want %d in all", len(read), open, warmDays)
+	}
+	return found, nil
+}
+
+func (k *keptDays) Save(_ context.Context, day int, sums map[daily.By]daily.Sum) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.days[day] = sums
+	k.saved = append(k.saved, day)
+	return nil
+}
+
+func (k *keptDays) Lead(context.Context, time.Duration) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.leads++
+	return k.leads%2 == 0, nil // another process has its turn first
+}
+
+// slowLedger is empty, and takes 20 ms for each day.
+type slowLedger struct{ Accounts }
+
+func (slowLedger) LedgerOf(_ context.Context, _ []string, days []int) ([]limit.Row, error) {
+	time.Sleep(time.Duration(len(days)) * 20 * time.Millisecond)
+	return nil, nil
+}
+func (slowLedger) TagsOf(context.Context, []string, []int) ([]limit.Row, error) { return nil, nil }
+func (slowLedger) Versions(_ context.Context, days []int) ([]uint64, error) {
+	return make([]uint64, len(days)), nil
+}
+
+// TestSumsAreMadeAhead: within two minutes of the start all days have their sums, the newest first, each made once; a reader in between
+// is told to wait. Later each is made again once a day.
+func TestSumsAreMadeAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := &keptDays{days: map[int]map[daily.By]daily.Sum{}}
+		f := New(Deps{Accounts: slowLedger{}, Days: kept, Now: time.Now})
+		var running sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		running.Go(func() { f.Run(ctx) })
+		time.Sleep(20 * time.Second)
+		q := MoneyQuery{time.Now().AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), time.Now().Format(limit.DayForm), "team", ""}
+		_, err := f.Money(t.Context(), operator, q)
+		if adding := (*AddingError)(nil); !errors.As(err, &adding) || adding.Missing < 100 || adding.Missing >= adding.Days {
+			t.Errorf("in between: %v", err)
+		}
+		time.Sleep(100 * time.Second)
+		if _, err := f.Money(t.Context(), operator, q); err != nil {
+			t.Error(err)
+		}
+		past := limit.LedgerDays - 4
+		if n := len(kept.saved); n < past || n > past+1 || kept.saved[0] <= kept.saved[1] {
+			t.Errorf("%d sums were made, the first of %v; want %d", n, kept.saved[:2], past)
+		}
+		time.Sleep(48 * time.Hour)
+		stop()
+		running.Wait()
+		if n := len(kept.saved) - past; n < past || n > 3*past {
+			t.Errorf("in two more days %d sums were made, want about %d", n, 2*past)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"encoding/csv"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,6 +26,7 @@ type moneyView struct {
 	Figure  figure
 	Pages   pager
 	Error   string
+	Wait    string // why there are no figures yet
 	CSV     string
 	Command string // that prints the same
 	Presets []choice
@@ -45,7 +47,12 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	if fault != "" {
 		return view{page: "money", title: "Money", data: v, status: http.StatusUnprocessableEntity}, nil
 	}
+	v.Presets = presets(q, s.Deps.Now())
 	m, err := s.Figures.Money(r.Context(), p, q)
+	if adding := (*figures.AddingError)(nil); errors.As(err, &adding) {
+		v.Wait = problemOf(err).Text
+		return view{page: "money", title: "Money", data: v, status: http.StatusServiceUnavailable}, nil
+	}
 	if err != nil {
 		return view{}, err
 	}
@@ -63,7 +70,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	}
 	v.CSV = moneyURL("/money.csv", q, q.By)
 	v.Command = command(q)
-	v.Presets, v.MonthURL = presets(q, s.Deps.Now()), moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
+	v.MonthURL = moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
 	return view{page: "money", title: "Money", data: v}, nil
 }
 

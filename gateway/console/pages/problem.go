@@ -2,6 +2,7 @@ package pages
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -24,7 +25,11 @@ func (p *Problem) Under(prefix string) bool { return strings.HasPrefix(p.Field, 
 // problemOf is the problem behind an error.
 func problemOf(err error) *Problem {
 	var p *Problem
+	var adding *figures.AddingError
 	switch {
+	case errors.As(err, &adding):
+		return &Problem{Status: http.StatusServiceUnavailable, Text: fmt.Sprintf("Past days are being added up: %d of %d are ready. Come again in a minute, or look at fewer days.",
+			adding.Days-adding.Missing, adding.Days)}
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, figures.ErrAbsent):

@@ -39,14 +39,21 @@ func (s *site) team(r *http.Request, p access.Person) (view, error) {
 // teamPage is the team's page, with the error of one of its forms.
 func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view, error) {
 	id := r.PathValue("team")
+	var f figures.TeamFigures
+	var errFigures error
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		f, errFigures = s.Figures.Team(r.Context(), p, id)
+	}()
 	t, err := s.Teams.Team(r.Context(), p, id)
-	if err != nil {
+	<-reading
+	coming := errors.Is(errFigures, figures.ErrAbsent)
+	switch {
+	case err != nil:
 		return view{}, err
-	}
-	f, err := s.Figures.Team(r.Context(), p, id)
-	coming := errors.Is(err, figures.ErrAbsent)
-	if err != nil && !coming {
-		return view{}, err
+	case errFigures != nil && !coming:
+		return view{}, errFigures
 	}
 	v := teamView{Team: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
 	directory := t.Owner == teams.OwnerDirectory

@@ -119,6 +119,22 @@ func (r *Registry) open(ctx context.Context) (directory.Document, error) {
 	return d, nil
 }
 
+// openUsed returns the directory, and when keys were last used. It asks for both at the same time.
+func (r *Registry) openUsed(ctx context.Context) (d directory.Document, used map[string]time.Time, err error) {
+	var errUsed error
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		used, errUsed = r.Directory.Used(ctx)
+	}()
+	d, err = r.open(ctx)
+	<-asked
+	if err == nil {
+		err = told(errUsed)
+	}
+	return d, used, err
+}
+
 // find returns a team that the person may see, and who owns it. If both have it, the file's counts.
 func (r *Registry) find(d directory.Document, p access.Person, id string) (directory.Team, teams.Owner, error) {
 	if !p.Sees(id) {

@@ -84,13 +84,9 @@ func etag(team directory.Team) string {
 // List returns the teams that the person may see after one id, ordered by id, at most so many; more reports whether there are
 // others.
 func (r *Registry) List(ctx context.Context, p access.Person, after string, most int) (list []Team, more bool, err error) {
-	d, err := r.open(ctx)
+	d, used, err := r.openUsed(ctx)
 	if err != nil {
 		return nil, false, err
-	}
-	used, err := r.Directory.Used(ctx)
-	if err != nil {
-		return nil, false, told(err)
 	}
 	for _, id := range r.ids(d, p) {
 		switch {
@@ -126,14 +122,10 @@ func (r *Registry) ids(d directory.Document, p access.Person) (ids []string) {
 
 // Show returns one team.
 func (r *Registry) Show(ctx context.Context, p access.Person, id string) (Team, error) {
-	d, err := r.open(ctx)
+	d, used, err := r.openUsed(ctx)
 	if err != nil {
 		return Team{}, err
 	}
 	team, owner, err := r.find(d, p, id)
-	if err != nil {
-		return Team{}, err
-	}
-	used, err := r.Directory.Used(ctx)
-	return shown(team, owner, used), told(err)
+	return shown(team, owner, used), err
 }

@@ -86,9 +86,25 @@ func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit
 	return s.Store.Ledger(ctx, team, days)
 }
 
+// LedgerOf returns the rows of some teams, or of all if teams is nil, for the days, each yyyymmdd.
+func (s *Failover) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
+	return s.Store.LedgerOf(ctx, teams, days)
+}
+
+// TagsOf returns the rows of the ledger of tags, of some teams, or of all if teams is nil, for the days, each yyyymmdd.
+func (s *Failover) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
+	return s.Store.TagsOf(ctx, teams, days)
+}
+
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd.
 func (s *Failover) Tags(ctx context.Context, team string, days []int) ([]limit.Row, error) {
 	return s.Store.Tags(ctx, team, days)
+}
+
+// Versions returns for each of the days a number that is another one after each change of its ledger, of any team, that came more
+// than a day after its end.
+func (s *Failover) Versions(ctx context.Context, days []int) ([]uint64, error) {
+	return s.Store.Versions(ctx, days)
 }
 
 // TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].

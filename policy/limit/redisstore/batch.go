@@ -5,9 +5,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted.
-func plain(c *limit.Charge) bool {
-	return c.Held.Day > 0 && !c.Held.Task && !c.Held.Local && c.Held.Tag == ""
+// plain reports whether a charge may be one of a batch: its hold is most likely as it was admitted, and is not of a day before the
+// young one, of which settle.lua notes that it changed late.
+func plain(c *limit.Charge, young int) bool {
+	return c.Held.Day >= young && !c.Held.Task && !c.Held.Local && c.Held.Tag == ""
 }
 
 // batch settles plain charges of one team and day, none of them twice, by batch.lua, which takes their sums. With it

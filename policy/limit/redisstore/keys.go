@@ -79,6 +79,9 @@ func appendRate(args []any, r teams.Rate) []any {
 	return append(args, " "+limit+" "+per+" "+burst, limit, per, burst, strconv.FormatInt(int64(2*refill)+60_000, 10))
 }
 
+// late is the key of the days that changed late.
+func (k *teamKeys) late() string { return k.ledger + "late" }
+
 func (k *teamKeys) day(day int) string { return k.ledger + strconv.Itoa(day) }
 
 // tags is the key of the ledger of tags of a day.

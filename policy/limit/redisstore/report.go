@@ -19,8 +19,8 @@ const estimatedPart = "|estimated"
 // How much of the ledger one round trip reads, about. Redis reads a client's commands in small parts and serves others between them,
 // but it runs each command whole.
 const (
-	readStep = 512     // fields of one command, and of one round trip for a team: teams ask often. Redis hands out small hashes whole (512 fields at most by its defaults)
-	tripStep = 100_000 // fields of one round trip for all teams
+	readStep = 512     // fields of one command, and of one round trip for a team itself: teams ask often. Redis hands out small hashes whole (512 fields at most by its defaults)
+	tripStep = 100_000 // fields of one round trip for the console and for reports
 	dayStep  = 40_000  // days of teams whose sizes one round trip asks for
 )
 
@@ -51,11 +51,14 @@ type dayScan struct {
 // read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not
 // in another.
 func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limit.Row, error) {
-	all.rows = map[rowOf]*limit.Row{}
 	scans, err := all.begin(ctx, teams, days)
 	if err != nil {
 		return nil, err
 	}
+	return all.readAll(ctx, scans)
+}
+
+func (all *reading) readAll(ctx context.Context, scans []dayScan) ([]limit.Row, error) {
 	for len(scans) > 0 {
 		n, fields := 1, scans[0].size
 		for n < len(scans) && fields+scans[n].size <= all.step {
@@ -77,30 +80,67 @@ func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limi
 	return rows, nil
 }
 
-// begin returns the days that have entries.
-func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans []dayScan, err error) {
+// readHouse reads the ledger of all teams.
+func (all *reading) readHouse(ctx context.Context, r *Store, days []int) ([]limit.Row, error) {
+	var scans []dayScan
+	var rest []*team
+	err := r.eachTeam(ctx, func(pipe redis.Pipeliner, teams []*team) func() {
+		if len(teams)*len(days) > dayStep {
+			rest = append(rest, teams...)
+			return func() {}
+		}
+		some := scansOf(teams, days)
+		sizes := all.sizes(ctx, pipe, some)
+		return func() { scans = append(scans, sizes()...) }
+	})
+	if err != nil {
+		return nil, err
+	}
+	more, err := all.begin(ctx, rest, days)
+	if err != nil {
+		return nil, err
+	}
+	return all.readAll(ctx, append(scans, more...))
+}
+
+func scansOf(teams []*team, days []int) []dayScan {
 	every := make([]dayScan, 0, len(teams)*len(days))
 	for _, t := range teams {
 		for _, day := range days {
 			every = append(every, dayScan{team: t, day: day})
 		}
 	}
-	for some := range slices.Chunk(every, dayStep) {
+	return every
+}
+
+// begin returns the days that have entries.
+func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans []dayScan, err error) {
+	for some := range slices.Chunk(scansOf(teams, days), dayStep) {
 		pipe := all.client.Pipeline()
-		sizes := make([]*redis.IntCmd, len(some))
-		for i := range some {
-			sizes[i] = pipe.HLen(ctx, all.key(some[i].team, some[i].day))
-		}
+		sizes := all.sizes(ctx, pipe, some)
 		if _, err := pipe.Exec(ctx); err != nil {
 			return nil, err
 		}
+		scans = append(scans, sizes()...)
+	}
+	return scans, nil
+}
+
+// sizes asks for the sizes of days. What it returns reads the replies and leaves the days that have entries.
+func (all *reading) sizes(ctx context.Context, pipe redis.Pipeliner, some []dayScan) func() []dayScan {
+	sizes := make([]*redis.IntCmd, len(some))
+	for i := range some {
+		sizes[i] = pipe.HLen(ctx, all.key(some[i].team, some[i].day))
+	}
+	return func() []dayScan {
+		scans := some[:0]
 		for i := range some {
 			if some[i].size = int(sizes[i].Val()); some[i].size > 0 {
 				scans = append(scans, some[i])
 			}
 		}
+		return scans
 	}
-	return scans, nil
 }
 
 // readSome reads the next page of some days in one round trip.
@@ -169,41 +209,60 @@ func (all *reading) readField(s *dayScan, field, value string) {
 }
 
 // Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd, in the order of reports: team, day,
-// model, endpoint. For all teams it usually makes three round trips: their names, the sizes of their days, and the days.
+// model, endpoint.
 func (r *Store) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	return readLedger(ctx, r, (*teamKeys).day, team, days, 0)
+	if team == "" {
+		return r.LedgerOf(ctx, nil, days)
+	}
+	return r.TeamLedger(ctx, team, days, 0)
 }
 
 // TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many, or 0 for any number; else
-// [limit.ErrRows].
-func (r *Store) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
-	return readLedger(ctx, r, (*teamKeys).day, team, days, most)
+// [limit.ErrRows]. It reads little at once, because teams ask often.
+func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
+	all := r.reading((*teamKeys).day, readStep)
+	all.most = most
+	return all.read(ctx, []*team{r.teams.Get(id)}, days)
+}
+
+// LedgerOf returns the rows of some teams, or of all if teams is nil, as Ledger does. It usually makes two round trips: the sizes of
+// the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this process did
+// not know, come after that.
+func (r *Store) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
+	return r.readMany(ctx, (*teamKeys).day, teams, days)
 }
 
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the order
 // of reports: team, day, tag. Use without a tag is in no row.
 func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	rows, err := readLedger(ctx, r, (*teamKeys).tags, team, days, 0)
+	if team == "" {
+		return r.TagsOf(ctx, nil, days)
+	}
+	return r.TagsOf(ctx, []string{team}, days)
+}
+
+// TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does, in as many round trips as LedgerOf.
+func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
+	rows, err := r.readMany(ctx, (*teamKeys).tags, teams, days)
 	for i := range rows {
 		rows[i] = limit.TagRow(&rows[i])
 	}
 	return rows, err
 }
 
-// readLedger reads the hashes of days of one team, or of all if id is empty.
-func readLedger(ctx context.Context, r *Store, key func(*teamKeys, int) string, id string, days []int, most int) ([]limit.Row, error) {
-	all := &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: readStep, most: most}
-	ids := []string{id}
-	if id == "" {
-		all.step = tripStep
-		var err error
-		if ids, err = r.Teams(ctx); err != nil {
-			return nil, err
-		}
+// readMany reads the hashes of days of some teams, or of all if ids is nil.
+func (r *Store) readMany(ctx context.Context, key func(*teamKeys, int) string, ids []string, days []int) ([]limit.Row, error) {
+	all := r.reading(key, tripStep)
+	if ids == nil {
+		return all.readHouse(ctx, r, days)
 	}
 	list := make([]*team, len(ids))
 	for i, id := range ids {
 		list[i] = r.teams.Get(id)
 	}
 	return all.read(ctx, list, days)
+}
+
+func (r *Store) reading(key func(*teamKeys, int) string, step int) *reading {
+	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step, rows: map[rowOf]*limit.Row{}}
 }

@@ -46,7 +46,7 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 			valid = append(valid, c)
 		}
 	}
-	groups := groupsOf(valid)
+	groups := groupsOf(valid, r.today.at(r.Now()).before)
 	for round := 0; len(groups) > 0 && round < 4; round++ {
 		groups = r.settleGroups(ctx, groups, post, results)
 	}
@@ -128,8 +128,8 @@ func (r *Store) settlement(g *group, post bool) settlement {
 }
 
 // groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of
-// one hold, only the first goes to batch.lua.
-func groupsOf(charges []*limit.Charge) (groups []*group) {
+// one hold, only the first goes to batch.lua. Charges to days before the young one do not.
+func groupsOf(charges []*limit.Charge, young int) (groups []*group) {
 	type name struct {
 		team string
 		of   *teams.Team
@@ -138,7 +138,7 @@ func groupsOf(charges []*limit.Charge) (groups []*group) {
 	at, ids := map[name]*group{}, make(map[string]bool, len(charges))
 	for _, c := range charges {
 		name, script := name{c.Held.Team, c.Team, 0}, settleScript
-		if plain(c) && !ids[c.Held.ID] {
+		if plain(c, young) && !ids[c.Held.ID] {
 			name.day, script = c.Held.Day, batchScript
 		}
 		ids[c.Held.ID] = true

@@ -21,6 +21,7 @@ type Store struct {
 	teams      limit.PerTeam[team]
 	today      dayNow
 	fields     fieldsNow
+	house      house
 }
 
 // team is a team's keys, and what this process knows of its accounts.

@@ -11,6 +11,7 @@ import (
 // today is the day by this process's clock. admit.lua uses it if Redis's own day is the same: that saves computing one.
 type today struct {
 	limit.Calendar
+	before                        int // the day before, yyyymmdd
 	dayText, monthText, startText any // converted once
 }
 
@@ -23,7 +24,7 @@ func (d *dayNow) at(now time.Time) *today {
 		return t
 	}
 	c := limit.CalendarOf(now)
-	t := &today{c, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
+	t := &today{c, limit.CalendarOf(c.Start.AddDate(0, 0, -1)).Day, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
 	d.kept.Store(t)
 	return t
 }

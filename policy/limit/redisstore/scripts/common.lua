@@ -13,12 +13,15 @@ local SETTLED = '1'
 -- docs/architecture.md, Adding a unit, lists the places. The patterns read a unit as %a+.
 local UNITS = {'requests', 'tokens', 'images', 'spend'}
 
--- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another.
+-- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another. clock_read is what it said.
+local clock_read
 local function clock(given)
-  given = tonumber(given)
-  if given > 0 then return given end
-  local t = redis.call('TIME')
-  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+  clock_read = tonumber(given)
+  if clock_read <= 0 then
+    local t = redis.call('TIME')
+    clock_read = tonumber(t[1]) * 1000000 + tonumber(t[2])
+  end
+  return clock_read
 end
 
 -- accounts_lost reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller

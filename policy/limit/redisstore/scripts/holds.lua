@@ -121,6 +121,17 @@ local function start(key, day)
   return size
 end
 
+-- A change of the ledger is late if its day ended more than a day ago: then sums of the day may have been kept.
+local function is_late(day) return tonumber(day) < tonumber((periods(clock_read - DAY))) end
+
+-- note_late notes a late change, with a later time than the one before, so that whoever kept sums notices it.
+local function note_late(use, day)
+  local key = use .. 'late'
+  local before = tonumber(redis.call('HGET', key, day) or 0)
+  redis.call('HSET', key, day, string.format('%d', math.max(clock_read, before + 1)))
+  redis.call('EXPIRE', key, 34560000)
+end
+
 -- post_tag adds to the ledger of a day's tags. It takes a thousand tags, because clients can invent them; the others are one.
 local function post_tag(key, s, tag)
   start(key, s.day)
@@ -138,12 +149,22 @@ local function post_tag(key, s, tag)
   end
 end
 
+-- posts reports whether anything was posted to the ledger.
+local function posts(s)
+  for i = 1, 4 do
+    if s.used[i] ~= 0 or s.doubt[i] ~= 0 then return true end
+  end
+  return false
+end
+
 -- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
 local function flush(quota, open, use)
   redis.call('HLEN', quota)
   if open then redis.call('ZCARD', open) end
   for _, s in pairs(sums) do
     redis.call('HLEN', use .. s.day)
+    s.late = is_late(s.day)
+    if s.late then redis.call('HLEN', use .. 'late') end
     s.what, s.tag = tagged(s.what)
     if s.tag then redis.call('HLEN', use .. s.day .. ':tags') end
   end
@@ -163,6 +184,7 @@ local function flush(quota, open, use)
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
     if s.tag then post_tag(use .. s.day .. ':tags', s, s.tag) end
+    if s.late and posts(s) then note_late(use, s.day) end
   end
   count(quota, 'tasks', tasks)
   if next(sums) then count(quota, 'seq', 1) end

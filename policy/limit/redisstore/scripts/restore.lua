@@ -105,6 +105,7 @@ for month, last_day in pairs(months) do
   local use = ARGV[10] .. day
   for unit, n in pairs(missing) do
     if n > 0 then
+      if is_late(day) then note_late(ARGV[10], day) end
       redis.call('HSET', use, 'day', day)
       redis.call('EXPIRE', use, 34560000)
       redis.call('HINCRBY', use, 'restored|other|' .. unit, string.format('%d', n))
