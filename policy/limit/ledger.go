@@ -34,8 +34,8 @@ type rowName struct {
 // ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-// otherModel is the model of what is used once a day has ledgerNames rows.
-const otherModel = "other"
+// Other is the model of what is used once a day has a thousand rows, and the tag of what is used once it has a thousand tags.
+const Other = "other"
 
 func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
 	rows := l[day]
@@ -47,7 +47,7 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 	of := rowName{model, endpoint}
 	row := rows[of]
 	if row == nil && len(rows) >= ledgerNames {
-		of.model = otherModel
+		of.model = Other
 		row = rows[of]
 	}
 	if row == nil {
@@ -58,17 +58,12 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 }
 
 // forget drops the oldest day if there are too many.
-func (l ledger) forget() {
-	if len(l) <= LedgerDays {
-		return
+func (l ledger) forget() { forgetDay(l) }
+
+func forgetDay[T any](days map[int]T) {
+	if len(days) > LedgerDays {
+		delete(days, slices.Min(slices.Collect(maps.Keys(days))))
 	}
-	oldest := 0
-	for day := range l {
-		if oldest == 0 || day < oldest {
-			oldest = day
-		}
-	}
-	delete(l, oldest)
 }
 
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the
@@ -86,17 +81,10 @@ func (m *Memory) Tags(_ context.Context, team string, days []int) (rows []Row, e
 	return rows, nil
 }
 
-func (a *account) tagRows(team string, days []int) (rows []Row) {
+func (a *account) tagRows(team string, days []int) []Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, day := range days {
-		for _, row := range a.tags[day] {
-			tag := TagRow(row)
-			tag.Team = team
-			rows = append(rows, tag)
-		}
-	}
-	return rows
+	return a.tags.rows(team, days)
 }
 
 // TagRow makes a row of the ledger of tags of one whose model is the tag.

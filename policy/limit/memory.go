@@ -45,7 +45,7 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
-	tags    ledger // its rows have the tag as their model
+	tags    tagBook
 }
 
 // tally counts the use of one day or month, and its holds.
@@ -55,6 +55,7 @@ type tally struct{ used, held Amounts }
 type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
+	tag     *tagTally // of its tag's value and its day; nil: no quota counts by tag
 	expired bool
 	since   time.Time // when it was made
 	due     time.Time // the end of its lease; once expired, when it is forgotten
@@ -66,7 +67,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: ledger{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: tagBook{}}
 		m.teams[team] = a
 	}
 	return a
@@ -96,6 +97,9 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	a.sweep(now, sweepBatch)
 	a.fit(t, now)
 	a.read(&s, now)
+	if t.ByTag {
+		a.tags.read(&s, h.Tag)
+	}
 	missing := a.missing(t, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
@@ -129,6 +133,11 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 		due: now.Add(h.Lease), since: now,
 	}
 	a.holds[h.ID] = held
+	if t.ByTag {
+		held.tag = a.tags.on(s.Date.Day).tally(h.Tag)
+		held.tag.held = held.tag.held.Plus(h.Amounts)
+		a.tags.read(s, h.Tag)
+	}
 	heap.Push(&a.due, held)
 	for p, in := range held.in {
 		in.held = in.held.Plus(h.Amounts)
@@ -156,6 +165,9 @@ func (a *account) free(h *heldIn) {
 	for _, in := range h.in {
 		in.held = in.held.Minus(h.Amounts)
 	}
+	if h.tag != nil {
+		h.tag.held = h.tag.held.Minus(h.Amounts)
+	}
 	if h.Task {
 		a.tasks--
 	}
@@ -177,7 +189,8 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 	h.use(amounts)
 	a.ledger.post(h.Day, h.Model, h.Endpoint, amounts, estimated)
 	if h.Tag != "" {
-		a.tags.post(h.Day, h.Tag, "", amounts, estimated)
+		in := a.tags.on(h.Day).tally(h.Tag.Value())
+		in.used, in.estimated = in.used.Plus(amounts), in.estimated.Plus(estimated)
 	}
 }
 

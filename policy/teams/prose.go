@@ -51,16 +51,19 @@ func (r *reader) days(n node) int {
 	return int(number)
 }
 
-// tagKey reads the name of a tag.
+// tagKey reads the name of a tag. That of a faulty one is not empty, so that it is no second fault of tag_quotas.
 func (r *fileReader) tagKey(n node) string {
 	if unlimited(n) {
 		return ""
 	}
 	const allowed = "the name of a tag, 1 to 62 of a–z, 0–9, dot, underscore and hyphen, or none"
 	text, ok := r.text(n, allowed)
-	if ok && !policy.IsTagName(text) {
+	switch {
+	case !ok:
+		return "?"
+	case !policy.IsTagName(text):
 		r.refuse(n, text, allowed)
-		return ""
+		return "?"
 	}
 	return text
 }

@@ -91,6 +91,11 @@ func (s *Failover) Tags(ctx context.Context, team string, days []int) ([]limit.R
 	return s.Store.Tags(ctx, team, days)
 }
 
+// LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
+func (s *Failover) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
+	return s.Store.LookTags(ctx, team, at)
+}
+
 // TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].
 func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	return s.Store.TeamLedger(ctx, team, days, most)

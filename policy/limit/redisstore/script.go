@@ -24,6 +24,8 @@ var (
 	asideLua string
 	//go:embed scripts/admit.lua
 	admitLua string
+	//go:embed scripts/tags.lua
+	tagsLua string
 	//go:embed scripts/look.lua
 	lookLua string
 	//go:embed scripts/batch.lua
@@ -45,7 +47,8 @@ var (
 	//go:embed scripts/adjust.lua
 	adjustLua string
 
-	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
+	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + "local by_tag\n" + admitLua)
+	admitTagsScript = newScript(commonLua + sweepingLua(holdsLua) + tagsLua + admitLua)
 	lookScript      = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + asideLua + lookLua)
 	batchScript     = newScript(commonLua + bucketsLua + batchLua)
 	settleScript    = newScript(commonLua + bucketsLua + holdsLua + asideLua + settleLua)
