@@ -17,7 +17,7 @@ type State struct {
 	TagUsed, TagHeld [QuotaCount]int64 // the same of the hold's value of the tag, where a quota of each value is set
 	TagOther         bool              // that value is counted as one of the others
 
-	placed  *Held // the hold in memory, which never changes there
+	placed *Held // the hold in memory, which never changes there
 }
 
 // Fill is how full a bucket is.

@@ -51,7 +51,10 @@ func (r *reader) days(n node) int {
 	return int(number)
 }
 
-// tagKey reads the name of a tag. That of a faulty one is not empty, so that it is no second fault of tag_quotas.
+// faultyTag stands for a name that is faulty, so that it does not seem to be missing, too.
+const faultyTag = "?"
+
+// tagKey reads the name of a tag.
 func (r *fileReader) tagKey(n node) string {
 	if unlimited(n) {
 		return ""
@@ -60,10 +63,10 @@ func (r *fileReader) tagKey(n node) string {
 	text, ok := r.text(n, allowed)
 	switch {
 	case !ok:
-		return "?"
+		return faultyTag
 	case !policy.IsTagName(text):
 		r.refuse(n, text, allowed)
-		return "?"
+		return faultyTag
 	}
 	return text
 }

@@ -114,6 +114,14 @@ func (r *fileReader) shared(d *draft) []field {
 	}
 }
 
+// needTagKey refuses quotas of each value of a tag without the tag.
+func (r *fileReader) needTagKey(d *draft) {
+	if len(d.tagQuotas) > 0 && d.team.TagKey == "" {
+		r.fault(d.tagPlace, "got tag_quotas without a tag_key, allowed: with a tag_key, which names the tag that they count by")
+		d.team.TagKey = faultyTag // one fault is enough
+	}
+}
+
 var teamID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // team reads one team, starting from the defaults.
@@ -134,9 +142,7 @@ func (r *fileReader) team(n node, defaults *draft) *Team {
 	}
 	given := r.fields(n, append(own, r.shared(d)...))
 	r.require(n, given, "id")
-	if len(d.tagQuotas) > 0 && d.team.TagKey == "" {
-		r.fault(d.tagPlace, "got tag_quotas without a tag_key, allowed: with a tag_key, which names the tag that they count by")
-	}
+	r.needTagKey(d)
 	return d.finish()
 }
 

@@ -291,8 +291,8 @@ var modelTeams = []string{
 
 // tagTeams have quotas of each value of their tag, and one has none.
 var tagTeams = []string{
-	"tag_key: project\n    tag_quotas: {tokens: {day: 20, month: 60}, spend: {month: 0.000000050}, images: {day: 5}}",
-	"tag_key: project\n    tag_quotas: {requests: {day: 6}, tokens: {month: 80}}\n    quotas: {tokens: {day: 60}}\n    rates: {tokens: {per: 10s, limit: 20}}",
+	"tag_key: project\n    tag_quotas: {tokens: {day: 20, month: 26}, spend: {month: 0.000000018}, images: {day: 5}}",
+	"tag_key: project\n    tag_quotas: {requests: {day: 6}, tokens: {month: 24}}\n    quotas: {tokens: {day: 60}}\n    rates: {tokens: {per: 10s, limit: 20}}",
 	"tag_key: project\n    shadow: true\n    tag_quotas: {tokens: {day: 12}}",
 	"tag_key: project\n    quotas: {tokens: {day: 90}}",
 }
@@ -512,15 +512,24 @@ func TestQ01Model(t *testing.T) {
 
 // Q02: each of these faults, put into the scripts, is found.
 func TestQ02Mutants(t *testing.T) {
+	testMutants(t, mutants, readTeams(t, modelTeams))
+}
+
+// The same of quotas of each value of the tag.
+func TestQ02MutantsOfTagQuotas(t *testing.T) {
+	testMutants(t, tagMutants, readTeams(t, tagTeams))
+}
+
+func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
+	t.Helper()
 	client := limittest.RealRedis(t)
-	teams := readTeams(t, modelTeams)
-	admit, look, batch, settle, sweep := admitScript, lookScript, batchScript, settleScript, sweepScript
+	admit, tags, look, batch, settle, sweep := admitScript, admitTagsScript, lookScript, batchScript, settleScript, sweepScript
 	defer func() {
-		admitScript, lookScript, batchScript, settleScript, sweepScript = admit, look, batch, settle, sweep
+		admitScript, admitTagsScript, lookScript, batchScript, settleScript, sweepScript = admit, tags, look, batch, settle, sweep
 	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
-			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, admitLua, batchLua, settleLua, sweepLua}, "")
+			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, tagsLua, admitLua, batchLua, settleLua, sweepLua}, "")
 			if !strings.Contains(source, m.old) {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
@@ -530,13 +539,13 @@ func TestQ02Mutants(t *testing.T) {
 				}
 				return newScript(strings.Join(parts, ""))
 			}
-			admitScript = bend(commonLua, sweepingLua(holdsLua), "local by_tag\n", admitLua)
+			admitScript, admitTagsScript = bend(commonLua, sweepingLua(holdsLua), noTagsLua, admitLua), bend(commonLua, sweepingLua(holdsLua), tagsLua, admitLua)
 			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), asideLua, lookLua), bend(commonLua, bucketsLua, batchLua)
 			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, asideLua, settleLua), bend(commonLua, holdsLua, asideLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
-				if f.survives(histories.Example(seed), teams) != nil {
+				if f.survives(histories.Example(seed), list) != nil {
 					return
 				}
 			}
@@ -556,7 +565,22 @@ func (f *form) survives(history []step, list []*teams.Team) (err error) {
 	return f.play(history, list)
 }
 
-var mutants = []struct{ about, old, bent string }{
+// mutant is a fault of the scripts.
+type mutant struct{ about, old, bent string }
+
+var tagMutants = []mutant{
+	{"holds of the tag are ignored", "if wanted and wanted + row.held[q] >", "if wanted and wanted >"},
+	{"the first request of a value counts for all of a call", "if row.held[q] then row.held[q] = row.held[q] + amount end", "row.held = {}"},
+	{"holds of the tag are never freed", "local held = s.counted and count(key, field .. '|held', s.held[i])", "local held = false"},
+	{"a hold without quotas of its tag is freed from them", "entry, tag, mark == '@'", "entry, tag, true"},
+	{"requests without the tag are not counted", "if not entry or mark .. tag == '' then", "if not entry or tag == '' then"},
+	{"the month is the day", "string.format('%s%s%02d:tags', use, month, d) end", "d == 1 and key or 'none' end"},
+	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
+	{"what is used of the tag is not read", "row.used[q] + (got[2 * n - 1] or 0)", "row.used[q]"},
+	{"refused requests are held by the tag", "if row then tags.place(row, i, amount) end", "if row then tags.place(row, i, 0) end"},
+}
+
+var mutants = []mutant{
 	{"no dedupe by id", "local again = kept[rates + n] or texts[key]", "local again = false"},
 	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
 	{"ignores holds", "local over = wanted + got[4 + q] + got[used[q] + 1] - limit", "local over = wanted + got[used[q] + 1] - limit"},
