@@ -13,7 +13,7 @@ func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
 	}
 	s.decideQuotas(LimitQuotas, &t.Quotas, h, &s.Used, &s.Held)
 	if t.ByTag {
-		s.decideQuotas(LimitTags, &t.Tags, h, &s.TagUsed, &s.TagHeld)
+		s.decideQuotas(LimitTags, &t.TagQuotas, h, &s.TagUsed, &s.TagHeld)
 	}
 	if h.Task && t.Tasks != None && s.Tasks >= t.Tasks {
 		s.blame(LimitTasks, holdsWait)

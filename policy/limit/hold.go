@@ -44,6 +44,9 @@ func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 	}
 }
 
+// AsTag is the Tag of the hold.
+func (h *Hold) AsTag() Tag { return TagOf(h.Tag, len(h.Team.TagQuotas) > 0) }
+
 // What is the name of the hold's entry in the ledger, and behind # its tag, if it has one.
 func (h *Held) What() string {
 	if h.Tag == "" {

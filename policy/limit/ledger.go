@@ -34,9 +34,6 @@ type rowName struct {
 // ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-// Other is the model of what is used once a day has a thousand rows, and the tag of what is used once it has a thousand tags.
-const Other = "other"
-
 func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
 	rows := l[day]
 	if rows == nil {
@@ -60,12 +57,6 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 // forget drops the oldest day if there are too many.
 func (l ledger) forget() { forgetDay(l) }
 
-func forgetDay[T any](days map[int]T) {
-	if len(days) > LedgerDays {
-		delete(days, slices.Min(slices.Collect(maps.Keys(days))))
-	}
-}
-
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the
 // order of reports: team, day, tag. Use without a tag is in no row.
 func (m *Memory) Tags(_ context.Context, team string, days []int) (rows []Row, err error) {
@@ -81,10 +72,17 @@ func (m *Memory) Tags(_ context.Context, team string, days []int) (rows []Row, e
 	return rows, nil
 }
 
-func (a *account) tagRows(team string, days []int) []Row {
+func (a *account) tagRows(team string, days []int) (rows []Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.tags.rows(team, days)
+	for _, day := range days {
+		for value, in := range a.tags[day] {
+			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) { // use without a tag is in no row
+				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
+			}
+		}
+	}
+	return rows
 }
 
 // TagRow makes a row of the ledger of tags of one whose model is the tag.

@@ -97,9 +97,7 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	a.sweep(now, sweepBatch)
 	a.fit(t, now)
 	a.read(&s, now)
-	if t.ByTag {
-		a.tags.read(&s, h.Tag)
-	}
+	a.readTag(&s, t, h.Tag)
 	missing := a.missing(t, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
@@ -126,6 +124,19 @@ func (a *account) read(s *State, now time.Time) {
 	}
 }
 
+// readTag fills in what a value of the tag used and holds, if quotas count that.
+func (a *account) readTag(s *State, t *Terms, value string) {
+	if !t.ByTag {
+		return
+	}
+	today, month, other := a.tags.read(&s.Date, value)
+	s.TagOther = other
+	for unit := range today.used {
+		s.TagUsed[2*unit], s.TagHeld[2*unit] = today.used[unit], today.held[unit]
+		s.TagUsed[2*unit+1], s.TagHeld[2*unit+1] = month.used[unit], month.held[unit]
+	}
+}
+
 // hold places a hold, and brings the state up to date with it.
 func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{
@@ -136,7 +147,7 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	if t.ByTag {
 		held.tag = a.tags.on(s.Date.Day).tally(h.Tag)
 		held.tag.held = held.tag.held.Plus(h.Amounts)
-		a.tags.read(s, h.Tag)
+		a.readTag(s, t, h.Tag)
 	}
 	heap.Push(&a.due, held)
 	for p, in := range held.in {

@@ -31,7 +31,7 @@ func (h *Hold) never(t *Terms) (fault Standing, ok bool) {
 		return fault, true
 	}
 	if t.ByTag {
-		if fault, never := h.neverOf(&t.Tags); never {
+		if fault, never := h.neverOf(&t.TagQuotas); never {
 			return fault.by(h.AsTag()), true
 		}
 	}

@@ -50,7 +50,7 @@ func LeftOf(t *Terms, s *State) (left Stock) {
 			continue
 		}
 		rest := max(limit-s.Used[q]-s.Held[q], 0)
-		if t.Tags[q-q%2] != None || t.Tags[q-q%2+1] != None {
+		if t.TagQuotas[q-q%2] != None || t.TagQuotas[q-q%2+1] != None {
 			rest = 0
 		}
 		if unit := q / 2; left[unit] == None || rest < left[unit] {

@@ -1,12 +1,5 @@
 package limit
 
-import (
-	"context"
-	"time"
-
-	"sluice/policy/teams"
-)
-
 // tagBook is a team's use and holds by day and value of its tag, in memory.
 type tagBook map[int]tagDay
 
@@ -46,40 +39,18 @@ func (d tagDay) tally(value string) *tagTally {
 	return d[value]
 }
 
-// read fills in what a value used and holds on the state's date. Its month is the sum of its days.
-func (b tagBook) read(s *State, value string) {
-	s.TagUsed, s.TagHeld = [QuotaCount]int64{}, [QuotaCount]int64{}
-	counted := b[s.Date.Day].counts(value)
-	s.TagOther = counted != value
-	for _, day := range s.Date.days() {
-		if in := b[day][counted]; in != nil {
-			s.addTagDay(&TagDay{Used: in.used, Held: in.held}, day == s.Date.Day)
+// read returns what a value used and holds on a day, and on all days of its month, and whether it is counted as one of the others.
+func (b tagBook) read(date *Calendar, value string) (today, month tagTally, other bool) {
+	counted := b[date.Day].counts(value)
+	for _, day := range date.days() {
+		in := b[day][counted]
+		if in == nil {
+			continue
 		}
-	}
-}
-
-// rows are the rows of the ledger of tags. Use without a tag is in none.
-func (b tagBook) rows(team string, days []int) (rows []Row) {
-	for _, day := range days {
-		for value, in := range b[day] {
-			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) {
-				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
-			}
+		if day == date.Day {
+			today = *in
 		}
+		month.used, month.held = month.used.Plus(in.used), month.held.Plus(in.held)
 	}
-	return rows
-}
-
-// LookTags reports how each value of the team's tag stands to its quotas, as [TagStandings] does. It takes nothing.
-func (m *Memory) LookTags(_ context.Context, team *teams.Team, at time.Time) ([]Standing, error) {
-	t, a := TermsOf(team), m.account(team.ID)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var days []TagDay
-	for _, day := range TagDays(&t, at) {
-		for value, in := range a.tags[day] {
-			days = append(days, TagDay{Day: day, Value: value, Used: in.used, Held: in.held})
-		}
-	}
-	return TagStandings(&t, at, days), nil
+	return today, month, counted != value
 }

@@ -28,18 +28,18 @@ const (
 
 // Terms are a team's limits by number, as the forms of the state take them.
 type Terms struct {
-	Rates  [RateCount]teams.Rate // Limit 0: none
-	Quotas [QuotaCount]int64     // None: not set
-	Tags   [QuotaCount]int64     // of each value of the tag; None: not set
-	Tasks  int64                 // None: any number
-	ByTag  bool                  // some of Tags are set
-	Shadow bool
+	Rates     [RateCount]teams.Rate // Limit 0: none
+	Quotas    [QuotaCount]int64     // None: not set
+	TagQuotas [QuotaCount]int64     // of each value of the tag; None: not set
+	Tasks     int64                 // None: any number
+	ByTag     bool                  // some of Tags are set
+	Shadow    bool
 }
 
 // TermsOf returns a team's limits by number. nil has none.
 func TermsOf(t *teams.Team) (l Terms) {
 	for i := range l.Quotas {
-		l.Quotas[i], l.Tags[i] = None, None
+		l.Quotas[i], l.TagQuotas[i] = None, None
 	}
 	l.Tasks = None
 	if t == nil {
@@ -52,7 +52,7 @@ func TermsOf(t *teams.Team) (l Terms) {
 		l.Quotas[quotaNumber(q)] = q.Limit
 	}
 	for _, q := range t.TagQuotas {
-		l.Tags[quotaNumber(q)], l.ByTag = q.Limit, true
+		l.TagQuotas[quotaNumber(q)], l.ByTag = q.Limit, true
 	}
 	if t.OpenTasks > 0 {
 		l.Tasks = int64(t.OpenTasks)
@@ -132,7 +132,7 @@ func quotaNumber(q teams.Quota) int {
 
 // TagCounts reports whether a quota of each value of the tag counts a unit that a request is charged in.
 func (t *Terms) TagCounts(a *Amounts) bool {
-	for q, most := range t.Tags {
+	for q, most := range t.TagQuotas {
 		if most != None && a[q/2] > 0 {
 			return true
 		}

@@ -79,6 +79,20 @@ func standingOf(limit int64, q int, used, held int64, date *Calendar, at time.Ti
 	}
 }
 
+// tagStanding describes one quota of each value, which has to be set, for the hold's value.
+func (s *State) tagStanding(t *Terms, q int, h *Hold) Standing {
+	tag := h.AsTag()
+	if s.TagOther {
+		tag = TagOf(Other, true)
+	}
+	return standingOf(t.TagQuotas[q], q, s.TagUsed[q], s.TagHeld[q], &s.Date, s.At).by(tag)
+}
+
+func (s Standing) by(tag Tag) Standing {
+	s.Tag = tag
+	return s
+}
+
 // Verdict turns the state into the answer to a request.
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 	for number := range RateCount + QuotaCount {
@@ -91,7 +105,7 @@ func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 		v.Limits = append(v.Limits, s.standing(t, number))
 	}
 	for q := 0; t.ByTag && q < QuotaCount; q++ {
-		if t.Tags[q] != None && h.Amounts[q/2] != 0 {
+		if t.TagQuotas[q] != None && h.Amounts[q/2] != 0 {
 			v.Limits = append(v.Limits, s.tagStanding(t, q, h))
 		}
 	}
@@ -120,7 +134,7 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 	default:
 		v.Reason, v.Fault = ReasonQuota, s.tagStanding(t, s.Fault-LimitTags, h)
 	}
-	v.Asked = h.asked(&v.Fault)
+	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
 	for i := range v.Limits {
 		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Tag == v.Fault.Tag {
 			l.Reset = v.Wait

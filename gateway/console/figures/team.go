@@ -16,8 +16,8 @@ import (
 
 // TeamFigures are how a team stands.
 type TeamFigures struct {
-	Report     limit.Report // the limits in force, and the open tasks: the figures of /sluice/v1/usage
-	Effective  []int        // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
+	Report     limit.Report     // the limits in force, and the open tasks: the figures of /sluice/v1/usage
+	Effective  []int            // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
 	TagKey     string           // the name of the team's tag; empty: none
 	TagQuotas  []teams.Quota    // of each value of the tag
 	Tags       []limit.Standing // how the values stand to them, in the order of [limit.TagStandings]

@@ -57,7 +57,7 @@ func (v *teamView) showTags() {
 		row.Tag = s.Tag.Value()
 		v.Tags = append(v.Tags, row)
 	}
-	v.MoreTags = max(len(values)-shownTags, 0)
+	v.MoreTags = int64(max(len(values)-shownTags, 0))
 }
 
 // ofUnit counts the limits of a unit.

@@ -21,7 +21,7 @@ type teamView struct {
 	Limits                       []limitRow
 	Counts                       []countRow
 	Tags                         []limitRow // of the tag's values, the fullest first
-	MoreTags                     int        // values that are not shown
+	MoreTags                     int64      // values that are not shown
 	Spend, Requests              figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string

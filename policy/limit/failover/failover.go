@@ -93,7 +93,7 @@ func (s *Failover) Tags(ctx context.Context, team string, days []int) ([]limit.R
 
 // LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
 func (s *Failover) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
-	return s.Store.LookTags(ctx, team, at)
+	return redisstore.LookTags(ctx, s.Store, team, at)
 }
 
 // TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].

@@ -187,7 +187,7 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		}
 	}
 	tagUsed, tagHeld := m.ofTag(h.Tag, date)
-	for q, most := range t.Tags {
+	for q, most := range t.TagQuotas {
 		if n := h.Amounts[q/2]; most != limit.None && n > 0 && tagUsed[q]+tagHeld[q]+n > most {
 			fits = false
 		}
@@ -422,7 +422,7 @@ func (f *form) compareTags(m *model, team *teams.Team) error {
 	for _, all := range []map[tagOfDay]limit.Amounts{m.tagUsed, m.tagHeld} {
 		for of := range all {
 			used, held := m.ofTag(of.value, date)
-			for q, most := range t.Tags {
+			for q, most := range t.TagQuotas {
 				if s := (limit.Standing{Unit: teams.Units[q/2], Period: teams.Periods[q%2], Tag: "@"}); most != limit.None && used[q]+held[q] != 0 {
 					want[of.value+" "+s.Name()] = [2]int64{used[q], held[q]}
 				}
@@ -442,7 +442,7 @@ func (f *form) lookTags(team *teams.Team) (list []limit.Standing) {
 	if f.memory != nil {
 		list, err = f.memory.LookTags(f.Context(), team, f.clock.Now())
 	} else {
-		list, err = f.redis.LookTags(f.Context(), team, f.clock.Now())
+		list, err = LookTags(f.Context(), f.redis, team, f.clock.Now())
 	}
 	if err != nil {
 		f.fail("%v", err)

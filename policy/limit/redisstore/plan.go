@@ -69,7 +69,7 @@ func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
 			p.capped++
 		}
 		if t.ByTag {
-			p.addTagQuotas(t.Tags[2*unit : 2*unit+2])
+			p.addTagQuotas(t.TagQuotas[2*unit : 2*unit+2])
 		}
 		if unit < limit.RateCount && t.Rates[unit].Limit > 0 {
 			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))

@@ -206,7 +206,7 @@ func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row,
 }
 
 // LookTags reports how each value of the team's tag stands to its quotas, as [limit.TagStandings] does. It takes nothing.
-func (r *Store) LookTags(ctx context.Context, of *teams.Team, at time.Time) ([]limit.Standing, error) {
+func LookTags(ctx context.Context, r *Store, of *teams.Team, at time.Time) ([]limit.Standing, error) {
 	t := limit.TermsOf(of)
 	all := &reading{client: r.client, key: func(t *team, day int) string { return t.tags(day) }, step: tripStep, held: map[rowOf]limit.Amounts{}}
 	rows, err := all.read(ctx, []*team{r.teams.Get(of.ID)}, limit.TagDays(&t, at))
