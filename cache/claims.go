@@ -46,7 +46,7 @@ func (c *Claim) Final() bool { return c.Answer.Status.Final() }
 type Hold struct {
 	ID       string
 	Endpoint string // where the task was made, for the ledger
-	Tag      string `json:",omitzero"` // for the ledger of tags; empty: none
+	Tag      string `json:",omitzero"` // for the ledger of tags, as the accounts write it; empty: none
 	Day      int    // of admission, which the cost belongs to: yyyymmdd and yyyymm, in UTC
 	Month    int
 	Images   int64 // how many pictures are held

@@ -67,19 +67,33 @@ func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
 	name, team := v.Fault.Name(), h.Team.ID
 	switch v.Reason {
 	case limit.ReasonNever:
-		return refuse(refuseNever).say("The request asks for %s and can never fit: team %s is allowed %s of %s per %s.",
-			limit.Written(v.Fault.Unit, v.Asked), team, limit.Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per)
+		return refuse(refuseNever).say("The request asks for %s and can never fit: team %s is allowed %s of %s per %s%s.",
+			limit.Written(v.Fault.Unit, v.Asked), team, limit.Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, forTag(v, h))
 	case limit.ReasonTasks:
 		return refuse(refuseTasks).say("Team %s has %d open tasks and may have %d; the next fits when one of them ends.", team, v.Fault.Used, v.Fault.Limit).retry(v.Wait)
 	case limit.ReasonAccount:
 		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
 			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, shown(v.Wait)).retry(v.Wait)
 	case limit.ReasonQuota:
-		return refuse(refuseQuota).say("Team %s has %s left of its quota %s of %s, and this request may cost %s; %s.", team,
-			limit.Written(v.Fault.Unit, v.Fault.Left), name, limit.Written(v.Fault.Unit, v.Fault.Limit), limit.Written(v.Fault.Unit, v.Asked), resets(v)).retry(v.Wait)
+		return refuse(refuseQuota).say("Team %s has %s left of its quota %s of %s%s, and this request may cost %s; %s.", team,
+			limit.Written(v.Fault.Unit, v.Fault.Left), name, limit.Written(v.Fault.Unit, v.Fault.Limit), forTag(v, h), limit.Written(v.Fault.Unit, v.Asked), resets(v)).retry(v.Wait)
 	}
 	return refuse(refuseRate).say("Team %s has %d %s left of its rate of %d per %s, and this request takes %d; it fits in %s.", team,
 		v.Fault.Left, v.Fault.Unit, v.Fault.Limit, v.Fault.Per, v.Asked, shown(v.Wait)).retry(v.Wait)
+}
+
+// forTag says for which value of the tag a quota is; empty: it is the team's.
+func forTag(v *limit.Verdict, h *limit.Hold) string {
+	switch key, value := h.Team.TagKey, v.Fault.Tag.Value(); {
+	case v.Fault.Tag == "":
+		return ""
+	case value == "":
+		return " for requests without " + key
+	case value != h.Tag:
+		return fmt.Sprintf(" for %s %s and all others beyond the day's first 1,000", key, h.Tag)
+	default:
+		return " for " + key + " " + value
+	}
 }
 
 func resets(v *limit.Verdict) string {

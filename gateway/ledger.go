@@ -46,23 +46,31 @@ func (u *usage) ledger(ctx context.Context, team, query string, now time.Time) (
 	return entries, done, nil
 }
 
-// readLedger waits until the team has no other report and this process reads no other ledger.
+// readLedger reads rows of a ledger in the team's turn.
 func (u *usage) readLedger(ctx context.Context, team string, days []int) (rows []limit.Row, done func(), err error) {
+	done, err = u.inTurn(ctx, team, func(ctx context.Context) (err error) {
+		rows, err = u.accounts.TeamLedger(ctx, team, days, ledgerRows)
+		return err
+	})
+	return rows, done, err
+}
+
+// inTurn waits until the team has no other report and this process reads no other ledger, and reads one.
+func (u *usage) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()
 	done, err = turn(waiting, u.slots.of(team).reading)
 	if err != nil {
-		return nil, done, err
+		return done, err
 	}
-	read, err := turn(waiting, u.reading)
+	ended, err := turn(waiting, u.reading)
 	if err != nil {
-		return nil, done, err
+		return done, err
 	}
-	defer read()
+	defer ended()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ledgerPatience)
 	defer cancel()
-	rows, err = u.accounts.TeamLedger(ctx, team, days, ledgerRows)
-	return rows, done, err
+	return done, read(ctx)
 }
 
 // turn waits for room. The caller MUST call done, which makes room again.

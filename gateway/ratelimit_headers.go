@@ -42,5 +42,8 @@ func appendName(b []byte, i int, s *limit.Standing) []byte {
 	if s.Period != "" {
 		b = append(append(b, '-'), s.Period...)
 	}
+	if s.Tag != "" {
+		b = append(b, "-tag"...)
+	}
 	return append(b, '"')
 }

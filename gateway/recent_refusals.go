@@ -71,6 +71,9 @@ func blocked(v *limit.Verdict) (need int, ok bool) {
 	if v.Reason == limit.ReasonTasks {
 		return needsTask, true
 	}
+	if v.Fault.Tag != "" { // another value of the tag may pass
+		return 0, false
+	}
 	if v.Reason != limit.ReasonRate && v.Reason != limit.ReasonQuota || v.Fault.Left > 0 || v.Reason == limit.ReasonRate && v.Asked != 1 {
 		return 0, false
 	}

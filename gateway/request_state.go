@@ -42,7 +42,7 @@ type requestState struct {
 	size        limit.Amounts // what the request may cost
 	inputTokens int64         // the estimate of its input's tokens, a part of size
 	guessed     bool          // the kind is a guess, and size holds images and text: the answer tells which it was
-	tag         string        // the value of the tag that the team's ledger keeps apart; empty: none
+	tag         string        // the value of the team's tag_key; empty: none
 	price       teams.Price   // of its model, at admission
 	held        *limit.Held   // nil until admit holds the cost
 	leased      atomic.Int64  // when the hold's lease was last extended, or first checked, in ns; 0: not yet

@@ -38,6 +38,8 @@ type Holds interface {
 type Reports interface {
 	// Look MUST tell how a team stands and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
+	// LookTags MUST tell how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
+	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
 	// OpenTasks MUST return at once the last known number of a team's open tasks.
 	OpenTasks(team string) int64
 	// TeamLedger MUST return what the team used on each of the days, yyyymmdd in UTC, in the order of reports, and no other

@@ -21,8 +21,16 @@ type usageBody struct {
 	Limits     []usageLimit `json:"limits"`
 	Concurrent usageCount   `json:"concurrent"`
 	OpenTasks  usageTasks   `json:"open_tasks"`
+	// Tags are the quotas of values of the team's tag, first of those that used the largest part of one; absent unless the query has tags.
+	Tags []usageTag `json:"tags,omitzero"`
 	// Ledger is the team's use by day, model, endpoint and unit; absent unless the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
+}
+
+// usageTag is a quota of one value of the team's tag. It is empty for requests without the tag.
+type usageTag struct {
+	Tag string `json:"tag"`
+	usageLimit
 }
 
 // usageLimit is one limit. Amounts are units, spend is in the currency.
@@ -75,6 +83,10 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 	if err != nil {
 		return refuse(refuseState).say("The usage of team %s cannot be read at the moment; send the request again.", s.Team).because(err).retry(time.Second)
 	}
+	tags, err := u.tags(r.Context(), s.team, r.URL.RawQuery, report.At)
+	if err != nil {
+		return err
+	}
 	ledger, done, err := u.ledger(r.Context(), s.Team, r.URL.RawQuery, report.At)
 	defer done()
 	if err != nil {
@@ -84,6 +96,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: allOr(s.team.Endpoints), Limits: []usageLimit{},
 		Concurrent: countOf(u.slots.most(s.team), u.slots.of(s.Team).used.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
+		Tags:       tags,
 		Ledger:     ledger,
 	}
 	for i := range report.Limits {

@@ -4,7 +4,7 @@ package main
 var mutations = []mutation{
 	// Waits told to clients, and refusals.
 	{about: "the wait while holds stand in the way is doubled", file: "policy/limit/decide.go", old: "wait = holdsWait", new: "wait = 2 * holdsWait"},
-	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "s.Used[q]+s.Held[q]+n <= limit", new: "s.Used[q]+s.Held[q]+n < limit"},
+	{about: "a quota is never used up to its end", file: "policy/limit/decide.go", old: "used[q]+held[q]+n <= limit", new: "used[q]+held[q]+n < limit"},
 	{about: "one open task too many", file: "policy/limit/decide.go", old: "s.Tasks >= t.Tasks", new: "s.Tasks > t.Tasks"},
 	{about: "a shadow is refused", file: "policy/limit/decide.go", old: "case t.Shadow:", new: "case false:"},
 	{

@@ -19,7 +19,7 @@ func (t *Tasks) charge(ctx context.Context, claim *cache.Claim, end *End, taken 
 	}
 	t.deps.Charge(ctx, &limit.Charge{
 		Held: &limit.Held{
-			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: claim.Hold.Tag, Task: true,
+			ID: claim.Hold.ID, Team: claim.Team, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Tag(claim.Hold.Tag), Task: true,
 			Amounts: TaskCost(&claim.Hold, claim.Hold.Images), Day: claim.Hold.Day, Month: claim.Hold.Month,
 		},
 		Amounts: TaskCost(&claim.Hold, end.Images), Estimated: end.Estimated, Left: left,

@@ -11,16 +11,9 @@ func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
 			s.blame(LimitRates+i, wait)
 		}
 	}
-	for q, limit := range t.Quotas {
-		n := h.Amounts[q/2]
-		if limit == None || n == 0 || s.Used[q]+s.Held[q]+n <= limit {
-			continue
-		}
-		wait := s.Date.End[q%2].Sub(s.At)
-		if s.Used[q]+n <= limit {
-			wait = holdsWait
-		}
-		s.blame(LimitQuotas+q, wait)
+	s.decideQuotas(LimitQuotas, &t.Quotas, h, &s.Used, &s.Held)
+	if t.ByTag {
+		s.decideQuotas(LimitTags, &t.TagQuotas, h, &s.TagUsed, &s.TagHeld)
 	}
 	if h.Task && t.Tasks != None && s.Tasks >= t.Tasks {
 		s.blame(LimitTasks, holdsWait)
@@ -32,6 +25,21 @@ func (s *State) decide(t *Terms, h *Hold, waits [RateCount]time.Duration) {
 		s.Outcome = Shadowed
 	default:
 		s.Outcome = Refused
+	}
+}
+
+// decideQuotas judges a hold against quotas, numbered from first, of which so much is used and held.
+func (s *State) decideQuotas(first int, quotas *[QuotaCount]int64, h *Hold, used, held *[QuotaCount]int64) {
+	for q, limit := range quotas {
+		n := h.Amounts[q/2]
+		if limit == None || n == 0 || used[q]+held[q]+n <= limit {
+			continue
+		}
+		wait := s.Date.End[q%2].Sub(s.At)
+		if used[q]+n <= limit {
+			wait = holdsWait
+		}
+		s.blame(first+q, wait)
 	}
 }
 

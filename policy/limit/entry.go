@@ -9,9 +9,6 @@ import (
 	"sluice/policy/teams"
 )
 
-// LedgerDays is how long the ledger keeps a day, and so how many days one report may have.
-const LedgerDays = 400
-
 // DayForm is how reports write a day: 2026-11-21, in UTC.
 const DayForm = time.DateOnly
 

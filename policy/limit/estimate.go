@@ -74,9 +74,11 @@ func clamp(n int64, team *teams.Team, unit teams.Unit) int64 {
 			n = min(n, r.Burst/4)
 		}
 	}
-	for _, q := range team.Quotas {
-		if q.Unit == unit {
-			n = min(n, q.Limit/4)
+	for _, quotas := range [...][]teams.Quota{team.Quotas, team.TagQuotas} {
+		for _, q := range quotas {
+			if q.Unit == unit {
+				n = min(n, q.Limit/4)
+			}
 		}
 	}
 	return max(n, 1)

@@ -14,7 +14,7 @@ type Hold struct {
 	Account  []teams.AccountLimit // the upstream account's limits that apply to the model; nil: none
 	Model    string               // for the ledger
 	Endpoint policy.Endpoint      // for the ledger
-	Tag      string               // for the ledger of tags; empty: none
+	Tag      string               // the value of the team's tag_key; empty: none
 	Amounts  Amounts              // what the request may cost, exact or estimated
 	Task     bool                 // the request creates a task, which is open until the hold is settled or expires
 	Lease    time.Duration        // the hold expires after it, unless it was settled or extended
@@ -26,7 +26,7 @@ type Held struct {
 	Team     string
 	Model    string
 	Endpoint policy.Endpoint
-	Tag      string // empty: none
+	Tag      Tag // for the ledger of tags; empty: none
 	Amounts  Amounts
 	Day      int // yyyymmdd and yyyymm of the admission, in UTC; the cost belongs to them
 	Month    int
@@ -39,17 +39,20 @@ type Held struct {
 // HeldOf is the hold as it is admitted on a date, taken from the rates.
 func HeldOf(h *Hold, date Calendar, rates RateSet) *Held {
 	return &Held{
-		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Tag, Amounts: h.Amounts,
+		ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts,
 		Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates,
 	}
 }
+
+// AsTag is the Tag of the hold.
+func (h *Hold) AsTag() Tag { return TagOf(h.Tag, len(h.Team.TagQuotas) > 0) }
 
 // What is the name of the hold's entry in the ledger, and behind # its tag, if it has one.
 func (h *Held) What() string {
 	if h.Tag == "" {
 		return LedgerName(h.Model, h.Endpoint)
 	}
-	return LedgerName(h.Model, h.Endpoint) + "#" + h.Tag
+	return LedgerName(h.Model, h.Endpoint) + "#" + string(h.Tag)
 }
 
 // LedgerName is the name of an entry in the ledger: model|endpoint.

@@ -34,9 +34,6 @@ type rowName struct {
 // ledgerNames bounds the names of one day, because clients can invent model names.
 const ledgerNames = 1000
 
-// otherModel is the model of what is used once a day has ledgerNames rows.
-const otherModel = "other"
-
 func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
 	rows := l[day]
 	if rows == nil {
@@ -47,7 +44,7 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 	of := rowName{model, endpoint}
 	row := rows[of]
 	if row == nil && len(rows) >= ledgerNames {
-		of.model = otherModel
+		of.model = Other
 		row = rows[of]
 	}
 	if row == nil {
@@ -58,18 +55,7 @@ func (l ledger) post(day int, model string, endpoint policy.Endpoint, used, esti
 }
 
 // forget drops the oldest day if there are too many.
-func (l ledger) forget() {
-	if len(l) <= LedgerDays {
-		return
-	}
-	oldest := 0
-	for day := range l {
-		if oldest == 0 || day < oldest {
-			oldest = day
-		}
-	}
-	delete(l, oldest)
-}
+func (l ledger) forget() { forgetDay(l) }
 
 // enter posts to the ledger and counts the change.
 func (a *account) enter(day int, model string, endpoint policy.Endpoint, used, estimated Amounts) {
@@ -115,10 +101,10 @@ func (a *account) tagRows(team string, days []int) (rows []Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, day := range days {
-		for _, row := range a.tags[day] {
-			tag := TagRow(row)
-			tag.Team = team
-			rows = append(rows, tag)
+		for value, in := range a.tags[day] {
+			if value != "" && (in.used != Amounts{} || in.estimated != Amounts{}) { // use without a tag is in no row
+				rows = append(rows, Row{Team: team, Day: day, Tag: value, Used: in.used, Estimated: in.estimated})
+			}
 		}
 	}
 	return rows

@@ -45,7 +45,7 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
-	tags    ledger         // its rows have the tag as their model
+	tags    tagBook
 	changes map[int]uint64 // of the ledger, by day
 }
 
@@ -56,6 +56,7 @@ type tally struct{ used, held Amounts }
 type heldIn struct {
 	Held
 	in      [2]*tally // of its day and of its month
+	tag     *tagTally // of its tag's value and its day; nil: no quota counts by tag
 	expired bool
 	since   time.Time // when it was made
 	due     time.Time // the end of its lease; once expired, when it is forgotten
@@ -67,7 +68,7 @@ func (m *Memory) account(team string) *account {
 	defer m.mu.Unlock()
 	a := m.teams[team]
 	if a == nil {
-		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: ledger{}, changes: map[int]uint64{}}
+		a = &account{bank: m, periods: map[int]*tally{}, holds: map[string]*heldIn{}, ledger: ledger{}, tags: tagBook{}, changes: map[int]uint64{}}
 		m.teams[team] = a
 	}
 	return a
@@ -97,6 +98,7 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	a.sweep(now, sweepBatch)
 	a.fit(t, now)
 	a.read(&s, now)
+	a.readTag(&s, t, h.Tag)
 	missing := a.missing(t, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
@@ -123,6 +125,19 @@ func (a *account) read(s *State, now time.Time) {
 	}
 }
 
+// readTag fills in what a value of the tag used and holds, if quotas count that.
+func (a *account) readTag(s *State, t *Terms, value string) {
+	if !t.ByTag {
+		return
+	}
+	today, month, other := a.tags.read(&s.Date, value)
+	s.TagOther = other
+	for unit := range today.used {
+		s.TagUsed[2*unit], s.TagHeld[2*unit] = today.used[unit], today.held[unit]
+		s.TagUsed[2*unit+1], s.TagHeld[2*unit+1] = month.used[unit], month.held[unit]
+	}
+}
+
 // hold places a hold, and brings the state up to date with it.
 func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 	held := &heldIn{
@@ -130,6 +145,11 @@ func (a *account) hold(h *Hold, t *Terms, s *State, now time.Time) {
 		due: now.Add(h.Lease), since: now,
 	}
 	a.holds[h.ID] = held
+	if t.ByTag {
+		held.tag = a.tags.on(s.Date.Day).tally(h.Tag)
+		held.tag.held = held.tag.held.Plus(h.Amounts)
+		a.readTag(s, t, h.Tag)
+	}
 	heap.Push(&a.due, held)
 	for p, in := range held.in {
 		in.held = in.held.Plus(h.Amounts)
@@ -157,6 +177,9 @@ func (a *account) free(h *heldIn) {
 	for _, in := range h.in {
 		in.held = in.held.Minus(h.Amounts)
 	}
+	if h.tag != nil {
+		h.tag.held = h.tag.held.Minus(h.Amounts)
+	}
 	if h.Task {
 		a.tasks--
 	}
@@ -178,7 +201,8 @@ func (a *account) post(h *heldIn, amounts, estimated Amounts) {
 	h.use(amounts)
 	a.enter(h.Day, h.Model, h.Endpoint, amounts, estimated)
 	if h.Tag != "" {
-		a.tags.post(h.Day, h.Tag, "", amounts, estimated)
+		in := a.tags.on(h.Day).tally(h.Tag.Value())
+		in.used, in.estimated = in.used.Plus(amounts), in.estimated.Plus(estimated)
 	}
 }
 

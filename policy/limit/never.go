@@ -27,7 +27,20 @@ func (h *Hold) never(t *Terms) (fault Standing, ok bool) {
 	if r := t.Rates[Images]; r.Limit > 0 && h.Amounts[Images] > r.Burst {
 		return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per}, true
 	}
-	for q, limit := range t.Quotas {
+	if fault, never := h.neverOf(&t.Quotas); never {
+		return fault, true
+	}
+	if t.ByTag {
+		if fault, never := h.neverOf(&t.TagQuotas); never {
+			return fault.by(h.AsTag()), true
+		}
+	}
+	return Standing{}, false
+}
+
+// neverOf is never for quotas.
+func (h *Hold) neverOf(quotas *[QuotaCount]int64) (fault Standing, ok bool) {
+	for q, limit := range quotas {
 		if unit := q / 2; (unit == Images || unit == Spend) && limit != None && h.Amounts[unit] > limit {
 			period := teams.Periods[q%2]
 			return Standing{Unit: teams.Units[unit], Period: period, Per: string(period), Limit: limit}, true

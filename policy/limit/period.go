@@ -1,6 +1,13 @@
 package limit
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// LedgerDays is how long the ledger keeps a day, and so how many days one report may have.
+const LedgerDays = 400
 
 // Calendar is the day and the month of a moment, in UTC. Computing it costs more than the rest of an admission, so callers keep it
 // for a day.
@@ -36,4 +43,20 @@ func (c *Calendar) Period(quota int) int {
 		return c.Month
 	}
 	return c.Day
+}
+
+// days lists the days of the month.
+func (c *Calendar) days() []int {
+	days := make([]int, c.End[1].AddDate(0, 0, -1).Day())
+	for i := range days {
+		days[i] = c.Month*100 + i + 1
+	}
+	return days
+}
+
+// forgetDay drops the oldest of too many days.
+func forgetDay[T any](days map[int]T) {
+	if len(days) > LedgerDays {
+		delete(days, slices.Min(slices.Collect(maps.Keys(days))))
+	}
 }

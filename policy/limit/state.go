@@ -13,7 +13,11 @@ type State struct {
 	Used    [QuotaCount]int64 // by quota number
 	Held    [QuotaCount]int64 // by quota number, this request's included; allowances are not
 	Rates   [RateCount]Fill
-	placed  *Held // the hold in memory, which never changes there
+
+	TagUsed, TagHeld [QuotaCount]int64 // the same of the hold's value of the tag, where a quota of each value is set
+	TagOther         bool              // that value is counted as one of the others
+
+	placed *Held // the hold in memory, which never changes there
 }
 
 // Fill is how full a bucket is.

@@ -39,7 +39,8 @@ func (s Stock) AtMost(o Stock) Stock {
 	return s
 }
 
-// LeftOf returns the stock that a team has left by its last known state: of each unit the smaller of day and month, None if it is not limited.
+// LeftOf returns the stock that a team has left by its last known state: of each unit the smaller of day and month, None if it is not
+// limited. Of a unit that quotas of each value of the tag count it is nothing: without Redis it cannot be spent.
 func LeftOf(t *Terms, s *State) (left Stock) {
 	for i := range left {
 		left[i] = None
@@ -49,6 +50,9 @@ func LeftOf(t *Terms, s *State) (left Stock) {
 			continue
 		}
 		rest := max(limit-s.Used[q]-s.Held[q], 0)
+		if t.TagQuotas[q-q%2] != None || t.TagQuotas[q-q%2+1] != None {
+			rest = 0
+		}
 		if unit := q / 2; left[unit] == None || rest < left[unit] {
 			left[unit] = rest
 		}

@@ -10,12 +10,13 @@ import (
 // None is a quota that is not set.
 const None = -1
 
-// Limits are numbered: the rates, one for each unit before [Spend], then the quotas, day and month of each unit, then open_tasks.
-// admit.lua returns these numbers.
+// Limits are numbered: the rates, one for each unit before [Spend], then the quotas, day and month of each unit, then open_tasks, then
+// the quotas of each value of the tag. admit.lua returns these numbers.
 const (
 	LimitRates  = 0
 	LimitQuotas = LimitRates + RateCount
 	LimitTasks  = LimitQuotas + QuotaCount
+	LimitTags   = LimitTasks + 1
 	LimitNone   = -1
 )
 
@@ -27,16 +28,18 @@ const (
 
 // Terms are a team's limits by number, as the forms of the state take them.
 type Terms struct {
-	Rates  [RateCount]teams.Rate // Limit 0: none
-	Quotas [QuotaCount]int64     // None: not set
-	Tasks  int64                 // None: any number
-	Shadow bool
+	Rates     [RateCount]teams.Rate // Limit 0: none
+	Quotas    [QuotaCount]int64     // None: not set
+	TagQuotas [QuotaCount]int64     // of each value of the tag; None: not set
+	Tasks     int64                 // None: any number
+	ByTag     bool                  // some of Tags are set
+	Shadow    bool
 }
 
 // TermsOf returns a team's limits by number. nil has none.
 func TermsOf(t *teams.Team) (l Terms) {
 	for i := range l.Quotas {
-		l.Quotas[i] = None
+		l.Quotas[i], l.TagQuotas[i] = None, None
 	}
 	l.Tasks = None
 	if t == nil {
@@ -46,7 +49,10 @@ func TermsOf(t *teams.Team) (l Terms) {
 		l.Rates[UnitIndex(r.Unit)] = r
 	}
 	for _, q := range t.Quotas {
-		l.Quotas[2*UnitIndex(q.Unit)+periodIndex(q.Period)] = q.Limit
+		l.Quotas[quotaNumber(q)] = q.Limit
+	}
+	for _, q := range t.TagQuotas {
+		l.TagQuotas[quotaNumber(q)], l.ByTag = q.Limit, true
 	}
 	if t.OpenTasks > 0 {
 		l.Tasks = int64(t.OpenTasks)
@@ -116,11 +122,22 @@ func (t *Terms) Counts(i int) bool {
 // UnitIndex is a unit's index in Amounts; -1: there is no such unit.
 func UnitIndex(u teams.Unit) int { return slices.Index(teams.Units[:], u) }
 
-func periodIndex(p teams.Period) int {
-	if p == teams.PeriodMonth {
-		return 1
+// quotaNumber is a quota's index among those of a team.
+func quotaNumber(q teams.Quota) int {
+	if q.Period == teams.PeriodMonth {
+		return 2*UnitIndex(q.Unit) + 1
 	}
-	return 0
+	return 2 * UnitIndex(q.Unit)
+}
+
+// TagCounts reports whether a quota of each value of the tag counts a unit that a request is charged in.
+func (t *Terms) TagCounts(a *Amounts) bool {
+	for q, most := range t.TagQuotas {
+		if most != None && a[q/2] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsWait is how soon a refused request may try again if only open holds stand in its way: it is not known when they will be

@@ -42,12 +42,17 @@ type Standing struct {
 	Held   int64         // of a quota; 0 for a rate
 	Left   int64         // after this hold, at least 0
 	Reset  time.Duration // until a bucket is full, or a period ends
+	Tag    Tag           // the value of the tag whose quota it is; zero: the limit is the team's
 }
 
-// Name is how headers and messages name the limit: the unit, and for a quota the period, "images-day".
+// Name is how headers and messages name the limit: the unit, and for a quota the period, "images-day"; that of a value of the tag is
+// "images-day-tag".
 func (s *Standing) Name() string {
-	if s.Period == "" {
+	switch {
+	case s.Period == "":
 		return string(s.Unit)
+	case s.Tag != "":
+		return string(s.Unit) + "-" + string(s.Period) + "-tag"
 	}
 	return string(s.Unit) + "-" + string(s.Period)
 }
@@ -62,12 +67,30 @@ func (s *State) standing(t *Terms, number int) Standing {
 		}
 	}
 	q := number - LimitQuotas
+	return standingOf(t.Quotas[q], q, s.Used[q], s.Held[q], &s.Date, s.At)
+}
+
+// standingOf describes a quota by its number.
+func standingOf(limit int64, q int, used, held int64, date *Calendar, at time.Time) Standing {
 	unit, period := teams.Units[q/2], teams.Periods[q%2]
-	limit := t.Quotas[q]
 	return Standing{
-		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: s.Date.length[q%2],
-		Used: s.Used[q], Held: s.Held[q], Left: max(limit-s.Used[q]-s.Held[q], 0), Reset: s.Date.End[q%2].Sub(s.At),
+		Unit: unit, Period: period, Per: string(period), Limit: limit, Window: date.length[q%2],
+		Used: used, Held: held, Left: max(limit-used-held, 0), Reset: date.End[q%2].Sub(at),
 	}
+}
+
+// tagStanding describes one quota of each value, which has to be set, for the hold's value.
+func (s *State) tagStanding(t *Terms, q int, h *Hold) Standing {
+	tag := h.AsTag()
+	if s.TagOther {
+		tag = TagOf(Other, true)
+	}
+	return standingOf(t.TagQuotas[q], q, s.TagUsed[q], s.TagHeld[q], &s.Date, s.At).by(tag)
+}
+
+func (s Standing) by(tag Tag) Standing {
+	s.Tag = tag
+	return s
 }
 
 // Verdict turns the state into the answer to a request.
@@ -80,6 +103,11 @@ func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 			v.Limits = make([]Standing, 0, 4)
 		}
 		v.Limits = append(v.Limits, s.standing(t, number))
+	}
+	for q := 0; t.ByTag && q < QuotaCount; q++ {
+		if t.TagQuotas[q] != None && h.Amounts[q/2] != 0 {
+			v.Limits = append(v.Limits, s.tagStanding(t, q, h))
+		}
 	}
 	if s.Fault != LimitNone {
 		v.blame(s, t, h)
@@ -100,14 +128,15 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 		v.Fault = Standing{Limit: t.Tasks, Used: s.Tasks}
 		return
 	case s.Fault < LimitQuotas:
-		v.Reason = ReasonRate
+		v.Reason, v.Fault = ReasonRate, s.standing(t, s.Fault)
+	case s.Fault < LimitTasks:
+		v.Reason, v.Fault = ReasonQuota, s.standing(t, s.Fault)
 	default:
-		v.Reason = ReasonQuota
+		v.Reason, v.Fault = ReasonQuota, s.tagStanding(t, s.Fault-LimitTags, h)
 	}
-	v.Fault = s.standing(t, s.Fault)
-	v.Asked = h.Amounts[unitOf(s.Fault)]
+	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
 	for i := range v.Limits {
-		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period {
+		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Tag == v.Fault.Tag {
 			l.Reset = v.Wait
 		}
 	}

@@ -34,7 +34,10 @@ func (r *fileReader) file(n node) *File {
 	f.defaults = start
 	given := r.fields(n, []field{
 		{"currency", func(v node) { f.Currency = r.word(v, currencyWord, "a word of 1 to 16 letters and digits") }},
-		{"defaults", func(v node) { r.fields(v, r.shared(start)) }},
+		{"defaults", func(v node) {
+			r.fields(v, r.shared(start))
+			r.needTagKey(start)
+		}},
 		{"account", func(v node) { f.Account = r.account(v) }},
 		{"teams", func(v node) { teams = v }},
 		{"prices", func(v node) { f.Prices = r.prices(v) }},

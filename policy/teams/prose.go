@@ -51,6 +51,9 @@ func (r *reader) days(n node) int {
 	return int(number)
 }
 
+// faultyTag stands for a name that is faulty, so that it does not seem to be missing, too.
+const faultyTag = "?"
+
 // tagKey reads the name of a tag.
 func (r *fileReader) tagKey(n node) string {
 	if unlimited(n) {
@@ -58,9 +61,12 @@ func (r *fileReader) tagKey(n node) string {
 	}
 	const allowed = "the name of a tag, 1 to 62 of a–z, 0–9, dot, underscore and hyphen, or none"
 	text, ok := r.text(n, allowed)
-	if ok && !policy.IsTagName(text) {
+	switch {
+	case !ok:
+		return faultyTag
+	case !policy.IsTagName(text):
 		r.refuse(n, text, allowed)
-		return ""
+		return faultyTag
 	}
 	return text
 }

@@ -39,6 +39,18 @@ func ordered(rates map[Unit]Rate) (list []Rate) {
 	return list
 }
 
+// orderedQuotas lists quotas in the order of Units, the day before the month.
+func orderedQuotas(quotas map[quotaName]int64) (list []Quota) {
+	for _, unit := range Units {
+		for _, period := range Periods {
+			if limit, ok := quotas[quotaName{unit, period}]; ok {
+				list = append(list, Quota{unit, period, limit})
+			}
+		}
+	}
+	return list
+}
+
 // rate reads one rate.
 func (r *fileReader) rate(n node, unit Unit) Rate {
 	rate := Rate{Unit: unit}

@@ -42,6 +42,8 @@ type Team struct {
 	Shadow bool
 	// TagKey names the tag whose values the ledger of tags keeps apart. Empty: it keeps none.
 	TagKey string
+	// TagQuotas are quotas of each value of that tag, ordered as Quotas. A team that has any has a TagKey. Nil: none.
+	TagQuotas []Quota
 	// Modes are the team's modes by rule id, over the gateway's. Nil: none.
 	Modes policy.Modes
 }
@@ -56,17 +58,20 @@ func (t *Team) MayUseModel(model string) bool {
 	return t.Models == nil || policy.MatchAny(t.Models, model)
 }
 
-// Spends reports whether the team has a spend quota.
+// Spends reports whether the team has a spend quota, or one for each value of its tag.
 func (t *Team) Spends() bool {
-	return slices.ContainsFunc(t.Quotas, func(q Quota) bool { return q.Unit == UnitSpend })
+	ofSpend := func(q Quota) bool { return q.Unit == UnitSpend }
+	return slices.ContainsFunc(t.Quotas, ofSpend) || slices.ContainsFunc(t.TagQuotas, ofSpend)
 }
 
 // draft is a team, or the defaults, while it is read. Its limits are in maps, so that a team's replace those of the
 // defaults one by one.
 type draft struct {
-	team   Team
-	rates  map[Unit]Rate
-	quotas map[quotaName]int64
+	team      Team
+	rates     map[Unit]Rate
+	quotas    map[quotaName]int64
+	tagQuotas map[quotaName]int64
+	tagPlace  node // of tag_quotas, or of the team
 }
 
 type quotaName struct {
@@ -75,23 +80,16 @@ type quotaName struct {
 }
 
 func newDraft() *draft {
-	return &draft{rates: map[Unit]Rate{}, quotas: map[quotaName]int64{}}
+	return &draft{rates: map[Unit]Rate{}, quotas: map[quotaName]int64{}, tagQuotas: map[quotaName]int64{}}
 }
 
 func (d *draft) clone() *draft {
-	return &draft{d.team, maps.Clone(d.rates), maps.Clone(d.quotas)}
+	return &draft{team: d.team, rates: maps.Clone(d.rates), quotas: maps.Clone(d.quotas), tagQuotas: maps.Clone(d.tagQuotas)}
 }
 
 // finish puts the limits in order.
 func (d *draft) finish() *Team {
-	d.team.Rates = ordered(d.rates)
-	for _, unit := range Units {
-		for _, period := range Periods {
-			if limit, ok := d.quotas[quotaName{unit, period}]; ok {
-				d.team.Quotas = append(d.team.Quotas, Quota{unit, period, limit})
-			}
-		}
-	}
+	d.team.Rates, d.team.Quotas, d.team.TagQuotas = ordered(d.rates), orderedQuotas(d.quotas), orderedQuotas(d.tagQuotas)
 	return &d.team
 }
 
@@ -107,8 +105,20 @@ func (r *fileReader) shared(d *draft) []field {
 		{"open_tasks", func(v node) { t.OpenTasks = r.count(v) }},
 		{"shadow", func(v node) { t.Shadow = r.flag(v) }},
 		{"tag_key", func(v node) { t.TagKey = r.tagKey(v) }},
+		{"tag_quotas", func(v node) {
+			d.tagPlace = v
+			r.quotas(v, d.tagQuotas)
+		}},
 		{"key_days", func(v node) { t.KeyDays = r.days(v) }},
 		{"rules", func(v node) { t.Modes = t.Modes.Override(r.modes(v)) }},
+	}
+}
+
+// needTagKey refuses quotas of each value of a tag without the tag.
+func (r *fileReader) needTagKey(d *draft) {
+	if len(d.tagQuotas) > 0 && d.team.TagKey == "" {
+		r.fault(d.tagPlace, "got tag_quotas without a tag_key, allowed: with a tag_key, which names the tag that they count by")
+		d.team.TagKey = faultyTag // one fault is enough
 	}
 }
 
@@ -117,7 +127,7 @@ var teamID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 // team reads one team, starting from the defaults.
 func (r *fileReader) team(n node, defaults *draft) *Team {
 	d := defaults.clone()
-	d.team.Owner = r.owner
+	d.team.Owner, d.tagPlace = r.owner, n
 	own := []field{
 		{"id", func(v node) {
 			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
@@ -132,6 +142,7 @@ func (r *fileReader) team(n node, defaults *draft) *Team {
 	}
 	given := r.fields(n, append(own, r.shared(d)...))
 	r.require(n, given, "id")
+	r.needTagKey(d)
 	return d.finish()
 }
 

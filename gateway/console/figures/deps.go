@@ -23,6 +23,8 @@ type Accounts interface {
 	Versions(ctx context.Context, days []int) ([]uint64, error)
 	// Look MUST return how a team stands to each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
+	// LookTags MUST return how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
+	LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error)
 	// LastKnown MUST return how a team stood to its quotas when that was last heard, without waiting for anything.
 	LastKnown(team *teams.Team) limit.Report
 }

@@ -16,8 +16,11 @@ import (
 
 // TeamFigures are how a team stands.
 type TeamFigures struct {
-	Report     limit.Report // the limits in force, and the open tasks: the figures of /sluice/v1/usage
-	Effective  []int        // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
+	Report     limit.Report     // the limits in force, and the open tasks: the figures of /sluice/v1/usage
+	Effective  []int            // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
+	TagKey     string           // the name of the team's tag; empty: none
+	TagQuotas  []teams.Quota    // of each value of the tag
+	Tags       []limit.Standing // how the values stand to them, in the order of [limit.TagStandings]
 	Concurrent Count
 	OpenTasks  Count
 	Days       []DayUse // the last 30, the oldest first; a day without use is there too
@@ -52,6 +55,12 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	var open []cache.Claim
 	err = together(
 		func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err },
+		func() (err error) {
+			if len(team.TagQuotas) > 0 {
+				t.Tags, err = f.Accounts.LookTags(ctx, team, at)
+			}
+			return err
+		},
 		func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err },
 		func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err },
 		func() (err error) {
@@ -62,6 +71,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	if err != nil {
 		return t, err
 	}
+	t.TagKey, t.TagQuotas = team.TagKey, team.TagQuotas
 	t.Effective = effective(t.Report.Limits)
 	t.Concurrent, t.OpenTasks = f.running(team), Count{Used: t.Report.Tasks, Limit: int64(team.OpenTasks)}
 	for _, day := range days {

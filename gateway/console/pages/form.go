@@ -69,6 +69,7 @@ func teamForm() []group {
 		}},
 		{"Rates", "A bucket of burst units that refills at limit per time, such as 600 per 1m. A time is 1s to 1h. Without burst it is the limit.", rateFields()},
 		{"Quotas", "By calendar day and month in UTC. 0 allows nothing.", quotaFields()},
+		{"Tags", "Quotas of each value of one tag of the header Sluice-Tag. The tag needs no quotas: its values are kept apart in the ledger.", tagFields()},
 		{"Rules", "", []field{
 			{Name: "rules", Label: "Modes", Kind: kindPairs, Hint: "One a line, such as image.prompt.length: refuse. Modes are refuse, warn and off."},
 		}},
@@ -93,6 +94,17 @@ func quotaFields() (all []field) {
 				Name: "quotas." + string(unit) + "." + string(period), Label: title(unit) + " a " + string(period), Kind: kindNumber,
 			})
 		}
+	}
+	return all
+}
+
+// tagFields are the tag, and the quotas of each of its values.
+func tagFields() []field {
+	all := []field{{Name: "tag_key", Label: "Name of the tag", Kind: kindText, Hint: "Such as project."}}
+	for _, f := range quotaFields() {
+		f.Name = "tag_" + f.Name
+		f.Of = "For each value:"
+		all = append(all, f)
 	}
 	return all
 }

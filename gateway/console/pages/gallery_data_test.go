@@ -147,6 +147,23 @@ func standings() []limit.Standing {
 	}
 }
 
+// tagQuotas are quotas of each value of a tag, and tagStandings how more values stand to them than the page shows.
+var tagQuotas = []teams.Quota{{Unit: teams.UnitSpend, Period: teams.PeriodDay, Limit: 5 * teams.Nano}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 100}}
+
+func tagStandings() (list []limit.Standing) {
+	for i := range 24 {
+		tag := limit.TagOf(fmt.Sprintf("p%d", i), true)
+		if i == 3 {
+			tag = limit.TagOf("", true)
+		}
+		spent, images := int64(24-i)*teams.Nano/5, int64(99-4*i)
+		list = append(list,
+			limit.Standing{Tag: tag, Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 5 * teams.Nano, Used: spent, Held: teams.Nano / 5, Left: 5*teams.Nano - spent - teams.Nano/5, Reset: untilMidnight},
+			limit.Standing{Tag: tag, Unit: teams.UnitImages, Period: teams.PeriodMonth, Per: "month", Limit: 100, Used: images, Left: 100 - images, Reset: 8*24*time.Hour + untilMidnight})
+	}
+	return list
+}
+
 func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
 	for i := range count {
 		r := pages.RequestLine{

@@ -191,6 +191,7 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	f := figures.TeamFigures{Effective: []int{0, 1, 2, 3}, Days: g.days, Report: limit.Report{At: noon}}
 	if line.Tightest != nil {
 		f.Report.Limits = standings()
+		f.TagKey, f.TagQuotas, f.Tags = "project", tagQuotas, tagStandings()
 		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}
 	}
 	if line.Refused > 0 {

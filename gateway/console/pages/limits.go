@@ -20,6 +20,7 @@ type limitRow struct {
 	First                  bool // of the limits of this unit it is the one that holds first
 	UnitName               teams.Unit
 	Resets                 time.Time // zero: it is full
+	Tag                    string    // the value of the tag whose quota it is; empty: of requests without the tag
 }
 
 // newLimitRow describes a limit at a moment.
@@ -39,6 +40,24 @@ func newLimitRow(s limit.Standing, at time.Time) limitRow {
 	}
 	row.Bar = chart.NewLimit(s.Used, s.Held, row.Most)
 	return row
+}
+
+// shownTags is how many values of its tag a team's page shows.
+const shownTags = 20
+
+// showTags describes how the first values of the tag stand to their quotas.
+func (v *teamView) showTags() {
+	values := map[limit.Tag]bool{}
+	for i := range v.TeamFigures.Tags {
+		s := v.TeamFigures.Tags[i]
+		if values[s.Tag] = true; len(values) > shownTags {
+			continue
+		}
+		row := newLimitRow(s, v.At)
+		row.Tag = s.Tag.Value()
+		v.Tags = append(v.Tags, row)
+	}
+	v.MoreTags = int64(max(len(values)-shownTags, 0))
 }
 
 // ofUnit counts the limits of a unit.

@@ -20,6 +20,8 @@ type teamView struct {
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
 	Counts                       []countRow
+	Tags                         []limitRow // of the tag's values, the fullest first
+	MoreTags                     int64      // values that are not shown
 	Spend, Requests              figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string
@@ -63,6 +65,7 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 		v.Limits = append(v.Limits, newLimitRow(f.Report.Limits[i], f.Report.At))
 		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
+	v.showTags()
 	v.Counts = []countRow{newCountRow("Requests in flight", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}
 	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
 	query := url.Values{"team": {id}, "by": {"day"}}

@@ -107,6 +107,11 @@ func (s *Failover) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	return s.Store.Versions(ctx, days)
 }
 
+// LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
+func (s *Failover) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
+	return redisstore.LookTags(ctx, s.Store, team, at)
+}
+
 // TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].
 func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
 	return s.Store.TeamLedger(ctx, team, days, most)

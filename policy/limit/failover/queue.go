@@ -52,7 +52,7 @@ type sumOf struct {
 	day       int
 	model     string
 	endpoint  policy.Endpoint
-	tag       string
+	tag       limit.Tag
 	estimated bool
 }
 
@@ -187,13 +187,11 @@ func (q *queue) sum(c *limit.Charge) {
 func (q *queue) addUp(c *limit.Charge) {
 	h := c.Held
 	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Tag, c.Estimated}
-	for _, crowd := range []struct {
-		most int
-		name *string
-	}{{mostSums, &of.tag}, {2 * mostSums, &of.model}} { // one for all others, as the ledgers of Redis have it
-		if q.sums[of] == nil && len(q.sums) >= crowd.most && *crowd.name != "" {
-			*crowd.name = "other"
-		}
+	if q.sums[of] == nil && len(q.sums) >= mostSums && of.tag != "" { // one for all others, as the ledgers of Redis have it
+		of.tag = limit.TagOf(limit.Other, of.tag.Counted())
+	}
+	if q.sums[of] == nil && len(q.sums) >= 2*mostSums && of.model != "" {
+		of.model = limit.Other
 	}
 	h.Tag, h.Model = of.tag, of.model
 	if s := q.sums[of]; s != nil {

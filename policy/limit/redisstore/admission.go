@@ -104,7 +104,7 @@ func (g admissionGroup) first() (first, rest admissionGroup) {
 func (g admissionGroup) call(w *wire) *call {
 	a := g[0]
 	k, p, t := &a.kind, a.kind.plan, a.team
-	c := w.beginIn(calls.Get().(*call), admitScript, 2+len(p.rates)+len(g)).add(t.shared[limit.RateCount:]...)
+	c := w.beginIn(calls.Get().(*call), p.script(), 2+len(p.rates)+len(g)).add(t.shared[limit.RateCount:]...)
 	for i := range p.rates {
 		c.add(p.rates[i].key)
 	}
@@ -124,13 +124,14 @@ func (g admissionGroup) call(w *wire) *call {
 			c.args = append(c.args, &a.spans[i])
 		}
 	}
+	c.args = append(c.args, p.byTag...)
 	return c
 }
 
 // hear gives each request its part of the reply to their call, or its error.
 func (g admissionGroup) hear(w *wire, c *call) {
 	p := g[0].kind.plan
-	head, own, took := 5+2*len(p.units)+p.capped, 4+len(p.rates), len(p.units)+1
+	head, own, took := 5+2*len(p.units)+p.capped, 4+len(p.rates)+p.tagReply(), len(p.units)+1
 	length := head + own*len(g)
 	if all := length + took*len(g); len(c.reply.Val()) == 1+all {
 		length = all
@@ -171,6 +172,9 @@ func (p *plan) read(of admissionReply) (s standing) {
 		rate := &p.rates[i]
 		s.Rates[rate.unit] = limit.FillOf(rate.rate, own[4+i])
 	}
+	if p.byTag != nil {
+		p.readTag(&s, own[4+len(p.rates):])
+	}
 	s.Tasks = of.tasks
 	used := of.head[5+2*len(p.units):]
 	for i, unit := range p.units {
@@ -192,9 +196,29 @@ func (p *plan) read(of admissionReply) (s standing) {
 	return s
 }
 
+// tagReply is how many numbers of a request's part of the reply are about its tag.
+func (p *plan) tagReply() int {
+	if p.byTag == nil {
+		return 0
+	}
+	return 1 + 2*len(p.tagged)
+}
+
+// readTag reads those numbers.
+func (p *plan) readTag(s *standing, of []int64) {
+	s.TagOther = of[0] == 1
+	for i, at := range p.tagged {
+		q := 2*p.units[at/2] + at%2
+		s.TagUsed[q], s.TagHeld[q] = of[1+2*i], of[2+2*i]
+	}
+}
+
 // limit is the number of the limit that admit.lua finds at fault.
 func (p *plan) limit(fault int) int {
 	switch {
+	case fault >= limit.LimitTags:
+		quota := fault - limit.LimitTags
+		return limit.LimitTags + 2*p.units[quota/2] + quota%2
 	case fault < 0 || fault >= limit.LimitTasks:
 		return fault
 	case fault < limit.LimitQuotas:

@@ -27,6 +27,13 @@ type model struct {
 	holds  map[string]*modelHold
 	ledger map[string]int64 // "20261121|llm-max|text|tokens", and of a tag "20261121|alpha|tokens"
 	doubt  map[string]int64
+
+	tagUsed, tagHeld map[tagOfDay]limit.Amounts
+}
+
+type tagOfDay struct {
+	day   int
+	value string
 }
 
 type modelHold struct {
@@ -38,7 +45,8 @@ type modelHold struct {
 }
 
 func newModel() *model {
-	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{}}
+	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{},
+		tagUsed: map[tagOfDay]limit.Amounts{}, tagHeld: map[tagOfDay]limit.Amounts{}}
 }
 
 func refill(n int64, r teams.Rate) int64 { // rounded up
@@ -79,14 +87,47 @@ func (m *model) each(h *limit.Held, with map[string]int64, sign int64) {
 			with[fmt.Sprintf("%d:%s", period, unit)] += sign * h.Amounts[i]
 		}
 	}
+	if of := (tagOfDay{h.Day, h.Tag.Value()}); h.Tag.Counted() {
+		held := m.tagHeld[of]
+		for i, n := range h.Amounts {
+			held[i] += sign * n
+		}
+		m.tagHeld[of] = held
+	}
+}
+
+// ofTag is what a value of the tag used and holds, by quota number.
+func (m *model) ofTag(value string, date limit.Calendar) (used, held [limit.QuotaCount]int64) {
+	for _, pair := range []struct {
+		from map[tagOfDay]limit.Amounts
+		to   *[limit.QuotaCount]int64
+	}{{m.tagUsed, &used}, {m.tagHeld, &held}} {
+		for of, amounts := range pair.from {
+			for i, n := range amounts {
+				if of.value == value && of.day == date.Day {
+					pair.to[2*i] += n
+				}
+				if of.value == value && of.day/100 == date.Month {
+					pair.to[2*i+1] += n
+				}
+			}
+		}
+	}
+	return used, held
 }
 
 func (m *model) post(h *modelHold, charge limit.Amounts, doubted bool) {
 	for i, unit := range teams.Units {
 		change := charge[i] - h.charged[i]
 		names := []string{fmt.Sprintf("%d|%s|%s", h.Day, limit.LedgerName(h.Model, h.Endpoint), unit)}
+		if value := h.Tag.Value(); value != "" {
+			names = append(names, fmt.Sprintf("%d|%s|%s", h.Day, value, unit))
+		}
 		if h.Tag != "" {
-			names = append(names, fmt.Sprintf("%d|%s|%s", h.Day, h.Tag, unit))
+			of := tagOfDay{h.Day, h.Tag.Value()}
+			used := m.tagUsed[of]
+			used[i] += change
+			m.tagUsed[of] = used
 		}
 		for _, name := range names {
 			m.ledger[name] += change
@@ -145,6 +186,12 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 			fits = false
 		}
 	}
+	tagUsed, tagHeld := m.ofTag(h.Tag, date)
+	for q, most := range t.TagQuotas {
+		if n := h.Amounts[q/2]; most != limit.None && n > 0 && tagUsed[q]+tagHeld[q]+n > most {
+			fits = false
+		}
+	}
 	if h.Task && t.Tasks != limit.None && m.tasks() >= t.Tasks {
 		fits = false
 	}
@@ -152,7 +199,7 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		return limit.Refused
 	}
 	held := &modelHold{
-		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Tag, Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
+		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
 		state: "held", due: now + h.Lease.Microseconds(),
 	}
 	if fits {
@@ -240,6 +287,14 @@ var modelTeams = []string{
 	"rates: {requests: {per: 1s, limit: 5}, tokens: {per: 10s, limit: 20}}\n    quotas: {tokens: {day: 30, month: 70}, spend: {day: 25}}\n    open_tasks: 3",
 	"rates: {requests: {per: 1s, limit: 5, burst: 9}, tokens: {per: 10s, limit: 10, burst: 15}, images: {per: 1m, limit: 6}}\n    quotas: {images: {day: 8}, requests: {month: 15}}",
 	"shadow: true\n    rates: {tokens: {per: 1s, limit: 1}, images: {per: 1m, limit: 1}}\n    quotas: {spend: {day: 10, month: 12}}\n    open_tasks: 1",
+}
+
+// tagTeams have quotas of each value of their tag, and one has none.
+var tagTeams = []string{
+	"tag_key: project\n    tag_quotas: {tokens: {day: 20, month: 26}, spend: {month: 0.000000018}, images: {day: 5}}",
+	"tag_key: project\n    tag_quotas: {requests: {day: 6}, tokens: {month: 24}}\n    quotas: {tokens: {day: 60}}\n    rates: {tokens: {per: 10s, limit: 20}}",
+	"tag_key: project\n    shadow: true\n    tag_quotas: {tokens: {day: 12}}",
+	"tag_key: project\n    quotas: {tokens: {day: 90}}",
 }
 
 // oddTeams have rates of which neither a unit nor a whole bucket takes a whole number of microseconds.
@@ -340,6 +395,9 @@ func (f *form) compare(m *model, team *teams.Team) error {
 	if s.Tasks != m.tasks() {
 		return fmt.Errorf("%d open tasks, the model says %d", s.Tasks, m.tasks())
 	}
+	if err := f.compareTags(m, team); err != nil {
+		return err
+	}
 	m.reload(&t, now.UnixMicro()) // reading brings the buckets up to date
 	const slack = 1
 	for i, r := range t.Rates {
@@ -352,6 +410,44 @@ func (f *form) compare(m *model, team *teams.Team) error {
 		}
 	}
 	return f.compareLedger(m)
+}
+
+// compareTags checks what each value of the tag used and holds.
+func (f *form) compareTags(m *model, team *teams.Team) error {
+	t, date := limit.TermsOf(team), limit.CalendarOf(f.clock.Now())
+	got, want := map[string][2]int64{}, map[string][2]int64{}
+	for _, s := range f.lookTags(team) {
+		got[s.Tag.Value()+" "+s.Name()] = [2]int64{s.Used, s.Held}
+	}
+	for _, all := range []map[tagOfDay]limit.Amounts{m.tagUsed, m.tagHeld} {
+		for of := range all {
+			used, held := m.ofTag(of.value, date)
+			for q, most := range t.TagQuotas {
+				if s := (limit.Standing{Unit: teams.Units[q/2], Period: teams.Periods[q%2], Tag: "@"}); most != limit.None && used[q]+held[q] != 0 {
+					want[of.value+" "+s.Name()] = [2]int64{used[q], held[q]}
+				}
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		return fmt.Errorf("the values of the tag used and hold %v, the model says %v", got, want)
+	}
+	return nil
+}
+
+// lookTags is how the values of a team's tag stand.
+func (f *form) lookTags(team *teams.Team) (list []limit.Standing) {
+	f.Helper()
+	var err error
+	if f.memory != nil {
+		list, err = f.memory.LookTags(f.Context(), team, f.clock.Now())
+	} else {
+		list, err = LookTags(f.Context(), f.redis, team, f.clock.Now())
+	}
+	if err != nil {
+		f.fail("%v", err)
+	}
+	return list
 }
 
 func (f *form) compareLedger(m *model) error {
@@ -388,7 +484,7 @@ func readTeams(t testing.TB, docs []string) (list []*teams.Team) {
 // Q01: after any history every form agrees with the model.
 func TestQ01Model(t *testing.T) {
 	list := readTeams(t, modelTeams)
-	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams)} {
+	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams), "memory, tags": readTeams(t, tagTeams)} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				for range 20 {
@@ -399,7 +495,7 @@ func TestQ01Model(t *testing.T) {
 			})
 		})
 	}
-	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams)} {
+	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams), "redis, tags": readTeams(t, tagTeams)} {
 		t.Run(name, func(t *testing.T) {
 			client := limittest.RealRedis(t)
 			rapid.Check(t, func(rt *rapid.T) {
@@ -416,15 +512,24 @@ func TestQ01Model(t *testing.T) {
 
 // Q02: each of these faults, put into the scripts, is found.
 func TestQ02Mutants(t *testing.T) {
+	testMutants(t, mutants, readTeams(t, modelTeams))
+}
+
+// The same of quotas of each value of the tag.
+func TestQ02MutantsOfTagQuotas(t *testing.T) {
+	testMutants(t, tagMutants, readTeams(t, tagTeams))
+}
+
+func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
+	t.Helper()
 	client := limittest.RealRedis(t)
-	teams := readTeams(t, modelTeams)
-	admit, look, batch, settle, sweep := admitScript, lookScript, batchScript, settleScript, sweepScript
+	admit, tags, look, batch, settle, sweep := admitScript, admitTagsScript, lookScript, batchScript, settleScript, sweepScript
 	defer func() {
-		admitScript, lookScript, batchScript, settleScript, sweepScript = admit, look, batch, settle, sweep
+		admitScript, admitTagsScript, lookScript, batchScript, settleScript, sweepScript = admit, tags, look, batch, settle, sweep
 	}()
 	for _, m := range mutants {
 		t.Run(m.about, func(t *testing.T) {
-			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, admitLua, batchLua, settleLua, sweepLua}, "")
+			source := strings.Join([]string{commonLua, bucketsLua, holdsLua, tagsLua, admitLua, batchLua, settleLua, sweepLua}, "")
 			if !strings.Contains(source, m.old) {
 				t.Fatalf("the scripts do not contain %q", m.old)
 			}
@@ -434,13 +539,13 @@ func TestQ02Mutants(t *testing.T) {
 				}
 				return newScript(strings.Join(parts, ""))
 			}
-			admitScript = bend(commonLua, sweepingLua(holdsLua), admitLua)
+			admitScript, admitTagsScript = bend(commonLua, sweepingLua(holdsLua), noTagsLua, admitLua), bend(commonLua, sweepingLua(holdsLua), tagsLua, admitLua)
 			lookScript, batchScript = bend(commonLua, bucketsLua, sweepingLua(holdsLua), asideLua, lookLua), bend(commonLua, bucketsLua, batchLua)
 			settleScript, sweepScript = bend(commonLua, bucketsLua, holdsLua, asideLua, settleLua), bend(commonLua, holdsLua, asideLua, sweepLua)
 			for seed := range 400 {
 				client.FlushDB(t.Context())
 				f := newRedisForm(t, client)
-				if f.survives(histories.Example(seed), teams) != nil {
+				if f.survives(histories.Example(seed), list) != nil {
 					return
 				}
 			}
@@ -460,7 +565,22 @@ func (f *form) survives(history []step, list []*teams.Team) (err error) {
 	return f.play(history, list)
 }
 
-var mutants = []struct{ about, old, bent string }{
+// mutant is a fault of the scripts.
+type mutant struct{ about, old, bent string }
+
+var tagMutants = []mutant{
+	{"holds of the tag are ignored", "if wanted and wanted + row.held[q] >", "if wanted and wanted >"},
+	{"the first request of a value counts for all of a call", "if row.held[q] then row.held[q] = row.held[q] + amount end", "row.held = {}"},
+	{"holds of the tag are never freed", "local held = s.counted and count(key, field .. '|held', s.held[i])", "local held = false"},
+	{"a hold without quotas of its tag is freed from them", "entry, tag, mark == '@'", "entry, tag, true"},
+	{"requests without the tag are not counted", "if not entry or mark .. tag == '' then", "if not entry or tag == '' then"},
+	{"the month is the day", "string.format('%s%s%02d:tags', use, month, d) end", "d == 1 and key or 'none' end"},
+	{"a month lacks its last days", "for d = 1, 31 do days", "for d = 1, 20 do days"},
+	{"what is used of the tag is not read", "row.used[q] + (got[2 * n - 1] or 0)", "row.used[q]"},
+	{"refused requests are held by the tag", "if row then tags.place(row, i, amount) end", "if row then tags.place(row, i, 0) end"},
+}
+
+var mutants = []mutant{
 	{"no dedupe by id", "local again = kept[rates + n] or texts[key]", "local again = false"},
 	{"settles twice", "elseif hold.state == 'settled' then", "elseif false then"},
 	{"ignores holds", "local over = wanted + got[4 + q] + got[used[q] + 1] - limit", "local over = wanted + got[used[q] + 1] - limit"},

@@ -16,6 +16,8 @@ type plan struct {
 	rates  []planRate
 	quotas []any // day and month of each unit, "" for none
 	capped int   // how many of quotas are set
+	byTag  []any // the same for each value of the tag; nil: there are none
+	tagged []int // the indices of byTag that are set
 	fields atomic.Pointer[planFields]
 
 	takes, shadow, tasks any // the set of rates, whether the team is in shadow mode, the most open tasks
@@ -66,11 +68,32 @@ func newPlan(k *teamKeys, t *limit.Terms, amounts *limit.Amounts) *plan {
 			p.quotas = append(p.quotas, strconv.FormatInt(t.Quotas[q], 10))
 			p.capped++
 		}
+		if t.ByTag {
+			p.addTagQuotas(t.TagQuotas[2*unit : 2*unit+2])
+		}
 		if unit < limit.RateCount && t.Rates[unit].Limit > 0 {
 			p.rates = append(p.rates, newPlanRate(k, unit, t.Rates[unit]))
 		}
 	}
 	return p
+}
+
+// addTagQuotas adds the quotas of day and month of one unit.
+func (p *plan) addTagQuotas(quotas []int64) {
+	for _, most := range quotas {
+		if most != limit.None {
+			p.tagged = append(p.tagged, len(p.byTag))
+		}
+		p.byTag = append(p.byTag, limitText(most))
+	}
+}
+
+// script is the script of admissions. That of a team with quotas of its tag knows these, too.
+func (p *plan) script() *script {
+	if p.byTag == nil {
+		return admitScript
+	}
+	return admitTagsScript
 }
 
 func newPlanRate(k *teamKeys, unit int, r teams.Rate) planRate {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,8 +14,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// estimatedPart ends the names of ledger fields that hold the estimated part.
-const estimatedPart = "|estimated"
+// What ends the names of ledger fields that have the estimated part, and of those of tags that have what is held.
+const (
+	estimatedPart = "|estimated"
+	heldPart      = "|held"
+)
 
 // How much of the ledger one round trip reads, about. Redis reads a client's commands in small parts and serves others between them,
 // but it runs each command whole.
@@ -31,6 +35,7 @@ type reading struct {
 	step   int // fields of one round trip
 	most   int // rows; 0: any number
 	rows   map[rowOf]*limit.Row
+	held   map[rowOf]limit.Amounts // of tags; nil: it is not read
 }
 
 // rowOf names a row: its team, its day, and model|endpoint.
@@ -183,9 +188,13 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	return nil
 }
 
-// readField reads one field: model|endpoint|unit, or that with its estimated part.
+// readField reads one field: model|endpoint|unit, or that of its estimated or held part.
 func (all *reading) readField(s *dayScan, field, value string) {
 	name, estimated := strings.CutSuffix(field, estimatedPart)
+	name, held := strings.CutSuffix(name, heldPart)
+	if held && all.held == nil {
+		return
+	}
 	cut := strings.LastIndexByte(name, '|')
 	if cut < 0 {
 		return
@@ -201,9 +210,14 @@ func (all *reading) readField(s *dayScan, field, value string) {
 		row = &limit.Row{Team: s.team.id, Day: s.day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
 		all.rows[of] = row
 	}
-	if estimated {
+	switch {
+	case held:
+		amounts := all.held[of]
+		amounts[unit] = n
+		all.held[of] = amounts
+	case estimated:
 		row.Estimated[unit] = n
-	} else {
+	default:
 		row.Used[unit] = n
 	}
 }
@@ -244,10 +258,25 @@ func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row,
 // TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does, in as many round trips as LedgerOf.
 func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
 	rows, err := r.readMany(ctx, (*teamKeys).tags, teams, days)
+	rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
 	for i := range rows {
 		rows[i] = limit.TagRow(&rows[i])
 	}
 	return rows, err
+}
+
+// LookTags reports how each value of the team's tag stands to its quotas, as [limit.TagStandings] does. It takes nothing.
+func LookTags(ctx context.Context, r *Store, of *teams.Team, at time.Time) ([]limit.Standing, error) {
+	t := limit.TermsOf(of)
+	all := r.reading((*teamKeys).tags, tripStep)
+	all.held = map[rowOf]limit.Amounts{}
+	rows, err := all.read(ctx, []*team{r.teams.Get(of.ID)}, limit.TagDays(&t, at))
+	days := make([]limit.TagDay, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		days[i] = limit.TagDay{Day: row.Day, Value: row.Model, Used: row.Used, Held: all.held[rowOf{row.Team, row.Day, row.Model + "|"}]}
+	}
+	return limit.TagStandings(&t, at, days), err
 }
 
 // readMany reads the hashes of days of some teams, or of all if ids is nil.

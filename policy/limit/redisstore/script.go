@@ -24,6 +24,8 @@ var (
 	asideLua string
 	//go:embed scripts/admit.lua
 	admitLua string
+	//go:embed scripts/tags.lua
+	tagsLua string
 	//go:embed scripts/look.lua
 	lookLua string
 	//go:embed scripts/batch.lua
@@ -45,7 +47,8 @@ var (
 	//go:embed scripts/adjust.lua
 	adjustLua string
 
-	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + admitLua)
+	admitScript     = newScript(commonLua + sweepingLua(holdsLua) + noTagsLua + admitLua)
+	admitTagsScript = newScript(commonLua + sweepingLua(holdsLua) + tagsLua + admitLua)
 	lookScript      = newScript(commonLua + bucketsLua + sweepingLua(holdsLua) + asideLua + lookLua)
 	batchScript     = newScript(commonLua + bucketsLua + batchLua)
 	settleScript    = newScript(commonLua + bucketsLua + holdsLua + asideLua + settleLua)
@@ -57,6 +60,9 @@ var (
 	accountScript   = newScript(commonLua + bucketsLua + accountLua)
 	adjustScript    = newScript(commonLua + holdsLua + adjustLua)
 )
+
+// noTagsLua is in place of tags.lua for teams without quotas of their tag.
+const noTagsLua = "local by_tag\n"
 
 // sweepingLua wraps holds.lua in a function, so that an admission that sweeps nothing does not run it. It derives the other keys
 // from the quota's.

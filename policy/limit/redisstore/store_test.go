@@ -89,7 +89,7 @@ func (f *form) tryAdmit(h limit.Hold) (standing, error) {
 func (f *form) held(h limit.Hold) *limit.Held {
 	date, t := limit.CalendarOf(f.clock.Now()), limit.TermsOf(h.Team)
 	rates := t.RateSet()
-	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Tag, Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
+	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
 }
 
 func (f *form) settle(h *limit.Held, team *teams.Team, used limit.Amounts, estimated bool) bool {

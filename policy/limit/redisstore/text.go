@@ -81,5 +81,5 @@ func appendHeldText(b []byte, h *limit.Held, rates limit.RateSet) []byte {
 
 // appendHoldText adds the part of a hold's text behind its month.
 func appendHoldText(b []byte, h *limit.Hold) []byte {
-	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Tag, Amounts: h.Amounts})
+	return appendHold(b, &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.AsTag(), Amounts: h.Amounts})
 }

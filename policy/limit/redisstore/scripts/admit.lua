@@ -14,10 +14,12 @@
 --       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
 --       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
 --       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
+--       then, for a team with quotas of each value of its tag, those of day and month of each unit or empty: see tags.lua
 -- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
 --       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
 --       which is a new one if it was placed, the limit that refuses (from 0 the rates, from 3 day and month of each unit, 11 the tasks,
---       -1 none), wait, and how long each rate takes to be full. If anything was taken from the allowance, then for each request what
+--       from 12 day and month of each unit for the value of the tag, -1 none), wait, how long each rate takes to be full, and for a team
+--       with quotas of its tag 1 if the value is one of the others, and what the value used and holds of each quota. If anything was taken from the allowance, then for each request what
 --       was taken of each unit and of tasks.
 local call, format = redis.call, string.format
 local now = clock(ARGV[1])
@@ -64,6 +66,8 @@ end
 
 local function named(i) return i > units and 'tasks' or string.match(ARGV[names + 2 * i - 2], ':(%a+)') end
 
+local tags = by_tag and by_tag(string.match(KEYS[1], '^(.*:)quota$') .. 'use:', day, month, named, {unpack(ARGV, first + width * requests)})
+
 local function stock(a, b, c, d, e) return {requests = tonumber(a), tokens = tonumber(b), images = tonumber(c), spend = tonumber(d), tasks = tonumber(e)} end
 
 -- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 stands for tasks. taken is what one request takes.
@@ -109,6 +113,16 @@ for n = 1, requests do
       end
     end
   end
+  local row, other
+  if tags then row, other = tags.row(ARGV[at + 1]) end
+  for q = 1, row and 2 * units or 0 do
+    local wanted = row.used[q] and row.used[q] + ARGV[at + 2 + math.ceil(q / 2)]
+    if wanted and wanted + row.held[q] > tonumber(tags.limits[q]) then
+      local free = 5000000
+      if wanted > tonumber(tags.limits[q]) then free = select(4 - q % 2, periods(now)) end
+      if free > wait then fault, wait = 11 + q, free end
+    end
+  end
   if task and most ~= -1 then
     tasks_aside = tasks_aside or tonumber(call('HGET', KEYS[1], 'tasks:aside') or 0)
     local over = tasks + 1 + tasks_aside - most
@@ -127,6 +141,7 @@ for n = 1, requests do
     for i = 1, units do
       local amount = ARGV[at + 2 + i]
       got[3 + 2 * i], got[4 + 2 * i] = got[3 + 2 * i] + amount, got[4 + 2 * i] + amount
+      if row then tags.place(row, i, amount) end
     end
     if task then tasks = tasks + 1 end
     for r = 1, outcome == 1 and rates or 0 do
@@ -145,6 +160,16 @@ for n = 1, requests do
   at_reply = at_reply + 4
   for r = 1, rates do reply[at_reply + r] = tats[r] - now end
   at_reply, took[n] = at_reply + rates, taken or {}
+  if row then
+    at_reply = at_reply + 1
+    reply[at_reply] = other
+    for q = 1, 2 * units do
+      if row.used[q] then
+        reply[at_reply + 1], reply[at_reply + 2] = row.used[q], row.held[q]
+        at_reply = at_reply + 2
+      end
+    end
+  end
 end
 
 if epoch == '0' then
@@ -161,6 +186,7 @@ if #placed > 0 then
   call('HSET', KEYS[1], unpack(holding))
   for _, key in ipairs(placed) do call('SET', key, texts[key]) end
   call('ZADD', KEYS[2], unpack(ends))
+  if tags then tags.write() end
 end
 if next(takes) then
   for n = 1, requests do

@@ -2,7 +2,7 @@
 --
 -- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
 -- (1 requests + 2 tokens + 4 images), its day and month, what it holds and what it was charged of each unit, id, team, and
--- model|endpoint, with #tag if it has one. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
+-- model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own periods, because it may end in later ones, and its own rates, because a reload may add some. The text
 -- of a settled hold is SETTLED.
 --
 -- An open hold has no TTL, because what it holds would stay held. After its end it has one.
@@ -105,10 +105,11 @@ local function count_used(quota, period, i, n)
   if used ~= 0 then counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = tonumber(period), i - 1, used end
 end
 
--- tagged splits model|endpoint#tag. Model names may contain # and |, endpoints and tags do not.
+-- tagged splits model|endpoint#tag, or #@tag: then it is counted. Model names may contain # and |, endpoints and tags do not.
 local function tagged(what)
-  local entry, tag = string.match(what, '^(.*|%a*)#([a-z0-9._-]+)$')
-  return entry or what, tag
+  local entry, mark, tag = string.match(what, '^(.*|%a*)#(@?)([a-z0-9._-]*)$')
+  if not entry or mark .. tag == '' then return what end
+  return entry, tag, mark == '@'
 end
 
 -- start makes a hash of a day that is kept for 400 days, unless there is one, and returns its size.
@@ -132,20 +133,26 @@ local function note_late(use, day)
   redis.call('EXPIRE', key, 34560000)
 end
 
--- post_tag adds to the ledger of a day's tags. It takes a thousand tags, because clients can invent them; the others are one.
-local function post_tag(key, s, tag)
+-- known_tag returns the tag under which a day counts a tag. It takes a thousand, because clients can invent them; the others are one.
+local function known_tag(key, tag)
+  if tag == '' or tag == 'other' or redis.call('HEXISTS', key, '#' .. tag) == 1 then return tag end
+  local known = tonumber(redis.call('HGET', key, '#') or 0)
+  if known >= 1000 then return 'other' end
+  redis.call('HSET', key, '#' .. tag, 1, '#', known + 1)
+  return tag
+end
+
+-- post_tag adds to the ledger of a day's tags, and to what they hold, where that is counted: tags.lua has the fields.
+local function post_tag(key, s)
   start(key, s.day)
-  if redis.call('HEXISTS', key, '#' .. tag) == 0 then
-    local known = tonumber(redis.call('HGET', key, '#') or 0)
-    if known >= 1000 then
-      tag = 'other'
-    else
-      redis.call('HSET', key, '#' .. tag, 1, '#', known + 1)
-    end
-  end
+  local tag = known_tag(key, s.tag)
   for i = 1, 4 do
-    count(key, tag .. '||' .. UNITS[i], s.used[i])
-    count(key, tag .. '||' .. UNITS[i] .. '|estimated', s.doubt[i])
+    local field = tag .. '||' .. UNITS[i]
+    count(key, field, s.used[i])
+    count(key, field .. '|estimated', s.doubt[i])
+    local held = s.counted and count(key, field .. '|held', s.held[i])
+    if held then redis.call('HSET', key, '@', 1) end
+    if held and held <= 0 then redis.call('HDEL', key, field .. '|held') end
   end
 end
 
@@ -165,7 +172,7 @@ local function flush(quota, open, use)
     redis.call('HLEN', use .. s.day)
     s.late = is_late(s.day)
     if s.late then redis.call('HLEN', use .. 'late') end
-    s.what, s.tag = tagged(s.what)
+    s.what, s.tag, s.counted = tagged(s.what)
     if s.tag then redis.call('HLEN', use .. s.day .. ':tags') end
   end
   for _, w in ipairs(writes) do redis.call('SET', unpack(w)) end
@@ -183,7 +190,7 @@ local function flush(quota, open, use)
       count(ledger, what .. '|' .. unit, s.used[i])
       count(ledger, what .. '|' .. unit .. '|estimated', s.doubt[i])
     end
-    if s.tag then post_tag(use .. s.day .. ':tags', s, s.tag) end
+    if s.tag then post_tag(use .. s.day .. ':tags', s) end
     if s.late and posts(s) then note_late(use, s.day) end
   end
   count(quota, 'tasks', tasks)

@@ -5,15 +5,39 @@
 --       and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
 -- Returns the team's state, and how many holds were due.
 
+-- count_tags writes what the tags of each day hold, by day, tag and unit, and removes what they do not hold. Days of past months need
+-- not be right: no quota counts them.
+local function count_tags(use, month, held)
+  for d = 1, 31 do
+    local key = string.format('%s%s%02d:tags', use, month, d)
+    local all = held[key] or {}
+    if next(all) or redis.call('HEXISTS', key, '@') == 1 then
+      local fields = redis.call('HGETALL', key)
+      for i = 1, #fields, 2 do
+        if string.sub(fields[i], -5) == '|held' and not all[fields[i]] then redis.call('HDEL', key, fields[i]) end
+      end
+      for field, n in pairs(all) do redis.call('HSET', key, field, string.format('%d', n), '@', 1) end
+    end
+  end
+end
+
 -- count_again counts what is held, and the open tasks, from the open holds: after a hold was missing, and once for accounts of an
 -- older version, whose open holds also lose their TTL.
-local function count_again(quota, open, prefix)
-  local held, tasks, closed = {}, 0, {}
+local function count_again(quota, open, prefix, use, month)
+  local held, tasks, closed, by_tag = {}, 0, {}, {}
   for from = 0, redis.call('ZCARD', open) - 1, 1000 do
     for _, id in ipairs(redis.call('ZRANGE', open, from, from + 999)) do
       local hold = read(prefix .. id)
       if hold and hold.state == 'held' then
+        local _, tag, counted = tagged(hold.what)
+        local key = use .. hold.day .. ':tags'
+        if counted then
+          start(key, hold.day)
+          tag, by_tag[key] = known_tag(key, tag), by_tag[key] or {}
+        end
         for i, n in ipairs(four(hold.held)) do
+          local field = (tag or '') .. '||' .. UNITS[i] .. '|held'
+          if counted and n > 0 then by_tag[key][field] = (by_tag[key][field] or 0) + n end
           for _, period in ipairs({hold.day, hold.month}) do
             local field = period .. ':' .. UNITS[i] .. ':held'
             held[field] = (held[field] or 0) + n
@@ -33,6 +57,7 @@ local function count_again(quota, open, prefix)
   end
   for field, n in pairs(held) do redis.call('HSET', quota, field, string.format('%d', n)) end
   redis.call('HSET', quota, 'tasks', tasks, 'counted', '1')
+  count_tags(use, month, by_tag)
 end
 
 -- LAPSE is how long an allowance stays set aside after its lease ended: its replica may have been cut off, and come back.
@@ -76,7 +101,7 @@ for _, f in ipairs(freed) do move_aside(KEYS[1], f[1], f[2], NOTHING) end
 for field, row in pairs(fields) do
   if row == '' then redis.call('HDEL', KEYS[3], field) else redis.call('HSET', KEYS[3], field, aside_text(row)) end
 end
-if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[4]) end
+if redis.call('HGET', KEYS[1], 'counted') ~= '1' and redis.call('HEXISTS', KEYS[1], 'epoch') == 1 then count_again(KEYS[1], KEYS[2], ARGV[4], ARGV[5], (select(2, periods(now)))) end
 local today = periods(now)
 local week, season = tonumber((periods(now - 8 * DAY))), tonumber((periods(now - 70 * DAY)))
 local counted = redis.call('HGETALL', KEYS[1])
