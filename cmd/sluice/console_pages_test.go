@@ -46,6 +46,9 @@ func (c consoled) visit(p access.Person, path string, form url.Values) (status i
 	return w.Code, w.Body.String()
 }
 
+// brokenText breaks a rule whose mode is warn and one whose mode is refuse.
+const brokenText = `{"model":"llm-plus","input":{"prompt":"A mill"},"parameters":{"top_k":101,"top_p":7}}`
+
 // mapped is team maps with a key, a tagged text, a task, and a request of another team.
 func (c consoled) mapped() (key registry.NewKey, task string) {
 	c.Helper()
@@ -61,6 +64,7 @@ func (c consoled) mapped() (key registry.NewKey, task string) {
 		c.Fatalf("%s", text)
 	}
 	c.send("POST", textURL, demoText, "test")
+	c.send("POST", textURL, brokenText, "test")
 	c.send("POST", textURL, demoText, "no such key")
 	wait(c.T, "it is charged", func() bool { return c.used("maps", "tag")[0] != "0" && c.used("search", "day")[0] != "0" })
 	must(c.T, c.process.recent.Post(c.Context()))
@@ -134,6 +138,7 @@ func TestPagesOfAProcess(t *testing.T) {
 			c.everyPage(key, task)
 			c.programs(task)
 			c.memberAlone(task)
+			c.brokenRules()
 			c.equalTotals(key.Key)
 		})
 	}
@@ -222,6 +227,20 @@ func (c consoled) memberAlone(task string) {
 	for _, path := range []string{"/teams/search/keys", "/teams/search/keys/7f3k9q2m4x1c/remove", "/teams/nothing/keys"} {
 		if status, _ := c.visit(ofMaps, path, url.Values{"note": {"x"}}); status != http.StatusNotFound {
 			c.Errorf("a member sends %s: %d", path, status)
+		}
+	}
+}
+
+// brokenRules looks at what the request of team search broke: it is no business of a member of maps.
+func (c consoled) brokenRules() {
+	c.Helper()
+	const none, some = "No request broke a rule in the last 24 hours", "broke 2 rules in the last 24 hours: 1 warning, 1 refusal of "
+	for _, tt := range []struct {
+		p          access.Person
+		has, lacks string
+	}{{theOperator, some, none}, {theViewer, some, none}, {ofMaps, none, some}} {
+		if _, body := c.visit(tt.p, "/rules?span=day", nil); !strings.Contains(body, tt.has) || strings.Contains(body, tt.lacks) {
+			c.Errorf("%s: the rules have not %q alone: %.2000s", tt.p.Name, tt.has, body)
 		}
 	}
 }

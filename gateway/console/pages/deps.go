@@ -98,7 +98,8 @@ type Requests interface {
 
 // House concerns the gateway as a whole.
 type House interface {
-	Rules(ctx context.Context, p access.Person) ([]Rule, error)
+	// Rules returns the rules, and how often requests broke them in the last hour, or in the last 24 hours.
+	Rules(ctx context.Context, p access.Person, day bool) (Rules, error)
 	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on.
 	Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error)
 	// Proof verifies the audit. Faults are nil if there are none.

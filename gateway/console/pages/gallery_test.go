@@ -29,6 +29,7 @@ type gallery struct {
 	requests []pages.RequestLine
 	entries  []directory.Entry
 	rules    []pages.Rule
+	refused  int64 // requests, for a rule
 	config   pages.Config
 	version  string         // of every team of the directory
 	refuse   *pages.Problem // every change; nil: none
@@ -159,7 +160,9 @@ func (g galleryKeys) Remove(_ context.Context, _ pages.Actor, team, key string) 
 	return g.change("remove key " + team + " " + key)
 }
 
-func (g *gallery) Rules(context.Context, access.Person) ([]pages.Rule, error) { return g.rules, nil }
+func (g *gallery) Rules(context.Context, access.Person, bool) (pages.Rules, error) {
+	return pages.Rules{Table: g.rules, Counted: true, Since: noon.Add(-time.Hour), Refused: g.refused}, nil
+}
 
 func (g *gallery) Audit(_ context.Context, _ access.Person, team string, _ int64) (list []directory.Entry, err error) {
 	for i := range g.entries {
