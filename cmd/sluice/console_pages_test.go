@@ -20,7 +20,8 @@ import (
 )
 
 // pagedTeams have prices, so that there is money.
-const pagedTeams = someTeams + `prices:
+const pagedTeams = someTeams + `currency: CNY
+prices:
   - {model: "*", image: 0.20, input_per_million: 800, output_per_million: 2000}
 `
 
@@ -123,7 +124,7 @@ func whole(task string) []string {
 	return []string{
 		"/now", "/now?span=day", "/teams", "/new-team", "/teams/maps", "/teams/maps/edit", "/teams/search", "/tasks", "/tasks?team=maps", "/teams/maps/tasks/" + task,
 		"/requests", "/requests?team=maps", "/requests?refusal=any", "/money", "/money?by=model", "/money?by=day", "/money?by=endpoint", "/money?by=tag", "/money?team=maps&by=tag",
-		"/money.csv", "/rules", "/audit", "/audit?verify=1", "/config",
+		"/money.csv", "/focus.csv", "/rules", "/audit", "/audit?verify=1", "/config",
 	}
 }
 
@@ -214,7 +215,7 @@ func (c consoled) memberAlone(task string) {
 	for path, want := range map[string]int{
 		"/now": 200, "/teams": 200, "/teams/maps": 200, "/tasks": 200, "/requests": 200, "/money": 200, "/money?by=tag": 200, "/rules": 200, "/teams/maps/tasks/" + task: 200,
 		"/teams/search": 404, "/teams/search/edit": 404, "/teams/search/tasks/" + task: 404, "/tasks?team=search": 404, "/requests?team=search": 404,
-		"/money?team=search": 404, "/money.csv?team=search": 404, foreign[1]: 404, "/audit": 403, "/config": 403,
+		"/money?team=search": 404, "/money.csv?team=search": 404, "/focus.csv": 200, "/focus.csv?team=search": 404, foreign[1]: 404, "/audit": 403, "/config": 403,
 	} {
 		status, body := c.visit(ofMaps, path, nil)
 		if status != want || strings.Contains(body, "/teams/search\"") {
@@ -257,6 +258,7 @@ func (c consoled) equalTotals(key string) {
 		environ = append(environ, "SLUICE_REDIS_URL="+c.process.RedisURL.Reveal())
 	}
 	usage := command(c.Context(), environ, "usage", "--csv").stdout
+	c.equalBills(environ)
 	_, own := c.send("GET", "/sluice/v1/usage?from="+day+"&to="+day, "", key)
 	var told struct {
 		Ledger []struct {
@@ -281,6 +283,26 @@ func (c consoled) equalTotals(key string) {
 			if got != want[i] || got == "0" {
 				c.Errorf("%s: %s %s, want %s", about, got, unit, want[i])
 			}
+		}
+	}
+}
+
+// equalBills compares the bills of Money with those of sluice usage.
+func (c consoled) equalBills(environ []string) {
+	c.Helper()
+	today := time.Now().UTC()
+	first := today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
+	environ = append(environ, "SLUICE_TEAMS_FILE="+string(c.process.TeamsFile))
+	for _, tt := range []struct {
+		p    access.Person
+		path string
+		args []string
+	}{
+		{theOperator, "/focus.csv", nil}, {theViewer, "/focus.csv?team=search", []string{"--team", "search"}}, {ofMaps, "/focus.csv", []string{"--team", "maps"}},
+	} {
+		want := command(c.Context(), environ, append([]string{"usage", "--focus", "--from", first}, tt.args...)...).stdout
+		if _, got := c.visit(tt.p, tt.path, nil); got != want || strings.Count(got, "\n") < 2 {
+			c.Errorf("%s of %s:\n%s\nwant\n%s", tt.path, tt.p.Name, got, want)
 		}
 	}
 }

@@ -142,6 +142,7 @@ var mutations = []mutation{
 	{about: "a member sees which rules others broke", file: "gateway/console/figures/rules.go", old: "if all {", new: "if all || true {"},
 	{about: "a rule that refused is told as a warning", file: "telemetry/recent/rules.go", old: "if refused {", new: "if false {"},
 	{about: "the rules that refused a request are not noted", file: "gateway/inspect.go", old: "range verdict.Violations {", new: "range verdict.Violations[:0] {"},
+	{about: "a bill that was cut ends like a whole one", file: "gateway/console/pages/money_files.go", old: "panic(http.ErrAbortHandler)", new: "return"},
 	{about: "a copy of a day that was not over is kept", file: "gateway/console/figures/sums.go", old: "!s.over(day, d.read) && s.now()", new: "!s.over(day, s.now()) && s.now()"},
 	// The console's logins and sessions.
 	{about: "a login goes on with the planted session", file: "gateway/console/login.go", old: "_ = c.deps.Desk.End(r.Context(), old)", new: "_ = old"},

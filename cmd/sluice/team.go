@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"sluice/gateway/admin/sheet"
 	"sluice/gateway/console/api"
 )
 
@@ -68,7 +69,7 @@ func (c teamListCommand) Run(ctx context.Context, p program) error {
 			if t.Description == nil {
 				t.Description = ""
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", printable(t.ID), printable(t.Owner), len(t.Keys), t.Disabled, printable(fmt.Sprint(t.Description)))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", sheet.Printable(t.ID), sheet.Printable(t.Owner), len(t.Keys), t.Disabled, sheet.Printable(fmt.Sprint(t.Description)))
 		}
 		if path = ""; page.Next != nil {
 			path = "/teams?limit=1000&cursor=" + url.QueryEscape(*page.Next)
@@ -148,7 +149,7 @@ func (c teamSetCommand) Run(ctx context.Context, p program) error {
 
 func (c teamSetCommand) done(p program, what, id string, answer consoleAnswer, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, printable(answer.etag))
+		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, sheet.Printable(answer.etag))
 	}
 	return err
 }
@@ -203,11 +204,11 @@ func (c teamRmCommand) Run(ctx context.Context, p program) error {
 		return err
 	}
 	if answer.status == http.StatusAccepted {
-		_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", printable(c.Team))
+		_, _ = fmt.Fprintf(p.stdout, "disabled: team %s\n", sheet.Printable(c.Team))
 		if _, err = console.call(ctx, http.MethodDelete, path, nil, answer.etag); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(p.stdout, "removed: team %s\n", printable(c.Team))
+	_, err = fmt.Fprintf(p.stdout, "removed: team %s\n", sheet.Printable(c.Team))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/directory"
+	"sluice/policy/limit"
 )
 
 // Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
@@ -22,6 +23,7 @@ type Deps struct {
 	House    House
 	Currency func() string // of the teams file; it may answer ""
 	TraceURL string        // an address with {trace} in it; empty: traces are not linked
+	Provider string        // of the service, for bills; empty: null
 	Now      func() time.Time
 }
 
@@ -81,6 +83,8 @@ type Figures interface {
 	// Team returns one team's standing and its last 30 days.
 	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
 	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
+	// Bill calls take with the rows of the ledger behind a query, in the order of reports.
+	Bill(ctx context.Context, p access.Person, q figures.MoneyQuery, take func(rows []limit.Row) error) error
 }
 
 // Tasks are the tasks of the teams.
