@@ -145,6 +145,7 @@ var mutations = []mutation{
 	{about: "a bill that was cut ends like a whole one", file: "gateway/console/pages/money_files.go", old: "panic(http.ErrAbortHandler)", new: "return"},
 	{about: "a copy of a day that was not over is kept", file: "gateway/console/figures/sums.go", old: "!s.over(day, d.read) && s.now()", new: "!s.over(day, s.now()) && s.now()"},
 	// The console's logins and sessions.
+	{about: "the end of another's session has no entry", file: "gateway/console/access/desk.go", old: "session.Person.Name == p.Name || ", new: "session.Person.Name != p.Name || "},
 	{about: "a login goes on with the planted session", file: "gateway/console/login.go", old: "_ = c.deps.Desk.End(r.Context(), old)", new: "_ = old"},
 	{about: "another site's name leads to the console", file: "gateway/console/guard.go", old: "case !c.answersTo(r.Host):", new: "case false:"},
 	{about: "other sites' forms are taken", file: "gateway/console/guard.go", old: "next = protection.Handler(next)", new: "_ = protection.Handler(next)"},
