@@ -55,6 +55,10 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	for _, warning := range verdict.Warnings {
 		w.Header().Add("Sluice-Warning", warning.Warning())
 		n.metrics.Warning(warning.Rule)
+		s.Broken = append(s.Broken, telemetry.BrokenRule{ID: warning.Rule})
+	}
+	for i := range verdict.Violations {
+		s.Broken = append(s.Broken, telemetry.BrokenRule{ID: verdict.Violations[i].Rule, Refused: true})
 	}
 	if len(verdict.Violations) > 0 {
 		return refuse(refuseRules).say("%s", violations(verdict.Violations)).at(verdict.Violations[0].Field)

@@ -40,10 +40,17 @@ type Record struct {
 	Front          string        // openai if the client spoke OpenAI's interface; empty is left out of the line
 	TaskStatus     string        // the final state of a task, for the poll that saw it; empty is left out of the line
 
-	// For metrics and spans alone.
+	// For metrics, spans and counts alone.
 
 	Scheme string            // http or https
 	Label  string            // the model, from a closed set
+	Broken []BrokenRule      // the rules that the request breaks; nil: none
 	Span   Span              // the request's; the zero value is none
 	client trace.SpanContext // the span that the client names as the parent
+}
+
+// BrokenRule is a rule of the table that a request breaks.
+type BrokenRule struct {
+	ID      string // from a closed set
+	Refused bool   // the rule refused the request; false: the client was warned
 }

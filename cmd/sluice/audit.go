@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sluice/gateway/admin/sheet"
 	"sluice/policy/directory"
 )
 
@@ -46,7 +47,7 @@ func (a auditCommand) print(ctx context.Context, w io.Writer, kept directory.Sto
 			_, _ = fmt.Fprintln(table, "ENTRY\tTIME\tWHO\tFROM\tWHAT\tTEAM\tKEY\tREASON")
 		}
 		_, err := fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
-			printable(e.Who), printable(e.Address), printable(e.What), printable(e.Team), printable(e.Key), printable(e.Reason))
+			sheet.Printable(e.Who), sheet.Printable(e.Address), sheet.Printable(e.What), sheet.Printable(e.Team), sheet.Printable(e.Key), sheet.Printable(e.Reason))
 		return err
 	})
 	if err != nil {

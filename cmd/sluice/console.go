@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/console/access/issuer"
 	"sluice/gateway/console/access/store"
 	"sluice/gateway/console/pages"
+	"sluice/gateway/console/registry"
 )
 
 const (
@@ -44,13 +45,13 @@ func (p *process) openConsole(ctx context.Context) {
 		return
 	}
 	stopping, halt := context.WithCancel(context.WithoutCancel(ctx))
+	kept := p.directoryStore(p.redis)
+	teams, numbers := p.openRegistry(kept), p.openFigures()
 	c := &consoleServer{
-		listener: listener, desk: access.NewDesk(p.deskDeps()), address: p.consoleAddress(listener), log: logger, halt: halt,
+		listener: listener, desk: access.NewDesk(p.deskDeps(teams)), address: p.consoleAddress(listener), log: logger, halt: halt,
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && isLoopback(hostIn(p.ConsoleListen)),
 	}
 	proxies := prefixes(p.TrustedProxies)
-	kept := p.directoryStore(p.redis)
-	teams, numbers := p.openRegistry(kept), p.openFigures()
 	c.server = gateway.NewServer(console.New(console.Deps{
 		Desk: c.desk, URL: p.consoleURL(), Stopping: stopping, Log: logger,
 		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(kept, teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
@@ -79,12 +80,15 @@ func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
 }
 
 // deskDeps are what logins need, in Redis if the accounts are there.
-func (p *process) deskDeps() access.Deps {
+func (p *process) deskDeps(audit *registry.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
 	own := store.NewMemory(time.Now)
 	deps := access.Deps{
 		Now: time.Now, Shared: own, Own: own, Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
 		Groups: access.Groups{Operators: wordsOf(p.OIDCOperators), Viewers: wordsOf(p.OIDCViewers)},
+		Ended: func(ctx context.Context, by access.Person, client string, s *access.Session) error {
+			return audit.NoteEnded(ctx, registry.Actor{Person: by, Address: client}, s)
+		},
 	}
 	if p.redis != nil {
 		deps.Shared = store.NewRedis(p.redis, p.RedisTimeout)

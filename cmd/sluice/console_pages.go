@@ -42,7 +42,7 @@ func (p *process) consolePages(kept audited, teams *registry.Registry, numbers *
 	deps := clerk.New(clerk.Deps{
 		Registry: teams, Figures: numbers, Audit: kept, Config: p.shownSettings, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 	}).Pages()
-	deps.TraceURL = string(p.TraceURLTemplate)
+	deps.TraceURL, deps.Provider = string(p.TraceURLTemplate), p.ProviderName
 	return pages.New(deps)
 }
 

@@ -20,7 +20,8 @@ import (
 )
 
 // pagedTeams have prices, so that there is money.
-const pagedTeams = someTeams + `prices:
+const pagedTeams = someTeams + `currency: CNY
+prices:
   - {model: "*", image: 0.20, input_per_million: 800, output_per_million: 2000}
 `
 
@@ -46,6 +47,9 @@ func (c consoled) visit(p access.Person, path string, form url.Values) (status i
 	return w.Code, w.Body.String()
 }
 
+// brokenText breaks a rule whose mode is warn and one whose mode is refuse.
+const brokenText = `{"model":"llm-plus","input":{"prompt":"A mill"},"parameters":{"top_k":101,"top_p":7}}`
+
 // mapped is team maps with a key, a tagged text, a task, and a request of another team.
 func (c consoled) mapped() (key registry.NewKey, task string) {
 	c.Helper()
@@ -61,6 +65,7 @@ func (c consoled) mapped() (key registry.NewKey, task string) {
 		c.Fatalf("%s", text)
 	}
 	c.send("POST", textURL, demoText, "test")
+	c.send("POST", textURL, brokenText, "test")
 	c.send("POST", textURL, demoText, "no such key")
 	wait(c.T, "it is charged", func() bool { return c.used("maps", "tag")[0] != "0" && c.used("search", "day")[0] != "0" })
 	must(c.T, c.process.recent.Post(c.Context()))
@@ -119,7 +124,7 @@ func whole(task string) []string {
 	return []string{
 		"/now", "/now?span=day", "/teams", "/new-team", "/teams/maps", "/teams/maps/edit", "/teams/search", "/tasks", "/tasks?team=maps", "/teams/maps/tasks/" + task,
 		"/requests", "/requests?team=maps", "/requests?refusal=any", "/money", "/money?by=model", "/money?by=day", "/money?by=endpoint", "/money?by=tag", "/money?team=maps&by=tag",
-		"/money.csv", "/rules", "/audit", "/audit?verify=1", "/config",
+		"/money.csv", "/focus.csv", "/rules", "/audit", "/audit?verify=1", "/config",
 	}
 }
 
@@ -134,6 +139,7 @@ func TestPagesOfAProcess(t *testing.T) {
 			c.everyPage(key, task)
 			c.programs(task)
 			c.memberAlone(task)
+			c.brokenRules()
 			c.equalTotals(key.Key)
 		})
 	}
@@ -209,7 +215,7 @@ func (c consoled) memberAlone(task string) {
 	for path, want := range map[string]int{
 		"/now": 200, "/teams": 200, "/teams/maps": 200, "/tasks": 200, "/requests": 200, "/money": 200, "/money?by=tag": 200, "/rules": 200, "/teams/maps/tasks/" + task: 200,
 		"/teams/search": 404, "/teams/search/edit": 404, "/teams/search/tasks/" + task: 404, "/tasks?team=search": 404, "/requests?team=search": 404,
-		"/money?team=search": 404, "/money.csv?team=search": 404, foreign[1]: 404, "/audit": 403, "/config": 403,
+		"/money?team=search": 404, "/money.csv?team=search": 404, "/focus.csv": 200, "/focus.csv?team=search": 404, foreign[1]: 404, "/audit": 403, "/config": 403,
 	} {
 		status, body := c.visit(ofMaps, path, nil)
 		if status != want || strings.Contains(body, "/teams/search\"") {
@@ -226,6 +232,20 @@ func (c consoled) memberAlone(task string) {
 	}
 }
 
+// brokenRules looks at what the request of team search broke: it is no business of a member of maps.
+func (c consoled) brokenRules() {
+	c.Helper()
+	const none, some = "No request broke a rule in the last 24 hours", "broke 2 rules in the last 24 hours: 1 warning, 1 refusal of "
+	for _, tt := range []struct {
+		p          access.Person
+		has, lacks string
+	}{{theOperator, some, none}, {theViewer, some, none}, {ofMaps, none, some}} {
+		if _, body := c.visit(tt.p, "/rules?span=day", nil); !strings.Contains(body, tt.has) || strings.Contains(body, tt.lacks) {
+			c.Errorf("%s: the rules have not %q alone: %.2000s", tt.p.Name, tt.has, body)
+		}
+	}
+}
+
 // equalTotals compares Money, the interface for programs, sluice usage, and what the team itself is told.
 func (c consoled) equalTotals(key string) {
 	c.Helper()
@@ -238,6 +258,7 @@ func (c consoled) equalTotals(key string) {
 		environ = append(environ, "SLUICE_REDIS_URL="+c.process.RedisURL.Reveal())
 	}
 	usage := command(c.Context(), environ, "usage", "--csv").stdout
+	c.equalBills(environ)
 	_, own := c.send("GET", "/sluice/v1/usage?from="+day+"&to="+day, "", key)
 	var told struct {
 		Ledger []struct {
@@ -262,6 +283,26 @@ func (c consoled) equalTotals(key string) {
 			if got != want[i] || got == "0" {
 				c.Errorf("%s: %s %s, want %s", about, got, unit, want[i])
 			}
+		}
+	}
+}
+
+// equalBills compares the bills of Money with those of sluice usage.
+func (c consoled) equalBills(environ []string) {
+	c.Helper()
+	today := time.Now().UTC()
+	first := today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
+	environ = append(environ, "SLUICE_TEAMS_FILE="+string(c.process.TeamsFile))
+	for _, tt := range []struct {
+		p    access.Person
+		path string
+		args []string
+	}{
+		{theOperator, "/focus.csv", nil}, {theViewer, "/focus.csv?team=search", []string{"--team", "search"}}, {ofMaps, "/focus.csv", []string{"--team", "maps"}},
+	} {
+		want := command(c.Context(), environ, append([]string{"usage", "--focus", "--from", first}, tt.args...)...).stdout
+		if _, got := c.visit(tt.p, tt.path, nil); got != want || strings.Count(got, "\n") < 2 {
+			c.Errorf("%s of %s:\n%s\nwant\n%s", tt.path, tt.p.Name, got, want)
 		}
 	}
 }

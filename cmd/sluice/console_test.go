@@ -174,6 +174,40 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	}
 }
 
+// TestAnEndedSessionHasAnEntry, which the audit shows and proves; a session of one's own has none.
+func TestAnEndedSessionHasAnEntry(t *testing.T) {
+	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken), "SLUICE_TEAMS_FILE="+write(t, someTeams))
+	console, operator, member := consoleOf(t, h), newBrowser(t), newBrowser(t)
+	visitPage(t, operator, console+"/login", url.Values{"secret": {operatorsToken}})
+	id := regexp.MustCompile(`name="id" value="([0-9a-f]{64})"`)
+	_, page := visitPage(t, operator, console+"/sessions", nil)
+	own := id.FindStringSubmatch(page)
+	visitPage(t, member, console+"/login", url.Values{"secret": {"test"}})
+	_, page = visitPage(t, operator, console+"/sessions", nil)
+	for _, found := range id.FindAllStringSubmatch(page, -1) {
+		if found[1] != own[1] {
+			visitPage(t, operator, console+"/sessions/end", url.Values{"id": {found[1]}})
+		}
+	}
+	if _, body := visitPage(t, member, console+"/now", nil); !strings.Contains(body, "<title>Sign in") {
+		t.Errorf("the member's session goes on: %s", body)
+	}
+	_, audit := visitPage(t, operator, console+"/audit?verify=1", nil)
+	if strings.Count(audit, "<code>session.end</code>") != 1 || !strings.Contains(audit, "key:7f3k9q2m4x1c") || !strings.Contains(audit, "The only entry is as it was written") {
+		t.Errorf("the audit: %s", audit)
+	}
+	visitPage(t, operator, console+"/sessions/end", url.Values{"id": {own[1]}})
+	visitPage(t, operator, console+"/login", url.Values{"secret": {operatorsToken}})
+	if _, again := visitPage(t, operator, console+"/audit", nil); strings.Count(again, "<code>session.end</code>") != 1 || strings.Contains(again, own[1]) {
+		t.Errorf("the audit has more: %s", again)
+	}
+	operator.CloseIdleConnections()
+	member.CloseIdleConnections()
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestReplicasShareSessions: in Redis, and what one replica ends has ended at the other.
 func TestReplicasShareSessions(t *testing.T) {
 	server, token := startRedis(t), write(t, operatorsToken)

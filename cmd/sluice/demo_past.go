@@ -48,6 +48,12 @@ var pastTeams = []pastTeam{
 	{"newsletter", "Pictures for the Friday mail", []string{"gen2.5-t2i"}, 4, `{"quotas": {"images": {"month": 150000}}, "shadow": true}`},
 }
 
+// pastRules are rules that requests of an endpoint broke.
+var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
+	policy.EndpointText:  {"text.top_p", "text.stream.header"},
+	policy.EndpointImage: {"image.n", "image.prompt.length"},
+}
+
 // past makes up what the demonstration's teams did.
 type past struct {
 	*process
@@ -160,8 +166,11 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 		r.Status, r.Refusal = 429, []string{"admit/rate", "admit/quota", "throttle/concurrent"}[m.random.IntN(3)]
 	case luck < 0.03:
 		r.Status, r.Refusal = 400, "inspect/rules"
+		r.Broken = []telemetry.BrokenRule{{ID: pastRules[endpoint].refused, Refused: true}}
 	case luck < 0.035:
 		r.Status, r.UpstreamStatus = 502, 502
+	case luck < 0.05:
+		r.Broken = []telemetry.BrokenRule{{ID: pastRules[endpoint].warned}}
 	}
 	if r.Refusal != "" {
 		r.UpstreamStatus, r.Duration, r.FirstByte = 0, r.Overhead, r.Overhead

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"sluice/gateway/admin/sheet"
 	"sluice/gateway/console/api"
 )
 
@@ -70,7 +71,7 @@ func (c teamListCommand) Run(ctx context.Context, p program) error {
 			if t.Description == nil {
 				t.Description = ""
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", printable(t.ID), printable(t.Owner), len(t.Keys), t.Disabled, printable(fmt.Sprint(t.Description)))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", sheet.Printable(t.ID), sheet.Printable(t.Owner), len(t.Keys), t.Disabled, sheet.Printable(fmt.Sprint(t.Description)))
 		}
 		if path = ""; page.Next != nil {
 			path = "/teams?limit=1000&cursor=" + url.QueryEscape(*page.Next)
@@ -150,7 +151,7 @@ func (c teamSetCommand) Run(ctx context.Context, p program) error {
 
 func (c teamSetCommand) done(p program, what, id string, answer consoleAnswer, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, printable(answer.etag))
+		_, err = fmt.Fprintf(p.stdout, "%s: team %s, etag %s\n", what, id, sheet.Printable(answer.etag))
 	}
 	return err
 }
@@ -212,7 +213,7 @@ func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.
 		return err
 	}
 	if answer.status == http.StatusAccepted {
-		_, _ = fmt.Fprintf(w, "disabled: team %s\n", printable(c.Team))
+		_, _ = fmt.Fprintf(w, "disabled: team %s\n", sheet.Printable(c.Team))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -222,6 +223,6 @@ func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(w, "removed: team %s\n", printable(c.Team))
+	_, err = fmt.Fprintf(w, "removed: team %s\n", sheet.Printable(c.Team))
 	return err
 }

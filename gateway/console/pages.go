@@ -65,7 +65,7 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, http.StatusBadRequest, "The form cannot be read.")
 		return
 	}
-	ok, err := c.deps.Desk.Revoke(r.Context(), access.From(r.Context()), r.PostForm.Get("id"))
+	ok, err := c.deps.Desk.Revoke(r.Context(), visitor(r), access.From(r.Context()), r.PostForm.Get("id"))
 	switch {
 	case err != nil:
 		c.unknown(w, r, err)

@@ -95,8 +95,11 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 			r := done(clock, "search", "1")
 			c.Note(&r)
 		}
-		refused := telemetry.Record{Time: clock.Now(), Team: "search", Status: 429, Refusal: "admit/rate"}
+		refused := telemetry.Record{Time: clock.Now(), Team: "search", Status: 429, Refusal: "admit/rate", Broken: []telemetry.BrokenRule{{ID: "text.seed"}}}
 		one.Note(&refused)
+		broken := done(clock, "search", "2")
+		broken.Broken = []telemetry.BrokenRule{{ID: "text.seed"}, {ID: "text.top_p", Refused: true}}
+		two.Note(&broken)
 		unknown := telemetry.Record{Time: clock.Now(), Status: 401, Refusal: "authenticate/key"}
 		two.Note(&unknown)
 		post(t, one)
@@ -111,10 +114,13 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 		post(t, two)
 
 		got := minutesOf(t, s, start, start.Add(time.Hour), "search", "ads", "none", "")
-		search := recent.Counts{Requests: 4, Tokens: 120, Spend: 7500, Overhead: 900 * time.Microsecond, Refusals: map[string]int64{"admit/rate": 1}}
+		search := recent.Counts{
+			Requests: 5, Tokens: 160, Spend: 10000, Overhead: 1200 * time.Microsecond, Refusals: map[string]int64{"admit/rate": 1},
+			Rules: map[string]recent.RuleCount{"text.seed": {Warned: 2}, "text.top_p": {Refused: 1}},
+		}
 		ads := recent.Counts{Requests: 2, Errors: 1, Images: 4, Spend: 800, Estimated: 800}
 		all := search
-		all.Requests, all.Refusals = 5, map[string]int64{"admit/rate": 1, "authenticate/key": 1}
+		all.Requests, all.Refusals = 6, map[string]int64{"admit/rate": 1, "authenticate/key": 1}
 		want := []recent.Minute{
 			{At: start, Counts: all}, {At: start.Add(time.Minute), Counts: ads},
 			{Team: "ads", At: start.Add(time.Minute), Counts: ads}, {Team: "search", At: start, Counts: search},

@@ -14,14 +14,15 @@ import (
 // Counts are what requests did together. What a task cost is counted when it ends; a charge at the end of a hold's lease is
 // counted in the ledger alone.
 type Counts struct {
-	Requests  int64            // that ended
-	Errors    int64            // of them, those with a status of 500 or more
-	Tokens    int64            // charged
-	Images    int64            // charged
-	Spend     int64            // charged, in 10⁻⁹ of the currency
-	Estimated int64            // the estimated part of Spend
-	Overhead  time.Duration    // Sluice's own part of the requests' time, added up, in whole microseconds
-	Refusals  map[string]int64 // by stage/reason; nil: none
+	Requests  int64                // that ended
+	Errors    int64                // of them, those with a status of 500 or more
+	Tokens    int64                // charged
+	Images    int64                // charged
+	Spend     int64                // charged, in 10⁻⁹ of the currency
+	Estimated int64                // the estimated part of Spend
+	Overhead  time.Duration        // Sluice's own part of the requests' time, added up, in whole microseconds
+	Refusals  map[string]int64     // by stage/reason; nil: none
+	Rules     map[string]RuleCount // the rules that were broken, by id; nil: none
 }
 
 // Refused is how many requests Sluice refused.
@@ -44,6 +45,9 @@ func (c *Counts) Add(o *Counts) {
 	for reason, n := range o.Refusals {
 		c.refuse(reason, n)
 	}
+	for id, n := range o.Rules {
+		c.breakRule(id, n)
+	}
 }
 
 func (c *Counts) refuse(reason string, n int64) {
@@ -61,6 +65,9 @@ func (c *Counts) request(r *telemetry.Record) {
 	}
 	if r.Refusal != "" {
 		c.refuse(r.Refusal, 1)
+	}
+	for _, rule := range r.Broken {
+		c.breakRule(rule.ID, ruleCount(rule.Refused))
 	}
 	c.Overhead += r.Overhead.Truncate(time.Microsecond)
 	if r.Task == "" {
@@ -80,7 +87,8 @@ func (c *Counts) charge(cost *telemetry.Cost) {
 	}
 }
 
-// The names of the counts in a text. A refusal is named by its stage and reason, which have a slash between them.
+// The names of the counts in a text. A refusal is named by its stage and reason, which have a slash between them, a rule by its id
+// with a mark behind it.
 const (
 	nameRequests  = "n"
 	nameErrors    = "e"
@@ -129,6 +137,10 @@ func (c *Counts) text() string {
 	for _, reason := range slices.Sorted(maps.Keys(c.Refusals)) {
 		write(reason, c.Refusals[reason])
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
+		write(id+markWarned, c.Rules[id].Warned)
+		write(id+markRefused, c.Rules[id].Refused)
+	}
 	return string(b)
 }
 
@@ -140,12 +152,15 @@ func (c *Counts) read(text string) {
 		if err != nil {
 			continue
 		}
-		if number := c.number(name); number != nil {
+		switch number := c.number(name); {
+		case number != nil:
 			*number += n
-		} else if name == nameOverhead {
+		case name == nameOverhead:
 			c.Overhead += time.Duration(n) * time.Microsecond
-		} else if strings.Contains(name, "/") {
+		case strings.Contains(name, "/"):
 			c.refuse(name, n)
+		default:
+			c.readRule(name, n)
 		}
 	}
 }

@@ -72,17 +72,19 @@ func (s *shard) counts(of minuteOf) *Counts {
 	return c
 }
 
-// keep keeps a record without its span, which would keep more in memory.
+// keep keeps a record without what its line does not need, which would keep more in memory.
 func (s *shard) keep(r *telemetry.Record) {
 	if len(s.records) < s.most {
 		s.records = append(s.records, *r)
-		s.records[len(s.records)-1].Span = telemetry.Span{}
+		lighten(&s.records[len(s.records)-1])
 		return
 	}
 	s.records[s.next] = *r
-	s.records[s.next].Span = telemetry.Span{}
+	lighten(&s.records[s.next])
 	s.next = (s.next + 1) % s.most
 }
+
+func lighten(r *telemetry.Record) { r.Span, r.Broken = telemetry.Span{}, nil }
 
 // drain hands over what the shards have, one after another, and empties them. It keeps their memory. The arguments of the two
 // functions are valid during the call.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,8 @@ type Deps struct {
 	Issuer *issuer.Issuer                              // nil: there is no sign-on
 	Token  func() (digest [sha256.Size]byte, set bool) // SHA-256 of the operator's token; nil: there is none
 	Log    *slog.Logger                                // who logged in, and which logins failed
+	// Ended writes into the audit that somebody has ended the session of another person. Nil: there is no audit.
+	Ended func(ctx context.Context, by Person, client string, s *Session) error
 }
 
 // Desk lets people in, and says who they are. It is safe for concurrent use.
@@ -108,19 +111,29 @@ func (d *Desk) Sessions(ctx context.Context, p Person) ([]Session, error) {
 	return seen, nil
 }
 
-// Revoke ends a session that somebody may see, by its ID. ok is false if there is none.
-func (d *Desk) Revoke(ctx context.Context, p Person, id string) (ok bool, err error) {
+// Revoke ends a session that somebody may see, by its ID. ok is false if there is none. The session of another person gets an entry in
+// the audit. It ends also if that cannot be written: nothing may keep an operator from taking somebody's access away.
+func (d *Desk) Revoke(ctx context.Context, v Visitor, p Person, id string) (ok bool, err error) {
 	seen, err := d.Sessions(ctx, p)
 	if err != nil {
 		return false, err
 	}
-	for _, session := range seen {
-		if session.ID == id {
-			d.deps.Log.LogAttrs(ctx, slog.LevelInfo, "console session revoked", slog.String("who", session.Person.Name), slog.String("by", p.Name))
-			return true, away(d.sessions.end(ctx, id))
-		}
+	at := slices.IndexFunc(seen, func(s Session) bool { return s.ID == id })
+	if at < 0 {
+		return false, nil
 	}
-	return false, nil
+	if err := d.sessions.end(ctx, id); err != nil {
+		return true, away(err)
+	}
+	session := &seen[at]
+	d.deps.Log.LogAttrs(ctx, slog.LevelInfo, "console session revoked", slog.String("who", session.Person.Name), slog.String("by", p.Name))
+	if session.Person.Name == p.Name || d.deps.Ended == nil {
+		return true, nil
+	}
+	if err := d.deps.Ended(ctx, p, v.Client, session); err != nil {
+		d.deps.Log.LogAttrs(ctx, slog.LevelError, "console session revoked without an entry in the audit", slog.String("error", err.Error()))
+	}
+	return true, nil
 }
 
 // away is an error of the store as [ErrAway].

@@ -37,6 +37,9 @@ type house struct {
 	teams  *roll
 	token  string
 	log    bytes.Buffer
+
+	ended     []string // entries of the audit
+	unwritten error    // of the next ones
 }
 
 func newHouse() *house {
@@ -57,6 +60,10 @@ func (h *house) desk(shared access.Store) *access.Desk {
 			URL: h.issuer.URL, ClientID: issuertest.ClientID, Secret: issuertest.ClientSecret, Redirect: "https://console.example/login/callback",
 			Now: time.Now, Trip: h.issuer,
 		}),
+		Ended: func(_ context.Context, by access.Person, client string, s *access.Session) error {
+			h.ended = append(h.ended, by.Name+" at "+client+" ended "+s.Person.Name)
+			return h.unwritten
+		},
 	})
 }
 

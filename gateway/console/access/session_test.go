@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,7 +189,7 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 		expect(t, "nobody's list", list(""), "")
 		revoke := func(by, whose string) bool {
 			person, _ := h.Know(t.Context(), by, true)
-			ok, err := h.Revoke(t.Context(), person, access.SessionID(whose))
+			ok, err := h.Revoke(t.Context(), visitor, person, access.SessionID(whose))
 			if err != nil {
 				t.Error(err)
 			}
@@ -201,11 +202,28 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 		if !revoke(operator, stranger) || !revoke(member, member) {
 			t.Error("a session was not revoked")
 		}
+		expect(t, "entries", strings.Join(h.ended, ", "), "token at 192.0.2.1 ended key:searchsearch")
 		expect(t, "revoked", who(h.other, stranger), "nobody")
 		expect(t, "revoked by its owner", who(h.other, member), "nobody")
 		if err := h.End(t.Context(), operator); err != nil {
 			t.Error(err)
 		}
 		expect(t, "logged out", who(h.other, operator), "nobody")
+	})
+}
+
+// TestASessionEndsWithoutAnEntry: an audit that cannot be written keeps nobody's session alive.
+func TestASessionEndsWithoutAnEntry(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		operator, member := h.login(t, token), h.login(t, mapsKey)
+		h.unwritten = errors.New("the directory is faulty")
+		person, _ := h.Know(t.Context(), operator, true)
+		if ok, err := h.Revoke(t.Context(), visitor, person, access.SessionID(member)); !ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+		expect(t, "revoked", who(h.other, member), "nobody")
+		if !strings.Contains(h.log.String(), `"level":"ERROR","msg":"console session revoked without an entry in the audit","error":"the directory is faulty"`) {
+			t.Errorf("the log does not say so: %s", h.log.String())
+		}
 	})
 }

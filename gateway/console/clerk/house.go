@@ -18,13 +18,18 @@ type house struct{ Deps }
 // auditPage is how many entries a page of the audit has.
 const auditPage = 100
 
-// Rules implements [pages.House]. How often a rule was broken is counted in metrics alone, so that it is not known here.
-func (h house) Rules(context.Context, access.Person) (list []pages.Rule, err error) {
+// Rules implements [pages.House]. The table is there also if the counts cannot be read.
+func (h house) Rules(ctx context.Context, p access.Person, day bool) (out pages.Rules, err error) {
+	counts, unread := h.Figures.Rules(ctx, p, day)
+	out.Counted, out.Since, out.Refused = unread == nil, counts.Since, counts.Refused
 	for _, r := range policy.Table(h.Prefix) {
-		mode := h.Modes.Of(r.ID, r.Mode)
-		list = append(list, pages.Rule{ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: plain(r.From), Mode: string(mode), Set: mode != r.Mode})
+		mode, n := h.Modes.Of(r.ID, r.Mode), counts.Broken[r.ID]
+		out.Table = append(out.Table, pages.Rule{
+			ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: plain(r.From), Mode: string(mode), Set: mode != r.Mode,
+			Warned: n.Warned, Refused: n.Refused,
+		})
 	}
-	return list, nil
+	return out, nil
 }
 
 // plain returns a sentence of the service's document as people read it: without the place before it and the strokes of a table.

@@ -116,7 +116,7 @@ func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
 
 // compareToday compares what Now and a team's page say of today with the ledger.
 func (s *stand) compareToday(rt *rapid.T) {
-	rows, err := s.accounts.Ledger(s.Context(), "", []int{dayOf(s.Now())})
+	rows, err := s.accounts.LedgerOf(s.Context(), nil, []int{dayOf(s.Now())})
 	if err != nil {
 		rt.Fatal(err)
 	}

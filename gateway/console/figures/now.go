@@ -57,15 +57,10 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	if day {
 		n.Step, from = 15*time.Minute, at.Truncate(15*time.Minute).Add(-95*15*time.Minute)
 	}
-	teams, all := f.visible(p)
-	of := idsOf(teams)
-	if all {
-		of = []string{""}
-	}
 	var minutes []recent.Minute
 	var lines []TeamLine
 	err := together(
-		func() (err error) { minutes, err = f.Lately.Minutes(ctx, of, from, at.Add(time.Minute)); return err },
+		func() (err error) { minutes, err = f.minutes(ctx, p, from, at); return err },
 		func() (err error) { lines, n.Today, n.Refused, err = f.today(ctx, p, at); return err },
 	)
 	if err != nil {
@@ -73,7 +68,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	}
 	n.Steps = stepsOf(minutes, from, at, n.Step)
 	n.Rate, n.Overhead = pace(minutes, at)
-	n.Known = len(teams)
+	n.Known = len(lines)
 	n.Teams = busiest(lines)
 	if f.Faults != nil && p.SeesAll() {
 		n.Faults = f.Faults()

@@ -8,6 +8,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/directory"
+	"sluice/policy/limit"
 )
 
 // Deps are the sources of the pages. Every method gets the person: an implementation MUST leave out what this person may not
@@ -22,6 +23,7 @@ type Deps struct {
 	House    House
 	Currency func() string // of the teams file; it may answer ""
 	TraceURL string        // an address with {trace} in it; empty: traces are not linked
+	Provider string        // of the service, for bills; empty: null
 	Now      func() time.Time
 }
 
@@ -81,6 +83,8 @@ type Figures interface {
 	// Team returns one team's standing and its last 30 days.
 	Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error)
 	Money(ctx context.Context, p access.Person, q figures.MoneyQuery) (figures.Money, error)
+	// Bill calls take with the rows of the ledger behind a query, in the order of reports.
+	Bill(ctx context.Context, p access.Person, q figures.MoneyQuery, take func(rows []limit.Row) error) error
 }
 
 // Tasks are the tasks of the teams.
@@ -98,7 +102,8 @@ type Requests interface {
 
 // House concerns the gateway as a whole.
 type House interface {
-	Rules(ctx context.Context, p access.Person) ([]Rule, error)
+	// Rules returns the rules, and how often requests broke them in the last hour, or in the last 24 hours.
+	Rules(ctx context.Context, p access.Person, day bool) (Rules, error)
 	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on.
 	Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error)
 	// Proof verifies the audit. Faults are nil if there are none.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
+	"sluice/policy"
 	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -21,7 +22,7 @@ func galleries() map[string]*gallery {
 
 // empty is Sluice on its first morning.
 func empty() *gallery {
-	return &gallery{version: "1", pictures: "https://pictures.example", now: figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
+	return &gallery{version: "1", rules: ruleTable(), pictures: "https://pictures.example", now: figures.Now{At: noon, Step: time.Minute, Steps: steps(60, func(int) (int64, int64, int64) { return 0, 0, 0 })}, days: days(func(int) int64 { return 0 })}
 }
 
 // little is one team and its first requests.
@@ -218,16 +219,27 @@ func (g *gallery) house() {
 		}
 		g.entries = append(g.entries, e)
 	}
-	for i := range 60 {
-		r := pages.Rule{ID: fmt.Sprintf("image.prompt.length.%02d", i), Field: "input.messages[].content[].text", Allowed: "at most 2000 characters", From: "3: The prompt has at most 2000 characters; what is longer is truncated.", Mode: "warn", Counted: true}
-		if i%9 == 0 {
-			r.Mode, r.Set, r.Refused = "refuse", true, int64(i)
+	for i := range g.rules {
+		r := &g.rules[i]
+		switch {
+		case r.Mode == "refuse" && i%5 == 1:
+			r.Refused = int64(i * 3)
+		case r.Mode == "warn" && i%4 == 2:
+			r.Warned = int64(i * 7)
 		}
-		r.Warned = int64(i % 5)
-		g.rules = append(g.rules, r)
+		g.refused += r.Refused
 	}
+	g.rules[0].Mode, g.rules[0].Set = "warn", true
 	g.config = pages.Config{Version: "v1.8.0", Warnings: []string{"SLUICE_REPLICAS is 1 although SLUICE_REDIS_URL is set"}, Settings: []pages.Setting{
 		{Name: "SLUICE_UPSTREAM_URL", Value: "https://service.example/api/v1", Set: true}, {Name: "SLUICE_UPSTREAM_KEY", Value: "[redacted]", Set: true}, {Name: "SLUICE_LISTEN", Value: ":8080"},
 		{Name: "SLUICE_CLIENT_ORIGINS", Value: ""}, {Name: "SLUICE_POLL_INTERVAL", Value: "5s"},
 	}}
+}
+
+// ruleTable is the real table of rules.
+func ruleTable() (list []pages.Rule) {
+	for _, r := range policy.Table("X-Service-") {
+		list = append(list, pages.Rule{ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: r.From, Mode: string(r.Mode)})
+	}
+	return list
 }

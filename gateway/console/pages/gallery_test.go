@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
+	"sluice/policy"
 	"sluice/policy/directory"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -29,6 +30,7 @@ type gallery struct {
 	requests []pages.RequestLine
 	entries  []directory.Entry
 	rules    []pages.Rule
+	refused  int64 // requests, for a rule
 	config   pages.Config
 	version  string         // of every team of the directory
 	refuse   *pages.Problem // every change; nil: none
@@ -52,7 +54,7 @@ func (g *gallery) find(p access.Person, id string) (*pages.TeamLine, error) {
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
 		Teams: g, Keys: galleryKeys{g}, Figures: galleryFigures{g}, Tasks: galleryTasks{g}, Requests: galleryRequests{g}, House: g,
-		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Now: func() time.Time { return noon },
+		Currency: func() string { return "CNY" }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
 
@@ -159,7 +161,9 @@ func (g galleryKeys) Remove(_ context.Context, _ pages.Actor, team, key string) 
 	return g.change("remove key " + team + " " + key)
 }
 
-func (g *gallery) Rules(context.Context, access.Person) ([]pages.Rule, error) { return g.rules, nil }
+func (g *gallery) Rules(context.Context, access.Person, bool) (pages.Rules, error) {
+	return pages.Rules{Table: g.rules, Counted: true, Since: noon.Add(-time.Hour), Refused: g.refused}, nil
+}
 
 func (g *gallery) Audit(_ context.Context, _ access.Person, team string, _ int64) (list []directory.Entry, err error) {
 	for i := range g.entries {
@@ -217,6 +221,23 @@ func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.Mone
 	m.Month.Spent, m.Month.PerDay = m.Total.Used[limit.Spend], m.Total.Used[limit.Spend]/22
 	m.Month.Forecast, m.Month.Days = m.Month.Spent+8*m.Month.PerDay, 7
 	return m, nil
+}
+
+func (g galleryFigures) Bill(_ context.Context, p access.Person, q figures.MoneyQuery, take func([]limit.Row) error) error {
+	if g.refuse != nil && g.refuse.Field == "" {
+		return g.refuse
+	}
+	for i := range g.list {
+		if t := &g.list[i]; p.Sees(t.ID) && (q.Team == "" || q.Team == t.ID) {
+			if err := take([]limit.Row{{Team: t.ID, Day: 20261121, Model: "=llm", Endpoint: policy.EndpointText, Used: t.Today.Used}}); err != nil {
+				return err
+			}
+		}
+		if g.refuse != nil && i > 2 {
+			return g.refuse
+		}
+	}
+	return nil
 }
 
 type galleryTasks struct{ *gallery }

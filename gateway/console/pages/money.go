@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"encoding/csv"
 	"errors"
 	"net/http"
 	"net/url"
@@ -9,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"sluice/gateway/admin/sheet"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // moneyBy are the ways in which Money adds up, with the heads of their columns.
@@ -28,6 +27,7 @@ type moneyView struct {
 	Error   string
 	Wait    string // why there are no figures yet
 	CSV     string
+	Focus   string // the bill; empty: there is no currency
 	Command string // that prints the same
 	Presets []choice
 	// MonthURL shows the current month by day.
@@ -69,6 +69,9 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		}
 	}
 	v.CSV = moneyURL("/money.csv", q, q.By)
+	if sheet.IsCurrency(s.Currency()) {
+		v.Focus = moneyURL("/focus.csv", q, "")
+	}
 	v.Command = command(q)
 	v.MonthURL = moneyURL("/money", figures.MoneyQuery{Team: q.Team}, "day")
 	return view{page: "money", title: "Money", data: v}, nil
@@ -122,7 +125,10 @@ func (v moneyView) RowURL(name string) string {
 }
 
 func moneyURL(path string, q figures.MoneyQuery, by string) string {
-	values := url.Values{"from": {q.From}, "to": {q.To}, "by": {by}}
+	values := url.Values{"from": {q.From}, "to": {q.To}}
+	if by != "" {
+		values.Set("by", by)
+	}
 	if q.Team != "" {
 		values.Set("team", q.Team)
 	}
@@ -179,45 +185,4 @@ func presets(q figures.MoneyQuery, now time.Time) []choice {
 		choices[i] = choice{l.name, moneyURL("/money", of, q.By), of.From == q.From && of.To == q.To}
 	}
 	return choices
-}
-
-// moneyCSV is the table as CSV, with exact amounts.
-func (s *site) moneyCSV(w http.ResponseWriter, r *http.Request) {
-	p := access.From(r.Context())
-	q, fault := readMoneyQuery(r, s.Deps.Now())
-	if p.Role == 0 || fault != "" {
-		http.Error(w, "Open this from the page Money.", http.StatusBadRequest)
-		return
-	}
-	m, err := s.Figures.Money(r.Context(), p, q)
-	if err != nil {
-		e := problemOf(err)
-		http.Error(w, e.Text, e.Status)
-		return
-	}
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="sluice-`+q.From+"-"+q.To+`.csv"`)
-	w.Header().Set("Cache-Control", "no-store")
-	out := csv.NewWriter(w)
-	head := []string{q.By}
-	for _, unit := range teams.Units {
-		head = append(head, string(unit), string(unit)+"_estimated")
-	}
-	_ = out.Write(head)
-	for i := range m.Rows {
-		row := []string{cell(m.Rows[i].Name)}
-		for u, unit := range teams.Units {
-			row = append(row, limit.Written(unit, m.Rows[i].Used[u]), limit.Written(unit, m.Rows[i].Estimated[u]))
-		}
-		_ = out.Write(row)
-	}
-	out.Flush() // a browser that left gets nothing more
-}
-
-// cell keeps a spreadsheet from taking a text for a formula.
-func cell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -44,7 +44,8 @@ func New(deps Deps) http.Handler {
 	} {
 		mux.Handle(pattern, s.serve(h))
 	}
-	mux.HandleFunc("GET /money.csv", s.moneyCSV)
+	mux.HandleFunc("GET /money.csv", files{deps}.money)
+	mux.HandleFunc("GET /focus.csv", files{deps}.bill)
 	mux.Handle("GET /assets/", Assets())
 	return mux
 }

@@ -69,9 +69,15 @@ var functions = template.FuncMap{
 	"day":     dayText,
 	"seg":     url.PathEscape,
 	"lower":   strings.ToLower,
+	"dotted":  dotted,
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },
 	"list":    func(v ...any) []any { return v },
+}
+
+// dotted lets a line break behind the dots and underscores of a name.
+func dotted(name string) template.HTML {
+	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
 }
 
 // whole is any kind of whole number.

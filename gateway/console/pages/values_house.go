@@ -1,11 +1,20 @@
 package pages
 
+import "time"
+
+// Rules are the table of rules, and how often requests broke them.
+type Rules struct {
+	Table   []Rule
+	Counted bool      // the counts are known
+	Since   time.Time // when they begin
+	Refused int64     // requests that were refused for a rule, or for several
+}
+
 // Rule is a row of the table of rules.
 type Rule struct {
 	ID, When, Field, Allowed, From, Mode string
-	Set                                  bool // the mode is not the default one
-	Warned, Refused                      int64
-	Counted                              bool // Warned and Refused are known
+	Set                                  bool  // the mode is not the default one
+	Warned, Refused                      int64 // how often a request broke it
 }
 
 // Proof is whether the audit is as it was written.

@@ -1,4 +1,4 @@
-package main
+package sheet
 
 import (
 	"strconv"
@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// printable escapes control and format characters of a client's text as in Go's strings: they would move a terminal's
+// Printable escapes control and format characters of a client's text as in Go's strings: they would move a terminal's
 // cursor or change the direction of writing.
-func printable(name string) string {
+func Printable(name string) string {
 	var b strings.Builder
 	for len(name) > 0 {
 		r, size := utf8.DecodeRuneInString(name)
@@ -23,12 +23,12 @@ func printable(name string) string {
 	return b.String()
 }
 
-// cell is printable for a spreadsheet, which runs a cell that begins like a formula: an apostrophe before the sign makes it
+// Cell is [Printable] for a spreadsheet, which runs a cell that begins like a formula: an apostrophe before the sign makes it
 // text. A cell may begin inside a name, because ; and , separate columns.
-func cell(name string) string {
+func Cell(name string) string {
 	var b strings.Builder
 	begins := true
-	for _, r := range printable(name) {
+	for _, r := range Printable(name) {
 		if begins && strings.ContainsRune("=+-@＝＋－＠", r) {
 			b.WriteByte('\'')
 		}

@@ -1,8 +1,10 @@
-package main
+package sheet
 
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
+	"io"
 	"math/big"
 	"os"
 	"strings"
@@ -23,11 +25,22 @@ func focusReport() admin.UsageReport {
 	})
 }
 
-func TestFocus(t *testing.T) {
-	var out bytes.Buffer
-	if err := writeFocus(&out, focusReport(), "acme"); err != nil {
+// bill writes the report.
+func bill(t *testing.T, w io.Writer) {
+	t.Helper()
+	f, err := NewFocus(w, "CNY", "acme")
+	if err != nil {
 		t.Fatal(err)
 	}
+	f.Add(focusReport().Rows)
+	if err := f.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFocus(t *testing.T) {
+	var out bytes.Buffer
+	bill(t, &out)
 	lines, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(lines) != 5 {
 		t.Fatalf("%d lines, %v; want 5", len(lines), err)
@@ -62,9 +75,7 @@ func TestFocus(t *testing.T) {
 // TestFocusCostsWhatTheReportCosts: the sum of the costs is that of sluice usage.
 func TestFocusCostsWhatTheReportCosts(t *testing.T) {
 	var out bytes.Buffer
-	if err := writeFocus(&out, focusReport(), "acme"); err != nil {
-		t.Fatal(err)
-	}
+	bill(t, &out)
 	lines, _ := csv.NewReader(&out).ReadAll()
 	sum := new(big.Rat)
 	for _, line := range lines[1:] {
@@ -80,10 +91,8 @@ func TestFocusCostsWhatTheReportCosts(t *testing.T) {
 }
 
 func TestFocusNeedsACurrency(t *testing.T) {
-	report := focusReport()
 	for _, currency := range []string{"", "credits", "cny"} {
-		report.Currency = currency
-		if err := writeFocus(&bytes.Buffer{}, report, "acme"); err == nil || !strings.Contains(err.Error(), "ISO 4217") {
+		if _, err := NewFocus(&bytes.Buffer{}, currency, "acme"); !errors.Is(err, ErrCurrency) || IsCurrency(currency) {
 			t.Errorf("currency %q: %v", currency, err)
 		}
 	}
@@ -91,7 +100,7 @@ func TestFocusNeedsACurrency(t *testing.T) {
 
 // TestFocusColumnsAreDescribed: docs/focus.md has a row for each column.
 func TestFocusColumnsAreDescribed(t *testing.T) {
-	page, err := os.ReadFile("../../docs/focus.md")
+	page, err := os.ReadFile("../../../docs/focus.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package sheet
 
 import (
 	"cmp"
@@ -29,28 +29,52 @@ var focusColumns = []string{
 // currencyForm is a code of ISO 4217.
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// writeFocus writes a report in the form of FOCUS 1.2, a row for each team, day, model and endpoint.
-func writeFocus(w io.Writer, report admin.UsageReport, provider string) error {
-	if !currencyForm.MatchString(report.Currency) {
-		return errors.New("--focus: bills need a currency: set currency in the teams file to a code of ISO 4217, such as CNY")
+// IsCurrency reports whether bills can be in a currency, by its code of ISO 4217.
+func IsCurrency(code string) bool { return currencyForm.MatchString(code) }
+
+// ErrCurrency is the error of a currency in which no bill can be.
+var ErrCurrency = errors.New("bills need a currency: set currency in the teams file to a code of ISO 4217, such as CNY")
+
+// Focus writes bills in the form of FOCUS 1.2, a row for each team, day, model and endpoint. Create it with [NewFocus].
+type Focus struct {
+	out                *csv.Writer
+	currency, provider string
+}
+
+// NewFocus begins a bill of a provider with the row of heads.
+func NewFocus(w io.Writer, currency, provider string) (*Focus, error) {
+	if !IsCurrency(currency) {
+		return nil, ErrCurrency
 	}
-	out := csv.NewWriter(w)
-	_ = out.Write(focusColumns) // Error has it
-	for rows := report.Rows; len(rows) > 0; {
+	f := &Focus{csv.NewWriter(w), currency, provider}
+	_ = f.out.Write(focusColumns) // Flush has the error
+	return f, nil
+}
+
+// Add writes rows of a report, in its order. Those of one team, day, model and endpoint MUST come in one call.
+func (f *Focus) Add(rows []admin.UsageRow) {
+	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && sameCharge(&rows[0], &rows[n]) {
 			n++
 		}
-		values := focusRow(rows[:n], report.Currency, provider)
+		values := focusRow(rows[:n], f.currency, f.provider)
 		line := make([]string, len(focusColumns))
 		for i, column := range focusColumns {
 			line[i] = values[column]
 		}
-		_ = out.Write(line)
+		_ = f.out.Write(line) // Flush has the error
 		rows = rows[n:]
 	}
-	out.Flush()
-	return out.Error()
+}
+
+// AddLedger writes rows of the ledger.
+func (f *Focus) AddLedger(rows []limit.Row) { f.Add(admin.NewUsageReport("", "", "", rows).Rows) }
+
+// Flush writes what is in the buffer, and returns the first error of all writes.
+func (f *Focus) Flush() error {
+	f.out.Flush()
+	return f.out.Error()
 }
 
 func sameCharge(a, b *admin.UsageRow) bool {
@@ -74,13 +98,13 @@ func focusRow(units []admin.UsageRow, currency, provider string) map[string]stri
 	cost, service := amounts[teams.UnitSpend], cmp.Or(row.Model, string(row.Endpoint)) // a forwarded request has no model
 	charge := map[string]string{
 		"BilledCost": cost, "ContractedCost": cost, "EffectiveCost": cost, "ListCost": cost,
-		"BillingAccountId": cell(provider), "BillingCurrency": currency,
+		"BillingAccountId": Cell(provider), "BillingCurrency": currency,
 		"BillingPeriodStart": month.Format(time.RFC3339), "BillingPeriodEnd": month.AddDate(0, 1, 0).Format(time.RFC3339),
 		"ChargePeriodStart": day.Format(time.RFC3339), "ChargePeriodEnd": day.AddDate(0, 0, 1).Format(time.RFC3339),
-		"InvoiceIssuerName": cell(provider), "ProviderName": cell(provider), "PublisherName": cell(provider),
-		"ServiceCategory": "AI and Machine Learning", "ServiceName": cell(service), "ServiceSubcategory": "Generative AI",
-		"SubAccountId": cell(row.Team), "SubAccountName": cell(row.Team),
-		"x_Endpoint": cell(string(row.Endpoint)), "x_EstimatedCost": estimated,
+		"InvoiceIssuerName": Cell(provider), "ProviderName": Cell(provider), "PublisherName": Cell(provider),
+		"ServiceCategory": "AI and Machine Learning", "ServiceName": Cell(service), "ServiceSubcategory": "Generative AI",
+		"SubAccountId": Cell(row.Team), "SubAccountName": Cell(row.Team),
+		"x_Endpoint": Cell(string(row.Endpoint)), "x_EstimatedCost": estimated,
 		"x_Images": amounts[teams.UnitImages], "x_Requests": amounts[teams.UnitRequests], "x_Tokens": amounts[teams.UnitTokens],
 	}
 	// A client may call a model like that of corrections, but it has another endpoint. A correction has no quantity: the
@@ -91,7 +115,7 @@ func focusRow(units []admin.UsageRow, currency, provider string) map[string]stri
 	}
 	unit := consumed(amounts)
 	word := strings.ToUpper(string(unit[:1])) + string(unit[1:])
-	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based", cell(service+" by "+string(row.Endpoint))
+	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based", Cell(service+" by "+string(row.Endpoint))
 	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[unit], word, amounts[unit], word
 	return charge
 }

@@ -1,4 +1,4 @@
-package main
+package sheet
 
 import (
 	"bytes"
@@ -54,7 +54,12 @@ func TestFocusFollowsItsSpecification(t *testing.T) {
 			rows = append(rows, row)
 		}
 		var out bytes.Buffer
-		if err := writeFocus(&out, admin.NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows), "acme"); err != nil {
+		focus, err := NewFocus(&out, "CNY", "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		focus.Add(admin.NewUsageReport("CNY", "2026-11-29", "2026-12-01", rows).Rows)
+		if err := focus.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		lines, err := csv.NewReader(&out).ReadAll()

@@ -1,0 +1,114 @@
+package pages
+
+import (
+	"encoding/csv"
+	"net/http"
+	"time"
+
+	"sluice/gateway/admin/sheet"
+	"sluice/gateway/console/access"
+	"sluice/gateway/console/figures"
+	"sluice/policy/limit"
+	"sluice/policy/teams"
+)
+
+// files are what Money exports.
+type files struct{ Deps }
+
+// read reads who asks for a file, and for what; ok is false if that was answered.
+func (f files) read(w http.ResponseWriter, r *http.Request) (p access.Person, q figures.MoneyQuery, ok bool) {
+	p = access.From(r.Context())
+	q, fault := readMoneyQuery(r, f.Now())
+	if p.Role == 0 || fault != "" {
+		http.Error(w, "Open this from the page Money.", http.StatusBadRequest)
+		return p, q, false
+	}
+	return p, q, true
+}
+
+// asFile sets the headers of a file.
+func asFile(w http.ResponseWriter, name string, q figures.MoneyQuery) {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+"-"+q.From+"-"+q.To+`.csv"`)
+	w.Header().Set("Cache-Control", "no-store")
+}
+
+func plainProblem(w http.ResponseWriter, err error) {
+	e := problemOf(err)
+	http.Error(w, e.Text, e.Status)
+}
+
+// money is the table as CSV, with exact amounts.
+func (f files) money(w http.ResponseWriter, r *http.Request) {
+	p, q, ok := f.read(w, r)
+	if !ok {
+		return
+	}
+	m, err := f.Figures.Money(r.Context(), p, q)
+	if err != nil {
+		plainProblem(w, err)
+		return
+	}
+	asFile(w, "sluice", q)
+	out := csv.NewWriter(w)
+	head := []string{q.By}
+	for _, unit := range teams.Units {
+		head = append(head, string(unit), string(unit)+"_estimated")
+	}
+	_ = out.Write(head)
+	for i := range m.Rows {
+		row := []string{sheet.Cell(m.Rows[i].Name)}
+		for u, unit := range teams.Units {
+			row = append(row, limit.Written(unit, m.Rows[i].Used[u]), limit.Written(unit, m.Rows[i].Estimated[u]))
+		}
+		_ = out.Write(row)
+	}
+	out.Flush() // a browser that left gets nothing more
+}
+
+// filePatient is how long a browser may take to read a team's part of a file.
+const filePatient = 30 * time.Second
+
+// bill is the bill, as sluice usage --focus writes it. A bill that cannot be read to its end is cut: the browser does not take it
+// for whole.
+func (f files) bill(w http.ResponseWriter, r *http.Request) {
+	p, q, ok := f.read(w, r)
+	if !ok {
+		return
+	}
+	file := &lateFile{ResponseWriter: w, begin: func() { asFile(w, "sluice-focus", q) }}
+	bill, err := sheet.NewFocus(file, f.Currency(), f.Provider)
+	if err != nil {
+		plainProblem(w, &Problem{Status: http.StatusConflict, Text: "A bill needs a currency: set currency in the teams file to a code of ISO 4217, such as CNY."})
+		return
+	}
+	out := http.NewResponseController(w)
+	err = f.Figures.Bill(r.Context(), p, q, func(rows []limit.Row) error {
+		_ = out.SetWriteDeadline(time.Now().Add(filePatient)) // a writer without deadlines has none
+		bill.AddLedger(rows)
+		return bill.Flush()
+	})
+	switch {
+	case err == nil:
+		_ = bill.Flush() // a browser that left gets nothing more
+	case file.begun:
+		panic(http.ErrAbortHandler)
+	default:
+		plainProblem(w, err)
+	}
+}
+
+// lateFile begins an answer with its first byte, so that an error before it has a status.
+type lateFile struct {
+	http.ResponseWriter
+	begin func()
+	begun bool
+}
+
+func (f *lateFile) Write(text []byte) (int, error) {
+	if !f.begun {
+		f.begun = true
+		f.begin()
+	}
+	return f.ResponseWriter.Write(text)
+}
