@@ -117,6 +117,7 @@ func TestFC3DrainIsBounded(t *testing.T) {
 
 // F-C4: a client that does not read is cut off after the time for one write.
 func TestFC4SlowReader(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) { p.config.WriteTimeout = 200 * time.Millisecond })
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
 	conn := h.dial()
@@ -129,6 +130,7 @@ func TestFC4SlowReader(t *testing.T) {
 
 // The same holds if answers follow each other on one connection: net/http removes the deadline between two requests.
 func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) { p.config.WriteTimeout = 2 * time.Second })
 	h.sim.SetFault(simulator.Fault{Endless: true, PadBytes: 1 << 20})
 	conn := h.dial()
@@ -141,6 +143,7 @@ func TestMend25EveryAnswerHasAWriteDeadline(t *testing.T) {
 
 // An answer's end is a write, too, and has its full time even if upstream was silent for longer than that.
 func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
+	parallel(t)
 	frames := make(stream)
 	h := build(t, func(p *plan) { p.upstream, p.config.WriteTimeout = frames, 500*time.Millisecond })
 	resp, err := h.client.Do(h.request("POST", textPath, textBody, "X-Service-SSE", "enable"))
@@ -160,6 +163,7 @@ func TestMend25TheEndOfAnAnswerHasItsTime(t *testing.T) {
 
 // F-C5: a client that sends its headers slowly is cut off at the deadline, and delays no other client.
 func TestFC5SlowHeaders(t *testing.T) {
+	parallel(t)
 	if server := gateway.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
 		t.Errorf("the server's bounds are %+v", server)
 	}
@@ -184,6 +188,7 @@ func TestFC5SlowHeaders(t *testing.T) {
 
 // F-C6: a slow body ends with 408, and never reaches upstream.
 func TestFC6SlowBody(t *testing.T) {
+	parallel(t)
 	h := build(t)
 	h.gateway.SetSlowStart(200 * time.Millisecond)
 	head, body, _ := strings.Cut(h.post(), "\r\n\r\n")

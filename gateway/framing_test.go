@@ -27,6 +27,7 @@ func lines(extra []string) string {
 }
 
 func TestRawFraming(t *testing.T) {
+	parallel(t)
 	h := build(t)
 	key := "Authorization: Bearer " + h.keys["search"] + "\r\nContent-Type: application/json\r\n"
 	start := "POST " + textPath + " HTTP/1.1\r\nHost: sluice\r\n" + key
@@ -120,6 +121,7 @@ func TestA12TrailersAreDropped(t *testing.T) {
 
 // A13: a client that waits for 100 Continue gets it only if its request is admitted, and a refusal without sending.
 func TestA13ContinueOnlyForWhatMayComeIn(t *testing.T) {
+	parallel(t)
 	h := build(t)
 	for _, tt := range []struct {
 		name, change, to string

@@ -55,6 +55,7 @@ func (r reading) images(t testing.TB) images {
 }
 
 func TestFrontMakesPictures(t *testing.T) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 100}}"))
 	got := h.ask("POST", frontImages, frontPicture)
 	if made := got.images(t); len(made.Data) != 2 || !strings.HasPrefix(made.Data[0].URL, "http") {
@@ -110,6 +111,7 @@ func form(t testing.TB, boundary string, fields ...string) (body, contentType st
 }
 
 func TestFrontEditsPictures(t *testing.T) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 100}}"))
 	body, contentType := form(t, "one", "model", "gen2.6-image", "prompt", "The same mill in winter")
 	got := h.ask("POST", frontEdits, body, "Content-Type", contentType)
@@ -133,6 +135,7 @@ func TestFrontRefusesImageRequests(t *testing.T) {
 }
 
 func TestFrontShowsTasks(t *testing.T) {
+	parallel(t)
 	h := painting(t, func(p *plan) {
 		p.sim.Running = time.Hour
 		p.config.ImageWait = 200 * time.Millisecond
@@ -155,6 +158,7 @@ func TestFrontShowsTasks(t *testing.T) {
 }
 
 func TestFrontTellsWhyATaskFailed(t *testing.T) {
+	parallel(t)
 	for code, status := range map[string]int{"InternalError.Algo": 500, "DataInspectionFailed": 400, "InvalidParameter.Size": 400} {
 		t.Run(code, func(t *testing.T) {
 			h := painting(t, func(p *plan) {
@@ -186,6 +190,7 @@ func TestFrontTellsWhyATaskFailed(t *testing.T) {
 
 // A client that leaves ends its wait and nothing else: the task is made once, settled and can be fetched.
 func TestFrontGoesOnWithoutItsClient(t *testing.T) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 100}}"), func(p *plan) { p.sim.Running = 300 * time.Millisecond })
 	client := &http.Client{Timeout: 150 * time.Millisecond, Transport: h.client.Transport}
 	if resp, err := client.Do(h.request("POST", frontImages, frontPicture)); err == nil {

@@ -86,6 +86,7 @@ func after(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 
 // However a library's attempts fail, before and after the task was made, it pays for one task and gets its pictures.
 func TestFrontIsPaidOnce(t *testing.T) {
+	parallel(t)
 	for _, header := range [][]string{nil, {"Idempotency-Key", "a"}} {
 		for _, status := range []int{408, 409, 429, 500, 502, 503} {
 			about := strconv.Itoa(status) + strings.Join(header, " ")
@@ -97,6 +98,7 @@ func TestFrontIsPaidOnce(t *testing.T) {
 }
 
 func paidOnce(t *testing.T, b *between, header []string, timeout time.Duration) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 100}}"), func(p *plan) {
 		p.wrap = b.wrap
 		if timeout > 0 {
@@ -123,6 +125,7 @@ func paidOnce(t *testing.T, b *between, header []string, timeout time.Duration) 
 
 // A client whose connection is reset, as soon as its request has left or when the task was made, gets the task by repeating.
 func TestFrontIsPaidOnceAfterAReset(t *testing.T) {
+	parallel(t)
 	for _, made := range []bool{false, true} {
 		t.Run(strconv.FormatBool(made), func(t *testing.T) {
 			h := painting(t, limited("quotas: {images: {day: 100}}"))
@@ -152,6 +155,7 @@ func TestFrontIsPaidOnceAfterAReset(t *testing.T) {
 // What the service itself answers to the creation: where no task can run the library's repetition makes one; where one may run
 // it makes none.
 func TestFrontRepeatsWhatTheServiceRefused(t *testing.T) {
+	parallel(t)
 	for status, creations := range map[int]int{408: 2, 409: 2, 429: 2, 503: 2, 500: 1, 502: 1} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			h := painting(t, limited("quotas: {images: {day: 100}}"))
@@ -214,6 +218,7 @@ func TestFrontLostAnswerIsNotRepeated(t *testing.T) {
 
 // A repetition that arrives before the service has answered the first attempt waits for it and gets its task.
 func TestFrontRepetitionWaitsForTheFirst(t *testing.T) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Times: 1, Stall: "before"})
 	ctx, leave := context.WithCancel(t.Context())
@@ -248,6 +253,7 @@ func TestFrontRepetitionWaitsForTheFirst(t *testing.T) {
 
 // A request that is no repetition makes a task of its own, however equal it is.
 func TestFrontEqualRequestsAreNotRepetitions(t *testing.T) {
+	parallel(t)
 	h := painting(t)
 	first := h.ask("POST", frontImages, frontPicture)
 	second := h.ask("POST", frontImages, frontPicture, "X-Stainless-Retry-Count", "0")
@@ -267,6 +273,7 @@ func TestFrontEqualRequestsAreNotRepetitions(t *testing.T) {
 
 // An attempt that the team's limits refuse hides no task that was made before it.
 func TestFrontRefusedAttemptHidesNoTask(t *testing.T) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 2}}"))
 	first := h.ask("POST", frontImages, frontPicture)
 	h.ask("POST", frontImages, frontPicture).wantsOpenAI(t, 429, "rate_limit_error", "insufficient_quota", "")
@@ -277,6 +284,7 @@ func TestFrontRefusedAttemptHidesNoTask(t *testing.T) {
 }
 
 func TestFrontIdempotencyKeyIsOfOneBody(t *testing.T) {
+	parallel(t)
 	h := painting(t)
 	one, oneType := form(t, "one", "model", "gen2.6-image", "prompt", "Winter")
 	same, sameType := form(t, "two", "model", "gen2.6-image", "prompt", "Winter")
@@ -294,6 +302,7 @@ func TestFrontIdempotencyKeyIsOfOneBody(t *testing.T) {
 // An Idempotency-Key is the team's, as on the service's own paths: a job that goes on after its key was replaced pays for nothing
 // again. Another team's is another.
 func TestFrontIdempotencyKeyOutlivesTheKey(t *testing.T) {
+	parallel(t)
 	h := painting(t)
 	first := h.ask("POST", frontImages, frontPicture, "Idempotency-Key", "a")
 	next, err := teams.MintKey(rand.Reader)
@@ -315,6 +324,7 @@ func TestFrontIdempotencyKeyOutlivesTheKey(t *testing.T) {
 
 // A picture without a task is paid once, too.
 func TestFrontPaysOnceWithoutATask(t *testing.T) {
+	parallel(t)
 	h := painting(t, limited("quotas: {images: {day: 100}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointMultimodal, Times: 1, Delay: 300 * time.Millisecond})
 	l := &library{harness: h, client: &http.Client{Transport: h.client.Transport, Timeout: 100 * time.Millisecond}}
@@ -333,6 +343,7 @@ func TestFrontPaysOnceWithoutATask(t *testing.T) {
 
 // A gateway that stops sends its waiting clients elsewhere, and they get their task there.
 func TestFrontStopsWaitingWhenItStops(t *testing.T) {
+	parallel(t)
 	h := painting(t, func(p *plan) { p.sim.Running = time.Hour })
 	waiting := make(chan reading, 1)
 	go func() { waiting <- h.ask("POST", frontImages, frontPicture) }()

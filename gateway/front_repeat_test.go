@@ -68,6 +68,7 @@ func (r reading) task() string { return r.header.Get("Sluice-Task") }
 
 // A call that the service refused is repeated: that is a creation of its own, and not the task of an equal call before it.
 func TestFrontARefusedCallGetsNoOtherCallsTask(t *testing.T) {
+	parallel(t)
 	e := &easel{ends: func(n int) (int, <-chan struct{}) {
 		if n == 2 {
 			return http.StatusTooManyRequests, nil
@@ -90,6 +91,7 @@ func TestFrontARefusedCallGetsNoOtherCallsTask(t *testing.T) {
 // However many equal requests were refused after it, a task is found by its repetition; requests that do not count their attempts
 // leave nothing behind, and of calls that do each gets one task.
 func TestFrontRefusedCallsHideNoTask(t *testing.T) {
+	parallel(t)
 	for about, header := range map[string][]string{"not counted": nil, "counted": {"X-Stainless-Retry-Count", "0"}} {
 		t.Run(about, func(t *testing.T) {
 			hold := make(chan struct{})
@@ -128,6 +130,7 @@ func TestFrontRefusedCallsHideNoTask(t *testing.T) {
 
 // Equal calls run at once, and the clients of all repeat them more than once: each gets a task of its own.
 func TestFrontEqualCallsAtOnceAreEachPaidOnce(t *testing.T) {
+	parallel(t)
 	const calls = 4
 	hold := make(chan struct{})
 	e := &easel{ends: func(int) (int, <-chan struct{}) { return http.StatusOK, hold }}
@@ -167,6 +170,7 @@ func TestFrontEqualCallsAtOnceAreEachPaidOnce(t *testing.T) {
 // A first attempt may reach its handler only when its client has given it up and its repetition is there, as after the process
 // stood still. They make one task.
 func TestFrontLateFirstAttemptMakesNoTask(t *testing.T) {
+	parallel(t)
 	e := &easel{}
 	var gates sync.Map // from a header to the channel that its requests wait for
 	h := painting(t, e.on, func(p *plan) {
@@ -203,6 +207,7 @@ func TestFrontLateFirstAttemptMakesNoTask(t *testing.T) {
 
 // A call is not taken for a late first attempt while its client stays: it makes a task of its own.
 func TestFrontACallAfterALoneRepetitionMakesATask(t *testing.T) {
+	parallel(t)
 	e := &easel{}
 	h := painting(t, e.on)
 	repeated, first := h.attempt(1), h.attempt(0)
@@ -266,6 +271,7 @@ func TestFrontARememberedRefusalHidesNoTask(t *testing.T) {
 // A call that was refused because too many of its team were in flight is repeated: that is a task of its own, and not the task of an
 // equal call that was in flight.
 func TestFrontACallRefusedUnreadGetsNoOtherCallsTask(t *testing.T) {
+	parallel(t)
 	hold := make(chan struct{})
 	e := &easel{ends: func(int) (int, <-chan struct{}) { return http.StatusOK, hold }}
 	h := painting(t, limited("concurrent: 1"), e.on)
@@ -300,6 +306,7 @@ func (o leftOutcomes) Leave(ctx context.Context, name cache.IdempotencyName) {
 // A client that gives its request up and repeats it gets the task that it paid for: not that of an equal call whose client still
 // waits, and not another in place of an equal call that was refused and is not repeated.
 func TestFrontARepetitionTakesTheCallThatWasGivenUp(t *testing.T) {
+	parallel(t)
 	for about, other := range map[string]int{"one waits": http.StatusOK, "one was refused": http.StatusTooManyRequests} {
 		t.Run(about, func(t *testing.T) {
 			hold := make(chan struct{})

@@ -91,10 +91,10 @@ type plan struct {
 	readTime time.Duration
 }
 
-// build starts everything and stops it at the test's end, when no goroutine may be left.
+// build starts everything and stops it at the test's end, when no goroutine may be left; of parallel tests, at the end of them all.
 func build(t testing.TB, changes ...func(*plan)) *harness {
 	t.Helper()
-	if _, ok := t.(*testing.T); ok {
+	if test, ok := t.(*testing.T); ok && !isParallel(test) {
 		ignore := goleak.IgnoreCurrent()
 		t.Cleanup(func() { goleak.VerifyNone(t, ignore) })
 	}

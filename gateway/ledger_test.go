@@ -192,6 +192,7 @@ func TestMend15LedgerIsReadWhenAskedFor(t *testing.T) {
 // TestMend15LedgerWaitsForItsTurn: a request that has waited too long for another's reading is refused with Retry-After,
 // and a slow reading harms no later one.
 func TestMend15LedgerWaitsForItsTurn(t *testing.T) {
+	parallel(t)
 	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
 	h := build(t, func(p *plan) { p.accounts = c })
 	first := make(chan reading, 1)

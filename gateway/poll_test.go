@@ -191,6 +191,7 @@ func TestStaleAnswers(t *testing.T) {
 
 // Prefer: wait holds a poll until the state changes.
 func TestPreferWait(t *testing.T) {
+	parallel(t)
 	h, clock := tasked(t)
 	id := h.create(t)
 	changed := make(chan reading)
@@ -209,6 +210,7 @@ func TestPreferWait(t *testing.T) {
 }
 
 func TestPreferWaitIsBounded(t *testing.T) {
+	parallel(t)
 	h, _ := tasked(t, limited("concurrent: 1"))
 	id := h.create(t)
 	begun := time.Now()

@@ -10,6 +10,7 @@ import (
 // A deadline for writing acts on writes alone: an answer that begins late, and a stream that is silent for a while, come
 // whole, also over HTTP/2, where net/http would end a silent stream by it.
 func TestMend25ASilenceIsNoWrite(t *testing.T) {
+	parallel(t)
 	const bound = 200 * time.Millisecond
 	for _, version := range []int{1, 2} {
 		h := build(t, func(p *plan) {
@@ -45,6 +46,7 @@ func TestMend25ASilenceIsNoWrite(t *testing.T) {
 
 // An HTTP/2 stream whose client reads nothing is ended by the deadline, and the connection's other streams go on.
 func TestMend25AStreamThatNobodyReadsEnds(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) {
 		p.config.WriteTimeout = 200 * time.Millisecond
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,6 +28,7 @@ func secure(t *testing.T, handler http.Handler, change func(*http.Server)) *http
 
 // An HTTP/2 client that opens its windows and reads nothing is cut off, whatever its streams do.
 func TestMend25HTTP2ThatReadsNothingEnds(t *testing.T) {
+	parallel(t)
 	closed := make(chan struct{})
 	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
@@ -93,6 +94,7 @@ func TestMend25HTTP2GoesOnAfterARefusal(t *testing.T) {
 
 // The admin listener answers a request with an announced body at once, and ends the connection.
 func TestMend25TheAdminListenerEnds(t *testing.T) {
+	parallel(t)
 	handler := admin.New(admin.Deps{
 		Ready: func() error { return nil }, Metrics: http.NotFoundHandler(),
 	})

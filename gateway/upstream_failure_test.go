@@ -97,6 +97,7 @@ func TestFU12ClosedIdleConnections(t *testing.T) {
 }
 
 func TestFU2Silence(t *testing.T) {
+	parallel(t)
 	h := build(t, func(p *plan) { p.config.HeaderTimeout = 100 * time.Millisecond })
 	h.sim.SetFault(simulator.Fault{Stall: "before"})
 	h.ask("POST", textPath, textBody).wants(t, 504, "forward/silent", "RequestTimeOut")
@@ -109,6 +110,7 @@ func TestFU2Silence(t *testing.T) {
 
 // F-U3, F-U4: an answer that stalls or breaks off is a cut to the client, never a whole answer.
 func TestFU3FU4BrokenOffAnswersAreCuts(t *testing.T) {
+	parallel(t)
 	silent, loud := build(t, func(p *plan) { p.config.IdleTimeout = 100 * time.Millisecond }), build(t)
 	for _, tt := range []struct {
 		name    string
@@ -163,6 +165,7 @@ func TestFU5UpstreamsRefusalsPass(t *testing.T) {
 
 // G4: a POST is never sent again once a byte has left, whatever goes wrong.
 func TestG4NothingIsSentTwice(t *testing.T) {
+	parallel(t)
 	faults := map[string]simulator.Fault{
 		"none": {}, "drop": {Drop: "close"}, "drop by reset": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "cut by reset": {Cut: "reset", After: 1}, "status 500": {Error: &simulator.FaultError{Status: 500}},
 		"status 503": {Error: &simulator.FaultError{Status: 503}}, "redirect": {Redirect: "/api/v1/elsewhere"}, "upgrade": {Upgrade: true}, "gzip": {Gzip: true}, "not JSON": {Body: new("<html>")},

@@ -24,6 +24,7 @@ const fine = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Lengt
 
 // An upstream that reads slowly and steadily gets the whole body, however long that takes.
 func TestMend01SlowReaderGetsTheWholeBody(t *testing.T) {
+	parallel(t)
 	const size, steps, idle = 16 << 20, 32, time.Second
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
@@ -64,6 +65,7 @@ func slowUpstream(t *testing.T, secure bool, change func(*plan), serve func(net.
 // An upstream that stops reading is silent: the bound of silence ends it, not the bound of an answer. After reading the
 // whole body it has the time for an answer, however large the body was.
 func TestMend01SilenceEndsALargeBody(t *testing.T) {
+	parallel(t)
 	for name, tt := range map[string]struct {
 		reads        int64
 		idle, header time.Duration

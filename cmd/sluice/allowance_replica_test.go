@@ -12,7 +12,6 @@ import (
 // raceGate is one replica.
 type raceGate struct {
 	*gatewayProcess
-	admin      string
 	id         string         // its own name among the replicas
 	turnedAway []atomic.Int64 // of each lane, the refused requests, except those while it was isolated
 	alone      atomic.Bool    // its data no longer reaches Redis

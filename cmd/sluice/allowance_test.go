@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -42,29 +43,29 @@ var mishaps = map[string]func(h *heat){
 // limits allow, no limit is passed, and the accounts agree with upstream's work. The times of the page, and ten minutes of
 // it: LONG=1 go test -v -timeout 30m -run Allowance1 ./cmd/sluice.
 func TestAllowance1(t *testing.T) {
+	t.Parallel()
+	var races sync.WaitGroup
 	for about := range mishaps {
-		t.Run(about, func(t *testing.T) {
-			parallel(t)
-			newRace(t, 3, 3, theLanes).lap(about)
-		})
+		races.Go(func() { raced(t, about, func(t *testing.T) { newRace(t, 3, 3, theLanes).lap(about) }) })
 	}
-	t.Run("REPLICAS is 1, three run", func(t *testing.T) {
-		parallel(t)
-		newRace(t, 3, 1, theLanes).lap("stop, staggered return")
+	races.Go(func() {
+		raced(t, "REPLICAS is 1, three run", func(t *testing.T) { newRace(t, 3, 1, theLanes).lap("stop, staggered return") })
 	})
+	races.Wait()
 	if isLong() {
-		t.Run("soak", func(t *testing.T) { soak(t, 10*time.Minute) })
+		raced(t, "soak", func(t *testing.T) { soak(t, 10*time.Minute) })
 	}
 }
 
 // racing bounds the number of races at once: each makes as much load as it can.
 var racing = make(chan struct{}, 2)
 
-// parallel lets a race run beside one other at most.
-func parallel(t *testing.T) {
-	t.Parallel()
+// raced runs a race as a part of a test, beside one other at most. A race that waits for its turn keeps no other test from running.
+func raced(t *testing.T, about string, race func(t *testing.T)) {
+	t.Helper()
 	racing <- struct{}{}
-	t.Cleanup(func() { <-racing })
+	defer func() { <-racing }()
+	t.Run(about, race)
 }
 
 // lap makes load, causes a failure once a third of the limits is spent, and goes on until the limits are reached.
@@ -121,6 +122,7 @@ var theMemoryLanes = []lane{
 // admitted requests: no limit is passed by more than the requests under way at that moment, nothing else is missing in the
 // ledger, and no task is unknown.
 func TestAllowance2(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		about string
 		early func(r *race) // at two fifths of the limits
@@ -129,8 +131,7 @@ func TestAllowance2(t *testing.T) {
 		{"FLUSHALL", func(*race) {}, func(r *race) { r.server.do("FLUSHALL") }},
 		{"an older dump", func(r *race) { r.server.do("SAVE") }, func(r *race) { r.server.kill(); r.server.start() }},
 	} {
-		t.Run(tt.about, func(t *testing.T) {
-			parallel(t)
+		raced(t, tt.about, func(t *testing.T) {
 			r := newRace(t, 3, 3, theMemoryLanes, "SLUICE_REDIS_TIMEOUT=1s")
 			r.well()
 			h := r.heat(theMemoryLanes)

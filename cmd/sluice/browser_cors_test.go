@@ -97,6 +97,7 @@ func newSite(t *testing.T) (origin string) {
 
 // TestPagesInABrowserCall: a real browser sends the preflights, judges the answers and hides headers.
 func TestPagesInABrowserCall(t *testing.T) {
+	t.Parallel()
 	tab := browsertest.New(t)
 	listed := newSite(t)
 	_, upstream := newService(t, simulator.Config{Running: 10 * time.Millisecond, TaskRate: -1})
@@ -141,6 +142,7 @@ func TestPagesInABrowserCall(t *testing.T) {
 
 // TestPagesOfOtherOriginsInABrowserReadNothing, and a call with a key does not even leave the browser.
 func TestPagesOfOtherOriginsInABrowserReadNothing(t *testing.T) {
+	t.Parallel()
 	tab := browsertest.New(t)
 	listed, other := newSite(t), newSite(t)
 	service, upstream := newService(t, simulator.Config{})

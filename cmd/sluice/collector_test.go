@@ -36,13 +36,20 @@ type collector struct {
 	raw     bytes.Buffer   // everything received, for sweeps
 }
 
-// collecting starts a collector and points the SDK's variables at it for the rest of the test.
-func collecting(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) *collector {
+// newCollector starts a collector, for processes whose variables name it.
+func newCollector(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) *collector {
 	t.Helper()
 	c := &collector{T: t, answer: answer, metrics: make(map[string]*otlpmetric.Metric)}
 	c.server = httptest.NewServer(c)
 	t.Cleanup(c.server.Close)
 	t.Cleanup(c.server.CloseClientConnections)
+	return c
+}
+
+// collecting starts a collector and points the SDK's variables at it for the rest of the test.
+func collecting(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) *collector {
+	t.Helper()
+	c := newCollector(t, answer)
 	for name, value := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": c.server.URL, "OTEL_LOGS_EXPORTER": "otlp", "OTEL_BSP_SCHEDULE_DELAY": "20",
 		"OTEL_METRIC_EXPORT_INTERVAL": "60000", "OTEL_BLRP_SCHEDULE_DELAY": "20",

@@ -36,6 +36,7 @@ func textIn(tab context.Context, t *testing.T) string {
 // TestAnOperatorsDay in a browser: the one-time link, a team, its key, a limit that holds at another replica, a race that is lost, and
 // the end of the session.
 func TestAnOperatorsDay(t *testing.T) {
+	t.Parallel()
 	tab := browsertest.New(t)
 	_, service := newService(t, simulator.Config{})
 	shared := []string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_REDIS_TIMEOUT=5s"}

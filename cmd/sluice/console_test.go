@@ -138,6 +138,7 @@ func TestNoLinkWhereThereIsAnotherWay(t *testing.T) {
 }
 
 func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
+	t.Parallel()
 	file, token := write(t, someTeams), write(t, operatorsToken)
 	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token, "SLUICE_TEAMS_FILE="+file, "SLUICE_TEAMS_POLL=10ms")
 	console, browser := consoleOf(t, h), newBrowser(t)
@@ -310,6 +311,7 @@ func TestATakenPort(t *testing.T) {
 
 // TestChromiumTakesTheCookie: over plain HTTP on loopback, by address and by name, and over TLS. Browsers drop a cookie silently.
 func TestChromiumTakesTheCookie(t *testing.T) {
+	t.Parallel()
 	tab := browsertest.New(t, "ignore-certificate-errors")
 	certificate, key, _ := selfSigned(t)
 	for _, tt := range []struct {

@@ -25,7 +25,7 @@ type leakless struct{ *testing.M }
 
 func (l leakless) Run() int {
 	flag.Parse()
-	const least = 6 // in parallel: they wait for Redis and for timeouts, not for a processor
+	const least = 8 // in parallel: they wait for Redis and for timeouts, not for a processor
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && runtime.GOMAXPROCS(0) < least {
 		_ = f.Value.Set(strconv.Itoa(least))
 	}

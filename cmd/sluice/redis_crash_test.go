@@ -21,9 +21,9 @@ import (
 
 // gatewayProcess is a gateway in another process, which can be killed.
 type gatewayProcess struct {
-	cmd    *exec.Cmd
-	public string
-	log    *transcript
+	cmd           *exec.Cmd
+	public, admin string // addresses
+	log           *transcript
 }
 
 func startGatewayProcess(t *testing.T, environ []string) *gatewayProcess {
@@ -39,11 +39,11 @@ func startGatewayProcess(t *testing.T, environ []string) *gatewayProcess {
 	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
 	waiting, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()
-	match, err := said.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)"`))
+	match, err := said.find(waiting, regexp.MustCompile(`"msg":"serving","listen":"([^"]+)".*"admin":"([^"]+)"`))
 	if err != nil {
 		t.Fatalf("%v; it said\n%s", err, said.bytes())
 	}
-	p.public = string(match[1])
+	p.public, p.admin = string(match[1]), string(match[2])
 	return p
 }
 

@@ -73,6 +73,7 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 // F-R4, Q10: a real Redis behind a network that fails and recovers at 1 Hz. The figure of a minute: LONG=1 go test -v -run
 // FR4Q10 ./cmd/sluice.
 func TestFR4Q10FlappingNetwork(t *testing.T) {
+	t.Parallel()
 	long := 6 * time.Second
 	if isLong() {
 		long = time.Minute
@@ -189,6 +190,7 @@ func fakeRedis(t *testing.T, text string) string {
 
 // F-R8: a real Redis whose memory is full admits nothing by mistake and charges nothing twice.
 func TestFR8OutOfMemory(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	k := openReplica(t, server.url(), nil, generous)
 	k.eventually(patience, "connected", func() bool { return k.spend(10) })

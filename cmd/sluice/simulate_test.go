@@ -10,6 +10,7 @@ import (
 )
 
 func TestSimulate(t *testing.T) {
+	t.Parallel()
 	ctx, interrupt := context.WithCancel(context.Background())
 	out, log, code := newTranscript(), newTranscript(), make(chan int, 1)
 	go func() {

@@ -109,12 +109,17 @@ func TestFT1FT3ACollectorThatFails(t *testing.T) {
 // F-T2, F-T4, F-T6: a collector that hangs: no request waits, the queue is bounded and losses are counted, the ledger has
 // everything, and the process ends without it.
 func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
-	collecting(t, hangs)
-	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", fmt.Sprint(2*patience.Milliseconds())) // the longest time of an export
-	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
-	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
+	t.Parallel()
+	collector := newCollector(t, hangs)
 	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL)
+	p := startGatewayProcess(t, []string{ // which has variables of its own
+		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=16",
+		"OTEL_LOGS_EXPORTER=otlp", "OTEL_BLRP_SCHEDULE_DELAY=20", "OTEL_METRIC_EXPORT_INTERVAL=60000",
+		fmt.Sprintf("OTEL_EXPORTER_OTLP_TIMEOUT=%d", 2*patience.Milliseconds()), // the longest time of an export
+	})
+	h := &house{public: p.public, admin: p.admin}
 	const requests = 300
 	if well := h.load(t, requests); well != requests {
 		t.Errorf("%d of %d requests were answered", well, requests)
@@ -131,9 +136,7 @@ func TestFT2FT4FT6ACollectorThatHangs(t *testing.T) {
 		t.Errorf("the ledger lacks some of %d requests: %s", requests, text)
 	}
 	begun := time.Now()
-	if code := h.stop(); code != exitClean {
-		t.Errorf("exit code %d", code)
-	}
+	p.terminate(t)
 	if took := time.Since(begun); took > patience || isLong() && took > 6*time.Second {
 		t.Errorf("it took %v to end", took)
 	}

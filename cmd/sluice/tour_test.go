@@ -55,6 +55,7 @@ func tourPort(t *testing.T) string {
 
 // TestTour runs the tour as a newcomer would paste it.
 func TestTour(t *testing.T) {
+	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not installed")

@@ -62,22 +62,24 @@ func withAxe(ctx context.Context, t *testing.T) bool {
 func TestPagesInABrowser(t *testing.T) {
 	pictures := httptest.NewServer(http.HandlerFunc(picture))
 	t.Cleanup(pictures.Close)
+	ctx := browsertest.New(t)
+	open := opener{ctx: ctx, checked: withAxe(ctx, t), complaints: listen(ctx)}
 	for room, g := range galleries() {
 		t.Run(room, func(t *testing.T) {
 			g.pictures = pictures.URL
 			server := httptest.NewServer(scenes(t, g))
 			t.Cleanup(server.Close)
-			ctx := browsertest.New(t)
-			open := opener{ctx: ctx, checked: withAxe(ctx, t), complaints: listen(ctx), base: server.URL}
+			defer browsertest.Open(ctx, t, "about:blank") // live parts end, which the server waits for
 			paths := g.paths()
 			for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "unkeyed"} {
 				paths[scene] = "/scene/" + scene
 			}
-			for n, name := range sorted(paths) {
-				for i, l := range looks {
+			for i, l := range looks {
+				l.show(ctx, t)
+				for n, name := range sorted(paths) {
 					// Each page in one look is enough for a test of every day.
 					if wanted(room, name, l) && (os.Getenv("SCREENSHOTS") != "" || i == (n+len(room))%len(looks)) {
-						open.page(t, room+"-"+name+"-"+l.name, paths[name], l)
+						open.page(t, room+"-"+name+"-"+l.name, server.URL+paths[name])
 					}
 				}
 			}
@@ -90,13 +92,12 @@ type opener struct {
 	ctx        context.Context
 	checked    bool // axe is there
 	complaints func() []string
-	base       string
 }
 
 // page looks at one page.
-func (o *opener) page(t *testing.T, about, path string, l look) {
+func (o *opener) page(t *testing.T, about, address string) {
 	t.Helper()
-	l.open(o.ctx, t, o.base+path)
+	browsertest.Open(o.ctx, t, address)
 	browsertest.Screenshot(o.ctx, t, about)
 	for _, fault := range judged(o.ctx, t, o.checked) {
 		t.Errorf("%s: %s", about, fault)
@@ -167,7 +168,8 @@ func wanted(room, name string, l look) bool {
 	})
 }
 
-func (l look) open(ctx context.Context, t *testing.T, address string) {
+// show gives the tab this look. A page that is open is laid out anew.
+func (l look) show(ctx context.Context, t *testing.T) {
 	t.Helper()
 	scheme := func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
@@ -176,7 +178,6 @@ func (l look) open(ctx context.Context, t *testing.T, address string) {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 900), chromedp.Func(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	browsertest.Open(ctx, t, address)
 }
 
 // listen collects the lines of the browser's console. An answer of status 4xx is written there too, and is no fault.
