@@ -99,7 +99,11 @@ func playRole(role string) int {
 	case "pacing":
 		handler = http.HandlerFunc(pacedFrames)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listen := net.Listen // as servers do that know nothing of the gateway's connections
+	if slices.Contains([]string{"gateway", "sampled", "front", "redis"}, role) {
+		listen = func(_, address string) (net.Listener, error) { return gateway.Listen(context.Background(), address) }
+	}
+	listener, err := listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 1
 	}

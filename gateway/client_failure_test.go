@@ -256,7 +256,7 @@ func TestFC9ListenerProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if idle, interval, count := probes(t, conn.(*net.TCPConn)); idle+interval*count > 60 {
+	if idle, interval, count := probes(t, conn.(interface{ NetConn() net.Conn }).NetConn().(*net.TCPConn)); idle+interval*count > 60 {
 		t.Errorf("a dead client is found after %d s + %d × %d s", idle, count, interval)
 	}
 }

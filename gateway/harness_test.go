@@ -166,8 +166,7 @@ func (h *harness) startGateway(p *plan) {
 	if p.wrap != nil {
 		handler = p.wrap(handler)
 	}
-	h.server = httptest.NewUnstartedServer(handler)
-	h.server.Config = gateway.NewServer(handler, slog.New(slog.NewTextHandler(h.log, nil)))
+	h.server = unstarted(h, handler, slog.New(slog.NewTextHandler(h.log, nil)))
 	if p.headerTime > 0 {
 		h.server.Config.ReadHeaderTimeout = p.headerTime
 	}
@@ -183,6 +182,16 @@ func (h *harness) startGateway(p *plan) {
 		h.server.Close()
 		h.gateway.Close()
 	})
+}
+
+// unstarted is a server for one of the gateway's listeners, which does not serve yet.
+func unstarted(t testing.TB, handler http.Handler, log *slog.Logger) *httptest.Server {
+	t.Helper()
+	listener, err := gateway.Listen(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &httptest.Server{Listener: listener, Config: gateway.NewServer(handler, log)}
 }
 
 // teams makes a teams file with two teams, reader and writer, and mints their keys.

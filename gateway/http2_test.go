@@ -5,10 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
-
-	"sluice/gateway"
 )
 
 // h2Frame writes one frame of HTTP/2.
@@ -28,8 +25,8 @@ func h2Get(path, key string) []byte {
 // A33: thousands of streams that are opened and reset at once keep no other client from its answer.
 func TestA33RapidReset(t *testing.T) {
 	h := build(t)
-	server := httptest.NewUnstartedServer(h.gateway)
-	server.Config, server.EnableHTTP2 = gateway.NewServer(h.gateway, discard()), true
+	server := unstarted(t, h.gateway, discard())
+	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
@@ -60,8 +57,8 @@ func TestA33RapidReset(t *testing.T) {
 // HTTP/2 carries the same answers.
 func TestHTTP2(t *testing.T) {
 	h := build(t)
-	server := httptest.NewUnstartedServer(h.gateway)
-	server.Config, server.EnableHTTP2 = gateway.NewServer(h.gateway, discard()), true
+	server := unstarted(t, h.gateway, discard())
+	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	for _, headers := range [][]string{nil, {"X-Service-SSE", "enable"}, {"Authorization", "wrong"}} {

@@ -30,5 +30,9 @@ func NewServer(handler http.Handler, errors *slog.Logger) *http.Server {
 // Listen opens the public listener. Its keep-alive probes free the connection of a client that lost power, within a minute.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}}
-	return config.Listen(ctx, "tcp", address)
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return clientListener{listener}, nil
 }

@@ -11,15 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"sluice/gateway"
 	"sluice/gateway/admin"
 )
 
 // secure serves the handler over TLS, with HTTP/2, as the public listener does.
 func secure(t *testing.T, handler http.Handler, change func(*http.Server)) *httptest.Server {
 	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config, server.EnableHTTP2 = gateway.NewServer(handler, discard()), true
+	server := unstarted(t, handler, discard())
+	server.EnableHTTP2 = true
 	change(server.Config)
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -98,8 +97,7 @@ func TestMend25TheAdminListenerEnds(t *testing.T) {
 	handler := admin.New(admin.Deps{
 		Ready: func() error { return nil }, Metrics: http.NotFoundHandler(),
 	})
-	server := httptest.NewUnstartedServer(handler)
-	server.Config = gateway.NewServer(handler, discard())
+	server := unstarted(t, handler, discard())
 	if server.Config.ReadTimeout <= 0 || server.Config.WriteTimeout <= 0 {
 		t.Fatal("a request or an answer may last for ever")
 	}

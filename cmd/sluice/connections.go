@@ -48,7 +48,7 @@ func newConnections(most int, proxies []network, log *slog.Logger) *connections 
 	return &connections{most: most, proxies: proxies, log: log, open: make(map[net.Conn]netip.Prefix), of: make(map[netip.Prefix]int)}
 }
 
-// watch bounds the connections of a server. It counts by net/http's states, so that no connection is wrapped.
+// watch bounds the connections of a server. It counts by net/http's states.
 func (c *connections) watch(server *http.Server) {
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {

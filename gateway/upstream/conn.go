@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -62,6 +63,9 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	if c.body != nil {
 		c.wire.readBy = time.Time{}
 		c.body.arm()
+	} else {
+		// Other requests run first, if there are any. The answer may come meanwhile, and is then read at the first attempt.
+		runtime.Gosched()
 	}
 	if n, err = c.Conn.Read(p); err != nil && c.sending != nil && c.body == nil {
 		n, err = c.sending.explain(p, n, err)
