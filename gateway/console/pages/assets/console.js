@@ -39,7 +39,8 @@
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => localize(document));
 
-  // A live part that does not come is old: the page says so. Without a session it leads to the login.
+  // A live part that does not come is old: the page says so. Without a session it leads to the login. A stream that breaks off is
+  // taken up again by the extension, but one that never began is not.
   function stale(is) {
     const note = document.getElementById("stale");
     if (note) note.hidden = !is;
@@ -48,6 +49,10 @@
     document.addEventListener(name, (event) => {
       if (event.detail?.status === 401) location.reload();
       else stale(true);
+      setTimeout(() => {
+        const live = document.getElementById("live");
+        if (live && !live._htmx?.sse) htmx.trigger(live, "again");
+      }, 5000);
     });
   }
   document.addEventListener("htmx:sse:after:connection", () => stale(false));
