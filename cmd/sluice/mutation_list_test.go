@@ -178,6 +178,7 @@ var mutations = []mutation{
 	{about: "an ID token of another login counts", file: "gateway/console/access/issuer/claims.go", old: `if nonce != "" && subtle`, new: `if false && subtle`},
 	{about: "an ID token for another client counts", file: "gateway/console/access/issuer/claims.go", old: `if c.Party != "" && c.Party`, new: `if false && c.Party`},
 	{about: "a member revokes foreign sessions", file: "gateway/console/access/desk.go", old: `p.Changes() || p.Name != "" && session`, new: `true || session`},
+	{about: "many guesses at once are judged", file: "gateway/console/access/attempts.go", old: "if a.count(ctx, t.address, 1) > attemptsOfAddress {", new: "if a.count(ctx, t.address, 0) > attemptsOfAddress {"},
 	{about: "an IPv6 customer has as many attempts as addresses", file: "gateway/console/access/attempts.go", old: "bits := 64", new: "bits := 128"},
 	{about: "a session that was ended comes back", file: "gateway/console/access/store/redis.go", old: `redis.SetArgs{Mode: "XX", KeepTTL: true}`, new: "redis.SetArgs{KeepTTL: true}"},
 	{about: "a count lives for ever", file: "gateway/console/access/store/scripts/count.lua", old: "redis.call('PEXPIRE', KEYS[1], ARGV[2])", new: ""},

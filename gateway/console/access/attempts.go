@@ -56,17 +56,35 @@ func accountOf(secret string) string {
 	return "token"
 }
 
-// allows reports whether this may be tried.
+// allows reports whether this may be tried from an address. It is for what many may try at once, and guesses do not find: programs'
+// tokens, and answers of the issuer.
 func (a attempts) allows(ctx context.Context, t attempt) bool {
-	return a.count(ctx, t.address, 0) < attemptsOfAddress && (t.account == "" || a.count(ctx, t.account, 0) < attemptsOfAccount)
+	return a.count(ctx, t.address, 0) < attemptsOfAddress
 }
 
-// failed counts a failure.
+// takes counts an attempt as failed before it is judged, so that many at once are no more than one after the other, and reports whether
+// it may be tried. What did not fail is given back.
+func (a attempts) takes(ctx context.Context, t attempt) bool {
+	if a.count(ctx, t.address, 1) > attemptsOfAddress {
+		a.count(ctx, t.address, -1)
+		return false
+	}
+	if a.count(ctx, t.account, 1) > attemptsOfAccount {
+		a.givesBack(ctx, t)
+		return false
+	}
+	return true
+}
+
+func (a attempts) givesBack(ctx context.Context, t attempt) {
+	ctx = context.WithoutCancel(ctx) // a client that leaves has not failed
+	a.count(ctx, t.address, -1)
+	a.count(ctx, t.account, -1)
+}
+
+// failed counts a failure of what allows allowed.
 func (a attempts) failed(ctx context.Context, t attempt) {
 	a.count(ctx, t.address, 1)
-	if t.account != "" {
-		a.count(ctx, t.account, 1)
-	}
 }
 
 // begins counts something that takes a place in the store, and reports whether there were no more than most.

@@ -86,6 +86,11 @@ func (d *Desk) refuse(ctx context.Context, v Visitor, way Way, t attempt, err er
 	if !errors.Is(err, ErrAway) {
 		d.attempts.failed(ctx, t)
 	}
+	return d.refused(ctx, v, way, err)
+}
+
+// refused notes a login that is refused, and returns its error.
+func (d *Desk) refused(ctx context.Context, v Visitor, way Way, err error) error {
 	d.deps.Log.LogAttrs(ctx, slog.LevelWarn, "console login refused",
 		slog.String("way", string(way)), slog.String("client", v.Client), slog.String("reason", err.Error()))
 	return err

@@ -15,18 +15,20 @@ const LinkLife = 10 * time.Minute
 // Login opens a session for the operator's token or a team's key.
 func (d *Desk) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
 	try := attemptOf(v.Client, accountOf(presented))
-	if !d.attempts.allows(ctx, try) {
+	if !d.attempts.takes(ctx, try) {
 		return "", ErrTooMany
 	}
 	if digest, ok := d.isToken(presented); ok {
+		d.attempts.givesBack(ctx, try)
 		return d.admit(ctx, v, operatorOf(ByToken), func(secret string) Proof {
 			return Proof{Way: ByToken, Digest: derive(secret, "token", digest[:]...)}
 		})
 	}
 	team, key, ok := d.deps.Teams.OfKey(presented)
 	if !ok {
-		return "", d.refuse(ctx, v, ByKey, try, ErrWrong)
+		return "", d.refused(ctx, v, ByKey, ErrWrong)
 	}
+	d.attempts.givesBack(ctx, try)
 	digest := sha256.Sum256([]byte(presented))
 	return d.admit(ctx, v, holderOf(team, key), func(secret string) Proof {
 		return Proof{Way: ByKey, Key: key, Digest: derive(secret, "key", digest[:]...)}
@@ -98,13 +100,14 @@ func (l *link) giveBack(code string, ends time.Time) {
 // ByCode opens an operator's session for the code of a one-time link.
 func (d *Desk) ByCode(ctx context.Context, v Visitor, code string) (secret string, err error) {
 	try := attemptOf(v.Client, "link")
-	if !d.attempts.allows(ctx, try) {
+	if !d.attempts.takes(ctx, try) {
 		return "", ErrTooMany
 	}
 	ends, ok := d.link.take(code, d.deps.Now())
 	if !ok {
-		return "", d.refuse(ctx, v, ByLink, try, ErrWrong)
+		return "", d.refused(ctx, v, ByLink, ErrWrong)
 	}
+	d.attempts.givesBack(ctx, try)
 	secret, err = d.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
 	if errors.Is(err, ErrAway) {
 		d.link.giveBack(code, ends)

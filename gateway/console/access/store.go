@@ -20,7 +20,7 @@ type Store interface {
 	// List returns the values of a kind, the newest first.
 	List(ctx context.Context, kind string) ([][]byte, error)
 	// Count adds a step to a number and returns the sum. The number is zero again when window is over since its first step.
-	// A step of 0 reads it.
+	// A step of 0 reads it; one below 0 takes back, but the number stays 0 or above.
 	Count(ctx context.Context, name string, step int, window time.Duration) (int, error)
 }
 

@@ -69,7 +69,7 @@ func (r *Registry) Adjust(ctx context.Context, a Actor, team string, c Correctio
 	}
 	id := "adjust-" + rand.Text()
 	note := func(ctx context.Context, step Step) error {
-		return told(directory.Note(ctx, r.Directory, r.order(a), Adjusted(id, team, c.Unit, delta, step)))
+		return r.note(ctx, a, Adjusted(id, team, c.Unit, delta, step))
 	}
 	if err := note(ctx, Ordered); err != nil {
 		return done, err
@@ -146,5 +146,5 @@ func (r *Registry) noteCancel(ctx context.Context, a Actor, team, task, what str
 	if err != nil {
 		return err
 	}
-	return told(directory.Note(ctx, r.Directory, r.order(a), directory.Entry{What: what, Team: team, After: after}))
+	return r.note(ctx, a, directory.Entry{What: what, Team: team, After: after})
 }

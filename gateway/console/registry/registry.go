@@ -52,6 +52,7 @@ type Deps struct {
 // Registry is the teams. It is safe for concurrent use.
 type Registry struct {
 	Deps
+	turn chan struct{} // holds a value while one change is made: many at once would lose their races against each other
 
 	mu       sync.Mutex
 	head     string             // of the directory that was read last
@@ -64,7 +65,31 @@ func New(deps Deps) *Registry {
 	if deps.InForce != nil {
 		deps.Directory = whole{deps.Directory, deps.InForce}
 	}
-	return &Registry{Deps: deps}
+	return &Registry{Deps: deps, turn: make(chan struct{}, 1)}
+}
+
+// commit makes a change of the directory when it is its turn.
+func (r *Registry) commit(ctx context.Context, a Actor, decide func(directory.Document) (directory.Change, error)) (d directory.Document, err error) {
+	err = r.inTurn(ctx, func() (err error) {
+		d, err = directory.Commit(ctx, r.Directory, r.order(a), decide)
+		return err
+	})
+	return d, err
+}
+
+// note writes an entry about a change elsewhere when it is its turn.
+func (r *Registry) note(ctx context.Context, a Actor, entry directory.Entry) error {
+	return r.inTurn(ctx, func() error { return directory.Note(ctx, r.Directory, r.order(a), entry) })
+}
+
+func (r *Registry) inTurn(ctx context.Context, do func() error) error {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+		return told(do())
+	case <-ctx.Done():
+		return told(ctx.Err())
+	}
 }
 
 // whole is a directory that is not read while its store has lost it.

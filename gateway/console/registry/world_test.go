@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +64,7 @@ type world struct {
 
 // someTasks are tasks by team, and those that were cancelled.
 type someTasks struct {
+	mu        sync.Mutex
 	of        map[string]string
 	cancelled []string
 	err       error
@@ -77,6 +79,8 @@ func (s *someTasks) Cancel(_ context.Context, _, task string) error {
 	if s.cancel != nil {
 		return s.cancel
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.cancelled = append(s.cancelled, task)
 	return nil
 }

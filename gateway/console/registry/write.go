@@ -87,9 +87,9 @@ func sameKeys(given []Key, keys []directory.Key) bool {
 
 // change makes a change of the directory and returns the team as it is then.
 func (r *Registry) change(ctx context.Context, a Actor, id string, decide func(directory.Document) (directory.Change, error)) (Team, error) {
-	d, err := directory.Commit(ctx, r.Directory, r.order(a), decide)
+	d, err := r.commit(ctx, a, decide)
 	if err != nil {
-		return Team{}, told(err)
+		return Team{}, err
 	}
 	team, _ := d.Team(id)
 	used, err := r.Directory.Used(ctx)

@@ -207,6 +207,12 @@ func TestCountsBeginAgainAfterTheirWindow(t *testing.T) {
 		age(time.Second)
 		count("x", 0, 0)
 		count("x", 1, 1)
+		count("x", 1, 2)
+		count("x", -1, 1)
+		count("x", -1, 0)
+		count("x", -1, 0)
+		count("z", -1, 0)
+		count("z", 1, 1)
 	})
 }
 

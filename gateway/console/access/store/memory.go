@@ -115,7 +115,7 @@ func (m *Memory) Count(_ context.Context, name string, by int, window time.Durat
 	if !m.now().Before(c.ends) {
 		c = count{}
 	}
-	if by == 0 {
+	if by == 0 || c.n+by < 0 {
 		return c.n, nil
 	}
 	if c.n == 0 {
