@@ -65,9 +65,10 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 		use := l.total(day)
 		m.Days = append(m.Days, DayUse{dayName(day), use})
 		m.Total = m.Total.Plus(use)
-		l.add(byName, day, q.By)
 	}
-	if q.By == "tag" {
+	if q.By != "tag" {
+		l.add(byName, asked, q.By)
+	} else {
 		if byName, err = f.byTag(ctx, l, tagged, asked, m.Total); err != nil {
 			return m, err
 		}
@@ -153,7 +154,7 @@ func forecast(now time.Time, spent func(day int) int64) (m Month) {
 // book is the ledger of some days as one person sees it.
 type book interface {
 	total(day int) Use
-	add(to adder, day int, by string)
+	add(to adder, days []int, by string)
 }
 
 // ledger reads days of one team, or of all teams that a person sees, for adding them up in one way.
@@ -193,13 +194,15 @@ type sumBook map[daily.Of]daily.Sum
 
 // addTags adds the use of tags, and returns the days of which there are too many for a sum.
 func (b sumBook) addTags(to adder, days []int) (rest []int) {
+	var whole []int
 	for _, day := range days {
 		if b[daily.Of{Day: day, By: daily.ByTag}].Whole {
-			b.add(to, day, string(daily.ByTag))
+			whole = append(whole, day)
 		} else {
 			rest = append(rest, day)
 		}
 	}
+	b.add(to, whole, string(daily.ByTag))
 	return rest
 }
 
@@ -211,16 +214,35 @@ func (b sumBook) total(day int) (u Use) {
 	return u
 }
 
-func (b sumBook) add(to adder, day int, by string) {
+func (b sumBook) add(to adder, days []int, by string) {
 	if by == "day" {
-		if use := b.total(day); use != (Use{}) {
-			to.add(dayName(day), use)
+		for _, day := range days {
+			if use := b.total(day); use != (Use{}) {
+				to.add(dayName(day), use)
+			}
 		}
 		return
 	}
-	sum := b[daily.Of{Day: day, By: daily.By(by)}]
-	for row := range sum.Rows() {
-		to.add(row.Name, Use{row.Used, row.Estimated})
+	at, uses, names := map[string]int{}, []Use{}, []string{}
+	for _, day := range days {
+		sum, next := b[daily.Of{Day: day, By: daily.By(by)}], 0
+		for row := range sum.Rows() {
+			if next == len(names) || names[next] != row.Name { // else it follows the same name as on another day
+				var known bool
+				if next, known = at[row.Name]; !known {
+					next = len(names)
+					at[row.Name], names, uses = next, append(names, row.Name), append(uses, Use{})
+				}
+			}
+			for unit := range row.Used {
+				uses[next].Used[unit] += row.Used[unit]
+				uses[next].Estimated[unit] += row.Estimated[unit]
+			}
+			next++
+		}
+	}
+	for i, name := range names {
+		to.add(name, uses[i])
 	}
 }
 
@@ -234,20 +256,22 @@ func (b rowBook) total(day int) (u Use) {
 	return u
 }
 
-func (b rowBook) add(to adder, day int, by string) {
-	for i := range b[day] {
-		row := &b[day][i]
-		name := ""
-		switch by {
-		case "team":
-			name = row.Team
-		case "model":
-			name = row.Model
-		case "endpoint":
-			name = string(row.Endpoint)
-		case "day":
-			name = dayName(day)
+func (b rowBook) add(to adder, days []int, by string) {
+	for _, day := range days {
+		for i := range b[day] {
+			row := &b[day][i]
+			name := ""
+			switch by {
+			case "team":
+				name = row.Team
+			case "model":
+				name = row.Model
+			case "endpoint":
+				name = string(row.Endpoint)
+			case "day":
+				name = dayName(day)
+			}
+			to.add(name, useOf(row))
 		}
-		to.add(name, useOf(row))
 	}
 }

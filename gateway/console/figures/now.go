@@ -106,7 +106,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 		return nil, all, 0, err
 	}
 	use := adder{}
-	b.add(use, day, "team")
+	b.add(use, []int{day}, "team")
 	for _, team := range teams {
 		c := counts[team.ID]
 		lines = append(lines, TeamLine{ID: team.ID, Today: use[team.ID], Refused: c.Refused(), Tightest: tightest(f.Accounts.LastKnown(team).Limits)})

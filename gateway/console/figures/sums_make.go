@@ -2,6 +2,8 @@ package figures
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/figures/daily"
@@ -77,6 +79,7 @@ func sumOf(by daily.By, version uint64, made time.Time, a adder) daily.Sum {
 	case by == daily.ByTag && len(rows) > mostTags:
 		rows, whole = nil, false
 	}
+	slices.SortFunc(rows, func(a, b MoneyRow) int { return strings.Compare(a.Name, b.Name) }) // days have much the same names
 	list := make([]daily.Row, len(rows))
 	for i := range rows {
 		list[i] = daily.Row{Name: rows[i].Name, Used: rows[i].Used, Estimated: rows[i].Estimated}

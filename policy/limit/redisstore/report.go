@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -32,15 +33,14 @@ const (
 type reading struct {
 	client redis.UniversalClient
 	key    func(t *team, day int) string
-	step   int // fields of one round trip
-	most   int // rows; 0: any number
-	rows   map[rowOf]*limit.Row
-	held   map[rowOf]limit.Amounts // of tags; nil: it is not read
+	step   int                      // fields of one round trip
+	most   int                      // rows; 0: any number
+	count  int                      // of the rows that were read
+	held   map[dayRow]limit.Amounts // of one team's tags; nil: it is not read
 }
 
-// rowOf names a row: its team, its day, and model|endpoint.
-type rowOf struct {
-	team string
+// dayRow names a row of a team: its day, and model|endpoint.
+type dayRow struct {
 	day  int
 	name string
 }
@@ -51,6 +51,10 @@ type dayScan struct {
 	day, size    int
 	cursor       uint64
 	named, ended bool
+	rows         []limit.Row
+	at           map[string]int // of the rows, by model|endpoint
+	last         string         // model|endpoint of the last field; the next one is most likely of the same row
+	lastAt       int
 }
 
 // read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not
@@ -63,31 +67,34 @@ func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limi
 	return all.readAll(ctx, scans)
 }
 
-func (all *reading) readAll(ctx context.Context, scans []dayScan) ([]limit.Row, error) {
-	for len(scans) > 0 {
-		n, fields := 1, scans[0].size
-		for n < len(scans) && fields+scans[n].size <= all.step {
-			fields += scans[n].size
+func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row, error) {
+	for rest := scans; len(rest) > 0; {
+		n, fields := 1, rest[0].size
+		for n < len(rest) && fields+rest[n].size <= all.step {
+			fields += rest[n].size
 			n++
 		}
-		for some := scans[:n]; len(some) > 0; some = slices.DeleteFunc(some, func(s dayScan) bool { return s.ended }) {
+		for some := slices.Clone(rest[:n]); len(some) > 0; some = slices.DeleteFunc(some, func(s *dayScan) bool { return s.ended }) {
 			if err := all.readSome(ctx, some); err != nil {
 				return nil, err
 			}
 		}
-		scans = scans[n:]
+		rest = rest[n:]
 	}
-	rows := make([]limit.Row, 0, len(all.rows))
-	for _, row := range all.rows {
-		rows = append(rows, *row)
+	slices.SortFunc(scans, func(a, b *dayScan) int {
+		return cmp.Or(strings.Compare(a.team.id, b.team.id), cmp.Compare(a.day, b.day))
+	})
+	rows := make([]limit.Row, 0, all.count)
+	for _, s := range scans {
+		limit.SortRows(s.rows)
+		rows = append(rows, s.rows...)
 	}
-	limit.SortRows(rows)
 	return rows, nil
 }
 
 // readHouse reads the ledger of all teams.
 func (all *reading) readHouse(ctx context.Context, r *Store, days []int) ([]limit.Row, error) {
-	var scans []dayScan
+	var scans []*dayScan
 	var rest []*team
 	err := r.eachTeam(ctx, func(pipe redis.Pipeliner, teams []*team) func() {
 		if len(teams)*len(days) > dayStep {
@@ -108,18 +115,18 @@ func (all *reading) readHouse(ctx context.Context, r *Store, days []int) ([]limi
 	return all.readAll(ctx, append(scans, more...))
 }
 
-func scansOf(teams []*team, days []int) []dayScan {
-	every := make([]dayScan, 0, len(teams)*len(days))
+func scansOf(teams []*team, days []int) []*dayScan {
+	every := make([]*dayScan, 0, len(teams)*len(days))
 	for _, t := range teams {
 		for _, day := range days {
-			every = append(every, dayScan{team: t, day: day})
+			every = append(every, &dayScan{team: t, day: day})
 		}
 	}
 	return every
 }
 
 // begin returns the days that have entries.
-func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans []dayScan, err error) {
+func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans []*dayScan, err error) {
 	for some := range slices.Chunk(scansOf(teams, days), dayStep) {
 		pipe := all.client.Pipeline()
 		sizes := all.sizes(ctx, pipe, some)
@@ -132,12 +139,12 @@ func (all *reading) begin(ctx context.Context, teams []*team, days []int) (scans
 }
 
 // sizes asks for the sizes of days. What it returns reads the replies and leaves the days that have entries.
-func (all *reading) sizes(ctx context.Context, pipe redis.Pipeliner, some []dayScan) func() []dayScan {
+func (all *reading) sizes(ctx context.Context, pipe redis.Pipeliner, some []*dayScan) func() []*dayScan {
 	sizes := make([]*redis.IntCmd, len(some))
 	for i := range some {
 		sizes[i] = pipe.HLen(ctx, all.key(some[i].team, some[i].day))
 	}
-	return func() []dayScan {
+	return func() []*dayScan {
 		scans := some[:0]
 		for i := range some {
 			if some[i].size = int(sizes[i].Val()); some[i].size > 0 {
@@ -149,7 +156,7 @@ func (all *reading) sizes(ctx context.Context, pipe redis.Pipeliner, some []dayS
 }
 
 // readSome reads the next page of some days in one round trip.
-func (all *reading) readSome(ctx context.Context, scans []dayScan) error {
+func (all *reading) readSome(ctx context.Context, scans []*dayScan) error {
 	pipe := all.client.Pipeline()
 	pages := make([]*redis.ScanCmd, len(scans))
 	for i, s := range scans {
@@ -159,7 +166,7 @@ func (all *reading) readSome(ctx context.Context, scans []dayScan) error {
 		return err
 	}
 	for i := range scans {
-		if err := all.add(&scans[i], pages[i]); err != nil {
+		if err := all.add(scans[i], pages[i]); err != nil {
 			return err
 		}
 	}
@@ -182,7 +189,7 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	switch {
 	case s.ended && !s.named:
 		return errMixed
-	case all.most > 0 && len(all.rows) > all.most:
+	case all.most > 0 && all.count > all.most:
 		return limit.ErrRows
 	}
 	return nil
@@ -199,22 +206,29 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	if cut < 0 {
 		return
 	}
-	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), rowOf{s.team.id, s.day, name[:cut]}
-	split := strings.LastIndexByte(of.name, '|')
+	unit, of := limit.UnitIndex(teams.Unit(name[cut+1:])), name[:cut]
+	split := strings.LastIndexByte(of, '|')
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {
 		return
 	}
-	row := all.rows[of]
-	if row == nil {
-		row = &limit.Row{Team: s.team.id, Day: s.day, Model: of.name[:split], Endpoint: policy.Endpoint(of.name[split+1:])}
-		all.rows[of] = row
+	if of != s.last {
+		at, known := s.at[of]
+		if !known {
+			if at = len(s.rows); s.at == nil {
+				s.at = make(map[string]int, s.size/8)
+			}
+			s.at[of] = at
+			s.rows = append(s.rows, limit.Row{Team: s.team.id, Day: s.day, Model: of[:split], Endpoint: policy.Endpoint(of[split+1:])})
+			all.count++
+		}
+		s.last, s.lastAt = of, at
 	}
-	switch {
+	switch row := &s.rows[s.lastAt]; {
 	case held:
-		amounts := all.held[of]
+		amounts := all.held[dayRow{s.day, of}]
 		amounts[unit] = n
-		all.held[of] = amounts
+		all.held[dayRow{s.day, of}] = amounts
 	case estimated:
 		row.Estimated[unit] = n
 	default:
@@ -269,12 +283,12 @@ func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit
 func LookTags(ctx context.Context, r *Store, of *teams.Team, at time.Time) ([]limit.Standing, error) {
 	t := limit.TermsOf(of)
 	all := r.reading((*teamKeys).tags, tripStep)
-	all.held = map[rowOf]limit.Amounts{}
+	all.held = map[dayRow]limit.Amounts{}
 	rows, err := all.read(ctx, []*team{r.teams.Get(of.ID)}, limit.TagDays(&t, at))
 	days := make([]limit.TagDay, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		days[i] = limit.TagDay{Day: row.Day, Value: row.Model, Used: row.Used, Held: all.held[rowOf{row.Team, row.Day, row.Model + "|"}]}
+		days[i] = limit.TagDay{Day: row.Day, Value: row.Model, Used: row.Used, Held: all.held[dayRow{row.Day, row.Model + "|"}]}
 	}
 	return limit.TagStandings(&t, at, days), err
 }
@@ -293,5 +307,5 @@ func (r *Store) readMany(ctx context.Context, key func(*teamKeys, int) string, i
 }
 
 func (r *Store) reading(key func(*teamKeys, int) string, step int) *reading {
-	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step, rows: map[rowOf]*limit.Row{}}
+	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step}
 }
