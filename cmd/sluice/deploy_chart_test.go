@@ -21,6 +21,7 @@ type manifest struct {
 		Replicas       int
 		MaxUnavailable int `yaml:"maxUnavailable"`
 		Selector       any
+		Strategy       struct{ Type string }
 		Ports          []struct {
 			TargetPort string `yaml:"targetPort"`
 		}
@@ -78,6 +79,10 @@ type volume struct {
 		Items       []struct{ Key, Path string }
 	}
 	ConfigMap *struct{ Name string } `yaml:"configMap"`
+	EmptyDir  *struct{}              `yaml:"emptyDir"`
+	Claim     *struct {
+		Name string `yaml:"claimName"`
+	} `yaml:"persistentVolumeClaim"`
 }
 
 // render returns helm template's output for the chart with a values file and more.
@@ -140,21 +145,23 @@ func TestChartWritesValuesAsTheyWere(t *testing.T) {
 
 func TestChartRefusesWhatCannotWork(t *testing.T) {
 	for set, want := range map[string]string{
-		"upstream.url=":                           "upstream.url is required",
-		"upstream.url=https://service.example":    "upstream",
-		"upstream.existingSecret=":                "upstream.existingSecret is required",
-		"teams.inline=":                           "teams: one of",
-		"teams.existingSecret=other":              "teams: one of",
-		"replicaCount=2":                          "redis.existingSecret",
-		"replicaCount=0":                          "replicaCount",
-		"resources.limits.memory=null":            "resources.limits.memory is required",
-		"resources.limits.memory=1.5Gi":           "resources.limits.memory",
-		"settings.POLL_INTERVALL=5s":              "POLL_INTERVALL",
-		"settings.REPLICAS=2":                     "REPLICAS",
-		"settings.UPSTREAM_KEY=sk-upstream":       "UPSTREAM_KEY",
-		"otel.EXPORTER_OTLP_HEADERS=x=secret":     "EXPORTER_OTLP_HEADERS",
-		"shutdown.spareSeconds=1":                 "spareSeconds",
-		"redis.url=redis://:password@redis:6379/": "url",
+		"upstream.url=":                                               "upstream.url is required",
+		"upstream.url=https://service.example":                        "upstream",
+		"upstream.existingSecret=":                                    "upstream.existingSecret is required",
+		"teams.inline=":                                               "teams: one of",
+		"teams.existingSecret=other":                                  "teams: one of",
+		"replicaCount=2":                                              "redis.existingSecret",
+		"replicaCount=0":                                              "replicaCount",
+		"resources.limits.memory=null":                                "resources.limits.memory is required",
+		"resources.limits.memory=1.5Gi":                               "resources.limits.memory",
+		"settings.POLL_INTERVALL=5s":                                  "POLL_INTERVALL",
+		"settings.REPLICAS=2":                                         "REPLICAS",
+		"settings.UPSTREAM_KEY=sk-upstream":                           "UPSTREAM_KEY",
+		"otel.EXPORTER_OTLP_HEADERS=x=secret":                         "EXPORTER_OTLP_HEADERS",
+		"shutdown.spareSeconds=1":                                     "spareSeconds",
+		"redis.url=redis://:password@redis:6379/":                     "url",
+		"settings.STATE_DIR=/tmp":                                     "STATE_DIR",
+		"replicaCount=2,redis.existingSecret=r,state.existingClaim=c": "state.existingClaim",
 	} {
 		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", set); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want a refusal with %q", set, err, want)

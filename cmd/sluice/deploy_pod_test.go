@@ -1,6 +1,7 @@
 package main
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,8 +100,8 @@ func mounted(t *testing.T, p pod) []string {
 	}
 	environ := environOf(p.Containers[0])
 	for _, mount := range p.Containers[0].Mounts {
-		if mount.SubPath != "" || !mount.ReadOnly {
-			t.Errorf("%s is mounted by a sub-path or to be written: %+v", mount.Name, mount)
+		if mount.SubPath != "" || mount.ReadOnly == (mount.Name == "state") {
+			t.Errorf("%s is mounted by a sub-path, or to be written: %+v", mount.Name, mount)
 		}
 		at := slices.IndexFunc(p.Volumes, func(v volume) bool { return v.Name == mount.Name })
 		if at < 0 {
@@ -117,7 +118,8 @@ func mounted(t *testing.T, p pod) []string {
 			rewrite(t, filepath.Join(dir, file), contents[file])
 		}
 		for i := range environ {
-			environ[i] = strings.Replace(environ[i], "="+mount.MountPath+"/", "="+dir+"/", 1)
+			environ[i] = strings.Replace(environ[i]+"/", "="+mount.MountPath+"/", "="+dir+"/", 1)
+			environ[i] = strings.TrimSuffix(environ[i], "/")
 		}
 	}
 	return environ
@@ -161,6 +163,63 @@ func TestChartConfiguresSluice(t *testing.T) {
 				t.Errorf("a body budget of %v in a container of %v", c.BodyBudget, limit)
 			}
 		})
+	}
+}
+
+// TestChartMountsAPlaceForTheState where Sluice writes: a copy of the directory beside Redis, or the directory in a claim.
+func TestChartMountsAPlaceForTheState(t *testing.T) {
+	for _, tt := range []struct {
+		about, file string
+		set         []string
+		volume      string // of the state
+		copies      bool   // of the directory in Redis
+		strategy    string
+	}{
+		{"in memory", "least.yaml", nil, "none", false, "RollingUpdate"},
+		{"Redis", "replicas.yaml", nil, "emptyDir", true, "RollingUpdate"},
+		{"a claim", "least.yaml", []string{"state.existingClaim=sluice-state"}, "sluice-state", false, "Recreate"},
+		{"Redis and a claim", "replicas.yaml", []string{"replicaCount=1", "state.existingClaim=sluice-state"}, "sluice-state", true, "Recreate"},
+	} {
+		args := []string{"-f", deployed + "values/" + tt.file}
+		for _, value := range tt.set {
+			args = append(args, "--set", value)
+		}
+		made, err := render(t, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deployment := made["Deployment"].Spec
+		p, volume := deployment.Template.Spec, "none"
+		for _, v := range p.Volumes {
+			switch {
+			case v.Name == "state" && v.Claim != nil:
+				volume = v.Claim.Name
+			case v.Name == "state" && v.EmptyDir != nil:
+				volume = "emptyDir"
+			}
+		}
+		c, err := loadConfiguration(mounted(t, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (c.StateDir != "") != tt.copies || volume != tt.volume || deployment.Strategy.Type != tt.strategy {
+			t.Errorf("%s: volume %s, a copy in %q, strategy %s", tt.about, volume, c.StateDir, deployment.Strategy.Type)
+		}
+		if written := c.DirectoryFile != ""; written != (volume == "sluice-state" && !tt.copies) {
+			t.Errorf("%s: the directory is in %q", tt.about, c.DirectoryFile)
+		}
+		for _, place := range []string{c.StateDir, filepath.Dir(c.DirectoryFile)} {
+			if info, err := os.Stat(stdcmp.Or(place, ".")); err != nil || !info.IsDir() {
+				t.Errorf("%s: %s is not mounted: %v", tt.about, place, err)
+			}
+		}
+		if c.StateDir == "" {
+			for _, warning := range c.warnings {
+				if strings.Contains(warning, "STATE_DIR") {
+					t.Errorf("%s: %s", tt.about, warning)
+				}
+			}
+		}
 	}
 }
 

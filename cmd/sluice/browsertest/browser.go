@@ -26,15 +26,15 @@ func New(t testing.TB, flags ...string) context.Context {
 	if err != nil {
 		t.Skip("apt-get install chromium")
 	}
-	home, err := os.MkdirTemp("", "browser")
+	home, err := os.MkdirTemp(shortTemp(), "browser")
 	if err != nil {
 		t.Fatal(err)
 	}
 	limited, enough := context.WithTimeout(context.Background(), lifetime) // the test's own context ends before its cleanups
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
-		chromedp.Env("HOME="+home), // reports of crashes would be in the user's
-		chromedp.NoSandbox,         // root has none
+		chromedp.Env("HOME="+home, "TMPDIR="+home), // reports of crashes would be in the user's
+		chromedp.NoSandbox,                         // root has none
 	)
 	for _, flag := range append(flags, "no-proxy-server") {
 		options = append(options, chromedp.Flag(flag, true))
@@ -57,6 +57,18 @@ func New(t testing.TB, flags ...string) context.Context {
 		t.Fatalf("the browser does not start: %v", err)
 	}
 	return ctx
+}
+
+// longestTemp is how long the name of the directory for temporary files may be: the browser has a socket three levels below it, whose
+// path has at most 107 bytes.
+const longestTemp = 45
+
+// shortTemp is the directory for temporary files, or /tmp if its name is too long for the browser.
+func shortTemp() string {
+	if directory := os.TempDir(); len(directory) <= longestTemp {
+		return directory
+	}
+	return "/tmp"
 }
 
 // endProcesses kills what was started with this home and outlives the browser: its reporters of crashes, which leave its group.

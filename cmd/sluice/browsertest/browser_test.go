@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -41,4 +42,14 @@ func TestPagesOpenAndAreDrawn(t *testing.T) {
 	if _, err := png.Decode(bytes.NewReader(drawn)); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestALongTemporaryDirectory: the paths of sockets are short.
+func TestALongTemporaryDirectory(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("mill", 25))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", long)
+	Open(New(t), t, newPage(t))
 }

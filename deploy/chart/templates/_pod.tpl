@@ -14,7 +14,8 @@
   "REPLICAS" (toString .Values.replicaCount)
   "SHUTDOWN_DELAY" (printf "%ds" (int .Values.shutdown.delaySeconds))
   "SHUTDOWN_GRACE" (printf "%ds" (int .Values.shutdown.longestStreamSeconds)) -}}
-{{- if .Values.redis.existingSecret }}{{ $_ := set $own "REDIS_URL_FILE" "/etc/sluice/redis/url" }}{{ end -}}
+{{- if .Values.redis.existingSecret }}{{ $_ := set $own "REDIS_URL_FILE" "/etc/sluice/redis/url" }}{{ $_ := set $own "STATE_DIR" "/var/lib/sluice" }}
+{{- else if .Values.state.existingClaim }}{{ $_ := set $own "DIRECTORY_FILE" "/var/lib/sluice/directory.json" }}{{ end -}}
 {{- if .Values.tls.existingSecret }}{{ $_ := set $own "TLS_CERT_FILE" "/etc/sluice/tls/tls.crt" }}{{ $_ := set $own "TLS_KEY_FILE" "/etc/sluice/tls/tls.key" }}{{ end -}}
 {{- range $name, $value := $own }}
 - name: SLUICE_{{ $name }}
@@ -66,5 +67,13 @@
   secret:
     secretName: {{ .Values.tls.existingSecret }}
     defaultMode: 0440
+{{- end }}
+{{- if .Values.state.existingClaim }}
+- name: state
+  persistentVolumeClaim:
+    claimName: {{ .Values.state.existingClaim }}
+{{- else if .Values.redis.existingSecret }}
+- name: state
+  emptyDir: {}
 {{- end }}
 {{- end }}
