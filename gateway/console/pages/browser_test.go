@@ -220,20 +220,22 @@ func judged(ctx context.Context, t *testing.T, checked bool) (faults []string) {
 // TestTablesFitTheirWindows: what is clipped at the side looks broken, although it can be scrolled. Names, models and reasons of any
 // length leave room for the columns behind them.
 func TestTablesFitTheirWindows(t *testing.T) {
+	ctx := browsertest.New(t)
 	for room, g := range map[string]*gallery{"day": day(12), "tongues": tongues()} {
 		server := httptest.NewServer(g.handler(operator))
 		t.Cleanup(server.Close)
-		ctx := browsertest.New(t)
 		for _, path := range []string{"/now", "/teams", "/teams/search", "/tasks", "/requests", "/money", "/audit", "/config"} {
+			browsertest.Open(ctx, t, server.URL+path)
 			for _, l := range looks {
 				if l.scheme == "dark" {
 					continue
 				}
-				l.open(ctx, t, server.URL+path)
+				l.show(ctx, t)
 				if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel + " " + (e.scrollWidth - e.clientWidth)).join()`); got != "" {
 					t.Errorf("%s %s, %s: these are wider than their window: %s", room, path, l.name, got)
 				}
 			}
 		}
+		browsertest.Open(ctx, t, "about:blank") // live parts end, which the server waits for
 	}
 }
