@@ -107,7 +107,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 // settlement is the call that settles a group.
 func (r *Store) settlement(g *group, post bool) settlement {
 	if g.script == batchScript {
-		return r.batch(g.charges)
+		return batchOf(r, g.charges)
 	}
 	h := g.charges[0].Held
 	t := r.teams.Get(h.Team)
