@@ -9,7 +9,7 @@ import (
 
 // measureAll takes the measures in turn and prints their tables.
 func measureAll(ctx context.Context, o options) error {
-	w, err := build(ctx, o, slices.Contains(o.gateways, "sluice-redis"))
+	w, err := build(ctx, o, slices.Contains(o.gateways, "sluice-redis") || slices.Contains(o.measures, "consoles"))
 	defer func() { w.end() }()
 	if err != nil {
 		return err
