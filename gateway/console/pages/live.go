@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	liveEvery   = 2 * time.Second  // how often a live part is made again
+	liveEvery   = 2 * time.Second  // how often a live part is made again at most
+	liveLeast   = 10 * time.Second // and at least
+	liveTimes   = 300              // the time between two, by what making one took: requests that wait for it stay below one in a hundred
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
@@ -29,6 +31,7 @@ type feeds struct {
 type feed struct {
 	listeners int // guarded by feeds.mu, as the rest
 	text      []byte
+	event     []byte        // that has the text
 	changed   chan struct{} // closed when text is another
 	stop      context.CancelFunc
 }
@@ -56,10 +59,10 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, name string, rend
 	out := http.NewResponseController(w)
 	_ = out.Flush() // the browser knows that it is connected
 	for {
-		text, changed := f.current(one)
-		if text != nil {
+		event, changed := f.current(one)
+		if event != nil {
 			_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
-			if _, err := w.Write(event(text)); err != nil || out.Flush() != nil {
+			if _, err := w.Write(event); err != nil || out.Flush() != nil {
 				return
 			}
 		}
@@ -71,10 +74,17 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, name string, rend
 	}
 }
 
+// has reports whether somebody follows a feed.
+func (f *feeds) has(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open[name] != nil
+}
+
 func (f *feeds) current(one *feed) ([]byte, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return one.text, one.changed
+	return one.event, one.changed
 }
 
 // join finds or starts a feed; nil: there are too many.
@@ -106,27 +116,26 @@ func (f *feeds) leave(name string, one *feed) {
 
 // run makes the part again and again. While it cannot be made, the last one stays, with its time.
 func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) ([]byte, error)) {
-	ticker := time.NewTicker(liveEvery)
-	defer ticker.Stop()
 	for {
+		begun := time.Now()
 		text, err := render(r)
 		f.mu.Lock()
 		if err == nil && !bytes.Equal(text, one.text) {
-			one.text = text
+			one.text, one.event = text, eventOf(text)
 			close(one.changed)
 			one.changed = make(chan struct{})
 		}
 		f.mu.Unlock()
 		select {
-		case <-ticker.C:
+		case <-time.After(max(liveEvery, min(liveTimes*time.Since(begun), liveLeast))):
 		case <-r.Context().Done():
 			return
 		}
 	}
 }
 
-// event writes a text as an event without a name.
-func event(text []byte) []byte {
+// eventOf writes a text as an event without a name.
+func eventOf(text []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(text) {
 		b.WriteString("data: ")

@@ -46,6 +46,10 @@ func (s *site) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		p := access.From(r.Context())
+		if wantsLive(r) && s.feeds.has(feedName(r, p)) {
+			s.follow(w, r, p, h)
+			return
+		}
 		v, err := answer(h, r, p)
 		switch {
 		case err != nil:
@@ -53,17 +57,27 @@ func (s *site) serve(h handler) http.Handler {
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 			return
-		case v.live && strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
-			s.feeds.follow(w, r, feedName(r, p), func(r *http.Request) ([]byte, error) {
-				v, err := answer(h, r, p)
-				if err != nil {
-					return nil, err
-				}
-				return s.render(v, "live", r, p)
-			})
+		case v.live && wantsLive(r):
+			s.follow(w, r, p, h)
 			return
 		}
 		s.write(w, r, p, &v)
+	})
+}
+
+// wantsLive reports whether a browser asks for the live part of a page. It does so every minute.
+func wantsLive(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// follow sends the live part of a page that has one.
+func (s *site) follow(w http.ResponseWriter, r *http.Request, p access.Person, h handler) {
+	s.feeds.follow(w, r, feedName(r, p), func(r *http.Request) ([]byte, error) {
+		v, err := answer(h, r, p)
+		if err != nil {
+			return nil, err
+		}
+		return s.render(v, "live", r, p)
 	})
 }
 
