@@ -69,6 +69,28 @@ func besideConsoles(w *world, g *gateway, n int) (figures [3]float64, err error)
 	return [3]float64{microseconds(load.Quantile(took, 0.5)), microseconds(load.Quantile(took, 0.99)), microseconds(used) / float64(len(took)+w.clients)}, nil
 }
 
+// idleConsoles is what open consoles cost while no request comes.
+func idleConsoles(w *world, g *gateway) ([]float64, error) {
+	g.turns++
+	var figures [2][2]float64
+	for i := range 2 {
+		with := (i + g.turns) % 2
+		stop, err := openLive(g.console, with*openConsoles)
+		if err != nil {
+			return nil, err
+		}
+		time.Sleep(settled)
+		cpu, wakes, begun := g.CPU(), g.Wakes(), time.Now()
+		time.Sleep(w.lasts)
+		seconds := time.Since(begun).Seconds()
+		figures[with] = [2]float64{float64(g.Wakes()-wakes) / seconds, microseconds(g.CPU()-cpu) / 1000 / seconds}
+		stop()
+	}
+	return []float64{figures[0][0], figures[1][0], figures[0][1], figures[1][1]}, nil
+}
+
+var idleColumns = []column{{"wake-ups a second, none", 0, false}, {"fifty", 0, false}, {"CPU ms a second, none", 1, false}, {"fifty", 1, false}}
+
 // openLive opens the live parts of so many consoles and reads what comes, until stop is called.
 func openLive(address string, n int) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())

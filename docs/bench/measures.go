@@ -59,6 +59,10 @@ var allMeasures = []measure{
 		name: "consoles", title: "a request every millisecond while no console is open, and while fifty are", columns: consoleColumns,
 		without: allGateways, with: []string{"sluice-consoles"}, turn: consoles,
 	},
+	{
+		name: "idle-consoles", title: "no request, while no console is open, and while fifty are", columns: idleColumns,
+		without: allGateways, with: []string{"sluice-consoles"}, turn: idleConsoles,
+	},
 	{name: "streams-2000", title: "2,000 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(2000)},
 }
 

@@ -125,7 +125,7 @@ func TestLivePartsThatAreSlowToMakeAreMadeLessOften(t *testing.T) {
 				listening.Go(listen)
 				time.Sleep(2 * time.Second)
 			}
-			listening.Wait() // 98 s after the first
+			listening.Wait()                                                               // 98 s after the first
 			if reads := figures.change(0); reads < want*95/60-1 || reads > want*100/60+2 { // one before the first stream began
 				t.Errorf("what takes %v was made %d times in 98 s, want %d in 60", takes, reads, want)
 			}
