@@ -86,7 +86,7 @@ func newStand(t *testing.T, redis bool) *stand {
 	s.recent = recent.New(recent.Config{Store: lately, Now: clock.Now})
 	s.figures = New(Deps{
 		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: lately, Tasks: s.claims, Now: clock.Now,
-		Running: func(string) int64 { return 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
+		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
 	})
 	return s
 }

@@ -18,7 +18,7 @@ import (
 type TeamFigures struct {
 	Report     limit.Report // the limits in force, and the open tasks: the figures of /sluice/v1/usage
 	Effective  []int        // indices of the limits in Report that hold a unit first: of those of one unit, the one with the least left
-	Concurrent Count
+	Concurrent Count        // of this replica
 	OpenTasks  Count
 	Days       []DayUse // the last 30, the oldest first; a day without use is there too
 	Refusals   []Refusal
@@ -78,7 +78,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 func (f *Figures) running(team *teams.Team) Count {
 	c := Count{Limit: int64(team.Concurrent)}
 	if f.Running != nil {
-		c.Used = f.Running(team.ID)
+		c.Used, c.Limit = f.Running(team)
 	}
 	return c
 }
