@@ -53,7 +53,7 @@ func (s *site) serve(h handler) http.Handler {
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 			return
-		case strings.Contains(r.Header.Get("Accept"), "text/event-stream") && templates[v.page].Lookup("live") != nil:
+		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream") && templates[v.page].Lookup("live") != nil:
 			s.feeds.follow(w, r, p, func(r *http.Request) (part, error) {
 				v, err := answer(h, r, p)
 				if err != nil {
