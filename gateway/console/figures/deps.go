@@ -57,10 +57,10 @@ type Deps struct {
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
-	Days     Keeper                  // of sums of days that are over; nil: the accounts are in this process
-	Running  func(team string) int64 // requests of a team in flight at this replica; nil: not known
-	Faults   func() []Fault          // what is wrong with the process; nil: nothing
-	Late     time.Duration           // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
+	Days     Keeper                                    // of sums of days that are over; nil: the accounts are in this process
+	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
+	Faults   func() []Fault                            // what is wrong with the process; nil: nothing
+	Late     time.Duration                             // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
 	Now      func() time.Time
 }
 

@@ -66,7 +66,9 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
 	v.showTags()
-	v.Counts = []countRow{newCountRow("Requests in flight", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}
+	v.Counts = slices.DeleteFunc([]countRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}, func(c countRow) bool {
+		return c.Limit == 0 // any number
+	})
 	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
