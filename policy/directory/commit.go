@@ -95,7 +95,7 @@ func step(was State, order Order, decide func(Document) (Change, error)) (State,
 	if err != nil || after.Version == before.Version {
 		return was, before, err
 	}
-	next, err := was.Next(after.Text(), entry, order)
+	next, err := was.next(after.Text(), after.Version, entry, order)
 	return next, after, err
 }
 

@@ -111,26 +111,28 @@ func digestOf(document []byte) string {
 // Next is the state after a change: the document's text, and the entry with its place in the chain. A nil text keeps the
 // document: an entry may be about a change elsewhere, such as a correction of a team's usage.
 func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
+	if document == nil || bytes.Equal(document, s.Document) {
+		return s.next(s.Document, s.last().Version, entry, order)
+	}
+	d, err := Read(document)
+	if err != nil {
+		return s, faulty(err)
+	}
+	return s.next(document, d.Version, entry, order)
+}
+
+// next is [State.Next] with a document that was read and has this version.
+func (s State) next(document []byte, version int64, entry Entry, order Order) (State, error) {
 	if err := order.check(); err != nil {
 		return s, err
 	}
-	if document == nil {
-		document = s.Document
-	}
-	entry.Seq, entry.Version = 1, 0
+	entry.Seq, entry.Version = 1, version
 	if s.Last != nil {
 		last, err := ReadEntry(s.Last)
 		if err != nil {
 			return s, err
 		}
-		entry.Seq, entry.Version = last.Seq+1, last.Version
-	}
-	if document != nil && !bytes.Equal(document, s.Document) {
-		d, err := Read(document)
-		if err != nil {
-			return s, faulty(err)
-		}
-		entry.Version = d.Version
+		entry.Seq = last.Seq + 1
 	}
 	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
 	entry.Digest, entry.Prev = digestOf(document), s.Head()
