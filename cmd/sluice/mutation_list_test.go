@@ -68,7 +68,7 @@ var mutations = []mutation{
 	{about: "the directory takes a team of the file", file: "policy/teams/directory.go", old: "if f.Team(team.ID) != nil {", new: "if false {"},
 	{about: "the directory takes the upstream key", file: "policy/teams/directory.go", old: "case k.SHA256 == upstream:", new: "case false:"},
 	{about: "an older directory is put in force", file: "cmd/sluice/directory_watch.go", old: "directory.Lost(s, known)", new: "false"},
-	{about: "entries without a document are not missed", file: "policy/directory/commit.go", old: "return has.seq() < known.seq()", new: "return false"},
+	{about: "entries without a document are not missed", file: "policy/directory/commit.go", old: "return is.Seq < was.Seq", new: "return false"},
 
 	// The console.
 	{about: "a member sees every team", file: "gateway/console/registry/registry.go", old: "if !p.Sees(id) {", new: "if false {"},
