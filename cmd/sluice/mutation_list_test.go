@@ -25,6 +25,18 @@ var mutations = []mutation{
 	{about: "the script settles what is settled", file: "policy/limit/redisstore/scripts/settle.lua", old: "elseif hold.state == 'settled' then", new: "elseif false then"},
 	{about: "the script forgets periods that run", file: "policy/limit/redisstore/scripts/sweep.lua", old: "elseif what == 'used' or what == 'told' then over = week end", new: "end"},
 
+	// Quotas of each value of a tag.
+	{about: "quotas of each value of the tag are not judged", file: "policy/limit/decide.go", old: "if t.ByTag {", new: "if false {"},
+	{about: "the script ignores what a value of the tag holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if wanted and wanted + row.held[q] >", new: "if wanted and wanted >"},
+	{about: "the script takes any number of values of a tag", file: "policy/limit/redisstore/scripts/tags.lua", old: "if known >= 1000 then return 'other', false end", new: ""},
+	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = s.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
+	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "if known_tag(key, tag) == tag then raise(", new: "if false then raise("},
+	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.TagCounts(&h.Amounts) {", new: "if false {"},
+	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "			rest = 0\n", new: "\n"},
+	{about: "the refusal of one value of a tag holds for all", file: "gateway/recent_refusals.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
+	{about: "a task's claim lacks its tag", file: "gateway/claim.go", old: "Tag: string(s.held.Tag), ", new: ""},
+	{about: "quotas of each value of a tag need no tag", file: "policy/teams/team.go", old: `if len(d.tagQuotas) > 0 && d.team.TagKey == "" {`, new: "if false {"},
+
 	// Task queries.
 	{about: "nothing is left for clients by the finisher", file: "cache/queries.go", old: "return free > waiting+rate/4", new: "return free > waiting"},
 

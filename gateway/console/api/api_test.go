@@ -17,7 +17,7 @@ import (
 func TestTeamsOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	const maps = `{"id":"maps","description":"Karten <b>&</b> 地图 \u0026","members":["cartographers"],"rates":{"tokens":{"per":"1m","limit":9},"images":"none"},` +
-		`"quotas":{"spend":{"day":1.5,"month":"none"}},"concurrent":3,"key_days":"none","models":["llm-*"],"endpoints":["text"],"rules":{"text.top_p":"warn"}}`
+		`"quotas":{"spend":{"day":1.5,"month":"none"}},"tag_key":"project","tag_quotas":{"images":{"month":7},"spend":{"day":0.5,"month":"none"}},"concurrent":3,"key_days":"none","models":["llm-*"],"endpoints":["text"],"rules":{"text.top_p":"warn"}}`
 	made := w.expect(operator, "POST /teams?reason=a%20test", maps, http.StatusCreated, "")
 	if got := made.header.Get("Location"); got != Prefix+"/teams/maps" {
 		t.Errorf("Location %s", got)
@@ -42,6 +42,7 @@ func TestTeamsOverHTTP(t *testing.T) {
 	w.expect(operator, "DELETE /teams/maps", "", http.StatusPreconditionFailed, "lost If-Match", "If-Match: "+put.header.Get("ETag"))
 	w.expect(operator, "PUT /teams/maps", read.body, http.StatusPreconditionRequired, "if-match")
 	w.expect(operator, "PUT /teams/maps", `{"id":"mail"}`, http.StatusBadRequest, "invalid id", "If-Match: *")
+	w.expect(operator, "PUT /teams/maps", `{"tag_quotas":{"spend":{"day":5}}}`, http.StatusBadRequest, "invalid tag_quotas", "If-Match: *")
 
 	w.expect(operator, "DELETE /teams/maps", "", http.StatusAccepted, "")
 	w.expect(operator, "DELETE /teams/maps", "", http.StatusNoContent, "")

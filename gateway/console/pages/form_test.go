@@ -39,6 +39,29 @@ func TestTheFormKeepsWhatItShows(t *testing.T) {
 	}
 }
 
+// TestTagQuotasAreEdited: a team's page shows how the values of its tag stand, and its form has their quotas.
+func TestTagQuotasAreEdited(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	page := textOf(parse(t, get(t, h, "/teams/search")))
+	for _, want := range []string{"Quotas of each project", "100 images a month", "spend of 5.00 CNY a day", "for requests without it", "without project", "4 more values"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	form := formOf(t, parse(t, get(t, h, "/teams/search/edit")), "/teams/search/edit")
+	if form.Get("tag_key") != "project" {
+		t.Errorf("the form has the tag %q", form.Get("tag_key"))
+	}
+	form.Set("tag_key", "user")
+	form.Set("tag_quotas.spend.day", "5.00")
+	form.Set("tag_quotas.images.month", "100")
+	post(t, h, "/teams/search/edit", form)
+	if got := texts(g.fields); got["tag_quotas"] != `{"images":{"month":100},"spend":{"day":5.00}}` || got["tag_key"] != `"user"` {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestAnEmptyFieldTakesItsMemberAway, and what it was alone in.
 func TestAnEmptyFieldTakesItsMemberAway(t *testing.T) {
 	g := day(12)

@@ -31,11 +31,6 @@ type model struct {
 	tagUsed, tagHeld map[tagOfDay]limit.Amounts
 }
 
-type tagOfDay struct {
-	day   int
-	value string
-}
-
 type modelHold struct {
 	limit.Held
 	state   string // held, expired, settled

@@ -22,10 +22,11 @@ type own struct {
 	date     limit.Calendar          // of the last reply, by Redis's clock
 	held     [limit.QuotaCount]int64 // in the day and month of date
 	tasks    int64
-	used     map[int]limit.Amounts    // by day and month, past ones, too
-	restored time.Time                // when it was last restored
-	holds    map[string]ownHold       // open ones, by id
-	ended    [3]map[string]othersTask // ids of settled holds, by how many sweeps ago
+	used     map[int]limit.Amounts      // by day and month, past ones, too
+	tagUse   map[tagOfDay]limit.Amounts // what values of the tag used in the month, where quotas count them
+	restored time.Time                  // when it was last restored
+	holds    map[string]ownHold         // open ones, by id
+	ended    [3]map[string]othersTask   // ids of settled holds, by how many sweeps ago
 }
 
 // othersTask reports whether a settled hold was a task that another replica placed.
@@ -96,6 +97,11 @@ func (o *own) newDay(date limit.Calendar) {
 		}
 	}
 	o.date = date
+	for at := range o.tagUse {
+		if at.day/100 != date.Month {
+			delete(o.tagUse, at)
+		}
+	}
 	oldest := limit.CalendarOf(date.Start.AddDate(0, -2, 0))
 	for period := range o.used {
 		if period < oldest.Month || period > 999999 && period < oldest.Day {

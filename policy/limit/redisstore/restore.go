@@ -58,13 +58,14 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 		call.number, call.rows = r.Peer.Aside(team)
 	}
 	var holds []ownHold
+	var tags []tagCount
 	if known.epoch != 0 {
-		holds = o.all()
+		holds, tags = o.all(), o.tagCounts()
 		if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
 			return err
 		}
 	}
-	s, err := call.make(ctx, r, team, holds)
+	s, err := call.make(ctx, r, team, holds, tags)
 	if err != nil {
 		return err
 	}
@@ -80,15 +81,15 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	return nil
 }
 
-// make makes as many calls as the holds take. The first restores everything else.
-func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold) (s standing, err error) {
-	for first := true; first || len(holds) > 0; first = false {
-		some := min(restoreBatch, len(holds))
-		n.holds, n.last = holds[:some], some == len(holds)
+// make makes as many calls as the holds and the tags take. The first restores everything else.
+func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, tags []tagCount) (s standing, err error) {
+	for first := true; first || len(holds)+len(tags) > 0; first = false {
+		some, values := min(restoreBatch, len(holds)), min(restoreBatch, len(tags))
+		n.holds, n.tags, n.last = holds[:some], tags[:values], some == len(holds) && values == len(tags)
 		if s, err = r.restoreSome(ctx, team, n); err != nil {
 			return s, err
 		}
-		holds = holds[some:]
+		holds, tags = holds[some:], tags[values:]
 		n.counts, n.rows, n.number, n.wentBack = nil, nil, 0, false
 	}
 	return s, nil
@@ -103,6 +104,7 @@ type restoration struct {
 	number   int64 // of the call, for rows
 	rows     []SetAside
 	holds    []ownHold
+	tags     []tagCount
 	last     bool
 }
 
@@ -128,11 +130,14 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 	if r.Peer.Alive != nil {
 		alive = r.Peer.Alive()
 	}
-	c := r.begin(restoreScript, keys, 12+2*len(n.counts)+2*len(n.rows)+3*len(n.holds))
+	c := r.begin(restoreScript, keys, 12+2*len(n.counts)+2*len(n.tags)+2*len(n.rows)+3*len(n.holds))
 	c.add(n.known.epoch, n.known.seq, flag(n.wentBack), n.mayBeLost(), r.Peer.ID, alive, n.number, t.ledger,
-		flag(n.last), r.Peer.Lease.Microseconds(), len(n.counts), len(n.rows))
+		flag(n.last), r.Peer.Lease.Microseconds(), len(n.counts)+len(n.tags), len(n.rows))
 	for _, u := range n.counts {
 		c.add(strconv.Itoa(u.period)+":"+string(teams.Units[u.unit]), u.n)
+	}
+	for i := range n.tags {
+		c.add(n.tags[i].name(), n.tags[i].n)
 	}
 	for _, row := range n.rows {
 		c.add(row.Day, writtenStock(row.Of))

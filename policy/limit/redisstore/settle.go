@@ -90,8 +90,9 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 			}
 		} else {
 			var s standing
-			if s, done, err = r.standing(g.call, len(g.charges)); err == nil {
+			if s, done, err = r.standing(g.call, len(g.charges)+tagNumbers*tagged(g.charges)); err == nil {
 				r.teams.Get(team).record(&s)
+				r.teams.Get(team).recordTags(s.version, g.charges, done[len(g.charges):])
 			}
 		}
 		for n, c := range g.charges {

@@ -164,6 +164,16 @@ local function posts(s)
   return false
 end
 
+-- tag_used returns what a tag used of each unit on a day, behind 1 if it is one of the others, else 0.
+local function tag_used(key, tag)
+  local other = 0
+  if tag ~= '' and tag ~= 'other' and redis.call('HEXISTS', key, '#' .. tag) == 0 then tag, other = 'other', 1 end
+  local used, fields = {other}, {}
+  for i, unit in ipairs(UNITS) do fields[i] = tag .. '||' .. unit end
+  for i, n in ipairs(redis.call('HMGET', key, unpack(fields))) do used[i + 1] = tonumber(n or 0) end
+  return used
+end
+
 -- flush writes what was added up. A day's ledger takes no new names once it has 4,000 fields, because clients can invent names.
 local function flush(quota, open, use)
   redis.call('HLEN', quota)

@@ -12,7 +12,7 @@
 --       accounts: 0 it is new, 1 they were lost, 2 they were lost if none of its keys is left  7 replica, may be empty  8 replicas alive
 --       9 number of the call  10 prefix of ledger keys  11 1 for the last call that restores  12 lease of allowances
 --       13 number of counts  14 number of allowances
---       then of each count: its field without :used, what was used
+--       then of each count: its field without :used, or <day>#<tag>||<unit>, what was used
 --       then of each allowance: day, what is to be set aside
 --       then of each hold: id, when its lease ends, its text; of a settled one 0, and -1 if no replica will restore it
 -- Returns the team's state.
@@ -30,6 +30,13 @@ if lost and epoch then -- from here on the largest reported count adds to these
     local name = string.match(fields[i], '^(%d+:%a+):used$')
     if name then redis.call('HSET', KEYS[1], name .. ':told', fields[i + 1]) end
   end
+  for d = 1, 31 do
+    local key = string.format('%s%s%02d:tags', ARGV[10], select(2, periods(now)), d)
+    local tags = redis.call('HEXISTS', key, '@') == 1 and redis.call('HGETALL', key) or {}
+    for i = 1, #tags, 2 do
+      if string.find(tags[i], '||%a+$') then redis.call('HSET', key, tags[i] .. '|told', tags[i + 1]) end
+    end
+  end
 end
 if lost or not epoch then
   epoch = string.format('%d', math.max(now, known + 1, (epoch or 0) + 1))
@@ -37,16 +44,28 @@ if lost or not epoch then
   redis.call('HDEL', KEYS[1], 'posted', 'alive')
 end
 
+-- raise raises a count to the largest that was reported, plus what was charged since.
+local function raise(key, used, told, reported)
+  local before = tonumber(redis.call('HGET', key, told) or 0)
+  if reported > before then
+    redis.call('HINCRBY', key, used, string.format('%d', reported - before))
+    redis.call('HSET', key, told, string.format('%d', reported))
+  end
+end
+
 local at, months = 15, {}
 for _ = 1, tonumber(ARGV[13]) do
   local name, reported = ARGV[at], tonumber(ARGV[at + 1])
-  local before = tonumber(redis.call('HGET', KEYS[1], name .. ':told') or 0)
-  if reported > before then
-    redis.call('HINCRBY', KEYS[1], name .. ':used', string.format('%d', reported - before))
-    redis.call('HSET', KEYS[1], name .. ':told', string.format('%d', reported))
+  local day, tag, unit = string.match(name, '^(%d+)#(.*)||(%a+)$')
+  local key = day and ARGV[10] .. day .. ':tags'
+  if day then
+    start(key, day)
+    if known_tag(key, tag) == tag then raise(key, tag .. '||' .. unit, tag .. '||' .. unit .. '|told', reported) end
+  else
+    raise(KEYS[1], name .. ':used', name .. ':told', reported)
+    local period = string.match(name, '^%d+')
+    months[string.sub(period, 1, 6)] = math.max(months[string.sub(period, 1, 6)] or 0, #period == 8 and tonumber(period) or 0)
   end
-  local period = string.match(name, '^%d+')
-  months[string.sub(period, 1, 6)] = math.max(months[string.sub(period, 1, 6)] or 0, #period == 8 and tonumber(period) or 0)
   at = at + 2
 end
 local last = 0

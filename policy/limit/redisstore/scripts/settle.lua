@@ -5,8 +5,8 @@
 -- ARGV  3 team  4 prefix of ledger keys  5–19 each rate  20 and 21 the epoch and sequence number known; then nine for each charge: id,
 --       1 if estimated, day (empty: an unknown hold is left alone), month, model|endpoint, 1 for a task, the amounts as a text, ms to
 --       remember the hold, 1 if an unknown hold takes from the rates
--- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it. While a
---       team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
+-- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then for
+--       each charge whose tag quotas count 1 if that is one of the others, else 0, and what it used of each unit on the day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
 local now, number = clock(ARGV[1]), tonumber(ARGV[2])
 local head = redis.call('HMGET', KEYS[4], 'epoch', 'seq', 'restoring')
 local epoch = head[1] or '0'
@@ -56,5 +56,10 @@ for i = 1, 3 do
 end
 local reply = standing(number, KEYS[4], now)
 for _, done in ipairs(settled) do reply[#reply + 1] = done end
+for n = 6, #KEYS do
+  local at = 22 + 9 * (n - 6)
+  local _, tag, counted = tagged(ARGV[at + 4])
+  for _, used in ipairs(counted and tag_used(ARGV[4] .. ARGV[at + 2] .. ':tags', tag) or {}) do reply[#reply + 1] = used end
+end
 for _, n in ipairs(counts) do reply[#reply + 1] = n end
 return reply
