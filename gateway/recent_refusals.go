@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -61,8 +62,20 @@ func (r *recentRefusals) forget(team string) {
 func (r *recentRefusals) remember(team string, v *limit.Verdict, recent recentRefusal) {
 	if need, ok := blocked(v); ok {
 		recent.header = recent.header.Clone()
+		ofTeam(recent.header, v)
 		r.all.Load().of(team)[need].Store(&recent)
 	}
+}
+
+// ofTeam has headers tell the team's own limits alone, because the next request may be for another value of its tag.
+func ofTeam(h http.Header, v *limit.Verdict) {
+	own := slices.IndexFunc(v.Limits, func(s limit.Standing) bool { return s.Tag != "" }) // they are the last
+	if own < 0 {
+		return
+	}
+	h.Del("Ratelimit-Policy")
+	h.Del("Ratelimit")
+	rateLimitHeaders(h, new(values), &limit.Verdict{Limits: v.Limits[:own]})
 }
 
 // blocked reports which routes cannot pass at all after a verdict. A smaller request than the refused one may pass, so this is

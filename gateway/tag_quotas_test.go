@@ -137,3 +137,19 @@ func TestUsageOfTags(t *testing.T) {
 		t.Errorf("a team without such quotas: %s", got.body)
 	}
 }
+
+// A refusal by the team's own quota is remembered for all of its requests. It does not tell one how the value of another stands.
+func TestARememberedRefusalTellsNoValue(t *testing.T) {
+	h := build(t, limited("quotas: {requests: {day: 2}}", "tag_key: project", "tag_quotas: {requests: {day: 7}}"))
+	for range 2 {
+		h.ask("POST", textPath, textBody, "Sluice-Tag", "project=alpha")
+	}
+	h.records.await(t, 2)
+	for n, tag := range []string{"project=alpha", "project=beta"} {
+		got := h.ask("POST", textPath, textBody, "Sluice-Tag", tag)
+		got.wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+		if limits := got.header.Get("Ratelimit"); !strings.HasPrefix(limits, `"requests-day";r=0;t=`) || n > 0 && strings.Contains(limits, `-tag";r=5`) {
+			t.Errorf("%s: %s", tag, limits)
+		}
+	}
+}

@@ -16,6 +16,20 @@
 --       then of each allowance: day, what is to be set aside
 --       then of each hold: id, when its lease ends, its text; of a settled one 0, and -1 if no replica will restore it
 -- Returns the team's state.
+-- tell_tags notes what the copy has of a day's tags: from here on the largest reported count adds to that.
+local function tell_tags(key)
+  local tags = redis.call('HGETALL', key)
+  for i = 1, #tags, 2 do
+    if string.find(tags[i], '||%a+$') then redis.call('HSET', key, tags[i] .. '|told', tags[i + 1]) end
+  end
+end
+
+-- count_tags does so where the copy is from before the first quota of each value.
+local function count_tags(key, day)
+  start(key, day)
+  if redis.call('HSETNX', key, '@', 1) == 1 then tell_tags(key) end
+end
+
 local now, number, known, replica = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[7]
 redis.call('ZCARD', KEYS[2]) -- a key of the wrong type fails here, before anything is written
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
@@ -32,10 +46,7 @@ if lost and epoch then -- from here on the largest reported count adds to these
   end
   for d = 1, 31 do
     local key = string.format('%s%s%02d:tags', ARGV[10], select(2, periods(now)), d)
-    local tags = redis.call('HEXISTS', key, '@') == 1 and redis.call('HGETALL', key) or {}
-    for i = 1, #tags, 2 do
-      if string.find(tags[i], '||%a+$') then redis.call('HSET', key, tags[i] .. '|told', tags[i + 1]) end
-    end
+    if redis.call('HEXISTS', key, '@') == 1 then tell_tags(key) end
   end
 end
 if lost or not epoch then
@@ -59,7 +70,7 @@ for _ = 1, tonumber(ARGV[13]) do
   local day, tag, unit = string.match(name, '^(%d+)#(.*)||(%a+)$')
   local key = day and ARGV[10] .. day .. ':tags'
   if day then
-    start(key, day)
+    count_tags(key, day)
     if known_tag(key, tag) == tag then raise(key, tag .. '||' .. unit, tag .. '||' .. unit .. '|told', reported) end
   else
     raise(KEYS[1], name .. ':used', name .. ':told', reported)
@@ -94,7 +105,9 @@ for n = 4, #KEYS do
     if hold and hold.state == 'held' then free(hold, four(hold.held)) end
     if not hold and due == 0 or hold and hold.state == 'held' then write(KEYS[n], {state = 'settled'}, LATE) end
   elseif not hold then
-    hold_again(parse(ARGV[at + 2]))
+    hold = parse(ARGV[at + 2])
+    if select(3, tagged(hold.what)) then count_tags(ARGV[10] .. hold.day .. ':tags', hold.day) end
+    hold_again(hold)
     redis.call('SET', KEYS[n], ARGV[at + 2])
     redis.call('ZADD', KEYS[2], due, id)
   end
