@@ -184,6 +184,7 @@ var mutations = []mutation{
 	{about: "one person's logins crowd out all others", file: "gateway/console/access/desk.go", old: `if !d.attempts.begins(`, new: `if false && !d.attempts.begins(`},
 	{about: "another site's pictures are logins", file: "gateway/console/login.go", old: "		if !isVisit(r) {", new: "		if false {"},
 	{about: "a signature over another text passes for a token", file: "gateway/identity/token.go", old: " || header.Critical != nil || header.Encoded != nil", new: ""},
+	{about: "a withdrawn key serves after an idle time", file: "gateway/identity/keys.go", old: "waits := k.late && running != nil", new: "waits := false"},
 	{about: "a token counts whose time is too large", file: "gateway/identity/token.go", old: "math.Abs(seconds) > lastSecond", new: "math.Abs(seconds) < 0"},
 	{about: "tokens' claims count in other letters", file: "gateway/identity/token.go", old: "if name != read && strings", new: "if name == read && !strings"},
 	{about: "an address that is not verified counts", file: "gateway/console/access/issuer/claims.go", old: "	if c.Verified {", new: "	if true {"},

@@ -53,6 +53,7 @@ type Deps struct {
 // Registry is the teams. It is safe for concurrent use.
 type Registry struct {
 	Deps
+	pace pace
 	turn chan struct{} // holds a value while one change is made: many at once would lose their races against each other
 
 	mu       sync.Mutex
