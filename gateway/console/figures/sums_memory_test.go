@@ -3,6 +3,7 @@ package figures
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -69,4 +70,33 @@ func TestSumsOfAChangedLedger(t *testing.T) {
 		}
 	}
 	s.compare(t, operator, q)
+}
+
+// manyTags is a ledger in which each day has more tags than a sum keeps.
+type manyTags struct {
+	Accounts
+	rows []limit.Row
+}
+
+func (m manyTags) TagsOf(context.Context, []string, []int) ([]limit.Row, error) { return m.rows, nil }
+
+// TestManyTagsTakeLittleMemory: days whose tags are too many for a sum are read in parts, and no more than one is in memory.
+func TestManyTagsTakeLittleMemory(t *testing.T) {
+	m := manyTags{rows: make([]limit.Row, readAtOnce*(mostTags+1))}
+	days := sumBook{}
+	asked := lastDays(time.Now(), limit.LedgerDays)
+	for i := range m.rows {
+		m.rows[i] = limit.Row{Team: "search", Day: asked[i%readAtOnce], Tag: fmt.Sprint("tag-", i%(mostTags+1)), Used: limit.Amounts{1}}
+	}
+	f := New(Deps{Accounts: m, Now: time.Now})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	by, err := f.byTag(t.Context(), days, nil, asked, Use{})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(by) != mostTags+2 {
+		t.Errorf("%d tags, %v", len(by), err)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 16 {
+		t.Errorf("adding up took %d MiB", took)
+	}
 }
