@@ -22,7 +22,7 @@ func (p *process) openFigures() *figures.Figures {
 		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 	}
 	if p.redis != nil {
-		deps.Days = daily.NewRedis(p.redis)
+		deps.Days, deps.Memory = daily.NewRedis(p.redis), p.memory
 	}
 	return figures.New(deps)
 }

@@ -73,6 +73,7 @@ type process struct {
 	accounts accounts
 	tasks    tasks
 	redis    *redisclient.Client // nil: the accounts are in memory
+	memory   func() int64        // numbers the memories of Redis
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
@@ -165,7 +166,7 @@ func (p *process) openAccounts(ctx context.Context) error {
 		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
 	shared := sharedAccounts(p.redis, p.settings, p.log.Logger(), time.Now)
-	p.accounts = shared
+	p.accounts, p.memory = shared, shared.Memory
 	inRedis := cache.NewRedis(cache.RedisConfig{
 		Client: p.redis, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
 	})

@@ -58,6 +58,7 @@ type Deps struct {
 	Lately   Lately
 	Tasks    Tasks
 	Days     Keeper                                    // of sums of days that are over; nil: the accounts are in this process
+	Memory   func() int64                              // numbers the memories of Redis that this process has seen; nil: the accounts are in this process
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
 	Faults   func() []Fault                            // what is wrong with the process; nil: nothing
 	Late     time.Duration                             // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise

@@ -105,12 +105,10 @@ func (f *Figures) byTag(ctx context.Context, l book, tagged []limit.Row, days []
 			if err != nil {
 				return nil, err
 			}
-			tagged = append(tagged, rows...)
+			byName.addTagged(rows) // there may be a million for each part
 		}
 	}
-	for i := range tagged {
-		byName.add(tagged[i].Tag, useOf(&tagged[i]))
-	}
+	byName.addTagged(tagged)
 	sum := Use{}
 	for _, use := range byName {
 		sum = sum.Plus(use)

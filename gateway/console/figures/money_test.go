@@ -66,7 +66,7 @@ func teamsOf(team string) []string {
 }
 
 // compare compares an answer of Money with the report.
-func (s *stand) compare(rt *rapid.T, p access.Person, q MoneyQuery) {
+func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	days, _ := limit.Days(q.From, q.To)
 	team := q.Team
 	if p.Role == access.Member {
@@ -140,8 +140,14 @@ func (s *stand) compareToday(rt *rapid.T) {
 	}
 }
 
+// fataler is a test, or a check of rapid's.
+type fataler interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // tags adds up the ledger of tags.
-func (s *stand) tags(rt *rapid.T, teams []string, days []int, total Use) adder {
+func (s *stand) tags(rt fataler, teams []string, days []int, total Use) adder {
 	rows, err := s.accounts.TagsOf(s.Context(), teams, days)
 	if err != nil {
 		rt.Fatal(err)

@@ -58,6 +58,7 @@ type stand struct {
 	tag      string // of the next charges
 	endpoint policy.Endpoint
 	kept     Keeper
+	memory   func() int64
 	client   redis.UniversalClient
 	close    func() // before the end of the test
 }
@@ -99,7 +100,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})
 		s.close = sync.OnceFunc(func() { _ = f.Close(context.Background()) })
 		t.Cleanup(s.close)
-		s.accounts = f
+		s.accounts, s.memory = f, f.Memory
 	}
 	var err error
 	if s.file, err = teams.Parse([]byte(someTeams)); err != nil {
@@ -115,7 +116,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a process that has just been started.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept,
+		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Memory: s.memory,
 		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
 	})
 }

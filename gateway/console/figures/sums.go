@@ -18,6 +18,7 @@ import (
 const (
 	freshFor   = 2 * time.Second       // a copy of a day that may change, and the versions of the others; many consoles share one reading
 	unusedFor  = time.Hour             // after that long without a reader copies are dropped
+	copiedFor  = time.Hour             // a copy of a sum that is kept: it may have been made again
 	patience   = 60 * time.Millisecond // for which a reader makes sums that are missing; then it is told to come again
 	readAtOnce = 31                    // days of all teams: what is read is in memory for a moment
 )
@@ -44,6 +45,7 @@ type sums struct {
 	kept     Keeper // nil: the ledger is in this process
 	now      func() time.Time
 	late     time.Duration
+	memory   func() int64  // numbers the memories that kept is of
 	wake     chan struct{} // a reader misses sums
 
 	mu       sync.Mutex // held while something is read, so that readers share it
@@ -51,6 +53,7 @@ type sums struct {
 	versions map[int]uint64
 	checked  time.Time // when versions were read
 	used     time.Time // when a reader last came
+	seen     int64     // the memory that the copies are of
 }
 
 // dayCopy is a copy of a sum in this process.
@@ -61,7 +64,11 @@ type dayCopy struct {
 }
 
 func newSums(deps *Deps) *sums {
-	return &sums{accounts: deps.Accounts, kept: deps.Days, now: deps.Now, late: deps.Late, wake: make(chan struct{}, 1), copies: map[daily.Of]dayCopy{}}
+	memory := deps.Memory
+	if memory == nil {
+		memory = func() int64 { return 0 }
+	}
+	return &sums{accounts: deps.Accounts, kept: deps.Days, now: deps.Now, late: deps.Late, memory: memory, wake: make(chan struct{}, 1), copies: map[daily.Of]dayCopy{}}
 }
 
 // of returns the sums of days.
@@ -69,6 +76,7 @@ func (s *sums) of(ctx context.Context, days []int, by ...daily.By) (sumBook, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = s.now()
+	s.renewMemory()
 	open, past := s.split(days)
 	var fresh, loaded map[daily.Of]dayCopy
 	var versions map[int]uint64
@@ -97,6 +105,14 @@ func (s *sums) of(ctx context.Context, days []int, by ...daily.By) (sumBook, err
 		}
 	}
 	return b, nil
+}
+
+// renewMemory drops copies if Redis has lost its memory or gone back to an older one. Versions do not tell that: most days have none.
+func (s *sums) renewMemory() {
+	if seen := s.memory(); seen != s.seen {
+		clear(s.copies)
+		s.seen, s.checked = seen, time.Time{}
+	}
 }
 
 // split divides days into those that are read from the ledger each time and those that are over. Sums are kept as long as the ledger
@@ -140,7 +156,7 @@ func (s *sums) missing(past []int, by []daily.By, versions map[int]uint64) (list
 	for _, day := range past {
 		if slices.ContainsFunc(by, func(by daily.By) bool {
 			c, found := s.copies[daily.Of{Day: day, By: by}]
-			return !found || !c.over || versions != nil && c.Version != versions[day]
+			return !found || !c.over || versions != nil && c.Version != versions[day] || s.kept != nil && s.now().Sub(c.read) >= copiedFor
 		}) {
 			list = append(list, day)
 		}

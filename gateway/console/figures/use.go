@@ -41,6 +41,13 @@ func (a adder) add(name string, u Use) {
 	}
 }
 
+// addTagged adds rows of the ledger of tags.
+func (a adder) addTagged(rows []limit.Row) {
+	for i := range rows {
+		a.add(rows[i].Tag, useOf(&rows[i]))
+	}
+}
+
 // rows lists what was added, the largest spend first, then the most requests.
 func (a adder) rows() []MoneyRow {
 	rows := make([]MoneyRow, 0, len(a))

@@ -117,6 +117,10 @@ func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most
 	return s.Store.TeamLedger(ctx, team, days, most)
 }
 
+// Memory numbers the memories of Redis that this process has seen: another number means that Redis lost its memory, or went back to an
+// older copy.
+func (s *Failover) Memory() int64 { return s.memory.Load() }
+
 // Alive returns how many replicas were alive in the last 30 seconds; 0: unknown.
 func (s *Failover) Alive() int64 { return s.alive.Load() }
 

@@ -5,29 +5,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/redis/go-redis/v9"
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 )
-
-// copied is what a Redis has, to be put back later.
-func copied(t *testing.T, client redis.UniversalClient) (restore func()) {
-	t.Helper()
-	keys := map[string]string{}
-	for _, key := range client.Keys(t.Context(), "*").Val() {
-		keys[key] = client.Dump(t.Context(), key).Val()
-	}
-	return func() {
-		client.FlushDB(t.Context())
-		for key, value := range keys {
-			if err := client.Restore(t.Context(), key, 0, value).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
 
 // What values of a tag used and hold outlives a Redis that loses its memory, or goes back to an older copy of it, by what the replicas
 // know: the largest count that one of them was told.
@@ -53,7 +35,7 @@ func TestTagUseOutlivesRedisMemory(t *testing.T) {
 			use(a, "first", "alpha", 5)
 			use(b, "without", "", 6)
 			w.maintain(t)
-			back := copied(t, client)
+			back := limittest.Copy(t, client)
 			use(b, "second", "alpha", 4)
 			open, err := a.tagged("open", "alpha", team, limit.Amounts{limit.Tokens: 2})
 			if err != nil {

@@ -23,7 +23,7 @@ func TestTagUseOutlivesACopyFromBeforeTheQuota(t *testing.T) {
 	a.charge(v.Held, without, five)
 	a.settled()
 	w.maintain(t)
-	back := copied(t, client)
+	back := limittest.Copy(t, client)
 	for i, s := range w.replicas {
 		if v, err = s.tagged(id(i), "alpha", with, three); err != nil {
 			t.Fatal(err)

@@ -114,3 +114,21 @@ func StopRedis() {
 		server.stop()
 	}
 }
+
+// Copy copies what a Redis has. back empties it and puts that back, as a Redis does that starts with an older copy of its memory.
+func Copy(t testing.TB, client redis.UniversalClient) (back func()) {
+	t.Helper()
+	keys := map[string]string{}
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		keys[key] = client.Dump(t.Context(), key).Val()
+	}
+	return func() {
+		t.Helper()
+		client.FlushDB(t.Context())
+		for key, value := range keys {
+			if err := client.Restore(t.Context(), key, 0, value).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
