@@ -187,63 +187,6 @@ func (f *Figures) rows(ctx context.Context, ids []string, days []int) (rowBook, 
 	return b, err
 }
 
-// sumBook is of all teams.
-type sumBook map[daily.Of]daily.Sum
-
-// addTags adds the use of tags, and returns the days of which there are too many for a sum.
-func (b sumBook) addTags(to adder, days []int) (rest []int) {
-	var whole []int
-	for _, day := range days {
-		if b[daily.Of{Day: day, By: daily.ByTag}].Whole {
-			whole = append(whole, day)
-		} else {
-			rest = append(rest, day)
-		}
-	}
-	b.add(to, whole, string(daily.ByTag))
-	return rest
-}
-
-func (b sumBook) total(day int) (u Use) {
-	sum := b[daily.Of{Day: day, By: daily.ByEndpoint}]
-	for row := range sum.Rows() {
-		u = u.Plus(Use{row.Used, row.Estimated})
-	}
-	return u
-}
-
-func (b sumBook) add(to adder, days []int, by string) {
-	if by == "day" {
-		for _, day := range days {
-			if use := b.total(day); use != (Use{}) {
-				to.add(dayName(day), use)
-			}
-		}
-		return
-	}
-	at, uses, names := map[string]int{}, []Use{}, []string{}
-	for _, day := range days {
-		sum, next := b[daily.Of{Day: day, By: daily.By(by)}], 0
-		for row := range sum.Rows() {
-			if next == len(names) || names[next] != row.Name { // else it follows the same name as on another day
-				var known bool
-				if next, known = at[row.Name]; !known {
-					next = len(names)
-					at[row.Name], names, uses = next, append(names, row.Name), append(uses, Use{})
-				}
-			}
-			for unit := range row.Used {
-				uses[next].Used[unit] += row.Used[unit]
-				uses[next].Estimated[unit] += row.Estimated[unit]
-			}
-			next++
-		}
-	}
-	for i, name := range names {
-		to.add(name, uses[i])
-	}
-}
-
 // rowBook is of some teams.
 type rowBook map[int][]limit.Row
 

@@ -85,7 +85,7 @@ func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row,
 func (all *reading) readHouse(ctx context.Context, r *Store, days []int) ([]limit.Row, error) {
 	var scans []*dayScan
 	var rest []*team
-	err := r.eachTeam(ctx, func(pipe redis.Pipeliner, teams []*team) func() {
+	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
 		if len(teams)*len(days) > dayStep {
 			rest = append(rest, teams...)
 			return func() {}
@@ -228,7 +228,7 @@ func (r *Store) Ledger(ctx context.Context, team string, days []int) ([]limit.Ro
 // TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many, or 0 for any number; else
 // [limit.ErrRows]. It reads little at once, because teams ask often.
 func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
-	all := r.reading((*teamKeys).day, readStep)
+	all := newReading(r, (*teamKeys).day, readStep)
 	all.most = most
 	return all.read(ctx, []*team{r.teams.Get(id)}, days)
 }
@@ -237,7 +237,7 @@ func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int)
 // the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this process did
 // not know, come after that.
 func (r *Store) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	return r.readMany(ctx, (*teamKeys).day, teams, days)
+	return readMany(ctx, r, (*teamKeys).day, teams, days)
 }
 
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the order
@@ -251,7 +251,7 @@ func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row,
 
 // TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does, in as many round trips as LedgerOf.
 func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	rows, err := r.readMany(ctx, (*teamKeys).tags, teams, days)
+	rows, err := readMany(ctx, r, (*teamKeys).tags, teams, days)
 	for i := range rows {
 		rows[i] = limit.TagRow(&rows[i])
 	}
@@ -259,8 +259,8 @@ func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit
 }
 
 // readMany reads the hashes of days of some teams, or of all if ids is nil.
-func (r *Store) readMany(ctx context.Context, key func(*teamKeys, int) string, ids []string, days []int) ([]limit.Row, error) {
-	all := r.reading(key, tripStep)
+func readMany(ctx context.Context, r *Store, key func(*teamKeys, int) string, ids []string, days []int) ([]limit.Row, error) {
+	all := newReading(r, key, tripStep)
 	if ids == nil {
 		return all.readHouse(ctx, r, days)
 	}
@@ -271,6 +271,6 @@ func (r *Store) readMany(ctx context.Context, key func(*teamKeys, int) string, i
 	return all.read(ctx, list, days)
 }
 
-func (r *Store) reading(key func(*teamKeys, int) string, step int) *reading {
+func newReading(r *Store, key func(*teamKeys, int) string, step int) *reading {
 	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step}
 }
