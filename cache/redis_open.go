@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// openTask names a task that has not ended.
-type openTask struct {
+// namedTask is a task's name, without what it is.
+type namedTask struct {
 	team, id string
 	created  int64 // by Redis's clock, in microseconds
 }
@@ -21,36 +21,41 @@ func (r *redisReader) ListOpen(ctx context.Context, teams []string, f Filter) (p
 	defer cancel()
 	open, err := r.openOf(call, teams)
 	if f.Open = false; err == nil && !f.admitsAll() {
-		open, err = r.chooseOpen(call, open, &f)
+		open, err = r.chooseOf(call, open, &f)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	size := PageSize(f.Size)
 	from := min((max(f.Page, 1)-1)*size, len(open))
-	some := open[from:min(from+size, len(open))]
-	calls := make([][]string, len(some))
-	for i, t := range some {
+	page, err = r.readNamed(call, open[from:min(from+size, len(open))])
+	return page, len(open), err
+}
+
+// readNamed reads tasks in one round trip. Those that have expired since are left out.
+func (r *redisReader) readNamed(ctx context.Context, names []namedTask) (page []Claim, err error) {
+	calls := make([][]string, len(names))
+	for i, t := range names {
 		calls[i] = []string{taskKey(t.team, t.id), memoryKey(t.team)}
 	}
-	replies, err := r.runAll(call, readScript, calls)
+	replies, err := r.runAll(ctx, readScript, calls)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	for i, t := range some {
+	for i, t := range names {
 		claim, err := readClaim(t.team, t.id, replies[i], r.Now())
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		if claim != nil { // it may have expired since
+		if claim != nil {
 			page = append(page, *claim)
 		}
 	}
-	return page, len(open), nil
+	return page, nil
 }
 
 // openOf lists the teams' tasks that have not ended, newest first.
-func (r *redisReader) openOf(ctx context.Context, teams []string) (open []openTask, err error) {
+func (r *redisReader) openOf(ctx context.Context, teams []string) (open []namedTask, err error) {
 	calls := make([][]string, len(teams))
 	for i, team := range teams {
 		calls[i] = []string{tasksKey(team), dueKey(team)}
@@ -60,26 +65,38 @@ func (r *redisReader) openOf(ctx context.Context, teams []string) (open []openTa
 		return nil, err
 	}
 	for i, reply := range replies {
-		for j := 0; j+1 < len(reply); j += 2 {
-			id, _ := reply[j].(string)
-			text, _ := reply[j+1].(string)
-			created, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return nil, errMixed
-			}
-			open = append(open, openTask{teams[i], id, created})
+		names, err := namesOf(teams[i], reply)
+		if err != nil {
+			return nil, err
 		}
+		open = append(open, names...)
 	}
-	slices.SortFunc(open, func(a, b openTask) int {
-		return cmp.Or(cmp.Compare(b.created, a.created), strings.Compare(b.id, a.id))
-	})
+	slices.SortFunc(open, newestFirst)
 	return open, nil
 }
 
-// chooseOpen returns the tasks that the filter admits, after one round trip.
-func (r *redisReader) chooseOpen(ctx context.Context, open []openTask, f *Filter) (chosen []openTask, err error) {
+// namesOf reads a reply that has the id of each task and when it was made, in turn.
+func namesOf(team string, reply []any) (names []namedTask, err error) {
+	for i := 0; i+1 < len(reply); i += 2 {
+		id, _ := reply[i].(string)
+		text, _ := reply[i+1].(string)
+		created, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, errMixed
+		}
+		names = append(names, namedTask{team, id, created})
+	}
+	return names, nil
+}
+
+func newestFirst(a, b namedTask) int {
+	return cmp.Or(cmp.Compare(b.created, a.created), strings.Compare(b.id, a.id))
+}
+
+// chooseOf returns the tasks that the filter admits, after one round trip.
+func (r *redisReader) chooseOf(ctx context.Context, names []namedTask, f *Filter) (chosen []namedTask, err error) {
 	byTeam := map[string][]string{}
-	for _, t := range open {
+	for _, t := range names {
 		byTeam[t.team] = append(byTeam[t.team], t.id)
 	}
 	var calls, asked [][]string
@@ -105,7 +122,7 @@ func (r *redisReader) chooseOpen(ctx context.Context, open []openTask, f *Filter
 			}
 		}
 	}
-	for _, t := range open {
+	for _, t := range names {
 		if admitted[owned{t.team, t.id}] {
 			chosen = append(chosen, t)
 		}

@@ -27,6 +27,8 @@ var (
 	listLua string
 	//go:embed scripts/open.lua
 	openLua string
+	//go:embed scripts/newest.lua
+	newestLua string
 	//go:embed scripts/forget.lua
 	forgetLua string
 	//go:embed scripts/leave.lua
@@ -44,6 +46,7 @@ var (
 	knownScript   = redis.NewScript(knownLua)
 	listScript    = redis.NewScript(listLua)
 	openScript    = redis.NewScript(openLua)
+	newestScript  = redis.NewScript(newestLua)
 	forgetScript  = redis.NewScript(forgetLua)
 	leaveScript   = redis.NewScript(leaveLua)
 	beginScript   = redis.NewScript(beginLua)

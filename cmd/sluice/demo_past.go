@@ -61,6 +61,7 @@ type past struct {
 type pastRow struct {
 	team, model string
 	endpoint    policy.Endpoint
+	estimated   bool
 }
 
 // makePast adds teams to the directory and gives all a month of use, of which the last day is in detail. Whatever shows it reads it
@@ -153,7 +154,8 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 		BytesIn: 400 + m.random.Int64N(2000), BytesOut: 600 + m.random.Int64N(4000),
 	}
 	r.FirstByte = r.Duration / 2
-	switch luck := m.random.Float64(); {
+	luck := m.random.Float64()
+	switch {
 	case luck < 0.02:
 		r.Status, r.Refusal = 429, []string{"admit/rate", "admit/quota", "throttle/concurrent"}[m.random.IntN(3)]
 	case luck < 0.03:
@@ -163,11 +165,16 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	}
 	if r.Refusal != "" {
 		r.UpstreamStatus, r.Duration, r.FirstByte = 0, r.Overhead, r.Overhead
+	}
+	if r.Status != 200 {
 		return r
 	}
 	cost := m.cost(model, images)
 	r.Cost = telemetry.Cost{Known: true, Requests: 1, Tokens: cost[limit.Tokens], Images: cost[limit.Images], Spend: cost[limit.Spend], Flag: telemetry.FlagExact}
-	row := pastRow{t.id, model, endpoint}
+	row := pastRow{t.id, model, endpoint, images == 0 && luck > 0.95} // clients that leave in the middle of a text
+	if row.estimated {
+		r.Cost.Flag = telemetry.FlagEstimated
+	}
 	for unit := range cost {
 		cost[unit] *= like
 	}
@@ -196,7 +203,7 @@ func (m *past) post(at time.Time) {
 		hold := &limit.Hold{ID: rand.Text(), Team: &teams.Team{ID: row.team}, Model: row.model, Endpoint: row.endpoint, Amounts: amounts, Lease: time.Minute}
 		verdict, err := m.accounts.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
-			_, _ = m.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: amounts})
+			_, _ = m.accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: amounts, Estimated: row.estimated})
 		}
 	}
 	clear(m.due)

@@ -2,6 +2,8 @@ package clerk
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages"
@@ -20,9 +22,21 @@ const auditPage = 100
 func (h house) Rules(context.Context, access.Person) (list []pages.Rule, err error) {
 	for _, r := range policy.Table(h.Prefix) {
 		mode := h.Modes.Of(r.ID, r.Mode)
-		list = append(list, pages.Rule{ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: r.From, Mode: string(mode), Set: mode != r.Mode})
+		list = append(list, pages.Rule{ID: r.ID, When: r.When, Field: r.Field, Allowed: r.Allowed, From: plain(r.From), Mode: string(mode), Set: mode != r.Mode})
 	}
 	return list, nil
+}
+
+// plain returns a sentence of the service's document as people read it: without the place before it and the strokes of a table.
+func plain(from string) string {
+	if place, rest, found := strings.Cut(from, ": "); found && len(place) == 1 {
+		from = rest
+	}
+	cells := strings.Split(from, "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return strings.Join(slices.DeleteFunc(cells, func(cell string) bool { return cell == "" }), " · ")
 }
 
 // Audit implements [pages.House].

@@ -50,25 +50,23 @@ type Task struct {
 
 const mostTasks = 100
 
-// TaskList returns a page of tasks: of one team, those that the service still knows; of several, those that have not ended.
+// TaskList returns a page of the tasks that the service still knows, of one team or of all that the person may see. A page of all
+// teams may be short and still have one behind it.
 func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (list TaskList, err error) {
 	size := q.Size
 	if size < 1 {
 		size = mostTasks
 	}
 	c := cache.Filter{Model: q.Model, Status: cache.Status(q.State), Page: 1, Size: min(size, mostTasks)}
-	if q.After != "" {
-		if c.Page, err = strconv.Atoi(q.After); err != nil || c.Page < 1 {
-			return list, fmt.Errorf("%w: the cursor is not one of a page", ErrQuery)
-		}
+	after, err := cursorOf(q.After)
+	if err != nil {
+		return list, err
 	}
 	var claims []cache.Claim
-	var total int
 	if q.Team == "" {
-		teams, _ := f.visible(p)
-		claims, total, err = f.Tasks.ListOpen(ctx, idsOf(teams), c)
-	} else if _, err = f.find(p, q.Team); err == nil {
-		claims, total, err = f.Tasks.List(ctx, q.Team, c)
+		claims, list.Next, err = f.tasksOfAll(ctx, p, c, after)
+	} else {
+		claims, list.Next, err = f.tasksOf(ctx, p, q.Team, c, after)
 	}
 	if err != nil {
 		return list, err
@@ -76,10 +74,51 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 	for i := range claims {
 		list.Tasks = append(list.Tasks, lineOf(&claims[i]))
 	}
-	if c.Page*c.Size < total {
-		list.Next = strconv.Itoa(c.Page + 1)
-	}
 	return list, nil
+}
+
+// cursorOf reads a page's cursor: of one team's tasks and of open ones a page's number, else the moment before which they were made.
+func cursorOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	after, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 1 {
+		return 0, fmt.Errorf("%w: the cursor is not one of a page", ErrQuery)
+	}
+	return after, nil
+}
+
+func (f *Figures) tasksOf(ctx context.Context, p access.Person, team string, c cache.Filter, after int64) ([]cache.Claim, string, error) {
+	if _, err := f.find(p, team); err != nil {
+		return nil, "", err
+	}
+	return paged(c, after, func(c cache.Filter) ([]cache.Claim, int, error) { return f.Tasks.List(ctx, team, c) })
+}
+
+// tasksOfAll reads tasks that have not ended from the list of these, which finds an old one among many that have ended.
+func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filter, after int64) ([]cache.Claim, string, error) {
+	visible, _ := f.visible(p)
+	ids := idsOf(visible)
+	if c.Status != "" && !c.Status.Final() {
+		return paged(c, after, func(c cache.Filter) ([]cache.Claim, int, error) { return f.Tasks.ListOpen(ctx, ids, c) })
+	}
+	claims, next, err := f.Tasks.ListNewest(ctx, ids, c, after)
+	if err != nil || next == 0 {
+		return claims, "", err
+	}
+	return claims, strconv.FormatInt(next, 10), nil
+}
+
+// paged reads a page by its number.
+func paged(c cache.Filter, after int64, read func(cache.Filter) ([]cache.Claim, int, error)) (claims []cache.Claim, next string, err error) {
+	const farthest = 1 << 20 // pages: a number from outside must not overflow
+	c.Page = int(min(max(after, 1), farthest))
+	claims, total, err := read(c)
+	if c.Page*c.Size < total {
+		next = strconv.Itoa(c.Page + 1)
+	}
+	return claims, next, err
 }
 
 // Task returns one task of a team.

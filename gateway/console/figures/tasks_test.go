@@ -56,13 +56,15 @@ func TestTasks(t *testing.T) {
 		q    TaskFilter
 		want string
 	}{
-		{"open ones of all teams", operator, TaskFilter{}, "t4 t2 t1"},
-		{"in pages", operator, TaskFilter{Size: 2}, "t4 t2 t1"},
+		{"all", operator, TaskFilter{}, "t4 t3 t2 t1"},
+		{"in pages", operator, TaskFilter{Size: 2}, "t4 t3 t2 t1"},
+		{"ended ones", operator, TaskFilter{State: "SUCCEEDED"}, "t3"},
+		{"waiting ones in pages", operator, TaskFilter{State: "PENDING", Size: 1}, "t4 t2 t1"},
 		{"all of a team", operator, TaskFilter{Team: "search"}, "t4 t3 t1"},
 		{"in pages of one", operator, TaskFilter{Team: "search", Size: 1}, "t4 t3 t1"},
 		{"by state", operator, TaskFilter{Team: "search", State: "SUCCEEDED"}, "t3"},
 		{"by model", operator, TaskFilter{Model: "other"}, ""},
-		{"of a member", member, TaskFilter{}, "t4 t1"},
+		{"of a member", member, TaskFilter{}, "t4 t3 t1"},
 		{"of nobody", access.Person{}, TaskFilter{}, ""},
 	} {
 		if got := list(tt.p, tt.q); got != tt.want {
