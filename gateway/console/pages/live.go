@@ -14,7 +14,7 @@ import (
 const (
 	liveEvery   = 2 * time.Second  // how often a live part is made again at most
 	liveLeast   = 10 * time.Second // and at least
-	liveTimes   = 300              // the time between two, by what making one took: requests that wait for it stay below one in a hundred
+	liveTimes   = 300              // the time between two of any part, by what making one took: few requests wait for it
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
@@ -120,6 +120,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) ([]by
 		begun := time.Now()
 		text, err := render(r)
 		f.mu.Lock()
+		rest := time.Duration(liveTimes*len(f.open)) * time.Since(begun)
 		if err == nil && !bytes.Equal(text, one.text) {
 			one.text, one.event = text, eventOf(text)
 			close(one.changed)
@@ -127,7 +128,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) ([]by
 		}
 		f.mu.Unlock()
 		select {
-		case <-time.After(max(liveEvery, min(liveTimes*time.Since(begun), liveLeast))):
+		case <-time.After(max(liveEvery, min(rest, liveLeast))):
 		case <-r.Context().Done():
 			return
 		}
