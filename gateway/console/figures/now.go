@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -75,22 +74,6 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 		n.Faults = f.Faults()
 	}
 	return n, nil
-}
-
-// together does several things at the same time and returns the first error of the list.
-func together(do ...func() error) error {
-	errs := make([]error, len(do))
-	var doing sync.WaitGroup
-	for i := range do {
-		doing.Go(func() { errs[i] = do[i]() })
-	}
-	doing.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // today returns each team's use of the day without its tightest quota, that of all, and how many requests were refused.

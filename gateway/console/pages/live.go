@@ -15,7 +15,7 @@ import (
 const (
 	liveEvery   = 2 * time.Second  // how often a live part is made again at most
 	liveLeast   = 10 * time.Second // and at least
-	liveTimes   = 300              // the time between two, by what making one took: requests that wait for it stay below one in a hundred
+	liveTimes   = 300              // the time between two of any part, by what making one took: few requests wait for it
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
@@ -150,6 +150,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 		begun := time.Now()
 		made, err := rendered(r, render)
 		f.mu.Lock()
+		rest := time.Duration(liveTimes*len(f.open)) * time.Since(begun)
 		if err == nil && (made.over || !bytes.Equal(made.text, one.now.text)) {
 			made.event = eventOf(made)
 			one.now = made
@@ -161,7 +162,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 			return
 		}
 		select {
-		case <-time.After(max(liveEvery, min(liveTimes*time.Since(begun), liveLeast))):
+		case <-time.After(max(liveEvery, min(rest, liveLeast))):
 		case <-r.Context().Done():
 			return
 		}

@@ -164,7 +164,7 @@ func TestAChartsValuesAreThereWithoutPointing(t *testing.T) {
 	for path, want := range map[string]struct {
 		values int
 		first  string
-	}{"/now": {60, "11:35 UTC: "}, "/money": {30, "24 Oct: "}, "/teams/search": {60, "24 Oct: "}} {
+	}{"/now": {60, "11:35 UTC: "}, "/money": {22, "1 Nov: "}, "/teams/search": {60, "24 Oct: "}} {
 		values := []string(nil)
 		for _, d := range all(parse(t, get(t, h, path)), "details") {
 			if attribute(d, "class") == "values" {

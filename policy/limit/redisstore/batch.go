@@ -118,7 +118,7 @@ func add(list []any, field string, n int64) []any {
 }
 
 // batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
-func (r *Store) batched(team string, s *settlement) (bool, error) {
+func batched(r *Store, team string, s *settlement) (bool, error) {
 	length := 3
 	if in := s.call.reply.Val(); len(in) > 1 && in[1] == 1 {
 		length += len(s.counts)
