@@ -48,3 +48,11 @@ func TestALivePartThatDoesNotCome(t *testing.T) {
 	status.Store(http.StatusUnauthorized)
 	browsertest.Await(ctx, t, `document.title === "Sign in"`)
 }
+
+// TestOurScriptListensBeforeTheOthersSpeak: they ask for the live part at once, and its fault may come before the last script does.
+func TestOurScriptListensBeforeTheOthersSpeak(t *testing.T) {
+	scripts := all(parse(t, get(t, day(12).handler(operator), "/now")), "script")
+	if len(scripts) != 3 || attribute(scripts[0], "src") != "/assets/console.js" {
+		t.Errorf("of %d scripts the first is %s", len(scripts), attribute(scripts[0], "src"))
+	}
+}
