@@ -292,7 +292,7 @@ func (c consoled) equalBills(environ []string) {
 	c.Helper()
 	today := time.Now().UTC()
 	first := today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
-	environ = append(environ, "SLUICE_TEAMS_FILE="+string(c.process.TeamsFile))
+	environ = append(environ, "SLUICE_TEAMS_FILE="+c.process.TeamsFile)
 	for _, tt := range []struct {
 		p    access.Person
 		path string
