@@ -69,6 +69,7 @@ func TestTagQuotaOfTasks(t *testing.T) {
 		*claims = cache.NewClaims(p.config.TaskTTL, p.now)
 		p.claims = *claims
 	})
+	clock.move(36*time.Hour - clock.now().Sub(clock.now().UTC().Truncate(24*time.Hour))) // noon: the day does not end meanwhile
 	four := strings.Replace(imageBody, `"n":1`, `"n":4`, 1)
 	create := func(tag string) reading {
 		return h.ask("POST", imagePath, four, "X-Service-Async", "enable", "Sluice-Tag", tag)

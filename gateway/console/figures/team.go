@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/cache"
 	"sluice/gateway/console/access"
@@ -55,12 +56,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	var open []cache.Claim
 	err = together(
 		func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err },
-		func() (err error) {
-			if len(team.TagQuotas) > 0 {
-				t.Tags, err = f.Accounts.LookTags(ctx, team, at)
-			}
-			return err
-		},
+		func() (err error) { t.Tags, err = f.tags(ctx, team, at); return err },
 		func() (err error) { rows, err = f.rows(ctx, []string{id}, days); return err },
 		func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err },
 		func() (err error) {
@@ -83,6 +79,14 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		t.Tasks = append(t.Tasks, lineOf(&open[i]))
 	}
 	return t, nil
+}
+
+// tags returns how the values of the team's tag stand to their quotas.
+func (f *Figures) tags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
+	if len(team.TagQuotas) == 0 {
+		return nil, nil
+	}
+	return f.Accounts.LookTags(ctx, team, at)
 }
 
 func (f *Figures) running(team *teams.Team) Count {

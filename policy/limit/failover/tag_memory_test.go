@@ -110,3 +110,27 @@ func dayUse(s *harness, team *teams.Team) map[string][2]int64 {
 	}
 	return use
 }
+
+// The use of more values than one call restores outlives it, too.
+func TestUseOfManyTagsOutlivesRedisMemory(t *testing.T) {
+	client := limittest.RealRedis(t)
+	s := newHarness(t, client, nil)
+	team := limittest.Team(t, "tag_key: project", "tag_quotas: {tokens: {day: 20}}")
+	want := map[string][2]int64{}
+	for n := range 300 {
+		tag, used := "v"+id(n), limit.Amounts{limit.Requests: 1, limit.Tokens: int64(1 + n%20)}
+		v, err := s.tagged(id(n), tag, team, used)
+		if err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+		s.charge(v.Held, team, used)
+		want[tag] = [2]int64{used[limit.Tokens], 0}
+	}
+	s.settled()
+	s.back()
+	client.FlushDB(t.Context())
+	_ = s.Maintain(t.Context()) // it says what it restored
+	if diff := cmp.Diff(want, s.tagUse(team)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
