@@ -38,7 +38,7 @@ func (c *handClock) move(d time.Duration) {
 // tasked is a harness whose gateway and simulator share a clock that the test moves; a task waits for a second and runs for
 // ten.
 func tasked(t testing.TB, changes ...func(*plan)) (*harness, *handClock) {
-	clock := &handClock{at: time.Now()}
+	clock := &handClock{at: time.Now().UTC().Truncate(24 * time.Hour).Add(36 * time.Hour)} // hours that a test lets pass are of one day
 	h := build(t, append([]func(*plan){func(p *plan) {
 		p.now, p.sim.Now = clock.now, clock.now
 		p.sim.Pending, p.sim.Running = time.Second, 10*time.Second
