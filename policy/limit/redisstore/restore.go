@@ -12,6 +12,8 @@ import (
 const (
 	// restoreBatch is how many holds one call restores, so that it does not block Redis for long.
 	restoreBatch = 200
+	// restoreTags is how many values of a tag one call restores. A month may have 31,000, which have to be there within a second.
+	restoreTags = 500
 	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
 	RestoringTime = 2 * time.Second
 )
@@ -84,7 +86,7 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 // make makes as many calls as the holds and the tags take. The first restores everything else.
 func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, tags []tagCount) (s standing, err error) {
 	for first := true; first || len(holds)+len(tags) > 0; first = false {
-		some, values := min(restoreBatch, len(holds)), min(restoreBatch, len(tags))
+		some, values := min(restoreBatch, len(holds)), min(restoreTags, len(tags))
 		n.holds, n.tags, n.last = holds[:some], tags[:values], some == len(holds) && values == len(tags)
 		if s, err = r.restoreSome(ctx, team, n); err != nil {
 			return s, err
@@ -137,7 +139,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 		c.add(strconv.Itoa(u.period)+":"+string(teams.Units[u.unit]), u.n)
 	}
 	for i := range n.tags {
-		c.add(n.tags[i].name(), n.tags[i].n)
+		c.add(n.tags[i].name(), written(n.tags[i].used))
 	}
 	for _, row := range n.rows {
 		c.add(row.Day, writtenStock(row.Of))
