@@ -25,7 +25,7 @@ type admission struct {
 // admit holds what the request may cost before anything is sent, and settles it once the answer has ended in any way.
 func (a *admission) admit(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
-		if err := a.hold(w, r, s); err != nil {
+		if err := a.holdFor(w, r, s); err != nil {
 			return err
 		}
 		defer a.settle(r.Context(), s)
@@ -33,7 +33,15 @@ func (a *admission) admit(next handler) handler {
 	}
 }
 
-// hold is apart from admit for the stack, which a stream has for as long as it lasts.
+// holdFor holds what a request may cost. For a stream that is apart, because Redis needs much stack.
+func (a *admission) holdFor(w *reply, r *http.Request, s *requestState) (err error) {
+	if !s.stream {
+		return a.hold(w, r, s)
+	}
+	apart(func() { err = a.hold(w, r, s) })
+	return err
+}
+
 func (a *admission) hold(w *reply, r *http.Request, s *requestState) error {
 	hold := &limit.Hold{
 		ID: s.ID, Team: s.team, Account: limit.AccountFor(s.teams.Account, s.Model), Model: s.Model, Endpoint: s.route.endpoint, Tag: s.tag,

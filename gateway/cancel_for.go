@@ -8,6 +8,7 @@ import (
 	"sluice/gateway/tasks"
 	"sluice/gateway/upstream"
 	"sluice/policy"
+	"sluice/policy/teams"
 	"sluice/telemetry"
 )
 
@@ -67,5 +68,8 @@ func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, e
 	return u.do(s, post, "tasks/"+claim.Task+"/cancel")
 }
 
-// InFlight is how many requests of a team with a limit on them this process has in flight.
-func (g *Gateway) InFlight(team string) int64 { return g.usage.slots.of(team).used.Load() }
+// InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of the
+// team's limit; 0 is any number.
+func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
+	return g.usage.slots.of(team.ID).used.Load(), g.usage.slots.most(team)
+}

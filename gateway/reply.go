@@ -23,7 +23,7 @@ type reply struct {
 	lingers bool          // the rest of the body is dropped once the request has ended
 	wrote   bool          // the header has left
 	ended   bool          // the request has ended in order
-	begins  bool          // the next piece is the first of a stream; never so with a front, whose faults are for this goroutine to recover from
+	begins  bool          // nothing of the stream has been passed on yet
 	failed  error         // the first failed write: the client left or does not read
 	bound   time.Time     // the write deadline in force; zero: none. net/http removes it between requests
 
@@ -59,7 +59,7 @@ func (w *reply) header(status int, now time.Time) {
 	if !w.state.bodyEnded {
 		w.leaveBody(now)
 	}
-	w.begins = w.alone && w.front == nil && isStream(w.Header())
+	w.begins = w.alone && isStream(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 	w.written()
 }
@@ -128,7 +128,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	w.extendDeadline(now)
 	pass := w.ResponseWriter.Write
 	if w.begins {
-		pass, w.begins = w.passFirst, false
+		pass = w.passFirst
 	}
 	n, err := pass(p)
 	w.written()
@@ -138,25 +138,32 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	return n, err
 }
 
-// passFirst hands the first piece of a stream to the writer below, which then writes the header, too. That needs 4 KB of stack, so
-// another goroutine does it: this one's stack would grow, and stay so for as long as the stream lasts.
+// passFirst hands the first piece of a stream to the writer below, which then writes the header, too. That needs 4 KB of stack. A
+// front may hold pieces back, and the header with them.
 func (w *reply) passFirst(p []byte) (n int, err error) {
-	passed := make(chan struct{})
-	go func() {
-		defer close(passed)
+	apart(func() {
 		if n, err = w.ResponseWriter.Write(p); err == nil {
 			err = w.control.Flush()
 		}
-	}()
-	<-passed
+	})
+	w.begins = w.holdsBack()
 	return n, err
+}
+
+// holdsBack reports whether the header is not sent yet, because a front may still change the answer.
+func (w *reply) holdsBack() bool {
+	if w.front == nil {
+		return false
+	}
+	status, _ := w.front.Sent()
+	return status == 0
 }
 
 // FlushError flushes, and notes that the client left.
 func (w *reply) FlushError() error {
 	before := w.terms.now()
 	w.extendDeadline(before)
-	w.begins = false
+	w.begins = w.begins && w.holdsBack()
 	err := w.control.Flush()
 	w.written()
 	w.writing += w.terms.now().Sub(before)

@@ -292,7 +292,7 @@ func (c consoled) equalBills(environ []string) {
 	c.Helper()
 	today := time.Now().UTC()
 	first := today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
-	environ = append(environ, "SLUICE_TEAMS_FILE="+string(c.process.TeamsFile))
+	environ = append(environ, "SLUICE_TEAMS_FILE="+c.process.TeamsFile)
 	for _, tt := range []struct {
 		p    access.Person
 		path string
@@ -304,5 +304,21 @@ func (c consoled) equalBills(environ []string) {
 		if _, got := c.visit(tt.p, tt.path, nil); got != want || strings.Count(got, "\n") < 2 {
 			c.Errorf("%s of %s:\n%s\nwant\n%s", tt.path, tt.p.Name, got, want)
 		}
+	}
+}
+
+// TestATeamsPageHasTheLimitsThatHold: those that the team itself is told, of which a replica has a share.
+func TestATeamsPageHasTheLimitsThatHold(t *testing.T) {
+	c := openConsoled(t, "SLUICE_REPLICAS=2", "SLUICE_TEAMS_FILE="+write(t, strings.Replace(someTeams, "  - id: search\n", "  - id: search\n    concurrent: 7\n    open_tasks: 9\n", 1)))
+	_, own := c.send("GET", "/sluice/v1/usage", "", "test")
+	var told struct {
+		Concurrent struct{ Limit int }
+		OpenTasks  struct{ Limit int } `json:"open_tasks"`
+	}
+	must(t, json.Unmarshal(own, &told))
+	_, page := c.visit(theOperator, "/teams/search", nil)
+	rows := regexp.MustCompile(`(?s)<th scope="row">(In flight at this replica|Open tasks)</th>.*?<data value="(\d+)"[^>]*>\d+</data> <small class="opt">at once`).FindAllStringSubmatch(page, -1)
+	if len(rows) != 2 || told.Concurrent.Limit != 4 || rows[0][2] != fmt.Sprint(told.Concurrent.Limit) || rows[1][2] != fmt.Sprint(told.OpenTasks.Limit) {
+		t.Errorf("the page has %q, the team is told %+v", rows, told)
 	}
 }

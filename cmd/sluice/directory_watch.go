@@ -99,8 +99,7 @@ func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
 		w.bad.Store(nil)
 		return
 	}
-	d, err := s.Open()
-	if err != nil {
+	if err := s.Check(); err != nil {
 		w.refuse("is faulty", err)
 		return
 	}
@@ -114,7 +113,10 @@ func (w *directoryWatch) take(ctx context.Context, s, known directory.State) {
 		return
 	}
 	w.bad.Store(nil)
-	w.log.Info("directory loaded", "version", d.Version, "teams", len(d.Teams))
+	if !bytes.Equal(s.Document, known.Document) {
+		_, version, _ := w.roster.inForce()
+		w.log.Info("directory loaded", "version", version, "teams", w.roster.count())
+	}
 	w.keep(s)
 }
 

@@ -132,6 +132,29 @@ func TestADirectoryChangedWithoutAnEntryIsNotPutInForce(t *testing.T) {
 	w.expect(t, "search maps", "<nil>")
 }
 
+// TestAnEntryAloneReloadsNothing: anybody who may cancel a task adds entries, and to read a thousand teams again takes half a second of
+// a processor at every replica.
+func TestAnEntryAloneReloadsNothing(t *testing.T) {
+	w := watchDirectory(t)
+	w.create(t, "maps")
+	w.expect(t, "search maps", "<nil>")
+	before := w.teams
+	must(t, directory.Note(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, directory.Entry{What: "task.cancel"}))
+	w.expect(t, "search maps", "<nil>")
+	is, err := w.store.Read(t.Context())
+	must(t, err)
+	if known, _, _ := w.roster.inForce(); w.teams != before || known.Head() != is.Head() || strings.Count(w.log.String(), "directory loaded") != 1 {
+		t.Errorf("teams loaded again: %v; the entry is known: %v\n%s", w.teams != before, known.Head() == is.Head(), w.log.String())
+	}
+	must(t, os.Remove(w.path))
+	w.look(t.Context())
+	is, err = w.store.Read(t.Context())
+	must(t, err)
+	if e, err := directory.ReadEntry(is.Last); err != nil || e.Seq != 3 || e.What != "directory.restore" {
+		t.Errorf("written back with entry %d, %s, %v", e.Seq, e.What, err)
+	}
+}
+
 // TestAFaultyDirectoryIsMended by taking it away: the process writes back what is in force.
 func TestAFaultyDirectoryIsMended(t *testing.T) {
 	w := watchDirectory(t)

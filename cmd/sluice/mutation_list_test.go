@@ -32,7 +32,7 @@ var mutations = []mutation{
 	{about: "what a value of the tag holds is never given back", file: "policy/limit/redisstore/scripts/holds.lua", old: "local held = s.counted and count(key, field .. '|held', s.held[i])", new: "local held = false"},
 	{about: "what values of a tag used is not restored", file: "policy/limit/redisstore/scripts/restore.lua", old: "raise_tag(day, tag, four(reported))", new: "four(reported)"},
 	{about: "without Redis a request passes the quotas of its tag", file: "policy/limit/failover/admit.go", old: "if !t.Shadow && t.TagCounts(&h.Amounts) {", new: "if false {"},
-	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "			rest = 0\n", new: "\n"},
+	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
 	{about: "the refusal of one value of a tag holds for all", file: "gateway/recent_refusals.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
 	{about: "a task's claim lacks its tag", file: "gateway/claim.go", old: "Tag: string(s.held.Tag), ", new: ""},
 	{about: "quotas of each value of a tag need no tag", file: "policy/teams/team.go", old: `if len(d.tagQuotas) > 0 && d.team.TagKey == "" {`, new: "if false {"},
@@ -58,7 +58,7 @@ var mutations = []mutation{
 	// The directory and its audit.
 	{about: "an entry that was changed is not noticed", file: "policy/directory/verify.go", old: "case e.Prev != sumOf(p.text):", new: "case false:"},
 	{about: "a trail may lack its beginning", file: "policy/directory/verify.go", old: "if p.First > s.First {", new: "if false {"},
-	{about: "a document without its entry is opened", file: "policy/directory/entry.go", old: "if last.Digest != digestOf(s.Document) {", new: "if false {"},
+	{about: "a document without its entry is opened", file: "policy/directory/entry.go", old: "if last.Digest != digest {", new: "if false {"},
 	{about: "an entry may have a key", file: "policy/directory/entry.go", old: "if teams.HasPlainKey(text) {", new: "if false {"},
 	{about: "a key may live longer than key_days", file: "policy/directory/keys.go", old: "case days > 0 && expires.After(last):", new: "case false:"},
 	{about: "a rotation prolongs the old key", file: "policy/directory/keys.go", old: "old.Expires == nil || old.Expires.After(ends)", new: "true"},
@@ -68,7 +68,7 @@ var mutations = []mutation{
 	{about: "the directory takes a team of the file", file: "policy/teams/directory.go", old: "if f.Team(team.ID) != nil {", new: "if false {"},
 	{about: "the directory takes the upstream key", file: "policy/teams/directory.go", old: "case k.SHA256 == upstream:", new: "case false:"},
 	{about: "an older directory is put in force", file: "cmd/sluice/directory_watch.go", old: "directory.Lost(s, known)", new: "false"},
-	{about: "entries without a document are not missed", file: "policy/directory/commit.go", old: "return has.seq() < known.seq()", new: "return false"},
+	{about: "entries without a document are not missed", file: "policy/directory/commit.go", old: "return is.Seq < was.Seq", new: "return false"},
 
 	// The console.
 	{about: "a member sees every team", file: "gateway/console/registry/registry.go", old: "if !p.Sees(id) {", new: "if false {"},
@@ -184,6 +184,7 @@ var mutations = []mutation{
 	{about: "one person's logins crowd out all others", file: "gateway/console/access/desk.go", old: `if !d.attempts.begins(`, new: `if false && !d.attempts.begins(`},
 	{about: "another site's pictures are logins", file: "gateway/console/login.go", old: "		if !isVisit(r) {", new: "		if false {"},
 	{about: "a signature over another text passes for a token", file: "gateway/identity/token.go", old: " || header.Critical != nil || header.Encoded != nil", new: ""},
+	{about: "a withdrawn key serves after an idle time", file: "gateway/identity/keys.go", old: "waits := k.late && running != nil", new: "waits := false"},
 	{about: "a token counts whose time is too large", file: "gateway/identity/token.go", old: "math.Abs(seconds) > lastSecond", new: "math.Abs(seconds) < 0"},
 	{about: "tokens' claims count in other letters", file: "gateway/identity/token.go", old: "if name != read && strings", new: "if name == read && !strings"},
 	{about: "an address that is not verified counts", file: "gateway/console/access/issuer/claims.go", old: "	if c.Verified {", new: "	if true {"},

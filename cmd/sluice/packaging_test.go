@@ -69,3 +69,10 @@ func TestCIRunsTheReadmesTestCommand(t *testing.T) {
 		t.Error(".ci/run must take the test command from README.md")
 	}
 }
+
+func TestCIKeepsScreenshots(t *testing.T) {
+	const directory = "/.ci/screenshots"
+	if !strings.Contains(readRoot(t, ".ci/run"), "\nexport SCREENSHOTS=$PWD"+directory+"\n") || !strings.Contains(readRoot(t, ".gitignore"), "\n"+directory+"/\n") {
+		t.Errorf(".ci/run does not keep screenshots in %s, or git does not ignore them", directory)
+	}
+}

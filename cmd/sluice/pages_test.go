@@ -116,6 +116,35 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+// TestPicturesAreSmallAndShown: every picture is on a page, and none makes a clone slow.
+func TestPicturesAreSmallAndShown(t *testing.T) {
+	const most, mostInAll = 80 << 10, 500 << 10
+	names, err := filepath.Glob("../../docs/images/*/*")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d pictures, %v", len(names), err)
+	}
+	all := ""
+	for _, text := range documents(t) {
+		all += text
+	}
+	sum := int64(0)
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum += info.Size(); info.Size() > most {
+			t.Errorf("%s has %d bytes, want at most %d", name, info.Size(), most)
+		}
+		if shown := strings.TrimPrefix(filepath.ToSlash(name), "../../docs/"); !strings.Contains(all, "("+shown+")") {
+			t.Errorf("no page shows %s", shown)
+		}
+	}
+	if sum > mostInAll {
+		t.Errorf("the pictures have %d bytes, want at most %d", sum, mostInAll)
+	}
+}
+
 // TestPagesAreReached: a reader who starts at the README finds every page.
 func TestPagesAreReached(t *testing.T) {
 	readme := readRoot(t, "README.md")

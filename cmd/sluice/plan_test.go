@@ -132,7 +132,7 @@ var floorPlan = map[string]plan{
 	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{goOIDC, goJose, jsonText}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
-	"gateway/admin/sheet":           {ours: []string{"gateway/admin", "policy/limit", "policy/teams"}, testsOurs: []string{"policy"}, never: silent, timeless: true},
+	"gateway/admin/sheet":           {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access"},
 		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store", "gateway/console/pages"},

@@ -139,7 +139,6 @@ func TestFR5HalfOpen(t *testing.T) {
 // F-R5: after an outage in which packets vanished the breaker closes, and requests reach Redis, even if a round trip takes
 // most of the timeout and every connection has to be made again.
 func TestFR5BackOverASlowNetwork(t *testing.T) {
-	t.Parallel()
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = 300 * time.Millisecond }, generous)

@@ -90,7 +90,6 @@ func hammer(t *testing.T, houses []*house, workers int, enough func(n int64) boo
 // A129, A139: 64 workers with two keys of one team against a quota of 1,000, over one, two and three replicas: 1,000
 // requests pass, and not one more. The last ones may at first be set aside for another replica, and are given back.
 func TestA129A139QuotaIsExact(t *testing.T) {
-	t.Parallel()
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			houses, server, service := replicas(t, n, "quotas: {requests: {day: 1000}}")

@@ -18,7 +18,6 @@ import (
 // F-R3: Redis is slow, within the timeout. It works, and the connections live. The effect with the default timeout: LONG=1
 // go test -v -run FR3 ./cmd/sluice; otherwise the timeout is longer than any hiccup of a busy machine.
 func TestFR3RedisIsSlow(t *testing.T) {
-	t.Parallel()
 	server := startRedis(t)
 	proxy := proxied(t, server)
 	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) {

@@ -118,7 +118,6 @@ func (r *taskReplicas) images() (charged, held int64) {
 // A team can poll a task at every replica, whichever created it: upstream is queried once an interval for all, and the end
 // is charged once.
 func TestATaskOverReplicas(t *testing.T) {
-	t.Parallel()
 	r := startTaskReplicas(t, 2, simulator.Config{Running: 500 * time.Millisecond, TaskRate: -1})
 	id := r.create(0, 3)
 	begun := time.Now()

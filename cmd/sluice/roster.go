@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type roster struct {
 	key     gateway.Secret
 	state   directory.State // of the directory in force; the zero State: none was ever read
 	version int64
+	teams   int   // of the directory
 	ignored error // what of the directory is not in force, because the file has it too
 }
 
@@ -38,18 +40,26 @@ func (r *roster) setFile(file *teams.File, key gateway.Secret) {
 	}
 }
 
-// setDirectory puts a new directory in force. A faulty one changes nothing.
+// setDirectory puts a new directory in force. A faulty one changes nothing. With the same document, after an entry about a change
+// elsewhere, the teams stay as they are.
 func (r *roster) setDirectory(s directory.State) error {
-	d, err := s.Open()
-	if err != nil {
+	if err := s.Check(); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.state.Last != nil && bytes.Equal(s.Document, r.state.Document) {
+		r.state = s
+		return nil
+	}
+	d, err := s.Open()
+	if err != nil {
+		return err
+	}
 	if err := r.join(s); err != nil {
 		return err
 	}
-	r.state, r.version = s, d.Version
+	r.state, r.version, r.teams = s, d.Version, len(d.Teams)
 	return nil
 }
 
@@ -82,6 +92,13 @@ func oneLine(all teams.Faults) error {
 		text += f.String()
 	}
 	return errors.New(text)
+}
+
+// count is how many teams the directory in force has.
+func (r *roster) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.teams
 }
 
 // inForce is the directory in force, and what of it is ignored.

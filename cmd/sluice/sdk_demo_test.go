@@ -12,6 +12,7 @@ import (
 
 // TestLibrariesRunTheDemonstrationsLines pastes its five lines of Python, as they are printed.
 func TestLibrariesRunTheDemonstrationsLines(t *testing.T) {
+	t.Parallel()
 	dir := sdkDir(t)
 	base, search, _, stop := demonstrating(t, "--listen=127.0.0.1:0")
 	var said, failed bytes.Buffer

@@ -11,6 +11,7 @@ import (
 
 // TestLibrariesRunTheirPage runs the programs of docs/sdks.md as a reader would paste them.
 func TestLibrariesRunTheirPage(t *testing.T) {
+	t.Parallel()
 	dir := sdkDir(t)
 	base, search, _, stop := demonstrating(t, "--listen=127.0.0.1:0")
 	environ := []string{

@@ -94,6 +94,7 @@ func drawMill(t *testing.T, dir string) {
 
 // TestLibrariesChat drives libraries that know nothing of Sluice, over real sockets.
 func TestLibrariesChat(t *testing.T) {
+	t.Parallel()
 	sdkDir(t)
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams))
@@ -113,6 +114,7 @@ func TestLibrariesChat(t *testing.T) {
 // TestLibrariesPayOnce: each library makes pictures, loses answers and repeats its requests as it likes. The service makes one
 // task for each call of the program, and the ledger has its images once.
 func TestLibrariesPayOnce(t *testing.T) {
+	t.Parallel()
 	sdkDir(t)
 	for _, tt := range []struct {
 		library

@@ -14,8 +14,10 @@ import (
 type gateway struct {
 	name     string
 	requests requests
-	rate     int  // of the open loop, if it cannot take the usual one
-	redis    bool // needs Redis
+	rate     int    // of the open loop, if it cannot take the usual one
+	redis    bool   // needs Redis
+	console  string // the address of its console
+	turns    int    // of the measure consoles
 	*process.Process
 }
 
@@ -24,7 +26,7 @@ func newGateway(name string, rate int) *gateway {
 	switch name {
 	case "litellm":
 		g.requests, g.rate = openAIRequests(), min(rate, 20)
-	case "sluice-redis":
+	case "sluice-redis", "sluice-consoles":
 		g.redis = true
 	}
 	return g
@@ -70,9 +72,11 @@ func (w *world) end() {
 // start starts a gateway by its script.
 func (w *world) start(ctx context.Context, g *gateway) (err error) {
 	address, admin := freeAddress(), freeAddress()
+	g.console = freeAddress()
 	_, port, _ := net.SplitHostPort(address)
 	env := []string{
 		"BENCH_LISTEN=" + address, "BENCH_PORT=" + port, "BENCH_ADMIN=" + admin, "BENCH_SERVICE=" + w.service.Address,
+		"BENCH_CONSOLE=" + g.console, "BENCH_CONSOLE_TOKEN=" + consoleToken, fmt.Sprint("BENCH_TEAMS=", houseTeams),
 		"BENCH_KEY=" + key, "BENCH_WORK=" + w.work, "BENCH_DIR=" + filepath.Join(w.work, "run", g.name),
 	}
 	if w.redis != nil {
@@ -81,10 +85,19 @@ func (w *world) start(ctx context.Context, g *gateway) (err error) {
 	if err := os.MkdirAll(filepath.Join(w.work, "run", g.name), 0o750); err != nil { //nolint:gosec // a name is that of a script beside this file
 		return err
 	}
+	consoles := g.name == "sluice-consoles"
+	if consoles {
+		if err := fillHouse(w.redis.Address); err != nil {
+			return err
+		}
+	}
 	g.Process, err = process.Start(ctx, process.Config{
 		Command: []string{filepath.Join(w.scripts, g.name)}, Core: w.core, Address: address, Env: env,
 		Log: filepath.Join(w.work, "run", g.name, "output.log"),
 	})
+	if err == nil && consoles {
+		err = awaitSums(g.console)
+	}
 	return err
 }
 

@@ -55,8 +55,19 @@ var allMeasures = []measure{
 		fresh: true, turn: bodies,
 	},
 	{name: "streams-500", title: "500 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(500)},
+	{
+		name: "consoles", title: "a request every millisecond while no console is open, and while fifty are", columns: consoleColumns,
+		without: allGateways, with: []string{"sluice-consoles"}, turn: consoles,
+	},
+	{
+		name: "idle-consoles", title: "no request, while no console is open, and while fifty are", columns: idleColumns,
+		without: allGateways, with: []string{"sluice-consoles"}, turn: idleConsoles,
+	},
 	{name: "streams-2000", title: "2,000 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(2000)},
 }
+
+// allGateways are those of which some measures have only others.
+var allGateways = []string{"bare", "bare-gogc400", "sluice", "sluice-redis", "nginx", "haproxy", "litellm"}
 
 var streamColumns = []column{{"RSS KB/stream", 1, true}, {"peak KB/stream", 1, true}}
 

@@ -145,7 +145,7 @@ func TestSessionsPage(t *testing.T) {
 	operator.login(t)
 	member.send(t, "POST", "/login", url.Values{"secret": {mapsKey}})
 	id := access.SessionID(member.cookie(t).Value)
-	if got := operator.send(t, "GET", "/sessions", nil); !strings.Contains(got.body, id) || !strings.Contains(got.body, `<bdi class="name">token</bdi> <small>this browser</small>`) {
+	if got := operator.send(t, "GET", "/sessions", nil); !strings.Contains(got.body, id) || !strings.Contains(got.body, `<bdi class="name">token</bdi> <small class="own">this browser</small>`) {
 		t.Errorf("the operator's page: %s", got.body)
 	}
 	operators := access.SessionID(operator.cookie(t).Value)

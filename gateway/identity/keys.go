@@ -12,6 +12,7 @@ import (
 
 const (
 	fresh      = 5 * time.Minute  // how old keys may be before they are fetched again
+	idle       = 10 * time.Minute // without a fetch; then tokens wait for the next one, because the issuer may have withdrawn a key long ago
 	stale      = time.Hour        // how old keys may be if their issuer is away
 	pause      = 10 * time.Second // between two fetches from an issuer, whatever tokens arrive
 	fetchFor   = 5 * time.Second  // bounds one fetch, discovery included
@@ -30,6 +31,7 @@ type keys struct {
 	fetched time.Time     // when list was fetched; zero: never
 	tried   time.Time     // when the last fetch began
 	running chan struct{} // closed when the fetch under way has ended; nil: none is
+	late    bool          // the fetch under way, or the last one, began long after the one before: no token had come for a while
 }
 
 // VerifySignature verifies a token's signature and returns its payload, as go-oidc wants it.
@@ -86,7 +88,7 @@ func verify(signed *jose.JSONWebSignature, list []jose.JSONWebKey) (payload []by
 }
 
 // current returns the keys; ok is false if there are none that may be used. Keys that are no longer fresh are fetched in the
-// background, while the ones before serve for an hour.
+// background, while the ones before serve for an hour; only after an idle time the fetch is waited for.
 func (k *keys) current(ctx context.Context) (list []jose.JSONWebKey, ok bool) {
 	k.mu.Lock()
 	age := k.now().Sub(k.fetched)
@@ -95,8 +97,9 @@ func (k *keys) current(ctx context.Context) (list []jose.JSONWebKey, ok bool) {
 	if age >= fresh || k.fetched.IsZero() {
 		running = k.start()
 	}
+	waits := k.late && running != nil
 	k.mu.Unlock()
-	if usable {
+	if usable && !waits {
 		return list, true
 	}
 	return k.wait(ctx, running)
@@ -117,6 +120,7 @@ func (k *keys) start() chan struct{} {
 	if k.running != nil || !k.tried.IsZero() && now.Sub(k.tried) < pause {
 		return k.running
 	}
+	k.late = now.Sub(k.tried) >= idle
 	k.tried, k.running = now, make(chan struct{})
 	k.calls.Go(k.run)
 	return k.running

@@ -49,7 +49,7 @@ func Commit(ctx context.Context, store Store, order Order, decide func(Document)
 // the entry before the change, so that there is no change without one.
 func Note(ctx context.Context, store Store, order Order, entry Entry) error {
 	return commit(ctx, store, func(was State) (State, error) {
-		if _, err := was.Open(); err != nil {
+		if err := was.Check(); err != nil {
 			return was, err
 		}
 		return was.Next(nil, entry, order)
@@ -95,7 +95,7 @@ func step(was State, order Order, decide func(Document) (Change, error)) (State,
 	if err != nil || after.Version == before.Version {
 		return was, before, err
 	}
-	next, err := was.next(after.Text(), after.Version, entry, order) // Apply has read it
+	next, err := was.next(after.Text(), after.Version, entry, order)
 	if err == nil {
 		latest.Store(&opened{digestOf(next.Document), after})
 	}
@@ -110,40 +110,32 @@ func wrote(ctx context.Context, store Store, next State) bool {
 // Lost reports whether a store that has one state has lost what follows: it has an older document than known, or the same
 // with an older end of its trail.
 func Lost(has, known State) bool {
-	document, err := known.Open()
-	if err != nil || known.Last == nil {
+	if known.Last == nil {
 		return false
 	}
+	is, was := has.last(), known.last()
 	if bytes.Equal(has.Document, known.Document) {
-		return has.seq() < known.seq()
+		return is.Seq < was.Seq
 	}
-	older, err := has.Open()
-	return err == nil && older.Version < document.Version
+	return is.Version < was.Version
 }
 
 // Before reports whether a state is one that another followed, by their last entries.
 func (s State) Before(other State) bool {
-	if other.Last == nil {
-		return false
-	}
-	var mine, theirs Entry // one that cannot be read has number 0
-	if s.Last != nil {
-		mine, _ = ReadEntry(s.Last)
-	}
-	theirs, _ = ReadEntry(other.Last)
-	return cmp.Or(cmp.Compare(mine.Version, theirs.Version), cmp.Compare(mine.Seq, theirs.Seq)) < 0
+	is, was := s.last(), other.last()
+	return cmp.Or(cmp.Compare(is.Version, was.Version), cmp.Compare(is.Seq, was.Seq)) < 0
 }
 
-// seq is the number of the last entry; 0: there is none, or it cannot be read.
-func (s State) seq() int64 {
+// last is the last entry; the zero Entry: there is none, or it cannot be read.
+func (s State) last() Entry {
 	if s.Last == nil {
-		return 0
+		return Entry{}
 	}
 	last, err := ReadEntry(s.Last)
 	if err != nil {
-		return 0
+		return Entry{}
 	}
-	return last.Seq
+	return last
 }
 
 // Restored is the state of a store that has lost what known has, or has an older copy of it: known's document, with an

@@ -78,21 +78,11 @@ func (s State) Head() string {
 	return sumOf(s.Last)
 }
 
-// Open reads the document. It refuses one that is not as the last entry says: it was changed without an entry.
+// Open reads the document, if [State.Check] does not refuse it.
 func (s State) Open() (Document, error) {
-	if s.Document == nil && s.Last == nil {
-		return Document{}, nil
-	}
-	last, err := ReadEntry(s.Last)
-	if err != nil {
+	digest, err := s.check()
+	if err != nil || s.Document == nil {
 		return Document{}, err
-	}
-	digest := digestOf(s.Document)
-	if last.Digest != digest {
-		return Document{}, fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
-	}
-	if s.Document == nil {
-		return Document{}, nil
 	}
 	if known := latest.Load(); known != nil && known.digest == digest {
 		return known.Document, nil
@@ -113,6 +103,29 @@ type opened struct {
 // latest is the last one: a change, and everybody who looks after it, would read the same large text again.
 var latest atomic.Pointer[opened]
 
+// Check refuses a document that is not as the last entry says: it was changed without an entry. It does not read the document, which
+// takes long for many teams.
+func (s State) Check() error {
+	_, err := s.check()
+	return err
+}
+
+// check is [State.Check], and returns the document's digest.
+func (s State) check() (string, error) {
+	if s.Document == nil && s.Last == nil {
+		return "", nil
+	}
+	last, err := ReadEntry(s.Last)
+	if err != nil {
+		return "", err
+	}
+	digest := digestOf(s.Document)
+	if last.Digest != digest {
+		return "", fmt.Errorf("the directory is not as entry %d of its audit left it: it was changed without an entry", last.Seq)
+	}
+	return digest, nil
+}
+
 func digestOf(document []byte) string {
 	if document == nil {
 		return ""
@@ -123,38 +136,28 @@ func digestOf(document []byte) string {
 // Next is the state after a change: the document's text, and the entry with its place in the chain. A nil text keeps the
 // document: an entry may be about a change elsewhere, such as a correction of a team's usage.
 func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
-	if err := order.check(); err != nil {
-		return s, err
+	if document == nil || bytes.Equal(document, s.Document) {
+		return s.next(s.Document, s.last().Version, entry, order)
 	}
-	var version int64
-	if document != nil && !bytes.Equal(document, s.Document) {
-		d, err := Read(document)
-		if err != nil {
-			return s, faulty(err)
-		}
-		version = d.Version
+	d, err := Read(document)
+	if err != nil {
+		return s, faulty(err)
 	}
-	return s.next(document, version, entry, order)
+	return s.next(document, d.Version, entry, order)
 }
 
-// next is Next of a document that was read before, with its version; 0: it is that of the state.
+// next is [State.Next] with a document that was read and has this version.
 func (s State) next(document []byte, version int64, entry Entry, order Order) (State, error) {
 	if err := order.check(); err != nil {
 		return s, err
 	}
-	if document == nil {
-		document = s.Document
-	}
-	entry.Seq, entry.Version = 1, 0
+	entry.Seq, entry.Version = 1, version
 	if s.Last != nil {
 		last, err := ReadEntry(s.Last)
 		if err != nil {
 			return s, err
 		}
-		entry.Seq, entry.Version = last.Seq+1, last.Version
-	}
-	if version != 0 {
-		entry.Version = version
+		entry.Seq = last.Seq + 1
 	}
 	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
 	entry.Digest, entry.Prev = digestOf(document), s.Head()

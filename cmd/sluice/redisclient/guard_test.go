@@ -61,7 +61,7 @@ func TestFK2NodesAreLookedAtAlone(t *testing.T) {
 func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
 	c := open(t, startRedis(t), patience) // the other node, which has them
 	guardOf := func(address string) (*redis.Client, *guard) {
-		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true, PoolSize: PoolSize})
 		g := c.newGuard(node)
 		node.AddHook(g)
 		key := "sl1:{search}:quota"

@@ -24,6 +24,22 @@ func (p *Process) CPU() (total time.Duration) {
 	return total
 }
 
+// Wakes is how often the program's threads have gone to sleep: as often they were woken.
+func (p *Process) Wakes() (total int64) {
+	for _, pid := range p.pids() {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			_, rest, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
+			if fields := strings.Fields(rest); len(fields) > 0 {
+				n, _ := strconv.ParseInt(fields[0], 10, 64)
+				total += n
+			}
+		}
+	}
+	return total
+}
+
 // Memory is what the program and its children have resident, and the most they had since they were started, in bytes. Pages
 // that they share are counted for each.
 func (p *Process) Memory() (now, most int64) {

@@ -33,6 +33,7 @@ var kinds = map[registry.Kind]outcome{
 	registry.Conflict:  {http.StatusConflict, "conflict"},
 	registry.Lost:      {http.StatusPreconditionFailed, "lost"},
 	registry.Away:      {http.StatusServiceUnavailable, "away"},
+	registry.Often:     {http.StatusTooManyRequests, "attempts"},
 }
 
 // fault is an error of HTTP itself.
@@ -82,6 +83,8 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch p.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "600")
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "5")
 	}

@@ -14,13 +14,7 @@ import (
 
 // Accounts are what teams used and may still spend.
 type Accounts interface {
-	// LedgerOf MUST return the use of teams, or of all if teams is nil, on the days, each yyyymmdd, in the order of reports.
-	LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
-	// TagsOf MUST return the same of the ledger of tags, by team, day and tag; use without a tag is in no row.
-	TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
-	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
-	// a day after its end.
-	Versions(ctx context.Context, days []int) ([]uint64, error)
+	Ledger
 	// Look MUST return how a team stands to each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	// LookTags MUST return how each value of the team's tag stands to its quotas at a moment, as [limit.TagStandings] does.
@@ -57,11 +51,11 @@ type Deps struct {
 	Accounts Accounts
 	Lately   Lately
 	Tasks    Tasks
-	Days     Keeper                  // of sums of days that are over; nil: the accounts are in this process
-	Memory   func() int64            // numbers the memories of Redis that this process has seen; nil: the accounts are in this process
-	Running  func(team string) int64 // requests of a team in flight at this replica; nil: not known
-	Faults   func() []Fault          // what is wrong with the process; nil: nothing
-	Late     time.Duration           // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
+	Days     Keeper                                    // of sums of days that are over; nil: the accounts are in this process
+	Memory   func() int64                              // numbers the memories of Redis that this process has seen; nil: the accounts are in this process
+	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
+	Faults   func() []Fault                            // what is wrong with the process; nil: nothing
+	Late     time.Duration                             // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
 	Now      func() time.Time
 }
 
@@ -85,7 +79,10 @@ func New(deps Deps) *Figures {
 	if deps.Late == 0 {
 		deps.Late = lateDefault
 	}
-	return &Figures{Deps: deps, sums: newSums(&deps)}
+	if deps.Memory == nil {
+		deps.Memory = func() int64 { return 0 }
+	}
+	return &Figures{Deps: deps, sums: newSums(deps.Accounts, deps.Days, deps.Now, deps.Late, deps.Memory)}
 }
 
 // Run makes sums of days that are over, until ctx ends. One replica at a time does so.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -70,29 +69,14 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	n.Rate, n.Overhead = pace(minutes, at)
 	n.Known = len(lines)
 	n.Teams = busiest(lines)
+	f.tighten(n.Teams)
 	if f.Faults != nil && p.SeesAll() {
 		n.Faults = f.Faults()
 	}
 	return n, nil
 }
 
-// together does several things at the same time and returns the first error of the list.
-func together(do ...func() error) error {
-	errs := make([]error, len(do))
-	var doing sync.WaitGroup
-	for i := range do {
-		doing.Go(func() { errs[i] = do[i]() })
-	}
-	doing.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// today returns each team's use of the day, that of all, and how many requests were refused.
+// today returns each team's use of the day without its tightest quota, that of all, and how many requests were refused.
 func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lines []TeamLine, all Use, refused int64, err error) {
 	teams, every := f.visible(p)
 	ids, day := idsOf(teams), dayOf(at)
@@ -109,7 +93,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	b.add(use, []int{day}, "team")
 	for _, team := range teams {
 		c := counts[team.ID]
-		lines = append(lines, TeamLine{ID: team.ID, Today: use[team.ID], Refused: c.Refused(), Tightest: tightest(f.Accounts.LastKnown(team).Limits)})
+		lines = append(lines, TeamLine{ID: team.ID, Today: use[team.ID], Refused: c.Refused()})
 		refused += c.Refused()
 	}
 	if every {
@@ -119,9 +103,20 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	return lines, b.total(day), refused, nil
 }
 
+// tighten fills in the tightest quotas.
+func (f *Figures) tighten(lines []TeamLine) {
+	file := f.Teams()
+	for i := range lines {
+		if team := file.Team(lines[i].ID); team != nil { // else it has just left
+			lines[i].Tightest = tightest(f.Accounts.LastKnown(team).Limits)
+		}
+	}
+}
+
 // Lines returns a line for each team that a person sees, by id.
 func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamLine, error) {
 	list, _, _, err := f.today(ctx, p, f.Deps.Now())
+	f.tighten(list)
 	lines := make(map[string]TeamLine, len(list))
 	for _, line := range list {
 		lines[line.ID] = line

@@ -120,7 +120,7 @@ func TestTeam(t *testing.T) {
 		if diff := cmp.Diff([]Refusal{{"admit/rate", 2}, {"admit/quota", 1}}, f.Refusals); diff != "" {
 			t.Error(diff)
 		}
-		if f.Concurrent != (Count{2, 7}) || f.OpenTasks != (Count{0, 5}) || len(f.Tasks) != 1 || f.Tasks[0].ID != "t1" {
+		if f.Concurrent != (Count{2, 4}) || f.OpenTasks != (Count{0, 5}) || len(f.Tasks) != 1 || f.Tasks[0].ID != "t1" {
 			t.Errorf("redis=%v: %+v, %+v, %+v", redis, f.Concurrent, f.OpenTasks, f.Tasks)
 		}
 		for _, id := range []string{"shop", "none"} {

@@ -117,7 +117,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 func (s *stand) start() {
 	s.figures = New(Deps{
 		Teams: func() *teams.File { return s.file }, Accounts: counted{s.accounts, s}, Lately: s.lately, Tasks: s.claims, Now: s.Now, Days: s.kept, Memory: s.memory,
-		Running: func(string) int64 { return 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
+		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{"redis", "away"}} },
 	})
 }
 

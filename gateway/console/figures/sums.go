@@ -39,9 +39,20 @@ type Keeper interface {
 	Lead(ctx context.Context, lasts time.Duration) (bool, error)
 }
 
+// Ledger is what teams used on days.
+type Ledger interface {
+	// LedgerOf MUST return the use of teams, or of all if teams is nil, on the days, each yyyymmdd, in the order of reports.
+	LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
+	// TagsOf MUST return the same of the ledger of tags, by team, day and tag; use without a tag is in no row.
+	TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error)
+	// Versions MUST return for each of the days a number that is another one after each change of its ledger that came more than
+	// a day after its end.
+	Versions(ctx context.Context, days []int) ([]uint64, error)
+}
+
 // sums are what all teams used, by day.
 type sums struct {
-	accounts Accounts
+	accounts Ledger
 	kept     Keeper // nil: the ledger is in this process
 	now      func() time.Time
 	late     time.Duration
@@ -63,12 +74,8 @@ type dayCopy struct {
 	over bool // of a day that was over when it was read
 }
 
-func newSums(deps *Deps) *sums {
-	memory := deps.Memory
-	if memory == nil {
-		memory = func() int64 { return 0 }
-	}
-	return &sums{accounts: deps.Accounts, kept: deps.Days, now: deps.Now, late: deps.Late, memory: memory, wake: make(chan struct{}, 1), copies: map[daily.Of]dayCopy{}}
+func newSums(accounts Ledger, kept Keeper, now func() time.Time, late time.Duration, memory func() int64) *sums {
+	return &sums{accounts: accounts, kept: kept, now: now, late: late, memory: memory, wake: make(chan struct{}, 1), copies: map[daily.Of]dayCopy{}}
 }
 
 // of returns the sums of days.

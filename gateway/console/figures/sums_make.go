@@ -42,6 +42,14 @@ func (s *sums) make(ctx context.Context, days []int, versions map[int]uint64, ta
 	if tags {
 		ways = daily.All
 	}
+	for of, a := range addUp(days, ways, rows, tagged) {
+		copies[of] = dayCopy{sumOf(of.By, versions[of.Day], read, a), read, versions != nil}
+	}
+	return copies, nil
+}
+
+// addUp adds up rows of days in some ways. Those of tags are apart.
+func addUp(days []int, ways []daily.By, rows, tagged []limit.Row) map[daily.Of]adder {
 	added := map[daily.Of]adder{}
 	for _, day := range days {
 		for _, by := range ways {
@@ -57,10 +65,7 @@ func (s *sums) make(ctx context.Context, days []int, versions map[int]uint64, ta
 	for i := range tagged {
 		added[daily.Of{Day: tagged[i].Day, By: daily.ByTag}].add(tagged[i].Tag, useOf(&tagged[i]))
 	}
-	for of, a := range added {
-		copies[of] = dayCopy{sumOf(of.By, versions[of.Day], read, a), read, versions != nil}
-	}
-	return copies, nil
+	return added
 }
 
 // sumOf is a sum of what was added up.

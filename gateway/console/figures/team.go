@@ -21,7 +21,7 @@ type TeamFigures struct {
 	TagKey     string           // the name of the team's tag; empty: none
 	TagQuotas  []teams.Quota    // of each value of the tag
 	Tags       []limit.Standing // how the values stand to them, in the order of [limit.TagStandings]
-	Concurrent Count
+	Concurrent Count            // of this replica
 	OpenTasks  Count
 	Days       []DayUse // the last 30, the oldest first; a day without use is there too
 	Refusals   []Refusal
@@ -88,7 +88,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 func (f *Figures) running(team *teams.Team) Count {
 	c := Count{Limit: int64(team.Concurrent)}
 	if f.Running != nil {
-		c.Used = f.Running(team.ID)
+		c.Used, c.Limit = f.Running(team)
 	}
 	return c
 }

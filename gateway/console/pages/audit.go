@@ -31,7 +31,7 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	q := r.URL.Query()
-	v := auditView{Team: q.Get("team")}
+	v := auditView{Team: asked(q, "team")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
 	entries, err := s.House.Audit(r.Context(), p, v.Team, before)
 	if err != nil {

@@ -69,11 +69,12 @@ func daysFigure(days []figures.DayUse, unit int, currency string) figure {
 	if unit == limit.Spend {
 		name, scale = currencyOr(currency), 1/float64(teams.Nano)
 	}
+	named := dayNames(days)
 	for i, d := range days {
 		used, estimated := d.Used[unit], d.Estimated[unit]
 		total += used
 		columns[i] = chart.Column{
-			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", dayText(d.Day), inWords(unit, used), name, inWords(unit, estimated)),
+			Title: fmt.Sprintf("%s: %s %s, %s of it estimated", named(d), inWords(unit, used), name, inWords(unit, estimated)),
 			Parts: []float64{float64(used-estimated) * scale, float64(estimated) * scale},
 		}
 	}
@@ -87,14 +88,23 @@ func daysFigure(days []figures.DayUse, unit int, currency string) figure {
 		f.Half = axis(half(f.Top))
 	}
 	if n := len(days); n > 0 {
-		f.From, f.Mid, f.To = dayLabel(days[0]), dayLabel(days[n/2]), dayLabel(days[n-1])
+		f.From, f.Mid, f.To = dayLabel(named(days[0])), dayLabel(named(days[n/2])), dayLabel(named(days[n-1]))
 	}
 	return f
 }
 
+// dayNames names days of the ledger, with their years if they are of several.
+func dayNames(days []figures.DayUse) func(figures.DayUse) string {
+	const year = len("2026")
+	if n := len(days); n > 0 && days[0].Day[:year] != days[n-1].Day[:year] {
+		return func(d figures.DayUse) string { return dayText(d.Day) + " " + d.Day[:year] }
+	}
+	return func(d figures.DayUse) string { return dayText(d.Day) }
+}
+
 // dayLabel is a day below a chart.
-func dayLabel(d figures.DayUse) template.HTML {
-	return template.HTML(template.HTMLEscapeString(dayText(d.Day))) //nolint:gosec // it is escaped
+func dayLabel(name string) template.HTML {
+	return template.HTML(template.HTMLEscapeString(name)) //nolint:gosec // it is escaped
 }
 
 // inWords is an amount for a tooltip.

@@ -38,11 +38,15 @@ func little() *gallery {
 	return g
 }
 
-// day is a day's work of some teams.
+// day is a day's work of some teams, one of them with a very long name.
 func day(count int) *gallery {
+	return dayWith(count, "a-team-with-a-very-long-name-that-goes-on-and-on-to-sixty-three-c")
+}
+
+func dayWith(count int, last string) *gallery {
 	g := empty()
 	random := rand.New(rand.NewPCG(1, uint64(count)))
-	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", "a-team-with-a-very-long-name-that-goes-on-and-on-to-sixty-three-c"}
+	names := []string{"search", "ads", "maps", "support-bot", "catalogue-pictures", "translation", "fraud", "newsletter", "recommendations", "mobile-app", "warehouse", last}
 	total := figures.Use{}
 	for i := range count {
 		line := pages.TeamLine{ID: fmt.Sprintf("team-%04d", i), Description: "Team of the shop, number " + fmt.Sprint(i), Owner: teams.OwnerFile, Keys: 1 + i%4, Today: use(random.Int64N(int64(40000 / (i + 1)))), Refused: random.Int64N(200) * int64(i%3)}
@@ -60,11 +64,19 @@ func day(count int) *gallery {
 		total = total.Plus(line.Today)
 	}
 	slices.SortFunc(g.list[:min(count, 12)], func(a, b pages.TeamLine) int { return int(b.Today.Used[limit.Spend] - a.Today.Used[limit.Spend]) })
-	g.now = figures.Now{At: noon, Step: time.Minute, Overhead: 420 * time.Microsecond, Rate: 42.3, Refused: 1234, Today: total, Teams: figured(g.list[:10]), Known: count, Steps: steps(60, func(i int) (int64, int64, int64) {
-		return 2000 + int64(i)*11 + random.Int64N(700), random.Int64N(150), random.Int64N(40) * int64(i%9/8)
+	g.now = figures.Now{At: noon, Step: time.Minute, Overhead: 420 * time.Microsecond, Rate: 1.27, Today: total, Teams: figured(g.list[:10]), Known: count, Steps: steps(60, func(i int) (int64, int64, int64) {
+		return 55 + int64(i)/4 + random.Int64N(20), random.Int64N(4), random.Int64N(6) * int64(i%9/8)
 	})}
+	for i := range g.list {
+		g.now.Refused += g.list[i].Refused
+	}
 	g.now.Faults = []figures.Fault{{Name: "directory", Text: "team fraud stands in the teams file and in the directory; the file's counts, remove one of the two"}, {Name: "replicas", Text: "3 are alive, SLUICE_REPLICAS is 2"}}
-	g.days = days(func(i int) int64 { return 20000 + int64(i)*300 + random.Int64N(9000) - int64((i+4)%7/5)*12000 })
+	g.days = days(func(i int) int64 {
+		if i == 29 {
+			return total.Used[limit.Requests]
+		}
+		return 60000 + int64(i)*900 + random.Int64N(27000) - int64((i+4)%7/5)*36000
+	})
 	g.requests, g.tasks = requests(g.list, 30+count/10), tasks(g.list, 20+count/10)
 	g.house()
 	return g
@@ -171,16 +183,22 @@ func requests(list []pages.TeamLine, count int) (all []pages.RequestLine) {
 			ID: fmt.Sprintf("0b6a%04d-5d1e-4f7a-9c1b-2f6f3a5f1f6f", i), Team: list[i%min(len(list), 12)].ID, Model: []string{"llm-plus", "llm-max", "gen2.6-image"}[i%3], At: noon.Add(-time.Duration(i*i) * 731 * time.Millisecond),
 			Status: 200, Tokens: int64(i*37%4100) + 12, Cost: int64(i) * 123_456, Duration: time.Duration(i%50+1) * 97 * time.Millisecond, Overhead: time.Duration(i%9+1) * 90 * time.Microsecond,
 		}
+		if i%3 == 2 {
+			r.Tokens, r.Images = 0, int64(i%4)+1
+			r.Cost = r.Images * 200_000_000
+		}
 		switch i % 11 {
 		case 4:
-			r.Status, r.Refusal, r.Tokens, r.Cost, r.Duration = 429, "admit/quota", 0, 0, 400*time.Microsecond
+			r.Status, r.Refusal, r.Duration = 429, "admit/quota", 400*time.Microsecond
 		case 7:
-			r.Status, r.Refusal, r.Tokens, r.Cost = 400, "inspect/rules", 0, 0
+			r.Status, r.Refusal, r.Duration = 400, "inspect/rules", 700*time.Microsecond
 		case 9:
 			r.Status, r.Duration = 502, 61*time.Second
-		case 2:
-			r.Tokens, r.Images, r.Cost = 0, 4, 800_000_000
 		}
+		if r.Status != 200 {
+			r.Tokens, r.Images, r.Cost = 0, 0, 0
+		}
+		r.Overhead = min(r.Overhead, r.Duration)
 		all = append(all, r)
 	}
 	return all

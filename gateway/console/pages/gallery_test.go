@@ -30,7 +30,8 @@ type gallery struct {
 	requests []pages.RequestLine
 	entries  []directory.Entry
 	rules    []pages.Rule
-	refused  int64 // requests, for a rule
+	refused  int64            // requests, for a rule
+	limits   []limit.Standing // of every team that has some; nil: of every kind
 	config   pages.Config
 	version  string         // of every team of the directory
 	refuse   *pages.Problem // every change; nil: none
@@ -192,9 +193,14 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	if err != nil {
 		return figures.TeamFigures{}, err
 	}
-	f := figures.TeamFigures{Effective: []int{0, 1, 2, 3}, Days: g.days, Report: limit.Report{At: noon}}
+	share := float64(line.Today.Used[limit.Requests]) / float64(max(g.now.Today.Used[limit.Requests], 1))
+	f := figures.TeamFigures{Effective: []int{0, 1, 2, 3}, Report: limit.Report{At: noon}, Days: days(func(i int) int64 {
+		return int64(share * float64(g.days[i].Used[limit.Requests]))
+	})}
 	if line.Tightest != nil {
-		f.Report.Limits = standings()
+		if f.Report.Limits = g.limits; g.limits == nil {
+			f.Report.Limits = standings()
+		}
 		f.TagKey, f.TagQuotas, f.Tags = "project", tagQuotas, tagStandings()
 		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}
 	}
@@ -209,17 +215,40 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	return f, nil
 }
 
+// Money divides the days among the teams as today's use is, so that all sums agree.
 func (g galleryFigures) Money(_ context.Context, p access.Person, q figures.MoneyQuery) (m figures.Money, err error) {
-	m.Days, m.Month = g.days, figures.Month{Name: "2026-11"}
-	for i := range g.list {
-		if t := &g.list[i]; p.Sees(t.ID) && t.Today.Used[limit.Requests] > 0 {
-			m.Rows = append(m.Rows, figures.MoneyRow{Name: t.ID, Use: t.Today})
-			m.Total = m.Total.Plus(t.Today)
+	requests, week := int64(0), int64(0)
+	for i, d := range g.days {
+		n := d.Used[limit.Requests]
+		if d.Day >= q.From && d.Day <= q.To {
+			m.Days, requests = append(m.Days, d), requests+n
+		}
+		if d.Day >= "2026-11-01" {
+			m.Month.Spent += d.Used[limit.Spend]
+		}
+		if last := len(g.days) - 1; i < last && i >= last-7 {
+			week += d.Used[limit.Spend]
 		}
 	}
+	m.Month.Name, m.Month.PerDay, m.Month.Days = "2026-11", week/7, 7
+	m.Month.Forecast = m.Month.Spent + 8*m.Month.PerDay
+	all, left := int64(0), requests
+	for i := range g.list {
+		all += g.list[i].Today.Used[limit.Requests]
+	}
+	for i := range g.list {
+		t := &g.list[i]
+		if n := requests * t.Today.Used[limit.Requests] / max(all, 1); p.Sees(t.ID) && n > 0 {
+			m.Rows, left = append(m.Rows, figures.MoneyRow{Name: t.ID, Use: use(n)}), left-n
+		}
+	}
+	if len(m.Rows) > 0 {
+		m.Rows[0].Use = m.Rows[0].Plus(use(left))
+	}
+	for i := range m.Rows {
+		m.Total = m.Total.Plus(m.Rows[i].Use)
+	}
 	slices.SortFunc(m.Rows, func(a, b figures.MoneyRow) int { return int(b.Used[limit.Spend] - a.Used[limit.Spend]) })
-	m.Month.Spent, m.Month.PerDay = m.Total.Used[limit.Spend], m.Total.Used[limit.Spend]/22
-	m.Month.Forecast, m.Month.Days = m.Month.Spent+8*m.Month.PerDay, 7
 	return m, nil
 }
 

@@ -64,7 +64,7 @@ func TestAThousandTeamsHavePages(t *testing.T) {
 func TestFiltersOfRequests(t *testing.T) {
 	h := day(12).handler(operator)
 	for query, want := range map[string]struct{ status, rows int }{
-		"": {200, 31}, "status=502": {200, 2}, "from=2026-11-22T12:34": {200, 9}, "from=2026-11-22T12:34:00Z": {200, 9}, "team=search": {200, 3},
+		"": {200, 31}, "status=502": {200, 2}, "from=2026-11-22T12:34": {200, 9}, "from=2026-11-22T12:34:00Z": {200, 9}, "team=search": {200, 3}, "team=+search+&status=+200": {200, 3},
 		"status=abc": {422, 0}, "status=99": {422, 0}, "status=600": {422, 0}, "from=yesterday": {422, 0}, "team=zzz": {200, 0},
 	} {
 		w := get(t, h, "/requests?"+query)

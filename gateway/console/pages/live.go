@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	liveEvery   = 2 * time.Second  // how often a live part is made again
+	liveEvery   = 2 * time.Second  // how often a live part is made again at most
+	liveLeast   = 10 * time.Second // and at least
+	liveTimes   = 300              // the time between two of any part, by what making one took: few requests wait for it
 	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
 	mostOfOne   = 20               // of them those that one person began; hidden tabs have none
-	liveShare   = 50               // a part that takes long is made again after so many times as long, at most liveRarely
-	liveRarely  = 10 * time.Second
 )
 
 // feeds make the live parts of pages. All who look at the same page with the same rights share one feed, so that its figures
@@ -40,8 +40,9 @@ type feed struct {
 
 // part is a live part as it is now.
 type part struct {
-	text []byte
-	over bool // it does not change any more
+	text  []byte
+	over  bool   // it does not change any more
+	event []byte // that says so; made once for all who follow
 }
 
 func newFeeds() *feeds { return &feeds{open: map[string]*feed{}} }
@@ -85,16 +86,19 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 // is being written.
 func send(w http.ResponseWriter, out *http.ResponseController, p part) error {
 	_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
-	text := event(p.text)
-	if p.over {
-		text = append(text, "event: over\ndata:\n\n"...)
-	}
-	_, err := w.Write(text)
+	_, err := w.Write(p.event)
 	if err == nil {
 		err = out.Flush()
 	}
 	_ = out.SetWriteDeadline(time.Time{})
 	return err
+}
+
+// has reports whether somebody follows a feed.
+func (f *feeds) has(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open[name] != nil
 }
 
 func (f *feeds) current(one *feed) (part, <-chan struct{}) {
@@ -146,7 +150,9 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 		begun := time.Now()
 		made, err := rendered(r, render)
 		f.mu.Lock()
+		rest := time.Duration(liveTimes*len(f.open)) * time.Since(begun)
 		if err == nil && (made.over || !bytes.Equal(made.text, one.now.text)) {
+			made.event = eventOf(made)
 			one.now = made
 			close(one.changed)
 			one.changed = make(chan struct{})
@@ -156,7 +162,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 			return
 		}
 		select {
-		case <-time.After(min(max(liveEvery-time.Since(begun), liveShare*time.Since(begun)), liveRarely)):
+		case <-time.After(max(liveEvery, min(rest, liveLeast))):
 		case <-r.Context().Done():
 			return
 		}
@@ -176,11 +182,15 @@ func rendered(r *http.Request, render func(*http.Request) (part, error)) (made p
 // lineEnds are those of texts: a browser takes each of them for the end of a line of an event.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// event writes a text as an event without a name.
-func event(text []byte) []byte {
+// eventOf writes a part as an event without a name, and behind it one that says that it is over.
+func eventOf(p part) []byte {
 	var b []byte
-	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(string(text)), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(string(p.text)), "\n"), "\n") {
 		b = append(append(append(b, "data: "...), line...), '\n')
 	}
-	return append(b, '\n')
+	b = append(b, '\n')
+	if p.over {
+		b = append(b, "event: over\ndata:\n\n"...)
+	}
+	return b
 }

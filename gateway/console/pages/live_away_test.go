@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sluice/cmd/sluice/browsertest"
 	"sluice/gateway/console/access"
@@ -47,4 +48,24 @@ func TestALivePartThatDoesNotCome(t *testing.T) {
 	browsertest.Await(ctx, t, `!document.getElementById("stale").hidden && document.querySelector("#live .fresh")`)
 	status.Store(http.StatusUnauthorized)
 	browsertest.Await(ctx, t, `document.title === "Sign in"`)
+}
+
+// TestScriptsOnASlowNetwork: whichever comes late, htmx begins when its extension is there, and when our script listens.
+func TestScriptsOnASlowNetwork(t *testing.T) {
+	h, ctx := day(12).handler(operator), browsertest.New(t)
+	for _, late := range []string{"hx-sse", "console.js", "htmx-"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, late) {
+				time.Sleep(time.Second)
+			}
+			if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+				http.Error(w, "away", http.StatusServiceUnavailable)
+				return
+			}
+			h.ServeHTTP(w, r)
+		}))
+		t.Cleanup(server.Close)
+		browsertest.Open(ctx, t, server.URL+"/now") // at another port: no script is in the cache
+		browsertest.Await(ctx, t, `!document.getElementById("stale").hidden`)
+	}
 }

@@ -95,6 +95,45 @@ func TestLivePartsAreMadeOnceForAll(t *testing.T) {
 	})
 }
 
+// slow are figures that take a while.
+type slow struct {
+	*counted
+	takes time.Duration
+}
+
+func (s slow) Now(ctx context.Context, p access.Person, day bool) (figures.Now, error) {
+	time.Sleep(s.takes)
+	return s.counted.Now(ctx, p, day)
+}
+
+// TestLivePartsThatAreSlowToMakeAreMadeLessOften, so that requests which wait for the same core stay few; but at least every ten
+// seconds. A browser that comes while another listens has nothing made.
+func TestLivePartsThatAreSlowToMakeAreMadeLessOften(t *testing.T) {
+	for takes, want := range map[time.Duration]int{time.Millisecond: 30, 20 * time.Millisecond: 10, time.Second: 6} {
+		synctest.Test(t, func(t *testing.T) {
+			figures := slow{&counted{galleryFigures: galleryFigures{day(12)}}, takes}
+			deps := figures.deps()
+			deps.Figures = figures
+			h := pages.New(deps)
+			listen := func() {
+				r := httptest.NewRequest(http.MethodGet, "/now", http.NoBody)
+				r.Header.Set("Accept", "text/event-stream")
+				h.ServeHTTP(httptest.NewRecorder(), r.WithContext(access.With(r.Context(), operator)))
+			}
+			var listening sync.WaitGroup
+			for range 20 {
+				listening.Go(listen)
+				time.Sleep(2 * time.Second)
+			}
+			listening.Wait()                                                               // 98 s after the first
+			if reads := figures.change(0); reads < want*95/60-1 || reads > want*100/60+2 { // one before the first stream began
+				t.Errorf("what takes %v was made %d times in 98 s, want %d in 60", takes, reads, want)
+			}
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
 // TestALivePartInABrowser: what is new appears, in the time of the browser, and the keyboard stays where it was.
 func TestALivePartInABrowser(t *testing.T) {
 	ctx := browsertest.New(t)

@@ -139,7 +139,7 @@ func moneyURL(path string, q figures.MoneyQuery, by string) string {
 func readMoneyQuery(r *http.Request, now time.Time) (q figures.MoneyQuery, fault string) {
 	today := now.UTC()
 	values := r.URL.Query()
-	q = figures.MoneyQuery{From: values.Get("from"), To: values.Get("to"), By: values.Get("by"), Team: values.Get("team")}
+	q = figures.MoneyQuery{From: values.Get("from"), To: values.Get("to"), By: values.Get("by"), Team: asked(values, "team")}
 	if q.From == "" {
 		q.From = today.AddDate(0, 0, 1-today.Day()).Format(time.DateOnly)
 	}

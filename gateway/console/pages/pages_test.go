@@ -279,6 +279,12 @@ func TestTheDoor(t *testing.T) {
 	if formOf(t, sessions, "/sessions/end").Get("id") != "x" || !strings.Contains(textOf(sessions), hostile[0]) {
 		t.Error(textOf(sessions))
 	}
+	for _, text := range hostile {
+		sessions := door(t, "sessions", sessionsPage{access.Person{Name: text, Role: access.Operator}, text, []session{{ID: text, Who: text, Role: text, Client: text, Agent: text}}})
+		if got := textOf(sessions); strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") || len(all(sessions, "img")) != 0 {
+			t.Errorf("the sessions have characters that turn the text, or a picture: %q", got)
+		}
+	}
 	for _, fault := range append(faultsOf(login), faultsOf(sessions)...) {
 		t.Error(fault)
 	}

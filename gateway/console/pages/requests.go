@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -22,8 +23,8 @@ type requestsView struct {
 // requests lists the newest requests.
 func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
-	v := requestsView{StatusText: q.Get("status"), FromText: q.Get("from")}
-	v.Filter = figures.RequestFilter{Team: q.Get("team"), Refusal: q.Get("refusal"), Model: q.Get("model"), After: q.Get("after")}
+	v := requestsView{StatusText: asked(q, "status"), FromText: asked(q, "from")}
+	v.Filter = figures.RequestFilter{Team: asked(q, "team"), Refusal: asked(q, "refusal"), Model: asked(q, "model"), After: q.Get("after")}
 	v.Any = v.Filter != figures.RequestFilter{After: v.Filter.After} || v.FromText != "" || v.StatusText != ""
 	if !v.read(s.Deps.Now()) {
 		return view{page: "requests", title: "Requests", data: v, status: http.StatusUnprocessableEntity}, nil
@@ -45,6 +46,9 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	}
 	return view{page: "requests", title: "Requests", data: v, live: v.Filter.After == ""}, nil
 }
+
+// asked is a member of a query, without the spaces that a paste leaves around it.
+func asked(q url.Values, name string) string { return strings.TrimSpace(q.Get(name)) }
 
 // read reads what is not a plain text, and reports whether it can be read.
 func (v *requestsView) read(now time.Time) bool {

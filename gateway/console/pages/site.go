@@ -46,6 +46,10 @@ func (s *site) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		p := access.From(r.Context())
+		if wantsLive(r) && s.feeds.has(feedName(r, p)) {
+			s.follow(w, r, p, h)
+			return
+		}
 		v, err := answer(h, r, p)
 		switch {
 		case err != nil:
@@ -53,18 +57,28 @@ func (s *site) serve(h handler) http.Handler {
 		case v.to != "":
 			http.Redirect(w, r, v.to, http.StatusSeeOther)
 			return
-		case strings.Contains(r.Header.Get("Accept"), "text/event-stream") && templates[v.page].Lookup("live") != nil:
-			s.feeds.follow(w, r, p, func(r *http.Request) (part, error) {
-				v, err := answer(h, r, p)
-				if err != nil {
-					return part{}, err
-				}
-				text, err := s.render(v, "live", r, p)
-				return part{text, !v.live}, err
-			})
+		case templates[v.page].Lookup("live") != nil && wantsLive(r):
+			s.follow(w, r, p, h)
 			return
 		}
 		s.write(w, r, p, &v)
+	})
+}
+
+// wantsLive reports whether a browser asks for the live part of a page. It does so every minute.
+func wantsLive(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// follow sends the live part of a page that has one.
+func (s *site) follow(w http.ResponseWriter, r *http.Request, p access.Person, h handler) {
+	s.feeds.follow(w, r, p, func(r *http.Request) (part, error) {
+		v, err := answer(h, r, p)
+		if err != nil {
+			return part{}, err
+		}
+		text, err := s.render(v, "live", r, p)
+		return part{text: text, over: !v.live}, err
 	})
 }
 

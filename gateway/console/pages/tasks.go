@@ -20,7 +20,7 @@ type tasksView struct {
 // tasks lists tasks.
 func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
-	f := figures.TaskFilter{Team: q.Get("team"), Model: q.Get("model"), State: q.Get("state"), After: q.Get("after")}
+	f := figures.TaskFilter{Team: asked(q, "team"), Model: asked(q, "model"), State: q.Get("state"), After: q.Get("after")}
 	list, err := s.Tasks.TaskList(r.Context(), p, f)
 	if err != nil {
 		return view{}, err

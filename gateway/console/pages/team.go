@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -38,24 +39,28 @@ func (s *site) team(r *http.Request, p access.Person) (view, error) {
 	return s.teamPage(r, p, nil)
 }
 
-// teamPage is the team's page, with the error of one of its forms.
-func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view, error) {
-	id := r.PathValue("team")
-	var f figures.TeamFigures
+// readTeam reads a team and its figures at the same time. coming reports that it is not in force yet.
+func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t Team, f figures.TeamFigures, coming bool, err error) {
 	var errFigures error
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
-		f, errFigures = s.Figures.Team(r.Context(), p, id)
+		f, errFigures = deps.Figures.Team(ctx, p, id)
 	}()
-	t, err := s.Teams.Team(r.Context(), p, id)
+	t, err = deps.Teams.Team(ctx, p, id)
 	<-reading
-	coming := errors.Is(errFigures, figures.ErrAbsent)
-	switch {
-	case err != nil:
+	if coming = err == nil && errors.Is(errFigures, figures.ErrAbsent); err == nil && !coming {
+		err = errFigures
+	}
+	return t, f, coming, err
+}
+
+// teamPage is the team's page, with the error of one of its forms.
+func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view, error) {
+	id := r.PathValue("team")
+	t, f, coming, err := readTeam(r.Context(), &s.Deps, p, id)
+	if err != nil {
 		return view{}, err
-	case errFigures != nil && !coming:
-		return view{}, errFigures
 	}
 	v := teamView{Team: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: fault, Form: r.PostForm, Units: teams.Units}
 	directory := t.Owner == teams.OwnerDirectory
@@ -66,7 +71,9 @@ func (s *site) teamPage(r *http.Request, p access.Person, fault *Problem) (view,
 		v.Limits[i].First = slices.Contains(f.Effective, i) && ofUnit(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
 	v.showTags()
-	v.Counts = []countRow{newCountRow("Requests in flight", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}
+	v.Counts = slices.DeleteFunc([]countRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)}, func(c countRow) bool {
+		return c.Limit == 0 // any number
+	})
 	v.Spend, v.Requests = daysFigure(f.Days, limit.Spend, s.Currency()), daysFigure(f.Days, limit.Requests, "")
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {

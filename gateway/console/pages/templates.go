@@ -70,6 +70,7 @@ var functions = template.FuncMap{
 	"seg":     url.PathEscape,
 	"lower":   strings.ToLower,
 	"dotted":  dotted,
+	"plain":   unmasked.Replace, // in pages that others render; the rest is replaced as a whole
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },
 	"list":    func(v ...any) []any { return v },

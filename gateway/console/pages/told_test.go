@@ -117,6 +117,32 @@ func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 	}
 }
 
+// TestAChartOfTwoYearsHasThem: else its ends look like neighbours, and 400 days have the same names twice.
+func TestAChartOfTwoYearsHasThem(t *testing.T) {
+	for first, want := range map[string][]string{
+		"2025-11-23": {"23 Nov 2025: ", "23 Nov 2025", "22 Nov 2026"}, "2026-01-01": {"1 Jan: ", "1 Jan", "22 Nov"},
+	} {
+		m := figures.Money{Rows: []figures.MoneyRow{{Name: "x", Use: figures.Use{Used: limit.Amounts{1, 0, 0, 5}}}}}
+		for _, day := range []string{first, "2026-05-01", "2026-11-22"} {
+			m.Days = append(m.Days, figures.DayUse{Day: day, Use: m.Rows[0].Use})
+		}
+		g := day(12)
+		deps := g.deps()
+		deps.Figures = ledgerOf{galleryFigures{g}, m}
+		root := parse(t, get(t, as(pages.New(deps), operator), "/money?from="+first))
+		got := []string{textOf(all(all(root, "figure")[0], "title")[0])}
+		for _, div := range all(root, "div") {
+			if attribute(div, "class") == "axis" {
+				ends := all(div, "span")
+				got = append(got, textOf(ends[0]), textOf(ends[2]))
+			}
+		}
+		if len(got) != 3 || !strings.HasPrefix(got[0], want[0]) || got[1] != want[1] || got[2] != want[2] {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestTheForecastSaysWhatItRestsOn: a team of three days has no mean of seven, and one of today has no forecast.
 func TestTheForecastSaysWhatItRestsOn(t *testing.T) {
 	for days, want := range map[int]string{
@@ -138,7 +164,7 @@ func TestAChartsValuesAreThereWithoutPointing(t *testing.T) {
 	for path, want := range map[string]struct {
 		values int
 		first  string
-	}{"/now": {60, "11:35 UTC: "}, "/money": {30, "24 Oct: "}, "/teams/search": {60, "24 Oct: "}} {
+	}{"/now": {60, "11:35 UTC: "}, "/money": {22, "1 Nov: "}, "/teams/search": {60, "24 Oct: "}} {
 		values := []string(nil)
 		for _, d := range all(parse(t, get(t, h, path)), "details") {
 			if attribute(d, "class") == "values" {

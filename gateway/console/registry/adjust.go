@@ -126,6 +126,9 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	case !has:
 		return errNoTask
 	}
+	if err := r.paced(a, team, costCancel); err != nil {
+		return err
+	}
 	if err := r.noteCancel(ctx, a, team, task, "task.cancel"); err != nil {
 		return err
 	}

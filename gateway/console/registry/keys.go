@@ -41,11 +41,7 @@ func (r *Registry) Mint(ctx context.Context, a Actor, team string, o KeyOrder) (
 	if err != nil {
 		return NewKey{}, Unavailable("no key can be made at the moment", err)
 	}
-	t, err := r.change(ctx, a, team, func(d directory.Document) (directory.Change, error) {
-		now, err := r.needKeys(d, a.Person, team)
-		if err != nil {
-			return nil, err
-		}
+	t, err := r.changeKeys(ctx, a, team, func(now directory.Team) (directory.Change, error) {
 		key := directory.NewKey{Minted: minted, Expires: o.Expires, Note: o.Note, Now: r.Now(), DefaultDays: r.File().DefaultKeyDays()}
 		if o.Replaces == "" {
 			return directory.AddKey{Team: team, Key: key}, nil
@@ -83,14 +79,25 @@ func ofKey(err error) error {
 
 // EndKey removes a key of a team of the directory, which no longer works then.
 func (r *Registry) EndKey(ctx context.Context, a Actor, team, key string) error {
-	_, err := r.change(ctx, a, team, func(d directory.Document) (directory.Change, error) {
-		now, err := r.needKeys(d, a.Person, team)
-		if err != nil {
-			return nil, err
-		}
+	_, err := r.changeKeys(ctx, a, team, func(now directory.Team) (directory.Change, error) {
 		return directory.RemoveKey{Team: team, Key: key}, known(now, key)
 	})
 	return err
+}
+
+// changeKeys makes a change of a team whose keys the person may make and end.
+func (r *Registry) changeKeys(ctx context.Context, a Actor, id string, decide func(now directory.Team) (directory.Change, error)) (Team, error) {
+	counted := false
+	return r.change(ctx, a, id, func(d directory.Document) (directory.Change, error) {
+		now, err := r.needKeys(d, a.Person, id)
+		if err == nil && !counted {
+			err, counted = r.paced(a, id, costKeys), true
+		}
+		if err != nil {
+			return nil, err
+		}
+		return decide(now)
+	})
 }
 
 // needKeys is a team of the directory whose keys the person may make and end.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -52,11 +53,13 @@ type Deps struct {
 // Registry is the teams. It is safe for concurrent use.
 type Registry struct {
 	Deps
+	pace pace
 	turn chan struct{} // holds a value while one change is made: many at once would lose their races against each other
 
 	mu       sync.Mutex
 	head     string             // of the directory that was read last
-	document directory.Document // and its content
+	text     []byte             // its document
+	document directory.Document // and what that says
 	known    bool               // it was read
 }
 
@@ -136,12 +139,18 @@ func (r *Registry) open(ctx context.Context) (directory.Document, error) {
 	if err != nil {
 		return directory.Document{}, told(err)
 	}
-	d, err := s.Open()
-	if err != nil {
-		return d, told(err)
+	if err := s.Check(); err != nil {
+		return directory.Document{}, told(err)
 	}
-	r.head, r.document, r.known = s.Head(), d, true
-	return d, nil
+	if !r.known || !bytes.Equal(s.Document, r.text) { // else only entries were added
+		d, err := s.Open()
+		if err != nil {
+			return d, told(err)
+		}
+		r.text, r.document = s.Document, d
+	}
+	r.head, r.known = s.Head(), true
+	return r.document, nil
 }
 
 // openUsed returns the directory, and when keys were last used. It asks for both at the same time.

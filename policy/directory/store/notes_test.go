@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"testing"
 	"time"
@@ -64,6 +66,24 @@ func TestNotesAreInTheTrail(t *testing.T) {
 		}
 		if faults := faultsOf(t, k); faults != nil {
 			t.Error(faults)
+		}
+	})
+}
+
+// An entry needs no document that this version of Sluice can read, nor the time to read it; a change does.
+func TestNotesDoNotReadTheDocument(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		document := []byte("{\"version\":1,\n\"teams\":[{\"id\":\"a\",\"of_the_future\":1}]}\n")
+		sum := sha256.Sum256(document)
+		first := directory.Entry{Seq: 1, Time: k.clock(), Who: "test", What: "team.create", Version: 1, Digest: hex.EncodeToString(sum[:])}
+		must(t, k.Write(t.Context(), directory.State{}, directory.State{Document: document, Last: first.Text(), First: 1}))
+		must(t, directory.Note(t.Context(), k, directory.Order{Who: "test", Now: k.clock()}, directory.Entry{What: "usage.adjust"}))
+		if err := create(k, "b"); err == nil {
+			t.Error("a change is built on a document that cannot be read")
+		}
+		k.tamper("future", "past")
+		if err := directory.Note(t.Context(), k, directory.Order{Who: "test", Now: k.clock()}, directory.Entry{What: "usage.adjust"}); err == nil {
+			t.Error("an entry follows a document that was changed without one")
 		}
 	})
 }

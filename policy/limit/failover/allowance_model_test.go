@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, e
 // stories of each kind: LONG=1 go test -timeout 3h -run Allowance5 ./policy/limit.
 func TestAllowance5(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines are scheduled the same way each time a story is played
+	collectSeldom(t)
 	for _, tt := range []struct {
 		about  string
 		menu   []verb
@@ -63,6 +65,14 @@ func TestAllowance5(t *testing.T) {
 			})
 		})
 	}
+}
+
+// collectSeldom makes garbage of a test live longer: Redis's double makes a lot for each call.
+func collectSeldom(t *testing.T) {
+	t.Helper()
+	const percent = 400
+	before := debug.SetGCPercent(percent)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
 // unlessTold sets a flag of rapid for a test, unless its caller set it.

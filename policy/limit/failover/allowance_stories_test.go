@@ -23,6 +23,7 @@ func does(who string, do verb) act { return act{do: do, who: who} }
 // shop has 2,400 a day: 80 texts, and a tenth of the rest may be set aside.
 func TestAllowance5Stories(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	collectSeldom(t)
 	const text, task = "a text", "a task of 4 images"
 	awake := []act{ask(everywhere, 5, text), settle("A"), settle("B"), settle("C"), after(11 * time.Second)} // 15 texts are used
 	for about, s := range map[string]story{

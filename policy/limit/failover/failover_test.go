@@ -302,6 +302,7 @@ func TestFG7StartedWithoutRedis(t *testing.T) {
 
 // F-R4, Q10: Redis comes and goes, and that gives no team more than its bucket and its rate.
 func TestFR4Q10Flapping(t *testing.T) {
+	collectSeldom(t)
 	harnesses(t, nil, func(s *harness) {
 		team := limittest.Team(s, "rates: {requests: {per: 1s, limit: 50, burst: 100}}")
 		admitted, n := 0, 0

@@ -37,7 +37,7 @@ func (h *house) add(ids []string, get func(id string) *team) []*team {
 
 // eachTeam asks something about all teams in one round trip, together with their names, and again about those that were not known yet.
 // ask adds its commands to a pipeline and returns what reads the replies.
-func (r *Store) eachTeam(ctx context.Context, ask func(pipe redis.Pipeliner, teams []*team) (read func())) error {
+func eachTeam(ctx context.Context, r *Store, ask func(pipe redis.Pipeliner, teams []*team) (read func())) error {
 	asked := r.house.list()
 	pipe := r.client.Pipeline()
 	names := pipe.SMembers(ctx, namesKey)

@@ -16,7 +16,7 @@ func (r *Store) Versions(ctx context.Context, days []int) ([]uint64, error) {
 		at[strconv.Itoa(day)] = i
 	}
 	versions := make([]uint64, len(days))
-	err := r.eachTeam(ctx, func(pipe redis.Pipeliner, teams []*team) func() {
+	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
 		late := make([]*redis.MapStringStringCmd, len(teams))
 		for i, t := range teams {
 			late[i] = pipe.HGetAll(ctx, t.late())

@@ -40,18 +40,18 @@ type RenewalRow struct {
 func (r *Store) Renew(ctx context.Context, list []*Renewal) (failed error) {
 	calls := make([]*call, len(list))
 	for i, n := range list {
-		calls[i] = r.renewalCall(n)
+		calls[i] = renewalCall(r, n)
 	}
 	r.send(ctx, calls...)
 	for i, n := range list {
-		if n.Err = r.renewed(n, calls[i]); n.Err != nil && !OfAccounts(n.Err) && !errors.Is(n.Err, errOvertaken) {
+		if n.Err = takeRenewal(r, n, calls[i]); n.Err != nil && !OfAccounts(n.Err) && !errors.Is(n.Err, errOvertaken) {
 			failed = n.Err
 		}
 	}
 	return failed
 }
 
-func (r *Store) renewalCall(n *Renewal) *call {
+func renewalCall(r *Store, n *Renewal) *call {
 	t := r.teams.Get(n.Team.ID)
 	w, known := t.wired(n.Team), t.version()
 	keys := append(append(make([]any, 0, 6+len(n.Running)), t.shared...), t.aside)
@@ -74,8 +74,8 @@ func (r *Store) renewalCall(n *Renewal) *call {
 	return c
 }
 
-// renewed reads the reply to a renewal.
-func (r *Store) renewed(n *Renewal, c *call) error {
+// takeRenewal reads the reply to a renewal.
+func takeRenewal(r *Store, n *Renewal, c *call) error {
 	s, grown, err := r.standing(c, len(limit.Stock{})*len(n.Rows))
 	if err != nil {
 		return err

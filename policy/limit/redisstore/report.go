@@ -96,7 +96,7 @@ func (all *reading) readAll(ctx context.Context, scans []*dayScan) ([]limit.Row,
 func (all *reading) readHouse(ctx context.Context, r *Store, days []int) ([]limit.Row, error) {
 	var scans []*dayScan
 	var rest []*team
-	err := r.eachTeam(ctx, func(pipe redis.Pipeliner, teams []*team) func() {
+	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
 		if len(teams)*len(days) > dayStep {
 			rest = append(rest, teams...)
 			return func() {}
@@ -248,7 +248,7 @@ func (r *Store) Ledger(ctx context.Context, team string, days []int) ([]limit.Ro
 // TeamLedger returns the rows of one team for the days, as Ledger does, if they are at most so many, or 0 for any number; else
 // [limit.ErrRows]. It reads little at once, because teams ask often.
 func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
-	all := r.reading((*teamKeys).day, readStep)
+	all := newReading(r, (*teamKeys).day, readStep)
 	all.most = most
 	return all.read(ctx, []*team{r.teams.Get(id)}, days)
 }
@@ -257,7 +257,7 @@ func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int)
 // the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this process did
 // not know, come after that.
 func (r *Store) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	return r.readMany(ctx, (*teamKeys).day, teams, days)
+	return readMany(ctx, r, (*teamKeys).day, teams, days)
 }
 
 // Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd, in the order
@@ -271,7 +271,7 @@ func (r *Store) Tags(ctx context.Context, team string, days []int) ([]limit.Row,
 
 // TagsOf returns the rows of some teams, or of all if teams is nil, as Tags does, in as many round trips as LedgerOf.
 func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	rows, err := r.readMany(ctx, (*teamKeys).tags, teams, days)
+	rows, err := readMany(ctx, r, (*teamKeys).tags, teams, days)
 	rows = slices.DeleteFunc(rows, func(row limit.Row) bool { return row.Model == "" })
 	for i := range rows {
 		rows[i] = limit.TagRow(&rows[i])
@@ -282,7 +282,7 @@ func (r *Store) TagsOf(ctx context.Context, teams []string, days []int) ([]limit
 // LookTags reports how each value of the team's tag stands to its quotas, as [limit.TagStandings] does. It takes nothing.
 func LookTags(ctx context.Context, r *Store, of *teams.Team, at time.Time) ([]limit.Standing, error) {
 	t := limit.TermsOf(of)
-	all := r.reading((*teamKeys).tags, tripStep)
+	all := newReading(r, (*teamKeys).tags, tripStep)
 	all.held = map[dayRow]limit.Amounts{}
 	rows, err := all.read(ctx, []*team{r.teams.Get(of.ID)}, limit.TagDays(&t, at))
 	days := make([]limit.TagDay, len(rows))
@@ -294,8 +294,8 @@ func LookTags(ctx context.Context, r *Store, of *teams.Team, at time.Time) ([]li
 }
 
 // readMany reads the hashes of days of some teams, or of all if ids is nil.
-func (r *Store) readMany(ctx context.Context, key func(*teamKeys, int) string, ids []string, days []int) ([]limit.Row, error) {
-	all := r.reading(key, tripStep)
+func readMany(ctx context.Context, r *Store, key func(*teamKeys, int) string, ids []string, days []int) ([]limit.Row, error) {
+	all := newReading(r, key, tripStep)
 	if ids == nil {
 		return all.readHouse(ctx, r, days)
 	}
@@ -306,6 +306,6 @@ func (r *Store) readMany(ctx context.Context, key func(*teamKeys, int) string, i
 	return all.read(ctx, list, days)
 }
 
-func (r *Store) reading(key func(*teamKeys, int) string, step int) *reading {
+func newReading(r *Store, key func(*teamKeys, int) string, step int) *reading {
 	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step}
 }

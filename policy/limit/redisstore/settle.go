@@ -74,7 +74,7 @@ func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post boo
 func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, results map[*limit.Charge]Result) (rest []*group) {
 	calls := make([]*call, len(groups))
 	for i, g := range groups {
-		g.settlement = r.settlement(g, post)
+		g.settlement = newSettlement(r, g, post)
 		calls[i] = g.call
 	}
 	r.send(ctx, calls...)
@@ -84,7 +84,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 		var err error
 		if g.script == batchScript {
 			var all bool
-			if all, err = r.batched(team, &g.settlement); !all && err == nil {
+			if all, err = batched(r, team, &g.settlement); !all && err == nil {
 				rest = append(rest, &group{charges: g.charges, script: settleScript})
 				continue
 			}
@@ -105,10 +105,10 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool, re
 	return rest
 }
 
-// settlement is the call that settles a group.
-func (r *Store) settlement(g *group, post bool) settlement {
+// newSettlement is the call that settles a group.
+func newSettlement(r *Store, g *group, post bool) settlement {
 	if g.script == batchScript {
-		return r.batch(g.charges)
+		return batchOf(r, g.charges)
 	}
 	h := g.charges[0].Held
 	t := r.teams.Get(h.Team)

@@ -221,3 +221,32 @@ func TestTagQuotasHoldWithManyCallers(t *testing.T) {
 		}
 	})
 }
+
+// A task is settled by another replica, which knows its tag by the task's claim; once, and also if Redis has lost the hold.
+func TestTagsOfTasksAreSettledElsewhere(t *testing.T) {
+	for name, lost := range map[string]bool{"held": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newRedisForm(t, limittest.RealRedis(t))
+			team := limittest.Team(t, "tag_key: project", "tag_quotas: {images: {day: 5}}")
+			h := hold("task", team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+			h.Tag, h.Task = "alpha", true
+			mine := f.ask(h).Held
+			if lost {
+				f.client.Del(t.Context(), "sl1:{search}:hold:task")
+			}
+			claimed := &limit.Held{ID: mine.ID, Team: "search", Model: mine.Model, Endpoint: mine.Endpoint, Tag: limit.Tag(string(mine.Tag)), Task: true, Amounts: mine.Amounts, Day: mine.Day, Month: mine.Month}
+			elsewhere := New(f.client)
+			elsewhere.Clock = f.clock.Micros
+			for _, replica := range []*Store{elsewhere, f.redis, elsewhere} {
+				if _, err := replica.Settle(t.Context(), &limit.Charge{Held: claimed, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.sweep("search") // counts again what is held if a hold was missing
+			f.sweep("search")
+			if s := f.lookTags(team); len(s) != 1 || s[0].Used != 3 || !lost && s[0].Held != 0 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
