@@ -39,6 +39,9 @@ func (c *handClock) move(d time.Duration) {
 // ten.
 func tasked(t testing.TB, changes ...func(*plan)) (*harness, *handClock) {
 	clock := &handClock{at: time.Now()}
+	if day := limit.CalendarOf(clock.at); clock.at.Add(2 * time.Hour).After(day.End[0]) { // quotas of the day would begin anew
+		clock.at = day.End[0]
+	}
 	h := build(t, append([]func(*plan){func(p *plan) {
 		p.now, p.sim.Now = clock.now, clock.now
 		p.sim.Pending, p.sim.Running = time.Second, 10*time.Second
