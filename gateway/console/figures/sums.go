@@ -190,8 +190,8 @@ func (s *sums) versionsOf(ctx context.Context, past []int) (map[int]uint64, erro
 		return versions, nil
 	}
 	list, err := s.accounts.Versions(ctx, past)
-	for i := range list {
-		versions[past[i]] = list[i]
+	for i, day := range past[:min(len(past), len(list))] {
+		versions[day] = list[i]
 	}
 	return versions, err
 }

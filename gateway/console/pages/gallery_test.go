@@ -31,7 +31,7 @@ type gallery struct {
 	entries  []directory.Entry
 	rules    []pages.Rule
 	refused  int64            // requests, for a rule
-	limits   []limit.Standing // of every team that has some; nil: of every kind
+	limits   []limit.Standing // of every team that has some, without quotas of a tag; nil: of every kind
 	config   pages.Config
 	version  string         // of every team of the directory
 	refuse   *pages.Problem // every change; nil: none
@@ -200,8 +200,8 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 	if line.Tightest != nil {
 		if f.Report.Limits = g.limits; g.limits == nil {
 			f.Report.Limits = standings()
+			f.TagKey, f.TagQuotas, f.Tags = "project", tagQuotas, tagStandings()
 		}
-		f.TagKey, f.TagQuotas, f.Tags = "project", tagQuotas, tagStandings()
 		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}
 	}
 	if line.Refused > 0 {
