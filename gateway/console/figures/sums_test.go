@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/console/figures/daily"
 	"sluice/policy"
 	"sluice/policy/limit"
+	"sluice/policy/limit/failover"
 	"sluice/policy/limit/limittest"
 )
 
@@ -40,7 +41,8 @@ func TestLateChangesShow(t *testing.T) {
 					s.kept = alone{s.kept}
 					s.start()
 				}
-				h := &lateHistory{stand: s, rt: rt}
+				h := &lateHistory{stand: s, rt: rt, others: s.figures}
+				s.start()
 				s.Move(-60 * 24 * time.Hour)
 				rt.Repeat(map[string]func(*rapid.T){
 					"":        func(*rapid.T) {},
@@ -52,6 +54,8 @@ func TestLateChangesShow(t *testing.T) {
 					"tend":    func(*rapid.T) { s.figures.sums.tend(t.Context()) },
 					"restart": func(*rapid.T) { s.start() },
 					"lose":    h.lose,
+					"swap":    func(*rapid.T) { s.figures, h.others = h.others, s.figures },
+					"forget":  h.forget,
 				})
 				h.look(rt)
 			})
@@ -62,8 +66,10 @@ func TestLateChangesShow(t *testing.T) {
 // lateHistory is what happens to a house.
 type lateHistory struct {
 	*stand
-	rt    *rapid.T
-	holds []*limit.Held
+	rt     *rapid.T
+	holds  []*limit.Held
+	others *Figures // of another replica
+	back   func()   // to an older copy of Redis's memory
 }
 
 func (h *lateHistory) draw(rt *rapid.T) (team, model string) {
@@ -102,6 +108,28 @@ func (h *lateHistory) lose(rt *rapid.T) {
 	day := dayOf(h.Now().AddDate(0, 0, -rapid.IntRange(0, 40).Draw(rt, "day")))
 	if err := h.client.Del(h.Context(), fmt.Sprint("sl1:days:", day)).Err(); err != nil {
 		rt.Fatal(err)
+	}
+}
+
+// forget empties Redis, or has it go back to an older copy.
+func (h *lateHistory) forget(rt *rapid.T) {
+	if h.client == nil {
+		rt.Skip()
+	}
+	shared := h.accounts.(*failover.Failover)
+	h.Move(time.Second)
+	_ = shared.Maintain(h.Context()) // there is a beat
+	switch do := rapid.IntRange(0, 3).Draw(rt, "do"); {
+	case do == 0:
+		h.client.FlushDB(h.Context())
+	case do == 1 && h.back != nil:
+		h.back()
+	default:
+		h.back = limittest.Copy(h.T, h.client)
+	}
+	for range 4 {
+		h.Move(time.Second)
+		_ = shared.Maintain(h.Context())
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 )
 
 // tagOfDay is a value of a team's tag on a day.
@@ -13,17 +12,14 @@ type tagOfDay struct {
 	value string
 }
 
-// tagCount is what a value used of a unit on a day.
+// tagCount is what a value used on a day.
 type tagCount struct {
 	tagOfDay
-	unit int
-	n    int64
+	used limit.Amounts
 }
 
 // name is the count's in restore.lua.
-func (c *tagCount) name() string {
-	return strconv.Itoa(c.day) + "#" + c.value + "||" + string(teams.Units[c.unit])
-}
+func (c *tagCount) name() string { return strconv.Itoa(c.day) + "#" + c.value }
 
 // tagNumbers is how many numbers the reply of settle.lua has about the tag of a charge.
 const tagNumbers = 1 + len(limit.Amounts{})
@@ -75,12 +71,11 @@ func (o *own) recordTags(of version, charges []*limit.Charge, reply []int64) {
 func (o *own) tagCounts() (list []tagCount) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for at, amounts := range o.tagUse {
-		for unit, n := range amounts {
-			if n > 0 {
-				list = append(list, tagCount{at, unit, n})
-			}
+	for at, used := range o.tagUse {
+		for unit, n := range used {
+			used[unit] = max(n, 0)
 		}
+		list = append(list, tagCount{at, used})
 	}
 	return list
 }

@@ -12,7 +12,7 @@ import (
 const (
 	// restoreBatch is how many holds one call restores, so that it does not block Redis for long.
 	restoreBatch = 200
-	// restoreTags is how many counts of tags one call restores.
+	// restoreTags is how many values of a tag one call restores. A month may have 31,000, which have to be there within a second.
 	restoreTags = 500
 	// RestoringTime is how long a team is restoring at most. restore.lua has it, too.
 	RestoringTime = 2 * time.Second
@@ -139,7 +139,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (s
 		c.add(strconv.Itoa(u.period)+":"+string(teams.Units[u.unit]), u.n)
 	}
 	for i := range n.tags {
-		c.add(n.tags[i].name(), n.tags[i].n)
+		c.add(n.tags[i].name(), written(n.tags[i].used))
 	}
 	for _, row := range n.rows {
 		c.add(row.Day, writtenStock(row.Of))

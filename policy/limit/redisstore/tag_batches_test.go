@@ -40,6 +40,7 @@ func TestTagBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		client.FlushDB(t.Context())
 		f := newRedisForm(t, client)
+		f.clock.Move(time.Duration(rapid.SampledFrom([]int{0, 8, 9}).Draw(rt, "days")) * 24 * time.Hour) // or near the month's end
 		p := &tagPair{form: f, memory: limit.NewMemory(f.clock.Now), list: list, team: list[0], crowds: rapid.IntRange(0, 4).Draw(rt, "crowds") == 4}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":       p.compare,

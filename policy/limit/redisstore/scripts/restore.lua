@@ -12,7 +12,7 @@
 --       accounts: 0 it is new, 1 they were lost, 2 they were lost if none of its keys is left  7 replica, may be empty  8 replicas alive
 --       9 number of the call  10 prefix of ledger keys  11 1 for the last call that restores  12 lease of allowances
 --       13 number of counts  14 number of allowances
---       then of each count: its field without :used, or <day>#<tag>||<unit>, what was used
+--       then of each count: its field without :used, what was used; or <day>#<tag>, what it used of each unit as a text
 --       then of each allowance: day, what is to be set aside
 --       then of each hold: id, when its lease ends, its text; of a settled one 0, and -1 if no replica will restore it
 -- Returns the team's state.
@@ -25,7 +25,10 @@ local function tell_tags(key)
 end
 
 -- count_tags does so where the copy is from before the first quota of each value.
+local counted = {}
 local function count_tags(key, day)
+  if counted[key] then return end
+  counted[key] = true
   start(key, day)
   if redis.call('HSETNX', key, '@', 1) == 1 then tell_tags(key) end
 end
@@ -55,25 +58,40 @@ if lost or not epoch then
   redis.call('HDEL', KEYS[1], 'posted', 'alive')
 end
 
--- raise raises a count to the largest that was reported, plus what was charged since.
-local function raise(key, used, told, reported)
-  local before = tonumber(redis.call('HGET', key, told) or 0)
-  if reported > before then
-    redis.call('HINCRBY', key, used, string.format('%d', reported - before))
-    redis.call('HSET', key, told, string.format('%d', reported))
+-- raise raises counts to the largest that were reported, plus what was charged since. fields are those of what is used and of what was
+-- told, in turn.
+local function raise(key, fields, reported)
+  local got, write = redis.call('HMGET', key, unpack(fields)), {}
+  for i, n in ipairs(reported) do
+    local more = n - (got[2 * i] or 0)
+    if more > 0 then
+      local at = #write
+      write[at + 1], write[at + 2] = fields[2 * i - 1], string.format('%d', (got[2 * i - 1] or 0) + more)
+      write[at + 3], write[at + 4] = fields[2 * i], string.format('%d', n)
+    end
   end
+  if write[1] then redis.call('HSET', key, unpack(write)) end
+end
+
+local function raise_tag(day, tag, reported)
+  local key, fields = ARGV[10] .. day .. ':tags', {}
+  count_tags(key, day)
+  if known_tag(key, tag) ~= tag then return end
+  for i, unit in ipairs(UNITS) do
+    local used = tag .. '||' .. unit
+    fields[2 * i - 1], fields[2 * i] = used, used .. '|told'
+  end
+  raise(key, fields, reported)
 end
 
 local at, months = 15, {}
 for _ = 1, tonumber(ARGV[13]) do
-  local name, reported = ARGV[at], tonumber(ARGV[at + 1])
-  local day, tag, unit = string.match(name, '^(%d+)#(.*)||(%a+)$')
-  local key = day and ARGV[10] .. day .. ':tags'
+  local name, reported = ARGV[at], ARGV[at + 1]
+  local day, tag = string.match(name, '^(%d+)#(.*)$')
   if day then
-    count_tags(key, day)
-    if known_tag(key, tag) == tag then raise(key, tag .. '||' .. unit, tag .. '||' .. unit .. '|told', reported) end
+    raise_tag(day, tag, four(reported))
   else
-    raise(KEYS[1], name .. ':used', name .. ':told', reported)
+    raise(KEYS[1], {name .. ':used', name .. ':told'}, {tonumber(reported)})
     local period = string.match(name, '^%d+')
     months[string.sub(period, 1, 6)] = math.max(months[string.sub(period, 1, 6)] or 0, #period == 8 and tonumber(period) or 0)
   end
