@@ -179,7 +179,7 @@ func (s *sums) versionsOf(ctx context.Context, past []int) (map[int]uint64, erro
 	}
 	list, err := s.accounts.Versions(ctx, past)
 	for i := range list {
-		versions[past[i]] = list[i]
+		versions[past[i]] = list[i] //nolint:gosec // there is one for each day
 	}
 	return versions, err
 }
