@@ -61,7 +61,7 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, name string, rend
 	for {
 		event, changed := f.current(one)
 		if event != nil {
-			_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
+			_ = out.SetWriteDeadline(time.Now().Add(livePatient))           // a writer without deadlines has none
 			if _, err := w.Write(event); err != nil || out.Flush() != nil { //nolint:gosec // html/template has escaped the texts of others
 				return
 			}
