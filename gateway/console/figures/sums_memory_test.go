@@ -63,7 +63,7 @@ func TestSumsOfAChangedLedger(t *testing.T) {
 	for n := range 33 { // the reader comes so often that its process never drops its copies
 		s.Move(50 * time.Minute)
 		for m := 0; n == 30 && m < limit.LedgerDays/agedOnce; m++ {
-			s.figures.sums.tend(t.Context())
+			s.figures.sums.maintain(t.Context())
 		}
 		if _, err := s.figures.Money(t.Context(), operator, q); err != nil {
 			t.Fatal(err)

@@ -45,17 +45,17 @@ func TestLateChangesShow(t *testing.T) {
 				s.start()
 				s.Move(-60 * 24 * time.Hour)
 				rt.Repeat(map[string]func(*rapid.T){
-					"":        func(*rapid.T) {},
-					"wait":    func(rt *rapid.T) { s.Move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour) },
-					"charge":  h.charge,
-					"open":    h.open,
-					"settle":  h.settleOne,
-					"look":    h.look,
-					"tend":    func(*rapid.T) { s.figures.sums.tend(t.Context()) },
-					"restart": func(*rapid.T) { s.start() },
-					"lose":    h.lose,
-					"swap":    func(*rapid.T) { s.figures, h.others = h.others, s.figures },
-					"forget":  h.forget,
+					"":         func(*rapid.T) {},
+					"wait":     func(rt *rapid.T) { s.Move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour) },
+					"charge":   h.charge,
+					"open":     h.open,
+					"settle":   h.settleOne,
+					"look":     h.look,
+					"maintain": func(*rapid.T) { s.figures.sums.maintain(t.Context()) },
+					"restart":  func(*rapid.T) { s.start() },
+					"lose":     h.lose,
+					"swap":     func(*rapid.T) { s.figures, h.others = h.others, s.figures },
+					"forget":   h.forget,
 				})
 				h.look(rt)
 			})

@@ -33,12 +33,12 @@ func (s *sums) run(ctx context.Context) {
 		case <-s.wake:
 		case <-wait.C:
 		}
-		wait.Reset(s.tend(ctx))
+		wait.Reset(s.maintain(ctx))
 	}
 }
 
-// tend makes sums that are missing, and returns how long to wait for the next look.
-func (s *sums) tend(ctx context.Context) time.Duration {
+// maintain makes sums that are missing, and returns how long to wait for the next look.
+func (s *sums) maintain(ctx context.Context) time.Duration {
 	s.forget()
 	if s.kept == nil {
 		return lookEvery
