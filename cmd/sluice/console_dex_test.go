@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sluice/cmd/sluice/browsertest"
 )
 
 // startDex starts a real OpenID Connect issuer. Whoever logs in there is Kilgore Trout of the group authors.
@@ -72,14 +74,55 @@ connectors:
 	return "", false
 }
 
-func TestSignOnWithDex(t *testing.T) {
-	var target atomic.Pointer[url.URL] // of the console that runs; the issuer knows one address
+// dexFront is the one address that the issuer knows of the consoles that run one after the other.
+type dexFront struct {
+	url, issuer string
+	target      atomic.Pointer[url.URL] // of the console that runs
+}
+
+func newDexFront(t *testing.T) *dexFront {
+	t.Helper()
+	f := &dexFront{}
 	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(target.Load())
+		r.SetURL(f.target.Load())
 		r.Out.Host = r.In.Host
 	}})
-	defer front.Close()
-	issuer := startDex(t, front.URL+"/login/callback")
+	t.Cleanup(front.Close)
+	f.url = front.URL
+	f.issuer = startDex(t, f.url+"/login/callback")
+	return f
+}
+
+// serving starts a gateway whose console signs on at the issuer.
+func (f *dexFront) serving(t *testing.T, variables ...string) *house {
+	t.Helper()
+	h := serving(t, "http://127.0.0.1:1", append([]string{
+		"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_URL=" + f.url,
+		"SLUICE_OIDC_ISSUER=" + f.issuer, "SLUICE_OIDC_CLIENT_ID=sluice", "SLUICE_OIDC_CLIENT_SECRET=client-secret-CANARY",
+	}, variables...)...)
+	f.target.Store(&url.URL{Scheme: "http", Host: find(t, h.log, `"msg":"console","listen":"([^"]+)"`)})
+	return h
+}
+
+// TestSignOnInABrowser follows the login page's link to the issuer and back.
+func TestSignOnInABrowser(t *testing.T) {
+	tab := browsertest.New(t)
+	front := newDexFront(t)
+	h := front.serving(t, "SLUICE_OIDC_OPERATORS=authors")
+	browsertest.Open(tab, t, front.url+"/login")
+	if status := press(tab, t, `a[href^="/login/oidc"]`, nil); status != http.StatusOK {
+		t.Errorf("the login: %d", status)
+	}
+	if text := textIn(tab, t); !strings.Contains(text, "oidc:kilgore@kilgore.trout") || !strings.Contains(text, "operator") {
+		t.Errorf("after the login: %s", text)
+	}
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestSignOnWithDex(t *testing.T) {
+	front := newDexFront(t)
 	const members = "teams:\n  - id: search\n    members: [authors]\n  - id: ads\n    members: [kilgore@kilgore.trout]\n  - id: maps\n    members: [readers]\n"
 	for about, tt := range map[string]struct{ setting, says string }{
 		"an operator":  {"SLUICE_OIDC_OPERATORS=readers,authors", signedIn("oidc:kilgore@kilgore.trout", "operator")},
@@ -87,11 +130,9 @@ func TestSignOnWithDex(t *testing.T) {
 		"a member":     {"SLUICE_OIDC_OPERATORS=readers", signedIn("oidc:kilgore@kilgore.trout", "member")},
 		"without role": {"SLUICE_TEAMS_FILE=" + write(t, someTeams), "your groups give you no rights here"},
 	} {
-		h := serving(t, "http://127.0.0.1:1", "SLUICE_TEAMS_FILE="+write(t, members), "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_URL="+front.URL,
-			"SLUICE_OIDC_ISSUER="+issuer, "SLUICE_OIDC_CLIENT_ID=sluice", "SLUICE_OIDC_CLIENT_SECRET=client-secret-CANARY", tt.setting)
-		target.Store(&url.URL{Scheme: "http", Host: find(t, h.log, `"msg":"console","listen":"([^"]+)"`)})
+		h := front.serving(t, "SLUICE_TEAMS_FILE="+write(t, members), tt.setting)
 		browser := newBrowser(t)
-		status, body := visitPage(t, browser, front.URL+"/login/oidc?"+url.Values{"next": {"/sessions"}}.Encode(), nil)
+		status, body := visitPage(t, browser, front.url+"/login/oidc?"+url.Values{"next": {"/sessions"}}.Encode(), nil)
 		if !strings.Contains(body, tt.says) {
 			t.Errorf("%s: %d %s\n%s", about, status, body, h.log.bytes())
 		}
