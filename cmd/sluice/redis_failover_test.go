@@ -243,10 +243,7 @@ func (c *cluster) home(t *testing.T, team string) *redisServer {
 
 func (c *cluster) used(t *testing.T, team, unit string) (used, held int64) {
 	t.Helper()
-	key, day := "sl1:{"+team+"}:quota", time.Now().UTC().Format("20060102")
-	used, _ = c.client.HGet(context.Background(), key, day+":"+unit+":used").Int64()
-	held, _ = c.client.HGet(context.Background(), key, day+":"+unit+":held").Int64()
-	return used, held
+	return usedIn(c.client, team, unit)
 }
 
 // as spends for another team than the one the accounts were opened for.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -270,13 +271,26 @@ func (k *ledgerkeeper) prepared(teams ...string) {
 	k.eventually(patience, "the allowances are heard of", func() bool { return k.turns.Load() > turns })
 }
 
-// used reads from Redis how much of a unit the team's day has used and holds.
+// used reads from Redis how much of a unit the team has used and holds.
 func (k *ledgerkeeper) used(server *redisServer, unit string) (used, held int64) {
 	k.Helper()
-	day := time.Now().UTC().Format("20060102")
-	key := "sl1:{" + k.team.ID + "}:quota"
-	used, _ = server.admin.HGet(context.Background(), key, day+":"+unit+":used").Int64()
-	held, _ = server.admin.HGet(context.Background(), key, day+":"+unit+":held").Int64()
+	return usedIn(server.admin, k.team.ID, unit)
+}
+
+// usedIn reads how much of a unit a team has used and holds, on all days: a test may run over midnight.
+func usedIn(client redis.UniversalClient, team, unit string) (used, held int64) {
+	for field, value := range client.HGetAll(context.Background(), "sl1:{"+team+"}:quota").Val() {
+		part := strings.Split(field, ":")
+		if len(part) != 3 || len(part[0]) != len("20060102") || part[1] != unit {
+			continue
+		}
+		switch n, _ := strconv.ParseInt(value, 10, 64); part[2] {
+		case "used":
+			used += n
+		case "held":
+			held += n
+		}
+	}
 	return used, held
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -91,7 +90,7 @@ func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (ad
 func (c *cluster) usedAt(t *testing.T, team *teams.Team) int64 {
 	t.Helper()
 	node := c.home(t, team.ID)
-	used, _ := node.admin.HGet(context.Background(), "sl1:{"+team.ID+"}:quota", time.Now().UTC().Format("20060102")+":tokens:used").Int64()
+	used, _ := usedIn(node.admin, team.ID, "tokens")
 	return used
 }
 
