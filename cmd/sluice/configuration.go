@@ -95,3 +95,11 @@ func (c *configuration) loadCertificate(fs *faults) {
 	}
 	c.certificate = &pair
 }
+
+// tlsConfig is nil without a certificate. ServeTLS adds HTTP/2.
+func (c configuration) tlsConfig() *tls.Config {
+	if c.certificate == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
+}

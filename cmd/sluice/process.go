@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -291,12 +290,4 @@ func (p *process) stop(failed <-chan error) error {
 	}
 	logger.Info("stopped")
 	return nil
-}
-
-// tlsConfig is nil without a certificate. ServeTLS adds HTTP/2.
-func (c configuration) tlsConfig() *tls.Config {
-	if c.certificate == nil {
-		return nil
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*c.certificate}}
 }

@@ -212,7 +212,7 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 	})
 }
 
-// TestASessionEndsWithoutAnEntry: an audit that cannot be written keeps nobody's session alive.
+// TestASessionEndsWithoutAnEntry: a session ends also if its entry cannot be written.
 func TestASessionEndsWithoutAnEntry(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)

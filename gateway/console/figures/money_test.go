@@ -227,8 +227,8 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 	}
 }
 
-// TestCopiesOfDays: a day that may change is read again after two seconds, a past one when its version is another. What nobody
-// looks at is dropped.
+// TestCopiesOfDays: a day that may change is read again after two seconds, a past day when its version has changed. Copies without
+// readers are dropped.
 func TestCopiesOfDays(t *testing.T) {
 	s := newStand(t, false)
 	s.Move(-10 * 24 * time.Hour)

@@ -109,7 +109,7 @@ func (s *sums) due(ctx context.Context) (list []int, err error) {
 	return append(list, aged[:min(len(aged), agedOnce)]...), nil
 }
 
-// forget drops the copies if nobody has looked for long, and those of days that are too old.
+// forget drops all copies after unusedFor without a reader, and always those of days that are too old.
 func (s *sums) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

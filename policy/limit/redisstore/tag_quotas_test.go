@@ -63,7 +63,7 @@ func TestEachValueHasItsQuota(t *testing.T) {
 	})
 }
 
-// A request does not escape the quota without the tag, nor with values that nobody knows: beyond a thousand they share one.
+// Requests without the tag share one quota, and so do those with values beyond the first thousand of a day.
 func TestTagQuotasCannotBeDodged(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(f, "tag_key: project", "tag_quotas: {tokens: {day: 10}}")
