@@ -65,7 +65,7 @@ func Open(config Config) *Client {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Client{config: config, trouble: make(chan struct{}, 1), stop: stop}
 	redis.SetLogger(newQuietLog(config.Log))
-	address := config.Address
+	address, dialTimeout := config.Address, max(config.Timeout, dialTimeoutMin)
 	options := &redis.UniversalOptions{
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -74,7 +74,7 @@ func Open(config Config) *Client {
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
 		DialTimeout: dialTimeout, DialerRetries: 1, PoolSize: PoolSize, PipelinePoolSize: -1,
 		ConnMaxIdleTime: 5 * time.Minute,
-		Dialer:          c.conns.dialer(address.tls),
+		Dialer:          c.conns.dialer(address.tls, dialTimeout),
 	}
 	if address.topology == cluster {
 		nodes := redis.NewClusterClient(options.Cluster())

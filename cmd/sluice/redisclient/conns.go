@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// dialTimeout bounds one attempt to connect. The caller's deadline may end it before.
-const dialTimeout = 100 * time.Millisecond
+// dialTimeoutMin is the least time that one attempt to connect has. It has the operator's timeout if that is longer.
+const dialTimeoutMin = 100 * time.Millisecond
 
 // conns are the open connections, so that those to a server that is no longer the master can be dropped.
 type conns struct {
@@ -29,9 +29,9 @@ func (t *tracked) Close() error {
 	return t.Conn.Close()
 }
 
-// dialer connects, and remembers the connection.
-func (c *conns) dialer(secure bool) func(ctx context.Context, network, address string) (net.Conn, error) {
-	plain := &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+// dialer connects within a time that the caller's deadline may shorten, and remembers the connection.
+func (c *conns) dialer(secure bool, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
+	plain := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	dial := plain.DialContext
 	if secure {
 		dial = (&tls.Dialer{NetDialer: plain, Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext
