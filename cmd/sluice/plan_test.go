@@ -64,7 +64,7 @@ type plan struct {
 
 var floorPlan = map[string]plan{
 	"policy/strictjson": {never: silent, timeless: true},
-	"policy/picture":    {ours: []string{"policy/strictjson"}, never: silent, timeless: true},
+	"policy/picture":    {ours: []string{"policy/strictjson"}, outside: []string{"github.com/segmentio/asm"}, never: silent, timeless: true},
 	"policy":            {ours: []string{"policy/strictjson", "policy/picture"}, never: silent, timeless: true},
 	"policy/teams":      {ours: []string{"policy"}, outside: []string{goYAML}, never: silent, timeless: true},
 	"policy/directory":  {ours: []string{"policy/teams"}, never: silent, timeless: true},

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"bytes"
-	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 
@@ -133,50 +132,4 @@ func skipBase64(c *strictjson.Cursor) (symbols, pads int) {
 		}
 	}
 	return symbols, pads
-}
-
-// base64Value is the value of every base64 symbol, 64 for other bytes.
-var base64Value = func() (values [256]byte) {
-	for i := range values {
-		values[i] = 64
-	}
-	for i := range base64Symbols {
-		values[base64Symbols[i]] = byte(i)
-	}
-	return values
-}()
-
-const base64Symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-// base64Run counts the base64 symbols at the start of src. Eight at a time: in seven bits no sum carries into the next
-// byte, so adding 0x80 - low sets the high bit of the bytes that are at least low.
-func base64Run(src []byte) int {
-	i := 0
-	for ; i+32 <= len(src); i += 32 {
-		b := src[i : i+32]
-		good := symbols(binary.LittleEndian.Uint64(b)) & symbols(binary.LittleEndian.Uint64(b[8:])) &
-			symbols(binary.LittleEndian.Uint64(b[16:])) & symbols(binary.LittleEndian.Uint64(b[24:]))
-		if good&highs != highs {
-			break
-		}
-	}
-	for i < len(src) && base64Value[src[i]] < 64 {
-		i++
-	}
-	return i
-}
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// symbols sets the high bit of the bytes of w that are base64 symbols.
-func symbols(w uint64) uint64 {
-	const sevens = ones * 0x7F
-	x := w & sevens
-	y := x | ones*0x20 // A–Z become a–z, and nothing else does
-	good := (y + ones*(0x80-'a')) &^ (y + ones*(0x80-'{'))
-	good |= (x + ones*(0x80-'/')) &^ (x + ones*(0x80-':')) // the slash stands before the digits
-	return (good | ^((x ^ ones*'+') + sevens)) &^ w
 }

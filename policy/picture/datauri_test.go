@@ -59,18 +59,3 @@ func FuzzDataURI(f *testing.F) {
 func base64Form(symbols, pads string) bool {
 	return len(symbols)%4 != 1 && (pads == "" || (len(symbols)+len(pads))%4 == 0)
 }
-
-// FuzzBase64Run compares the loop over eight bytes with one over single bytes.
-func FuzzBase64Run(f *testing.F) {
-	f.Add([]byte(strings.Repeat("a", 40) + "\"\x00\x1f\x20\x7f\x80\xff\\"))
-	f.Add([]byte("@AZ[`az{/09:+,*"))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		run := 0
-		for run < len(src) && strings.IndexByte(base64Symbols, src[run]) >= 0 {
-			run++
-		}
-		if got := base64Run(src); got != run {
-			t.Errorf("base64Run %q: %d, want %d", src, got, run)
-		}
-	})
-}
