@@ -34,11 +34,13 @@ var vectors = runtime.GOARCH == "arm64" || cpu.X86.Has(x86.AVX2)
 
 // base64Run counts the base64 symbols at the start of src.
 func base64Run(src []byte) int {
-	n := 0
-	if vectors && len(src) >= longRun {
-		n = base64Blocks(src)
+	n := base64Words(src[:min(len(src), blockSymbols)])
+	if n == blockSymbols { // an escape often ends a run before, and each run would cost scratch memory
+		if vectors && len(src) >= longRun {
+			n += base64Blocks(src[n:])
+		}
+		n += base64Words(src[n:])
 	}
-	n += base64Words(src[n:])
 	for n < len(src) && base64Value[src[n]] < 64 {
 		n++
 	}

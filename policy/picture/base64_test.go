@@ -31,7 +31,7 @@ func TestBase64RunEndsAtEachByte(t *testing.T) {
 		t.Log("this processor has no vectors for it")
 	}
 	src := []byte(strings.Repeat(base64Symbols, 2*longRun/len(base64Symbols)))
-	for _, at := range []int{0, 1, 44, 45, blockSymbols - 2, blockSymbols - 1, blockSymbols, longRun + 31, longRun + 32, 2*longRun - 1} {
+	for _, at := range []int{0, 1, blockSymbols - 1, blockSymbols, blockSymbols + 1, blockSymbols + 44, blockSymbols + 45, 2*blockSymbols - 2, 2*blockSymbols - 1, longRun + 31, longRun + 32, 2*longRun - 1} {
 		was := src[at]
 		for b := range 256 {
 			want := len(src)
@@ -51,6 +51,15 @@ func TestBase64RunEndsAtEachByte(t *testing.T) {
 			t.Errorf("%q at a block's end: a run of %d, want %d", ending, got, want)
 		}
 		copy(src, strings.Repeat(base64Symbols, 2*blockSymbols/len(base64Symbols)))
+	}
+}
+
+// TestBase64RunOfEscapes: some writers escape each slash, so a large image has hundreds of thousands of short runs. Those need no
+// scratch memory.
+func TestBase64RunOfEscapes(t *testing.T) {
+	src := []byte(strings.Repeat(base64Symbols[:63]+`\/`, 2*longRun/len(base64Symbols)))
+	if n := testing.AllocsPerRun(10, func() { _ = base64Run(src) }); n > 0 {
+		t.Errorf("%v allocations for a run of %d", n, base64Run(src))
 	}
 }
 
