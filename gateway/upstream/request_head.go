@@ -3,6 +3,7 @@ package upstream
 import (
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // appendHead writes the request line and the header. A line end in a value becomes a blank, as in net/http, so that no value
@@ -10,7 +11,7 @@ import (
 func appendHead(head []byte, out *http.Request, header []Field, length int) []byte {
 	head = append(head, out.Method...)
 	head = append(head, ' ')
-	head = append(head, out.URL.RequestURI()...)
+	head = append(head, strings.ReplaceAll(out.URL.RequestURI(), " ", "%20")...) // a client's query over HTTP/2 may have blanks
 	head = append(head, " HTTP/1.1\r\nHost: "...)
 	head = append(head, out.URL.Host...)
 	head = append(head, "\r\n"...)

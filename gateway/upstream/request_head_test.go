@@ -16,3 +16,15 @@ func TestHeadCannotBeSplit(t *testing.T) {
 		t.Errorf("got %q, want %q", head, want)
 	}
 }
+
+// A query that came over HTTP/2 may have blanks, as no request line may: a lenient service would read the version in it.
+func TestTheRequestLineHasThreeWords(t *testing.T) {
+	r, err := http.NewRequest("GET", "http://host/api/v1/uploads?x=1 HTTP/1.0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := string(appendHead(nil, r, nil, 0))
+	if want := "GET /api/v1/uploads?x=1%20HTTP/1.0 HTTP/1.1\r\nHost: host\r\n\r\n"; head != want {
+		t.Errorf("got %q, want %q", head, want)
+	}
+}
