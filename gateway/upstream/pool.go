@@ -63,7 +63,10 @@ func (p *pool) get(now time.Time) (*conn, error) {
 		if c == nil {
 			return p.dial()
 		}
-		if c.taken = now; p.check(c) == nil {
+		switch c.taken = now; {
+		case now.Sub(c.idle) >= idleConn: // expire would close it soon
+			_ = c.Close()
+		case p.check(c) == nil:
 			return c, nil
 		}
 	}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net"
+	"net/url"
 	"testing"
 	"time"
 )
@@ -23,6 +24,36 @@ func TestPoolExpiresByAge(t *testing.T) {
 	for _, c := range p.idle {
 		if now.Sub(c.idle) >= idleConn {
 			t.Errorf("one that is %v old waits", now.Sub(c.idle))
+		}
+	}
+}
+
+// A connection that is too old carries no request. expire runs every idleConn, and so closes one at up to twice that age.
+func TestPoolGivesNoneThatIsTooOld(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	now := time.Now()
+	p := newPool(&Config{
+		URL: &url.URL{Scheme: "http", Host: listener.Addr().String()}, ConnectTimeout: time.Minute, IdleTimeout: time.Minute, Now: func() time.Time { return now },
+	})
+	defer p.close()
+	first, err := p.get(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, age := range []time.Duration{idleConn - 1, idleConn} {
+		p.put(first, now)
+		now = now.Add(age)
+		next, err := p.get(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = next.Close() }()
+		if again := next == first; again != (age < idleConn) {
+			t.Errorf("one that was idle for %v is used: %v", age, again)
 		}
 	}
 }
