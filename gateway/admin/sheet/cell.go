@@ -24,7 +24,7 @@ func Printable(name string) string {
 }
 
 // Cell is [Printable] for a spreadsheet, which runs a cell that begins like a formula: an apostrophe before the sign makes it
-// text. A cell may begin inside a name, because ; and , separate columns.
+// text. A cell may begin inside a name, because ; and , separate columns; quotes, which come in pairs in a file, may be no part of it.
 func Cell(name string) string {
 	var b strings.Builder
 	begins := true
@@ -33,7 +33,7 @@ func Cell(name string) string {
 			b.WriteByte('\'')
 		}
 		b.WriteRune(r)
-		begins = r == ';' || r == ',' || begins && r == ' '
+		begins = r == ';' || r == ',' || begins && (r == ' ' || r == '"')
 	}
 	return b.String()
 }

@@ -26,6 +26,9 @@ type ending struct {
 func (e *ending) Task(ctx context.Context, p access.Person, team, id string) (figures.Task, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.state == "" {
+		return figures.Task{}, figures.ErrAbsent
+	}
 	t := &e.tasks[0]
 	t.State, t.Open = e.state, e.state == "RUNNING"
 	if !t.Open {
@@ -38,6 +41,13 @@ func (e *ending) end() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.state = "SUCCEEDED"
+}
+
+// forget lets the task's life in Sluice end.
+func (e *ending) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state = ""
 }
 
 func newEnding(g *gallery) (e *ending, h http.Handler, path string) {
@@ -84,4 +94,19 @@ func TestATaskThatEndsShowsItsPictures(t *testing.T) {
 	if browsertest.Evaluate[bool](ctx, t, `!!document.querySelector("[hx-sse\\:connect]")`) {
 		t.Error("the page goes on asking")
 	}
+}
+
+// TestThePageOfATaskThatIsGone says so, as a page that is opened then: to ask for its live part again would never end.
+func TestThePageOfATaskThatIsGone(t *testing.T) {
+	e, h, path := newEnding(day(12))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			e.forget()
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	ctx := browsertest.New(t)
+	browsertest.Open(ctx, t, server.URL+path)
+	browsertest.Await(ctx, t, `document.title.startsWith("Not found") && !document.querySelector("[hx-sse\\:connect]")`)
 }

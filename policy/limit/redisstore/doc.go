@@ -26,6 +26,6 @@
 //	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated
 //	sl1:{<team>}:use:<yyyymmdd>:tags     hash    400 days                    settle, sweep             the same for tags: <tag>||<unit>; #<tag> for each
 //	                                                                                                   of 1,000 at most, # their number
-//	sl1:{<team>}:use:late                hash    400 days                    settle, sweep             <yyyymmdd>: when a day's ledger was last changed, µs, if
+//	sl1:{<team>}:use:late                hash    400 days                    settle, sweep, restore    <yyyymmdd>: when a day's ledger was last changed, µs, if
 //	                                                                                                   that was more than a day after the day
 package redisstore

@@ -249,7 +249,7 @@ func (r *Store) Ledger(ctx context.Context, team string, days []int) ([]limit.Ro
 func (r *Store) TeamLedger(ctx context.Context, id string, days []int, most int) ([]limit.Row, error) {
 	all := newReading(r, (*teamKeys).day, readStep)
 	all.most = most
-	return all.read(ctx, []*team{r.teams.Get(id)}, days)
+	return all.read(ctx, []*team{unkept(id)}, days)
 }
 
 // LedgerOf returns the rows of some teams, or of all if teams is nil, as Ledger does. It usually makes two round trips: the sizes of
@@ -286,7 +286,7 @@ func readMany(ctx context.Context, r *Store, key func(*teamKeys, int) string, id
 	}
 	list := make([]*team, len(ids))
 	for i, id := range ids {
-		list[i] = r.teams.Get(id)
+		list[i] = unkept(id)
 	}
 	return all.read(ctx, list, days)
 }
@@ -294,3 +294,6 @@ func readMany(ctx context.Context, r *Store, key func(*teamKeys, int) string, id
 func newReading(r *Store, key func(*teamKeys, int) string, step int) *reading {
 	return &reading{client: r.client, key: func(t *team, day int) string { return key(t.teamKeys, day) }, step: step}
 }
+
+// unkept is a team that is only read, and may be none: else any name that somebody asks for would stay in memory.
+func unkept(id string) *team { return &team{teamKeys: keysOf(id)} }

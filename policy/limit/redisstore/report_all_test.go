@@ -46,3 +46,18 @@ func TestTheLedgerOfAllTeamsTakesThreeRoundTrips(t *testing.T) {
 		t.Errorf("%d rows of all teams, want %d", len(all), at)
 	}
 }
+
+// TestReadingTheLedgerOfNoTeamKeepsNothing: a viewer of the console may ask for any name, again and again.
+func TestReadingTheLedgerOfNoTeamKeepsNothing(t *testing.T) {
+	f := newRedisForm(t, limittest.RealRedis(t))
+	days := []int{20261101}
+	for n := range 3 {
+		name := fmt.Sprint("nobody-", n)
+		_, errOf := f.redis.LedgerOf(t.Context(), []string{name}, days)
+		_, errTags := f.redis.TagsOf(t.Context(), []string{name}, days)
+		if _, err := f.redis.Ledger(t.Context(), name, days); err != nil || errOf != nil || errTags != nil {
+			t.Fatal(err, errOf, errTags)
+		}
+	}
+	f.redis.teams.Each(func(id string, _ *team) { t.Errorf("%s is kept", id) })
+}

@@ -39,15 +39,16 @@
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => localize(document));
 
-  // A live part that does not come is old: the page says so. Without a session it leads to the login. A stream that breaks off is
-  // taken up again by the extension, but one that never began is not.
+  // A live part that does not come is old: the page says so. Without a session it leads to the login, and of what is gone to a page
+  // that says that. A stream that breaks off is taken up again by the extension, but one that never began is not.
   function stale(is) {
     const note = document.getElementById("stale");
     if (note) note.hidden = !is;
   }
   for (const name of ["htmx:sse:error", "htmx:response:error", "htmx:error"]) {
     document.addEventListener(name, (event) => {
-      if (event.detail?.status === 401) location.reload();
+      const status = event.detail?.status ?? event.detail?.ctx?.response?.status; // of a stream that broke off, or never began
+      if (status === 401 || status === 404) location.reload();
       else stale(true);
       setTimeout(() => {
         const live = document.getElementById("live");

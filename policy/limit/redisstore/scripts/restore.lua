@@ -58,8 +58,8 @@ if lost or not epoch then
   redis.call('HDEL', KEYS[1], 'posted', 'alive')
 end
 
--- raise raises counts to the largest that were reported, plus what was charged since. fields are those of what is used and of what was
--- told, in turn.
+-- raise raises counts to the largest that were reported, plus what was charged since, and returns whether it raised any. fields are
+-- those of what is used and of what was told, in turn.
 local function raise(key, fields, reported)
   local got, write = redis.call('HMGET', key, unpack(fields)), {}
   for i, n in ipairs(reported) do
@@ -70,9 +70,12 @@ local function raise(key, fields, reported)
       write[at + 3], write[at + 4] = fields[2 * i], string.format('%d', n)
     end
   end
-  if write[1] then redis.call('HSET', key, unpack(write)) end
+  if not write[1] then return false end
+  redis.call('HSET', key, unpack(write))
+  return true
 end
 
+local late = {} -- days of which tags were raised late
 local function raise_tag(day, tag, reported)
   local key, fields = ARGV[10] .. day .. ':tags', {}
   count_tags(key, day)
@@ -81,7 +84,7 @@ local function raise_tag(day, tag, reported)
     local used = tag .. '||' .. unit
     fields[2 * i - 1], fields[2 * i] = used, used .. '|told'
   end
-  raise(key, fields, reported)
+  if raise(key, fields, reported) and is_late(day) then late[day] = true end
 end
 
 local at, months = 15, {}
@@ -97,6 +100,7 @@ for _ = 1, tonumber(ARGV[13]) do
   end
   at = at + 2
 end
+for day in pairs(late) do note_late(ARGV[10], day) end
 local last = 0
 if replica ~= '' then last = last_call(KEYS[3], replica) end
 local own, listed = {}, {}
