@@ -247,3 +247,20 @@ func BenchmarkLastUse(b *testing.B) {
 		u.note("7f3k9q2m4x1c", testTime)
 	}
 }
+
+// TestDefaultsOfTheFileCloseNoTeamOfTheDirectory, not even one that has no tag when the defaults get quotas of a tag's values.
+func TestDefaultsOfTheFileCloseNoTeamOfTheDirectory(t *testing.T) {
+	w := watchDirectory(t)
+	w.create(t, "maps")
+	_, err := directory.Commit(t.Context(), w.store.Store, directory.Order{Who: "test", Now: w.now}, func(directory.Document) (directory.Change, error) {
+		return directory.CreateTeam{Team: directory.Team{ID: "untagged", Members: map[string]json.RawMessage{"tag_key": json.RawMessage(`"none"`)}}}, nil
+	})
+	must(t, err)
+	w.expect(t, "search maps untagged", "<nil>")
+	file, err := teams.Parse([]byte("defaults: {tag_key: project, tag_quotas: {images: {day: 9}}}\nteams:\n  - id: search\n"))
+	must(t, err)
+	w.roster.setFile(file, "sk-upstream")
+	w.expect(t, "search maps untagged", "<nil>")
+	w.create(t, "later")
+	w.expect(t, "search later maps untagged", "<nil>")
+}

@@ -22,6 +22,9 @@ type Store interface {
 	// [ErrLost], and change nothing, if the store's head is not that of was. After any other error the write may have
 	// happened.
 	Write(ctx context.Context, was, next State) error
+	// Pause waits before a change that has lost so many races is tried again, the longer the more it has lost; not for 0. It ends
+	// with the context's error, if the context ends.
+	Pause(ctx context.Context, lost int) error
 	// Entries calls visit with the text of each entry, the oldest first. It ends with visit's error, if there is one.
 	Entries(ctx context.Context, visit func(text []byte) error) error
 	// Used returns when keys were last used, in whole hours, by their ids.
@@ -31,7 +34,7 @@ type Store interface {
 	NoteUsed(ctx context.Context, hours map[string]time.Time) error
 }
 
-// commitTries is how many lost races a change may lose.
+// commitTries is how many races a change may lose.
 const commitTries = 10
 
 // Commit makes a change of what the store has and writes it with its entry. If another change was faster, decide is asked
@@ -58,7 +61,10 @@ func Note(ctx context.Context, store Store, order Order, entry Entry) error {
 
 // commit writes the state that follows what the store has, until no other change is faster.
 func commit(ctx context.Context, store Store, follow func(State) (State, error)) error {
-	for range commitTries {
+	for try := range commitTries {
+		if err := store.Pause(ctx, try); err != nil {
+			return err
+		}
 		was, err := store.Read(ctx)
 		if err != nil {
 			return fmt.Errorf("read the directory: %w", err)

@@ -3,7 +3,12 @@ package directory
 import (
 	"encoding/json"
 	"fmt"
+
+	"sluice/policy/teams"
 )
+
+// mostImported is the largest version that an import begins with, so that there are larger ones for every change to come.
+const mostImported = teams.MaxAmount / 2
 
 // Import replaces all teams by those of a document. It keeps the document's version where there was no directory, so that
 // a restored directory is equal to the one that was exported.
@@ -21,6 +26,10 @@ func (c Import) apply(d *Document) (Entry, error) {
 	if same := string(given.at(was).Text()) == string(d.Text()); stale && !same && !c.Force {
 		text := fmt.Sprintf("got %d, allowed: %d, which is the directory's", given.Version, was)
 		return Entry{}, &Error{Conflict, "version", text, "export it again and repeat the change, or use --force to undo what was changed since"}
+	}
+	if was == 0 && given.Version > mostImported {
+		text := fmt.Sprintf("got %d, allowed: at most %d", given.Version, int64(mostImported))
+		return Entry{}, &Error{Invalid, "version", text, "leave it out"}
 	}
 	before, after := difference(*d, given), difference(given, *d)
 	d.Teams = given.Teams

@@ -55,3 +55,27 @@ func TestAnImportIsLosslessAndIdempotent(t *testing.T) {
 		}
 	})
 }
+
+// TestAnImportLeavesRoomForChanges: with the largest version the next change would write a directory that nobody reads again.
+func TestAnImportLeavesRoomForChanges(t *testing.T) {
+	given, err := directory.Read([]byte("version: 9007199254740991\nteams: [{id: search}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := directory.Apply(directory.Document{}, directory.Import{Document: given})
+	if err == nil {
+		d, _, err = directory.Apply(d, directory.CreateTeam{Team: team("maps")})
+	}
+	if err == nil {
+		_, err = directory.Read(d.Text())
+		t.Errorf("version %d is written: %v", d.Version, err)
+		return
+	}
+	const want = "version: got 9007199254740991, allowed: at most 4503599627370495; leave it out"
+	if err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if d, _, err = directory.Apply(directory.Document{}, directory.Import{Document: directory.Document{Teams: given.Teams}}); err != nil || d.Version != 1 {
+		t.Errorf("without: version %d, %v", d.Version, err)
+	}
+}

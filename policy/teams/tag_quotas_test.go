@@ -52,3 +52,32 @@ func TestFaultsOfTagQuotas(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultsDoNotBreakADirectory: a team of the directory without a tag was right when it was written, whatever quotas of a tag's
+// values the file's defaults get. As the whole document would be refused, no later change of any team would come into force.
+func TestDefaultsDoNotBreakADirectory(t *testing.T) {
+	file := mustParse(t, tagQuotasDoc)
+	const document = `{"teams":[{"id":"untagged","tag_key":"none"},{"id":"less","tag_key":"none","tag_quotas":{"images":{"month":"none"}}},{"id":"tagged"}]}`
+	if _, err := teams.ReadDirectory([]byte(document)); err != nil {
+		t.Fatal(err)
+	}
+	joined, ignored, err := file.Join([]byte(document), none)
+	if err != nil || len(ignored) > 0 {
+		t.Fatal(err, ignored)
+	}
+	for _, id := range []string{"untagged", "less"} {
+		if team := joined.Team(id); team.TagKey != "" || team.TagQuotas != nil {
+			t.Errorf("%s: %q %v", id, team.TagKey, team.TagQuotas)
+		}
+	}
+	if team := joined.Team("tagged"); team.TagKey != "project" || len(team.TagQuotas) != 2 {
+		t.Errorf("%q %v", team.TagKey, team.TagQuotas)
+	}
+	for _, own := range []string{
+		`{"teams":[{"id":"own","tag_key":"none","tag_quotas":{"requests":{"day":1}}}]}`, `{"teams":[{"id":"own","tag_key":"none","tag_quotas":{"images":{"month":91}}}]}`,
+	} {
+		if _, _, err := file.Join([]byte(own), none); err == nil {
+			t.Errorf("%s is read", own)
+		}
+	}
+}

@@ -122,6 +122,15 @@ func (r *fileReader) needTagKey(d *draft) {
 	}
 }
 
+// dropTagQuotas leaves out those of the defaults. Those of the file change without regard to the directory's teams, and to refuse its
+// document for one without a tag would close all of them.
+func (d *draft) dropTagQuotas(defaults *draft) {
+	maps.DeleteFunc(d.tagQuotas, func(name quotaName, limit int64) bool {
+		inherited, ok := defaults.tagQuotas[name]
+		return ok && inherited == limit
+	})
+}
+
 var teamID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // team reads one team, starting from the defaults.
@@ -142,6 +151,9 @@ func (r *fileReader) team(n node, defaults *draft) *Team {
 	}
 	given := r.fields(n, append(own, r.shared(d)...))
 	r.require(n, given, "id")
+	if r.owner == OwnerDirectory && d.team.TagKey == "" {
+		d.dropTagQuotas(defaults)
+	}
 	r.needTagKey(d)
 	return d.finish()
 }

@@ -77,7 +77,6 @@ func (a attempts) takes(ctx context.Context, t attempt) bool {
 }
 
 func (a attempts) givesBack(ctx context.Context, t attempt) {
-	ctx = context.WithoutCancel(ctx) // a client that leaves has not failed
 	a.count(ctx, t.address, -1)
 	a.count(ctx, t.account, -1)
 }
@@ -92,7 +91,9 @@ func (a attempts) begins(ctx context.Context, name string, most int) bool {
 	return a.count(ctx, name, 1) <= most
 }
 
+// count counts for clients that leave, too: a step in one store must not be taken back in the other.
 func (a attempts) count(ctx context.Context, name string, step int) int {
+	ctx = context.WithoutCancel(ctx)
 	n, err := a.shared.Count(ctx, name, step, AttemptsWindow)
 	if err != nil {
 		n, _ = a.own.Count(ctx, name, step, AttemptsWindow) // in memory: it does not fail

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -61,6 +62,35 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 			if err := from("203.0.113.1", token); err != nil {
 				t.Fatalf("one good login after the other: %v", err)
 			}
+		}
+	})
+}
+
+// obeying is a store that is not asked for a client that has left, as Redis is not.
+type obeying struct{ access.Store }
+
+func (o obeying) Count(ctx context.Context, name string, step int, window time.Duration) (int, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	return o.Store.Count(ctx, name, step, window)
+}
+
+// TestLoginsThatAreLeftTakeNoFailureBack: somebody with a key, who logs in and leaves at once, has no more guesses for it.
+func TestLoginsThatAreLeftTakeNoFailureBack(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		desk := h.desk(obeying{h.store})
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		guesses := 0
+		for range 60 {
+			if _, err := desk.Login(t.Context(), visitor, "a guess"); errors.Is(err, access.ErrWrong) {
+				guesses++
+			}
+			_, _ = desk.Login(left, visitor, mapsKey)
+		}
+		if guesses != 20 {
+			t.Errorf("%d guesses", guesses)
 		}
 	})
 }

@@ -127,6 +127,7 @@ func (d *Desk) Revoke(ctx context.Context, v Visitor, p Person, id string) (ok b
 	if at < 0 {
 		return false, nil
 	}
+	ctx = context.WithoutCancel(ctx) // a client that leaves must not keep the entry from being written
 	if err := d.sessions.end(ctx, id); err != nil {
 		return true, away(err)
 	}

@@ -1,7 +1,9 @@
 package access_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -224,6 +226,42 @@ func TestASessionEndsWithoutAnEntry(t *testing.T) {
 		expect(t, "revoked", who(h.other, member), "nobody")
 		if !strings.Contains(h.log.String(), `"level":"ERROR","msg":"console session revoked without an entry in the audit","error":"the directory is faulty"`) {
 			t.Errorf("the log does not say so: %s", h.log.String())
+		}
+	})
+}
+
+// leaving is a store whose client leaves as soon as a session has ended.
+type leaving struct {
+	access.Store
+	leave func()
+}
+
+func (l leaving) Take(ctx context.Context, kind, name string) ([]byte, error) {
+	value, err := l.Store.Take(ctx, kind, name)
+	l.leave()
+	return value, err
+}
+
+// TestAClientThatLeavesEndsNoSessionWithoutAnEntry: nobody keeps an ended session out of the audit by hanging up.
+func TestAClientThatLeavesEndsNoSessionWithoutAnEntry(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		operator, member := h.login(t, token), h.login(t, mapsKey)
+		ctx, leave := context.WithCancel(t.Context())
+		person, _ := h.Know(ctx, operator, true)
+		written := errors.New("not asked for")
+		desk := access.NewDesk(access.Deps{
+			Now: time.Now, Shared: leaving{h.store, leave}, Own: h.store, Teams: h.teams, Log: slog.New(slog.DiscardHandler),
+			Ended: func(ctx context.Context, _ access.Person, _ string, _ *access.Session) error {
+				written = ctx.Err()
+				return written
+			},
+		})
+		if ok, err := desk.Revoke(ctx, visitor, person, access.SessionID(member)); !ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+		expect(t, "revoked", who(h.other, member), "nobody")
+		if written != nil {
+			t.Errorf("the entry: %v", written)
 		}
 	})
 }

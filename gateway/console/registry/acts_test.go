@@ -99,6 +99,30 @@ func TestAClientThatLeaves(t *testing.T) {
 	})
 }
 
+// TestAClientThatLeavesACancel does not leave a cancel in the audit that the service refused.
+func TestAClientThatLeavesACancel(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		ctx, leave := context.WithCancel(w.Context())
+		w.Registry.Tasks = leftTasks{w.tasks, leave}
+		w.refused(w.Cancel(ctx, member, "maps", "task-1"), registry.Conflict, "task")
+		if e := w.entries(); e[0].What != "task.cancel.refused" {
+			t.Errorf("%+v", e[0])
+		}
+	})
+}
+
+// leftTasks end the request when the service has refused.
+type leftTasks struct {
+	*someTasks
+	leave context.CancelFunc
+}
+
+func (l leftTasks) Cancel(context.Context, string, string) error {
+	l.leave()
+	return &registry.Error{Kind: registry.Conflict, Field: "task", Text: "it runs"}
+}
+
 // lostAccounts are those of a Redis whose answers are lost.
 type lostAccounts struct{ *limit.Memory }
 

@@ -140,6 +140,7 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	case !errors.As(err, &mine):
 		return away(err)
 	}
+	ctx = context.WithoutCancel(ctx) // as in Adjust
 	return cmp.Or(r.noteCancel(ctx, a, team, task, "task.cancel.refused"), err)
 }
 

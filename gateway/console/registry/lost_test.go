@@ -76,3 +76,26 @@ func (l *lostStore) Read(ctx context.Context) (directory.State, error) {
 	}
 	return s, err
 }
+
+// TestTheFileChangesWhileItIsListed: its team is listed or not, and hides no other.
+func TestTheFileChangesWhileItIsListed(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		before := w.File()
+		after, err := teams.Parse([]byte("teams: [{id: search}]"))
+		w.must(err)
+		for look := range 4 {
+			looks := 0
+			w.Deps.File = func() *teams.File {
+				if looks++; looks <= look {
+					return before
+				}
+				return after
+			}
+			list, _, err := w.List(w.Context(), operator.Person, "", 10)
+			if err != nil || len(list) < 2 {
+				t.Errorf("replaced after look %d: %d teams, %v", look, len(list), err)
+			}
+		}
+	})
+}

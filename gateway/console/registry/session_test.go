@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,31 @@ func TestEndedSessionsHaveEntries(t *testing.T) {
 		}
 		if len(all) != 2 || last.Version != all[1].Version {
 			w.Errorf("%d entries, or the directory has changed", len(all))
+		}
+	})
+}
+
+// TestManySessionsEndedAtOnce: an operator who ends all sessions of a person sends many requests at once, and each has its entry.
+func TestManySessionsEndedAtOnce(t *testing.T) {
+	worlds(t, func(w *world) {
+		const many = 60
+		s := &access.Session{Person: access.Person{Name: "oidc:mia", Role: access.Member}}
+		errs := make(chan error, many)
+		var all sync.WaitGroup
+		for range many {
+			all.Go(func() { errs <- w.NoteEnded(w.Context(), operator, s) })
+		}
+		all.Wait()
+		close(errs)
+		failed := 0
+		for err := range errs {
+			if err != nil {
+				failed++
+				t.Log(err)
+			}
+		}
+		if failed > 0 || len(w.entries()) != many {
+			t.Errorf("%d of %d failed, %d entries", failed, many, len(w.entries()))
 		}
 	})
 }

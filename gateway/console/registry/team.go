@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -96,7 +97,10 @@ func (r *Registry) List(ctx context.Context, p access.Person, after string, most
 			return list, true, nil
 		}
 		team, owner, err := r.find(d, p, id)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoTeam): // it left the file meanwhile
+			continue
+		case err != nil:
 			return nil, false, err
 		}
 		list = append(list, shown(team, owner, used))

@@ -216,32 +216,6 @@ func TestCountsBeginAgainAfterTheirWindow(t *testing.T) {
 	})
 }
 
-func TestTheOldestGoFirst(t *testing.T) {
-	forms(t, func(t *testing.T, s access.Store, _ func(time.Duration)) {
-		if strings.HasSuffix(t.Name(), "fake_Redis") {
-			t.Skip("it takes half a minute for this many values")
-		}
-		const most = 10_000
-		var all sync.WaitGroup
-		put(t, s, "a", "oldest", "oldest")
-		for part := range 10 {
-			all.Go(func() {
-				for i := range most / 10 {
-					if err := s.Put(t.Context(), "a", fmt.Sprint(part, "-", i), []byte("x"), life); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
-		all.Wait()
-		want(t, "the oldest", get(t, s, "a", "oldest", 0), "none")
-		if values, err := s.List(t.Context(), "a"); len(values) != most || err != nil {
-			t.Errorf("%d values are kept, %v", len(values), err)
-		}
-	})
-}
-
 func TestMemoryBoundsItsCounts(t *testing.T) {
 	clock := limittest.NewClock()
 	s := store.NewMemory(clock.Now)

@@ -3,13 +3,20 @@
 local now = redis.call('TIME')
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 redis.call('ZADD', KEYS[1], string.format('%.0f', now[1] * 1000000 + now[2]), KEYS[2])
--- Forgets some of those that have ended, so that the script stays short.
-for _, key in ipairs(redis.call('ZRANGE', KEYS[1], 0, 15)) do
-	if redis.call('EXISTS', key) == 0 then
-		redis.call('ZREM', KEYS[1], key)
+-- Forgets those of the oldest that have ended.
+local function forget(oldest)
+	for _, key in ipairs(redis.call('ZRANGE', KEYS[1], 0, oldest - 1)) do
+		if redis.call('EXISTS', key) == 0 then
+			redis.call('ZREM', KEYS[1], key)
+		end
 	end
 end
-if redis.call('ZCARD', KEYS[1]) > tonumber(ARGV[3]) then
+local function full() return redis.call('ZCARD', KEYS[1]) > tonumber(ARGV[3]) end
+forget(16) -- few, so that the script stays short
+if full() then
+	forget(1000) -- before one that lives goes: others may have ended behind it
+end
+if full() then
 	local oldest = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
 	redis.call('DEL', oldest)
 	redis.call('ZREM', KEYS[1], oldest)
