@@ -65,7 +65,7 @@ func Open(config Config) *Client {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Client{config: config, trouble: make(chan struct{}, 1), stop: stop}
 	redis.SetLogger(newQuietLog(config.Log))
-	address, dialTimeout := config.Address, max(config.Timeout, dialTimeoutMin)
+	address, dialTimeout := config.Address, max(config.Timeout, leastDialTime)
 	options := &redis.UniversalOptions{
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

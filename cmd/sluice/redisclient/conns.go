@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// dialTimeoutMin is the least time that one attempt to connect has. It has the operator's timeout if that is longer.
-const dialTimeoutMin = 100 * time.Millisecond
+// leastDialTime is the least time that one attempt to connect has. It has the operator's timeout if that is longer.
+const leastDialTime = 100 * time.Millisecond
 
 // conns are the open connections, so that those to a server that is no longer the master can be dropped.
 type conns struct {

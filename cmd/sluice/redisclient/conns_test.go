@@ -27,7 +27,7 @@ func TestConnectingHasTheOperatorsTime(t *testing.T) {
 			if err != nil {
 				return
 			}
-			time.Sleep(3 * dialTimeoutMin)
+			time.Sleep(3 * leastDialTime)
 			secure := tls.Server(conn, certificate.TLS)
 			_ = secure.Handshake() // the client refuses the certificate
 			_, _ = io.Copy(io.Discard, conn)
