@@ -311,7 +311,9 @@ func TestFK1FK4ReshardingAndFailover(t *testing.T) {
 	found("the failover")
 	close(stop)
 	n := <-counted
-	wait(t, "every charge is there, once", func() bool { used, held := c.used(t, "search", "tokens"); return used == n*10 && held == 0 })
+	var used, held int64
+	t.Cleanup(func() { t.Logf("%d tokens are charged and %d held of %d", used, held, n*10) })
+	wait(t, "every charge is there, once", func() bool { used, held = c.used(t, "search", "tokens"); return used == n*10 && held == 0 })
 	if crossed := k.log.count("CROSSSLOT"); crossed > 0 {
 		t.Errorf("%d scripts crossed slots", crossed)
 	}
