@@ -73,7 +73,6 @@ func toxic(t *testing.T, proxy *toxiproxy.Proxy, spec string) {
 // F-R4, Q10: a real Redis behind a network that fails and recovers at 1 Hz. The figure of a minute: LONG=1 go test -v -run
 // FR4Q10 ./cmd/sluice.
 func TestFR4Q10FlappingNetwork(t *testing.T) {
-	t.Parallel()
 	long := 6 * time.Second
 	if isLong() {
 		long = time.Minute
