@@ -56,7 +56,8 @@ func TestAnImportIsLosslessAndIdempotent(t *testing.T) {
 	})
 }
 
-// TestAnImportLeavesRoomForChanges: with the largest version the next change would write a directory that nobody reads again.
+// TestAnImportLeavesRoomForChanges: an import with the largest version is refused. The next change would raise it beyond what Read
+// accepts.
 func TestAnImportLeavesRoomForChanges(t *testing.T) {
 	given, err := directory.Read([]byte("version: 9007199254740991\nteams: [{id: search}]\n"))
 	if err != nil {

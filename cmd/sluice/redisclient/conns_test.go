@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestConnectingHasTheOperatorsTime: a handshake that takes longer than the least time of a dial is waited for. It ends with a
-// certificate that nobody trusts, so the client has read the server's late answer.
+// TestConnectingHasTheOperatorsTime: the client waits for a TLS handshake that is slower than leastDialTime. The error shows that it
+// did: it is about the certificate, which comes late in the handshake, and is not a timeout.
 func TestConnectingHasTheOperatorsTime(t *testing.T) {
 	certificate := httptest.NewTLSServer(nil)
 	defer certificate.Close()

@@ -242,7 +242,7 @@ func (l leaving) Take(ctx context.Context, kind, name string) ([]byte, error) {
 	return value, err
 }
 
-// TestAClientThatLeavesEndsNoSessionWithoutAnEntry: nobody keeps an ended session out of the audit by hanging up.
+// TestAClientThatLeavesEndsNoSessionWithoutAnEntry: the audit has an entry of the session's end even if the client hangs up first.
 func TestAClientThatLeavesEndsNoSessionWithoutAnEntry(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)

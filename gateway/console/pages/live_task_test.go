@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,4 +110,27 @@ func TestThePageOfATaskThatIsGone(t *testing.T) {
 	ctx := browsertest.New(t)
 	browsertest.Open(ctx, t, server.URL+path)
 	browsertest.Await(ctx, t, `document.title.startsWith("Not found") && !document.querySelector("[hx-sse\\:connect]")`)
+}
+
+// TestAPageWithoutItsLivePart is opened once more, and then says that it is old: a proxy may refuse the live part alone.
+func TestAPageWithoutItsLivePart(t *testing.T) {
+	_, h, path := newEnding(day(12))
+	var opened atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+			http.NotFound(w, r)
+			return
+		case r.URL.Path == path:
+			opened.Add(1)
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	ctx := browsertest.New(t)
+	browsertest.Open(ctx, t, server.URL+path)
+	browsertest.Await(ctx, t, `!document.getElementById("stale").hidden`)
+	if n := opened.Load(); n != 2 {
+		t.Errorf("the page was opened %d times, want twice", n)
+	}
 }

@@ -39,8 +39,10 @@
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   document.addEventListener("htmx:sse:after:message", () => localize(document));
 
-  // A live part that does not come is old: the page says so. Without a session it leads to the login, and of what is gone to a page
-  // that says that. A stream that breaks off is taken up again by the extension, but one that never began is not.
+  // A live part that does not come is old: the page says so. If the session or what the page shows is gone, the page is opened again and
+  // leads to the login or says that; only once, because a proxy may refuse the live part alone. A stream that breaks off is taken up
+  // again by the extension, but one that never began is not.
+  const again = "opened again: " + location.href;
   function stale(is) {
     const note = document.getElementById("stale");
     if (note) note.hidden = !is;
@@ -48,15 +50,22 @@
   for (const name of ["htmx:sse:error", "htmx:response:error", "htmx:error"]) {
     document.addEventListener(name, (event) => {
       const status = event.detail?.status ?? event.detail?.ctx?.response?.status; // of a stream that broke off, or never began
-      if (status === 401 || status === 404) location.reload();
-      else stale(true);
+      if ((status === 401 || status === 404) && !sessionStorage.getItem(again)) {
+        sessionStorage.setItem(again, "yes");
+        location.reload();
+        return;
+      }
+      stale(true);
       setTimeout(() => {
         const live = document.getElementById("live");
         if (live && !live._htmx?.sse) htmx.trigger(live, "again");
       }, 5000);
     });
   }
-  document.addEventListener("htmx:sse:after:connection", () => stale(false));
+  document.addEventListener("htmx:sse:after:connection", () => {
+    stale(false);
+    sessionStorage.removeItem(again);
+  });
 
   // What is over is whole only in a page of its own, whose content policy allows its pictures.
   document.addEventListener("over", () => location.reload());
