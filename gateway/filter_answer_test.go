@@ -50,7 +50,7 @@ func TestH12H22TheServiceBetraysTheKey(t *testing.T) {
 			record := h.records.await(t, 1)[0]
 			var line strings.Builder
 			log := telemetry.NewLog(telemetry.LogConfig{Writer: &line, Now: time.Now})
-			log.Write(record)
+			log.Write(&record, record.AppendLine(nil))
 			if err := log.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -343,10 +343,10 @@ type records struct {
 	more chan struct{} // closed and replaced at each record
 }
 
-func (r *records) add(record telemetry.Record) {
+func (r *records) add(record *telemetry.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = append(r.all, record)
+	r.all = append(r.all, *record)
 	if r.more != nil {
 		close(r.more)
 		r.more = nil

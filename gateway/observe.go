@@ -94,7 +94,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	g.inspection.buffers.takeBack(s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
-	g.deps.Record(s.Record)
+	g.deps.Record(&s.Record)
 	if p != nil {
 		panic(p)
 	}

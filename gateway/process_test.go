@@ -260,7 +260,8 @@ func TestLogLineOfARequest(t *testing.T) {
 	h.ask("POST", textPath, textBody)
 	var out bytes.Buffer
 	log := telemetry.NewLog(telemetry.LogConfig{Writer: &out, Now: time.Now})
-	log.Write(h.records.await(t, 1)[0])
+	record := h.records.await(t, 1)[0]
+	log.Write(&record, record.AppendLine(nil))
 	if err := log.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -13,13 +12,14 @@ import (
 )
 
 const (
-	// queueLength is how many lines may wait. At 10,000 requests a second it bridges 0.4 s of a stalled output, in less than
-	// 4 MiB.
-	queueLength = 4096
+	// mostLines and mostBytes are how many lines may wait, and how long they may be together. At 10,000 requests a second they bridge
+	// 0.4 s of a stalled output.
+	mostLines = 4096
+	mostBytes = 4 << 20
 	// linger is how long the writing goroutine lets lines gather after the first one. Without it every request would have to
 	// wake the goroutine, which costs the request more than its line. At 1,000 requests a second that is one wake-up for twenty.
 	linger = 20 * time.Millisecond
-	// batchBytes is how many bytes are encoded before they are written.
+	// batchBytes is how many bytes are written at once: so many may be lost if a write fails.
 	batchBytes = 64 << 10
 )
 
@@ -28,27 +28,20 @@ type LogConfig struct {
 	Writer io.Writer        // each write is one or more whole lines
 	Level  slog.Leveler     // lines below it are not written; nil is INFO
 	Text   bool             // key=value lines instead of JSON
-	Now    func() time.Time // the clock, for Records without a time and for the Log's own lines
+	Now    func() time.Time // the clock, for the Log's own lines
 }
 
 // Log is the process's log: a line per Record, and the lines of [Log.Logger], in the order of the calls. No caller waits for
-// the output: lines go through a bounded queue to one goroutine, and a line that finds the queue full is dropped and counted.
+// the output: lines gather in memory for one goroutine, and a line that finds too many there is dropped and counted.
 // Its methods may be called from any goroutine, also after Close.
 type Log struct {
 	config  LogConfig
-	queue   chan entry
+	waiting waitingLines
 	dropped atomic.Uint64
-	closed  atomic.Bool
 	closing chan struct{}
 	done    chan struct{}
 	logger  *slog.Logger
 	tee     atomic.Pointer[slog.Handler] // gets every line, too; nil: none
-}
-
-// entry is a waiting line: an encoded event, or else a Record.
-type entry struct {
-	event  []byte
-	record Record
 }
 
 // NewLog returns a Log and starts its goroutine, which [Log.Close] ends.
@@ -56,11 +49,10 @@ func NewLog(config LogConfig) *Log {
 	if config.Level == nil {
 		config.Level = slog.LevelInfo
 	}
-	l := &Log{
-		config:  config,
-		queue:   make(chan entry, queueLength),
-		closing: make(chan struct{}),
-		done:    make(chan struct{}),
+	l := &Log{config: config, closing: make(chan struct{}), done: make(chan struct{})}
+	l.waiting.some = make(chan struct{}, 1)
+	if config.Text {
+		l.waiting.asText = config.handler((*textEnd)(&l.waiting), nil)
 	}
 	l.logger = slog.New(&teeHandler{log: l, own: config.handler(eventWriter{l}, inUTC)})
 	go newLineWriter(l).run()
@@ -74,27 +66,34 @@ func (l *Log) Tee(handler slog.Handler) {
 	}
 }
 
-// Write queues the line of one Record. It does not wait and does not allocate, except to shorten an overlong value.
-// The Record's strings must not be parts of a request's body, or they would keep the body in memory.
-func (l *Log) Write(record Record) {
+// Write queues the line of one Record. line is that of [Record.AppendLine], which a Log in text does without. It does not wait and
+// does not allocate, and keeps neither of them.
+func (l *Log) Write(record *Record, line []byte) {
 	if record.level() < l.config.Level.Level() {
 		return
 	}
-	record.clean()
 	if other := l.tee.Load(); other != nil {
 		l.handOver(*other, record)
 	}
-	l.put(&entry{record: record})
+	if l.config.Text {
+		l.count(l.waiting.addRecord(record))
+		return
+	}
+	l.count(l.waiting.add(line))
+}
+
+// count counts a line that was not taken.
+func (l *Log) count(taken bool) {
+	if !taken {
+		l.dropped.Add(1)
+	}
 }
 
 // handOver hands a Record to the Tee's handler. It is called by Write and not by the writing goroutine, so that a blocked
 // output does not hold up the collector.
-func (l *Log) handOver(other slog.Handler, record Record) {
-	if record.Time.IsZero() {
-		record.Time = l.config.Now()
-	}
+func (l *Log) handOver(other slog.Handler, record *Record) {
 	ctx := trace.ContextWithSpanContext(context.Background(), record.Span.context())
-	_ = other.Handle(ctx, new(recordLine).record(&record)) // the handler counts its own losses
+	_ = other.Handle(ctx, new(recordLine).record(record)) // the handler counts its own losses
 }
 
 // Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that values are not read
@@ -107,26 +106,14 @@ func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 // Close writes what waits and ends the goroutine. It waits for at most as long as the context lasts: a blocked output must
 // not keep the process from stopping. Later lines are dropped. Calling it again waits again.
 func (l *Log) Close(ctx context.Context) error {
-	if !l.closed.Swap(true) {
+	if l.waiting.close() {
 		close(l.closing)
 	}
 	select {
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("flush the log, %d lines waiting: %w", len(l.queue), ctx.Err())
-	}
-}
-
-func (l *Log) put(e *entry) {
-	if l.closed.Load() {
-		l.dropped.Add(1)
-		return
-	}
-	select {
-	case l.queue <- *e:
-	default:
-		l.dropped.Add(1)
+		return fmt.Errorf("flush the log, %d lines waiting: %w", l.waiting.number(), ctx.Err())
 	}
 }
 
@@ -134,7 +121,7 @@ func (l *Log) put(e *entry) {
 type eventWriter struct{ log *Log }
 
 func (w eventWriter) Write(line []byte) (int, error) {
-	w.log.put(&entry{event: bytes.Clone(line)})
+	w.log.count(w.log.waiting.add(line))
 	return len(line), nil
 }
 

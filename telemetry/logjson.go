@@ -149,8 +149,9 @@ func appendCost(b []byte, name string, c *Cost) []byte {
 	return append(b, '}')
 }
 
-// AppendLine appends the record's line in JSON, with its line end, as a [Log] writes it.
-func (r Record) AppendLine(b []byte) []byte {
+// AppendLine appends the record's line in JSON, with its line end, as a [Log] writes it. It shortens overlong texts of the record and
+// makes them valid. Time must be set.
+func (r *Record) AppendLine(b []byte) []byte {
 	r.clean()
-	return appendLine(b, &r)
+	return appendLine(b, r)
 }

@@ -23,12 +23,12 @@ func TestFD7_BlockedOutput(t *testing.T) {
 	}
 	defer func() { _ = reader.Close() }()
 	l := NewLog(LogConfig{Writer: writer, Now: time.Now})
-	const lines = 4 * queueLength // a pipe holds some 200 lines, the queue and the buffer a few thousand
+	const lines = 4 * mostLines // a pipe holds some 200 lines, and as many as may wait are being written
 	var calls sync.WaitGroup
 	for i := range 4 {
 		calls.Go(func() {
 			for range lines / 8 {
-				l.Write(Record{ID: fmt.Sprint(i)})
+				write(l, Record{ID: fmt.Sprint(i)})
 				l.Logger().Info("an event")
 			}
 		})
@@ -43,7 +43,7 @@ func TestFD7_BlockedOutput(t *testing.T) {
 	if err := l.Close(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("closing a blocked log: %v", err)
 	}
-	l.Write(Record{}) // too late
+	write(l, Record{}) // too late
 	if l.Dropped() != dropped+1 {
 		t.Error("a late line is not counted")
 	}
@@ -87,9 +87,9 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestFD7_FullDisk(t *testing.T) {
 	disk := &fullDisk{room: 20, failed: make(chan struct{})}
 	l := NewLog(LogConfig{Writer: disk, Now: fixedNow})
-	l.Write(Record{ID: "lost"})
+	write(l, Record{ID: "lost"})
 	<-disk.failed
-	l.Write(Record{ID: "kept"})
+	write(l, Record{ID: "kept"})
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestFD7_FullDisk(t *testing.T) {
 func TestClosingTwice(t *testing.T) {
 	out := logged(t, LogConfig{}, func(l *Log) {
 		for range 1000 {
-			l.Write(Record{})
+			write(l, Record{})
 		}
 		if err := l.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -119,8 +119,8 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 	l := NewLog(LogConfig{Writer: valve{release}, Now: time.Now})
 	record := fullRecord()
 	record.Model = strings.Repeat("m", otlp.MaxValue)
-	l.Write(record)
-	if n := testing.AllocsPerRun(1000, func() { l.Write(record) }); n >= 1 {
+	line := make([]byte, 0, 2<<10)
+	if n := testing.AllocsPerRun(1000, func() { l.Write(&record, record.AppendLine(line)) }); n >= 1 {
 		t.Errorf("%v allocations for a line", n)
 	}
 	close(release)

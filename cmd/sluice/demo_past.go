@@ -92,7 +92,7 @@ func (p *process) makePast(ctx context.Context, clock *pastClock) error {
 			for range m.many(pastTeams[i].share * busy(at)) {
 				r := m.request(&pastTeams[i], 1)
 				r.Time = at.Add(time.Duration(m.random.Int64N(int64(time.Minute - r.Duration%time.Minute))))
-				p.recent.Note(r)
+				p.recent.Note(r, r.AppendLine(nil))
 			}
 		}
 		if at.Minute() == 59 || now.Sub(at) <= 2*time.Minute {

@@ -60,9 +60,14 @@ func (p *process) directoryInForce() (s directory.State) {
 	return s
 }
 
-// record takes a finished request.
-func (p *process) record(r telemetry.Record) {
+// usualLine is more bytes than most log lines have.
+const usualLine = 1 << 10
+
+// record takes a finished request. Its line is made once, for the log and for the requests that the console shows.
+func (p *process) record(r *telemetry.Record) {
 	p.used.note(r.Key, r.Time)
-	p.recent.Note(&r)
-	p.log.Write(r)
+	var room [usualLine]byte
+	line := r.AppendLine(room[:0])
+	p.recent.Note(r, line)
+	p.log.Write(r, line)
 }

@@ -14,9 +14,10 @@ func BenchmarkNote(b *testing.B) {
 	clock := limittest.NewClock()
 	b.Run("one core", func(b *testing.B) {
 		c, r := collector(&down{}, clock), done(clock, "search", "1")
+		line := r.AppendLine(nil)
 		b.ReportAllocs()
 		for b.Loop() {
-			c.Note(&r)
+			c.Note(&r, line)
 		}
 	})
 	b.Run("all cores", func(b *testing.B) {
@@ -24,8 +25,9 @@ func BenchmarkNote(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			r := done(clock, "search", "1")
+			line := r.AppendLine(nil)
 			for pb.Next() {
-				c.Note(&r)
+				c.Note(&r, line)
 			}
 		})
 	})
@@ -39,7 +41,7 @@ func BenchmarkPost(b *testing.B) {
 		b.StopTimer()
 		for i := range recent.MostLines {
 			r := done(clock, fmt.Sprint("team-", i%1000), fmt.Sprint(i))
-			c.Note(&r)
+			c.Note(&r, r.AppendLine(nil))
 		}
 		b.StartTimer()
 		if err := c.Post(b.Context()); err != nil {
@@ -56,7 +58,7 @@ func BenchmarkRequests(b *testing.B) {
 	c := collector(s, clock)
 	for i := range recent.MostLines {
 		r := done(clock, fmt.Sprint("team-", i%1000), fmt.Sprint(i))
-		c.Note(&r)
+		c.Note(&r, r.AppendLine(nil))
 		clock.Move(time.Millisecond)
 	}
 	if err := c.Post(b.Context()); err != nil {

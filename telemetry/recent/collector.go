@@ -47,7 +47,6 @@ type Collector struct {
 	mu      sync.Mutex // held during a post
 	waiting waiting
 	lines   []Line // not posted yet
-	buffer  []byte
 }
 
 // New returns a collector that posts nothing by itself.
@@ -55,8 +54,8 @@ func New(config Config) *Collector {
 	return &Collector{config: config, shards: newShards(), waiting: waiting{from: rand.Text()[:10], hours: map[hourOf]*hour{}}}
 }
 
-// Note takes a finished request. It never waits for the store.
-func (c *Collector) Note(r *telemetry.Record) {
+// Note takes a finished request and its line by [telemetry.Record.AppendLine]. It keeps neither, and never waits for the store.
+func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	ended := r.Time.Add(r.Duration)
 	if r.Time.IsZero() {
 		ended = c.config.Now()
@@ -64,7 +63,7 @@ func (c *Collector) Note(r *telemetry.Record) {
 	s := c.shards.take()
 	defer s.mu.Unlock()
 	s.counts(minuteOf{r.Team, minute(ended)}).request(r)
-	s.keep(r)
+	s.lines.add(r.Time, line)
 }
 
 // NoteTask takes a task that has been charged. It never waits for the store.
@@ -137,10 +136,7 @@ func (c *Collector) Post(ctx context.Context) error {
 
 // gather takes everything out of the shards. Lines beyond [MostLines] are not kept: the store would not keep them either.
 func (c *Collector) gather() {
-	c.shards.drain(c.waiting.add, func(r *telemetry.Record) {
-		c.buffer = r.AppendLine(c.buffer[:0])
-		c.lines = append(c.lines, lineOf(r, c.buffer))
-	})
+	c.shards.drain(c.waiting.add, func(line Line) { c.lines = append(c.lines, line) })
 	c.lines = newest(c.lines)
 	c.dropped.Add(c.waiting.bound(mostWaiting))
 }

@@ -59,7 +59,7 @@ func TestCloseSaysWhatIsLost(t *testing.T) {
 		t.Errorf("nothing waits, and Close says %v", err)
 	}
 	r := done(clock, "search", "1")
-	c.Note(&r)
+	c.Note(&r, r.AppendLine(nil))
 	if err := c.Close(t.Context()); err == nil {
 		t.Error("Close reports no error although the store is away")
 	}
@@ -74,7 +74,7 @@ func TestRunPostsAtEveryInterval(t *testing.T) {
 		running.Go(func() { c.Run(ctx) })
 		r := telemetry.Record{ID: "1", Team: "search"}
 		r.Time = time.Now()
-		c.Note(&r)
+		c.Note(&r, r.AppendLine(nil))
 		time.Sleep(recent.Every - time.Millisecond)
 		synctest.Wait()
 		if page, _ := s.Requests(t.Context(), recent.Filter{}); len(page.Requests) != 0 {
@@ -100,7 +100,7 @@ func TestManyCoresAtOnce(t *testing.T) {
 		noting.Go(func() {
 			for i := range 200 {
 				r := done(clock, fmt.Sprint("team-", i%3), fmt.Sprint(worker, "-", i))
-				c.Note(&r)
+				c.Note(&r, r.AppendLine(nil))
 			}
 		})
 	}

@@ -93,23 +93,23 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 		one, two, start := collector(s, clock), collector(s, clock), clock.Now()
 		for _, c := range []*recent.Collector{one, two, one} {
 			r := done(clock, "search", "1")
-			c.Note(&r)
+			c.Note(&r, r.AppendLine(nil))
 		}
 		refused := telemetry.Record{Time: clock.Now(), Team: "search", Status: 429, Refusal: "admit/rate", Broken: []telemetry.BrokenRule{{ID: "text.seed"}}}
-		one.Note(&refused)
+		one.Note(&refused, refused.AppendLine(nil))
 		broken := done(clock, "search", "2")
 		broken.Broken = []telemetry.BrokenRule{{ID: "text.seed"}, {ID: "text.top_p", Refused: true}}
-		two.Note(&broken)
+		two.Note(&broken, broken.AppendLine(nil))
 		unknown := telemetry.Record{Time: clock.Now(), Status: 401, Refusal: "authenticate/key"}
-		two.Note(&unknown)
+		two.Note(&unknown, unknown.AppendLine(nil))
 		post(t, one)
 		clock.Move(time.Minute)
 		failed := telemetry.Record{Time: clock.Now().Add(-30 * time.Second), Duration: 30 * time.Second, Team: "ads", Status: 502}
-		one.Note(&failed)
+		one.Note(&failed, failed.AppendLine(nil))
 		task := telemetry.Task{Team: "ads", Cost: telemetry.Cost{Known: true, Images: 4, Spend: 800, Flag: telemetry.FlagEstimated}}
 		two.NoteTask(&task)
 		poll := telemetry.Record{Time: clock.Now(), Team: "ads", Task: "t1", Status: 200, TaskStatus: "SUCCEEDED", Cost: task.Cost}
-		two.Note(&poll)
+		two.Note(&poll, poll.AppendLine(nil))
 		post(t, one)
 		post(t, two)
 
@@ -177,7 +177,7 @@ func TestNothingIsLostNorDoubled(t *testing.T) {
 		c, start := collector(bad, clock), clock.Now()
 		for i := range 100 {
 			r := done(clock, []string{"search", "ads"}[i%2], fmt.Sprint(i))
-			c.Note(&r)
+			c.Note(&r, r.AppendLine(nil))
 			_ = c.Post(t.Context())
 			clock.Move(time.Minute)
 		}
@@ -223,7 +223,7 @@ func TestRequestsByFilterAndPage(t *testing.T) {
 			case 5:
 				r.Status, r.Model = 500, "gen"
 			}
-			c.Note(&r)
+			c.Note(&r, r.AppendLine(nil))
 			if i != 4 { // two arrive at the same moment
 				clock.Move(time.Second)
 			}
@@ -232,7 +232,7 @@ func TestRequestsByFilterAndPage(t *testing.T) {
 			}
 		}
 		unknown := telemetry.Record{Time: clock.Now(), ID: "r7", Status: 401, Refusal: "authenticate/key"}
-		c.Note(&unknown)
+		c.Note(&unknown, unknown.AppendLine(nil))
 		post(t, c)
 		for _, tt := range []struct {
 			name   string
@@ -287,7 +287,7 @@ func TestARequestIsAsItsLine(t *testing.T) {
 			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", UpstreamStatus: 201, Duration: 1234567 * time.Microsecond, Overhead: 1001 * time.Microsecond,
 			Cost: telemetry.Cost{Known: true, Tokens: 3, Images: 2, Spend: 123456789, Flag: "exact"},
 		}
-		c.Note(&r)
+		c.Note(&r, r.AppendLine(nil))
 		post(t, c)
 		want := recent.Request{
 			At: r.Time, ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text", Kind: "text", Model: "m", Task: "t",
@@ -306,7 +306,7 @@ func TestTheNewestRequestsAreKept(t *testing.T) {
 		c := collector(s, clock)
 		for i := range recent.MostLines + 500 {
 			r := done(clock, "search", fmt.Sprint(i))
-			c.Note(&r)
+			c.Note(&r, r.AppendLine(nil))
 			clock.Move(time.Millisecond)
 			if i%2000 == 0 {
 				post(t, c)
@@ -340,7 +340,7 @@ func TestMinutesAreKeptForTwoDays(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, client redis.UniversalClient) {
 		c, start := collector(s, clock), clock.Now()
 		r := done(clock, "search", "1")
-		c.Note(&r)
+		c.Note(&r, r.AppendLine(nil))
 		post(t, c)
 		if client != nil {
 			for _, key := range []string{"sl1:{search}:min:2026112112", "sl1:{search}:min:20261121", "sl1:{sl1:min}:min:2026112112"} {
@@ -357,7 +357,7 @@ func TestMinutesAreKeptForTwoDays(t *testing.T) {
 		}
 		clock.Move(time.Hour)
 		late := done(clock, "search", "2")
-		c.Note(&late)
+		c.Note(&late, late.AppendLine(nil))
 		post(t, c)
 		if got := minutesOf(t, s, start, clock.Now().Add(time.Minute), "search"); len(got) != 1 || !got[0].At.Equal(clock.Now()) {
 			t.Errorf("after 49 h: %+v, want the new minute alone", got)

@@ -5,19 +5,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"sluice/telemetry"
 )
 
 // Line is a finished request.
 type Line struct {
 	At   time.Time // when it arrived, to the microsecond, in UTC
 	Text string    // its log line, in JSON, without a line end
-}
-
-// lineOf is a request with its log line, which may end with a line end.
-func lineOf(r *telemetry.Record, text []byte) Line {
-	return Line{r.Time.UTC().Truncate(time.Microsecond), strings.TrimSuffix(string(text), "\n")}
 }
 
 func (l Line) compare(other Line) int {

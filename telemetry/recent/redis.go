@@ -32,8 +32,12 @@ func (of hourOf) key() string { return minutesKey(of.team, of.begins().Format(ho
 
 func dayKey(team string, at time.Time) string { return minutesKey(team, at.UTC().Format(dayForm)) }
 
-// inTrip is how many commands a round trip of a post has. Redis reads them in small parts and serves others between them.
-const inTrip = 1000
+// inTrip and linesInTrip are how many commands a round trip of a post has. Redis reads them in small parts and serves others between
+// them. Lines are long, and this process serves its requests between two trips.
+const (
+	inTrip      = 1000
+	linesInTrip = 100
+)
 
 var (
 	//go:embed scripts/minutes.lua
@@ -94,9 +98,9 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 }
 
 func (r *Redis) postLines(ctx context.Context, p *Post) error {
-	for from := 0; from < len(p.Lines); from += inTrip {
+	for from := 0; from < len(p.Lines); from += linesInTrip {
 		pipe := r.client.Pipeline()
-		for _, line := range p.Lines[from:min(from+inTrip, len(p.Lines))] {
+		for _, line := range p.Lines[from:min(from+linesInTrip, len(p.Lines))] {
 			pipe.XAdd(ctx, &redis.XAddArgs{Stream: requestsKey, MaxLen: MostLines, Approx: true, Values: []string{"at", strconv.FormatInt(line.At.UnixMicro(), 10), "line", line.Text}})
 		}
 		if _, err := pipe.Exec(ctx); err != nil {

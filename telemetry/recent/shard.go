@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"sluice/telemetry"
 )
 
 // MostLines is how many requests are kept, of all replicas together.
@@ -27,7 +25,7 @@ func newShards() *shards {
 	}
 	s := &shards{list: make([]shard, n), mask: uint32(n - 1)}
 	for i := range s.list {
-		s.list[i].minutes, s.list[i].most = map[minuteOf]*Counts{}, max(MostLines/n, 1)
+		s.list[i].minutes, s.list[i].lines.most = map[minuteOf]*Counts{}, max(MostLines/n, 1)
 	}
 	return s
 }
@@ -57,9 +55,7 @@ func minute(at time.Time) int64 { return at.Unix() / 60 }
 type shard struct {
 	mu      sync.Mutex
 	minutes map[minuteOf]*Counts
-	records []telemetry.Record // the last ones, at most so many
-	most    int
-	next    int      // of records, once there are that many
+	lines   lastLines
 	_       [64]byte // no other shard in the same line of the processor's cache
 }
 
@@ -72,50 +68,30 @@ func (s *shard) counts(of minuteOf) *Counts {
 	return c
 }
 
-// keep keeps a record without what its line does not need, which would keep more in memory.
-func (s *shard) keep(r *telemetry.Record) {
-	if len(s.records) < s.most {
-		s.records = append(s.records, *r)
-		lighten(&s.records[len(s.records)-1])
-		return
-	}
-	s.records[s.next] = *r
-	lighten(&s.records[s.next])
-	s.next = (s.next + 1) % s.most
-}
-
-func lighten(r *telemetry.Record) { r.Span, r.Broken = telemetry.Span{}, nil }
-
-// drain hands over what the shards have, one after another, and empties them. It keeps their memory. The arguments of the two
-// functions are valid during the call.
-func (s *shards) drain(counted func(of minuteOf, c *Counts), ended func(r *telemetry.Record)) {
+// drain hands over what the shards have, one after another, and empties them. The arguments of counted are valid during the call.
+func (s *shards) drain(counted func(of minuteOf, c *Counts), ended func(Line)) {
 	for i := range s.list {
-		minutes, records := s.list[i].empty()
+		minutes, lines := s.list[i].empty()
 		for of, c := range minutes {
 			counted(of, c)
 		}
-		for j := range records {
-			ended(&records[j])
+		for _, b := range lines {
+			b.each(ended)
 		}
-		s.list[i].reuse(records)
+		s.list[i].reuse(lines)
 	}
 }
 
-func (s *shard) empty() (minutes map[minuteOf]*Counts, records []telemetry.Record) {
+func (s *shard) empty() (minutes map[minuteOf]*Counts, lines []*block) {
 	fresh := map[minuteOf]*Counts{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	minutes, records = s.minutes, s.records
-	s.minutes, s.records, s.next = fresh, nil, 0
-	return minutes, records
+	minutes, s.minutes = s.minutes, fresh
+	return minutes, s.lines.empty()
 }
 
-// reuse gives a shard its memory back, unless new records came meanwhile.
-func (s *shard) reuse(records []telemetry.Record) {
-	clear(records) // or they would keep their texts in memory
+func (s *shard) reuse(lines []*block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.records == nil {
-		s.records = records[:0]
-	}
+	s.lines.reuse(lines)
 }

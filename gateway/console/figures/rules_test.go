@@ -18,7 +18,7 @@ func (s *stand) breaks(team, refusal string, ids ...string) {
 	for i, id := range ids {
 		r.Broken = append(r.Broken, telemetry.BrokenRule{ID: id, Refused: refusal == refusedByRule && i == 0})
 	}
-	s.recent.Note(&r)
+	s.recent.Note(&r, r.AppendLine(nil))
 	if err := s.recent.Post(s.Context()); err != nil {
 		s.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func (s *stand) settle(h *limit.Held, estimated bool, amounts limit.Amounts) {
 // note notes a finished request.
 func (s *stand) note(team, id string, status int, refusal string) {
 	r := telemetry.Record{Time: s.Now(), ID: id, Team: team, Model: "m", Status: status, Refusal: refusal, Overhead: 400 * time.Microsecond}
-	s.recent.Note(&r)
+	s.recent.Note(&r, r.AppendLine(nil))
 	if err := s.recent.Post(s.Context()); err != nil {
 		s.Fatal(err)
 	}
