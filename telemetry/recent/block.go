@@ -33,13 +33,14 @@ func (b *block) add(at time.Time, line []byte) {
 	b.lines = append(b.lines, blockLine{at.UnixMicro(), len(b.text)})
 }
 
-// each hands over the lines, oldest first, without their line ends.
-func (b *block) each(ended func(Line)) {
+// appendTo appends the lines, oldest first, without their line ends.
+func (b *block) appendTo(lines []Line) []Line {
 	text, begin := string(b.text), 0
 	for _, line := range b.lines {
-		ended(Line{time.UnixMicro(line.at).UTC(), strings.TrimSuffix(text[begin:line.end], "\n")})
+		lines = append(lines, Line{time.UnixMicro(line.at).UTC(), strings.TrimSuffix(text[begin:line.end], "\n")})
 		begin = line.end
 	}
+	return lines
 }
 
 func (b *block) clear() { b.text, b.lines = b.text[:0], b.lines[:0] }

@@ -128,7 +128,8 @@ func (c *Collector) Post(ctx context.Context) error {
 	err := c.config.Store.Post(call, p)
 	c.waiting.posted(p)
 	if p.Kept {
-		c.lines = nil
+		clear(c.lines) // or it would keep their texts in memory
+		c.lines = c.lines[:0]
 	}
 	c.tell(err)
 	return err
@@ -136,8 +137,10 @@ func (c *Collector) Post(ctx context.Context) error {
 
 // gather takes everything out of the shards. Lines beyond [MostLines] are not kept: the store would not keep them either.
 func (c *Collector) gather() {
-	c.shards.drain(c.waiting.add, func(line Line) { c.lines = append(c.lines, line) })
-	c.lines = newest(c.lines)
+	c.lines = c.shards.drain(c.waiting.add, c.lines)
+	if len(c.lines) > MostLines { // some could not be posted
+		c.lines = newest(c.lines)
+	}
 	c.dropped.Add(c.waiting.bound(mostWaiting))
 }
 

@@ -17,8 +17,9 @@ type Memory struct {
 
 	mu    sync.Mutex
 	hours map[hourOf]*keptHour
-	size  int    // minutes in hours
-	lines []Line // sorted; never changed, only replaced
+	size  int      // minutes in hours
+	lines [][]Line // of the last posts; a list is never changed, only replaced
+	whole bool     // lines is one list, sorted, of MostLines at most
 }
 
 // keptHour is an hour of a team.
@@ -40,10 +41,36 @@ func (m *Memory) Post(_ context.Context, p *Post) error {
 		m.add(p.From, h)
 		h.Stored = true
 	}
-	m.lines = newest(slices.Concat(m.lines, p.Lines)) // a copy: pages of the old list are being read
+	m.keep(p.Lines)
 	p.Kept = true
 	m.expire()
 	return nil
+}
+
+// keep keeps the lines of a post, and drops those of old ones. They are sorted for a reader: at each post that would hold requests up.
+func (m *Memory) keep(lines []Line) {
+	if len(lines) == 0 {
+		return
+	}
+	m.lines, m.whole = append(m.lines, slices.Clone(lines)), false
+	n := 0
+	for i, list := range slices.Backward(m.lines) {
+		if n >= MostLines {
+			m.lines = slices.Delete(m.lines, 0, i+1)
+			return
+		}
+		n += len(list)
+	}
+}
+
+// sorted returns the lines, oldest first.
+func (m *Memory) sorted() []Line {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.whole { // also the first time: there is no list yet
+		m.lines, m.whole = [][]Line{newest(slices.Concat(m.lines...))}, true
+	}
+	return m.lines[0]
 }
 
 func (m *Memory) add(from string, h *Hour) {
@@ -118,10 +145,7 @@ func (m *Memory) Day(ctx context.Context, teams []string, at time.Time) (map[str
 
 // Requests returns a page of the last requests.
 func (m *Memory) Requests(_ context.Context, f Filter) (Page, error) {
-	m.mu.Lock()
-	lines := m.lines
-	m.mu.Unlock()
-	return f.page(lines)
+	return f.page(m.sorted())
 }
 
 // hoursOf lists the hours of teams that have minutes of a span.

@@ -3,12 +3,17 @@ package recent
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
 
 // MostLines is how many requests are kept, of all replicas together.
 const MostLines = 10_000
+
+// blocksAtOnce is how many blocks are read before requests have their turn: half a millisecond. The runtime itself would let
+// them wait for ten.
+const blocksAtOnce = 8
 
 // shards take what the process does. Each call takes one of them at random, so cores seldom meet, as they would at one lock or at
 // one queue.
@@ -68,18 +73,24 @@ func (s *shard) counts(of minuteOf) *Counts {
 	return c
 }
 
-// drain hands over what the shards have, one after another, and empties them. The arguments of counted are valid during the call.
-func (s *shards) drain(counted func(of minuteOf, c *Counts), ended func(Line)) {
+// drain empties the shards, one after another. It hands over their counts, which are valid during the call, and appends the last
+// lines of each.
+func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) []Line {
 	for i := range s.list {
-		minutes, lines := s.list[i].empty()
+		minutes, blocks := s.list[i].empty()
 		for of, c := range minutes {
 			counted(of, c)
 		}
-		for _, b := range lines {
-			b.each(ended)
+		first := len(lines)
+		for j, b := range blocks {
+			if lines = b.appendTo(lines); j%blocksAtOnce == blocksAtOnce-1 {
+				time.Sleep(time.Millisecond)
+			}
 		}
-		s.list[i].reuse(lines)
+		lines = slices.Delete(lines, first, max(first, len(lines)-s.list[i].lines.most)) // a block more than that may have come
+		s.list[i].reuse(blocks)
 	}
+	return lines
 }
 
 func (s *shard) empty() (minutes map[minuteOf]*Counts, lines []*block) {
