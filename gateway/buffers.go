@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// smallBuffer is the largest buffer that is made for one request: the runtime has such memory at hand.
+	// smallBuffer is the largest buffer that is not counted: the runtime has such memory at hand.
 	smallBuffer = 32 << 10
+	// usualBuffer is as long as most bodies. Shorter ones get so much, and streams hold theirs until they end.
+	usualBuffer = 2 << 10
 	// keptFor is how long buffers are kept that no request needs.
 	keptFor = 10 * time.Second
 	// muchDropped is how many bytes are dropped before the collector is run for them. By itself it would let the heap grow to a
@@ -43,8 +45,14 @@ func newBuffers(budget int64) *buffers {
 	return &buffers{most: budget / 4 * 3, kept: make(map[int64]*shelf)}
 }
 
+// usual has the memory of usual bodies.
+var usual = sync.Pool{New: func() any { return new([usualBuffer]byte) }}
+
 // lend returns a buffer of at least size bytes, with any content. It MUST be given back only when nothing reads it any more.
 func (b *buffers) lend(size int64) []byte {
+	if size <= usualBuffer {
+		return usual.Get().(*[usualBuffer]byte)[:]
+	}
 	if size <= smallBuffer {
 		return make([]byte, size)
 	}
@@ -73,6 +81,9 @@ func (b *buffers) again(size int64) []byte {
 func (b *buffers) giveBack(buffer []byte) {
 	size := int64(len(buffer))
 	if size <= smallBuffer {
+		if size == usualBuffer {
+			usual.Put((*[usualBuffer]byte)(buffer))
+		}
 		return
 	}
 	b.mu.Lock()

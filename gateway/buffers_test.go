@@ -16,9 +16,9 @@ func TestBuffers(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.SampledFrom([]string{"lend", "lend", "give", "age"}).Draw(t, "step") {
 			case "lend":
-				size := rapid.Int64Range(1, 1<<20).Draw(t, "size")
+				size := rapid.OneOf(rapid.Int64Range(1, 2*usualBuffer), rapid.Int64Range(1, 1<<20)).Draw(t, "size")
 				buffer := b.lend(size)
-				if n := int64(len(buffer)); n < size || n > size+size/8 {
+				if n := int64(len(buffer)); n < size || n > max(size+size/8, usualBuffer) {
 					t.Fatalf("lent %d for %d", n, size)
 				}
 				if out[&buffer[0]] != nil {

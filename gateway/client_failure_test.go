@@ -3,10 +3,12 @@ package gateway_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -180,7 +182,7 @@ func TestFC5SlowHeaders(t *testing.T) {
 	}
 	for _, conn := range conns {
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
-		if _, err := io.ReadAll(conn); err != nil {
+		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) { // a reset means that it was closed before a busy machine read its bytes
 			t.Fatalf("a dripping connection was left open: %v", err)
 		}
 	}
