@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"sluice/telemetry/otlp"
 )
@@ -97,6 +101,71 @@ func TestFD7_FullDisk(t *testing.T) {
 	if l.Dropped() != 1 || len(lines) != 4 || !strings.Contains(disk.String(), `"kept"`) || len(lines[0]) != 20 {
 		t.Errorf("dropped %d, written %q", l.Dropped(), lines)
 	}
+}
+
+// Some lines are written at once, never a part of one: what a write does not take would be torn.
+func TestWritesAreOfWholeLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 800), rapid.SampledFrom([]int{batchBytes - 1, batchBytes, 3 * batchBytes})), 1, 400).Draw(t, "lengths")
+		var text []byte
+		for _, n := range lengths {
+			text = append(append(text, strings.Repeat("x", n)...), '\n')
+		}
+		out := new(writes)
+		w := newLineWriter(&Log{config: LogConfig{Writer: out, Now: fixedNow}})
+		w.write(text)
+		if got := strings.Join(out.all, ""); got != string(text) {
+			t.Fatalf("%d bytes were written of %d", len(got), len(text))
+		}
+		for _, part := range out.all {
+			if !strings.HasSuffix(part, "\n") || len(part) > batchBytes && strings.Count(part, "\n") > 1 {
+				t.Fatalf("%d bytes were written at once, with %d line ends", len(part), strings.Count(part, "\n"))
+			}
+		}
+	})
+}
+
+type writes struct{ all []string }
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.all = append(w.all, string(p))
+	return len(p), nil
+}
+
+// The line that tells of losses stands where they are: behind the lines that were waiting when there was no more room.
+func TestLossesAreToldInTheirPlace(t *testing.T) {
+	release, out := make(chan struct{}), new(strings.Builder)
+	l := NewLog(LogConfig{Writer: held{release, out}, Now: fixedNow})
+	for n := range 3 * mostLines { // the first ones are being written, or wait
+		write(l, Record{Time: noon, ID: fmt.Sprint("early", n)})
+	}
+	lost := l.Dropped()
+	close(release)
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told := uint64(0)
+	for _, match := range lossLine.FindAllStringSubmatch(out.String(), -1) {
+		n, _ := strconv.ParseUint(match[1], 10, 64)
+		told += n
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if last := lines[len(lines)-1]; lost == 0 || told != lost || !lossLine.MatchString(last) {
+		t.Errorf("%d lines were lost and %d are told; the last line is %s", lost, told, last)
+	}
+}
+
+var lossLine = regexp.MustCompile(`"msg":"log lines dropped","lines":(\d+)}`)
+
+// held holds writes up until it is released.
+type held struct {
+	release chan struct{}
+	to      io.Writer
+}
+
+func (h held) Write(p []byte) (int, error) {
+	<-h.release
+	return h.to.Write(p)
 }
 
 func TestClosingTwice(t *testing.T) {

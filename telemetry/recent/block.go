@@ -62,14 +62,14 @@ func (l *lastLines) add(at time.Time, line []byte) {
 	l.number++
 }
 
-// takeEmpty takes an empty block: a spare one, the oldest one if the lines of the others are enough, or a new one.
+// takeEmpty drops the oldest blocks if the lines of the others are enough, and takes an empty one.
 func (l *lastLines) takeEmpty() (b *block) {
-	if len(l.blocks) > 0 && l.number-len(l.blocks[0].lines) >= l.most {
+	for len(l.blocks) > 0 && l.number-len(l.blocks[0].lines) >= l.most {
 		b = l.blocks[0]
 		l.blocks = slices.Delete(l.blocks, 0, 1)
 		l.number -= len(b.lines)
 		b.clear()
-		return b
+		l.spare = append(l.spare, b)
 	}
 	if last := len(l.spare) - 1; last >= 0 {
 		b, l.spare = l.spare[last], l.spare[:last]
