@@ -11,7 +11,7 @@ import (
 type lineWriter struct {
 	log    *Log
 	own    bytes.Buffer // for the Log's own lines
-	failed uint64       // lines that the output did not take, and that the log does not mention yet
+	untold uint64       // lines that were lost, and that the log does not mention yet
 	torn   bool         // the output ends in the middle of a line
 }
 
@@ -41,45 +41,54 @@ func (w *lineWriter) run() {
 // drain writes what waits, and says how many lines are missing where. It returns memory for the next time.
 func (w *lineWriter) drain(memory []byte) []byte {
 	text, lost := w.log.waiting.take(memory)
-	failed := w.failed
-	w.failed = 0
-	w.admit(failed)
-	w.write(text)
-	w.admit(lost)
+	w.admit()
+	failed := w.write(text)
+	w.log.dropped.Add(failed)
+	if w.untold += failed + lost; lost > 0 {
+		w.admit()
+	}
 	return text
 }
 
-// admit writes a line that says how many lines are missing before it.
-func (w *lineWriter) admit(lost uint64) {
-	if lost == 0 {
+// admit writes a line that says how many lines are missing before it. If the output does not take it, a later one says so.
+func (w *lineWriter) admit() {
+	if w.untold == 0 {
 		return
 	}
 	record := slog.NewRecord(w.log.config.Now().UTC(), slog.LevelWarn, "log lines dropped", 0)
-	record.AddAttrs(slog.Uint64("lines", lost))
+	record.AddAttrs(slog.Uint64("lines", w.untold))
 	w.own.Reset()
 	_ = w.log.config.handler(&w.own, nil).Handle(context.Background(), record) // memory takes all
-	w.write(w.own.Bytes())
+	if w.write(w.own.Bytes()) == 0 {
+		w.untold = 0
+	}
 }
 
-// write writes whole lines, some at a time. What the output does not take is lost and counted: another attempt would delay the lines
-// after it.
-func (w *lineWriter) write(text []byte) {
+// write writes whole lines, some at a time, and returns how many the output did not take. They are lost: another attempt would delay
+// the lines after them.
+func (w *lineWriter) write(text []byte) (lost uint64) {
 	for len(text) > 0 {
 		part := text[:whole(text)]
 		text = text[len(part):]
-		if w.torn {
-			_, err := w.log.config.Writer.Write([]byte{'\n'})
-			w.torn = err != nil
+		n, err := w.writePart(part)
+		if err != nil {
+			lost += uint64(bytes.Count(part[n:], []byte{'\n'}))
 		}
-		n, err := w.log.config.Writer.Write(part)
-		if err == nil {
-			continue
-		}
-		w.torn = w.torn || n > 0 && part[n-1] != '\n'
-		lost := uint64(bytes.Count(part[n:], []byte{'\n'}))
-		w.failed += lost
-		w.log.dropped.Add(lost)
 	}
+	return lost
+}
+
+// writePart writes some lines behind the end of a line.
+func (w *lineWriter) writePart(part []byte) (n int, err error) {
+	if w.torn {
+		if _, err = w.log.config.Writer.Write([]byte{'\n'}); err != nil {
+			return 0, err
+		}
+		w.torn = false
+	}
+	n, err = w.log.config.Writer.Write(part)
+	w.torn = err != nil && n > 0 && part[n-1] != '\n'
+	return n, err
 }
 
 // whole is the length of the lines that are written at once.

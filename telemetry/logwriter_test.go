@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"regexp"
 	"strconv"
@@ -103,6 +104,69 @@ func TestFD7_FullDisk(t *testing.T) {
 	}
 }
 
+// While the disk is full, the line that tells of losses is lost, too. What it was to tell is told once there is room, and it is no line
+// of the process's.
+func TestFD7_LossesAreToldOnceThereIsRoom(t *testing.T) {
+	disk := &faulty{faults: []int{0, 0, 0}}
+	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
+	w := newLineWriter(l)
+	for _, lines := range []int{3, 2, 1, 1} { // the first two are lost, and the line in between
+		for range lines {
+			l.waiting.add([]byte("{}\n"))
+		}
+		w.drain(nil)
+	}
+	if told, dropped := toldIn(disk.String()), l.Dropped(); told != 5 || dropped != 5 {
+		t.Errorf("5 lines are lost, %d are told and %d counted:\n%s", told, dropped, disk.String())
+	}
+}
+
+// A line that was torn never gets another one behind it, also if ending it fails.
+func TestFD7_NoLineBehindATornOne(t *testing.T) {
+	disk := &faulty{faults: []int{10, 0}} // in the first line, and at its end
+	l := &Log{config: LogConfig{Writer: disk, Now: fixedNow, Level: slog.LevelInfo}}
+	w := newLineWriter(l)
+	for _, line := range []string{`{"first":"line"}`, `{"second":"line"}`, `{"third":"line"}`} {
+		l.waiting.add([]byte(line + "\n"))
+		w.drain(nil)
+	}
+	out := disk.String()
+	for line := range strings.Lines(out[strings.IndexByte(out, '\n')+1:]) {
+		if !strings.HasPrefix(line, "{") {
+			t.Errorf("a broken line %q in\n%s", line, out)
+		}
+	}
+	whole := strings.Count(out, "\n{\"second") + strings.Count(out, "\n{\"third")
+	if dropped := l.Dropped(); int(dropped)+whole != 3 || toldIn(out) != dropped || !strings.HasPrefix(out, "{\"first\":\"\n") {
+		t.Errorf("%d lines are whole, %d counted as lost, %d told:\n%s", whole, dropped, toldIn(out), out)
+	}
+}
+
+// faulty takes so many bytes of its first writes and fails, and then takes all.
+type faulty struct {
+	strings.Builder
+	faults []int
+}
+
+func (f *faulty) Write(p []byte) (int, error) {
+	if len(f.faults) == 0 {
+		return f.Builder.Write(p)
+	}
+	room := min(f.faults[0], len(p))
+	f.faults = f.faults[1:]
+	n, _ := f.Builder.Write(p[:room])
+	return n, errors.New("no space left on device")
+}
+
+// toldIn is how many lines a log says are lost.
+func toldIn(text string) (told uint64) {
+	for _, match := range lossLine.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.ParseUint(match[1], 10, 64)
+		told += n
+	}
+	return told
+}
+
 // Some lines are written at once, never a part of one: what a write does not take would be torn.
 func TestWritesAreOfWholeLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -144,11 +208,7 @@ func TestLossesAreToldInTheirPlace(t *testing.T) {
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	told := uint64(0)
-	for _, match := range lossLine.FindAllStringSubmatch(out.String(), -1) {
-		n, _ := strconv.ParseUint(match[1], 10, 64)
-		told += n
-	}
+	told := toldIn(out.String())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if last := lines[len(lines)-1]; lost == 0 || told != lost || !lossLine.MatchString(last) {
 		t.Errorf("%d lines were lost and %d are told; the last line is %s", lost, told, last)

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,6 +99,7 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 }
 
 func (r *Redis) postLines(ctx context.Context, p *Post) error {
+	slices.SortFunc(p.Lines, func(a, b Line) int { return a.At.Compare(b.At) }) // the stream drops the entries that were added first
 	for from := 0; from < len(p.Lines); from += linesInTrip {
 		pipe := r.client.Pipeline()
 		for _, line := range p.Lines[from:min(from+linesInTrip, len(p.Lines))] {

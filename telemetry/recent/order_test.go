@@ -1,0 +1,43 @@
+package recent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/limit/limittest"
+	"sluice/telemetry/recent"
+)
+
+// The lines of a post come in any order. Those that a later post pushes out are the oldest of them all the same.
+func TestALaterPostPushesOutTheOldest(t *testing.T) {
+	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
+		const each = recent.MostLines / 5 * 3
+		begins := clock.Now()
+		for number := range 2 {
+			p := &recent.Post{From: "one", Lines: make([]recent.Line, each)}
+			for i := range p.Lines {
+				r := done(clock, "search", fmt.Sprint(number*each+each-1-i))
+				r.Time = begins.Add(time.Duration(number*each+each-1-i) * time.Millisecond)
+				p.Lines[i] = recent.Line{At: r.Time, Text: strings.TrimSuffix(string(r.AppendLine(nil)), "\n")}
+			}
+			if err := s.Post(t.Context(), p); err != nil || !p.Kept {
+				t.Fatal(err, p.Kept)
+			}
+		}
+		for n, f := 2*each, (recent.Filter{Size: 500}); n > 2*each-recent.MostLines; {
+			page := requests(t, s, f)
+			for _, r := range page.Requests {
+				if n--; r.ID != fmt.Sprint(n) {
+					t.Fatalf("%s follows %d", r.ID, n+1)
+				}
+			}
+			if f.Cursor = page.Next; f.Cursor == "" && n != 2*each-recent.MostLines {
+				t.Fatalf("%d is the oldest", n)
+			}
+		}
+	})
+}
