@@ -11,7 +11,6 @@ import (
 	"sluice/policy/directory"
 	"sluice/policy/directory/store"
 	"sluice/policy/teams"
-	"sluice/telemetry"
 )
 
 // directoryPath is the directory's file without Redis.
@@ -58,16 +57,4 @@ func (p *process) directoryInForce() (s directory.State) {
 		s, _, _ = p.roster.inForce()
 	}
 	return s
-}
-
-// usualLine is more bytes than most log lines have.
-const usualLine = 1 << 10
-
-// record takes a finished request. Its line is made once, for the log and for the requests that the console shows.
-func (p *process) record(r *telemetry.Record) {
-	p.used.note(r.Key, r.Time)
-	var room [usualLine]byte
-	line := r.AppendLine(room[:0])
-	p.recent.Note(r, line)
-	p.log.Write(r, line)
 }

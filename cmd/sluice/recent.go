@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/admin"
+	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
 
@@ -36,4 +37,16 @@ func (p *process) tellRecent(err error, dropped int64) {
 	if err == nil && dropped > 0 {
 		p.log.Logger().Warn("recent", "error", fmt.Sprintf("Redis did not take the counts of requests for so long that %d minutes of teams were dropped", dropped))
 	}
+}
+
+// usualLine is more bytes than most log lines have.
+const usualLine = 1 << 10
+
+// record takes a finished request. Its line is made once, for the log and for the requests that the console shows.
+func (p *process) record(r *telemetry.Record) {
+	p.used.note(r.Key, r.Time)
+	var room [usualLine]byte
+	line := r.AppendLine(room[:0])
+	p.recent.Note(r, line)
+	p.log.Write(r, line)
 }

@@ -24,15 +24,19 @@ func TestManyChangesAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		close(errs)
-		failed := 0
-		for err := range errs {
-			if err != nil {
-				failed++
-				t.Log(err)
-			}
-		}
-		if failed > 0 || len(w.entries()) != 1+2*changes {
+		if failed := failures(t, errs); failed > 0 || len(w.entries()) != 1+2*changes {
 			t.Errorf("%d of %d failed, %d entries", failed, 2*changes, len(w.entries()))
 		}
 	})
+}
+
+// failures logs those errors that are not nil, and counts them.
+func failures(t *testing.T, errs <-chan error) (n int) {
+	for err := range errs {
+		if err != nil {
+			n++
+			t.Log(err)
+		}
+	}
+	return n
 }

@@ -42,14 +42,7 @@ func TestManySessionsEndedAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		close(errs)
-		failed := 0
-		for err := range errs {
-			if err != nil {
-				failed++
-				t.Log(err)
-			}
-		}
-		if failed > 0 || len(w.entries()) != many {
+		if failed := failures(t, errs); failed > 0 || len(w.entries()) != many {
 			t.Errorf("%d of %d failed, %d entries", failed, many, len(w.entries()))
 		}
 	})
