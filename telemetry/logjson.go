@@ -2,10 +2,12 @@ package telemetry
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"sluice/telemetry/meter"
 )
@@ -14,7 +16,7 @@ import (
 // every float and every null to encoding/json, which made the line the most expensive step of a request.
 func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `{"time":"`...)
-	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = appendTime(b, r.Time)
 	b = append(b, `","level":"`...)
 	b = append(b, r.level().String()...)
 	b = append(b, `","msg":"request"`...)
@@ -68,14 +70,41 @@ func appendText(b []byte, name, value string) []byte {
 }
 
 func appendQuoted(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			return appendEscaped(b, s)
-		}
+	if !isPlain(s) {
+		return appendEscaped(b, s)
 	}
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"')
+}
+
+// isPlain reports whether a text is ASCII without quotes, backslashes and control characters, as nearly every text of a line is. JSON
+// need not escape it. Eight bytes are looked at together.
+func isPlain(s string) bool {
+	if len(s) < 8 {
+		return isShortPlain(s)
+	}
+	hit := special(s[len(s)-8:])
+	for ; len(s) > 8; s = s[8:] {
+		hit |= special(s)
+	}
+	return hit&0x8080808080808080 == 0
+}
+
+func isShortPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// special sets a high bit if one of the first eight bytes is not plain: a subtraction that borrows sets high bits only above such a byte.
+func special(s string) uint64 {
+	const ones = 0x0101010101010101
+	w := binary.LittleEndian.Uint64([]byte(s[:8]))
+	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
 
 // appendEscaped writes the few values that need escapes. Invalid UTF-8 becomes U+FFFD; line ends of every kind, JavaScript's
@@ -91,6 +120,34 @@ func appendEscaped(b []byte, s string) []byte {
 func appendNumber(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(append(b, name...), value, 10)
 }
+
+// appendTime writes a time as [time.RFC3339Nano] has it, in UTC, at a third of its cost.
+func appendTime(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(b, time.RFC3339Nano)
+	}
+	hour, minute, second := t.Clock()
+	b = append(appendTwo(appendTwo(b, year/100), year%100), '-')
+	b = append(appendTwo(b, int(month)), '-')
+	b = append(appendTwo(b, day), 'T')
+	b = append(appendTwo(b, hour), ':')
+	b = append(appendTwo(b, minute), ':')
+	b = appendTwo(b, second)
+	if nanos := t.Nanosecond(); nanos > 0 {
+		b = append(b, '.', byte('0'+nanos/1e8))
+		for part := 1_000_000; part > 0; part /= 100 {
+			b = appendTwo(b, nanos/part%100)
+		}
+		for b[len(b)-1] == '0' {
+			b = b[:len(b)-1]
+		}
+	}
+	return append(b, 'Z')
+}
+
+func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // appendMilliseconds writes a duration in milliseconds, to the microsecond and without trailing zeros.
 func appendMilliseconds(b []byte, name string, d time.Duration) []byte {

@@ -85,6 +85,6 @@ func BenchmarkLine(b *testing.B) {
 	b.ReportAllocs()
 	var line []byte
 	for b.Loop() {
-		line = appendLine(line[:0], &r)
+		line = r.AppendLine(line[:0])
 	}
 }

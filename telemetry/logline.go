@@ -24,7 +24,9 @@ func (r *Record) clean() {
 		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Client, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint,
 		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Tags, &r.Front, &r.Cost.Flag, &r.Held.Flag,
 	} {
-		*value = otlp.Valid(otlp.Shorten(*value, otlp.MaxValue))
+		if len(*value) > otlp.MaxValue || !isPlain(*value) {
+			*value = otlp.Valid(otlp.Shorten(*value, otlp.MaxValue))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"io"
 	"net/http"
 	"strings"
@@ -26,23 +27,20 @@ type answerHead struct {
 // in their canonical form; nil: all.
 func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *http.Response {
 	text, _ := in.Peek(in.Buffered())
-	end := bytes.Index(text, []byte("\r\n\r\n"))
-	if end < 0 || out.Method == http.MethodHead || out.Method == http.MethodConnect {
-		return nil
-	}
-	head := text[:end+2]
-	if !plainHead(head) {
-		return nil
-	}
-	statusLine, rest := cutLine(head)
+	statusLine, rest, whole := cutLine(text)
 	status := statusOf(statusLine)
-	if status == 0 {
+	if !whole || status == 0 || !plain(statusLine) || out.Method == http.MethodHead || out.Method == http.MethodConnect {
 		return nil
 	}
 	h.begin()
-	for len(rest) > 0 {
-		var line []byte
-		if line, rest = cutLine(rest); !h.field(line, keep) {
+	for line := statusLine; ; {
+		if line, rest, whole = cutLine(rest); !whole {
+			return nil
+		}
+		if len(line) == 0 {
+			break
+		}
+		if !h.field(line, keep) {
 			return nil
 		}
 	}
@@ -57,7 +55,7 @@ func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *h
 		h.body = sized{in: in, left: h.length}
 		h.response.Body = &h.body
 	}
-	_, _ = in.Discard(end + 4) // it is in the buffer
+	_, _ = in.Discard(len(text) - len(rest)) // it is in the buffer
 	return &h.response
 }
 
@@ -69,24 +67,54 @@ func (h *answerHead) begin() {
 	h.values, h.length = h.values[:0], -1
 }
 
-// plainHead reports whether a head has nothing but visible ASCII characters, blanks, tabs, and line ends of two characters.
-func plainHead(text []byte) bool {
-	for i, b := range text {
-		if b >= ' ' && b < 0x7f || b == '\t' {
-			continue
+// cutLine cuts a head behind its first line, of which it drops the end; false: there is no line that ends with two characters.
+func cutLine(text []byte) (line, rest []byte, whole bool) {
+	end := bytes.IndexByte(text, '\n')
+	if end < 1 || text[end-1] != '\r' {
+		return nil, nil, false
+	}
+	return text[:end-1], text[end+1:], true
+}
+
+// plain reports whether a text has nothing but visible ASCII characters, blanks and tabs. Eight bytes are looked at together; a tab
+// among them has them looked at one by one.
+func plain(text []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for len(text) >= 8 {
+		w := binary.LittleEndian.Uint64(text)
+		if (w|(w+ones)|(w-ones*' '))&highs != 0 && !visible(text[:8]) {
+			return false
 		}
-		if b != '\r' && b != '\n' || b == '\r' && text[i+1] != '\n' || b == '\n' && (i == 0 || text[i-1] != '\r') {
+		text = text[8:]
+	}
+	return visible(text)
+}
+
+func visible(text []byte) bool {
+	for _, b := range text {
+		if class[b]&inValue == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// cutLine cuts a plain head behind its first line, of which it drops the end.
-func cutLine(text []byte) (line, rest []byte) {
-	end := bytes.IndexByte(text, '\n')
-	return text[:end-1], text[end+1:]
-}
+// class tells where a character may stand in a line that is read here.
+var class = func() (of [256]uint8) {
+	for b := byte(' '); b < 0x7f; b++ {
+		of[b] = inValue
+		if lower := b | 0x20; lower >= 'a' && lower <= 'z' || b >= '0' && b <= '9' || b == '-' || b == '_' {
+			of[b] |= inName // the few other characters that a name may have are left to net/http
+		}
+	}
+	of['\t'] = inValue
+	return of
+}()
+
+const (
+	inValue uint8 = 1 << iota
+	inName
+)
 
 // statusOf reads a status line with a status that has a body; 0: it is another line.
 func statusOf(line []byte) int {
@@ -103,8 +131,11 @@ func statusOf(line []byte) int {
 
 // field reads a header's line and reports whether it is one that needs no more than to be kept, or the only Content-Length.
 func (h *answerHead) field(line []byte, keep []string) bool {
-	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 || !token(line[:colon]) {
+	colon := 0
+	for colon < len(line) && class[line[colon]]&inName != 0 {
+		colon++
+	}
+	if colon == 0 || colon == len(line) || line[colon] != ':' || !plain(line[colon:]) {
 		return false
 	}
 	name, value := line[:colon], trim(line[colon+1:])
@@ -163,17 +194,6 @@ func canonicalOf(name []byte, keep []string) string {
 		}
 	}
 	return ""
-}
-
-// token reports whether a name has nothing but letters, digits, dashes and underscores. The few other characters that a name may have are left to
-// net/http.
-func token(name []byte) bool {
-	for _, b := range name {
-		if lower := b | 0x20; (lower < 'a' || lower > 'z') && (b < '0' || b > '9') && b != '-' && b != '_' {
-			return false
-		}
-	}
-	return true
 }
 
 // is reports whether a name is this one, in any case.
