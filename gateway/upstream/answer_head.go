@@ -27,24 +27,19 @@ type answerHead struct {
 // in their canonical form; nil: all.
 func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *http.Response {
 	text, _ := in.Peek(in.Buffered())
-	statusLine, rest, whole := cutLine(text)
+	statusLine, rest, _ := cutLine(text)
 	status := statusOf(statusLine)
-	if !whole || status == 0 || !plain(statusLine) || out.Method == http.MethodHead || out.Method == http.MethodConnect {
+	if status == 0 || !plain(statusLine) || out.Method == http.MethodHead || out.Method == http.MethodConnect {
 		return nil
 	}
 	h.begin()
-	for line := statusLine; ; {
-		if line, rest, whole = cutLine(rest); !whole {
-			return nil
-		}
-		if len(line) == 0 {
-			break
-		}
+	line, rest, whole := cutLine(rest)
+	for ; len(line) > 0; line, rest, whole = cutLine(rest) {
 		if !h.field(line, keep) {
 			return nil
 		}
 	}
-	if h.length < 0 {
+	if !whole || h.length < 0 {
 		return nil
 	}
 	h.response = http.Response{

@@ -125,6 +125,21 @@ func TestHeadersThatAreNotNeededAreDropped(t *testing.T) {
 	}
 }
 
+// A line is plain if each of its characters is, wherever in it a character stands.
+func TestPlainLines(t *testing.T) {
+	for length := range 20 {
+		for at := range length {
+			for b := range 256 {
+				line := []byte(strings.Repeat("a", length))
+				line[at] = byte(b)
+				if got, want := plain(line), b == '\t' || b >= ' ' && b < 0x7f; got != want {
+					t.Fatalf("%q is plain: %v, want %v", line, got, want)
+				}
+			}
+		}
+	}
+}
+
 func FuzzAnswerHead(f *testing.F) {
 	for _, text := range []string{usualHead + "body", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 206 \r\nA:b\r\nContent-Length: 0\r\n\r\nrest"} {
 		f.Add(text)

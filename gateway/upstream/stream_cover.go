@@ -59,8 +59,9 @@ func saysError(line []byte) bool {
 	return ok
 }
 
+// cutFold cuts a prefix in any case. Its first letter has only one other case. It decides for nearly all texts.
 func cutFold(text []byte, prefix string) ([]byte, bool) {
-	if len(text) < len(prefix) || !strings.EqualFold(string(text[:len(prefix)]), prefix) {
+	if len(text) < len(prefix) || text[0]|0x20 != prefix[0] || !strings.EqualFold(string(text[:len(prefix)]), prefix) {
 		return nil, false
 	}
 	return text[len(prefix):], true
