@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,31 @@ func onlyFloats(_ []string, attr slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return attr
+}
+
+// Times of any year are written as the standard library writes them.
+func TestTimesAreRFC3339(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(-1e11, 3e11).Draw(t, "s"), rapid.OneOf(rapid.Int64Range(0, 999999999), rapid.SampledFrom([]int64{0, 1e8, 1e6, 100, 99999999})).Draw(t, "ns"))
+		if got, want := string(appendTime(nil, at)), at.UTC().Format(time.RFC3339Nano); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// A text is plain if each of its bytes is, wherever in it a byte stands.
+func TestPlainTexts(t *testing.T) {
+	for length := range 20 {
+		for at := range length {
+			for b := range 256 {
+				text := []byte(strings.Repeat("a", length))
+				text[at] = byte(b)
+				if got, want := isPlain(string(text)), isShortPlain(string(text)); got != want {
+					t.Fatalf("%q is plain: %v, want %v", text, got, want)
+				}
+			}
+		}
+	}
 }
 
 func TestLineOfWhatIsNoUTF8(t *testing.T) {
