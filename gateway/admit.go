@@ -34,10 +34,14 @@ func (a *admission) admit(next handler) handler {
 }
 
 // holdFor holds what a request may cost. For a stream that is apart, because Redis needs much stack.
-func (a *admission) holdFor(w *reply, r *http.Request, s *requestState) (err error) {
-	if !s.stream {
-		return a.hold(w, r, s)
+func (a *admission) holdFor(w *reply, r *http.Request, s *requestState) error {
+	if s.stream {
+		return a.holdApart(w, r, s)
 	}
+	return a.hold(w, r, s)
+}
+
+func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
 	apart(func() { err = a.hold(w, r, s) })
 	return err
 }

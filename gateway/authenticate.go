@@ -100,8 +100,13 @@ func bearer(values []string) string {
 		return ""
 	}
 	scheme, key, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxBearer || strings.ContainsAny(key, " \t,") {
+	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxBearer {
 		return ""
+	}
+	for _, separator := range []byte(" \t,") {
+		if strings.IndexByte(key, separator) >= 0 {
+			return ""
+		}
 	}
 	return key
 }

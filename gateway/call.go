@@ -45,7 +45,8 @@ func (c *call) end() {
 	if c.reply.front != nil {
 		c.reply.front.Release()
 	}
-	c.state, c.reply = requestState{}, reply{}
+	c.state = requestState{}
+	c.reply = reply{}
 	c.exchange.Reset()
 	c.room.clear()
 	calls.Put(c)

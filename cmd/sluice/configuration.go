@@ -22,12 +22,12 @@ type configuration struct {
 	clock       func() time.Time // of what is kept in memory alone; nil: the real one
 }
 
-// now is the clock of what is kept in memory alone.
-func (c configuration) now() time.Time {
+// memoryClock is the clock of what is kept in memory alone.
+func (c *configuration) memoryClock() func() time.Time {
 	if c.clock == nil {
-		return time.Now()
+		return time.Now
 	}
-	return c.clock()
+	return c.clock
 }
 
 // loadConfiguration reads the settings and their files and reports every fault at once, as [faults]. With an error it

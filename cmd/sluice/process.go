@@ -155,7 +155,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 // openAccounts opens accounts and tasks: in Redis if its address is set, else in memory.
 func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
-		p.accounts = limit.NewMemory(p.now)
+		p.accounts = limit.NewMemory(p.memoryClock())
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}

@@ -42,20 +42,18 @@ func (b *bucket) set(r *teams.Rate, now time.Time) {
 // fillIn has the bucket full in so many microseconds, at most twice as many as filling it takes, and returns them.
 func (b *bucket) fillIn(missing int64, now time.Time) int64 {
 	missing = min(missing, 2*b.fullIn)
-	b.full = whole(now).Add(micros(missing))
+	b.full = now.Add(micros(missing) - part(now))
 	return missing
 }
 
 // missing is how many microseconds it takes to be full. An admission looks once and reckons with it.
 func (b *bucket) missing(now time.Time) int64 {
-	return max(b.full.Sub(whole(now)).Round(time.Microsecond).Microseconds(), 0)
+	return max((b.full.Sub(now) + part(now)).Round(time.Microsecond).Microseconds(), 0)
 }
 
-// whole is the microsecond in which a moment is, as Redis's clock tells it: a part of one that is dropped at each request would let
-// more pass than the rate.
-func whole(now time.Time) time.Time {
-	return now.Add(-time.Duration(now.Nanosecond()) % time.Microsecond)
-}
+// part is the part of a microsecond that a moment has. Buckets reckon with whole ones, as Redis's clock tells them: a part that is
+// dropped at each request would let more pass than the rate.
+func part(now time.Time) time.Duration { return time.Duration(now.Nanosecond()) % time.Microsecond }
 
 // wait returns how long it takes until n units fit, 0 when they do.
 func (b *bucket) wait(n, missing int64) time.Duration {
