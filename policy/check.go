@@ -25,10 +25,5 @@ type check struct {
 	mark    mark                   // the same for a mark; markNone: it may
 }
 
-// idle reports whether find cannot find anything. That is so for most rules on most requests.
-func (c *check) idle(f *facts) bool {
-	return c.field != fieldUnknown && !f.values[c.field].set() || c.mark != markNone && f.marks[c.mark].count == 0
-}
-
 // offends is an offence without an index.
 func offends(given string) offence { return offence{given: given, count: 1} }

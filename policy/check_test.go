@@ -34,7 +34,7 @@ func TestRowsAreComplete(t *testing.T) {
 func TestIdleChecksFindNothing(t *testing.T) {
 	q := Request{Kind: KindText, facts: new(facts)}
 	for _, r := range rules {
-		if !r.Check.idle(q.facts) {
+		if !candidateOf(&r).idle(q.facts) {
 			continue
 		}
 		if r.Check.field == fieldUnknown && r.Check.find(&q).count > 0 {
@@ -47,7 +47,7 @@ func TestIdleChecksFindNothing(t *testing.T) {
 		}
 		for _, id := range []string{"text.n", "text.stop", "image.edit.size"} {
 			for _, r := range rules {
-				if r.ID == id && !r.Check.idle(q.facts) {
+				if r.ID == id && !candidateOf(&r).idle(q.facts) {
 					t.Errorf("%s judges %s", id, v.shape)
 				}
 			}

@@ -57,8 +57,13 @@ type Verdict struct {
 // table. A request that breaks no rule costs no allocation.
 func Judge(gateway, team Modes, req *Request) Verdict {
 	var verdict Verdict
-	for _, rule := range rulesFor(req) {
-		if rule.Check.idle(req.facts) || !rule.When.holds(req) {
+	list := rulesFor(req)
+	for i := range list {
+		if list[i].idle(req.facts) {
+			continue
+		}
+		rule := list[i].rule
+		if !rule.When.holds(req) {
 			continue
 		}
 		found := rule.Check.find(req)

@@ -34,16 +34,31 @@ var (
 	rulesOfImages = rulesWhere(func(id string) bool { return !strings.HasPrefix(id, "text.") })
 )
 
-func rulesWhere(wanted func(id string) bool) (list []*rule) {
+// candidate is a rule behind what it takes to see that it has nothing to find. Nearly all rules have nothing to find in a request, and
+// a row of the table is larger than a line of the processor's cache.
+type candidate struct {
+	field field // as in check
+	mark  mark
+	rule  *rule
+}
+
+func candidateOf(r *rule) candidate { return candidate{r.Check.field, r.Check.mark, r} }
+
+// idle reports whether the rule has nothing to find.
+func (c candidate) idle(f *facts) bool {
+	return c.field != fieldUnknown && !f.values[c.field].set() || c.mark != markNone && f.marks[c.mark].count == 0
+}
+
+func rulesWhere(wanted func(id string) bool) (list []candidate) {
 	for i := range rules {
-		if wanted(rules[i].ID) {
-			list = append(list, &rules[i])
+		if r := &rules[i]; wanted(r.ID) {
+			list = append(list, candidateOf(r))
 		}
 	}
 	return list
 }
 
-func rulesFor(q *Request) []*rule {
+func rulesFor(q *Request) []candidate {
 	if q.isText() {
 		return rulesOfText
 	}
