@@ -20,7 +20,7 @@ func measureAll(ctx context.Context, o options) error {
 			continue
 		}
 		able := slices.DeleteFunc(slices.Clone(o.gateways), func(name string) bool { return slices.Contains(m.without, name) })
-		names := slices.Concat(m.with, able)
+		names := slices.Concat(m.with, slices.DeleteFunc(able, func(name string) bool { return slices.Contains(m.with, name) }))
 		all, err := take(ctx, w, m, names)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)

@@ -14,8 +14,11 @@ import (
 
 // Bare is an httputil.ReverseProxy over a tuned http.Transport: connections enough for every client, buffers of 8 KB, lent copy
 // buffers, no compression. It reads nothing, counts nothing and logs nothing.
+//
+// The server must not close a request's body when the answer begins: the Transport may still look whether the body has ended, and takes
+// a closed one for a broken request. It then breaks the answer off.
 func Bare(listener net.Listener, upstream string) error {
-	return serve(listener, &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.SetURL(&url.URL{Scheme: "http", Host: upstream})
 			pr.Out.Header.Set("Authorization", "Bearer upstream")
@@ -26,7 +29,11 @@ func Bare(listener net.Listener, upstream string) error {
 		},
 		BufferPool: &buffers{},
 		ErrorLog:   log.New(io.Discard, "", 0),
-	})
+	}
+	return serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 can do it
+		proxy.ServeHTTP(w, r)
+	}))
 }
 
 // Handler answers every request with the header and body of a task's end, as a gateway that knows it does.
