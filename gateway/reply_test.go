@@ -55,14 +55,18 @@ func silentAnswer(t *testing.T, version int) {
 // handshake makes the client's connection. The server's write timeout bounds the handshake, which may take longer on a busy machine.
 func handshake(t *testing.T, client *http.Client, address string) {
 	t.Helper()
-	for {
+	for begun := time.Now(); ; {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := client.Do(r); err == nil {
+		resp, err := client.Do(r)
+		if err == nil {
 			_ = resp.Body.Close()
 			return
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatal(err)
 		}
 	}
 }
