@@ -47,6 +47,7 @@ func (a *absence) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 type replica struct {
 	*cache.Redis
 	behind atomic.Int64 // nanoseconds
+	memory atomic.Int64 // of Redis, by number
 	away   *absence
 }
 
@@ -55,10 +56,12 @@ func newReplica(t *testing.T, network, address string) *replica {
 	t.Cleanup(func() { _ = client.Close() })
 	client.SAdd(t.Context(), "sl1:teams", "search", "shop")
 	r := &replica{away: new(absence)}
+	r.memory.Store(1)
 	client.AddHook(r.away)
 	r.Redis = cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20,
-		Now: func() time.Time { return time.Now().Add(-time.Duration(r.behind.Load())) },
+		Now:    func() time.Time { return time.Now().Add(-time.Duration(r.behind.Load())) },
+		Memory: r.memory.Load,
 	})
 	return r
 }

@@ -194,3 +194,19 @@ func TestReadAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A task that was handed out is handed out again when a query for it would have ended, if nothing was heard of it: its process may have
+// died, or lost Redis.
+func TestATaskIsHandedOutAgain(t *testing.T) {
+	c, clock := newClaims()
+	c.Put(t.Context(), aClaim("search", "t1"))
+	for _, tt := range []struct {
+		passes time.Duration
+		want   int
+	}{{0, 1}, {15*time.Second - 1, 0}, {1, 1}, {time.Second, 0}} {
+		clock.Time = clock.Add(tt.passes)
+		if due, err := c.Due(t.Context(), 10, nil); len(due) != tt.want || err != nil {
+			t.Errorf("%v later %d are handed out, %v; want %d", tt.passes, len(due), err, tt.want)
+		}
+	}
+}

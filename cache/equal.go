@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"slices"
 	"time"
 )
@@ -15,15 +14,12 @@ const mostEqual = 256
 // refusedFor is how long a refused attempt waits for its repetition. Libraries repeat within a minute.
 const refusedFor = 2 * time.Minute
 
-// ErrOvertaken tells that a first attempt arrives after a repetition that found none: it may be the late first attempt of
-// that repetition.
-var ErrOvertaken = errors.New("a repetition without its first attempt has begun before")
-
 // Attempt is an attempt of a client at a request without an Idempotency-Key.
 type Attempt struct {
+	Token    string        // as of Begin
 	Number   int           // 0: the first
 	Counts   bool          // the client numbers its attempts, so one that is refused may be repeated
-	Patience time.Duration // of a first attempt: a repetition that began within it may have overtaken this one; 0: none has
+	Patience time.Duration // of a first attempt that counts: a repetition that began within it may have overtaken this one
 }
 
 // equalCall is one of the requests that are equal.
@@ -31,7 +27,7 @@ type equalCall struct {
 	name    IdempotencyName
 	attempt int       // the last that took it
 	counts  bool      // its client numbers its attempts
-	alone   bool      // it is a repetition whose first attempt is not known
+	alone   bool      // it is a repetition whose first attempt has not come
 	left    bool      // the client of its last attempt has gone without the answer
 	begun   time.Time // when the first of its attempts arrived
 	refused time.Time // when it was refused; zero: it was not
@@ -54,26 +50,29 @@ func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
 // Join lets a first attempt run under a new name. A repetition takes one of the requests that are equal: of those that no
 // repetition with its number or a later one has taken, the one with the latest attempt; of several, one whose client has left, then
 // one that was refused and thus runs again, then the newest. If all are taken, it takes the newest; if there is none, it runs under a new name.
+// A first attempt that comes after such a repetition takes its request: it may be late, and nobody can tell.
 func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire()
+	if o.hasEnded(a.Token) {
+		return name, was, false, ErrEnded
+	}
 	now := o.now()
-	if a.Number == 0 {
-		for _, c := range o.equal[all] {
-			if c.alone && a.Patience > 0 && now.Sub(c.begun) <= a.Patience {
-				return name, was, false, ErrOvertaken
-			}
-		}
-	} else if c := bestOf(o.equal[all], a.Number, now); c != nil {
+	if c := lateFor(o.equal[all], a, now); c != nil {
+		c.alone = false
+		was, runs = o.begin(c.name, body, a.Token)
+		return c.name, was, runs, nil
+	}
+	if c := bestOf(o.equal[all], a.Number, now); a.Number > 0 && c != nil {
 		c.attempt, c.refused, c.left = max(c.attempt, a.Number), time.Time{}, false
-		was, runs = o.begin(c.name, body)
+		was, runs = o.begin(c.name, body, a.Token)
 		return c.name, was, runs, nil
 	}
 	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
 	o.trim(all)
 	o.equal[all] = append(o.equal[all], &equalCall{name: name, attempt: a.Number, counts: a.Counts, alone: a.Number > 0, begun: now})
-	was, runs = o.begin(name, body)
+	was, runs = o.begin(name, body, a.Token)
 	return name, was, runs, nil
 }
 
@@ -95,6 +94,19 @@ func bestOf(calls []*equalCall, attempt int, now time.Time) (best *equalCall) {
 		}
 	}
 	return best
+}
+
+// lateFor returns the oldest repetition that a first attempt may be the first of; nil: none.
+func lateFor(calls []*equalCall, a Attempt, now time.Time) *equalCall {
+	if a.Number > 0 || !a.Counts {
+		return nil
+	}
+	for _, c := range calls {
+		if c.alone && now.Sub(c.begun) <= a.Patience && (c.refused.IsZero() || now.Sub(c.refused) <= refusedFor) {
+			return c
+		}
+	}
+	return nil
 }
 
 // trim makes room for another of the requests that are equal. The lock is held.

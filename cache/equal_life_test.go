@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"crypto/rand"
 	"strconv"
 	"testing"
 	"time"
@@ -14,13 +15,13 @@ func TestRefusedAttemptsAreForgotten(t *testing.T) {
 	now := time.Now()
 	o := NewOutcomes(24*time.Hour, func() time.Time { return now })
 	refuse := func(digest string) {
-		name, was, runs, err := o.Join(t.Context(), IdempotencyName{"search", digest}, [32]byte{1}, Attempt{Counts: true})
+		name, was, runs, err := o.Join(t.Context(), IdempotencyName{"search", digest}, [32]byte{1}, Attempt{Token: rand.Text(), Counts: true})
 		if err != nil || !runs {
 			t.Fatal(runs, err)
 		}
 		o.End(t.Context(), name, was.Body, Outcome{Token: was.Token})
 	}
-	if _, _, _, err := o.Join(t.Context(), IdempotencyName{"search", "made"}, [32]byte{1}, Attempt{Counts: true}); err != nil {
+	if _, _, _, err := o.Join(t.Context(), IdempotencyName{"search", "made"}, [32]byte{1}, Attempt{Token: rand.Text(), Counts: true}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
@@ -43,7 +44,7 @@ func TestRefusedAttemptsAreForgottenByRedis(t *testing.T) {
 	all := IdempotencyName{"search", "d"}
 	join := func(number int) (IdempotencyName, Outcome) {
 		t.Helper()
-		name, was, runs, err := o.Join(t.Context(), all, [32]byte{1}, Attempt{Number: number, Counts: number < 9})
+		name, was, runs, err := o.Join(t.Context(), all, [32]byte{1}, Attempt{Token: rand.Text(), Number: number, Counts: number < 9})
 		if err != nil || !runs {
 			t.Fatal(runs, err)
 		}
@@ -66,7 +67,7 @@ func TestRefusedAttemptsAreForgottenByRedis(t *testing.T) {
 	lives("a refused one beside one that runs", time.Hour)
 	o.End(t.Context(), other, wasOther.Body, Outcome{Token: wasOther.Token})
 	lives("two refused ones", refusedFor)
-	if _, first, err := o.Begin(t.Context(), again, [32]byte{1}); err != nil || !first || again != name {
+	if _, first, err := o.Begin(t.Context(), again, [32]byte{1}, rand.Text()); err != nil || !first || again != name {
 		t.Error(first, err)
 	}
 	lives("one that runs again after a wait", time.Hour)

@@ -1,7 +1,7 @@
 package cache_test
 
 import (
-	"errors"
+	"crypto/rand"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +22,7 @@ var equalName = cache.IdempotencyName{Team: "search", Digest: "d"}
 func (e *equals) join(attempt int, counts bool) (name cache.IdempotencyName, runs *cache.Outcome) {
 	e.Helper()
 	e.turn++
-	name, was, first, err := e.replicas[e.turn%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Number: attempt, Counts: counts})
+	name, was, first, err := e.replicas[e.turn%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Token: rand.Text(), Number: attempt, Counts: counts})
 	if err != nil || was.Status == 0 && was.Token == "" {
 		e.Fatalf("attempt %d: %+v, %v", attempt, was, err)
 	}
@@ -70,7 +70,7 @@ func TestEachRepetitionTakesARequestOfItsOwn(t *testing.T) {
 		e.wants("a third", 3, two, false)
 		e.wants("a repetition too many", 1, two, false)
 		e.end(one, wasOne, 200)
-		if was, first, err := e.replicas[1].Begin(e.Context(), one, [32]byte{1}); err != nil || first || was.Status != 200 {
+		if was, first, err := e.replicas[1].Begin(e.Context(), one, [32]byte{1}, rand.Text()); err != nil || first || was.Status != 200 {
 			e.Errorf("%+v, %v, %v", was, first, err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestTheRepetitionOfARefusedAttemptRuns(t *testing.T) {
 		e.wants("another call's repetition", 1, made, false)
 		e.wants("a repetition while it runs", 3, refused, false)
 		e.end(refused, again, 0)
-		if _, first, err := e.replicas[1].Begin(e.Context(), refused, [32]byte{1}); err != nil || !first {
+		if _, first, err := e.replicas[1].Begin(e.Context(), refused, [32]byte{1}, rand.Text()); err != nil || !first {
 			e.Errorf("a repetition that waits does not run: %v", err)
 		}
 		e.wants("a repetition while that one runs", 4, refused, false)
@@ -105,7 +105,7 @@ func TestRefusedRequestsPushOutNoTask(t *testing.T) {
 		made, was := e.join(0, true)
 		e.end(made, was, 200)
 		for range 300 {
-			name, was, _, err := e.replicas[0].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Counts: true})
+			name, was, _, err := e.replicas[0].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Token: rand.Text(), Counts: true})
 			if err != nil {
 				e.Fatal(err)
 			}
@@ -120,15 +120,15 @@ func TestRefusedRequestsPushOutNoTask(t *testing.T) {
 	})
 }
 
-// Of repetitions that arrive at once, and whose first attempt is not known, one runs. A first attempt that arrives later may be
-// theirs.
+// Of repetitions that arrive at once, and whose first attempt is not known, one runs. The first attempt that arrives later takes its
+// request.
 func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
 	equalForms(t, func(e *equals) {
 		var runs, errs sync.Map
 		var group sync.WaitGroup
 		for i := range 8 {
 			group.Go(func() {
-				name, was, first, err := e.replicas[i%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Number: 1 + i/4, Counts: true})
+				name, was, first, err := e.replicas[i%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Token: rand.Text(), Number: 1 + i/4, Counts: true})
 				if err != nil {
 					errs.Store(i, err)
 				}
@@ -144,15 +144,28 @@ func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
 		if count != 1 {
 			e.Errorf("%d run", count)
 		}
-		late := cache.Attempt{Counts: true, Patience: time.Minute}
-		if _, _, _, err := e.replicas[0].Join(e.Context(), equalName, [32]byte{1}, late); !errors.Is(err, cache.ErrOvertaken) {
-			e.Errorf("a late first attempt: %v", err)
+		join := func(a cache.Attempt) (name cache.IdempotencyName, first bool) {
+			a.Token = rand.Text()
+			name, _, first, err := e.replicas[0].Join(e.Context(), equalName, [32]byte{1}, a)
+			if err != nil {
+				e.Error(err)
+			}
+			return name, first
 		}
-		if _, was := e.join(0, true); was == nil {
+		late := cache.Attempt{Counts: true, Patience: time.Minute}
+		if _, first := join(cache.Attempt{Patience: time.Minute}); !first {
+			e.Error("a request that does not count its attempts is taken for a late one")
+		}
+		if name, first := join(late); first {
+			e.Error("a late first attempt runs beside its repetition")
+		} else if _, ok := runs.Load(name); !ok {
+			e.Errorf("a late first attempt takes %v", name)
+		}
+		if _, first := join(late); !first {
 			e.Error("a first attempt of another call does not run")
 		}
 		other := cache.IdempotencyName{Team: "shop", Digest: "d"}
-		if _, _, first, err := e.replicas[0].Join(e.Context(), other, [32]byte{1}, cache.Attempt{Number: 1}); !first || err != nil {
+		if _, _, first, err := e.replicas[0].Join(e.Context(), other, [32]byte{1}, cache.Attempt{Token: rand.Text(), Number: 1}); !first || err != nil {
 			e.Errorf("another team's: %v, %v", first, err)
 		}
 	})
@@ -174,5 +187,28 @@ func TestARepetitionTakesTheRequestThatWasGivenUp(t *testing.T) {
 		e.wants("of the one that waits", 1, waits, false)
 		e.replicas[0].Leave(e.Context(), left)
 		e.wants("its second", 2, left, false)
+	})
+}
+
+// A late first attempt runs in the place of its repetition, if that was refused; and takes nothing that is older than its patience.
+func TestALateFirstAttemptOfARefusedRepetitionRuns(t *testing.T) {
+	equalForms(t, func(e *equals) {
+		repeated, was := e.join(1, true)
+		e.end(repeated, was, 0)
+		join := func(patience time.Duration) (cache.IdempotencyName, bool) {
+			a := cache.Attempt{Token: rand.Text(), Counts: true, Patience: patience}
+			name, _, runs, err := e.replicas[1].Join(e.Context(), equalName, [32]byte{1}, a)
+			if err != nil {
+				e.Error(err)
+			}
+			return name, runs
+		}
+		if name, runs := join(0); !runs || name == repeated {
+			e.Errorf("a first attempt without patience: %v, %v", name, runs)
+		}
+		if name, runs := join(time.Minute); !runs || name != repeated {
+			e.Errorf("a late first attempt: %v, %v", name, runs)
+		}
+		e.wants("its next repetition", 2, repeated, false)
 	})
 }

@@ -2,8 +2,8 @@ package cache
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +24,7 @@ func (n IdempotencyName) equals() (all IdempotencyName, ok bool) {
 type Outcome struct {
 	Body    [sha256.Size]byte // the digest of the request's body
 	Started time.Time         // when the request began
-	Token   string            // unique to the request; Begin and Join make it, End needs it
+	Token   string            // unique to the request
 	Status  int               // HTTP status; 0 while it runs
 	Header  map[string]string
 	Answer  []byte // the answer's body
@@ -40,6 +40,22 @@ type Outcomes struct {
 	equal   map[IdempotencyName][]*equalCall // the requests that are equal, newest last
 	oldest  []outcomeEntry
 	refused []outcomeEntry // attempts that wait for their repetitions, oldest first
+	ended   []endedRequest // that had not begun, oldest first
+}
+
+// ErrEnded tells that a request ended before it began: its caller has given it up.
+var ErrEnded = errors.New("the request has ended before it began")
+
+const (
+	// endedFor is how long a request that ended before it began is remembered: TCP delivers no call later.
+	endedFor = 15 * time.Minute
+	// mostEnded is how many of them this process's memory keeps.
+	mostEnded = 10_000
+)
+
+type endedRequest struct {
+	token string
+	at    time.Time
 }
 
 type outcomeEntry struct {
@@ -53,37 +69,47 @@ func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
 	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome), equal: make(map[IdempotencyName][]*equalCall)}
 }
 
-// Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
-// remembered of the first.
-func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
+// Begin lets the first request with a name run; to all others it returns what is remembered of the first. The token is unique to
+// the request, which ends by it. A request that has ended takes nothing: its error is [ErrEnded].
+func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire()
-	was, first = o.begin(name, body)
+	if o.hasEnded(token) {
+		return was, false, ErrEnded
+	}
+	was, first = o.begin(name, body, token)
 	return was, first, nil
 }
 
+// hasEnded reports whether a request ended before it began. The lock is held.
+func (o *Outcomes) hasEnded(token string) bool {
+	return slices.ContainsFunc(o.ended, func(e endedRequest) bool { return e.token == token })
+}
+
 // begin is Begin. The lock is held.
-func (o *Outcomes) begin(name IdempotencyName, body [sha256.Size]byte) (was Outcome, first bool) {
+func (o *Outcomes) begin(name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool) {
 	if known := o.byName[name]; known != nil {
 		return *known, false
 	}
 	if _, c := o.equalTo(name); c != nil {
 		c.refused = time.Time{} // it runs again
 	}
-	running := Outcome{Body: body, Started: o.now(), Token: rand.Text()}
+	running := Outcome{Body: body, Started: o.now(), Token: token}
 	o.byName[name] = &running
 	return running, true
 }
 
-// End remembers the outcome, or that there is none if it has no status: the request may be made again.
+// End remembers the outcome, or that there is none if it has no status: the request may be made again. If a request that has none
+// has not begun, its Begin or Join is late, or was lost, and takes nothing any more.
 func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.byName[name]
 	switch {
+	case outcome.Status == 0 && (known == nil || known.Token != outcome.Token): // it is another request's
+		o.ended = append(o.ended[max(0, len(o.ended)-mostEnded+1):], endedRequest{outcome.Token, o.now()})
 	case known == nil:
-	case outcome.Status == 0 && known.Token != outcome.Token: // another request's
 	case outcome.Status == 0:
 		o.refuse(name)
 	default:
@@ -105,6 +131,9 @@ func (o *Outcomes) forget(name IdempotencyName) {
 // expire forgets outcomes older than the TTL, and refused attempts that no repetition comes for. The lock is held.
 func (o *Outcomes) expire() {
 	o.expireRefused()
+	for len(o.ended) > 0 && o.now().Sub(o.ended[0].at) > endedFor {
+		o.ended = o.ended[1:]
+	}
 	limit := o.now().Add(-o.ttl)
 	for len(o.oldest) > 0 && o.oldest[0].at.Before(limit) {
 		gone := o.oldest[0]

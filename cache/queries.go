@@ -7,7 +7,8 @@ import (
 )
 
 // Queries keeps the account's rate of task queries, shared fairly by the teams that have wishes: a team that wants little
-// gets it, and the rest goes to those that want more. It is safe for concurrent use. Create it with [NewQueries].
+// gets it, and the rest goes to those that want more. A token bucket would let two windows' queries pass around a moment, and knows no
+// shares. It is safe for concurrent use. Create it with [NewQueries].
 type Queries struct {
 	rate int
 	now  func() time.Time

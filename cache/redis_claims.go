@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -117,7 +118,7 @@ func (c *redisClaims) kept(claim *Claim) time.Duration {
 // pending claims.
 func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, error) {
 	here := c.local.get(team, task)
-	if here != nil && (here.Final() || c.Now().Sub(here.Fetched) < c.Fresh) {
+	if c.serves(here) {
 		return c.unexpired(here)
 	}
 	claim, complete, err := c.find(ctx, team, task)
@@ -137,6 +138,17 @@ func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, 
 	return c.unexpired(c.local.merge(claim))
 }
 
+// Here tells, without a call of Redis, whether this process knows a team's task, and whether Get answers from here.
+func (c *redisClaims) Here(team, task string) (known, serves bool) {
+	here := c.local.get(team, task)
+	return here != nil, c.serves(here)
+}
+
+// serves reports whether a claim as it is known here needs no look-up; nil: it is not known.
+func (c *redisClaims) serves(here *Claim) bool {
+	return here != nil && (here.Final() || c.Now().Sub(here.Fetched) < c.Fresh)
+}
+
 // find reads a task from Redis. If there is none, complete says that no replica has such a claim pending.
 func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim, complete bool, err error) {
 	before := c.losses.seen(team)
@@ -152,6 +164,31 @@ func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim
 	c.losses.saw(team, before, now)
 	claim, err = readClaim(team, task, reply, c.Now())
 	return claim, (back < 0 || back >= repeatTime) && !c.losses.incomplete(team), err
+}
+
+// Exist tells which of the tasks are a team's, without reading them. It asks about many in one round trip. As Get, it returns an error
+// rather than deny a task that Redis may have lost, or that another replica may still have to write.
+func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error) {
+	exist, missing := make(map[string]bool), ""
+	for chunk := range slices.Chunk(tasks, filtered) {
+		found, err := c.existing(ctx, taskKeys(team, chunk))
+		if err != nil {
+			return nil, err
+		}
+		for i, task := range chunk {
+			if exist[task] = found[i]; !found[i] {
+				missing = task
+			}
+		}
+	}
+	if missing == "" {
+		return exist, nil
+	}
+	_, complete, err := c.find(ctx, team, missing)
+	if err == nil && !complete {
+		err = errIncomplete
+	}
+	return exist, err
 }
 
 // unexpired hides a task that the service has forgotten.

@@ -15,6 +15,7 @@ package cache
 //	sl1:{TEAM}:claims          when this memory began, how many claims it has  ever                       put.lua
 //	sl1:{TEAM}:once:DIGEST     the outcome of a request that runs once         TTL                        redisOutcomes, join.lua, begin.lua
 //	sl1:{TEAM}:equal:DIGEST    the requests that are equal                     TTL                        join.lua, begin.lua, forget.lua
+//	sl1:{TEAM}:ended:TOKEN     that a request ended before it began            15 min                     forget.lua
 
 // KeyPrefix begins every key. Another number means another layout: replicas of two versions must not share one.
 const KeyPrefix = "sl1:"
@@ -33,6 +34,7 @@ func taskKey(team, task string) string       { return teamKey(team, "task:"+task
 func turnKey(team, task string) string       { return taskKey(team, task) + ":asking" }
 func outcomeKey(name IdempotencyName) string { return teamKey(name.Team, "once:"+name.Digest) }
 func equalKey(all IdempotencyName) string    { return teamKey(all.Team, "equal:"+all.Digest) }
+func endedKey(team, token string) string     { return teamKey(team, "ended:"+token) }
 func ownerKey(task string) string            { return KeyPrefix + "task:" + task }
 
 func taskKeys(team string, ids []string) []string {

@@ -29,6 +29,7 @@ type losses struct {
 	now func() time.Time
 
 	mu       sync.Mutex
+	known    int64                // Redis's memory by [RedisConfig.Memory]; 0: none was seen
 	memories map[string]memory    // as they were last seen, by team
 	lost     map[string]bool      // teams of which Redis lost tasks that are not restored yet
 	away     map[string]time.Time // when Redis last could not be asked about all of a team's tasks; under "": about any
@@ -79,6 +80,22 @@ func (l *losses) saw(team string, before, now memory) {
 		l.memories[team] = memory{now.epoch, max(now.count, last.count)}
 	case last.epoch == before.epoch:
 		l.memories[team] = now
+	}
+}
+
+// number notes the number of Redis's memory. Another one than before means that every team may have lost tasks. The counts of claims do
+// not always tell: other replicas may write as many new ones as were lost before this one looks.
+func (l *losses) number(now int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.known; before == now {
+		return
+	} else if l.known = now; before == 0 {
+		return
+	}
+	l.away[""] = l.now()
+	for team := range l.memories {
+		l.lost[team] = true
 	}
 }
 

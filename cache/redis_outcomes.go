@@ -14,19 +14,20 @@ type redisOutcomes struct {
 	pending *pendingWrites
 }
 
-// Begin lets the first request with a name run, and gives it the token that it ends by; to all others it returns what is
-// remembered of the first.
-func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte) (was Outcome, first bool, err error) {
-	running, text, err := o.running(body)
+// Begin is [Outcomes.Begin]. If it fails, the name may be taken by now, or later, although the request does not run: it ends at once.
+func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
+	running, text, err := o.running(body, token)
 	if err != nil {
 		return was, false, err
 	}
 	all, _ := name.equals()
-	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all)}, text, o.TTL.Milliseconds(), name.Digest).Text()
+	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, text, o.TTL.Milliseconds(), name.Digest).Text()
 	switch {
-	case err != nil: // the name may be taken by now, although the request does not run
-		o.forgetLater(name, running.Token)
+	case err != nil:
+		o.forgetLater(name, token)
 		return was, false, err
+	case known == "ended":
+		return was, false, ErrEnded
 	case known == "":
 		return running, true, nil
 	}
@@ -34,8 +35,8 @@ func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [s
 }
 
 // running is a request that begins, and its text.
-func (o *redisOutcomes) running(body [sha256.Size]byte) (Outcome, []byte, error) {
-	running := Outcome{Body: body, Started: o.Now(), Token: rand.Text()}
+func (o *redisOutcomes) running(body [sha256.Size]byte, token string) (Outcome, []byte, error) {
+	running := Outcome{Body: body, Started: o.Now(), Token: token}
 	text, err := json.Marshal(running)
 	return running, text, err
 }
@@ -43,23 +44,23 @@ func (o *redisOutcomes) running(body [sha256.Size]byte) (Outcome, []byte, error)
 // Join is [Outcomes.Join]. One script chooses and lists, so that of two repetitions at once only one runs.
 func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
-	running, text, err := o.running(body)
+	running, text, err := o.running(body, a.Token)
 	if err != nil {
 		return name, was, false, err
 	}
-	reply, err := o.run(ctx, joinScript, []string{equalKey(all), outcomeKey(name)}, a.Number, flag(a.Counts), a.Patience.Microseconds(),
+	reply, err := o.run(ctx, joinScript, []string{equalKey(all), outcomeKey(name), endedKey(all.Team, a.Token)}, a.Number, flag(a.Counts), a.Patience.Microseconds(),
 		name.Digest, text, o.TTL.Milliseconds(), mostEqual, refusedFor.Microseconds()).StringSlice()
 	switch {
 	case err != nil || len(reply) != 2:
-		o.forgetLater(name, running.Token) // it may be written all the same
+		o.forgetLater(name, a.Token) // it may be written all the same
 		return name, was, false, cmp.Or(err, errMixed)
-	case reply[0] == "overtaken":
-		return name, was, false, ErrOvertaken
+	case reply[0] == "ended":
+		return name, was, false, ErrEnded
 	case reply[0] == "new":
 		return name, running, true, nil
 	}
 	name.Digest = reply[1]
-	was, runs, err = o.Begin(ctx, name, body)
+	was, runs, err = o.Begin(ctx, name, body, a.Token)
 	return name, was, runs, err
 }
 
@@ -73,10 +74,11 @@ func (o *redisOutcomes) Leave(ctx context.Context, name IdempotencyName) {
 	_ = o.run(ctx, leaveScript, []string{equalKey(all)}, name.Digest).Err()
 }
 
-// forget frees a name if it still stands for that request: a late or repeated write must not free another request's.
+// forget frees a name if it still stands for that request: a late or repeated write must not free another request's. If it does not,
+// the request's Begin or Join may be on its way still, and will take nothing.
 func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
 	all, _ := name.equals()
-	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all)}, token, name.Digest, refusedFor.Milliseconds()).Err()
+	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, token, name.Digest, refusedFor.Milliseconds(), endedFor.Milliseconds()).Err()
 }
 
 // End remembers the outcome, now or later, or forgets the name if it has no status.

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"strconv"
@@ -90,7 +91,7 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	ctx, name, body := t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}, sha256.Sum256([]byte("b"))
 	begin := func(r *cache.Redis) cache.Outcome {
 		t.Helper()
-		was, first, err := r.Begin(ctx, name, body)
+		was, first, err := r.Begin(ctx, name, body, rand.Text())
 		if !first || err != nil {
 			t.Fatal(first, err)
 		}
@@ -109,7 +110,7 @@ func TestFR10ALateEndFreesNoOthersName(t *testing.T) {
 	if err := a.Maintain(ctx); err != nil || a.Unwritten() != 0 {
 		t.Errorf("%v; %d unwritten", err, a.Unwritten())
 	}
-	if was, first, err := b.Begin(ctx, name, body); first || err != nil || string(was.Answer) != "a task" {
+	if was, first, err := b.Begin(ctx, name, body, rand.Text()); first || err != nil || string(was.Answer) != "a task" {
 		t.Errorf("the creation runs a second time: %+v, %v, %v", was, first, err)
 	}
 }
@@ -132,5 +133,52 @@ func TestTooManyWritesWait(t *testing.T) {
 	}
 	if n := r.Unwritten(); n != 10_000 {
 		t.Errorf("%d writes wait after two flushes, want 10,000", n)
+	}
+}
+
+// A request gives up because Redis does not answer, and its command reaches Redis after the name was freed. It takes nothing: the
+// client's next request with that name runs.
+func TestALateCommandTakesNoName(t *testing.T) {
+	ctx, body := t.Context(), sha256.Sum256([]byte("b"))
+	name, all := cache.IdempotencyName{Team: "search", Digest: "d"}, cache.IdempotencyName{Team: "search", Digest: "e"}
+	for about, ask := range map[string]func(r *cache.Redis, token string) (runs bool, err error){
+		"by an Idempotency-Key": func(r *cache.Redis, token string) (bool, error) {
+			_, runs, err := r.Begin(ctx, name, body, token)
+			return runs, err
+		},
+		"by its content": func(r *cache.Redis, token string) (bool, error) {
+			_, _, runs, err := r.Join(ctx, all, body, cache.Attempt{Token: token, Number: 1, Counts: true})
+			return runs, err
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			socket := realRedis(t)
+			own, on := client(t, socket), open(t, "unix", socket)
+			delays, late := false, []any(nil) // late is the command that is under way
+			slow := openAround(t, socket, func(cmd redis.Cmder, do func() error) error {
+				if delays {
+					delays, late = false, cmd.Args()
+					return context.DeadlineExceeded
+				}
+				return do()
+			})
+			if _, err := ask(on, "before"); err != nil { // so that Redis has the script
+				t.Fatal(err)
+			}
+			own.FlushDB(ctx)
+			delays = true
+			if _, err := ask(slow, "given up"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			if _ = slow.Maintain(ctx); slow.Unwritten() != 0 {
+				t.Fatalf("%d unwritten", slow.Unwritten())
+			}
+			if reply, err := own.Do(ctx, late...).Result(); err != nil {
+				t.Fatalf("the late command: %v, %v", reply, err)
+			}
+			if runs, err := ask(on, "sent again"); err != nil || !runs {
+				t.Errorf("sent again it does not run: %v", err)
+			}
+		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"sluice/cache"
 )
 
@@ -83,35 +85,76 @@ func TestAnEndIsPutBackOverLess(t *testing.T) {
 
 // After a large loss each turn restores a part, ended tasks first; failed writes are repeated once Redis is back.
 func TestPuttingBackIsBounded(t *testing.T) {
-	overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
-		a, other := open(), open()
-		for n := range 1100 {
-			a.Put(t.Context(), aClaim("search", fmt.Sprint("t", n)))
+	socket := realRedis(t)
+	a, other := newReplica(t, "unix", socket), newReplica(t, "unix", socket)
+	for n := range 2100 {
+		a.Put(t.Context(), aClaim("search", fmt.Sprint("t", n)))
+	}
+	for n := range 5 {
+		a.end(t, fmt.Sprint("t", n))
+	}
+	client(t, socket).FlushAll(t.Context())
+	listed := func(want int) {
+		t.Helper()
+		if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != want || err != nil {
+			t.Errorf("%d are listed, %v; want %d", total, err, want)
 		}
-		for n := range 5 {
-			a.end(t, fmt.Sprint("t", n))
-		}
-		flush()
-		listed := func(want int) {
-			t.Helper()
-			if _, total, err := other.List(t.Context(), "search", cache.Filter{}); total != want || err != nil {
-				t.Errorf("%d are listed, %v; want %d", total, err, want)
-			}
-		}
-		_ = a.Maintain(t.Context())
-		listed(500)
-		for n := range 5 {
-			other.knows(t, fmt.Sprint("t", n), cache.Succeeded)
-		}
-		a.away.Store(true)
-		_ = a.Maintain(t.Context())
-		listed(500)
-		a.away.Store(false)
-		_ = a.Maintain(t.Context())
-		listed(1000)
-		_ = a.Maintain(t.Context())
-		listed(1100)
-	})
+	}
+	a.away.Store(true)
+	_ = a.Maintain(t.Context())
+	listed(0)
+	a.away.Store(false)
+	_ = a.Maintain(t.Context())
+	listed(2000)
+	for n := range 5 {
+		other.knows(t, fmt.Sprint("t", n), cache.Succeeded)
+	}
+	a.away.Store(true)
+	_ = a.Maintain(t.Context())
+	listed(2000)
+	a.away.Store(false)
+	_ = a.Maintain(t.Context())
+	listed(2100)
+}
+
+// A restored task is queried again as soon as each replica has restored the ends that it knows, and not before.
+func TestARestoredTaskIsDueSoon(t *testing.T) {
+	socket := realRedis(t)
+	a, own := newReplica(t, "unix", socket), client(t, socket)
+	a.Put(t.Context(), aClaim("search", "t1"))
+	own.FlushAll(t.Context())
+	_ = a.Maintain(t.Context())
+	written, err := own.HGet(t.Context(), "sl1:{search}:task:t1", "written").Float64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	due, err := own.ZScore(t.Context(), "sl1:{search}:due", "t1").Result()
+	if wait := time.Duration(due-written) * time.Microsecond; err != nil || wait != 10*time.Second {
+		t.Errorf("it is due %v after it was restored, %v", wait, err)
+	}
+}
+
+// A replica of Redis that takes over lacks the newest claims, and other replicas have made as many new ones before this one looks: the
+// count of claims does not tell the loss, but the number of Redis's memory does.
+func TestALossThatNewClaimsHideIsNoticed(t *testing.T) {
+	socket := realRedis(t)
+	a, b, own := newReplica(t, "unix", socket), newReplica(t, "unix", socket), client(t, socket)
+	made := a.putMany(t, "a", 3)
+	back := copyOf(t, own)
+	newest := a.putMany(t, "newest", 3)
+	if err := a.Maintain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	back()
+	b.putMany(t, "new", 3)
+	a.memory.Add(1)
+	if err := a.Maintain(t.Context()); err == nil {
+		t.Error("the loss is not reported")
+	}
+	if err := a.Maintain(t.Context()); err != nil {
+		t.Errorf("told again: %v", err)
+	}
+	newReplica(t, "unix", socket).present(t, append(made, newest...))
 }
 
 // A task that another replica created while Redis was away is neither denied nor shown until that replica has written it. A
@@ -261,6 +304,22 @@ func TestMend17ALossIsNoticedUnderLoad(t *testing.T) {
 	}
 }
 
+// copyOf copies the keys of a team. back makes Redis an older copy that has them alone.
+func copyOf(t *testing.T, own *redis.Client) (back func()) {
+	dumps := map[string]string{}
+	for _, key := range own.Keys(t.Context(), "sl1:{search}:*").Val() {
+		dumps[key] = own.Dump(t.Context(), key).Val()
+	}
+	return func() {
+		own.FlushAll(t.Context())
+		for key, dump := range dumps {
+			if err := own.Restore(t.Context(), key, time.Hour, dump).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // A replica of Redis that takes over has lost only the newest writes: that is noticed, too.
 func TestMend17TheNewestClaimsAreLost(t *testing.T) {
 	socket := realRedis(t)
@@ -269,19 +328,10 @@ func TestMend17TheNewestClaimsAreLost(t *testing.T) {
 	made := a.putMany(t, "a", 10)
 	_, _ = b.Due(t.Context(), 0, nil)
 	_ = b.Maintain(t.Context())
-	keys := own.Keys(t.Context(), "sl1:{search}:*").Val()
-	dumps := map[string]string{}
-	for _, key := range keys {
-		dumps[key] = own.Dump(t.Context(), key).Val()
-	}
+	back := copyOf(t, own)
 	newest := a.putMany(t, "newest", 10)
 	b.present(t, newest[:1])
-	own.FlushAll(t.Context())
-	for key, dump := range dumps {
-		if err := own.Restore(t.Context(), key, time.Hour, dump).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	back()
 	b.putMany(t, "after", 3)
 	b.present(t, append(made, newest...), a, b)
 	if err := a.Maintain(t.Context()); err != nil {

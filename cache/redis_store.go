@@ -64,10 +64,20 @@ type RedisConfig struct {
 	Fresh   time.Duration         // how long an answer that is not final is not looked up again
 	Rate    int                   // task queries a second, of all replicas; as many cancels
 	Now     func() time.Time
+	// Memory numbers the memories of Redis that this process has seen, above 0: another number means that Redis lost its memory, was
+	// restarted, or went back to an older copy. Nil: only the counts of claims tell that.
+	Memory func() int64
 }
 
 // store makes the calls of Redis. All of this package that knows the client is in this file.
 type store struct{ RedisConfig }
+
+func (s *store) memoryNumber() int64 {
+	if s.Memory == nil {
+		return 0
+	}
+	return s.Memory()
+}
 
 // short bounds a call that a request waits for. The call is made even if the request's client has left.
 func (s *store) short(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -154,6 +164,21 @@ func (s *store) fieldsOf(ctx context.Context, keys []string, names ...string) []
 		}
 	}
 	return list
+}
+
+// existing tells which of the keys exist.
+func (s *store) existing(ctx context.Context, keys []string) ([]bool, error) {
+	call, cancel := s.long(ctx)
+	defer cancel()
+	list := make([]bool, len(keys))
+	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.IntCmd { return pipe.Exists(call, key) }) {
+		n, err := cmd.Result()
+		if err != nil {
+			return nil, err
+		}
+		list[i] = n > 0
+	}
+	return list, nil
 }
 
 // sizes returns how many members each of the sorted sets has; -1 if it could not be read.

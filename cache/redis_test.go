@@ -2,7 +2,9 @@ package cache_test
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -33,7 +35,7 @@ type claims interface {
 	Forget(ctx context.Context, claim *cache.Claim) error
 	Maintain(ctx context.Context) error
 	Allow(ctx context.Context, team string, spare bool) (bool, error)
-	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (cache.Outcome, bool, error)
+	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (cache.Outcome, bool, error)
 	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 	Leave(ctx context.Context, name cache.IdempotencyName)
@@ -324,25 +326,25 @@ func TestOnceOverReplicas(t *testing.T) {
 		ctx, name := t.Context(), cache.IdempotencyName{Team: "search", Digest: "d"}
 		views := []claims{replica(), replica()}
 		body := sha256.Sum256([]byte("body"))
-		begun, first, err := views[0].Begin(ctx, name, body)
+		begun, first, err := views[0].Begin(ctx, name, body, rand.Text())
 		if err != nil || !first || begun.Token == "" {
 			t.Fatal(begun, first, err)
 		}
-		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 0 || was.Body != body {
+		if was, first, err := views[1].Begin(ctx, name, body, rand.Text()); err != nil || first || was.Status != 0 || was.Body != body {
 			t.Fatalf("%+v %v %v", was, first, err)
 		}
 		views[0].End(ctx, name, body, cache.Outcome{Body: body, Token: begun.Token, Status: 200, Header: map[string]string{"A": "b"}, Answer: []byte("x")})
-		if was, first, err := views[1].Begin(ctx, name, body); err != nil || first || was.Status != 200 || string(was.Answer) != "x" || was.Header["A"] != "b" {
+		if was, first, err := views[1].Begin(ctx, name, body, rand.Text()); err != nil || first || was.Status != 200 || string(was.Answer) != "x" || was.Header["A"] != "b" {
 			t.Errorf("%+v %v %v", was, first, err)
 		}
 		again := cache.IdempotencyName{Team: "search", Digest: "e"}
-		begun, _, _ = views[0].Begin(ctx, again, body)
+		begun, _, _ = views[0].Begin(ctx, again, body, rand.Text())
 		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
-		if _, first, err := views[1].Begin(ctx, again, body); err != nil || !first {
+		if _, first, err := views[1].Begin(ctx, again, body, rand.Text()); err != nil || !first {
 			t.Errorf("a request without a kept outcome may not run again: %v", err)
 		}
 		views[0].End(ctx, again, body, cache.Outcome{Body: body, Token: begun.Token})
-		if was, first, err := views[0].Begin(ctx, again, body); err != nil || first || was.Status != 0 {
+		if was, first, err := views[0].Begin(ctx, again, body, rand.Text()); err != nil || first || was.Status != 0 {
 			t.Errorf("the end of one request has freed the name of another: %+v, %v", was, err)
 		}
 	})
@@ -471,4 +473,27 @@ func TestABrokenTeamHoldsUpNoOther(t *testing.T) {
 	if _, total, err := b.List(ctx, "search", cache.Filter{}); err != nil || total != 1 {
 		t.Errorf("%d listed, %v: half of the claim was written", total, err)
 	}
+}
+
+// A request that has ended takes nothing, however late its Begin or Join arrives; another one with its name runs.
+func TestARequestThatHasEndedTakesNothing(t *testing.T) {
+	forms(t, func(t *testing.T, replica func() claims) {
+		ctx, views, body := t.Context(), []claims{replica(), replica()}, sha256.Sum256([]byte("body"))
+		name, all := cache.IdempotencyName{Team: "search", Digest: "d"}, cache.IdempotencyName{Team: "search", Digest: "e"}
+		views[0].End(ctx, name, body, cache.Outcome{Body: body, Token: "given up"})
+		if was, runs, err := views[1].Begin(ctx, name, body, "given up"); runs || !errors.Is(err, cache.ErrEnded) {
+			t.Errorf("a late begin: %+v, %v, %v", was, runs, err)
+		}
+		if _, runs, err := views[1].Begin(ctx, name, body, "sent again"); err != nil || !runs {
+			t.Errorf("the next request: %v, %v", runs, err)
+		}
+		views[0].End(ctx, all, body, cache.Outcome{Body: body, Token: "given up too"})
+		late := cache.Attempt{Token: "given up too", Counts: true}
+		if _, was, runs, err := views[1].Join(ctx, all, body, late); runs || !errors.Is(err, cache.ErrEnded) {
+			t.Errorf("a late join: %+v, %v, %v", was, runs, err)
+		}
+		if _, _, runs, err := views[1].Join(ctx, all, body, cache.Attempt{Token: "repeated", Number: 1, Counts: true}); err != nil || !runs {
+			t.Errorf("the repetition: %v, %v", runs, err)
+		}
+	})
 }

@@ -17,9 +17,9 @@ const lastLook = time.Minute
 // that it is charged with what the claim says. Polls do not find such a claim.
 const unheardFor = time.Hour
 
-// handedFor is how long a task that was handed out is not handed out again. After that it is: the process that took it may have
-// died.
-const handedFor = 30 * time.Second
+// handedFor is how long a task that was handed out is not handed out again: as long as a query may take, and the wait for another's.
+// After that it is: the process that took it may have died, or could not reach Redis.
+const handedFor = 15 * time.Second
 
 // NextQuery is when the finisher queries a task again: a step after the last query, but also lastLook before the task's life ends,
 // and at its end. queries is its [Claim.Queries].

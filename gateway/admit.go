@@ -82,7 +82,11 @@ func refuseLimit(v *limit.Verdict, h *limit.Hold) *refusal {
 		return refuse(refuseNever).say("The request asks for %s and can never fit: team %s is allowed %s of %s per %s%s.",
 			limit.Written(v.Fault.Unit, v.Asked), team, limit.Written(v.Fault.Unit, v.Fault.Limit), v.Fault.Unit, v.Fault.Per, forTag(v, h))
 	case limit.ReasonTasks:
-		return refuse(refuseTasks).say("Team %s has %d open tasks and may have %d; the next fits when one of them ends.", team, v.Fault.Used, v.Fault.Limit).retry(v.Wait)
+		fits := "the next fits when one of them ends"
+		if v.Aside.Amount > 0 {
+			fits = fmt.Sprintf("%d more %s", v.Aside.Amount, setAside(v))
+		}
+		return refuse(refuseTasks).say("Team %s has %d open tasks and may have %d; %s.", team, v.Fault.Used, v.Fault.Limit, fits).retry(v.Wait)
 	case limit.ReasonAccount:
 		return refuse(refuseAccount).say("The service's account, which all teams share, is at its rate of %d %s per %s; this request fits in %s.",
 			v.Fault.Limit, v.Fault.Unit, v.Fault.Per, shown(v.Wait)).retry(v.Wait)
@@ -108,11 +112,26 @@ func forTag(v *limit.Verdict, h *limit.Hold) string {
 	}
 }
 
+// resets says what stands in the way of a request, and for how long.
 func resets(v *limit.Verdict) string {
-	if v.Wait < v.Fault.Reset {
-		return "running requests hold the rest, which may be free in " + shown(v.Wait)
+	switch {
+	case v.Aside.Amount > 0:
+		return limit.Written(v.Fault.Unit, v.Aside.Amount) + " " + setAside(v)
+	case v.Wait >= v.Fault.Reset:
+		return "it resets in " + shown(v.Wait)
+	case v.Asked <= v.Fault.Left:
+		return "what is left is set aside for other replicas, which may give it back in " + shown(v.Wait)
 	}
-	return "it resets in " + shown(v.Wait)
+	return "running requests hold the rest, which may be free in " + shown(v.Wait)
+}
+
+// setAside says until when something is set aside for a replica that is not heard from, and when the request fits if that is sooner.
+func setAside(v *limit.Verdict) string {
+	text := "are set aside for a replica that is not heard from, until it is back or for " + shown(v.Aside.Back)
+	if v.Wait < v.Aside.Back {
+		text += "; running requests may make room in " + shown(v.Wait)
+	}
+	return text
 }
 
 func shown(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }

@@ -16,7 +16,15 @@ import (
 
 // limited gives team search limits; team shop has none.
 func limited(lines ...string) func(*plan) {
-	return func(p *plan) { p.limits = lines }
+	return func(p *plan) { p.limits = append(p.limits, lines...) }
+}
+
+// forwarding opens paths that Sluice does not know to team search.
+func forwarding(paths ...string) func(*plan) {
+	return func(p *plan) {
+		p.config.ForwardPaths = paths
+		p.limits = append(p.limits, "endpoints: [text, multimodal, image, tasks, other]")
+	}
 }
 
 // A refusal by a rate tells the amount left and when the request fits, and costs upstream nothing.

@@ -52,6 +52,7 @@ func authenticate(live *live, identities Identities, alarms *alarms) stage {
 // identify finds the team of a token.
 func identify(r *http.Request, s *requestState, identities Identities, token string) error {
 	id, err := identities.Identify(r.Context(), token)
+	s.waited += id.Waited
 	if err != nil {
 		return err
 	}

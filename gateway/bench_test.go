@@ -93,6 +93,7 @@ func playRole(role string) int {
 			h["Content-Type"], h["Content-Length"] = []string{"application/json"}, []string{strconv.Itoa(len(benchTask))}
 			h["Age"], h["Cache-Status"] = []string{"12"}, []string{"sluice;hit;ttl=86388"}
 			h["Cache-Control"], h["Server-Timing"] = []string{"private, no-store"}, []string{"sluice;dur=0.0"}
+			h["X-Content-Type-Options"] = []string{"nosniff"}
 			h["Sluice-Request-Id"] = []string{"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}
 			_, _ = w.Write(benchTask)
 		})

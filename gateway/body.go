@@ -33,6 +33,9 @@ func readBody(w *reply, r *http.Request, s *requestState, lender *buffers) error
 	s.BytesIn = int64(len(body))
 	if err != nil {
 		w.closes = true
+		if isOutOfMemory(err) {
+			s.body = body // what has arrived
+		}
 		return err
 	}
 	s.body, s.bodyEnded = body, true
@@ -71,9 +74,11 @@ func (u *upload) read() ([]byte, error) {
 		case int64(len(buf)) == u.declared:
 			return buf, u.end()
 		case len(buf) == cap(buf):
-			if buf, err = u.grow(buf); err != nil {
-				return nil, err
+			larger, err := u.grow(buf)
+			if err != nil {
+				return buf, err
 			}
+			buf = larger
 		}
 	}
 }
@@ -143,6 +148,11 @@ func refuseTooLarge(limit int64) error {
 
 func refuseOutOfMemory() error {
 	return refuse(refuseMemory).say("The memory for request bodies is in use; send the request again.").retry(time.Second)
+}
+
+func isOutOfMemory(err error) bool {
+	refused, ok := errors.AsType[*refusal](err)
+	return ok && refused.reason == refuseMemory
 }
 
 // takeBack ends a request's hold on the memory of its body, when nothing reads the body any more: the span of the exchange, which

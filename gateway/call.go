@@ -31,7 +31,7 @@ func (c *call) begin(g *Gateway, w http.ResponseWriter, r *http.Request) (*reque
 	s.header, s.method, s.bodyEnded = r.Header, r.Method, !hasBody(r)
 	s.exchange, s.room = &c.exchange, &c.room
 	c.room.context.client = s.client
-	out.ResponseWriter, out.control, out.state, out.terms = w, *http.NewResponseController(w), s, g.terms
+	out.ResponseWriter, out.bare, out.control, out.state, out.terms = w, w, *http.NewResponseController(w), s, g.terms
 	return s, out
 }
 

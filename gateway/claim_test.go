@@ -17,8 +17,7 @@ import (
 
 const forwardedPath = "/api/v1/services/aigc/video-generation/video-synthesis"
 
-// forwards opens a path that Sluice does not know.
-func forwards(p *plan) { p.config.ForwardPaths = []string{"services/aigc/video-generation"} }
+var forwards = forwarding("services/aigc/video-generation")
 
 func task(id, status, more string) string {
 	return fmt.Sprintf(`{"output":{"task_id":"%s","task_status":"%s"},"request_id":"r"%s}`, id, status, more)

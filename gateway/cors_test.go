@@ -129,7 +129,7 @@ func TestPagesReadAnswersAndRefusals(t *testing.T) {
 		}
 		for name := range tt.header {
 			switch name {
-			case "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary", "Date", "Content-Length", "Content-Type", "Cache-Control", "Connection":
+			case "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary", "Date", "Content-Length", "Content-Type", "Cache-Control", "X-Content-Type-Options", "Connection":
 			default:
 				if !strings.Contains(", "+strings.ToLower(allowance["Expose-Headers"])+", ", ", "+strings.ToLower(name)+", ") {
 					t.Errorf("%s has %s, which the page cannot read", what, name)
@@ -154,8 +154,7 @@ func TestWithoutTheSettingNoAnswerMentionsOrigins(t *testing.T) {
 
 // TestAPreflightStaysHere: the service sees none, on forwarded paths either.
 func TestAPreflightStaysHere(t *testing.T) {
-	h := build(t, forPages, func(p *plan) {
-		p.config.ForwardPaths = []string{"uploads"}
+	h := build(t, forPages, forwarding("uploads"), func(p *plan) {
 		p.upstream = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the service saw a request") })
 	})
 	for path, method := range map[string]string{imagePath: "POST", "/api/v1/uploads": "DELETE"} {

@@ -77,6 +77,25 @@ func TestA144FullTeamsLeaveTurns(t *testing.T) {
 	t.Logf("heard after %d s of a task that takes 11", seconds)
 }
 
+// Many tasks are due at once, as after Redis lost them. Each round queries as many as the rate leaves to the finisher: none waits for an
+// interval because another was queried.
+func TestManyTasksThatAreDueAtOnce(t *testing.T) {
+	const tasks, left = 60, 15 // of 20 queries a second a quarter is left for clients
+	h, clock := tasked(t, func(p *plan) { p.queryRate, p.sim.TaskRate = 20, 20 })
+	for range tasks {
+		h.create(t)
+	}
+	clock.move(time.Minute)
+	rounds := 0
+	for ; rounds < 100 && h.settlements() != "succeeded 60"; rounds++ {
+		h.gateway.Finish(t.Context())
+		clock.move(1100 * time.Millisecond)
+	}
+	if rounds > tasks/left+1 {
+		t.Errorf("%d tasks take %d rounds, want one for every %d", tasks, rounds, left)
+	}
+}
+
 // F-U18: a task whose end was never heard is charged as held when its life ends, once, flagged, counted and logged,
 // wherever claims are kept.
 func TestFU18NeverHeardOf(t *testing.T) {

@@ -62,10 +62,10 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			if !s.memory.Take(translatedSize(s)) {
+			request, err := kind.read(r, s, f.models(s))
+			if errors.Is(err, openai.ErrNoRoom) {
 				return refuseOutOfMemory()
 			}
-			request, err := kind.read(r, s, f.models(s))
 			if err == nil && request.Base64 && !f.fetcher.Allowed() {
 				err = errOnlyAddresses
 			}
@@ -91,16 +91,7 @@ var errOnlyAddresses = &openai.Refusal{
 
 // models tells the translator what is known about models.
 func (f *fronts) models(s *requestState) *openai.Models {
-	return &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync}
-}
-
-// translatedSize is about how many bytes the service's request will have. It has the files of a form in base64.
-func translatedSize(s *requestState) int64 {
-	size := int64(len(s.body))
-	if s.route.form {
-		size += size / 3
-	}
-	return size
+	return &openai.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.memory.Take}
 }
 
 // replace puts the service's request in place of the client's, which is read no more.

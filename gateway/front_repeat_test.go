@@ -205,14 +205,71 @@ func TestFrontLateFirstAttemptMakesNoTask(t *testing.T) {
 	}
 }
 
-// A call is not taken for a late first attempt while its client stays: it makes a task of its own.
-func TestFrontACallAfterALoneRepetitionMakesATask(t *testing.T) {
+// Behind a proxy nobody sees that a client has left. A first attempt that arrives after its repetition gets the task of that, and makes
+// none; the next call, and one that does not count its attempts, makes its own.
+func TestFrontALateFirstAttemptGetsTheTaskOfItsRepetition(t *testing.T) {
 	parallel(t)
 	e := &easel{}
 	h := painting(t, e.on)
-	repeated, first := h.attempt(1), h.attempt(0)
-	if first.status != http.StatusOK || first.task() == repeated.task() {
-		t.Errorf("%d: %s after %s", first.status, first.task(), repeated.task())
+	repeated, uncounted, late, next := h.attempt(1), h.ask("POST", frontImages, onePicture), h.attempt(0), h.attempt(0)
+	if late.status != http.StatusOK || late.body != repeated.body || late.task() != repeated.task() {
+		t.Errorf("%d: %s after %s", late.status, late.task(), repeated.task())
+	}
+	if next.task() == repeated.task() || uncounted.task() == repeated.task() || e.count(&e.made, 0) != 3 {
+		t.Errorf("tasks %s, %s, %s, %s; %d made", repeated.task(), uncounted.task(), late.task(), next.task(), e.made)
+	}
+}
+
+// A call that is refused for want of memory is repeated: that is a first attempt and makes a task of its own, not that of an equal call
+// before it, and no call after it is taken for its first attempt. The body is not held for that, whenever the memory ran out.
+func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
+	parallel(t)
+	const mib = 1 << 20
+	edit, kind := form(t, "one", "model", "gen2.5-t2i", "prompt", "Winter")
+	edit = strings.Replace(edit, "\r\n--one--", strings.Repeat("\x00", 3*mib)+"\r\n--one--", 1)
+	generation := strings.Replace(onePicture, "{", "{"+strings.Repeat(" ", 3*mib), 1)
+	for about, held := range map[string]int{"before the body": 8 * mib, "within the body": 7 * mib, "behind the body": 4*mib + 1<<19} {
+		for path, body := range map[string]string{frontImages: generation, frontEdits: edit} {
+			t.Run(about+path, func(t *testing.T) {
+				asked, release := make(chan struct{}, 9), make(chan struct{})
+				e := &easel{}
+				h := painting(t, func(p *plan) {
+					p.config.MaxBody, p.config.BodyBudget = 8*mib, 16*mib // half of it is the team's
+					p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if strings.Contains(r.URL.Path, "text-generation") {
+							_, _ = io.Copy(io.Discard, r.Body)
+							asked <- struct{}{}
+							<-release
+							return
+						}
+						e.ServeHTTP(w, r)
+					})
+				})
+				attempt := func(number string) reading {
+					return h.ask("POST", path, body, "Content-Type", map[string]string{frontImages: "application/json", frontEdits: kind}[path], "X-Stainless-Retry-Count", number)
+				}
+				first := attempt("0")
+				var others sync.WaitGroup
+				others.Go(func() {
+					h.ask("POST", textPath, strings.Replace(textBody, "{", "{"+strings.Repeat(" ", held-len(textBody)), 1))
+				})
+				<-asked
+				for range 2 {
+					if refused := attempt("0"); refused.status != http.StatusServiceUnavailable || refused.header.Get("Sluice-Refusal") != "throttle/memory" {
+						t.Errorf("%d %s", refused.status, refused.body)
+					}
+				}
+				close(release)
+				others.Wait()
+				second, third, again := attempt("1"), attempt("1"), attempt("1")
+				if first.task() == "" || second.task() == first.task() || third.task() == first.task() || third.task() == second.task() || again.task() != first.task() {
+					t.Errorf("the tasks %s, %s, %s and %s again", first.task(), second.task(), third.task(), again.task())
+				}
+				if next := attempt("0"); next.task() == "" || e.count(&e.made, 0) != 4 {
+					t.Errorf("the next call: %d %s, %d made", next.status, next.task(), e.made)
+				}
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/sha256"
+	"io"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -14,14 +15,15 @@ import (
 // frontRequest is a kind of request of OpenAI's interface.
 type frontRequest struct {
 	read   func(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error)
-	params func(field string) string // the client's name of a field of the service's request
-	chat   bool                      // else it asks for images
+	params func(field string) string                                        // the client's name of a field of the service's request
+	chat   bool                                                             // else it asks for images
+	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: of a chat
 }
 
 var (
-	frontChat = frontRequest{readChat, openai.ChatParam, true}
-	frontMake = frontRequest{readGeneration, openai.ImageParam, false}
-	frontEdit = frontRequest{readEdit, openai.ImageParam, false}
+	frontChat = frontRequest{readChat, openai.ChatParam, true, nil}
+	frontMake = frontRequest{readGeneration, openai.ImageParam, false, digestOfBody}
+	frontEdit = frontRequest{readEdit, openai.ImageParam, false, digestOfForm}
 )
 
 func readChat(_ *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
@@ -40,6 +42,21 @@ func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.
 	}
 	s.repeats = newRepetition(r, s, openai.Content(parts))
 	return openai.Edit(parts, models)
+}
+
+func digestOfBody(_ *http.Request, body io.Reader) ([sha256.Size]byte, error) {
+	whole := sha256.New()
+	_, err := io.Copy(whole, body)
+	return [sha256.Size]byte(whole.Sum(nil)), err
+}
+
+// digestOfForm reads on behind the form's end: the body is then read whole.
+func digestOfForm(r *http.Request, body io.Reader) ([sha256.Size]byte, error) {
+	sum, err := front.Digest(first(r.Header["Content-Type"]), body)
+	if err == nil {
+		_, err = io.Copy(io.Discard, body)
+	}
+	return sum, err
 }
 
 // repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The

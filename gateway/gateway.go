@@ -65,7 +65,11 @@ func (g *Gateway) table() []route {
 // on it is a request like any other.
 func (g *Gateway) frontTable(authenticate stage) []route {
 	generate := func(kind frontRequest, more ...stage) handler {
-		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle, g.fronts.translate(kind)}
+		first := []stage{authenticate, g.inspection.declared, g.throttle.throttle}
+		if kind.digest != nil {
+			first = append(first, g.noteUnheld(kind))
+		}
+		first = append(first, g.fronts.translate(kind))
 		last := []stage{g.inspection.inspect, g.throttle.early, g.idempotency.runOnce, g.throttle.late, g.admission.admit}
 		return chain(g.forward.forward, slices.Concat(first, more, last)...)
 	}

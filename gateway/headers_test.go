@@ -94,7 +94,7 @@ func TestA61InboundHeadersAreAClosedList(t *testing.T) {
 	}})
 	for _, headers := range [][]string{nil, {"X-Service-SSE", "enable"}, {"Origin", "https://example.com"}} {
 		got := h.ask("POST", textPath, textBody, headers...)
-		allowed := []string{"Content-Type", "Content-Length", "Retry-After", "X-Request-Id", "Date", "Cache-Control", "Server-Timing", "Sluice-Request-Id", "Transfer-Encoding"}
+		allowed := []string{"Content-Type", "Content-Length", "Retry-After", "X-Request-Id", "Date", "Cache-Control", "X-Content-Type-Options", "Server-Timing", "Sluice-Request-Id", "Transfer-Encoding"}
 		for name, values := range got.header {
 			if !slices.Contains(allowed, name) || strings.Contains(strings.Join(values, ""), simulator.LeakMark) {
 				t.Errorf("%v: a team sees %s: %q", headers, name, values)
@@ -186,7 +186,7 @@ func TestMediaTypes(t *testing.T) {
 
 // A forwarded body passes unchanged, so each header about it may come only once.
 func TestMend32AForwardedBodyIsDescribedOnce(t *testing.T) {
-	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
+	h := build(t, forwarding("uploads"))
 	forwarded := strings.Replace(h.post(), textPath, "/api/v1/uploads", 1)
 	for _, line := range []string{"Content-Encoding: gzip\r\nContent-Encoding: gzip", "Content-Encoding: identity\r\nContent-Encoding: br", "Content-Type: text/plain"} {
 		h.rawAnswer(strings.Replace(forwarded, "Content-Length", line+"\r\nContent-Length", 1)).wants(t, 415, "inspect/media", "InvalidParameter")

@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"time"
 
@@ -33,7 +33,7 @@ type onceCall struct {
 	equal bool // name is that of all requests that are equal
 	waits bool // while the first request runs
 
-	attempt cache.Attempt // if equal
+	attempt cache.Attempt // its token is that of the request; the rest counts if equal
 	joined  bool          // name is that of one of the equal requests
 	taken   *takenName    // where that name is told
 }
@@ -70,7 +70,7 @@ func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestSt
 		return refuse(refuseKeyReuse).say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
 	}
 	call := onceCallOf(s, first(keys))
-	call.attempt.Patience = i.wait
+	call.attempt.Patience, call.attempt.Token = i.wait, rand.Text()
 	was, runs, err := i.begin(r.Context(), s, call)
 	switch {
 	case err != nil:
@@ -157,36 +157,24 @@ func (i *idempotency) begin(ctx context.Context, s *requestState, call *onceCall
 // look asks once. It gives an attempt without an Idempotency-Key the name of the request that it belongs to.
 func (i *idempotency) look(ctx context.Context, call *onceCall) (was cache.Outcome, runs bool, err error) {
 	if !call.equal || call.joined {
-		return i.outcomes.Begin(ctx, call.name, call.body)
+		return i.outcomes.Begin(ctx, call.name, call.body, call.attempt.Token)
 	}
 	name, was, runs, err := i.outcomes.Join(ctx, call.name, call.body, call.attempt)
-	if errors.Is(err, cache.ErrOvertaken) {
-		if gone(ctx, lateFor) {
-			return was, false, nil
-		}
-		call.attempt.Patience = 0
-		name, was, runs, err = i.outcomes.Join(ctx, call.name, call.body, call.attempt)
-	}
 	if err == nil {
 		call.name, call.joined = name, true
+	}
+	if err == nil && (runs || call.attempt.Number > 0) { // else it is late, and its repetition's client is the one that waits
 		call.taken.Store(&name)
 	}
 	return was, runs, err
 }
 
-// lateFor is how long a first attempt that a repetition may have overtaken waits. Its client is then known to have left; if it
-// has not, the request is another one.
-const lateFor = time.Second
-
-// gone waits and reports whether the client leaves meanwhile.
-func gone(ctx context.Context, span time.Duration) bool {
-	wait := time.NewTimer(span)
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-		return false
-	case <-ctx.Done():
-		return true
+// noteRefused notes that a first attempt was refused before it was looked up: its repetition will run in its place.
+func (i *idempotency) noteRefused(ctx context.Context, s *requestState) {
+	call := onceCallOf(s, "")
+	call.attempt.Patience, call.attempt.Token = i.wait, rand.Text()
+	if _, runs, err := i.look(ctx, call); err == nil && runs {
+		i.outcomes.End(ctx, call.name, call.body, cache.Outcome{Token: call.attempt.Token})
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -14,12 +15,30 @@ func (w *reply) leaveBody(now time.Time) {
 	_ = w.control.SetReadDeadline(now.Add(w.terms.lingerTime))
 }
 
-// linger reads and drops what a refused client is still sending, more of it than net/http would, so that the client reads its
-// answer and not a reset connection. A client that waits for 100 Continue sends nothing.
+// linger reads and drops the rest of a body after its answer, so that the client reads the answer and not a reset connection,
+// and ends the connection unless the body came whole. What net/http does with such a rest differs between its patches: some
+// keep the connection, and read what comes later as another request.
 func (w *reply) linger(r *http.Request) {
-	if !w.lingers || !w.alone || r.Header.Get("Expect") != "" {
+	if w.state.bodyEnded || !w.ended || !w.wrote || !w.alone {
 		return
 	}
+	if !w.dropBody(r) {
+		endConnection(w.bare)
+	}
+}
+
+// dropBody reports whether the body came whole. A client that waits for 100 Continue sends nothing.
+func (w *reply) dropBody(r *http.Request) bool {
+	if r.Header.Get("Expect") != "" {
+		return false
+	}
 	_ = w.control.Flush()
-	_, _ = io.CopyN(io.Discard, r.Body, lingerBytes)
+	_, err := io.CopyN(io.Discard, r.Body, lingerBytes)
+	return err == io.EOF
+}
+
+// endConnection tells net/http's writer to end the connection after the answer, whose header may have left. A reader that passes
+// its limit says so, and no other call does.
+func endConnection(bare http.ResponseWriter) {
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(bare, io.NopCloser(strings.NewReader("x")), 0))
 }

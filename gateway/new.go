@@ -11,13 +11,16 @@ import (
 
 // New builds a Gateway. It starts nothing and connects to nothing.
 func New(config Config, deps Deps) *Gateway {
+	if deps.Remote != nil {
+		deps.takeTurns()
+	}
 	g := &Gateway{config: config, deps: deps, live: new(live), alarms: &alarms{now: deps.Now, metrics: deps.Metrics, logger: deps.Logger}}
 	g.terms = newClientTerms(&g.config, deps.Now, g.live)
 	headers, slots := newHeaders(&g.config), newSlots(config.Replicas)
 	g.inspection = &inspection{config: &g.config, headers: headers, metrics: deps.Metrics, buffers: newBuffers(config.BodyBudget)}
 	g.throttle = &throttle{
 		strikes: limit.NewStrikes(brokenRate, brokenBurst, deps.Now), noted: limit.NewStrikes(notedRate, notedBurst, deps.Now),
-		refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget),
+		unheld: make(chan struct{}, MostUnheld), reached: deps.UnheldReached, refusals: newRecentRefusals(), slots: slots, budget: newBudget(config.BodyBudget),
 	}
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	// The hold of a request outlives the longest silence; a request that runs on extends it.

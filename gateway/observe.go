@@ -64,13 +64,13 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal) {
 	}
 	w.closes = w.closes || !s.bodyEnded
 	writeRefusal(w, s, refused)
-	w.lingers = !s.bodyEnded
 }
 
 // finish is deferred by ServeHTTP, so that it also runs after a cut answer and a panic. It raises http.ErrAbortHandler again:
 // without that, a cut answer would look complete.
 func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	p := recover()
+	inOrder := p == nil
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
@@ -98,7 +98,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if p != nil {
 		panic(p)
 	}
-	w.ended = true
+	w.ended = inOrder
 }
 
 // broken reports whether a refusal is for the content of the request, and not for its team or its time.
@@ -118,6 +118,7 @@ func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 		s.Refusal = refusePanic.name
 		return http.ErrAbortHandler
 	}
+	w.closes = w.closes || !s.bodyEnded // its rest is not read: that may be what panicked
 	writeRefusal(w, s, refuse(refusePanic).say("The gateway failed; its operators can find the cause by the request id."))
 	return nil
 }

@@ -57,7 +57,7 @@ func TestA41QueryIsDropped(t *testing.T) {
 
 // A43, A128: every route checks the key first, and accepts its own method alone.
 func TestA43EveryRoute(t *testing.T) {
-	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
+	h := build(t, forwarding("uploads"))
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
 	for _, tt := range []struct{ path, allow string }{
 		{textPath, "POST"}, {multimodalPath, "POST"}, {imagePath, "POST"}, {olderPath, "POST"},
@@ -84,7 +84,7 @@ func TestA43EveryRoute(t *testing.T) {
 
 // Forwarded paths: method, query and body pass unchanged.
 func TestForwardPaths(t *testing.T) {
-	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads", "services/embeddings"} })
+	h := build(t, forwarding("uploads", "services/embeddings"))
 	if got := h.ask("GET", "/api/v1/uploads?action=getPolicy&model=llm-max", ""); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -109,23 +109,56 @@ func TestForwardPaths(t *testing.T) {
 	}
 }
 
+// TestForwardedPathsAreForTeamsThatNameOther: a team without endpoints may use all but them, since its models and prices do not
+// count there, and its usage lists what it may use.
+func TestForwardedPathsAreForTeamsThatNameOther(t *testing.T) {
+	h := build(t, forwarding("uploads"), limited(`models: ["llm-*"]`))
+	for _, method := range []string{"GET", "POST"} {
+		h.ask(method, "/api/v1/uploads/video", "", "Authorization", "Bearer "+h.keys["shop"]).wants(t, 403, "authenticate/endpoint", "AccessDenied")
+	}
+	if n := len(h.sim.Requests()); n != 0 {
+		t.Errorf("%d requests reached the service", n)
+	}
+	if got := h.ask("GET", "/api/v1/uploads/video", ""); len(h.sim.Requests()) != 1 {
+		t.Errorf("team search: %d %s", got.status, got.body)
+	}
+	if got := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); got.status != http.StatusOK {
+		t.Errorf("another path: %d %s", got.status, got.body)
+	}
+	for team, want := range map[string]string{"search": `["*"]`, "shop": `["text","multimodal","image","tasks"]`} {
+		if got := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys[team]); !strings.Contains(got.body, `"endpoints":`+want+`,`) {
+			t.Errorf("%s: %s", team, got.body)
+		}
+	}
+}
+
 // No spelling climbs out of a forwarded prefix: whatever readers strip from a segment or decode, the rest is neither a dot
 // segment nor empty.
 func TestMend29NothingClimbsOutOfAForwardedPath(t *testing.T) {
-	h := build(t, func(p *plan) { p.config.ForwardPaths = []string{"uploads"} })
+	h := build(t, forwarding("uploads"))
 	for _, rest := range []string{
 		"..;/tasks/x", "..;a=b/tasks/x", "%2e%2e;/tasks/x", "..%3b/tasks/x", "..%3Ba=b/tasks/x", "%2e%2e%3b/tasks/x", "..%253b/tasks/x", ".;/x", "a/..;/..;/tasks", "..;", "a/..;x",
 		";/x", ";a=b/x", "%3b/x", "a;b/..;/..", "..\\..;/x", "..%5c..;%5cx",
 		"..%3f/tasks/x", "..%23/tasks/x", "..%23", "%2e%2e%3fa=b", "a/..%23x",
 		"..%20/tasks/x", "%20../tasks/x", "...;/x", "..../x", "%20/x", "..%20;a/x", "..%2525252f", "%25252e%25252e/tasks/x", "%2525252e%2525252e/tasks/x",
 		"%c0%ae%c0%ae/tasks/x", "..%c0%af", "..%09/x", "..%00/x",
+		// a service may fold characters outside ASCII
+		"%ef%bc%8e%ef%bc%8e/tasks/x", "%ef%bc%8e./x", ".%ef%bc%8e/x", "%ef%bc%8e", "..%ef%bc%8ftasks", "a%ef%bc%8f..%ef%bc%bcx", "%e2%80%a5/x", "%e2%80%a6", "%ef%b9%92%ef%b9%92/x",
+		"..%ef%bc%9ba=b/x", "..%ef%bc%9f", "..%ef%bc%83x", "%ef%bc%852e%ef%bc%852e/x", "%25ef%25bc%258e./x",
+		// drop them
+		"..%c2%a0/x", "%c2%a0../x", "..%e2%80%8b/x", ".%e2%80%8b./x", "%e2%80%8b..", "..%c2%ad/x", "..%ef%bb%bf", "%e2%80%ae..", "..%e3%80%80/x", "..%c3%a9/x", "a/.%cc%81./x", "..%c2%85/x", "..%f3%a0%80%a0/x",
+		// keep their last byte
+		"%c4%ae%c4%ae/x", ".%c4%ae/x", "a%c4%af../x", "a%c5%9c../x",
+		// or write similar ones
+		"%e3%80%82%e3%80%82/x", "%ef%bd%a1%ef%bd%a1/x", "%c2%b7%c2%b7/x", ".%c2%b7/x", "a%e2%88%95..", "a%e2%81%84../x", "a%c2%a5../x", "..%e2%88%96x",
 	} {
 		h.rawAnswer(line("GET", "/api/v1/uploads/"+rest, h.keys["search"])+"\r\n").wants(t, 404, "route/path", "NotFound")
 	}
 	if seen := h.sim.Requests(); len(seen) != 0 {
 		t.Errorf("the service saw %s and %d more", seen[0].Path, len(seen)-1)
 	}
-	for i, rest := range []string{"a;b=c/d", "a.b/..c/c..", "a%20b/c", "a%3bb", ".well-known", "x/", "a..b", "%c3%a9"} {
+	for i, rest := range []string{"a;b=c/d", "a.b/..c/c..", "a%20b/c", "a%3bb", ".well-known", "x/", "a..b", "%c3%a9",
+		"%e5%9b%be%e7%89%87/%e4%b8%80.png", "%ed%95%9c%20%ea%b5%ad", "%e6%8a%a5%ef%bc%88%ef%bc%91%ef%bc%89.pdf", "r%c3%a9sum%c3%a9..txt", "%f0%9f%8c%8a", "a%e2%80%a6b", "v1.%e2%80%93.x"} {
 		h.ask("GET", "/api/v1/uploads/"+rest, "")
 		if seen := h.sim.Requests(); len(seen) != i+1 || seen[i].Path != "/api/v1/uploads/"+rest {
 			t.Fatalf("%s: the service saw %d requests, want its %d", rest, len(seen), i+1)

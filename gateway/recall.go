@@ -52,6 +52,8 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 	switch {
 	case errors.Is(err, tasks.ErrAbsent):
 		return claim, refuse(refuseTask).say("There is no such task.")
+	case errors.Is(err, tasks.ErrCrowded):
+		return claim, refuse(refuseConcurrent).say("Team %s has %d look-ups of tasks under way, which is its share of this gateway's, and this task is not among those of the team; send the request again later.", s.Team, p.deps.Remote.Calls).retry(time.Second)
 	case err != nil:
 		return claim, refuse(refuseClaim).say("The task cannot be looked up at the moment; send the request again.").because(err).retry(time.Second)
 	}

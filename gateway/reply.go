@@ -14,13 +14,13 @@ import (
 type reply struct {
 	http.ResponseWriter
 	control http.ResponseController
+	bare    http.ResponseWriter // net/http's own
 	state   *requestState
 	terms   *clientTerms
 	front   *front.Writer // turns the answer into OpenAI's, below this writer; nil: it stays the service's
 	kept    *keptAnswer   // keeps what is written; nil: it is not kept
 	alone   bool          // no other request shares the connection: HTTP/1
 	closes  bool          // the connection ends with this answer, if it is alone
-	lingers bool          // the rest of the body is dropped once the request has ended
 	wrote   bool          // the header has left
 	ended   bool          // the request has ended in order
 	begins  bool          // nothing of the stream has been passed on yet
@@ -68,6 +68,7 @@ func (w *reply) header(status int, now time.Time) {
 var (
 	noStore = []string{"private, no-store"}
 	closing = []string{"close"}
+	noSniff = []string{"nosniff"} // a browser that opens an answer takes its type as it stands
 )
 
 // stamp sets the headers of every answer. It assigns to the map directly: the names are canonical.
@@ -77,6 +78,7 @@ func (w *reply) stamp(h http.Header, now time.Time) {
 	h["Sluice-Request-Id"] = s.values.one(s.ID)
 	h["Server-Timing"] = s.values.one(serverTiming(s.FirstByte - s.away()))
 	h["Cache-Control"] = noStore
+	h["X-Content-Type-Options"] = noSniff
 	if w.closes && w.alone || w.terms.draining.Load() {
 		h["Connection"] = closing
 	}

@@ -35,6 +35,7 @@ type requestState struct {
 	memory    share         // of the memory budget, for the body
 	slot      *slot         // of the team's concurrent requests; nil: none taken
 	full      error         // why there is no slot; it refuses the request once that is noted
+	unheld    error         // why there is no memory for the body; it refuses the request once that is noted
 	failure   error         // why the proxy failed
 
 	// What the request costs.

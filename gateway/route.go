@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/policy"
 )
@@ -156,31 +155,6 @@ func isTaskID(id string) bool {
 		}
 	}
 	return true
-}
-
-// plain reports whether the path behind a forwarded prefix stays below it, however the service decodes it and whatever it
-// strips from a segment: parameters (..;a=b), a query or a fragment (..?a), blanks and dots at its ends.
-func plain(rest string) bool {
-	decoded := rest
-	for range 3 { // %252e is a dot after two readings
-		next, err := url.PathUnescape(decoded)
-		if err != nil {
-			return false
-		}
-		decoded = next
-	}
-	if strings.Contains(decoded, "%") || strings.Contains(decoded, "//") || !utf8.ValidString(decoded) { // invalid UTF-8 could spell a dot
-		return false
-	}
-	for _, segment := range strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if end := strings.IndexAny(segment, ";?#"); end >= 0 {
-			segment = segment[:end]
-		}
-		if strings.Trim(segment, " .") == "" {
-			return false
-		}
-	}
-	return !strings.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
 const forwardMethods = "GET, POST, PUT, PATCH, DELETE"

@@ -20,8 +20,8 @@ func NewServer(handler http.Handler, errors *slog.Logger) *http.Server {
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    32<<10 - 4096, // net/http adds 4,096
 		ErrorLog:          slog.NewLogLogger(errors.Handler(), slog.LevelDebug),
-		// The deadlines of single streams do not bound the writing of HTTP/2 frames.
-		HTTP2: &http.HTTP2Config{WriteByteTimeout: 30 * time.Second},
+		// The deadlines of single streams do not bound the writing of HTTP/2 frames. Each stream may be a request that runs.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: 30 * time.Second, MaxConcurrentStreams: 100},
 		// The routes answer OPTIONS *, like every other request.
 		DisableGeneralOptionsHandler: true,
 	}

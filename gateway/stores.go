@@ -51,11 +51,11 @@ type Reports interface {
 // memory, and in Redis.
 type Outcomes interface {
 	// Begin MUST let one request with a name run, and return what is remembered of it to all others: an outcome, or
-	// one without a status while it runs. To the one that runs it MUST return a new token.
-	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte) (was cache.Outcome, first bool, err error)
+	// one without a status while it runs. The token MUST be unique to the request. A Begin that failed, or whose request has ended,
+	// MUST take nothing, however late it arrives where the outcomes are.
+	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error)
 	// Join MUST in one step find which of the requests that are equal an attempt belongs to, as [cache.Outcomes.Join] says, and
-	// what is remembered of it; or let the attempt run, with a new token, under the name that it returns. It returns
-	// [cache.ErrOvertaken] to a first attempt that a repetition may have overtaken.
+	// what is remembered of it; or let the attempt run under the name that it returns. What Begin says of tokens holds.
 	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
 	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead,
 	// provided that the name still stands for the request with its token.
@@ -72,7 +72,7 @@ type Identities interface {
 	// Follow MUST put the issuers of another teams file in force.
 	Follow(issuers []*teams.Issuer)
 	// Identify MUST return whom a token names, or why it is refused; the error MUST NOT contain a part of the token. It may
-	// wait some seconds for an issuer.
+	// wait some seconds for an issuer, and MUST then say how long, with an error too.
 	Identify(ctx context.Context, token string) (identity.Identity, error)
 }
 

@@ -34,6 +34,8 @@ func TestTags(t *testing.T) {
 	for i, r := range h.records.await(t, 5) {
 		if want := []string{"project=alpha,user=42", "user=42,project=alpha", "project=beta", "user=42", ""}[i]; r.Tags != want {
 			t.Errorf("request %d: the log has the tags %q, want %q", i, r.Tags, want)
+		} else if line := string(r.AppendLine(nil)); want != "" && !strings.Contains(line, `,"tag":"`+want+`"`) {
+			t.Errorf("request %d: the line is %s", i, line)
 		}
 	}
 	for _, r := range h.sim.Requests() {

@@ -20,10 +20,15 @@ const (
 	notedBurst = 200
 )
 
+// MostUnheld is how many first attempts at pictures that are refused for want of memory are read at once, to note what they ask for.
+const MostUnheld = 64
+
 // throttle refuses, before a body is read, a request that cannot be served now.
 type throttle struct {
 	strikes  *limit.Strikes
 	noted    *limit.Strikes // attempts at pictures that were refused, and noted for their repetitions
+	unheld   chan struct{}  // has a place for each request that is read without memory
+	reached  func()         // is called when there is no such place; may be nil
 	refusals *recentRefusals
 	slots    *slots
 	budget   *budget
@@ -47,7 +52,10 @@ func (t *throttle) throttle(next handler) handler {
 		}
 		s.memory = t.budget.share(s.team.ID)
 		if hasBody(r) && !s.memory.free() {
-			return refuseOutOfMemory()
+			if !t.notes(r, s) {
+				return refuseOutOfMemory()
+			}
+			s.unheld = refuseOutOfMemory()
 		}
 		return next(w, r, s)
 	}

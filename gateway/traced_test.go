@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -46,7 +47,7 @@ func (s *spanSink) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans
 func traced(t testing.TB, config telemetry.Config) (*telemetry.Telemetry, *spanSink) {
 	t.Helper()
 	sink := new(spanSink)
-	config.Logger, config.Client = discard(), sink
+	config.Logger, config.Exporter = discard(), otlptrace.NewUnstarted(sink)
 	tells, err := telemetry.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

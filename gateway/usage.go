@@ -8,6 +8,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/tasks"
+	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
@@ -93,7 +94,7 @@ func (u *usage) usage(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	body := usageBody{
-		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: allOr(s.team.Endpoints), Limits: []usageLimit{},
+		RequestID: s.ID, Team: s.Team, Models: allOr(s.team.Models), Endpoints: endpointsOf(s.team), Limits: []usageLimit{},
 		Concurrent: countOf(u.slots.most(s.team), u.slots.of(s.Team).used.Load()),
 		OpenTasks:  usageTasks{countOf(int64(s.team.OpenTasks), report.Tasks), u.openTasks(r.Context(), s.Team)},
 		Tags:       tags,
@@ -127,6 +128,15 @@ func (u *usage) openTasks(ctx context.Context, team string) []usageTask {
 		}
 	}
 	return open
+}
+
+// endpointsOf lists the endpoints that a team may use. Without any in its file it may use all but one, so they are named.
+func endpointsOf(t *teams.Team) []string {
+	uses := t.Uses()
+	if len(uses) == len(policy.Endpoints) {
+		uses = nil
+	}
+	return allOr(uses)
 }
 
 // allOr lists what is allowed; nil allows everything.

@@ -9,7 +9,7 @@ const (
 	EndpointMultimodal Endpoint = "multimodal" // services/aigc/multimodal-generation/generation
 	EndpointImage      Endpoint = "image"      // the paths that create asynchronous image tasks
 	EndpointTasks      Endpoint = "tasks"      // tasks, tasks/{id} and tasks/{id}/cancel
-	EndpointOther      Endpoint = "other"      // SLUICE_FORWARD_PATHS
+	EndpointOther      Endpoint = "other"      // SLUICE_FORWARD_PATHS, only for teams that name it
 )
 
 // Endpoints lists every endpoint in the order in which reports name them.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"sluice/telemetry/meter"
@@ -18,10 +19,10 @@ func BenchmarkRequest(b *testing.B) {
 	for _, tt := range []struct{ name, sampler string }{{"metrics", ""}, {"not-recorded", "always_off"}, {"recorded", "always_on"}} {
 		b.Run(tt.name, func(b *testing.B) {
 			b.Setenv("OTEL_TRACES_SAMPLER", tt.sampler)
-			b.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000000") // a span without room costs less
+			b.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000") // a span without room costs less
 			config := Config{Logger: slog.New(slog.DiscardHandler), Provider: "service"}
 			if tt.sampler != "" {
-				config.Client = new(forgetting)
+				config.Exporter = otlptrace.NewUnstarted(forgetting{})
 			}
 			tells, err := Open(b.Context(), config)
 			if err != nil {
@@ -44,7 +45,7 @@ func BenchmarkRequest(b *testing.B) {
 				tells.Traces.End(&r)
 			}
 			if tells.Traces != nil {
-				b.ReportMetric(float64(tells.Traces.queue.Gate().Full())/float64(b.N), "lost/op")
+				b.ReportMetric(float64(tells.Traces.spans.Gate().Full())/float64(b.N), "lost/op")
 			}
 			_ = tells.Close(b.Context())
 		})

@@ -44,7 +44,7 @@ type part struct {
 	URI     string `json:"uri,omitempty"`
 }
 
-func writeContent(s *otlp.Span, c *content, info *SpanInfo) {
+func writeContent(s *attributes, c *content, info *SpanInfo) {
 	if p := info.Parameters; p != nil && len(p.Body) <= longestCaptured {
 		instructions, messages := readInput(p.Body)
 		writeMessages(s, genInstructions, instructions)
@@ -65,7 +65,7 @@ func (m *message) cover(secrets Secrets) {
 	}
 }
 
-func writeMessages(s *otlp.Span, key attribute.Key, messages []message) {
+func writeMessages(s *attributes, key attribute.Key, messages []message) {
 	if len(messages) == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func writeMessages(s *otlp.Span, key attribute.Key, messages []message) {
 			messages[i].cut(budget)
 		}
 		if text, err := json.Marshal(of); err == nil && len(text) <= maxContent {
-			s.Whole(key, string(text))
+			s.whole(key, string(text))
 			return
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"sluice/telemetry/meter"
-	"sluice/telemetry/otlp"
 )
 
 // SpanInfo describes an exchange with the service.
@@ -66,13 +65,13 @@ type Exchange struct {
 // so that the caller need not keep it.
 func (x *Exchange) Begin(t *Traces, m *Metrics, info SpanInfo, at time.Time) {
 	*x = Exchange{info: info, traces: t, metrics: m, begun: at, open: true}
-	switch {
-	case t == nil, !info.Alone && !info.Parent.Recording():
+	if t == nil || !info.Alone && !info.Parent.Recording() {
 		return // the request is not recorded
-	case !info.Parent.Recording() && !t.sampler.records(trace.SpanContext{}):
+	}
+	x.span = t.begin(info.Parent.parent(), x.spanName(), at, trace.SpanKindClient, readTraceparent(info.Creation))
+	if !x.span.Recording() {
 		return
 	}
-	x.span = t.newSpan(info.Parent.trace)
 	x.content.on = t.config.Capture
 	if p := info.Parameters; p != nil && (!x.content.on || len(p.Body) > longestCaptured) {
 		p.Body = nil
@@ -100,7 +99,7 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 	}
 	if x.first == 0 {
 		x.first, x.last = max(at.Sub(x.begun), 1), at
-		points := x.metrics.labelled.calls.get(callKey{x.info.Operation, x.info.Label, x.info.Team, ""})
+		points := x.metrics.calls.get(callKey{x.info.Operation, x.info.Label, x.info.Team, ""})
 		points.first.record(x.first.Seconds())
 		x.chunks = points.each
 		return
@@ -137,15 +136,13 @@ func (x *Exchange) End(result Result, at time.Time) {
 	if !x.span.Recording() {
 		return
 	}
-	h := otlp.Head{
-		Span: x.span.context(), Parent: x.info.Parent.context(), Link: readTraceparent(x.info.Creation),
-		Kind: trace.SpanKindClient, Name: x.spanName(), Start: x.begun, End: at, Message: result.failure(),
+	a := make(attributes, 0, 24)
+	writeExchange(&a, x, &result)
+	x.span.of.SetAttributes(a...)
+	if text := result.failure(); text != "" {
+		x.span.fail(text)
 	}
-	h.Failed = h.Message != ""
-	if s := x.traces.write(&h); s != nil {
-		writeExchange(s, x, &result)
-		x.traces.queue.Put(s)
-	}
+	x.span.of.End(trace.WithTimestamp(at))
 }
 
 // measure records the metrics. The usage in the answer to a task query is measured when the task is settled.
@@ -154,7 +151,7 @@ func (x *Exchange) measure(result *Result, at time.Time) {
 	if m == nil || info.Operation == OperationNone {
 		return
 	}
-	points := m.labelled.calls.get(callKey{info.Operation, info.Label, info.Team, result.failure()})
+	points := m.calls.get(callKey{info.Operation, info.Label, info.Team, result.failure()})
 	points.duration.record(at.Sub(x.begun).Seconds())
 	if info.Operation == OperationFetch {
 		return

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 const (
@@ -92,8 +90,7 @@ func (l *Log) count(taken bool) {
 // handOver hands a Record to the Tee's handler. It is called by Write and not by the writing goroutine, so that a blocked
 // output does not hold up the collector.
 func (l *Log) handOver(other slog.Handler, record *Record) {
-	ctx := trace.ContextWithSpanContext(context.Background(), record.Span.context())
-	_ = other.Handle(ctx, new(recordLine).record(record)) // the handler counts its own losses
+	_ = other.Handle(record.Span.parent(), new(recordLine).record(record)) // the handler counts its own losses
 }
 
 // Logger returns the logger for everything that is not a request. Its lines are encoded at once, so that values are not read

@@ -45,7 +45,7 @@ func appendLine(b []byte, r *Record) []byte {
 	b = appendNumber(b, `,"bytes_out":`, r.BytesOut)
 	b = appendNumber(b, `,"upstream_status":`, int64(r.UpstreamStatus))
 	if r.Tags != "" {
-		b = appendText(b, `,"tags":`, r.Tags)
+		b = appendText(b, `,"tag":`, r.Tags)
 	}
 	if r.Front != "" {
 		b = appendText(b, `,"front":`, r.Front)

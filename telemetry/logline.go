@@ -37,7 +37,7 @@ type recordLine struct {
 	groups []slog.Attr
 }
 
-// record lists the members of a line. All are always there except tags, front and task_status. A member never changes its type: an unknown
+// record lists the members of a line. All are always there except tag, front and task_status. A member never changes its type: an unknown
 // string is "", an unknown number 0; only usage, cost and held are null if unknown.
 func (l *recordLine) record(r *Record) slog.Record {
 	l.groups = l.groups[:0]
@@ -68,7 +68,7 @@ func (l *recordLine) record(r *Record) slog.Record {
 		slog.Int("upstream_status", r.UpstreamStatus),
 	)
 	if r.Tags != "" {
-		l.attrs = append(l.attrs, slog.String("tags", r.Tags))
+		l.attrs = append(l.attrs, slog.String("tag", r.Tags))
 	}
 	if r.Front != "" {
 		l.attrs = append(l.attrs, slog.String("front", r.Front))

@@ -8,7 +8,7 @@ import (
 // Arrived counts a request in, until Served counts it out.
 func (m *Metrics) Arrived() {
 	if m != nil {
-		m.active.Add(1)
+		m.active.Add(context.Background(), 1)
 	}
 }
 
@@ -17,11 +17,11 @@ func (m *Metrics) Served(r *Record) {
 	if m == nil {
 		return
 	}
-	m.active.Add(-1)
-	m.labelled.served.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record(r.Duration.Seconds())
+	m.active.Add(context.Background(), -1)
+	m.served.get(servedKey{methodLabel(r.Method), r.Route, r.Team, statusLabel(r.Status)}).record(r.Duration.Seconds())
 	m.overhead.record(r.Overhead.Seconds())
 	if r.Refusal != "" {
-		m.refusals.Add(context.Background(), 1, m.labelled.refused.get(refusedKey{r.Refusal, r.Team})...)
+		m.refusals.add(refusedKey{r.Refusal, r.Team})
 	}
 }
 
@@ -30,9 +30,13 @@ func (m *Metrics) Used(team, model string, images, spend int64) {
 	if m == nil || images == 0 && spend == 0 {
 		return
 	}
-	charged := m.used.get(usedKey{team, model})
-	charged.images.Add(images)
-	charged.spend.Add(spend)
+	with := m.used.get(usedKey{team, model})
+	if images != 0 {
+		m.images.Add(context.Background(), images, with...)
+	}
+	if spend != 0 {
+		m.spend.Add(context.Background(), float64(spend)/1e9, with...)
+	}
 }
 
 // Poll counts a poll of a task by the source of its answer: hit, miss, collapsed, stale.
@@ -71,7 +75,7 @@ func (m *Metrics) Alarm(code string) {
 // Surplus counts a connection on which the service sent bytes that no request asked for.
 func (m *Metrics) Surplus() {
 	if m != nil {
-		m.surplus.Add(1)
+		m.surplus.Add(context.Background(), 1)
 	}
 }
 
@@ -85,6 +89,6 @@ func (m *Metrics) Warning(rule string) {
 // Redis measures a call of Redis. operation and failure are from closed sets; "" is no failure.
 func (m *Metrics) Redis(operation, failure string, took time.Duration) {
 	if m != nil {
-		m.labelled.redis.get(redisKey{operation, failure}).record(took.Seconds())
+		m.redis.get(redisKey{operation, failure}).record(took.Seconds())
 	}
 }

@@ -2,8 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -11,10 +11,9 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/runtime"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // mostSeries bounds the series of one instrument; beyond it they are counted together. Labels are from closed sets, so only a
@@ -29,41 +28,33 @@ const scope = "sluice"
 type Metrics struct {
 	provider *sdk.MeterProvider
 	meter    metric.Meter
-	reader   sdk.Reader
 	page     http.Handler
 
 	instruments
-	labelled labelled
-	quotas   quotas
+	quotas quotas
 }
 
-func newMetrics(config Config) (*Metrics, error) {
+// newMetrics makes the instruments. sender sends what they measure; nil: only the page shows it.
+func newMetrics(config Config, about *resource.Resource, sender sdk.Reader) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m := new(Metrics)
-	m.histograms.begun, m.histograms.scope = time.Now(), instrumentation.Scope{Name: scope, Version: config.Version}
-	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo(), exporter.WithProducer(&m.histograms))
+	page, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
 	if err != nil {
 		return nil, err
 	}
-	provider := sdk.NewMeterProvider(sdk.WithReader(page), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter))
-	m.provider, m.meter, m.reader = provider, provider.Meter(scope, metric.WithInstrumentationVersion(config.Version)), page
-	m.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	if err := m.register(m.meter); err != nil {
-		return nil, err
+	options := []sdk.Option{
+		sdk.WithReader(page), sdk.WithResource(about), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter),
 	}
-	m.labelled = m.label(config.Provider)
-	if err := m.watchOwn(config); err != nil {
+	if sender != nil {
+		options = append(options, sdk.WithReader(sender))
+	}
+	provider := sdk.NewMeterProvider(options...)
+	m := &Metrics{provider: provider, meter: provider.Meter(scope, metric.WithInstrumentationVersion(config.Version))}
+	m.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	if err := errors.Join(m.register(m.meter, config.Provider), m.watchOwn(config)); err != nil {
 		return nil, err
 	}
 	return m, runtime.Start(runtime.WithMeterProvider(provider))
-}
-
-// Produce implements the SDK's interface: it returns what the page shows, to be sent to a collector.
-func (m *Metrics) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
-	var all metricdata.ResourceMetrics
-	err := m.reader.Collect(ctx, &all)
-	return all.ScopeMetrics, err
 }
 
 // Handler is the page for Prometheus.

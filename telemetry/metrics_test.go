@@ -4,11 +4,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // Polls and settlements are counted by kind; without metrics nothing is counted.
 func TestCounters(t *testing.T) {
-	m, err := newMetrics(Config{})
+	m, err := newMetrics(Config{}, resource.Empty(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func TestCounters(t *testing.T) {
 
 // The gauge follows its source.
 func TestStateDegraded(t *testing.T) {
-	m, err := newMetrics(Config{})
+	m, err := newMetrics(Config{}, resource.Empty(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ const (
 const (
 	ownTeam          = attribute.Key("sluice.team")
 	ownKey           = attribute.Key("sluice.key")
-	ownTags          = attribute.Key("sluice.tags")
+	ownTags          = attribute.Key("sluice.tag")
 	ownEndpoint      = attribute.Key("sluice.endpoint")
 	ownKind          = attribute.Key("sluice.kind")
 	ownTask          = attribute.Key("sluice.task")

@@ -9,11 +9,8 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/contrib/bridges/otelslog"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"sluice/telemetry/otlp"
 )
@@ -33,8 +30,8 @@ type Config struct {
 	SendUpstream bool // send the trace context to the service
 	Capture      bool // put prompts and answers into spans
 
-	// Client sends the spans. Nil: as OTEL_* says, and if that says nothing, no span is made.
-	Client otlptrace.Client
+	// Exporter sends the spans. Nil: as OTEL_* says, and if that says nothing, no span is made.
+	Exporter sdktrace.SpanExporter
 }
 
 func (c *Config) upstreamHost() string {
@@ -75,24 +72,30 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 	otlp.LogTo(config.Logger)
 	about := otlp.Resource(ctx, scope, config.Version)
 	var err error
-	client := config.Client
-	if client == nil {
-		client, err = otlp.SpanClient(ctx)
+	exporter := config.Exporter
+	if exporter == nil {
+		exporter, err = otlp.SpanExporter(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if client != nil {
-		t.Traces = newTraces(config, otlp.NewQueue(client, about, instrumentation.Scope{Name: scope, Version: config.Version}))
-		gates[otlp.Traces] = t.Traces.queue.Gate()
-		t.sends(otlp.Traces, t.Traces.queue.Close)
+	if exporter != nil {
+		spans := otlp.NewSpans(exporter)
+		t.Traces = newTraces(config, about, spans)
+		gates[otlp.Traces] = spans.Gate()
+		t.sends(otlp.Traces, t.Traces.provider.Shutdown)
 	}
-	if t.Metrics, err = newMetrics(config); err != nil {
+	reader, err := otlp.MetricReader(ctx)
+	if err == nil {
+		t.Metrics, err = newMetrics(config, about, reader)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
-	if err := t.openMetrics(ctx, about); err != nil {
-		return nil, errors.Join(err, t.Close(ctx))
+	if reader != nil {
+		t.Sent = append(t.Sent, otlp.Metrics)
 	}
+	t.closers = append(t.closers, t.Metrics.close)
 	logs, gate, err := otlp.LogProcessor(ctx)
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
@@ -107,19 +110,6 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 		otlp.ComplainTo(config.Logger)
 	}
 	return t, t.Metrics.watchLost(gates)
-}
-
-// openMetrics sends what the page shows, at intervals. The reader that sends has its own provider, without instruments: in the
-// provider of the page's reader it would double the cost of each measurement.
-func (t *Telemetry) openMetrics(ctx context.Context, about *resource.Resource) error {
-	reader, err := otlp.MetricReader(ctx, t.Metrics)
-	if reader == nil {
-		t.closers = append(t.closers, t.Metrics.close)
-		return err
-	}
-	sender := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(reader))
-	t.sends(otlp.Metrics, func(ctx context.Context) error { return errors.Join(sender.Shutdown(ctx), t.Metrics.close(ctx)) })
-	return nil
 }
 
 func (t *Telemetry) sends(signal string, closer func(context.Context) error) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"sluice/telemetry/otlp"
@@ -101,7 +102,7 @@ func openStuck(t *testing.T, s *stuck) *Telemetry {
 	t.Helper()
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "10")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: s})
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: otlptrace.NewUnstarted(s)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +133,11 @@ func TestFT2Gate(t *testing.T) {
 		t.Errorf("of 35 spans 10 may wait, but the page says\n%s", got)
 	}
 	close(s.release)
-	_ = tells.Traces.queue.Close(t.Context())
+	_ = tells.Traces.provider.Shutdown(t.Context())
 	if len(s.spans) != 10 {
 		t.Errorf("%d spans were sent", len(s.spans))
 	}
-	if n := tells.Traces.queue.Gate().Refused(); n != 10 {
+	if n := tells.Traces.spans.Gate().Refused(); n != 10 {
 		t.Errorf("%d are counted as refused, of 10 that were", n)
 	}
 	if err := tells.Metrics.close(t.Context()); err != nil {
@@ -160,7 +161,7 @@ func TestFT4CloseIsBounded(t *testing.T) {
 // F-T2: the queue for a collector that hangs takes no more than 32 MiB, however large each span is.
 func TestFT2MemoryIsBounded(t *testing.T) {
 	s := &stuck{release: make(chan struct{})}
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Client: s, Capture: true})
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Exporter: otlptrace.NewUnstarted(s), Capture: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestFT2MemoryIsBounded(t *testing.T) {
 	if grew := int64(heap()) - int64(before); grew > 32<<20 {
 		t.Errorf("%d MiB wait to be sent", grew>>20)
 	}
-	if tells.Traces.queue.Gate().Full() == 0 {
+	if tells.Traces.spans.Gate().Full() == 0 {
 		t.Error("every span found room")
 	}
 	close(s.release)

@@ -6,10 +6,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 )
 
 // flaggedPerSecond bounds the traces a second that are recorded only because clients set the sampled flag.
@@ -25,15 +26,25 @@ type sampler struct {
 	ratio float64 // of all requests, 0 to 1
 	off   bool    // nothing is recorded, whatever clients ask for
 	now   func() time.Time
-
-	mu      sync.Mutex
-	second  int64
-	granted int // in this second
+	flags *rate.Limiter // of clients
 }
 
 func newSampler(log *slog.Logger, now func() time.Time) *sampler {
-	return &sampler{ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now}
+	return &sampler{ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now, flags: rate.NewLimiter(flaggedPerSecond, flaggedPerSecond)}
 }
+
+// ShouldSample implements the SDK's interface. A span inside a recorded one of this process is recorded.
+func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	parent := trace.SpanContextFromContext(p.ParentContext)
+	inside := parent.IsValid() && !parent.IsRemote()
+	if inside && parent.IsSampled() || !inside && s.records(parent) {
+		return sdktrace.SamplingResult{Decision: sdktrace.RecordAndSample}
+	}
+	return sdktrace.SamplingResult{Decision: sdktrace.Drop}
+}
+
+// Description implements the SDK's interface.
+func (s *sampler) Description() string { return "sluice" }
 
 // records decides about a request. client is the span that it joins; invalid: none.
 func (s *sampler) records(client trace.SpanContext) bool {
@@ -43,18 +54,7 @@ func (s *sampler) records(client trace.SpanContext) bool {
 	case s.ratio == 1 || s.ratio > 0 && rand.Float64() < s.ratio:
 		return true
 	}
-	return client.IsValid() && !s.off && s.grant()
-}
-
-// grant takes one of the second's places.
-func (s *sampler) grant() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if second := s.now().Unix(); second != s.second {
-		s.second, s.granted = second, 0
-	}
-	s.granted++
-	return s.granted <= flaggedPerSecond
+	return client.IsValid() && !s.off && s.flags.AllowN(s.now(), 1)
 }
 
 // readRatio reads OTEL_TRACES_SAMPLER. The parent-based samplers equal the others here, because sampler has its own rule for

@@ -1,9 +1,9 @@
 package telemetry
 
 import (
+	"context"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -31,21 +31,42 @@ func (s *series[K, V]) get(key K) V {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if value, ok = s.built[key]; !ok { // built once: it may count
+	if value, ok = s.built[key]; !ok {
 		value = s.build(key)
 		s.built[key] = value
 	}
 	return value
 }
 
-// each calls see with every value.
-func (s *series[K, V]) each(see func(V)) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, value := range s.built {
-		see(value)
+// point is a histogram with one set of attributes. A nil point counts nothing.
+type point struct {
+	histogram metric.Float64Histogram
+	with      []metric.RecordOption // a list, because to make one for each value would allocate
+}
+
+func newPoint(of metric.Float64Histogram, attributes ...attribute.KeyValue) *point {
+	return &point{of, []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}}
+}
+
+func (p *point) record(value float64) {
+	if p != nil {
+		p.histogram.Record(context.Background(), value, p.with...)
 	}
 }
+
+// counter is a counter with labels that a key stands for.
+type counter[K comparable] struct {
+	of   metric.Int64Counter
+	with *series[K, []metric.AddOption]
+}
+
+func newCounter[K comparable](of metric.Int64Counter, labels func(K) []attribute.KeyValue) counter[K] {
+	return counter[K]{of, newSeries(func(k K) []metric.AddOption {
+		return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(labels(k)...))}
+	})}
+}
+
+func (c *counter[K]) add(key K) { c.of.Add(context.Background(), 1, c.with.get(key)...) }
 
 // What the labels of an instrument are made from.
 type (
@@ -59,52 +80,40 @@ type (
 	redisKey   struct{ operation, failure string }
 )
 
-// usedCounts is what a team was charged for a model.
-type usedCounts struct {
-	attributes metric.ObserveOption
-	images     atomic.Int64
-	spend      atomic.Int64 // in 10⁻⁹ of the currency
+func (k servedKey) labels() []attribute.KeyValue {
+	return []attribute.KeyValue{httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team)}
 }
 
-// labelled are the instruments that have labels, by them.
-type labelled struct {
-	served  *series[servedKey, *point]
-	calls   *series[callKey, callPoints]
-	redis   *series[redisKey, *point]
-	refused *series[refusedKey, []metric.AddOption]
+func (k refusedKey) labels() []attribute.KeyValue {
+	stage, reason, _ := strings.Cut(k.refusal, "/")
+	return []attribute.KeyValue{labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team)}
+}
+
+func (k redisKey) labels() []attribute.KeyValue {
+	return withFailure(k.failure, dbSystem.String("redis"), dbOperation.String(k.operation))
 }
 
 // callPoints are measured together at a call of the service.
 type callPoints struct{ duration, input, output, first, each *point }
 
-func (i *instruments) label(provider string) labelled {
-	return labelled{
-		served: newSeries(func(k servedKey) *point {
-			return i.httpDuration.point(httpMethod.String(k.method), httpRoute.String(k.route), httpStatus.Int(k.status), ownTeam.String(k.team))
-		}),
-		calls: newSeries(func(k callKey) callPoints { return i.callPoints(provider, k) }),
-		redis: newSeries(func(k redisKey) *point {
-			return i.redisDuration.point(withFailure(k.failure, dbSystem.String("redis"), dbOperation.String(k.operation))...)
-		}),
-		refused: newSeries(func(k refusedKey) []metric.AddOption {
-			stage, reason, _ := strings.Cut(k.refusal, "/")
-			return addOptions(labelStage.String(stage), labelReason.String(reason), labelTeam.String(k.team))
-		}),
-	}
-}
-
-// callPoints leaves out the service's address, of which there is one.
-func (i *instruments) callPoints(provider string, k callKey) callPoints {
-	with := func(more ...attribute.KeyValue) []attribute.KeyValue {
-		return append(more, genOperation.String(k.operation), genProvider.String(provider), genModel.String(k.model), ownTeam.String(k.team))
-	}
-	return callPoints{
-		duration: i.callDuration.point(withFailure(k.failure, with()...)...),
-		input:    i.tokens.point(with(genTokenType.String("input"))...),
-		output:   i.tokens.point(with(genTokenType.String("output"))...),
-		first:    i.firstChunk.point(with()...),
-		each:     i.eachChunk.point(with()...),
-	}
+// newCallPoints leaves out the service's address, of which there is one.
+func newCallPoints(b *builder, provider string) *series[callKey, callPoints] {
+	duration := b.histogram(genDuration, "s", "duration of calls of the service", durationBounds)
+	first := b.histogram(genFirstChunk, "s", "time to the first bytes of a stream", durationBounds)
+	each := b.histogram(genEachChunk, "s", "time between arrivals of bytes of a stream", durationBounds)
+	tokens := b.histogram(genTokens, "{token}", "tokens that a call used, by type", tokenBounds)
+	return newSeries(func(k callKey) callPoints {
+		with := func(more ...attribute.KeyValue) []attribute.KeyValue {
+			return append(more, genOperation.String(k.operation), genProvider.String(provider), genModel.String(k.model), ownTeam.String(k.team))
+		}
+		return callPoints{
+			duration: newPoint(duration, withFailure(k.failure, with()...)...),
+			input:    newPoint(tokens, with(genTokenType.String("input"))...),
+			output:   newPoint(tokens, with(genTokenType.String("output"))...),
+			first:    newPoint(first, with()...),
+			each:     newPoint(each, with()...),
+		}
+	})
 }
 
 func withFailure(failure string, attributes ...attribute.KeyValue) []attribute.KeyValue {
@@ -112,9 +121,4 @@ func withFailure(failure string, attributes ...attribute.KeyValue) []attribute.K
 		return attributes
 	}
 	return append(attributes, errorType.String(failure))
-}
-
-// addOptions is a set of attributes as counters take it: a list, because to make one for each call would allocate.
-func addOptions(attributes ...attribute.KeyValue) []metric.AddOption {
-	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }

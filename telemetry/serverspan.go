@@ -1,12 +1,11 @@
 package telemetry
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
-
-	"sluice/telemetry/otlp"
 )
 
 // Begin begins the span of a request whose Record has its time and method. If a client's trace is to be joined, the span is of
@@ -15,17 +14,17 @@ func (t *Traces) Begin(r *Record, header http.Header) {
 	if t == nil {
 		return
 	}
-	var joined trace.SpanContext
 	if given := header["Traceparent"]; len(given) == 1 {
 		r.client = readTraceparent(given[0])
 	}
 	if t.config.Join && r.client.IsValid() {
-		joined = r.client
-		r.TraceID = joined.TraceID().String()
+		r.TraceID = r.client.TraceID().String()
+		r.Span = t.begin(trace.ContextWithRemoteSpanContext(context.Background(), r.client), serverName(r), r.Time, trace.SpanKindServer)
+	} else {
+		r.Span = t.begin(context.Background(), serverName(r), r.Time, trace.SpanKindServer, r.client)
 	}
-	if t.sampler.records(joined) {
-		r.Span = t.newSpan(joined.TraceID())
-		r.TraceID = r.Span.trace.String()
+	if r.Span.Recording() {
+		r.TraceID = r.Span.of.SpanContext().TraceID().String()
 	}
 }
 
@@ -34,19 +33,15 @@ func (t *Traces) End(r *Record) {
 	if t == nil || !r.Span.Recording() {
 		return
 	}
-	h := otlp.Head{
-		Span: r.Span.context(), Kind: trace.SpanKindServer, Name: serverName(r), Start: r.Time, End: r.Time.Add(r.Duration),
-		Failed: r.Status >= http.StatusInternalServerError, Message: r.Refusal,
+	span := r.Span.of
+	span.SetName(serverName(r)) // the route was not known before
+	a := make(attributes, 0, 24)
+	writeRequest(&a, r)
+	span.SetAttributes(a...)
+	if r.Status >= http.StatusInternalServerError {
+		r.Span.fail(r.Refusal)
 	}
-	if r.client.TraceID() == r.Span.trace {
-		h.Parent = r.client
-	} else {
-		h.Link = r.client
-	}
-	if s := t.write(&h); s != nil {
-		writeRequest(s, r)
-		t.queue.Put(s)
-	}
+	span.End(trace.WithTimestamp(r.Time.Add(r.Duration)))
 }
 
 func serverName(r *Record) string {
@@ -56,35 +51,35 @@ func serverName(r *Record) string {
 	return methodLabel(r.Method) + " " + r.Route
 }
 
-func writeRequest(s *otlp.Span, r *Record) {
-	s.Text(httpMethod, methodLabel(r.Method))
-	s.Text(httpRoute, r.Route)
-	s.Text(urlScheme, r.Scheme)
-	s.Known(httpStatus, int64(r.Status))
+func writeRequest(s *attributes, r *Record) {
+	s.text(httpMethod, methodLabel(r.Method))
+	s.text(httpRoute, r.Route)
+	s.text(urlScheme, r.Scheme)
+	s.known(httpStatus, int64(r.Status))
 	if r.Status >= http.StatusInternalServerError {
-		s.Text(errorType, failure(r.Refusal, r.Status))
+		s.text(errorType, failure(r.Refusal, r.Status))
 	}
-	s.Text(ownRequest, r.ID)
-	s.Text(ownUpstreamID, r.UpstreamID)
-	s.Text(ownTeam, r.Team)
-	s.Text(ownKey, r.Key)
-	s.Text(ownTags, r.Tags)
-	s.Text(ownEndpoint, r.Endpoint)
-	s.Text(ownKind, r.Kind)
-	s.Text(genModel, r.Model)
-	s.Text(ownTask, r.Task)
-	s.Text(ownCache, r.Cache)
+	s.text(ownRequest, r.ID)
+	s.text(ownUpstreamID, r.UpstreamID)
+	s.text(ownTeam, r.Team)
+	s.text(ownKey, r.Key)
+	s.text(ownTags, r.Tags)
+	s.text(ownEndpoint, r.Endpoint)
+	s.text(ownKind, r.Kind)
+	s.text(genModel, r.Model)
+	s.text(ownTask, r.Task)
+	s.text(ownCache, r.Cache)
 	if stage, reason, refused := strings.Cut(r.Refusal, "/"); refused {
-		s.Text(ownStage, stage)
-		s.Text(ownReason, reason)
+		s.text(ownStage, stage)
+		s.text(ownReason, reason)
 	}
-	s.Float(ownOverheadTime, r.Overhead.Seconds())
-	s.Known(ownHeldImages, r.Held.Images)
+	s.float(ownOverheadTime, r.Overhead.Seconds())
+	s.known(ownHeldImages, r.Held.Images)
 	if c := &r.Cost; c.Known {
-		s.Int(ownCostRequests, c.Requests)
-		s.Int(ownCostTokens, c.Tokens)
-		s.Int(ownCostImages, c.Images)
-		s.Float(ownCostSpend, float64(c.Spend)/1e9)
-		s.Text(ownCostFlag, c.Flag)
+		s.int(ownCostRequests, c.Requests)
+		s.int(ownCostTokens, c.Tokens)
+		s.int(ownCostImages, c.Images)
+		s.float(ownCostSpend, float64(c.Spend)/1e9)
+		s.text(ownCostFlag, c.Flag)
 	}
 }

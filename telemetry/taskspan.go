@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -57,36 +58,38 @@ func (t *Traces) Task(task *Task) {
 	if !creation.IsSampled() {
 		return
 	}
-	h := otlp.Head{
-		Span: t.newSpan(creation.TraceID()).context(), Parent: creation.WithRemote(false), Kind: trace.SpanKindInternal,
-		Name: strings.TrimSpace("task " + otlp.Shorten(task.Model, otlp.MaxValue)), Start: task.Submitted, End: task.Ended,
-		Failed: task.Outcome == "failed", Message: task.Outcome,
+	ended := task.Ended
+	if ended.Before(task.Submitted) {
+		ended = task.Submitted
 	}
-	if h.End.Before(h.Start) {
-		h.End = h.Start
+	ctx := trace.ContextWithSpanContext(context.Background(), creation.WithRemote(false))
+	name := strings.TrimSpace("task " + otlp.Valid(otlp.Shorten(task.Model, otlp.MaxValue)))
+	span := t.begin(ctx, name, task.Submitted, trace.SpanKindInternal)
+	var a attributes
+	writeTask(&a, task)
+	span.of.SetAttributes(a...)
+	if task.Outcome == "failed" {
+		span.fail(task.Outcome)
 	}
-	if s := t.write(&h); s != nil {
-		writeTask(s, task)
-		t.queue.Put(s)
-	}
+	span.of.End(trace.WithTimestamp(ended))
 }
 
-func writeTask(s *otlp.Span, task *Task) {
-	s.Text(ownTask, task.ID)
-	s.Text(genModel, task.Model)
-	s.Text(ownTeam, task.Team)
-	s.Text(ownTaskOutcome, task.Outcome)
-	s.Int(ownPollsServed, task.Served)
-	s.Int(ownPollsSent, task.Sent)
-	s.Int(ownUsageImages, task.Images)
+func writeTask(s *attributes, task *Task) {
+	s.text(ownTask, task.ID)
+	s.text(genModel, task.Model)
+	s.text(ownTeam, task.Team)
+	s.text(ownTaskOutcome, task.Outcome)
+	s.int(ownPollsServed, task.Served)
+	s.int(ownPollsSent, task.Sent)
+	s.int(ownUsageImages, task.Images)
 	if task.Estimated {
-		s.True(ownTaskEstimated)
+		s.isTrue(ownTaskEstimated)
 	}
 	if task.Outcome == "failed" {
-		s.Text(errorType, "task_failed")
+		s.text(errorType, "task_failed")
 	}
 	if !task.Started.IsZero() {
-		s.Float(ownQueueTime, task.waited().Seconds())
-		s.Float(ownRunTime, task.ran().Seconds())
+		s.float(ownQueueTime, task.waited().Seconds())
+		s.float(ownRunTime, task.ran().Seconds())
 	}
 }

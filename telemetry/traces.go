@@ -1,13 +1,13 @@
 package telemetry
 
 import (
-	"encoding/binary"
-	"math/rand/v2"
+	"context"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"sluice/telemetry/otlp"
@@ -17,21 +17,24 @@ import (
 // span of a fetch_response names what it fetched as gen_ai.response.id.
 const latestGenAI = "gen_ai_latest_experimental"
 
-// Traces makes spans. [Open] makes it. A nil Traces makes none. Its methods may be called from any goroutine and do not wait.
+// Traces makes spans with the SDK's tracer. [Open] makes it. A nil Traces makes none. Its methods may be called from any goroutine
+// and do not wait.
 type Traces struct {
-	config  Config
-	queue   *otlp.Queue
-	sampler *sampler
-	unended atomic.Int64
-	host    string // of the service
-	port    int64
-	latest  bool // the newest GenAI conventions, not those of 1.41
+	config   Config
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	spans    *otlp.Spans
+	host     string // of the service
+	port     int64
+	latest   bool // the newest GenAI conventions, not those of 1.41
 }
 
-func newTraces(config Config, queue *otlp.Queue) *Traces {
+func newTraces(config Config, about *resource.Resource, spans *otlp.Spans) *Traces {
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithResource(about), sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(newSampler(config.Logger, time.Now)))
 	return &Traces{
-		config: config, queue: queue, host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI),
-		sampler: newSampler(config.Logger, time.Now),
+		config: config, provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version)), spans: spans,
+		host: config.upstreamHost(), port: config.upstreamPort(), latest: optsIn(latestGenAI),
 	}
 }
 
@@ -46,24 +49,20 @@ func optsIn(to string) bool {
 }
 
 // Unended returns how many spans were begun and have not ended. It is for tests.
-func (t *Traces) Unended() int64 { return t.unended.Load() }
+func (t *Traces) Unended() int64 { return t.spans.Unended() }
 
-// newSpan begins a span of a trace, or of a new one if the id is zero. It has only ids: all else is written at its end.
-func (t *Traces) newSpan(of trace.TraceID) Span {
-	s := Span{trace: of}
-	for !s.trace.IsValid() {
-		binary.NativeEndian.PutUint64(s.trace[:8], rand.Uint64())
-		binary.NativeEndian.PutUint64(s.trace[8:], rand.Uint64())
+// begin begins a span inside the one that the context names; none: the span is the first of its trace. The sampler decides whether
+// it is recorded.
+func (t *Traces) begin(ctx context.Context, name string, at time.Time, kind trace.SpanKind, links ...trace.SpanContext) Span {
+	options := []trace.SpanStartOption{trace.WithTimestamp(at), trace.WithSpanKind(kind)}
+	for _, link := range links {
+		if link.IsValid() {
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: link}))
+		}
 	}
-	for !s.id.IsValid() {
-		binary.NativeEndian.PutUint64(s.id[:], rand.Uint64())
+	_, span := t.tracer.Start(ctx, name, options...)
+	if !span.IsRecording() {
+		return Span{}
 	}
-	t.unended.Add(1)
-	return s
-}
-
-// write begins to write a span that ends; nil: the queue is full.
-func (t *Traces) write(h *otlp.Head) *otlp.Span {
-	t.unended.Add(-1)
-	return t.queue.Write(h)
+	return Span{span}
 }

@@ -1,8 +1,13 @@
 -- Frees the name of a request that runs once, if it still belongs to that request.
--- KEYS  1 once:<digest>   2 equal:<digest> of the requests that are equal
+-- If it does not, what would have taken the name may still arrive: it will find that its request has ended.
+-- KEYS  1 once:<digest>   2 equal:<digest> of the requests that are equal   3 ended:<token>
 -- ARGV  1 the request's token, which is part of the value   2 its name in that hash   3 ms for which a refused attempt waits
+--       4 ms for which it is remembered that a request has ended
 local is = redis.call('GET', KEYS[1])
-if not is or not string.find(is, ARGV[1], 1, true) then return 1 end
+if not is or not string.find(is, ARGV[1], 1, true) then
+  redis.call('SET', KEYS[3], '1', 'PX', ARGV[4])
+  return 1
+end
 redis.call('DEL', KEYS[1])
 local call = redis.call('HGET', KEYS[2], ARGV[2])
 if not call then return 1 end

@@ -1,12 +1,13 @@
 -- Takes one of the requests that are equal for a repetition, or lists a new one.
--- KEYS  1 equal:<digest>   2 once:<digest> of the new one
+-- KEYS  1 equal:<digest>   2 once:<digest> of the new one   3 ended:<token>
 -- ARGV  1 which attempt this is, 0 the first   2 1 if its client counts attempts   3 microseconds within which a repetition
---       without its first attempt overtakes a first attempt   4 the new name   5 its value   6 life in ms   7 how many are kept
+--       overtakes its first attempt   4 the new name   5 its value   6 life in ms   7 how many are kept
 --       8 microseconds for which a refused attempt waits for its repetition
--- Returns 'new', 'taken' or 'overtaken', and the name.
+-- Returns 'new', 'taken' or, to a request that has ended before, 'ended'; and the name.
 -- A field of the hash is "attempt counts alone left begun refused": the last attempt that took it, whether its client counts
--- attempts, whether it is a repetition without its first attempt, whether the client of the last attempt has gone without the
+-- attempts, whether it is a repetition whose first attempt has not come, whether the client of the last attempt has gone without the
 -- answer, and when it began and was refused in microseconds.
+if redis.call('EXISTS', KEYS[3]) == 1 then return {'ended', ''} end
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 local attempt, life = tonumber(ARGV[1]), tonumber(ARGV[6])
@@ -25,11 +26,17 @@ local function rank(call)
   if call.refused > 0 then return call.refused >= now - tonumber(ARGV[8]) and call.attempt * 3 + 1 or -2 end
   return call.attempt * 3 + (call.left == '1' and 2 or 0)
 end
-local best, most
+local best, most, late
 for _, call in ipairs(calls) do
-  if attempt == 0 and call.alone == '1' and call.begun >= now - tonumber(ARGV[3]) and tonumber(ARGV[3]) > 0 then return {'overtaken', ''} end
+  if attempt == 0 and ARGV[2] == '1' and call.alone == '1' and call.begun >= now - tonumber(ARGV[3])
+    and (call.refused == 0 or call.refused >= now - tonumber(ARGV[8])) and (not late or call.begun < late.begun) then late = call end
   local is = rank(call)
   if attempt > 0 and is > -2 and (not best or is > most or is == most and call.begun > best.begun) then best, most = call, is end
+end
+if late then -- it may be the first attempt of this one, and nobody can tell
+  late.alone = '0'
+  write(late)
+  return {'taken', late.name}
 end
 if best then
   best.attempt, best.refused, best.left = math.max(best.attempt, attempt), 0, '0'

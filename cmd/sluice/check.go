@@ -65,6 +65,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) *teams.F
 	for _, fault := range ignored {
 		c.warnings = append(c.warnings, fault.String())
 	}
+	c.warnings = append(c.warnings, c.shutOut(joined, teams.OwnerDirectory)...)
 	return joined
 }
 
@@ -74,7 +75,9 @@ func (c *configuration) readDirectory(ctx context.Context) (directory.Document, 
 	defer cancel()
 	var client *redisclient.Client
 	if c.RedisURL != "" {
-		client = openRedis(patient(c.settings), slog.New(slog.DiscardHandler), nil, 0)
+		s := c.settings
+		s.RedisTimeout = directoryCall
+		client = openRedis(s, slog.New(slog.DiscardHandler), nil, 0)
 		defer func() { _ = client.Close() }()
 	}
 	s, err := c.directoryStore(client).Read(ctx)
@@ -100,7 +103,7 @@ func writeSettings(w io.Writer, s settings, fs faults) {
 // writeTeams writes one line for each team.
 func writeTeams(w io.Writer, file *teams.File) {
 	for _, team := range file.List {
-		_, _ = fmt.Fprintf(w, "# team %s: %d keys, models %s, endpoints %s", team.ID, len(team.Keys), listOr(team.Models), listOr(team.Endpoints))
+		_, _ = fmt.Fprintf(w, "# team %s: %d keys, models %s, endpoints %s", team.ID, len(team.Keys), listOr(team.Models), listOr(team.Uses()))
 		if team.Owner == teams.OwnerDirectory {
 			_, _ = io.WriteString(w, ", of the directory")
 		}

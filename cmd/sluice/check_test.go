@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/gateway/simulator"
 	"sluice/policy"
 	"sluice/policy/teams"
 )
@@ -37,7 +38,7 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 		"SLUICE_VISION_MODELS=a,b*\n",
 		"SLUICE_RULES=image.prompt.length=refuse,text.top_p=off\n",
 		"SLUICE_LOG_LEVEL=info\n",
-		"# team search: 1 keys, models *, endpoints *\n",
+		"# team search: 1 keys, models *, endpoints text,multimodal,image,tasks\n",
 		"# warning: SLUICE_REDIS_URL: not set",
 	} {
 		if !strings.Contains(got.stdout, want) {
@@ -53,12 +54,41 @@ func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
 	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps}]")); got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
-	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints *, of the directory\n") {
+	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks, of the directory\n") {
 		t.Errorf("%+v", got)
 	}
 	environ = with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL=redis://127.0.0.1:1")
 	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# warning: the directory cannot be read: ") || strings.Contains(got.stdout, "of the directory") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTheTeamsThatLoseForwardedPathsAreNamed by check and in the log at the start, those of the directory too; where no path is
+// forwarded, none loses anything.
+func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
+	const file = "teams: [{id: search}, {id: shop, endpoints: [text]}, {id: ads}, {id: video, endpoints: [other]}]"
+	teamsFile := filepath.Join(t.TempDir(), "teams.yaml")
+	must(t, os.WriteFile(teamsFile, []byte(file), 0o600))
+	_, upstream := newService(t, simulator.Config{})
+	environ := with("SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_TEAMS_FILE="+teamsFile)
+	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps}, {id: tiles, endpoints: [text, other]}]")); got.code != exitClean {
+		t.Fatalf("%+v", got)
+	}
+	for _, tt := range []struct {
+		paths string
+		times int
+	}{{"", 0}, {"uploads", 1}} {
+		environ := append(environ, "SLUICE_FORWARD_PATHS="+tt.paths)
+		h := serving(t, upstream.URL, environ[len(environ)-2:]...)
+		for where, text := range map[string]string{"check": command(t.Context(), environ, "check").stdout, "the log": string(h.log.bytes())} {
+			for _, lost := range []string{"search, ads; name other", "maps; name other"} {
+				want := "SLUICE_FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + lost
+				if n := strings.Count(text, want); n != tt.times {
+					t.Errorf("%s, paths %q: %q stands there %d times, want %d\n%s", where, tt.paths, want, n, tt.times, text)
+				}
+			}
+		}
+		h.stop()
 	}
 }
 

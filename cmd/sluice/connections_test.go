@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,9 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,15 +45,23 @@ func TestMend25ConnectionsForTheDescriptors(t *testing.T) {
 	}
 }
 
-// One address has a quarter, all together have the whole, and closed connections make room.
+func bounded(most int, proxies ...network) *connections {
+	return newConnections("public", most, proxies, slog.New(slog.DiscardHandler))
+}
+
+// entered opens a connection of a client at an address, and returns which one was closed for it.
+func (c *connections) entered(address string) (conn *from, ended net.Conn) {
+	conn = &from{address: address}
+	return conn, c.enter(conn)
+}
+
+// One address has a quarter, all together have the whole, and closed connections make room. While all work, new ones are closed.
 func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	var log strings.Builder
-	c := newConnections(8, nil, slog.New(slog.NewTextHandler(&log, nil)))
-	entered := func(address string) (net.Conn, bool) {
-		conn := &from{address: address}
-		return conn, c.enter(conn)
-	}
-	first, _ := entered("192.0.2.1:1000")
+	c := newConnections("public", 8, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	c.setting = "SLUICE_MAX_CONNECTIONS"
+	first, _ := c.entered("192.0.2.1:1000")
+	c.change(first, false)
 	for _, tt := range []struct {
 		address string
 		want    bool
@@ -67,11 +78,13 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 		{"192.0.2.4:1000", true},
 		{"192.0.2.5:1000", false}, // eight are open
 	} {
-		conn, ok := entered(tt.address)
-		if ok != tt.want {
+		conn, ended := c.entered(tt.address)
+		if ok := ended == nil; ok != tt.want || !ok && ended != net.Conn(conn) {
 			t.Errorf("%s: accepted is %v, want %v", tt.address, ok, tt.want)
 		}
-		if !ok {
+		if ended == nil {
+			c.change(conn, false)
+		} else {
 			c.leave(conn) // net/http reports its end as any other's
 		}
 	}
@@ -80,14 +93,15 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	}
 	c.leave(first)
 	c.leave(first)
-	if _, ok := entered("192.0.2.1:1004"); !ok {
+	if _, ended := c.entered("192.0.2.1:1004"); ended != nil {
 		t.Error("a closed connection makes no room")
 	}
-	if n := strings.Count(log.String(), "new ones are closed"); n != 1 {
+	if n := strings.Count(log.String(), "too many connections"); n != 1 {
 		t.Errorf("the log has %d lines within a minute:\n%s", n, log.String())
 	}
-	if got := fmt.Sprint(c.state()); !strings.HasPrefix(got, "new connections closed since the start: 4,") || !strings.Contains(got, "SLUICE_MAX_CONNECTIONS is 8, and one address may have 2 of them") {
-		t.Errorf("readiness says %q", got)
+	const want = "public listener: SLUICE_MAX_CONNECTIONS is 8, and one address may have 2; reached within the last minute; since the start 0 idle connections made room for new ones, and 4 new ones were closed"
+	if got := fmt.Sprint(c.state()); got != want {
+		t.Errorf("readiness says %q, want %q", got, want)
 	}
 	c.last = time.Now().Add(-2 * time.Minute)
 	if err := c.state(); err != nil {
@@ -95,55 +109,287 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	}
 }
 
-// A trusted proxy's connections belong to many clients, and may use the whole limit.
-func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
-	c := newConnections(8, []network{network(netip.MustParsePrefix("10.0.0.0/8")), network(netip.MustParsePrefix("2001:db8::7/128"))}, slog.New(slog.DiscardHandler))
+// At the bound the connection is closed that is idle longest, of the address with the most of them, or of the address that has its
+// quarter already. One that works is never closed.
+func TestTheLongestIdleConnectionMakesRoom(t *testing.T) {
+	c := bounded(8)
+	var conns []*from
+	for _, address := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.2:2", "192.0.2.3:1", "192.0.2.3:2", "192.0.2.4:1", "192.0.2.4:2", "192.0.2.5:1"} {
+		conn, ended := c.entered(address)
+		if ended != nil {
+			t.Fatalf("%s: another was closed", address)
+		}
+		conns = append(conns, conn)
+	}
+	for n, change := range []struct {
+		conn int
+		idle bool
+	}{{1, false}, {2, false}, {3, false}, {3, true}} { // the second address works; the third's first was idle again at last
+		if !c.change(conns[change.conn], change.idle) {
+			t.Fatalf("change %d: the connection is closed", n)
+		}
+	}
 	for n, tt := range []struct {
 		address string
-		want    bool
+		ended   int // of conns; -1: the new one
 	}{
-		{"10.1.2.3:1000", true}, {"10.1.2.3:1001", true}, {"10.1.2.3:1002", true}, {"[::ffff:10.1.2.3]:1003", true},
-		{"[2001:db8::7]:1000", true}, {"[2001:db8::7]:1001", true}, {"[2001:db8::7]:1002", true},
-		{"[2001:db8::8]:1000", true}, {"10.1.2.3:1004", false},
+		{"192.0.2.6:1", 4}, // of two with two idle connections each, the longer idle one
+		{"192.0.2.7:1", 5}, // the fourth address has the most now
+		{"192.0.2.2:3", -1},
+		{"192.0.2.8:1", 0}, // all have one but the second, which works: so the longest idle of all
+		{"192.0.2.9:1", 6},
+		{"192.0.2.10:1", 7},
+		{"192.0.2.10:2", 3},
 	} {
-		if got := c.enter(&from{address: tt.address}); got != tt.want {
-			t.Errorf("connection %d, of %s: accepted is %v, want %v", n, tt.address, got, tt.want)
+		conn, ended := c.entered(tt.address)
+		want := net.Conn(conn)
+		if tt.ended >= 0 {
+			want = conns[tt.ended]
 		}
+		if ended != want {
+			t.Errorf("%d, %s: closed is %v, want %v", n, tt.address, ended, want)
+		}
+	}
+	for _, conn := range conns[1:3] {
+		if !c.change(conn, true) {
+			t.Error("a connection that worked was closed")
+		}
+	}
+	if c.ended != 6 || c.closed != 1 || len(c.open) != 8 {
+		t.Errorf("%d made room, %d were closed, %d are open", c.ended, c.closed, len(c.open))
+	}
+	c.leave(conns[1])
+	c.leave(conns[2])
+	if conn, ended := c.entered("192.0.2.2:4"); ended != nil || !c.change(conn, true) {
+		t.Error("the second address has no room after its connections ended")
 	}
 }
 
-// Over real sockets: surplus connections are closed at once, even if they send nothing, and the open ones go on.
+// An address that has its quarter gets a new connection for its own oldest idle one.
+func TestAnAddressMakesRoomForItself(t *testing.T) {
+	c := bounded(16)
+	other, _ := c.entered("192.0.2.9:1")
+	var own []*from
+	for n := range 4 {
+		conn, _ := c.entered(fmt.Sprintf("192.0.2.1:%d", n))
+		own = append(own, conn)
+	}
+	c.change(own[0], false)
+	for n := range 3 {
+		if _, ended := c.entered(fmt.Sprintf("192.0.2.1:1%d", n)); ended != net.Conn(own[n+1]) {
+			t.Errorf("%d: closed is %v, want %v", n, ended, own[n+1])
+		}
+	}
+	if !c.change(own[0], true) || !c.change(other, true) {
+		t.Error("one that worked, or another address's, was closed")
+	}
+}
+
+// A trusted proxy's connections belong to many clients, and may use the whole limit. They make room last.
+func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
+	c := bounded(8, network(netip.MustParsePrefix("10.0.0.0/8")), network(netip.MustParsePrefix("2001:db8::7/128")))
+	var first *from
+	for n, address := range []string{
+		"10.1.2.3:1000", "10.1.2.3:1001", "10.1.2.3:1002", "[::ffff:10.1.2.3]:1003", "[2001:db8::7]:1000", "[2001:db8::7]:1001", "[2001:db8::7]:1002",
+	} {
+		conn, ended := c.entered(address)
+		if ended != nil {
+			t.Errorf("connection %d, of %s: another was closed", n, address)
+		}
+		if first == nil {
+			first = conn
+		}
+	}
+	other, ended := c.entered("[2001:db8::8]:1000")
+	if ended != nil {
+		t.Error("the last place is taken")
+	}
+	if _, ended := c.entered("10.1.2.3:1004"); ended != net.Conn(other) {
+		t.Error("a proxy's connection was closed, and another's was idle")
+	}
+	if _, ended := c.entered("10.1.2.3:1005"); ended != net.Conn(first) {
+		t.Error("the proxies' longest idle connection does not make room for their own")
+	}
+}
+
+// disguised is a listener whose connections have the addresses of another list, by turns.
+type disguised struct {
+	net.Listener
+	addresses chan string
+}
+
+func (d *disguised) Accept() (net.Conn, error) {
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &from{Conn: conn, address: <-d.addresses}, nil
+}
+
+// doorTo is a server with bounded connections, whose requests end when the test says so.
+type doorTo struct {
+	*testing.T
+	*httptest.Server
+	clients   *connections
+	addresses chan string
+	arrived   chan string
+	finish    chan struct{}
+	end       func()               // closes finish
+	before    func(http.ConnState) // called before the connection's state is noted; nil: not called
+}
+
+func openDoor(t *testing.T, most int, secure bool) *doorTo {
+	t.Helper()
+	d := &doorTo{T: t, clients: bounded(most), addresses: make(chan string, 1), arrived: make(chan string, most), finish: make(chan struct{})}
+	d.end = sync.OnceFunc(func() { close(d.finish) })
+	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/waits" {
+			d.arrived <- r.Proto
+			<-d.finish
+		}
+	}))
+	d.Listener = &disguised{d.Listener, d.addresses}
+	d.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	d.clients.watch(d.Config)
+	watched := d.Config.ConnState
+	d.Config.ConnState = func(conn net.Conn, state http.ConnState) {
+		if d.before != nil {
+			d.before(state)
+		}
+		watched(conn, state)
+	}
+	d.EnableHTTP2 = true
+	if secure {
+		d.StartTLS()
+	} else {
+		d.Start()
+	}
+	t.Cleanup(func() { d.end(); d.Close() })
+	return d
+}
+
+// from connects as a client at an address, and gives a client whose requests go over that connection alone.
+func (d *doorTo) from(address string) (net.Conn, *http.Client) {
+	d.Helper()
+	d.addresses <- address
+	conn := dial(d.T, d.Server.Listener.Addr().String())
+	eventually(d.T, func() bool { return len(d.addresses) == 0 })
+	once := make(chan net.Conn, 1)
+	once <- conn
+	transport := d.Client().Transport.(*http.Transport).Clone()
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		select {
+		case conn := <-once:
+			return conn, nil
+		default:
+			return nil, errors.New("the connection is closed")
+		}
+	}
+	d.Cleanup(func() { transport.CloseIdleConnections(); _ = conn.Close() })
+	return conn, &http.Client{Transport: transport, Timeout: patience}
+}
+
+func (d *doorTo) get(client *http.Client, path string) error {
+	answer, err := client.Get(d.URL + path)
+	if err == nil {
+		_ = answer.Body.Close()
+	}
+	return err
+}
+
+// Over real sockets, with HTTP/1.1 and HTTP/2: four addresses hold every connection, some of which sent nothing and some a request. A
+// fifth address is served, and so is the request that runs meanwhile.
+func TestConnectionsWithoutWorkKeepNobodyOut(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		d := openDoor(t, 16, secure)
+		var silent []net.Conn
+		var used []*http.Client
+		for n := range 4 {
+			address := fmt.Sprintf("192.0.2.%d:1000", n)
+			for range 3 {
+				conn, _ := d.from(address)
+				silent = append(silent, conn)
+			}
+			_, client := d.from(address)
+			if err := d.get(client, "/"); err != nil {
+				t.Fatal(err)
+			}
+			used = append(used, client)
+		}
+		works := make(chan error, 1)
+		go func() { works <- d.get(used[0], "/waits") }()
+		if proto := <-d.arrived; secure != (proto == "HTTP/2.0") {
+			t.Fatalf("TLS %v speaks %s", secure, proto)
+		}
+		for range 16 { // as many as all have
+			if _, client := d.from("192.0.2.200:1000"); d.get(client, "/") != nil {
+				t.Fatalf("TLS %v: the fifth address is not served", secure)
+			}
+		}
+		_ = silent[0].SetReadDeadline(time.Now().Add(patience)) // ends a hang
+		if n, err := silent[0].Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("TLS %v: the longest idle connection is open: %d %v", secure, n, err)
+		}
+		d.end()
+		if err := <-works; err != nil {
+			t.Errorf("TLS %v: the running request was ended: %v", secure, err)
+		}
+		d.Close()
+		eventually(t, func() bool { return d.clients.counted() == 0 })
+	}
+}
+
+// While every connection has a request, also over HTTP/2, new ones are closed at once.
 func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		c := newConnections(12, nil, slog.New(slog.DiscardHandler))
-		server := httptest.NewUnstartedServer(http.NotFoundHandler())
-		server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-		c.watch(server.Config)
-		if secure {
-			server.StartTLS()
-		} else {
-			server.Start()
-		}
-		var held []net.Conn
+		d := openDoor(t, 12, secure)
+		works := make(chan error, 3)
 		for range 3 {
-			held = append(held, dial(t, server.Listener.Addr().String()))
+			_, client := d.from("192.0.2.1:1000")
+			go func() { works <- d.get(client, "/waits") }()
+			<-d.arrived
 		}
-		surplus := dial(t, server.Listener.Addr().String())
+		surplus, _ := d.from("192.0.2.1:1000")
 		_ = surplus.SetReadDeadline(time.Now().Add(patience)) // ends a hang
 		if n, err := surplus.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("TLS %v: the fourth of three is open: %d %v", secure, n, err)
 		}
-		for _, conn := range held {
-			_ = conn.Close()
+		d.end()
+		for range 3 {
+			if err := <-works; err != nil {
+				t.Errorf("TLS %v: %v", secure, err)
+			}
 		}
-		if !secure {
-			eventually(t, func() bool { // once the server has noticed that the others left
-				text, err := get(dial(t, server.Listener.Addr().String()))
-				return err == nil && strings.HasPrefix(text, "HTTP/1.0 404")
-			})
+		d.Close()
+		eventually(t, func() bool { return d.clients.counted() == 0 })
+	}
+}
+
+// A request that comes as its connection is closed for another does not run: nobody would get its answer.
+func TestARequestOnAClosedConnectionDoesNotRun(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		d := openDoor(t, 4, secure)
+		requests := 1
+		if secure {
+			requests = 2 // HTTP/2 counts its beginning as one
 		}
-		server.Close()
-		eventually(t, func() bool { return c.counted() == 0 })
+		d.before = func(state http.ConnState) {
+			if state != http.StateActive {
+				return
+			}
+			if requests--; requests == 0 {
+				d.clients.admit(&from{address: "192.0.2.1:1001"})
+			}
+		}
+		_, client := d.from("192.0.2.1:1000")
+		if err := d.get(client, "/waits"); err == nil {
+			t.Errorf("TLS %v: the request is answered", secure)
+		}
+		d.end()
+		d.Close()
+		if len(d.arrived) != 0 {
+			t.Errorf("TLS %v: the request runs", secure)
+		}
 	}
 }
 
@@ -162,29 +408,35 @@ func (c *connections) counted() int {
 	return len(c.open) + len(c.of)
 }
 
-// get sends a request over a connection that ends with the answer.
-func get(conn net.Conn) (string, error) {
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	_, _ = io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n")
-	text, err := io.ReadAll(conn)
-	return string(text), err
-}
-
-// The bound is the public listener's; the admin listener has another, and readiness reports closed connections.
-func TestMend25TheBoundIsThePublicListeners(t *testing.T) {
+// Every listener has a bound of its own, at which idle connections make room: probes are answered, and readiness names each listener.
+func TestIdleConnectionsKeepNobodyFromAnyListener(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=8")
-	client := newClient(t)
-	held := []net.Conn{dial(t, h.public), dial(t, h.public)}
-	if text, err := get(dial(t, h.public)); text != "" {
-		t.Errorf("the third of two is answered %q %v", text, err)
+	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=8", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
+	match, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"console","listen":"([^"]+)"`))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if status, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "connections: new connections closed since the start: 1,") {
-		t.Errorf("readiness: %d %q %v", status, text, err)
-	}
-	for _, conn := range held {
+	for _, tt := range []struct {
+		listener, address, path, bound string
+		most                           int // of one address
+	}{
+		{"public", h.public, "/", "SLUICE_MAX_CONNECTIONS is 8", 2},
+		{"admin", h.admin, "/healthz", "64", adminConnections / 4},
+		{"console", string(match[1]), "/login", "128", consoleConnections / 4},
+	} {
+		for range tt.most {
+			conn := dial(t, tt.address)
+			defer func() { _ = conn.Close() }()
+		}
+		conn := dial(t, tt.address)
+		if text := over(t, conn, tt.path); text == "" {
+			t.Errorf("%s: no answer", tt.listener)
+		}
 		_ = conn.Close()
+		want := fmt.Sprintf("%s listener: %s, and one address may have %d; reached within the last minute; since the start", tt.listener, tt.bound, tt.most)
+		if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("readiness: %d %q %v, want %q", status, text, err, want)
+		}
 	}
 	if code := h.stop(); code != exitClean {
 		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())

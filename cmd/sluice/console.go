@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
@@ -23,6 +24,8 @@ import (
 const (
 	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
 	consoleConnections = 128
+	// consoleStreams is how many streams one HTTP/2 connection may have there. A browser loads a page with far fewer.
+	consoleStreams = 32
 	// consoleGrace is how long its requests have to end when the process stops.
 	consoleGrace = 3 * time.Second
 )
@@ -55,12 +58,15 @@ func (p *process) openConsole(ctx context.Context) {
 	c.server = gateway.NewServer(console.New(console.Deps{
 		Desk: c.desk, URL: p.consoleURL(), Stopping: stopping, Log: logger,
 		API: p.consoleAPI(teams, numbers), Pages: p.consolePages(kept, teams, numbers), Assets: pages.Assets(), Templates: pages.Door(), Pictures: p.pictureSources(),
-		Client: func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
+		Client:  func(r *http.Request) string { return gateway.ClientOf(r, proxies) },
+		Hurried: p.bounds.add(console.PaceBound),
 	}), logger)
 	c.server.TLSConfig = p.tlsConfig()
-	newConnections(consoleConnections, p.TrustedProxies, logger).watch(c.server)
+	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
+	p.clients.bound(c.server, "console", consoleConnections, p.TrustedProxies, logger)
+	forPeople(c.server)
 	p.console = c
-	p.works = append(p.works, c.run, numbers.Run)
+	p.works = append(p.works, c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) })
 }
 
 // listenConsole opens the console's listener. It returns nil without an error if the console is off or left out.
@@ -82,16 +88,21 @@ func (p *process) listenConsole(ctx context.Context) (net.Listener, error) {
 // deskDeps are what logins need, in Redis if the accounts are there.
 func (p *process) deskDeps(audit *registry.Registry) access.Deps {
 	token := consoleToken{path: p.ConsoleTokenFile, log: p.log.Logger()}
-	own := store.NewMemory(time.Now)
 	deps := access.Deps{
-		Now: time.Now, Shared: own, Own: own, Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
+		Now: time.Now, Shared: store.NewMemory(time.Now), Teams: &p.inForce, Token: token.sha256, Log: p.log.Logger(),
 		Groups: access.Groups{Operators: wordsOf(p.OIDCOperators), Viewers: wordsOf(p.OIDCViewers)},
 		Ended: func(ctx context.Context, by access.Person, client string, s *access.Session) error {
 			return audit.NoteEnded(ctx, registry.Actor{Person: by, Address: client}, s)
 		},
+		Bounds: access.Bounds{
+			Attempts: p.bounds.add("the console's wrong tokens, keys and links: 20 from one address, 100 for one account, in ten minutes"),
+			Cookies:  p.bounds.add("the console's cookies of no session: 20 a minute from one address"),
+			Logins:   p.bounds.add("the console's logins: 100 of one person in ten minutes"),
+			SignOns:  p.bounds.add("the console's sign-ons: 300 begun from one address in ten minutes"),
+		},
 	}
 	if p.redis != nil {
-		deps.Shared = store.NewRedis(p.redis, p.RedisTimeout)
+		deps.Shared, deps.Secret = store.NewRedis(p.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.upstreamKey)
 	}
 	if p.OIDCIssuer != "" {
 		deps.Issuer = issuer.New(issuer.Config{

@@ -25,7 +25,7 @@ type audited interface {
 func (p *process) openRegistry(kept audited) *registry.Registry {
 	return registry.New(registry.Deps{
 		Directory: kept, Trail: kept, File: p.inForce.file.Load, Accounts: p.accounts, Tasks: consoleTasks{p.gateway}, Now: time.Now, Random: rand.Reader,
-		InForce: p.directoryInForce,
+		InForce: p.directoryInForce, PaceReached: p.bounds.add(registry.PaceBound), AuditReached: p.bounds.add(registry.AuditBound),
 	})
 }
 

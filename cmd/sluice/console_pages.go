@@ -19,7 +19,7 @@ const leastLate = 49 * time.Hour
 func (p *process) openFigures() *figures.Figures {
 	deps := figures.Deps{
 		Teams: p.inForce.file.Load, Accounts: p.accounts, Lately: p.lately, Tasks: p.tasks.claims, Running: p.gateway.InFlight,
-		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
+		Faults: func() []figures.Fault { return faultyChecks(p.checks) }, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 	}
 	if p.redis != nil {
 		deps.Days, deps.Memory = daily.NewRedis(p.redis), p.memory
@@ -42,7 +42,7 @@ func (p *process) consolePages(kept audited, teams *registry.Registry, numbers *
 	deps := clerk.New(clerk.Deps{
 		Registry: teams, Figures: numbers, Audit: kept, Config: p.shownSettings, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 	}).Pages()
-	deps.TraceURL, deps.Provider = string(p.TraceURLTemplate), p.ProviderName
+	deps.TraceURL, deps.Provider, deps.Crowded = string(p.TraceURLTemplate), p.ProviderName, p.bounds.add(pages.LiveBound)
 	return pages.New(deps)
 }
 

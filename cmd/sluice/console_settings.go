@@ -3,8 +3,10 @@ package main
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
+	"strings"
 )
 
 // defaultConsole is the CONSOLE_LISTEN of a process that sets none.
@@ -13,10 +15,14 @@ const defaultConsole = "127.0.0.1:8082"
 // consoleOff is the CONSOLE_LISTEN of a process without a console.
 const consoleOff = "off"
 
-// leastToken is how many characters the operator's token has at least.
-const leastToken = 20
+// How many characters the operator's token has at least, because guesses are not slowed down so much that a right one waits: of a random one
+// in base64, and of one in hexadecimal digits alone. Both are 128 bits.
+const (
+	leastToken    = 22
+	leastHexToken = 32
+)
 
-var errToken = errors.New("the token is too short, or has other characters")
+var errToken = errors.New("the token is not one line of visible ASCII characters")
 
 // validateConsole checks the settings of the console, which depend on each other.
 func (s *settings) validateConsole(fs *faults) {
@@ -80,8 +86,15 @@ func readToken(path string) (digest [sha256.Size]byte, err error) {
 	switch {
 	case err != nil:
 		return digest, err
-	case len(secret.Reveal()) < leastToken || !isHeaderSecret(secret):
+	case !isHeaderSecret(secret):
 		return digest, errToken
+	}
+	least, what := leastToken, "characters"
+	if strings.Trim(secret.Reveal(), "0123456789abcdefABCDEF") == "" {
+		least, what = leastHexToken, "hexadecimal digits"
+	}
+	if n := len(secret.Reveal()); n < least {
+		return digest, fmt.Errorf("the token has %d %s and can be guessed; make one with: head -c 32 /dev/urandom | base64", n, what)
 	}
 	return sha256.Sum256([]byte(secret.Reveal())), nil
 }

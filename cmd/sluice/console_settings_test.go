@@ -1,10 +1,14 @@
 package main
 
 import (
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"sluice/gateway"
 )
 
 func TestConsoleSettingsDependOnEachOther(t *testing.T) {
@@ -57,5 +61,45 @@ func TestConsoleSettingsDependOnEachOther(t *testing.T) {
 				t.Errorf("%s: %s quotes a value", about, text)
 			}
 		}
+	}
+}
+
+// TestTheTokenIsTooLongToGuess: a right token is never made to wait for wrong ones, so a short one is a fault that says how to make another.
+func TestTheTokenIsTooLongToGuess(t *testing.T) {
+	for text, fault := range map[string]string{
+		"operators-CANARY-token":           "",
+		"operators-CANARY-toke":            "the token has 21 characters and can be guessed; make one with: head -c 32 /dev/urandom | base64; allowed: ",
+		"0123456789abcdefABCDEF9876543210": "",
+		"0123456789abcdefABCDEF987654321":  "the token has 31 hexadecimal digits and can be guessed; make one with: head -c 32 /dev/urandom | base64; allowed: ",
+		"operators CANARY token, longer":   "the token is not one line of visible ASCII characters; allowed: ",
+	} {
+		given := faultsOf(t, with("SLUICE_CONSOLE_TOKEN_FILE="+write(t, text)))["SLUICE_CONSOLE_TOKEN_FILE"]
+		if !strings.HasPrefix(given, fault) || (given == "") != (fault == "") {
+			t.Errorf("%s: %q, want %q", text, given, fault)
+		}
+		if fault != "" && !strings.HasSuffix(given, "at least 22 visible ASCII characters, or of at least 32 hexadecimal digits") {
+			t.Errorf("%s: %q does not say what is allowed", text, given)
+		}
+	}
+}
+
+// TestWhatSignsSessions: the token goes before the client's secret, and that before the upstream key, which may be replaced at run time.
+func TestWhatSignsSessions(t *testing.T) {
+	var upstream atomic.Pointer[gateway.Secret]
+	keys := []gateway.Secret{"first-CANARY", "second-CANARY"}
+	upstream.Store(&keys[0])
+	sum := sha256.Sum256([]byte(operatorsToken))
+	for want, secret := range map[string]func() []byte{
+		string(sum[:]):  (&consoleToken{path: write(t, operatorsToken)}).signing("client-CANARY", &upstream),
+		"client-CANARY": new(consoleToken).signing("client-CANARY", &upstream),
+		"first-CANARY":  new(consoleToken).signing("", &upstream),
+	} {
+		if got := secret(); string(got) != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	upstream.Store(&keys[1])
+	if got := new(consoleToken).signing("", &upstream)(); string(got) != "second-CANARY" {
+		t.Errorf("%q after the upstream key was replaced", got)
 	}
 }

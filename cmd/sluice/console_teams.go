@@ -36,9 +36,9 @@ func (c *consoleTeams) Digest(team, key string) (digest [sha256.Size]byte, ok bo
 }
 
 // OfMembers implements [access.Teams].
-func (c *consoleTeams) OfMembers(names []string) (ids []string) {
+func (c *consoleTeams) OfMembers(groups []string, email string) (ids []string) {
 	for _, team := range c.file.Load().List {
-		if slices.ContainsFunc(team.Members, func(m string) bool { return access.Names(m, names) }) {
+		if slices.ContainsFunc(team.Members, func(m string) bool { return access.Names(m, groups, email) }) {
 			ids = append(ids, team.ID)
 		}
 	}

@@ -145,16 +145,16 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {"test"}}); status != http.StatusOK || !strings.Contains(body, signedIn("key:7f3k9q2m4x1c", "member")) {
 		t.Fatalf("a team's key: %d %s", status, body)
 	}
-	if apiStatus(t, browser, console, operatorsToken) != http.StatusNotFound || apiStatus(t, browser, console, "another-token-CANARY") != http.StatusUnauthorized {
+	if apiStatus(t, browser, console, operatorsToken) != http.StatusNotFound || apiStatus(t, browser, console, "another-long-token-CANARY") != http.StatusUnauthorized {
 		t.Error("the token is not accepted, or another one is")
 	}
 	must(t, os.WriteFile(file, []byte("teams:\n  - id: search\n"), 0o600))
-	must(t, os.WriteFile(token, []byte("another-token-CANARY"), 0o600))
+	must(t, os.WriteFile(token, []byte("another-long-token-CANARY"), 0o600))
 	eventually(t, func() bool {
 		_, body := visitPage(t, browser, console+"/sessions", nil)
 		return strings.Contains(body, "<title>Sign in")
 	})
-	for tries := 0; apiStatus(t, browser, console, "another-token-CANARY") != http.StatusNotFound; tries++ { // fewer than may fail
+	for tries := 0; apiStatus(t, browser, console, "another-long-token-CANARY") != http.StatusNotFound; tries++ { // fewer than may fail
 		if tries == 15 {
 			t.Fatal("the new token does not count")
 		}
@@ -165,7 +165,7 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	}
 	must(t, os.Remove(token))
 	time.Sleep(tokenEvery)
-	if apiStatus(t, browser, console, "another-token-CANARY") != http.StatusNotFound {
+	if apiStatus(t, browser, console, "another-long-token-CANARY") != http.StatusNotFound {
 		t.Error("the last token went with its file")
 	}
 	find(t, h.log, `"msg":"console","warning":"(SLUICE_CONSOLE_TOKEN_FILE): no such file`)
@@ -239,8 +239,14 @@ func TestReplicasShareSessions(t *testing.T) {
 	for range 20 {
 		visitPage(t, browser, consoles[0]+"/login", url.Values{"secret": {"guess"}})
 	}
-	if status, _ := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusTooManyRequests {
+	if status, _ := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {"guess"}}); status != http.StatusTooManyRequests {
 		t.Errorf("attempts at one replica, then at the other: %d", status)
+	}
+	if status, body := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK || !strings.Contains(body, signedIn("token", "operator")) {
+		t.Errorf("the right token then: %d %s", status, body)
+	}
+	if text := replicas[1].readiness(t); !strings.Contains(text, "the console's wrong tokens, keys and links: 20 from one address") {
+		t.Errorf("readiness: %s", text)
 	}
 	for _, key := range server.admin.Keys(t.Context(), "sl1:{sl1:console}:*").Val() {
 		value, _ := server.admin.Get(t.Context(), key).Result()

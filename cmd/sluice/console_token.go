@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"sluice/gateway"
 )
 
 // tokenEvery is the time between two looks at the token's file.
@@ -41,4 +44,18 @@ func (c *consoleToken) look() {
 		c.log.Warn("console", "warning", prefix+"CONSOLE_TOKEN_FILE: "+err.Error()+"; the token before it stays")
 	}
 	c.faulty = err != nil
+}
+
+// signing returns what the sessions in Redis are signed with: the first secret that the configuration has of the token, the client's secret
+// at the issuer, and the upstream key. All replicas have the same, and Redis has none of them.
+func (c *consoleToken) signing(client gateway.Secret, upstream *atomic.Pointer[gateway.Secret]) func() []byte {
+	return func() []byte {
+		if digest, set := c.sha256(); set {
+			return digest[:]
+		}
+		if client != "" {
+			return []byte(client.Reveal())
+		}
+		return []byte(upstream.Load().Reveal())
+	}
 }

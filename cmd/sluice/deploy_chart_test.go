@@ -169,7 +169,8 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// The admin port takes no token: with the policy on, only the listed clients reach it, and all reach the teams' port.
+// The admin port takes no token: only the listed clients reach it, without any setting nobody, and all reach the teams' port. The
+// console's is as closed.
 func TestChartConfinesTheAdminPort(t *testing.T) {
 	made, err := render(t, "-f", deployed+"values/replicas.yaml")
 	if err != nil {
@@ -189,6 +190,26 @@ func TestChartConfinesTheAdminPort(t *testing.T) {
 	}
 	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 1 || rules[0].Ports[0].Port != 8080 {
 		t.Errorf("without listed clients the policy admits %+v", rules)
+	}
+	made, err = render(t, "-f", deployed+"values/least.yaml", "--set", "settings.CONSOLE_LISTEN=:8082,networkPolicy.consoleFrom[0].podSelector.matchLabels.app=proxy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 2 || rules[0].Ports[0].Port != 8080 || rules[1].Ports[0].Port != 8082 || len(rules[1].From) != 1 {
+		t.Errorf("with a console the policy admits %+v", rules)
+	}
+}
+
+// The policy is on unless the operator switches it off.
+func TestChartHasANetworkPolicyByDefault(t *testing.T) {
+	values := readYAML[struct {
+		NetworkPolicy struct {
+			Enabled   bool
+			AdminFrom []any `yaml:"adminFrom"`
+		} `yaml:"networkPolicy"`
+	}](t, "chart/values.yaml")
+	if !values.NetworkPolicy.Enabled || len(values.NetworkPolicy.AdminFrom) != 0 {
+		t.Errorf("the default is %+v, want the policy on, and nobody at the admin port", values.NetworkPolicy)
 	}
 }
 

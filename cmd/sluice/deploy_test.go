@@ -78,6 +78,7 @@ type composition struct {
 		Ports       []string
 		Volumes     []string
 		Profiles    []string
+		Secrets     []string
 		Healthcheck map[string]any
 		ReadOnly    bool   `yaml:"read_only"`
 		MemLimit    string `yaml:"mem_limit"`
@@ -139,6 +140,8 @@ func TestComposeConfiguresSluice(t *testing.T) {
 			value = "https://service.example/api/v1"
 		case "SLUICE_UPSTREAM_KEY_FILE":
 			value = write(t, "sk-upstream\n")
+		case "SLUICE_REDIS_URL_FILE":
+			value = write(t, "redis://:word@redis:6379\n")
 		case "SLUICE_TEAMS_FILE":
 			value = write(t, someTeams)
 		}

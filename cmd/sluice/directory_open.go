@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"sluice/cache"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 	"sluice/gateway/admin"
@@ -32,9 +35,13 @@ func (s settings) directoryStore(client *redisclient.Client) audited {
 // openDirectory reads the directory and joins it to the process's teams. From then on the process follows it while it serves;
 // the teams file's part is replaced by the roster's setFile.
 func (p *process) openDirectory(ctx context.Context) *roster {
+	var told sync.Once
 	r := newRoster(p.teams, p.UpstreamKey, func(file *teams.File, key gateway.Secret) {
 		p.reload(file, key)
 		p.used.follow(file)
+		for _, warning := range p.shutOut(file, teams.OwnerDirectory) { // the directory may be read long after the start
+			told.Do(func() { p.log.Logger().Warn("configuration", "warning", warning) })
+		}
 	})
 	p.roster = r
 	p.used.follow(p.teams)
@@ -47,7 +54,11 @@ func (p *process) openDirectory(ctx context.Context) *roster {
 	}
 	w.start(ctx)
 	p.checks = append(p.checks, admin.Check{Name: "directory", State: w.state})
-	p.works = append(p.works, w.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
+	removes := &removal{
+		store: w.store, roster: r, open: openAt(p), alive: p.alive, replica: rand.Text(), log: w.log, now: w.now,
+		who: directory.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more"},
+	}
+	p.works = append(p.works, w.run, removes.run, func(ctx context.Context) { p.used.run(ctx, w.store, w.whole) })
 	return r
 }
 
@@ -57,4 +68,18 @@ func (p *process) directoryInForce() (s directory.State) {
 		s, _, _ = p.roster.inForce()
 	}
 	return s
+}
+
+// openAt counts the requests and tasks of a team that are not settled, as a process knows them.
+func openAt(p *process) func(ctx context.Context, team string) (int, error) {
+	return func(ctx context.Context, team string) (int, error) {
+		if used, _ := p.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
+			return int(used), nil
+		}
+		if holds, err := p.accounts.Open(ctx, team); err != nil || holds > 0 {
+			return holds, err
+		}
+		_, tasks, err := p.tasks.claims.ListOpen(ctx, []string{team}, cache.Filter{Size: 1})
+		return tasks, err
+	}
 }

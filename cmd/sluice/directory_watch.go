@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy/directory"
 	"sluice/policy/directory/store"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
 
@@ -79,6 +80,9 @@ func (w *directoryWatch) look(ctx context.Context) {
 	var s directory.State
 	if err == nil {
 		s, err = w.store.Read(ctx)
+	}
+	if errors.Is(err, limit.ErrBusy) { // it is looked at again soon
+		return
 	}
 	if err != nil {
 		text := "cannot be read: " + err.Error()

@@ -28,6 +28,7 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 	otter      = "github.com/maypok86/otter"
 	xSync      = "golang.org/x/sync"
+	xTime      = "golang.org/x/time"
 	protobuf   = "google.golang.org/protobuf"
 	jsonText   = "github.com/go-json-experiment/json/jsontext"
 	goYAML     = "github.com/goccy/go-yaml"
@@ -76,6 +77,7 @@ var floorPlan = map[string]plan{
 	},
 	"policy/limit": {
 		ours:      []string{"policy", "policy/teams"},
+		outside:   []string{xTime},
 		testsOurs: []string{"policy/limit/limittest"},
 		never:     silent,
 		timeless:  true,
@@ -104,7 +106,7 @@ var floorPlan = map[string]plan{
 	},
 	"telemetry": {
 		ours:    []string{"telemetry/meter", "telemetry/otlp"},
-		outside: []string{otelAPI, prometheus},
+		outside: []string{otelAPI, prometheus, xTime},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
 	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
@@ -114,33 +116,36 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"telemetry/otlp":   {outside: []string{otelAPI, "github.com/go-logr/logr", protobuf}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
+	"telemetry/otlp":   {outside: []string{otelAPI, "github.com/go-logr/logr"}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
 	"gateway/upstream": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/tasks": {
 		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
-		outside: []string{xSync},
+		outside: []string{xSync, xTime},
 		never:   []string{otelAPI, goRedis, "os"},
 	},
 	"gateway": {
 		ours:      []string{"gateway/tasks", "gateway/upstream", "gateway/openai", "gateway/front", "gateway/fetch", "gateway/identity", "policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/identity/identitytest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient"},
+		files:     map[string][]string{"plain.go": {"golang.org/x/text"}},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/openai":                {testsOurs: []string{"policy"}, outside: []string{jsonText}, never: silent, timeless: true},
 	"gateway/fetch":                 {outside: []string{"code.dny.dev/ssrf"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/identity/identitytest": {outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // for tests alone
-	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{goOIDC, goJose, jsonText}, never: []string{"os", slogPkg, otelAPI, goRedis}},
+	"gateway/identity":              {ours: []string{"policy/teams"}, testsOurs: []string{"gateway/identity/identitytest"}, outside: []string{goOIDC, goJose, jsonText, xTime}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/front":                 {ours: []string{"gateway/openai"}, never: offline, timeless: true},
 	"gateway/admin":                 {ours: []string{"policy", "policy/limit", "telemetry"}, never: []string{goRedis}},
 	"gateway/admin/sheet":           {ours: []string{"gateway/admin", "policy", "policy/limit", "policy/teams"}, never: silent, timeless: true},
 	"gateway/console": {
 		ours:      []string{"gateway/console/access"},
 		testsOurs: []string{"gateway/console/access/issuer", "gateway/console/access/issuertest", "gateway/console/access/store", "gateway/console/pages"},
+		outside:   []string{xTime},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
 	"gateway/console/access": {
 		ours:      []string{"gateway/console/access/issuer"},
 		testsOurs: []string{"gateway/console/access/issuertest", "gateway/console/access/store"},
+		outside:   []string{xTime},
 		never:     []string{goRedis, otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/pages": {
@@ -187,6 +192,7 @@ var floorPlan = map[string]plan{
 	"gateway/console/registry": {
 		ours:      []string{"gateway/console/access", "policy/teams", "policy/directory", "policy/limit"},
 		testsOurs: []string{"policy/directory/store", "policy/limit/limittest"},
+		outside:   []string{xTime},
 		never:     silent,
 		timeless:  true,
 	},
@@ -210,7 +216,7 @@ var floorPlan = map[string]plan{
 			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
-		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText},
+		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},
 	},
 }
 

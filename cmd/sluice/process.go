@@ -49,6 +49,8 @@ type accounts interface {
 	api.Ledger
 	// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
 	Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error)
+	// Open returns how many requests and tasks of a team are not settled.
+	Open(ctx context.Context, team string) (int, error)
 	// Holds returns how many holds are open, and when the oldest was made.
 	Holds(ctx context.Context) (open int, oldest time.Time, err error)
 	// Close posts pending charges; the error counts those that could not be posted.
@@ -67,18 +69,22 @@ type process struct {
 		admin   net.Listener
 		console net.Listener // nil: there is no console
 	}
-	bounds   *connections // of the public listener
+	clients  clients // connections to each listener
+	bounds   *bounds // that protect this process; each part registers its own
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
 	redis    *redisclient.Client // nil: the accounts are in memory
 	memory   func() int64        // numbers the memories of Redis
+	alive    func() int64        // how many replicas share the accounts
 	checks   []admin.Check
 	works    []func(context.Context) // run beside the listeners, until their context ends
 	used     lastUse
 	inForce  consoleTeams
-	roster   *roster        // nil: the directory was not opened yet
-	console  *consoleServer // nil: there is no console
+	// upstreamKey is the service's key in force, with which the console may sign its sessions.
+	upstreamKey atomic.Pointer[gateway.Secret]
+	roster      *roster        // nil: the directory was not opened yet
+	console     *consoleServer // nil: there is no console
 	// identities verify tokens that stand in place of keys.
 	identities *identity.Verifier
 	phase      atomic.Pointer[string] // why the process is not ready; nil: it is ready
@@ -93,7 +99,8 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	if err != nil {
 		return nil, err
 	}
-	p := &process{configuration: c, log: log, bounds: newConnections(c.MaxConnections, c.TrustedProxies, logger), identities: identity.New(identity.Config{Now: time.Now})}
+	p := &process{configuration: c, log: log, bounds: newBounds(time.Now, logger)}
+	p.identities = identity.New(identity.Config{Now: time.Now, Hangs: p.bounds.add("the wait of a token for its issuer's keys: 2 s")})
 	p.doors.public = &acceptor{Listener: public, log: logger}
 	p.doors.admin, err = listen(ctx, prefix+"ADMIN_LISTEN", c.AdminListen)
 	if err != nil {
@@ -105,7 +112,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		return nil, err
 	}
 	p.enter("starting")
-	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: p.bounds.state}, {Name: "log", State: p.logState}, {Name: "console", State: p.consoleState}}
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: func() error { return p.clients.state() }}, {Name: "bounds", State: p.bounds.state}, {Name: "log", State: p.logState}, {Name: "console", State: p.consoleState}}
 	if err = p.openTelemetry(ctx); err == nil {
 		err = p.openAccounts(ctx)
 	}
@@ -118,8 +125,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
-	p.bounds.watch(p.public)
+	p.clients.bound(p.public, "public", c.MaxConnections, c.TrustedProxies, logger).setting = prefix + "MAX_CONNECTIONS"
 	p.inForce.file.Store(p.teams)
+	p.upstreamKey.Store(&p.UpstreamKey)
 	p.openConsole(ctx)
 	return p, nil
 }
@@ -135,39 +143,43 @@ func (p *process) closeDoors() {
 
 func (p *process) gatewayDeps() gateway.Deps {
 	return gateway.Deps{
-		Now:         time.Now,
-		Teams:       p.teams,
-		UpstreamKey: p.UpstreamKey,
-		Claims:      p.tasks.claims,
-		Queries:     p.tasks.queries,
-		Cancels:     p.tasks.cancels,
-		Outcomes:    p.tasks.outcomes,
-		Identities:  p.identities,
-		Accounts:    p.accounts,
-		Metrics:     p.tells.Metrics,
-		Traces:      p.tells.Traces,
-		Record:      p.record,
-		TaskEnded:   p.recent.NoteTask,
-		Logger:      p.log.Logger(),
+		Now:           time.Now,
+		Teams:         p.teams,
+		UpstreamKey:   p.UpstreamKey,
+		Claims:        p.tasks.claims,
+		Queries:       p.tasks.queries,
+		Cancels:       p.tasks.cancels,
+		Outcomes:      p.tasks.outcomes,
+		Identities:    p.identities,
+		Accounts:      p.accounts,
+		Remote:        remoteOf(p.tasks.claims, p.bounds),
+		Metrics:       p.tells.Metrics,
+		Traces:        p.tells.Traces,
+		Record:        p.record,
+		UnheldReached: p.bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
+		TaskEnded:     p.recent.NoteTask,
+		Logger:        p.log.Logger(),
 	}
 }
 
 // openAccounts opens accounts and tasks: in Redis if its address is set, else in memory.
 func (p *process) openAccounts(ctx context.Context) error {
 	if p.RedisURL == "" {
-		p.accounts = limit.NewMemory(p.memoryClock())
+		p.accounts, p.alive = limit.NewMemory(p.memoryClock()), func() int64 { return 1 }
 		p.tasks = tasks{cache.NewClaims(p.TaskTTL, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewQueries(p.TaskQueryRate, time.Now), cache.NewOutcomes(p.TaskTTL, time.Now)}
 		return p.tells.Metrics.Watch(telemetry.Watched{Degraded: func() bool { return false }, Holds: p.openHolds})
 	}
 	p.redis = openRedis(p.settings, p.log.Logger(), p.tells.Metrics, redisNeed(p.teams))
+	p.redis.OnFull(p.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", showDuration(redisclient.PlaceWait))))
 	if err := p.redis.RequireNoEviction(ctx); err != nil {
 		_ = p.redis.Close()
 		return faults{{Name: prefix + "REDIS_URL", Text: err.Error()}}
 	}
 	shared := sharedAccounts(p.redis, p.settings, p.log.Logger(), time.Now)
-	p.accounts, p.memory = shared, shared.Memory
+	p.accounts, p.memory, p.alive = shared, shared.Memory, shared.Alive
 	inRedis := cache.NewRedis(cache.RedisConfig{
 		Client: p.redis, Timeout: p.RedisTimeout, TTL: p.TaskTTL, Fresh: p.PollInterval, Rate: p.TaskQueryRate, Now: time.Now,
+		Memory: shared.Memory,
 	})
 	p.tasks = tasks{inRedis, inRedis, inRedis.Cancels, inRedis}
 	p.checks = append(p.checks, admin.Check{Name: "redis", State: func() error {
@@ -223,7 +235,9 @@ func (p *process) serve(ctx context.Context) error {
 	p.admin = gateway.NewServer(admin.New(admin.Deps{
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Tags: p.accounts.Tags, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
-	newConnections(adminConnections, nil, p.log.Logger()).watch(p.admin)
+	p.admin.IdleTimeout = adminIdle
+	p.clients.bound(p.admin, "admin", adminConnections, nil, p.log.Logger())
+	forPeople(p.admin)
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup
 	serving.Go(func() { failed <- p.servePublic() })

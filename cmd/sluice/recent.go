@@ -27,7 +27,7 @@ func (p *process) openRecent() {
 	if p.redis != nil {
 		p.lately = recent.NewRedis(p.redis, time.Now)
 	}
-	p.recent = recent.New(recent.Config{Store: p.lately, Now: time.Now, Failed: p.tellRecent})
+	p.recent = recent.New(recent.Config{Store: p.lately, Now: time.Now, Failed: p.tellRecent, Crowded: p.bounds.add(recent.Bound)})
 	p.checks = append(p.checks, admin.Check{Name: "recent", State: p.recent.State})
 	p.works = append(p.works, p.recent.Run)
 }

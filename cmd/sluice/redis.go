@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"time"
 
 	"sluice/cache"
 	"sluice/cmd/sluice/redisclient"
+	"sluice/gateway"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
 	"sluice/policy/limit/redisstore"
@@ -19,7 +23,8 @@ import (
 func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need int64) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
-		Address: address, Reread: s.rereadRedis, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Away: limit.ErrAway, Log: log,
+		Address: address, Reread: s.rereadRedis, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log,
+		Away: limit.ErrAway, Busy: limit.ErrBusy, Aside: errAside,
 		Measure: metrics.Redis,
 		Learned: func(f redisclient.Facts) {
 			for _, warning := range redisWarnings(f, need) {
@@ -27,6 +32,15 @@ func openRedis(s settings, log *slog.Logger, metrics *telemetry.Metrics, need in
 			}
 		},
 	})
+}
+
+// errAside is the error of a call for the console or the admin listener that was not sent because such calls have failed lately. It tells
+// the accounts nothing: they have a breaker of their own.
+var errAside = fmt.Errorf("%w: it did not answer the console lately", limit.ErrBusy)
+
+// forPeople makes a server's requests ask Redis over connections of their own, so that looking on delays no team's request.
+func forPeople(server *http.Server) {
+	server.BaseContext = func(net.Listener) context.Context { return redisclient.Aside(context.Background()) }
 }
 
 // rereadRedis reads the address from its file again, which may have a new password by now.
@@ -52,6 +66,17 @@ func sharedAccounts(c *redisclient.Client, s settings, log *slog.Logger, now fun
 	})
 	c.OnConnect(accounts.Connected)
 	return accounts
+}
+
+// remoteOf says how the gateway may use Redis; nil: the claims are in memory. A team has a quarter of the connections.
+func remoteOf(claims claims, b *bounds) *gateway.Remote {
+	inRedis, ok := claims.(*cache.Redis)
+	if !ok {
+		return nil
+	}
+	const most = redisclient.PoolSize / 4
+	crowded := b.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))
+	return &gateway.Remote{Calls: most, Sight: inRedis, Crowded: crowded}
 }
 
 // logRedisState logs that Redis is away, or back; nothing in between.

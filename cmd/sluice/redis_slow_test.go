@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sluice/cmd/sluice/redisclient"
+	"sluice/policy/limit"
 )
 
 // F-R3: Redis is slow, within the timeout. It works, and the connections live. The effect with the default timeout: LONG=1
@@ -136,5 +137,59 @@ func TestMend06AHiccupAdmitsNothingOutsideTheLimits(t *testing.T) {
 	}
 	if admitted.Load() != 30 || refused.Load() != 10 {
 		t.Errorf("%d of 30 admitted, %d refused", admitted.Load(), refused.Load())
+	}
+}
+
+// TestASlowNetworkAnswers: a round trip takes a third of the timeout, and making a connection more than all of it. Redis decides every
+// request, also the first ones, and never counts as away. With LONG=1 it is 150 ms of the default 250 for longer, and most requests take
+// two round trips at most.
+func TestASlowNetworkAnswers(t *testing.T) {
+	trip, timeout, lasts := 250*time.Millisecond, 750*time.Millisecond, 6*time.Second
+	if isLong() {
+		trip, timeout, lasts = 150*time.Millisecond, 250*time.Millisecond, 30*time.Second
+	}
+	server := startRedis(t)
+	proxy := proxied(t, server)
+	toxic(t, proxy, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d,"jitter":0}}`, trip.Milliseconds()))
+	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings) { s.RedisTimeout = timeout }, generous)
+	const workers = 32
+	var l load
+	var refused, local, degraded int
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	over := during(lasts)
+	for range workers {
+		asking.Go(func() {
+			for over.Err() == nil {
+				begun := time.Now()
+				v, err := k.admit(10)
+				mu.Lock()
+				l.took = append(l.took, time.Since(begun))
+				switch {
+				case err != nil || v.Held == nil:
+					refused++
+				case v.Held.Local:
+					local++
+				}
+				if k.Degraded() {
+					degraded++
+				}
+				mu.Unlock()
+				if v.Held != nil {
+					k.SettleLater(&limit.Charge{Held: v.Held, Team: k.team, Amounts: v.Held.Amounts})
+				}
+			}
+		})
+	}
+	asking.Wait()
+	t.Logf("%d requests: %d refused, %d admitted without Redis, %d in a degraded state; p50 %v, p99 %v", len(l.took), refused, local, degraded, percentile(l.took, 0.5), percentile(l.took, 0.99))
+	if len(l.took) < 2*workers || 1000*refused > len(l.took) || 1000*local > len(l.took) || 1000*degraded > len(l.took) {
+		t.Errorf("of %d requests %d were refused, %d admitted without Redis, %d in a degraded state:\n%s", len(l.took), refused, local, degraded, k.log.text())
+	}
+	if isLong() && percentile(l.took, 0.5) > 2*trip {
+		t.Errorf("p50 %v, more than two round trips", percentile(l.took, 0.5))
+	}
+	if k.log.count("Redis is away") > 0 {
+		t.Errorf("slow counts as away:\n%s", k.log.text())
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -161,5 +163,50 @@ func TestMend17TasksAreNotDeniedAfterALoss(t *testing.T) {
 			close(stop)
 			making.Wait()
 		})
+	}
+}
+
+// The master dies, and a replica takes its place that lacks the last tasks. Nobody polls them. Each is queried and charged soon after
+// Redis is back: before the finisher queries a
+// task that was made then for the second time, three intervals later.
+func TestTasksWhoseClaimsAFailoverLostAreFinishedSoon(t *testing.T) {
+	t.Parallel()
+	const interval, tasks = 6 * time.Second, 20
+	house := startSentinels(t)
+	master := house.servers[0]
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Second, TaskRate: -1},
+		"SLUICE_POLL_INTERVAL="+interval.String(), "SLUICE_REDIS_URL="+house.url)
+	r.create(0, 1)
+	r.create(1, 1)
+	house.eventually(t, "the replicas have the first", func() bool {
+		at, replicas := master.offsets()
+		return len(replicas) == 2 && slices.Min(replicas) >= at && house.servers[1].do("EXISTS", "sl1:{search}:due").(int64) == 1
+	})
+	for _, replica := range house.servers[1:] {
+		replica.do("CONFIG", "SET", "masteruser", "nobody", "masterauth", "wrong")
+	}
+	master.do("CLIENT", "KILL", "TYPE", "replica")
+	for i := range tasks {
+		r.create(i, 1)
+	}
+	master.kill()
+	for _, replica := range house.servers[1:] {
+		replica.do("CONFIG", "SET", "masteruser", "", "masterauth", "")
+	}
+	r.server = house.master(t)
+	if n := r.server.do("ZCARD", "sl1:{search}:tasks").(int64); n >= tasks {
+		t.Fatalf("the new master has %d tasks: none was lost", n)
+	}
+	r.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: "never"}})
+	begun, runs := time.Now(), r.create(0, 1)
+	wait(t, "all are charged", func() bool { return r.ledgerImages() == tasks+2 })
+	took, queries := time.Since(begun), 0
+	for _, got := range r.service.Requests() {
+		if strings.HasSuffix(got.Path, runs) {
+			queries++
+		}
+	}
+	if t.Logf("charged after %v", took); queries > 1 || isLong() && took > 15*time.Second {
+		t.Errorf("charged after %v, when a new task was queried %d times", took, queries)
 	}
 }

@@ -63,8 +63,10 @@ func (r *taskReplicas) restart(i int) {
 }
 
 // create creates a task at a replica and returns its id; empty: the replica was killed meanwhile.
-func (r *taskReplicas) create(i, n int) string {
-	request, err := http.NewRequest(http.MethodPost, r.base(i)+imageURL, strings.NewReader(fmt.Sprintf(imageTask, n)))
+func (r *taskReplicas) create(i, n int) string { return r.createAt(r.base(i), n) }
+
+func (r *taskReplicas) createAt(base string, n int) string {
+	request, err := http.NewRequest(http.MethodPost, base+imageURL, strings.NewReader(fmt.Sprintf(imageTask, n)))
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -17,13 +17,14 @@ import (
 type roster struct {
 	apply func(*teams.File, gateway.Secret)
 
-	mu      sync.Mutex
-	file    *teams.File
-	key     gateway.Secret
-	state   directory.State // of the directory in force; the zero State: none was ever read
-	version int64
-	teams   int   // of the directory
-	ignored error // what of the directory is not in force, because the file has it too
+	mu       sync.Mutex
+	file     *teams.File
+	key      gateway.Secret
+	state    directory.State // of the directory in force; the zero State: none was ever read
+	version  int64
+	teams    int      // of the directory
+	removing []string // those of them that are to be removed
+	ignored  error    // what of the directory is not in force, because the file has it too
 }
 
 func newRoster(file *teams.File, key gateway.Secret, apply func(*teams.File, gateway.Secret)) *roster {
@@ -59,7 +60,7 @@ func (r *roster) setDirectory(s directory.State) error {
 	if err := r.join(s); err != nil {
 		return err
 	}
-	r.state, r.version, r.teams = s, d.Version, len(d.Teams)
+	r.state, r.version, r.teams, r.removing = s, d.Version, len(d.Teams), d.Removing()
 	return nil
 }
 
@@ -99,6 +100,13 @@ func (r *roster) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.teams
+}
+
+// toRemove are the teams that are to be removed, by the version in force.
+func (r *roster) toRemove() (ids []string, version int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.removing, r.version
 }
 
 // inForce is the directory in force, and what of it is ignored.

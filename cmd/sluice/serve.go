@@ -60,6 +60,7 @@ func (p *process) reload(file *teams.File, key gateway.Secret) {
 	p.gateway.SetTeams(file)
 	p.inForce.file.Store(file)
 	p.gateway.SetUpstreamKey(key)
+	p.upstreamKey.Store(&key)
 }
 
 // gatewayConfig is the gateway's part of the settings.

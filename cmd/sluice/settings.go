@@ -32,7 +32,7 @@ type settings struct {
 	// ConsoleURL is the console's address for browsers. Empty: only loopback names are answered.
 	ConsoleURL origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback; required with SLUICE_OIDC_ISSUER, and unless SLUICE_CONSOLE_LISTEN is loopback or off"`
 	// ConsoleTokenFile holds the operator's token; it is read again when it changes. Empty: there is none.
-	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 20 visible ASCII characters"`
+	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 22 visible ASCII characters, or of at least 32 hexadecimal digits"`
 	// OIDCIssuer is the OpenID Connect issuer with which people sign on. Empty: none.
 	OIDCIssuer string `env:"OIDC_ISSUER" allow:"the issuer's address as its discovery document has it, https, or http on loopback, without user, query or fragment"`
 	// OIDCClientID is the issuer's name of this client.
@@ -70,7 +70,7 @@ type settings struct {
 	Workspace string `env:"WORKSPACE" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
 	// DataInspection is the same for <prefix>DataInspection.
 	DataInspection string `env:"DATA_INSPECTION" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
-	// ForwardPaths are path prefixes below the version prefix that are forwarded unread. Empty: none.
+	// ForwardPaths are path prefixes below the version prefix that are forwarded unread, for teams that name other. Empty: none.
 	ForwardPaths []forwardPath `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/embeddings, none of them above, at or below a path that Sluice answers itself"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.

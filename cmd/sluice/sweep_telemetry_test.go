@@ -30,7 +30,7 @@ func TestH12H14H15H22A145A148SweepOfTelemetryAndRedis(t *testing.T) {
 			service.SetKeys(canaries.upstreamKey)
 			h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey, "SLUICE_REDIS_URL=redis://sluice:"+canaries.redis+"@"+server.address(),
 				"SLUICE_LOG_LEVEL=debug", "SLUICE_FORWARD_PATHS=uploads", "SLUICE_CAPTURE_CONTENT="+capture, "SLUICE_REDIS_TIMEOUT=2s",
-				"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    keys:\n"+minted.Lines()))
+				"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+minted.Lines()))
 			client := newClient(t)
 			base := "http://" + h.public
 			visit(t, client, base, teamKey)

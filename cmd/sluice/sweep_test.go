@@ -96,7 +96,7 @@ func TestH00_H14_H15_H22_A145_CanarySweep(t *testing.T) {
 	service.SetKeys(canaries.upstreamKey)
 	h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey, "SLUICE_REDIS_URL=redis://:"+canaries.redis+"@127.0.0.1",
 		"SLUICE_LOG_LEVEL=debug", "SLUICE_FORWARD_PATHS=uploads",
-		"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    keys:\n"+minted.Lines()))
+		"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+minted.Lines()))
 	client := newClient(t)
 	answers := visit(t, client, "http://"+h.public, teamKey)
 	service.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Message: "The key " + canaries.upstreamKey + " is overdue."}})

@@ -23,7 +23,7 @@ type teamCommand struct {
 	List teamListCommand `cmd:"" help:"List the teams of the teams file and of the directory."`
 	Show teamShowCommand `cmd:"" help:"Write one team as JSON, which sluice team set takes."`
 	Set  teamSetCommand  `cmd:"" help:"Make a team of the directory, or replace it."`
-	Rm   teamRmCommand   `cmd:"" help:"Disable a team of the directory, and remove it once nothing of it is open."`
+	Rm   teamRmCommand   `cmd:"" help:"Disable a team of the directory, which is removed once nothing of it is open."`
 }
 
 // teamListCommand is sluice team list.
@@ -190,11 +190,12 @@ func (c teamSetCommand) content() ([]byte, error) {
 
 // teamRmCommand is sluice team rm.
 type teamRmCommand struct {
-	Team   string `arg:"" help:"The team's id."`
-	Reason string `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
+	Team   string        `arg:"" help:"The team's id."`
+	Reason string        `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
+	Wait   time.Duration `default:"10s" help:"How long to wait for the removal, which happens in any case."`
 }
 
-// Run disables the team, and removes it if nothing of it is open.
+// Run has the team removed, and waits for it.
 func (c teamRmCommand) Run(ctx context.Context, p program) error {
 	console, err := newConsoleClient(p.environ)
 	if err != nil {
@@ -203,26 +204,28 @@ func (c teamRmCommand) Run(ctx context.Context, p program) error {
 	return c.remove(ctx, console, p.stdout)
 }
 
-// forceWithin is how long other replicas may take requests of a team that was disabled.
-const forceWithin = 2 * time.Second
-
 func (c teamRmCommand) remove(ctx context.Context, console *consoleClient, w io.Writer) error {
-	path := reasoned(teamPath(c.Team), c.Reason)
-	answer, err := console.call(ctx, http.MethodDelete, path, nil, "")
-	if err != nil {
+	if _, err := console.call(ctx, http.MethodDelete, reasoned(teamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err
 	}
-	if answer.status == http.StatusAccepted {
-		_, _ = fmt.Fprintf(w, "disabled: team %s\n", sheet.Printable(c.Team))
+	_, _ = fmt.Fprintf(w, "disabled: team %s\n", sheet.Printable(c.Team))
+	for waited := time.Duration(0); waited < c.Wait; waited += time.Second {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(forceWithin):
+		case <-time.After(time.Second):
 		}
-		if _, err = console.call(ctx, http.MethodDelete, path, nil, answer.etag); err != nil {
+		_, err := console.call(ctx, http.MethodGet, teamPath(c.Team), nil, "")
+		var problem consoleProblem
+		switch {
+		case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
+			_, err = fmt.Fprintf(w, "removed: team %s\n", sheet.Printable(c.Team))
+			return err
+		case err != nil:
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(w, "removed: team %s\n", sheet.Printable(c.Team))
+	const later = "is removed by itself once none of its requests and tasks is open, and every replica has seen that it ends"
+	_, err := fmt.Fprintf(w, "team %s %s\n", sheet.Printable(c.Team), later)
 	return err
 }

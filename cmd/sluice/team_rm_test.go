@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,22 +16,31 @@ type answering func(*http.Request) *http.Response
 // RoundTrip implements http.RoundTripper.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
 
-// TestATeamIsRemovedOnceItsEndIsInForce: until then another replica may take a request of it, which would be open without a team.
-func TestATeamIsRemovedOnceItsEndIsInForce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked []time.Time
-		console := &consoleClient{base: "http://console", http: http.Client{Transport: answering(func(r *http.Request) *http.Response {
-			asked = append(asked, time.Now())
-			status := http.StatusAccepted
-			if r.Header.Get("If-Match") == `"disabled"` {
-				status = http.StatusNoContent
+// TestRmWaitsForTheRemoval, and says so if it takes longer.
+func TestRmWaitsForTheRemoval(t *testing.T) {
+	for after, want := range map[int]string{
+		3: "disabled: team maps\nremoved: team maps\n",
+		99: "disabled: team maps\n" +
+			"team maps is removed by itself once none of its requests and tasks is open, and every replica has seen that it ends\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []string
+			console := &consoleClient{base: "http://console", http: http.Client{Transport: answering(func(r *http.Request) *http.Response {
+				asked = append(asked, r.Method)
+				status := http.StatusOK
+				if len(asked) > after {
+					status = http.StatusNotFound
+				}
+				body := `{"code":"missing","status":` + strconv.Itoa(status) + `}`
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+			})}}
+			var out strings.Builder
+			begun := time.Now()
+			must(t, teamRmCommand{Team: "maps", Wait: 10 * time.Second}.remove(t.Context(), console, &out))
+			took := time.Since(begun)
+			if out.String() != want || took != min(time.Duration(after), 10)*time.Second || asked[0] != http.MethodDelete || asked[1] != http.MethodGet {
+				t.Errorf("asked %v in %v: %s", asked, took, out.String())
 			}
-			return &http.Response{StatusCode: status, Header: http.Header{"Etag": {`"disabled"`}}, Body: http.NoBody}
-		})}}
-		var out strings.Builder
-		must(t, teamRmCommand{Team: "maps"}.remove(t.Context(), console, &out))
-		if len(asked) != 2 || asked[1].Sub(asked[0]) < 2*time.Second || out.String() != "disabled: team maps\nremoved: team maps\n" {
-			t.Errorf("asked at %v: %s", asked, out.String())
-		}
-	})
+		})
+	}
 }

@@ -11,9 +11,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"sluice/gateway"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/api"
 	"sluice/gateway/console/registry"
+	"sluice/policy/directory"
 	"sluice/policy/directory/store"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -28,6 +30,12 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 	file, err := teams.Parse([]byte(ts.ReadFile("teams.yaml")))
 	ts.Check(err)
 	kept, accounts := store.NewFile(filepath.Join(ts.MkAbs("."), "directory.json"), time.Now), limit.NewMemory(time.Now)
+	log := slog.New(slog.DiscardHandler)
+	follow := &directoryWatch{store: kept, roster: newRoster(file, "", func(*teams.File, gateway.Secret) {}), log: log, now: time.Now}
+	removes := &removal{
+		store: kept, roster: follow.roster, open: accounts.Open, alive: func() int64 { return 1 }, replica: "script", log: log, now: time.Now,
+		who: directory.Order{Who: "replica", Reason: "nothing of it was open any more"},
+	}
 	handler := api.New(api.Deps{
 		Registry: registry.New(registry.Deps{
 			Directory: kept, Trail: kept, File: func() *teams.File { return file }, Accounts: accounts, Now: time.Now, Random: rand.Reader,
@@ -47,6 +55,8 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Check(err)
 			fallthrough
 		default:
+			follow.look(r.Context())
+			removes.look(r.Context())
 			handler.ServeHTTP(w, r.WithContext(access.With(r.Context(), person)))
 		}
 	}))

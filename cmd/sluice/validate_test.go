@@ -6,7 +6,7 @@ import (
 )
 
 // Each row is one variable with valid and invalid values.
-var bounds = []struct {
+var settingBounds = []struct {
 	name       string
 	good, evil []string
 }{
@@ -79,7 +79,7 @@ var bounds = []struct {
 }
 
 func TestF_D1_BoundsOfEverySetting(t *testing.T) {
-	for _, tt := range bounds {
+	for _, tt := range settingBounds {
 		name := prefix + tt.name
 		for _, value := range tt.good {
 			if text, bad := faultsOf(t, with(name+"="+value))[name]; bad {

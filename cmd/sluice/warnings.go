@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"net"
+	"strings"
+
+	"sluice/policy/teams"
 )
 
 // warn notes settings that are allowed but may be mistakes.
@@ -11,6 +14,7 @@ func (c *configuration) warn() {
 		for _, text := range c.teams.Warnings() {
 			c.warnings = append(c.warnings, prefix+"TEAMS_FILE: "+text)
 		}
+		c.warnings = append(c.warnings, c.shutOut(c.teams, teams.OwnerFile)...)
 	}
 	for _, secret := range []struct{ name, path string }{
 		{"UPSTREAM_KEY_FILE", c.UpstreamKeyFile},
@@ -47,6 +51,21 @@ func (c *configuration) warn() {
 	if c.CaptureContent {
 		c.warnings = append(c.warnings, prefix+"CAPTURE_CONTENT: spans that are sent contain prompts and answers")
 	}
+}
+
+// shutOut warns of the forwarded paths that an owner's teams had without naming other in their endpoints, and have no more.
+func (s settings) shutOut(file *teams.File, owner teams.Owner) []string {
+	var ids []string
+	for _, team := range file.List {
+		if team.Owner == owner && team.Endpoints == nil {
+			ids = append(ids, team.ID)
+		}
+	}
+	if len(s.ForwardPaths) == 0 || len(ids) == 0 {
+		return nil
+	}
+	return []string{prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +
+		"; name other in the endpoints of those that shall"}
 }
 
 func isLoopback(host string) bool {

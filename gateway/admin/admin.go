@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
+	"time"
 )
 
 // Deps are the sources of the listener's reports. Its functions are called for every request, from any goroutine, and must not block.
@@ -30,6 +31,10 @@ type Check struct {
 	State func() error // nil if the part works; else the fault, without secrets
 }
 
+// bodyPatience is how long a body may take that is not read. A connection on which one arrives is never closed for another, so they
+// must not last.
+const bodyPatience = time.Second
+
 // New returns the handler of the admin listener:
 //
 //	/healthz        200 as long as the process answers
@@ -45,8 +50,9 @@ func New(deps Deps) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if r.ContentLength != 0 { // a body is not read, and net/http would wait for it before it answers
+		if r.ContentLength != 0 { // a body is not read, and net/http would wait for it before it answers and before it closes
 			w.Header().Set("Connection", "close")
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyPatience))
 		}
 		handler := deps.route(r.URL.Path)
 		switch {

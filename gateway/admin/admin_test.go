@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -107,8 +108,8 @@ func TestH16_ProfilesOnlyWhenAskedFor(t *testing.T) {
 	}
 }
 
-// An answer does not wait for a body that a request announces.
-func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
+// An answer does not wait for a body that a request announces, and the connection ends although none comes.
+func TestAnAnswerDoesNotWaitForABody(t *testing.T) {
 	server := httptest.NewServer(admin.New(admin.Deps{Ready: func() error { return nil }}))
 	defer server.Close()
 	for _, framing := range []string{"Content-Length: 9", "Expect: 100-continue\r\nContent-Length: 9", "Transfer-Encoding: chunked"} {
@@ -121,6 +122,9 @@ func TestMend25AnAnswerDoesNotWaitForABody(t *testing.T) {
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode != http.StatusOK || !answer.Close {
 			t.Errorf("%s: answered %+v %v, want 200 and the end of the connection", framing, answer, err)
+		}
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection does not end", framing)
 		}
 		_ = conn.Close()
 	}

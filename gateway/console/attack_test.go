@@ -76,10 +76,10 @@ func TestSessionFixation(t *testing.T) {
 	mallory.send(t, "POST", "/login", url.Values{"secret": {mapsKey}})
 	planted := mallory.cookie(t)
 	address, _ := url.Parse(h.URL)
-	for _, value := range []string{planted.Value, strings.Repeat("A", 43)} {
+	for _, value := range []string{planted.Value, strings.Repeat("A", 64)} {
 		victim.Jar.SetCookies(address, []*http.Cookie{{Name: planted.Name, Value: value, Path: "/"}})
 		victim.login(t)
-		if got := victim.cookie(t).Value; got == value || len(got) != 43 {
+		if got := victim.cookie(t).Value; got == value || len(got) != 64 {
 			t.Errorf("the session went on with the planted cookie")
 		}
 		if got := victim.send(t, "GET", "/teams", nil); got.body != "token GET /teams" {
@@ -227,7 +227,7 @@ func TestNoPageAndNoLogHasASecret(t *testing.T) {
 	h.issuer.Lock()
 	defer h.issuer.Unlock()
 	seen := strings.ReplaceAll(b.seen.String(), back.body, "") // the issuer's own answer
-	if len(b.cookie(t).Value) != 43 || !strings.Contains(seen, "Sessions") || !strings.Contains(h.log.String(), "console login refused") {
+	if len(b.cookie(t).Value) != 64 || !strings.Contains(seen, "Sessions") || !strings.Contains(h.log.String(), "console login refused") {
 		t.Fatal("the test did not see what it wanted")
 	}
 	for _, secret := range append(secrets, h.issuer.Secrets...) {
@@ -276,8 +276,30 @@ func TestOtherSitesUseUpNoAttempts(t *testing.T) {
 			}
 		}
 	}
-	h.browser(t).login(t)
-	if got := h.browser(t).send(t, "GET", "/login/callback?state=x&code=y", nil, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"); got.status != http.StatusUnauthorized {
-		t.Errorf("the issuer's way back: %d", got.status)
+	// What follows a link of another site is a visit, as the issuer's way back is.
+	visitor := h.browser(t)
+	on := visitor.send(t, "GET", "/login/oidc?next=/teams", nil)
+	back := visitor.send(t, "GET", on.location, nil).location
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"}, {"Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: document"}, {"Origin: https://evil.example"}, {"Origin: null"},
+	} {
+		for range 80 {
+			for path, status := range map[string]int{"/login/callback?state=x&code=y": http.StatusUnauthorized, "/login?code=x": http.StatusUnauthorized, "/login/oidc": http.StatusOK} {
+				if got := visitor.send(t, "GET", path, nil, headers...); got.status != status || got.header.Get("Set-Cookie") != "" {
+					t.Fatalf("%s with %s: %d %v", path, headers, got.status, got.header)
+				}
+			}
+		}
+	}
+	for range 20 {
+		if got := h.browser(t).send(t, "POST", "/login", url.Values{"secret": {"mistyped"}}); got.status != http.StatusUnauthorized {
+			t.Fatalf("an attempt of the visitor: %d", got.status)
+		}
+	}
+	if got := h.browser(t).send(t, "GET", "/login/oidc", nil); got.status != http.StatusSeeOther {
+		t.Errorf("another sign-on of the visitor: %d", got.status)
+	}
+	if got := visitor.send(t, "GET", back, nil, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"); got.location != "/teams" {
+		t.Errorf("the issuer's way back: %d %s", got.status, got.body)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
 
 	"sluice/gateway/console/access"
 )
@@ -32,7 +35,11 @@ type Deps struct {
 	Client func(*http.Request) string
 	// Stopping ends when streams shall end, because the process stops. Nil: they do not.
 	Stopping context.Context
-	Log      *slog.Logger
+	// Hurried is called when [PaceBound] refuses a request. Nil: it is not called.
+	Hurried func()
+	// Now is the clock. Nil: the system's.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // mostBody is how many bytes a request's body may have.
@@ -52,13 +59,20 @@ const mostBody = 1 << 20
 // Handlers behind a login find the person with [access.From], and the client's address in RemoteAddr. All others are answered
 // 401 with a problem document below /api/, and elsewhere led to the login page.
 func New(deps Deps) http.Handler {
-	c := &console{deps: deps, policy: contentPolicy(deps.Pictures)}
+	if deps.Hurried == nil {
+		deps.Hurried = func() {}
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	c := &console{deps: deps, policy: contentPolicy(deps.Pictures), pace: pace{people: map[string]*rate.Limiter{}}}
 	return c.guard(http.HandlerFunc(c.route))
 }
 
 type console struct {
 	deps   Deps
 	policy string // the Content-Security-Policy
+	pace   pace
 }
 
 // route is every path there is.

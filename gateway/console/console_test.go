@@ -123,8 +123,33 @@ func TestHowTheUnknownAreAnswered(t *testing.T) {
 	for range 25 {
 		b.send(t, "POST", "/login", url.Values{"secret": {"guess"}})
 	}
-	if got := b.send(t, "POST", "/login", url.Values{"secret": {token}}); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "600" {
+	if got := b.send(t, "POST", "/login", url.Values{"secret": {"guess"}}); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "600" {
 		t.Errorf("after many attempts: %d %v", got.status, got.header)
+	}
+	b.login(t)
+}
+
+// TestCookiesOfNoSession are answered twenty times a minute, for a page and a program; a right cookie and the login page always.
+func TestCookiesOfNoSession(t *testing.T) {
+	h := open(t, false)
+	right, stranger := h.browser(t), h.browser(t)
+	right.login(t)
+	const cookie = "Cookie: sluice-session=AAAA"
+	for range 20 {
+		if got := stranger.send(t, "GET", "/teams", nil, cookie); got.status != http.StatusSeeOther {
+			t.Fatalf("at first: %d", got.status)
+		}
+	}
+	for path, kind := range map[string]string{"/teams": "text/plain; charset=utf-8", "/api/v1/me": "application/problem+json"} {
+		if got := stranger.send(t, "GET", path, nil, cookie); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "60" || got.header.Get("Content-Type") != kind {
+			t.Errorf("%s then: %d %v", path, got.status, got.header)
+		}
+	}
+	if got := stranger.send(t, "GET", "/login", nil, cookie); got.status != http.StatusOK {
+		t.Errorf("the login page: %d", got.status)
+	}
+	if got := right.send(t, "GET", "/teams", nil); got.body != "token GET /teams" {
+		t.Errorf("a right cookie from there: %d %s", got.status, got.body)
 	}
 }
 
@@ -192,7 +217,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 				stopping, stop := context.WithCancel(t.Context())
 				h.store = newStore()
 				h.desk = access.NewDesk(access.Deps{
-					Now: time.Now, Shared: h.store, Own: newStore(), Teams: oneTeam{}, Log: discard, Token: tokenDigest,
+					Now: time.Now, Shared: h.store, Teams: oneTeam{}, Log: discard, Token: tokenDigest,
 				})
 				secret, err := h.desk.Login(t.Context(), access.Visitor{Client: "127.0.0.1"}, token)
 				if err != nil {

@@ -76,7 +76,7 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *house {
 
 func (h *house) newDesk(address *url.URL) *access.Desk {
 	return access.NewDesk(access.Deps{
-		Now: time.Now, Shared: h.store, Own: store.NewMemory(time.Now), Teams: oneTeam{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Now: time.Now, Shared: h.store, Teams: oneTeam{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Groups: access.Groups{Operators: []string{"platform"}},
 		Token:  func() ([sha256.Size]byte, bool) { return sha256.Sum256([]byte(token)), true },
 		Issuer: issuer.New(issuer.Config{
@@ -105,7 +105,7 @@ func (oneTeam) Digest(team, _ string) ([sha256.Size]byte, bool) {
 	return sha256.Sum256([]byte(mapsKey)), team == "maps"
 }
 
-func (oneTeam) OfMembers([]string) []string { return nil }
+func (oneTeam) OfMembers([]string, string) []string { return nil }
 
 type lockedBuffer struct {
 	mu   sync.Mutex

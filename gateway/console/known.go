@@ -18,6 +18,9 @@ func (c *console) known(w http.ResponseWriter, r *http.Request, next http.Handle
 		c.unknown(w, r, err)
 		return
 	}
+	if !c.paced(w, r, person) {
+		return
+	}
 	ctx := access.With(r.Context(), person)
 	if isStream(r) {
 		var stop func()
@@ -31,14 +34,19 @@ func (c *console) known(w http.ResponseWriter, r *http.Request, next http.Handle
 // two tokens none counts, because others may read the other one.
 func (c *console) person(r *http.Request) (access.Person, error) {
 	lines := r.Header["Authorization"]
-	if isAPI(r) && strings.Join(lines, "") != "" {
+	if isProgram(r) {
 		scheme, token, _ := strings.Cut(lines[0], " ")
 		if !strings.EqualFold(scheme, "Bearer") || len(lines) > 1 {
 			return access.Person{}, access.ErrWrong
 		}
 		return c.deps.Desk.Bearer(r.Context(), visitor(r), token)
 	}
-	return c.deps.Desk.Know(r.Context(), cookie(r, sessionCookie), !isLive(r))
+	return c.deps.Desk.Know(r.Context(), visitor(r), cookie(r, sessionCookie), !isLive(r))
+}
+
+// isProgram reports whether a request brings a program's token.
+func isProgram(r *http.Request) bool {
+	return isAPI(r) && strings.Join(r.Header["Authorization"], "") != ""
 }
 
 // isLive reports whether a page asks by itself, which does not keep a session from growing idle. Old browsers do not send
@@ -107,14 +115,23 @@ func problemOf(w http.ResponseWriter, err error) (status int, detail string) {
 		return http.StatusServiceUnavailable, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back."
 	case errors.Is(err, access.ErrTooMany):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
-		return http.StatusTooManyRequests, "Too many logins have failed. Wait ten minutes."
+		return http.StatusTooManyRequests, "This did not log in, and too many logins have failed. A right token or key is let in at any time."
+	case errors.Is(err, access.ErrOften):
+		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
+		return http.StatusTooManyRequests, "Too many logins of one person or from one address. Go on with a session that you have, or wait ten minutes."
+	case errors.Is(err, access.ErrCookies):
+		w.Header().Set("Retry-After", strconv.Itoa(int(access.CookiesWindow.Seconds())))
+		return http.StatusTooManyRequests, "Too many requests with a cookie of no session. Log in again at /login."
 	case errors.Is(err, access.ErrNoRights):
 		return http.StatusForbidden, "The issuer knows you, but your groups give you no rights here. Ask an operator of Sluice."
+	}
+	if errors.Is(err, access.ErrNotBegun) {
+		return http.StatusUnauthorized, "This browser has no such login at the issuer under way. Begin again here."
 	}
 	return http.StatusUnauthorized, "This did not log in. It may be wrong, expired, used or revoked."
 }
 
 // visitor is where a request comes from.
 func visitor(r *http.Request) access.Visitor {
-	return access.Visitor{Client: client(r), Agent: r.UserAgent()}
+	return access.Visitor{Client: client(r), Agent: r.UserAgent(), Foreign: isForeign(r)}
 }

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -13,6 +15,17 @@ import (
 func isVisit(r *http.Request) bool {
 	dest := r.Header.Get("Sec-Fetch-Dest")
 	return dest == "" || dest == "document"
+}
+
+// isForeign reports whether a page of another site sent the browser here. Old browsers send the page's Origin at most; programs send
+// neither.
+func isForeign(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site != "same-origin" && site != "none"
+	}
+	origin := r.Header.Get("Origin")
+	page, err := url.Parse(origin)
+	return origin != "" && (err != nil || page.Host != r.Host)
 }
 
 // visits calls next for people who go to an address of a login: failures count against their address, so other sites' pages
@@ -68,10 +81,14 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next str
 	http.Redirect(w, r, localPath(next), http.StatusSeeOther) //nolint:gosec // localPath leaves paths of the console alone
 }
 
-// signOn leads to the issuer.
+// signOn leads to the issuer. Whom another site sent sees the login page instead: each way to the issuer counts for the visitor's address.
 func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 	if !c.deps.Desk.CanSignOn() {
 		c.refuse(w, r, http.StatusNotFound, "There is nothing at this address.")
+		return
+	}
+	if isForeign(r) {
+		c.showLogin(w, r, http.StatusOK, "")
 		return
 	}
 	on, err := c.deps.Desk.SignOn(r.Context(), visitor(r), localPath(r.URL.Query().Get("next")))
@@ -84,11 +101,13 @@ func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, on.Address, http.StatusSeeOther)
 }
 
-// callback takes what the issuer gave the browser.
+// callback takes what the issuer gave the browser. What does not belong to the browser's sign-on leaves that one as it is.
 func (c *console) callback(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	secret, next, err := c.deps.Desk.Return(r.Context(), visitor(r), cookie(r, signOnCookie), query.Get("state"), query.Get("code"))
-	setCookie(w, r, signOnCookie, "", -time.Second)
+	if !errors.Is(err, access.ErrNotBegun) {
+		setCookie(w, r, signOnCookie, "", -time.Second)
+	}
 	c.enter(w, r, secret, next, err)
 }
 

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"mime"
@@ -10,37 +11,96 @@ import (
 	"sluice/gateway/openai"
 )
 
-// mostParts is how many parts a form may have.
-const mostParts = 64
+const (
+	// mostParts is how many parts a form may have.
+	mostParts = 64
+	// mostHead is how many bytes the head of a part may have, and what is before it. Heads are copied, and no client's are long.
+	mostHead = 8 << 10
+	// formBuffer is how many bytes of a part are looked at together.
+	formBuffer = 4 << 10
+)
 
 // ReadForm reads a form of the type multipart/form-data. contentType is the header's value. The data of the parts are parts of
 // body. Its error is of type [*openai.Refusal].
-func ReadForm(contentType string, body []byte) ([]openai.Part, error) {
+func ReadForm(contentType string, body []byte) (parts []openai.Part, err error) {
+	form := form{rest: body, buffer: make([]byte, formBuffer)}
+	err = eachPart(contentType, bytes.NewReader(body), func(boundary string, part openai.Part, data io.Reader) (err error) {
+		form.boundary = append(append(form.boundary[:0], "--"...), boundary...)
+		part.Data, err = form.data(data)
+		parts = append(parts, part)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return parts, nil
+}
+
+// Digest is [openai.Content] of a form that is read and not kept.
+func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err error) {
+	contents, buffer := openai.NewContents(), make([]byte, formBuffer)
+	err = eachPart(contentType, body, func(_ string, part openai.Part, data io.Reader) error {
+		of := sha256.New()
+		if _, err := io.CopyBuffer(of, data, buffer); err != nil {
+			return err
+		}
+		contents.Add(&part, [sha256.Size]byte(of.Sum(nil)))
+		return nil
+	})
+	return contents.Sum(), err
+}
+
+// eachPart calls take for each part of a form in turn. The part has no data yet; take MUST read them to their end. The error is of
+// type [*openai.Refusal].
+func eachPart(contentType string, body io.Reader, take func(boundary string, part openai.Part, data io.Reader) error) error {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		return nil, broken()
+		return broken()
 	}
-	form := form{boundary: []byte("--" + params["boundary"]), rest: body, buffer: make([]byte, 4<<10)}
-	reader := multipart.NewReader(bytes.NewReader(body), params["boundary"])
-	var parts []openai.Part
-	for {
+	from := &headed{Reader: body}
+	reader := multipart.NewReader(from, params["boundary"])
+	for n := 0; ; n++ {
+		from.left = mostHead
 		part, err := reader.NextRawPart()
 		if err == io.EOF {
-			return parts, nil
+			return nil
 		}
-		if err != nil || len(parts) == mostParts {
-			return nil, broken()
+		if err != nil || n == mostParts {
+			return broken()
 		}
-		data, err := form.data(part)
-		if err != nil {
-			return nil, broken()
+		from.left = -1
+		head := openai.Part{Name: part.FormName(), File: part.FileName(), MediaType: part.Header.Get("Content-Type")}
+		if take(params["boundary"], head, part) != nil {
+			return broken()
 		}
-		parts = append(parts, openai.Part{Name: part.FormName(), File: part.FileName(), MediaType: part.Header.Get("Content-Type"), Data: data})
 	}
 }
 
 func broken() *openai.Refusal {
-	return &openai.Refusal{Status: 400, Code: "InvalidParameter", Message: "The body is not a form of at most 64 parts, each with its end."}
+	return &openai.Refusal{
+		Status: 400, Code: "InvalidParameter",
+		Message: "The body is not a form of at most 64 parts, each with a head of at most 8 KiB, and with its end.",
+	}
+}
+
+// headed bounds what is read while the head of a part is looked for: the reader of forms would keep 10 MiB of it.
+type headed struct {
+	io.Reader
+	left int // -1: any number of bytes
+}
+
+var errHead = errors.New("the head of a part is too long")
+
+func (h *headed) Read(p []byte) (int, error) {
+	if h.left < 0 {
+		return h.Reader.Read(p)
+	}
+	if h.left == 0 {
+		return 0, errHead
+	}
+	n, err := h.Reader.Read(p[:min(len(p), h.left)])
+	h.left -= n
+	return n, err
 }
 
 // form finds the data of its parts in the body, where the reader would copy them: images are large.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/time/rate"
 
 	"sluice/policy/teams"
 )
@@ -16,6 +17,7 @@ const (
 	stale      = time.Hour        // how old keys may be if their issuer is away
 	pause      = 10 * time.Second // between two fetches from an issuer, whatever tokens arrive
 	fetchFor   = 5 * time.Second  // bounds one fetch, discovery included
+	patience   = 2 * time.Second  // since a fetch began; then no token waits for it any more
 	maxKeyTrys = 16               // keys that are tried for a token without kid
 )
 
@@ -25,38 +27,42 @@ type keys struct {
 	now    func() time.Time
 	fetch  Fetch
 	calls  *sync.WaitGroup
+	hangs  func() // called when a token no longer waits; nil: nobody is told
 
 	mu      sync.Mutex
 	list    []jose.JSONWebKey
 	fetched time.Time     // when list was fetched; zero: never
+	fetches *rate.Limiter // one in every pause, whatever tokens arrive and however the last one ended
 	tried   time.Time     // when the last fetch began
 	running chan struct{} // closed when the fetch under way has ended; nil: none is
 	late    bool          // the fetch under way, or the last one, began long after the one before: no token had come for a while
 }
 
-// VerifySignature verifies a token's signature and returns its payload, as go-oidc wants it.
-func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+// payload verifies a token's signature and returns its payload, and how long it waited for the issuer.
+func (k *keys) payload(ctx context.Context, token string) (payload []byte, waited time.Duration, err error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil || len(signed.Signatures) != 1 {
-		return nil, ErrForm
+		return nil, 0, ErrForm
 	}
-	list, ok := k.current(ctx)
+	list, waited, ok := k.current(ctx)
 	if !ok {
-		return nil, ErrKeys
+		return nil, waited, ErrKeys
 	}
 	payload, found := verify(signed, list)
 	if payload != nil {
-		return payload, nil
+		return payload, waited, nil
 	}
 	if !found { // a new key of the issuer, or an invented one
-		if list, ok = k.newer(ctx); ok {
+		list, more, ok := k.newer(ctx)
+		waited += more
+		if ok {
 			payload, _ = verify(signed, list)
 		}
 	}
 	if payload == nil {
-		return nil, ErrSignature
+		return nil, waited, ErrSignature
 	}
-	return payload, nil
+	return payload, waited, nil
 }
 
 // algorithms are those that any issuer may use; go-oidc has checked the issuer's own.
@@ -89,7 +95,7 @@ func verify(signed *jose.JSONWebSignature, list []jose.JSONWebKey) (payload []by
 
 // current returns the keys; ok is false if there are none that may be used. Keys that are no longer fresh are fetched in the
 // background, while the ones before serve for an hour; only after an idle time the fetch is waited for.
-func (k *keys) current(ctx context.Context) (list []jose.JSONWebKey, ok bool) {
+func (k *keys) current(ctx context.Context) (list []jose.JSONWebKey, waited time.Duration, ok bool) {
 	k.mu.Lock()
 	age := k.now().Sub(k.fetched)
 	list, usable := k.list, !k.fetched.IsZero() && age < stale
@@ -100,13 +106,13 @@ func (k *keys) current(ctx context.Context) (list []jose.JSONWebKey, ok bool) {
 	waits := k.late && running != nil
 	k.mu.Unlock()
 	if usable && !waits {
-		return list, true
+		return list, 0, true
 	}
 	return k.wait(ctx, running)
 }
 
 // newer fetches the keys again, if the last fetch is long enough ago.
-func (k *keys) newer(ctx context.Context) (list []jose.JSONWebKey, ok bool) {
+func (k *keys) newer(ctx context.Context) (list []jose.JSONWebKey, waited time.Duration, ok bool) {
 	k.mu.Lock()
 	running := k.start()
 	k.mu.Unlock()
@@ -117,7 +123,7 @@ func (k *keys) newer(ctx context.Context) (list []jose.JSONWebKey, ok bool) {
 // under way. The caller holds the lock.
 func (k *keys) start() chan struct{} {
 	now := k.now()
-	if k.running != nil || !k.tried.IsZero() && now.Sub(k.tried) < pause {
+	if k.running != nil || !k.fetches.AllowN(now, 1) {
 		return k.running
 	}
 	k.late = now.Sub(k.tried) >= idle
@@ -140,16 +146,27 @@ func (k *keys) run() {
 	k.running = nil
 }
 
-// wait waits for a fetch and returns the keys that may be used then.
-func (k *keys) wait(ctx context.Context, running chan struct{}) (list []jose.JSONWebKey, ok bool) {
+// wait waits for a fetch, while that is young, and returns the keys that may be used then. A fetch that hangs goes on without those who
+// wait, and the next tokens find out at once.
+func (k *keys) wait(ctx context.Context, running chan struct{}) (list []jose.JSONWebKey, waited time.Duration, ok bool) {
 	if running != nil {
+		began := k.now()
+		k.mu.Lock()
+		left := k.tried.Add(patience).Sub(began)
+		k.mu.Unlock()
+		timer := time.NewTimer(left)
+		defer timer.Stop()
 		select {
 		case <-running:
+		case <-timer.C:
+			if k.hangs != nil {
+				k.hangs()
+			}
 		case <-ctx.Done():
-			return nil, false
 		}
+		waited = k.now().Sub(began)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.list, !k.fetched.IsZero() && k.now().Sub(k.fetched) < stale
+	return k.list, waited, ctx.Err() == nil && !k.fetched.IsZero() && k.now().Sub(k.fetched) < stale
 }

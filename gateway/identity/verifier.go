@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/time/rate"
 
 	"sluice/policy/teams"
 )
@@ -36,6 +37,7 @@ var (
 	ErrExpired   = errors.New("the token has expired, or says no end")
 	ErrFuture    = errors.New("the token is not valid yet, or its times cannot be read")
 	ErrLife      = errors.New("the token is valid for more than 24 hours, or does not say since when")
+	ErrSubject   = errors.New("the token has no subject")
 	ErrClaim     = errors.New("the token has no claim that the teams file gives a team")
 )
 
@@ -45,18 +47,23 @@ type Identity struct {
 	// Key stands for the issuer and the subject in place of a key's id: "jwt:" and 12 hexadecimal digits. It is the same for
 	// every token of a subject.
 	Key string
+	// Waited is how long this call waited for the issuer's keys; also with an error.
+	Waited time.Duration
 }
 
 // Config says how a Verifier works.
 type Config struct {
 	Now   func() time.Time
 	Fetch Fetch // gets the documents of issuers; nil: [Get]
+	// Hangs is called when a token no longer waits for an issuer that does not answer. Nil: nobody is told.
+	Hangs func()
 }
 
 // Verifier verifies tokens. It is safe for concurrent use.
 type Verifier struct {
 	now    func() time.Time
 	fetch  Fetch
+	hangs  func()
 	follow sync.Mutex
 	set    atomic.Pointer[set]
 	calls  sync.WaitGroup // refreshes of keys
@@ -76,7 +83,7 @@ type issuer struct {
 
 // New returns a Verifier that accepts nothing until [Verifier.Follow] gives it issuers. It connects to nothing.
 func New(config Config) *Verifier {
-	v := &Verifier{now: config.Now, fetch: config.Fetch}
+	v := &Verifier{now: config.Now, fetch: config.Fetch, hangs: config.Hangs}
 	if v.fetch == nil {
 		v.fetch = Get
 	}
@@ -106,13 +113,13 @@ func (v *Verifier) keysOf(url string, issuers []*issuer) *keys {
 			return i.keys
 		}
 	}
-	return &keys{issuer: url, now: v.now, fetch: v.fetch, calls: &v.calls}
+	return &keys{issuer: url, now: v.now, fetch: v.fetch, calls: &v.calls, hangs: v.hangs, fetches: rate.NewLimiter(rate.Every(pause), 1)}
 }
 
 // Close waits for fetches that are under way, a few seconds at most.
 func (v *Verifier) Close() { v.calls.Wait() }
 
-// Identify verifies a token. It may wait some seconds for the issuer's keys.
+// Identify verifies a token. It may wait for the issuer's keys, two seconds at most.
 func (v *Verifier) Identify(ctx context.Context, token string) (Identity, error) {
 	s := v.set.Load()
 	if len(s.issuers) == 0 || len(token) > maxToken {
@@ -127,18 +134,20 @@ func (v *Verifier) Identify(ctx context.Context, token string) (Identity, error)
 		return Identity{}, err
 	}
 	err = ErrIssuer
+	var waited time.Duration
 	for _, i := range s.issuers {
 		if !i.issued(told) {
 			continue
 		}
 		var id Identity
 		var until time.Time
-		if id, until, err = i.identify(ctx, token, told, v.now()); err == nil {
+		if id, until, err = i.identify(ctx, token, told, v.now(), &waited); err == nil {
 			s.known.put(sum, id, until)
+			id.Waited = waited
 			return id, nil
 		}
 	}
-	return Identity{}, err
+	return Identity{Waited: waited}, err
 }
 
 // same reports whether an issuer of the teams file is still the same.
@@ -151,12 +160,13 @@ func (i *issuer) issued(told told) bool {
 	return told.Issuer == i.URL && slices.Contains(told.Audience, i.Audience)
 }
 
-// identify verifies a token of this issuer. Until is how long it need not be verified again.
-func (i *issuer) identify(ctx context.Context, token string, told told, now time.Time) (id Identity, until time.Time, err error) {
+// identify verifies a token of this issuer, and adds the time that it waited for the issuer. Until is how long the token need not be
+// verified again.
+func (i *issuer) identify(ctx context.Context, token string, told told, now time.Time, waited *time.Duration) (id Identity, until time.Time, err error) {
 	if !slices.Contains(i.Algorithms, told.algorithm) {
 		return id, until, ErrAlgorithm
 	}
-	verified, err := i.verify(ctx, token, now)
+	verified, err := i.verify(ctx, token, now, waited)
 	switch {
 	case err != nil:
 		return id, until, err
@@ -165,9 +175,9 @@ func (i *issuer) identify(ctx context.Context, token string, told told, now time
 	case verified.IssuedAt.IsZero() || verified.Expiry.Sub(verified.IssuedAt) > maxLife:
 		return id, until, ErrLife
 	}
-	team, subject, ok := i.team(verified)
-	if !ok {
-		return id, until, ErrClaim
+	team, subject, err := i.team(verified)
+	if err != nil {
+		return id, until, err
 	}
 	until = now.Add(remembered)
 	if verified.Expiry.Before(until) {
@@ -177,8 +187,8 @@ func (i *issuer) identify(ctx context.Context, token string, told told, now time
 }
 
 // verify lets go-oidc verify a token. Its errors can quote the token, so ours stand for them.
-func (i *issuer) verify(ctx context.Context, token string, now time.Time) (*oidc.IDToken, error) {
-	signature := &witness{keys: i.keys}
+func (i *issuer) verify(ctx context.Context, token string, now time.Time, waited *time.Duration) (*oidc.IDToken, error) {
+	signature := &witness{keys: i.keys, waited: waited}
 	config := &oidc.Config{ClientID: i.Audience, SupportedSigningAlgs: i.Algorithms, Now: func() time.Time { return now }}
 	verified, err := oidc.NewVerifier(i.URL, signature, config).Verify(ctx, token)
 	var expired *oidc.TokenExpiredError
@@ -193,28 +203,38 @@ func (i *issuer) verify(ctx context.Context, token string, now time.Time) (*oidc
 	return nil, ErrFuture // issuer, audience and algorithm were compared before
 }
 
-// witness remembers why a signature was refused, because go-oidc passes only the text on.
+// witness remembers why a signature was refused, because go-oidc passes only the text on, and how long the issuer took.
 type witness struct {
-	*keys
-	err error
+	keys   *keys
+	waited *time.Duration
+	err    error
 }
 
 // VerifySignature implements [oidc.KeySet].
 func (w *witness) VerifySignature(ctx context.Context, token string) (payload []byte, err error) {
-	payload, w.err = w.keys.VerifySignature(ctx, token)
-	return payload, w.err
+	payload, waited, err := w.keys.payload(ctx, token)
+	*w.waited += waited
+	w.err = err
+	return payload, err
 }
 
-// team returns the team of a verified token, and its subject, which may be empty if the team is found by another claim.
-func (i *issuer) team(verified *oidc.IDToken) (team, subject string, ok bool) {
+// team returns the team of a verified token, and its subject. The subject is wanted also if another claim names the team: it stands
+// for the holder in the log. The party for which a token was made (azp) is not compared: it is the workload that sends the token, and an
+// issuer may name several audiences.
+func (i *issuer) team(verified *oidc.IDToken) (team, subject string, err error) {
 	var claims map[string]json.RawMessage
 	var value string
-	if verified.Claims(&claims) != nil || json.Unmarshal(claims[i.Claim], &value) != nil {
-		return "", "", false
+	if verified.Claims(&claims) != nil || json.Unmarshal(claims["sub"], &subject) != nil || subject == "" { // go-oidc takes SUB for it
+		return "", "", ErrSubject
 	}
-	_ = json.Unmarshal(claims["sub"], &subject) // go-oidc takes SUB for it
-	team, ok = i.Teams[value]
-	return team, subject, ok
+	if json.Unmarshal(claims[i.Claim], &value) != nil {
+		return "", "", ErrClaim
+	}
+	team, ok := i.Teams[value]
+	if !ok {
+		return "", "", ErrClaim
+	}
+	return team, subject, nil
 }
 
 // label stands for a subject in the log.

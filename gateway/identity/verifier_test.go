@@ -84,7 +84,7 @@ func TestTokensAreRefused(t *testing.T) {
 		"valid in the future":       {s.token(t, claims{"nbf": at(time.Hour), "exp": at(2 * time.Hour)}), identity.ErrFuture},
 		"valid for too long":        {s.token(t, claims{"exp": at(24*time.Hour + time.Second)}), identity.ErrLife},
 		"no beginning":              {s.token(t, claims{"iat": nil}), identity.ErrLife},
-		"no subject":                {s.token(t, claims{"sub": nil}), identity.ErrClaim},
+		"no subject":                {s.token(t, claims{"sub": nil}), identity.ErrSubject},
 		"an unknown subject":        {s.token(t, claims{"sub": "system:serviceaccount:search:indexer2"}), identity.ErrClaim},
 		"a subject in capitals":     {s.token(t, claims{"sub": "SYSTEM:serviceaccount:search:indexer"}), identity.ErrClaim},
 		"an audience in capitals":   {s.token(t, claims{"aud": nil, "AUD": "sluice"}), identity.ErrClaims},
@@ -93,7 +93,7 @@ func TestTokensAreRefused(t *testing.T) {
 		"an end in capitals":                       {s.token(t, claims{"exp": nil, "EXP": at(time.Hour)}), identity.ErrClaims},
 		"a beginning in capitals":                  {s.token(t, claims{"iat": nil, "Iat": at(0)}), identity.ErrClaims},
 		"an issuer with a long s":                  {s.token(t, claims{"iss": "https://evil.example", "is\u017f": s.URL}), identity.ErrClaims},
-		"a list of subjects":                       {s.token(t, claims{"sub": nil, "Sub": "system:serviceaccount:search:indexer"}), identity.ErrClaim},
+		"a list of subjects":                       {s.token(t, claims{"sub": nil, "Sub": "system:serviceaccount:search:indexer"}), identity.ErrSubject},
 	} {
 		id, err := s.Identify(t.Context(), tt.token)
 		if !errors.Is(err, tt.want) || id != (identity.Identity{}) {
@@ -158,6 +158,38 @@ func TestAWithdrawnKeyEnds(t *testing.T) {
 	s.pass(5 * time.Minute)
 	if _, err := s.Identify(t.Context(), token); !errors.Is(err, identity.ErrSignature) {
 		t.Errorf("a withdrawn key: %v", err)
+	}
+}
+
+// TestARememberedTokenEnds when it says so, and not when it would be verified again.
+func TestARememberedTokenEnds(t *testing.T) {
+	s := newStand(t)
+	token := s.token(t, claims{"exp": s.clock().Add(time.Minute).Unix()})
+	for range 2 {
+		if _, err := s.Identify(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(59 * time.Second / 2)
+	}
+	s.pass(2 * time.Second)
+	if id, err := s.Identify(t.Context(), token); !errors.Is(err, identity.ErrExpired) {
+		t.Errorf("after its end: %+v, %v", id, err)
+	}
+}
+
+// TestATokenOfNobody: the team may be named by another claim, but the log needs the subject.
+func TestATokenOfNobody(t *testing.T) {
+	s := newStand(t)
+	byGroup := *s.list[0]
+	byGroup.Claim, byGroup.Teams = "group", map[string]string{"m": "maps"}
+	s.Follow([]*teams.Issuer{&byGroup})
+	if id, err := s.Identify(t.Context(), s.token(t, claims{"group": "m", "azp": "a workload"})); err != nil || id.Team != "maps" {
+		t.Errorf("with a subject: %+v, %v", id, err)
+	}
+	for _, subject := range []any{nil, ""} {
+		if id, err := s.Identify(t.Context(), s.token(t, claims{"group": "m", "sub": subject})); !errors.Is(err, identity.ErrSubject) {
+			t.Errorf("subject %v: %+v, %v", subject, id, err)
+		}
 	}
 }
 

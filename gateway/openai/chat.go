@@ -96,6 +96,8 @@ func (c *chat) check() error {
 	switch {
 	case !isString(c.model) || len(c.model) == 2:
 		return badRequest("model", "model: the name of a model is needed.")
+	case boundWord("model", c.model) != nil:
+		return boundWord("model", c.model)
 	case kind(c.messages) != '[':
 		return badRequest("messages", "messages: an array of messages is needed.")
 	case c.limits > 1:

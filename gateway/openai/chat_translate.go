@@ -15,7 +15,11 @@ func (c *chat) translate(size int, models *Models) (*Request, error) {
 		return nil, err
 	}
 	// The buffer is large enough, so that images are copied only once.
-	b := make([]byte, 0, size+len(model)+256+32*found.messages)
+	size += len(model) + 256 + 32*found.messages
+	if err := models.room(size); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, size)
 	b = append(quoted(append(b, `{"model":`...), model), `,"input":{"messages":`...)
 	b, err := appendMessages(b, c.messages, r.Path == MultimodalPath)
 	if err != nil {

@@ -38,11 +38,14 @@ func checkToolChoice(value []byte) error {
 
 // isWord reports whether a value is a string that spells the word.
 func isWord(value []byte, word string) bool {
-	return isString(value) && string(decoded(value)) == word
+	return isString(value) && len(value) <= mostEscape*len(word)+2 && string(decoded(value)) == word
 }
 
 // isZero reports whether a value is a number equal to zero, in any spelling.
 func isZero(value []byte) bool {
+	if len(value) > mostWord {
+		return false
+	}
 	digits, _, _ := bytes.Cut(bytes.ToLower(value), []byte("e"))
 	return len(digits) > 0 && len(bytes.Trim(digits, "-.0")) == 0
 }

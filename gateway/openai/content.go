@@ -73,7 +73,7 @@ func (p *part) read(value []byte) (err error) {
 	case isWord(word, "image_url"):
 		return p.readImage(image)
 	case isString(word):
-		return badRequest("type", "Parts of the type %q are not supported; text and image_url are.", brief(decoded(word)))
+		return badRequest("type", "Parts of the type %q are not supported; text and image_url are.", brief(inside(word)))
 	}
 	return badRequest("type", "A part of a content must have a type.")
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/base64"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,6 +24,9 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 	var p imageRequest
 	seen := make(names, 0, fewNames)
 	size := 0
+	if err := boundTexts(parts, models); err != nil {
+		return nil, err
+	}
 	for _, part := range parts {
 		if part.Name == "image" || part.Name == "image[]" {
 			p.images = append(p.images, part)
@@ -53,12 +57,28 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 	return p.translate(size, models)
 }
 
+// boundTexts refuses texts that are too long, and asks for memory for them as JSON, before they are written as such.
+func boundTexts(parts []Part, models *Models) error {
+	size := 0
+	for i := range parts {
+		p := &parts[i]
+		if p.Name == "image" || p.Name == "image[]" || p.File != "" {
+			continue
+		}
+		if err := boundPart(p); err != nil {
+			return err
+		}
+		size += mostEscape * len(p.Data)
+	}
+	return models.room(size)
+}
+
 // value is the part as a JSON value. Forms have no types, so fields that are not known to be strings are numbers or booleans if
 // they look like it.
 func (p *Part) value() []byte {
 	switch p.Name {
 	case "model", "prompt", "negative_prompt", "size", "user", "safety_identifier", "response_format":
-		return quoted(nil, p.Data)
+		return p.quoted()
 	}
 	switch value := jsontext.Value(p.Data); value.Kind() {
 	case '0', 't', 'f':
@@ -66,7 +86,17 @@ func (p *Part) value() []byte {
 			return trimmed(p.Data)
 		}
 	}
-	return quoted(nil, p.Data)
+	return p.quoted()
+}
+
+func (p *Part) quoted() []byte {
+	size := len(p.Data) + 2
+	for _, c := range p.Data {
+		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			size += mostEscape - 1
+		}
+	}
+	return quoted(make([]byte, 0, size), p.Data)
 }
 
 // appendURI appends the file as a data URI, as part of a JSON string.

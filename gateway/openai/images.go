@@ -16,6 +16,9 @@ func Generation(body []byte, models *Models) (*Request, error) {
 		if absent(w.value) {
 			continue
 		}
+		if err = boundMember(w.name, w.value); err != nil {
+			return nil, err
+		}
 		if err = p.member(w.name, w.value); err != nil {
 			return nil, err
 		}

@@ -117,6 +117,7 @@ func TestFingerprints(t *testing.T) {
 		"a part less":         parts[:1],
 		"another prompt":      {{Name: "prompt", Data: []byte("A lake.")}, parts[1]},
 		"another file":        {parts[0], {Name: "image", File: "b.png", MediaType: "image/png", Data: []byte("abc")}},
+		"another name":        {{Name: "promqt", Data: []byte("A lake")}, parts[1]},
 		"bytes moved between": {{Name: "prompt", Data: []byte("A lak")}, {Name: "eimage", File: "a.png", MediaType: "image/png", Data: []byte("abc")}},
 		"none":                nil,
 	} {
@@ -138,5 +139,54 @@ func TestFingerprints(t *testing.T) {
 	}
 	if Fingerprint("team", "/v1/images/edits", Content(nil)) == whole {
 		t.Error("another body has the same fingerprint")
+	}
+}
+
+// A text is refused before it is written as JSON, by characters where it is a prompt; one that is just short enough passes.
+func TestLongTextsOfImages(t *testing.T) {
+	for _, c := range []struct {
+		name, one string
+		most      int
+	}{{"prompt", "é", 32_000}, {"negative_prompt", `\u0001`, 32_000}, {"model", "a", 256}, {"size", `\"`, 256}, {"user", `\ud83d\ude00`, 64}, {"quality", "x", 0}, {"tone", "a", 4096}} {
+		for more, want := range []string{"", c.name} {
+			text := strings.Repeat(c.one, c.most+more)
+			if c.name == "quality" {
+				text = strings.Repeat(c.one, 257)
+			}
+			members := map[string]string{"model": "gen2.6-image", "prompt": "A lake"}
+			members[c.name] = text
+			body := "{"
+			for name, value := range members {
+				body += fmt.Sprintf(`%s"%s":"%s"`, map[bool]string{true: ",", false: ""}[len(body) > 1], name, value)
+			}
+			_, err := Generation([]byte(body+"}"), testModels)
+			if want == "" && c.name != "quality" && err != nil {
+				t.Errorf("%s of %d: %v", c.name, c.most, err)
+			} else if want != "" {
+				wantParam(t, err, want)
+			}
+		}
+	}
+	image := Part{Name: "image", File: "a.png", Data: []byte("a")}
+	for name, most := range map[string]int{"prompt": 32_000, "size": 256, "tone": 4096} {
+		parts := []Part{image, {Name: "model", Data: []byte("gen2.6-image")}, {Name: name, Data: []byte(strings.Repeat("\xff", most+1))}}
+		_, err := Edit(parts, testModels)
+		wantParam(t, err, name)
+	}
+}
+
+// What the service's request takes is asked for before it is made.
+func TestRequestsWithoutRoom(t *testing.T) {
+	var asked int64
+	full := &Models{Room: func(n int64) bool { asked += n; return false }}
+	body := `{"model":"m","prompt":"` + strings.Repeat("x", 9000) + `"}`
+	if _, err := Generation([]byte(body), full); !errors.Is(err, ErrNoRoom) || asked < 9000 {
+		t.Errorf("%v after %d bytes", err, asked)
+	}
+	if _, err := Edit([]Part{{Name: "prompt", Data: []byte("x")}}, full); !errors.Is(err, ErrNoRoom) {
+		t.Error(err)
+	}
+	if _, err := Chat([]byte(`{"model":"m","messages":[]}`), full); !errors.Is(err, ErrNoRoom) {
+		t.Error(err)
 	}
 }

@@ -15,7 +15,11 @@ func (p *imageRequest) translate(size int, models *Models) (*Request, error) {
 	for _, image := range p.images { // the buffer is large enough, so that images are copied only once
 		size += base64.StdEncoding.EncodedLen(len(image.Data)) + 64
 	}
-	b := make([]byte, 0, size+len(model)+256)
+	size += len(model) + 256
+	if err := models.room(size); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, size)
 	b = append(quoted(append(b, `{"model":`...), model), `,"input":{"messages":[{"role":"user","content":[`...)
 	for _, image := range p.images {
 		b = append(next(b), `{"image":"`...)

@@ -99,7 +99,7 @@ func (m *message) member(name, value []byte) (err error) {
 // readRole writes the role in the service's words.
 func (m *message) readRole(value []byte) error {
 	role := ""
-	if isString(value) {
+	if isString(value) && len(value) <= mostWord {
 		role = string(decoded(value))
 	}
 	switch role {

@@ -13,6 +13,9 @@ const fewNames = 16
 
 // add adds a name. It returns the new names, as append does, so that they can stay on the stack.
 func (n names) add(name []byte) (names, error) {
+	if len(name) > mostWord {
+		return n, badRequest("", "The name of a member has more than %d bytes: %q…", mostWord, brief(name))
+	}
 	for _, other := range n {
 		if bytes.Equal(other, name) {
 			return n, badRequest(string(brief(name)), "The member %q appears twice.", brief(name))

@@ -58,7 +58,7 @@ func (r *reader) member() bool {
 	if !r.next('}') {
 		return false
 	}
-	if r.name = r.string(); r.escaped && !r.broken {
+	if r.name = r.string(); r.escaped && !r.broken && len(r.name) <= mostEscape*mostWord { // a longer one is no name that is known
 		r.name = decoded(r.text[r.at-len(r.name)-2 : r.at]) // with its quotes
 	}
 	if r.peek() != ':' {

@@ -46,7 +46,9 @@ func (w *walker) member() bool {
 		return false
 	}
 	end := stringEnd(w.rest)
-	w.name = decoded(w.rest[:end])
+	if w.name = inside(w.rest[:end]); len(w.name) <= mostEscape*mostWord { // else it is no name that is known, with or without escapes
+		w.name = decoded(w.rest[:end])
+	}
 	w.rest = trimmed(w.rest[end:])[1:] // the colon
 	w.take()
 	return true

@@ -6,6 +6,7 @@ import (
 )
 
 // limiter lets rate calls pass in any one second, wherever the second begins: the strictest reading of "20 per second".
+// A token bucket would let more pass.
 type limiter struct {
 	mu     sync.Mutex
 	passed []time.Time // a ring of the last rate passes

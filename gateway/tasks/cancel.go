@@ -18,7 +18,7 @@ func (t *Tasks) MayCancel(ctx context.Context, team string) bool {
 // runs or has just failed; Took is then 0.
 func (t *Tasks) Look(ctx context.Context, claim cache.Claim, cancel telemetry.Span) PollAnswer {
 	last := PollAnswer{Claim: claim, Source: Stale}
-	if t.turn(ctx, &claim, false, true) != cache.Mine {
+	if turn, _ := t.turn(ctx, &claim, false, true); turn != cache.Mine {
 		return last
 	}
 	return t.query(ctx, last, Origin{Span: cancel})

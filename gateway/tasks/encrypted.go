@@ -19,7 +19,7 @@ const encryptedQueries = 4
 func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (Reply, error)) (known PollAnswer, passes bool) {
 	ctx := context.Background()
 	last := PollAnswer{Claim: claim, Source: Stale}
-	if t.turn(ctx, &claim, false, false) != cache.Mine {
+	if turn, _ := t.turn(ctx, &claim, false, false); turn != cache.Mine {
 		return last, false
 	}
 	if !claim.Final() && claim.Counts.Encrypted() >= encryptedQueries {

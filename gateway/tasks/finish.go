@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"sluice/cache"
 )
@@ -11,6 +12,9 @@ import (
 const (
 	finishMost     = 200 // tasks in a round
 	finishTogether = 8   // queries at a time
+	// finishAgain is how long a task waits for which the rate had no query left. A poll's interval would be too long: of many tasks that
+	// are due at once, only one second's queries would be made in it.
+	finishAgain = time.Second
 )
 
 // Finish queries tasks that no client has polled for a while. Each of them must be paid for, and holds its team's quota until
@@ -20,12 +24,13 @@ func (t *Tasks) Finish(ctx context.Context) {
 	if err != nil || len(due) == 0 {
 		return // Maintain reports what is away
 	}
+	var noRate sync.Map // teams for which the rate has no query left in this round
 	turns := make(chan cache.Claim)
 	var querying sync.WaitGroup
 	for range finishTogether {
 		querying.Go(func() {
 			for claim := range turns {
-				t.finishOne(ctx, &claim)
+				t.finishOne(ctx, &claim, &noRate)
 			}
 		})
 	}
@@ -40,8 +45,9 @@ func (t *Tasks) Finish(ctx context.Context) {
 	}
 }
 
-// finishOne queries one task. If it has expired and its end was never seen, it is charged as held.
-func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
+// finishOne queries one task, unless its team is among those for which the rate has no query left. If it has expired and its end was
+// never seen, it is charged as held.
+func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.Map) {
 	if _, waits := t.unsettled.of(claim.Team, claim.Task); waits { // Charge tries again by itself
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
 		return
@@ -57,6 +63,11 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 		_ = t.deps.Claims.Forget(ctx, claim) // if it fails, the task is handed out again and found settled
 		return
 	}
+	again := t.deps.Now().Add(finishAgain)
+	if _, none := noRate.Load(claim.Team); none && t.canWait(claim) {
+		_ = t.deps.Claims.Schedule(ctx, claim, again)
+		return
+	}
 	landed, _, _ := t.queries.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.queryInTurn(claim, Origin{Finisher: true}), nil })
 	switch answer := landed.(PollAnswer); {
 	case answer.Claim.Final():
@@ -65,7 +76,10 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim) {
 		}
 	case answer.Source == Hit: // a client polls it
 		_ = t.deps.Claims.Schedule(ctx, claim, cache.NextQuery(answer.Claim.Fetched, claim.Created, t.config.TTL, t.config.Interval, 0))
-	case answer.Source == Stale: // the rate had no query left, or the service did not answer
+	case answer.NoRate:
+		noRate.Store(claim.Team, true)
+		_ = t.deps.Claims.Schedule(ctx, claim, again)
+	case answer.Source == Stale: // the service did not answer
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
 	}
 }

@@ -26,6 +26,7 @@ type PollAnswer struct {
 	UpstreamStatus int           // of the query; 0: none was made, or it failed
 	Took           time.Duration // of the query
 	End            *End          // that the query settled; nil: none
+	NoRate         bool          // no query was made because the account's rate had none left
 }
 
 // CacheStatus is the value of the Cache-Status header. ttl is the seconds until the next query, negative if that is overdue. A

@@ -69,14 +69,20 @@ func (t *Tasks) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	if ended, waits := t.unsettled.of(claim.Team, claim.Task); waits {
 		return PollAnswer{Claim: ended, Source: Hit}
 	}
-	spare := by.Finisher && t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
-	switch t.turn(ctx, claim, spare, !by.Finisher) { // without Redis a replica queries for clients only
+	turn, noRate := t.turn(ctx, claim, by.Finisher && t.canWait(claim), !by.Finisher) // without Redis a replica queries for clients only
+	switch turn {
 	case cache.Busy:
 		return t.awaitOther(ctx, last)
 	case cache.Resting:
+		last.NoRate = noRate
 		return last
 	}
 	return t.query(ctx, last, by)
+}
+
+// canWait reports whether the finisher leaves room in the rate for clients when it queries a task.
+func (t *Tasks) canWait(claim *cache.Claim) bool {
+	return t.deps.Now().Sub(claim.Created) < t.config.TTL-lastChance
 }
 
 // awaitOther waits for the answer to a query that no poll here started: another replica's, this one's finisher's, or the one after

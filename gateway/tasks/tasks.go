@@ -78,6 +78,9 @@ func New(config Config, deps Deps) *Tasks {
 // ErrAbsent is the error for a task that is absent, expired, or another team's.
 var ErrAbsent = errors.New("there is no such task")
 
+// ErrCrowded is the error for a task that is not the team's, while many others are being looked up for the team.
+var ErrCrowded = errors.New("there is no such task, and too many are looked up")
+
 // claimPatience is how long a poll waits for Claims to become available.
 const claimPatience = 2 * time.Second
 
@@ -90,8 +93,8 @@ func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error)
 		switch {
 		case err == nil && !ok:
 			return claim, ErrAbsent
-		case err == nil:
-			return claim, nil
+		case err == nil || errors.Is(err, ErrCrowded):
+			return claim, err
 		case end.IsZero():
 			end = time.Now().Add(claimPatience)
 		case time.Now().After(end) || ctx.Err() != nil:

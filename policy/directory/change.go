@@ -66,7 +66,7 @@ func (t Team) check() error {
 	return nil
 }
 
-// RemoveTeam removes a team, which must be disabled: so that its requests end before its name is gone.
+// RemoveTeam removes a team that is to be removed, once [Removable] allows it: its requests end before its name is gone.
 type RemoveTeam struct{ ID string }
 
 func (c RemoveTeam) apply(d *Document) (Entry, error) {
@@ -74,8 +74,8 @@ func (c RemoveTeam) apply(d *Document) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	if !team.disabled() {
-		return Entry{}, &Error{Conflict, "disabled", "team " + team.ID + " is not disabled", "disable it first, and remove it when it has nothing open"}
+	if !team.removing() {
+		return Entry{}, &Error{Conflict, "removing", "team " + team.ID + " is not to be removed", "set disabled and removing first"}
 	}
 	d.Teams = slices.Delete(d.Teams, at, at+1)
 	return Entry{What: "team.remove", Team: team.ID, Before: visible(team)}, nil
@@ -90,7 +90,8 @@ func (d *Document) need(id string) (int, Team, error) {
 	return at, d.Teams[at], nil
 }
 
-func (t Team) disabled() bool { return string(t.Members["disabled"]) == "true" }
+// removing reports whether the team is to be removed. The strict reader sees to it that it is disabled then.
+func (t Team) removing() bool { return string(t.Members["removing"]) == "true" }
 
 // visible is a team for an entry: without the hashes of its keys.
 func visible(t Team) json.RawMessage {

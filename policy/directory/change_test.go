@@ -163,7 +163,8 @@ func TestRefusedChanges(t *testing.T) {
 		{directory.ReplaceTeam{Team: team("search", whole, "{")}, directory.Invalid, `[hidden]: got no JSON`},
 		{directory.ReplaceTeam{Team: team("ads")}, directory.Missing, `id: team ads is not in the directory; a team of the teams file is changed there`},
 		{directory.ReplaceTeam{Team: team(whole)}, directory.Missing, `id: team [hidden] is not in the directory; a team of the teams file is changed there`},
-		{directory.RemoveTeam{ID: "search"}, directory.Conflict, `disabled: team search is not disabled; disable it first, and remove it when it has nothing open`},
+		{directory.RemoveTeam{ID: "search"}, directory.Conflict, `removing: team search is not to be removed; set disabled and removing first`},
+		{directory.ReplaceTeam{Team: team("search", "removing", "true")}, directory.Invalid, `got removing without disabled, allowed: both, or neither to keep the team`},
 		{directory.RemoveKey{Team: "search", Key: whole}, directory.Missing, `key: key [hidden] is not one of team search; look at the team's keys`},
 		{directory.RemoveKey{Team: "ads", Key: "x"}, directory.Missing, `id: team ads is not in the directory; a team of the teams file is changed there`},
 		{directory.AddKey{Team: "search", Key: directory.NewKey{Minted: minted(t, 1), Now: noon}}, directory.Invalid, `keys[1].id: this key id stands in line`},
@@ -183,12 +184,15 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-func TestATeamIsRemovedWhenItIsDisabled(t *testing.T) {
+func TestATeamIsRemovedThatIsToBe(t *testing.T) {
 	d := changed(t, directory.Document{},
 		directory.CreateTeam{Team: team("search")},
-		directory.ReplaceTeam{Team: team("search", "disabled", "true"), Now: noon},
-		directory.RemoveTeam{ID: "search"},
+		directory.ReplaceTeam{Team: team("search", "disabled", "true", "removing", "true"), Now: noon},
 	)
+	if ids := d.Removing(); len(ids) != 1 || ids[0] != "search" {
+		t.Errorf("to be removed: %v", ids)
+	}
+	d = changed(t, d, directory.RemoveTeam{ID: "search"})
 	if len(d.Teams) != 0 || d.Version != 3 {
 		t.Errorf("the directory is %s", d.Text())
 	}

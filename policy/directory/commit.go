@@ -27,6 +27,11 @@ type Store interface {
 	Pause(ctx context.Context, lost int) error
 	// Entries calls visit with the text of each entry, the oldest first. It ends with visit's error, if there is one.
 	Entries(ctx context.Context, visit func(text []byte) error) error
+	// Written returns how many bytes the entries of a team have that were written on the day of at, in UTC.
+	Written(ctx context.Context, team string, at time.Time) (int64, error)
+	// Report keeps what a process says in place of what it said before, and returns what all processes say. It MUST leave out those
+	// that have left, and those that were silent for longer than [ReportKept].
+	Report(ctx context.Context, own Report) ([]Report, error)
 	// Used returns when keys were last used, in whole hours, by their ids.
 	Used(ctx context.Context) (map[string]time.Time, error)
 	// NoteUsed notes when keys were last used. It MUST NOT replace a later hour by an earlier one. The zero time forgets a
@@ -41,7 +46,7 @@ const commitTries = 10
 // again: it judges the document that is changed, for example by a version that its caller knows. A change that makes no
 // difference is not written.
 func Commit(ctx context.Context, store Store, order Order, decide func(Document) (Change, error)) (d Document, err error) {
-	err = commit(ctx, store, func(was State) (next State, err error) {
+	err = commit(ctx, store, order, func(was State) (next State, err error) {
 		next, d, err = step(was, order, decide)
 		return next, err
 	})
@@ -51,7 +56,7 @@ func Commit(ctx context.Context, store Store, order Order, decide func(Document)
 // Note writes an entry about a change elsewhere, such as a correction of a team's usage. The directory stays as it is. Write
 // the entry before the change, so that there is no change without one.
 func Note(ctx context.Context, store Store, order Order, entry Entry) error {
-	return commit(ctx, store, func(was State) (State, error) {
+	return commit(ctx, store, order, func(was State) (State, error) {
 		if err := was.Check(); err != nil {
 			return was, err
 		}
@@ -60,7 +65,7 @@ func Note(ctx context.Context, store Store, order Order, entry Entry) error {
 }
 
 // commit writes the state that follows what the store has, until no other change is faster.
-func commit(ctx context.Context, store Store, follow func(State) (State, error)) error {
+func commit(ctx context.Context, store Store, order Order, follow func(State) (State, error)) error {
 	for try := range commitTries {
 		if err := store.Pause(ctx, try); err != nil {
 			return err
@@ -71,6 +76,9 @@ func commit(ctx context.Context, store Store, follow func(State) (State, error))
 		}
 		next, err := follow(was)
 		if err != nil || next.Head() == was.Head() {
+			return err
+		}
+		if err := order.room(ctx, store, next); err != nil {
 			return err
 		}
 		err = store.Write(ctx, was, next)
@@ -106,6 +114,23 @@ func step(was State, order Order, decide func(Document) (Change, error)) (State,
 		latest.Store(&opened{digestOf(next.Document), after})
 	}
 	return next, after, err
+}
+
+// room refuses an entry beyond the order's part of the audit.
+func (o Order) room(ctx context.Context, store Store, next State) error {
+	if o.Most == 0 {
+		return nil
+	}
+	team := next.last().Team
+	written, err := store.Written(ctx, team, o.Now)
+	if err != nil {
+		return fmt.Errorf("read the size of the audit: %w", err)
+	}
+	if written+int64(len(next.Last)) > o.Most {
+		text := fmt.Sprintf("the audit of team %s has %d bytes of this day, allowed: %d", team, written, o.Most)
+		return &Error{Full, "", text, "wait until the day ends in UTC"}
+	}
+	return nil
 }
 
 func wrote(ctx context.Context, store Store, next State) bool {

@@ -13,7 +13,8 @@ import (
 // KeptDays is how long entries are kept, in days.
 const KeptDays = 400
 
-// Entry is one entry of the audit. It contains no secret and no hash of a key. Its text is what the chain is made of: each
+// Entry is one entry of the audit. It contains no secret and no hash of a key. Its text has at most [MostEntry]: values that are too
+// long are cut, which the entry says. The text is what the chain is made of: each
 // entry has the SHA-256 of the text before it.
 type Entry struct {
 	Seq     int64           `json:"seq"` // 1 for the first
@@ -24,8 +25,8 @@ type Entry struct {
 	Team    string          `json:"team,omitempty"`
 	Key     string          `json:"key,omitempty"`    // the key's public part
 	Reason  string          `json:"reason,omitempty"` // as it was given
-	Before  json.RawMessage `json:"before,omitempty"` // nil: it was not there
-	After   json.RawMessage `json:"after,omitempty"`  // nil: it is no longer there
+	Before  json.RawMessage `json:"before,omitempty"` // what changed, as it was; nil: it was not there
+	After   json.RawMessage `json:"after,omitempty"`  // as it is; nil: it is no longer there
 	Version int64           `json:"version"`          // of the directory afterwards
 	Digest  string          `json:"digest"`           // SHA-256 of the directory's text afterwards; empty: none
 	Prev    string          `json:"prev"`             // SHA-256 of the text of the entry before; empty for the first
@@ -36,6 +37,8 @@ type Order struct {
 	Who, Address string // one line each, of at most teams.MaxProse characters
 	Reason       string // may be empty
 	Now          time.Time
+	// Most is how many bytes the entries of the changed team may have on this day in UTC, with those of others' orders. 0: any number.
+	Most int64
 }
 
 // ReadEntry reads the text of an entry.
@@ -161,7 +164,7 @@ func (s State) next(document []byte, version int64, entry Entry, order Order) (S
 	}
 	entry.Time, entry.Who, entry.Address, entry.Reason = order.Now.UTC(), order.Who, order.Address, order.Reason
 	entry.Digest, entry.Prev = digestOf(document), s.Head()
-	text := entry.Text()
+	text := entry.Fitted().Text()
 	if teams.HasPlainKey(text) {
 		return s, &Error{Invalid, "", "the entry would contain a plain key", "this key has been seen, so mint another"}
 	}

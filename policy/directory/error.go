@@ -15,6 +15,7 @@ const (
 	Invalid  Kind = iota // the change is faulty
 	Missing              // the directory has no such team or key
 	Conflict             // the directory's content forbids the change
+	Full                 // the team's part of the audit is full for this day
 )
 
 // Error is why a change was refused. No field contains a secret.

@@ -39,13 +39,21 @@ func (c Import) apply(d *Document) (Entry, error) {
 	return Entry{What: "directory.import", Before: before, After: after}, nil
 }
 
-// difference lists the teams of a document that another has not, or otherwise.
+// difference has, by their ids, the teams of a document that another has not, and what of the others differs; nil: nothing.
 func difference(d, other Document) json.RawMessage {
-	list := []json.RawMessage{}
+	all := map[string]json.RawMessage{}
 	for _, team := range d.Teams {
-		if twin, ok := other.Team(team.ID); !ok || string(encode(team)) != string(encode(twin)) {
-			list = append(list, visible(team))
+		twin, ok := other.Team(team.ID)
+		text := visible(team)
+		if ok {
+			text = team.unlike(twin)
+		}
+		if text != nil {
+			all[team.ID] = text
 		}
 	}
-	return encode(map[string]any{"teams": list})
+	if len(all) == 0 {
+		return nil
+	}
+	return encode(all)
 }

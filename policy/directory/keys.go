@@ -90,13 +90,13 @@ func (c RemoveKey) apply(d *Document) (Entry, error) {
 	return d.rekey(at, "key.remove", c.Key, slices.Delete(slices.Clone(team.Keys), i, i+1)), nil
 }
 
-// rekey gives a team other keys.
+// rekey gives a team other keys. Its entry has those alone that change: members make many such changes.
 func (d *Document) rekey(at int, what, key string, keys []Key) Entry {
 	before := d.Teams[at]
 	after := before
 	after.Keys = keys
 	d.Teams[at] = after
-	return Entry{What: what, Team: before.ID, Key: key, Before: visible(before), After: visible(after)}
+	return Entry{What: what, Team: before.ID, Key: key, Before: before.unlike(after), After: after.unlike(before)}
 }
 
 func (t Team) needKey(id string) (int, error) {

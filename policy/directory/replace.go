@@ -32,7 +32,7 @@ func (c ReplaceTeam) apply(d *Document) (Entry, error) {
 		}
 	}
 	d.Teams[at] = after
-	return Entry{What: "team.change", Team: after.ID, Before: visible(before), After: visible(after)}, nil
+	return Entry{What: "team.change", Team: after.ID, Before: before.unlike(after), After: after.unlike(before)}, nil
 }
 
 // keyDays is the longest life of a new key in days; 0: any. A team without the member has the defaults'.

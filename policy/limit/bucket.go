@@ -4,21 +4,25 @@ import (
 	"math"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"sluice/policy/teams"
 )
 
-// bucket is a token bucket in this process: the moment at which it will be full, as the scripts keep one in Redis (buckets.lua). A
-// moment further away than filling takes is debt, of one more refill at most. The caller hands in a time that never goes back.
+// bucket is a token bucket in this process, as the scripts keep one in Redis (buckets.lua). Both reckon in the whole microseconds that
+// refilling takes, so these are the tokens of the [rate.Limiter]. The bucket may be in debt of one full refill. The caller hands in
+// a time that never goes back.
 type bucket struct {
 	rate   teams.Rate
 	fullIn int64 // FullIn of rate
-	full   time.Time
+	micros *rate.Limiter
 	taken  bool // something was ever taken; until then it is full, whatever the rate
 }
 
 // newBucket returns a full bucket, or one that is empty now.
 func newBucket(r teams.Rate, dry bool, now time.Time) *bucket {
 	b := &bucket{rate: r, fullIn: FullIn(r)}
+	b.micros = rate.NewLimiter(rate.Every(time.Microsecond), int(b.fullIn))
 	if dry {
 		b.take(r.Burst, now)
 	}
@@ -35,25 +39,28 @@ func (b *bucket) set(r *teams.Rate, now time.Time) {
 		level := float64(b.rate.Burst) - float64(b.missing(now))*float64(b.rate.Limit)/float64(b.rate.Per.Microseconds())
 		missing = math.Ceil((float64(r.Burst) - min(level, float64(r.Burst))) * float64(r.Per.Microseconds()) / float64(r.Limit))
 	}
-	*b = bucket{rate: *r, fullIn: FullIn(*r), taken: taken}
-	b.fillIn(int64(missing), now)
+	*b = *newBucket(*r, false, now)
+	b.taken = taken
+	b.remove(int64(missing), now)
 }
 
-// fillIn has the bucket full in so many microseconds, at most twice as many as filling it takes, and returns them.
-func (b *bucket) fillIn(missing int64, now time.Time) int64 {
-	missing = min(missing, 2*b.fullIn)
-	b.full = now.Add(micros(missing) - part(now))
-	return missing
-}
+// inexact is a part of a microsecond that floating point may err by, and that is not rounded up to a whole one.
+const inexact = 1e-3
 
 // missing is how many microseconds it takes to be full. An admission looks once and reckons with it.
 func (b *bucket) missing(now time.Time) int64 {
-	return max((b.full.Sub(now) + part(now)).Round(time.Microsecond).Microseconds(), 0)
+	return max(int64(math.Ceil(float64(b.fullIn)-b.micros.TokensAt(now)-inexact)), 0)
 }
 
-// part is the part of a microsecond that a moment has. Buckets reckon with whole ones, as Redis's clock tells them: a part that is
-// dropped at each request would let more pass than the rate.
-func part(now time.Time) time.Duration { return time.Duration(now.Nanosecond()) % time.Microsecond }
+// remove removes microseconds, as far as the debt may go, and returns how many are missing then. A Limiter removes its burst at
+// once at most.
+func (b *bucket) remove(micros int64, now time.Time) int64 {
+	missing := b.missing(now)
+	for left := min(micros, 2*b.fullIn-missing); left > 0; left -= b.fullIn {
+		b.micros.ReserveN(now, int(min(left, b.fullIn)))
+	}
+	return min(missing+micros, 2*b.fullIn)
+}
 
 // wait returns how long it takes until n units fit, 0 when they do.
 func (b *bucket) wait(n, missing int64) time.Duration {
@@ -63,12 +70,12 @@ func (b *bucket) wait(n, missing int64) time.Duration {
 // take removes n units, into debt if there are fewer, and returns the amount missing.
 func (b *bucket) take(n int64, now time.Time) int64 {
 	b.taken = b.taken || n > 0
-	return b.fillIn(b.missing(now)+Taking(b.rate, n), now)
+	return b.remove(Taking(b.rate, n), now)
 }
 
-// give puts n units back, never above full.
+// give puts n units back, never above full: a Limiter drops what is more.
 func (b *bucket) give(n int64, now time.Time) {
-	b.fillIn(max(b.missing(now)-Giving(b.rate, n), 0), now)
+	b.micros.ReserveN(now, -int(Giving(b.rate, n)))
 }
 
 // fill says how full a bucket is that misses so many microseconds.

@@ -6,6 +6,10 @@ import "errors"
 // call it is not known whether the call took effect.
 var ErrAway = errors.New("Redis is unavailable") //nolint:staticcheck // a name
 
+// ErrBusy means that Redis was not asked, because no connection was free for a while, or the caller's time was over: nothing was changed
+// there, and it says nothing of Redis.
+var ErrBusy = errors.New("Redis was not asked") //nolint:staticcheck // a name
+
 // ErrRows means that the ledger has more rows for the days than the caller takes.
 var ErrRows = errors.New("the ledger has more rows than were asked for")
 

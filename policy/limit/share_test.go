@@ -1,13 +1,15 @@
 package limit
 
 import (
-	"sluice/policy/limit/limittest"
-	"sluice/policy/teams"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
 )
 
 // Q09: one to eight replicas without Redis, each with its share, crash and come back at any moment. In any window all
@@ -59,4 +61,70 @@ func TestQ09SharesOfReplicas(t *testing.T) {
 			}
 		}
 	})
+}
+
+// sharedTeam is a team of one rate, and a hold of it.
+func sharedTeam(unit teams.Unit, rate int64, amounts Amounts) (*Hold, Terms) {
+	team := &teams.Team{ID: "search", Rates: []teams.Rate{{Unit: unit, Per: time.Minute, PerText: "1m", Limit: rate, Burst: rate}}}
+	return &Hold{ID: "h", Team: team, Amounts: amounts, Lease: time.Hour}, TermsOf(team)
+}
+
+// A share admits an estimate of tokens that is larger than its bucket: it holds a quarter of the bucket for it, and one at least.
+func TestAShareCutsAnEstimateOfTokens(t *testing.T) {
+	for _, tt := range []struct{ limit, asks, holds int64 }{{8000, 9000, 1000}, {8000, 1000, 1000}, {8000, 10, 10}, {4, 10, 1}} {
+		r := NewShares(2, limittest.NewClock().Now)
+		r.Opened()
+		h, terms := sharedTeam(teams.UnitTokens, tt.limit, Amounts{Requests: 1, Tokens: tt.asks})
+		v := r.Admit(h, &terms, &State{}, false)
+		if v.Held == nil || v.Held.Amounts[Tokens] != tt.holds {
+			t.Errorf("%d tokens of %d for two replicas: held %+v, want %d", tt.asks, tt.limit, v.Held, tt.holds)
+		}
+	}
+}
+
+// An allowance covers open tasks, too: what the team has open by its last known state refuses only a task that none covers.
+func TestACoveredTaskIsAdmittedThoughAllAreOpen(t *testing.T) {
+	for _, covered := range []bool{true, false} {
+		r := NewShares(1, limittest.NewClock().Now)
+		r.Opened()
+		h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 1})
+		h.Task, terms.Tasks = true, 3
+		if v := r.Admit(h, &terms, &State{Tasks: 3}, covered); (v.Held != nil) != covered || !covered && v.Reason != ReasonTasks {
+			t.Errorf("covered %v: held %+v, refused by %q", covered, v.Held, v.Reason)
+		}
+	}
+}
+
+// A request that the upstream account refuses costs its team nothing.
+func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
+	r := NewShares(1, limittest.NewClock().Now)
+	r.Opened()
+	h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 3})
+	h.Account = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}
+	if v := r.Admit(h, &terms, &State{}, false); v.Held == nil {
+		t.Fatalf("%+v", v)
+	}
+	if v := r.Admit(h, &terms, &State{}, false); v.Held != nil || v.Reason != ReasonAccount {
+		t.Fatalf("%+v", v)
+	}
+	if n := r.Missing("search")[Images]; n != 3 {
+		t.Errorf("%d images are taken from the team's rate, want the 3 of the request that was admitted", n)
+	}
+}
+
+// A limit of the account without models counts every model.
+func TestWhichLimitsOfTheAccountApply(t *testing.T) {
+	file, err := teams.Parse([]byte("account:\n  - {requests: {per: 1s, limit: 9}}\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 5}}\nteams:\n  - id: search\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string][]int64{"llm-max": {9, 5}, "gen2.6-image": {9}} {
+		var got []int64
+		for _, l := range AccountFor(file.Account, model) {
+			got = append(got, l.Rates[0].Limit)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("of %s count the limits %v, want %v", model, got, want)
+		}
+	}
 }

@@ -27,6 +27,7 @@ type Verdict struct {
 	Fault  Standing      // the limit that refuses; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
 	Asked  int64         // what the request asked of that limit
+	Aside  Aside         // what of that limit is set aside for replicas that are not heard from; zero: nothing that is known
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
 }
@@ -135,11 +136,7 @@ func (v *Verdict) blame(s *State, t *Terms, h *Hold) {
 		v.Reason, v.Fault = ReasonQuota, s.tagStanding(t, s.Fault-LimitTags, h)
 	}
 	v.Asked = h.Amounts[UnitIndex(v.Fault.Unit)]
-	for i := range v.Limits {
-		if l := &v.Limits[i]; l.Unit == v.Fault.Unit && l.Period == v.Fault.Period && l.Tag == v.Fault.Tag {
-			l.Reset = v.Wait
-		}
-	}
+	v.markReset()
 }
 
 // unitOf is the unit of a rate or quota, by its number.

@@ -18,19 +18,14 @@ func Written(unit teams.Unit, n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// ReadAmount reads what Written writes, with a sign or without. It reports false for anything else: a part of a
-// unit, more than nine decimals, or a number beyond what is counted exactly.
+// ReadAmount reads what Written writes, with a sign or without, and spend also with an exponent, as programs write small numbers
+// in JSON. It reports false for anything else: a part of a unit, of money a part of 10⁻⁹, or a number beyond what is counted exactly.
 func ReadAmount(unit teams.Unit, text string) (n int64, ok bool) {
-	r, ok := new(big.Rat).SetString(text)
-	if !ok || strings.ContainsAny(text, "eEpPxX/_") {
-		return 0, false
-	}
 	if unit == teams.UnitSpend {
-		r.Mul(r, big.NewRat(teams.Nano, 1))
+		return teams.Decimal(text, 9)
 	}
-	if !r.IsInt() || !r.Num().IsInt64() {
+	if strings.ContainsAny(text, "eE") {
 		return 0, false
 	}
-	n = r.Num().Int64()
-	return n, n >= -teams.MaxAmount && n <= teams.MaxAmount
+	return teams.Decimal(text, 0)
 }

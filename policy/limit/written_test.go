@@ -28,6 +28,16 @@ func TestWritten(t *testing.T) {
 			t.Errorf("%q was read as %d tokens", text, n)
 		}
 	}
+	for text, want := range map[string]int64{"-1.23e-7": -123, "1e-9": 1, "5E2": 500 * teams.Nano, "+1.5": 1_500_000_000, "-0e5": 0, "10e-10": 1} {
+		if n, ok := ReadAmount(teams.UnitSpend, text); !ok || n != want {
+			t.Errorf("%q was read as %d of 10⁻⁹, %v; want %d", text, n, ok, want)
+		}
+	}
+	for _, text := range []string{"", ".", "e5", "-", "1e", "1e-10", "1.5e-9", "1e10", "1e999999999", "-1e-999999999", "1e99999999999999999999", "0x1p3", "1/2"} {
+		if n, ok := ReadAmount(teams.UnitSpend, text); ok {
+			t.Errorf("%q was read as %d of 10⁻⁹", text, n)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(-teams.MaxAmount, teams.MaxAmount).Draw(t, "n")
 		unit := rapid.SampledFrom(teams.Units[:]).Draw(t, "unit")

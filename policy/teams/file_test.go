@@ -143,7 +143,7 @@ defaults:
 	}
 }
 
-// TestMayUse: absent is all, present is exactly what is listed.
+// TestMayUse: absent is all but other, present is exactly what is listed.
 func TestMayUse(t *testing.T) {
 	teams := mustParse(t, `
 teams:
@@ -155,9 +155,15 @@ teams:
 	all, some := teams.Team("all"), teams.Team("some")
 	for _, endpoint := range policy.Endpoints {
 		want := endpoint == policy.EndpointImage || endpoint == policy.EndpointTasks
-		if !all.MayUse(endpoint) || some.MayUse(endpoint) != want {
+		if all.MayUse(endpoint) != (endpoint != policy.EndpointOther) || some.MayUse(endpoint) != want {
 			t.Errorf("%s: all may %v, some may %v", endpoint, all.MayUse(endpoint), some.MayUse(endpoint))
 		}
+	}
+	if diff := cmp.Diff([]policy.Endpoint{"text", "multimodal", "image", "tasks"}, all.Uses()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(some.Endpoints, some.Uses()); diff != "" {
+		t.Error(diff)
 	}
 	for model, want := range map[string]bool{
 		"llm-max": true, "gen2.6-image": true, "LLM-max": false, "gen2.6-image-2": false, "xllm-max": false, "": false,

@@ -10,7 +10,7 @@ import (
 )
 
 // jsonNumber is a number that YAML and JSON write alike.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // appendJSON appends a value that the reader accepted, so that it is read the same again.
 func appendJSON(out []byte, n ast.Node) []byte {

@@ -179,7 +179,9 @@ func TestTeamsQuotaBounds(t *testing.T) {
 	})
 	testBounds(t, team("quotas: {spend: {month: V}}")+"\n#", "teams[0].quotas.spend.month", []teamsBound{
 		{"0", true}, {"800", true}, {"800.00", true}, {"0.000000001", true}, {"9007199.254740991", true}, {"none", true},
-		{"0.0000000001", false}, {"9007199.254740992", false}, {"-0.01", false}, {"-0", false}, {"1e3", false}, {".5", false},
+		{"0.0000000001", false}, {"9007199.254740992", false}, {"-0.01", false}, {"-0", false}, {".5", false},
+		{"1e3", true}, {"1.23e-7", true}, {"0e999999999999", true}, {"9007199254740991E-9", true}, {"1.5000000000", true}, {"1e-10", false}, {"1.23e-9", false},
+		{"1e7", false}, {"1e999999999", false}, {"1e-999999999", false}, {"-1e-7", false}, {"1e", false}, {"1e+", false}, {".5e1", false},
 		{"5.", false}, {"01", false}, {"1_000", false}, {"0x10", false}, {".inf", false}, {".nan", false}, {`"1"`, false},
 		{"1" + strings.Repeat("0", 400), false}, {"", false},
 	})
@@ -190,6 +192,7 @@ func TestSpendIsExact(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0.1": 100_000_000, "0.3": 300_000_000, "0.000000003": 3, "1.000000001": 1_000_000_001, "4503599.627370497": 4_503_599_627_370_497,
 		"9007199.254740991": teams.MaxAmount, "123456.7": 123_456_700_000_000,
+		"1.23e-7": 123, "1E-9": 1, "3e-1": 300_000_000, "4503599627370497e-9": 4_503_599_627_370_497, "0.0000000001e+1": 1, "90.0e2": 9_000_000_000_000,
 	} {
 		list := mustParse(t, team("quotas: {spend: {day: "+text+"}}"))
 		if got := list.List[0].Quotas[0].Limit; got != want {

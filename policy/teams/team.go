@@ -24,11 +24,13 @@ type Team struct {
 	KeyDays int
 	// Disabled makes every key of the team unusable. Default false.
 	Disabled bool
+	// Removing: the team is disabled, and removed once nothing of it is open. Of the directory alone. Default false.
+	Removing bool
 	// Keys are the team's keys in the order of the file. Two valid ones let a team rotate. May be empty.
 	Keys []Key
 	// Models are the patterns of the models that the team may use. Nil: all.
 	Models []policy.Pattern
-	// Endpoints are the endpoints the team may use. Nil: all.
+	// Endpoints are the endpoints the team may use. Nil: all but other, which passes bodies unread. See [Team.Uses].
 	Endpoints []policy.Endpoint
 	// Rates are the team's rates, at most one per unit, ordered requests, tokens, images. Nil: none.
 	Rates []Rate
@@ -50,7 +52,15 @@ type Team struct {
 
 // MayUse reports whether the team may use the endpoint.
 func (t *Team) MayUse(endpoint policy.Endpoint) bool {
-	return t.Endpoints == nil || slices.Contains(t.Endpoints, endpoint)
+	if t.Endpoints == nil {
+		return endpoint != policy.EndpointOther
+	}
+	return slices.Contains(t.Endpoints, endpoint)
+}
+
+// Uses lists the endpoints that the team may use, in the order of [policy.Endpoints].
+func (t *Team) Uses() []policy.Endpoint {
+	return slices.DeleteFunc(slices.Clone(policy.Endpoints), func(e policy.Endpoint) bool { return !t.MayUse(e) })
 }
 
 // MayUseModel reports whether the team may use the model, whose name is compared as decoded, letter for letter.
@@ -149,8 +159,14 @@ func (r *fileReader) team(n node, defaults *draft) *Team {
 			r.items(v, "a list of keys", func(item node) { d.team.Keys = append(d.team.Keys, r.key(item)) })
 		}},
 	}
+	if r.owner == OwnerDirectory {
+		own = append(own, field{"removing", func(v node) { d.team.Removing = r.flag(v) }})
+	}
 	given := r.fields(n, append(own, r.shared(d)...))
 	r.require(n, given, "id")
+	if d.team.Removing && !d.team.Disabled {
+		r.fault(n, "got removing without disabled, allowed: both, or neither to keep the team")
+	}
 	if r.owner == OwnerDirectory && d.team.TagKey == "" {
 		d.dropTagQuotas(defaults)
 	}

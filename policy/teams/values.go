@@ -2,7 +2,6 @@ package teams
 
 import (
 	"fmt"
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -71,24 +70,19 @@ func (r *reader) whole(n node, low, high int64) (int64, bool) {
 	return number, true
 }
 
-var decimalNumber = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]{1,9})?$`)
+const (
+	moneyAllowed  = "an amount from 0 to 9007199.254740991 with at most nine decimals"
+	moneyDecimals = 9 // of Nano
+)
 
-const moneyAllowed = "an amount from 0 to 9007199.254740991 with at most nine decimals"
-
-// money reads an amount of the currency as an integer of 10⁻⁹, from the digits: no float is exactly 0.1.
+// money reads an amount of the currency as an integer of 10⁻⁹. Programs write small ones with an exponent, 1.23e-7.
 func (r *reader) money(n node) (int64, bool) {
 	text, ok := r.bare(n, moneyAllowed)
 	if !ok {
 		return 0, false
 	}
-	nanos := new(big.Int)
-	whole, fraction, _ := strings.Cut(text, ".")
-	if len(text) <= 32 && // more digits only cost time
-		decimalNumber.MatchString(text) {
-		nanos.SetString(whole+fraction+strings.Repeat("0", 9-len(fraction)), 10)
-		if nanos.IsInt64() && nanos.Int64() <= MaxAmount {
-			return nanos.Int64(), true
-		}
+	if nanos, ok := Decimal(text, moneyDecimals); ok && jsonNumber.MatchString(text) && text[0] != '-' {
+		return nanos, true
 	}
 	r.refuse(n, text, moneyAllowed)
 	return 0, false

@@ -17,15 +17,10 @@ const (
 
 // The SDK's variables that are read here. The SDK and its exporters read all others.
 const (
-	envDisabled     = "OTEL_SDK_DISABLED"
-	envEndpoint     = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	envProtocol     = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	envSpanProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	envSpanQueue    = "OTEL_BSP_MAX_QUEUE_SIZE"
-	envSpanBatch    = "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"
-	envSpanDelay    = "OTEL_BSP_SCHEDULE_DELAY" // ms
-	envSpanTimeout  = "OTEL_BSP_EXPORT_TIMEOUT" // ms
-	envLogQueue     = "OTEL_BLRP_MAX_QUEUE_SIZE"
+	envDisabled  = "OTEL_SDK_DISABLED"
+	envEndpoint  = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	envSpanQueue = "OTEL_BSP_MAX_QUEUE_SIZE"
+	envLogQueue  = "OTEL_BLRP_MAX_QUEUE_SIZE"
 )
 
 // The protocols of OTLP that are supported.

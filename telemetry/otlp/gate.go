@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Gate bounds the number of items that wait to be sent, and counts those that are lost, by reason. The SDK's queue of log
-// records has the same bound but does not count what it drops: behind a Gate it never has to.
+// Gate bounds the number of items that wait to be sent, and counts those that are lost, by reason. The SDK's queues of
+// spans and log records have the same bound but do not count what they drop: behind a Gate they never have to.
 type Gate struct {
 	most    int64
 	waiting atomic.Int64

@@ -37,7 +37,9 @@ func (b *block) add(at time.Time, line []byte) {
 func (b *block) appendTo(lines []Line) []Line {
 	text, begin := string(b.text), 0
 	for _, line := range b.lines {
-		lines = append(lines, Line{time.UnixMicro(line.at).UTC(), strings.TrimSuffix(text[begin:line.end], "\n")})
+		l := Line{At: time.UnixMicro(line.at).UTC(), Text: strings.TrimSuffix(text[begin:line.end], "\n")}
+		l.owner = l.team()
+		lines = append(lines, l)
 		begin = line.end
 	}
 	return lines

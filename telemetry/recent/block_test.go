@@ -30,7 +30,7 @@ func TestLastLines(t *testing.T) {
 			text := fmt.Sprint(n, strings.Repeat("x", rapid.SampledFrom([]int{0, 500, blockBytes / 3, blockBytes + 1}).Draw(t, "length")))
 			at := time.UnixMicro(int64(n)).UTC()
 			l.add(at, []byte(text+"\n"))
-			want = append(want, Line{at, text})
+			want = append(want, Line{At: at, Text: text})
 			if len(l.blocks) > 1 && l.number-len(l.blocks[0].lines)-len(l.blocks[len(l.blocks)-1].lines) >= l.most {
 				t.Fatalf("%d lines are kept, and %d are enough", l.number, l.most)
 			}

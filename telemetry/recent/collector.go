@@ -23,7 +23,8 @@ const mostWaiting = 100_000
 // Store takes what the replicas post. Its methods may be called from any goroutine.
 type Store interface {
 	// Post MUST add each [Hour] of a post once, also if it is posted again with the same number, and set Stored in those that it has
-	// now. It MUST keep the newest [MostLines] of all posts for readers, and set Kept if it has these. It MUST NOT keep the post.
+	// now. It MUST keep the newest lines of all posts for readers, [MostLines] of teams, [MostOfTeam] of one team while others have some and
+	// [MostUnknown] without a team, and set Kept if it has those of this one. It MUST NOT keep the post.
 	Post(ctx context.Context, p *Post) error
 }
 
@@ -34,6 +35,9 @@ type Config struct {
 	// Failed is called when posts begin to fail, with the error, and when they succeed again, with nil and how many minutes of
 	// teams were dropped meanwhile. Nil: not called.
 	Failed func(err error, dropped int64)
+	// Crowded is called when there was between two posts more of one team or without a team than is kept while others have lines.
+	// Nil: not called.
+	Crowded func()
 }
 
 // Collector takes what this process does and posts it. Create it with [New]; Run posts, Close posts the rest. It is safe for
@@ -62,8 +66,9 @@ func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	}
 	s := c.shards.take()
 	defer s.mu.Unlock()
-	s.counts(minuteOf{r.Team, minute(ended)}).request(r)
-	s.lines.add(r.Time, line)
+	counts := s.counts(minuteOf{r.Team, minute(ended)})
+	counts.request(r)
+	s.listFor(r.Team, counts).add(r.Time, line)
 }
 
 // NoteTask takes a task that has been charged. It never waits for the store.
@@ -135,11 +140,18 @@ func (c *Collector) Post(ctx context.Context) error {
 	return err
 }
 
-// gather takes everything out of the shards. Lines beyond [MostLines] are not kept: the store would not keep them either.
+// mostPosted is how many lines may be posted unsorted: those of the shards, also of a single team that is busy.
+const mostPosted = MostLines + MostOfTeam/2 + MostUnknown
+
+// gather takes everything out of the shards. It drops lines that the store would not keep.
 func (c *Collector) gather() {
-	c.lines = c.shards.drain(c.waiting.add, c.lines)
-	if len(c.lines) > MostLines { // some could not be posted
-		c.lines = newest(c.lines)
+	lines, lost := c.shards.drain(c.waiting.add, c.lines)
+	most, share := shares(lines)
+	if c.lines = lines; most > share && share < MostLines || len(lines) > mostPosted { // some could not be posted, perhaps
+		c.lines = newest(lines)
+	}
+	if c.config.Crowded != nil && (lost || most > share && share < MostLines) {
+		c.config.Crowded()
 	}
 	c.dropped.Add(c.waiting.bound(mostWaiting))
 }

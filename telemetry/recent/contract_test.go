@@ -1,6 +1,7 @@
 package recent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -297,6 +298,33 @@ func TestARequestIsAsItsLine(t *testing.T) {
 		}
 		if diff := cmp.Diff([]recent.Request{want}, requests(t, s, recent.Filter{}).Requests); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestTheMemberTag is that of a line also if an older replica wrote it, which calls it tags.
+func TestTheMemberTag(t *testing.T) {
+	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
+		c := collector(s, clock)
+		for _, id := range []string{"old", "new"} {
+			clock.Move(time.Second)
+			r := done(clock, "search", id)
+			r.Tags, r.Model = "project=alpha", `,"tags":"`
+			line := r.AppendLine(nil)
+			if id == "old" {
+				line = bytes.Replace(line, []byte(`"tag":`), []byte(`"tags":`), 1)
+			}
+			c.Note(&r, line)
+		}
+		post(t, c)
+		page := requests(t, s, recent.Filter{})
+		if ids(page) != "new old" {
+			t.Fatal(ids(page))
+		}
+		for _, r := range page.Requests {
+			if r.Model != `,"tags":"` || !strings.Contains(r.Line, `,"tag":"project=alpha"`) || strings.Contains(r.Line, `"tags":"project`) {
+				t.Errorf("%s: the line is %s", r.ID, r.Line)
+			}
 		}
 	})
 }

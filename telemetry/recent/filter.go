@@ -57,7 +57,7 @@ func readCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// page returns a page of lines, which are sorted, oldest first.
+// page returns a page of lines, which were read and are sorted, oldest first.
 func (f *Filter) page(lines []Line) (p Page, err error) {
 	from := cursor{at: -1}
 	if f.Cursor != "" {
@@ -69,7 +69,6 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 	if size < 1 {
 		size = defaultPage
 	}
-	needles := f.needles()
 	at, last := cursor{at: -1}, cursor{}
 	for _, line := range slices.Backward(lines) {
 		if !f.From.IsZero() && line.At.Before(f.From) {
@@ -79,52 +78,26 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 			at = cursor{at: micros}
 		}
 		at.skip++
-		if from.at >= 0 && (at.at > from.at || at.at == from.at && at.skip <= from.skip) || !line.has(needles) {
+		if from.at >= 0 && (at.at > from.at || at.at == from.at && at.skip <= from.skip) || !f.admits(line.read) {
 			continue
 		}
-		r, err := line.request()
-		if err != nil || !f.admits(&r) { // a line of a later version, perhaps
+		r, err := line.whole()
+		if err != nil { // a line of a later version, perhaps
 			continue
 		}
 		if len(p.Requests) == size {
 			p.Next = last.String()
 			break
 		}
-		p.Requests, last = append(p.Requests, r), at
+		p.Requests, last = append(p.Requests, *r), at
 	}
 	return p, nil
 }
 
-func (f *Filter) admits(r *Request) bool {
-	return (f.Teams == nil || slices.Contains(f.Teams, r.Team)) &&
-		(f.ID == "" || f.ID == r.ID) &&
-		(f.Status == 0 || f.Status == r.Status) &&
-		(f.Model == "" || f.Model == r.Model) &&
-		(f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == AnyRefusal && r.Refusal != "" || strings.HasPrefix(r.Refusal, f.Refusal+"/"))
-}
-
-// needles are texts that each line has that the filter admits. To look for them is much cheaper than to read the line.
-func (f *Filter) needles() (list []string) {
-	add := func(name, value, end string) {
-		escaped := strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c >= 0x7f || c == '"' || c == '\\' })
-		if value != "" && !escaped {
-			list = append(list, `"`+name+`":"`+value+end)
-		}
-	}
-	if len(f.Teams) == 1 {
-		add("team", f.Teams[0], `"`)
-	}
-	add("id", f.ID, `"`)
-	add("model", f.Model, `"`)
-	if f.Refusal != AnyRefusal {
-		add("refusal", f.Refusal, "") // perhaps a stage alone
-	}
-	if f.Status != 0 {
-		list = append(list, `"status":`+strconv.Itoa(f.Status)+",")
-	}
-	return list
-}
-
-func (l Line) has(needles []string) bool {
-	return !slices.ContainsFunc(needles, func(needle string) bool { return !strings.Contains(l.Text, needle) })
+func (f *Filter) admits(l *fields) bool {
+	return (f.Teams == nil || slices.Contains(f.Teams, l.team)) &&
+		(f.ID == "" || f.ID == l.id) &&
+		(f.Status == 0 || f.Status == l.status) &&
+		(f.Model == "" || f.Model == l.model) &&
+		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && l.refusal != "" || strings.HasPrefix(l.refusal, f.Refusal+"/"))
 }

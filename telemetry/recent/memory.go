@@ -17,9 +17,9 @@ type Memory struct {
 
 	mu    sync.Mutex
 	hours map[hourOf]*keptHour
-	size  int      // minutes in hours
-	lines [][]Line // of the last posts; a list is never changed, only replaced
-	whole bool     // lines is one list, sorted, of MostLines at most
+	size  int    // minutes in hours
+	lines []Line // that are kept, sorted and read; never changed, only replaced
+	fresh []Line // posted since somebody looked at them
 }
 
 // keptHour is an hour of a team.
@@ -47,19 +47,11 @@ func (m *Memory) Post(_ context.Context, p *Post) error {
 	return nil
 }
 
-// keep keeps the lines of a post, and drops those of old ones. They are sorted for a reader: at each post that would hold requests up.
+// keep keeps the lines of a post. They are sorted for a reader: at each post that would hold requests up. So of those that wait for one
+// twice as many are left as are kept, by the order of posts.
 func (m *Memory) keep(lines []Line) {
-	if len(lines) == 0 {
-		return
-	}
-	m.lines, m.whole = append(m.lines, slices.Clone(lines)), false
-	n := 0
-	for i, list := range slices.Backward(m.lines) {
-		if n >= MostLines {
-			m.lines = slices.Delete(m.lines, 0, i+1)
-			return
-		}
-		n += len(list)
+	if m.fresh = append(m.fresh, lines...); len(m.fresh) > 3*MostLines {
+		m.fresh = last(m.fresh, 2)
 	}
 }
 
@@ -67,10 +59,10 @@ func (m *Memory) keep(lines []Line) {
 func (m *Memory) sorted() []Line {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.whole { // also the first time: there is no list yet
-		m.lines, m.whole = [][]Line{newest(slices.Concat(m.lines...))}, true
+	if len(m.fresh) > 0 {
+		m.lines, m.fresh = newest(slices.Concat(m.lines, read(m.fresh))), nil
 	}
-	return m.lines[0]
+	return m.lines
 }
 
 func (m *Memory) add(from string, h *Hour) {

@@ -13,12 +13,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The keys. Those of a team have the team in their hash tag.
+// The keys. Those of a team have the team in their hash tag; those of lines lie in the slot of the stream.
 const (
-	keyPrefix   = "sl1:"
-	requestsKey = keyPrefix + "requests"
-	hourForm    = "2006010215"
-	dayForm     = "20060102"
+	keyPrefix     = "sl1:"
+	requestsKey   = keyPrefix + "requests"
+	unknownKey    = keyPrefix + "{" + requestsKey + "}:unknown"
+	teamsKey      = keyPrefix + "{" + requestsKey + "}:teams"
+	entriesPrefix = keyPrefix + "{" + requestsKey + "}:of:"
+	hourForm      = "2006010215"
+	dayForm       = "20060102"
 )
 
 // minutesKey is the key of an hour or a day. Those of all requests have a hash tag, too, which is no team's.
@@ -51,13 +54,15 @@ type Redis struct {
 	client redis.UniversalClient
 	now    func() time.Time
 
+	posted posted
+
 	mu   sync.Mutex
 	copy linesCopy
 }
 
 // NewRedis returns a store in the Redis of a client, which the caller closes. now is the clock.
 func NewRedis(client redis.UniversalClient, now func() time.Time) *Redis {
-	return &Redis{client: client, now: now}
+	return &Redis{client: client, now: now, posted: posted{teams: map[string]*postedOf{}}}
 }
 
 // Post implements [Store].
@@ -99,17 +104,61 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 }
 
 func (r *Redis) postLines(ctx context.Context, p *Post) error {
+	r.posted.mu.Lock()
+	defer r.posted.mu.Unlock()
 	slices.SortFunc(p.Lines, func(a, b Line) int { return a.At.Compare(b.At) }) // the stream drops the entries that were added first
+	named := namesOf(p.Lines)
 	for from := 0; from < len(p.Lines); from += linesInTrip {
-		pipe := r.client.Pipeline()
-		for _, line := range p.Lines[from:min(from+linesInTrip, len(p.Lines))] {
-			pipe.XAdd(ctx, &redis.XAddArgs{Stream: requestsKey, MaxLen: MostLines, Approx: true, Values: []string{"at", strconv.FormatInt(line.At.UnixMicro(), 10), "line", line.Text}})
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
+		if err := r.addLines(ctx, p.Lines[from:min(from+linesInTrip, len(p.Lines))], named); err != nil {
 			return err
 		}
+		named = nil
 	}
 	p.Kept = true
+	if len(r.posted.queue) == 0 {
+		return nil
+	}
+	pipe := r.client.Pipeline()
+	r.posted.tell(ctx, pipe, 1)
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// namesOf are the teams of lines, each once.
+func namesOf(lines []Line) (names []any) {
+	seen := map[string]bool{"": true}
+	for i := range lines {
+		if team := lines[i].team(); !seen[team] {
+			seen[team], names = true, append(names, team)
+		}
+	}
+	return names
+}
+
+// addLines adds lines to the streams, in one round trip. It notes before them the teams that have lines from now on: what a team may have
+// depends on that.
+func (r *Redis) addLines(ctx context.Context, lines []Line, named []any) error {
+	pipe := r.client.Pipeline()
+	if len(named) > 0 {
+		pipe.SAdd(ctx, teamsKey, named...)
+	}
+	r.posted.tell(ctx, pipe, toldAtOnce) // the entries of the trip before
+	added := make([]*redis.StringCmd, len(lines))
+	for i, line := range lines {
+		stream, most := requestsKey, int64(MostLines)
+		if line.team() == "" {
+			stream, most = unknownKey, MostUnknown
+		}
+		added[i] = pipe.XAdd(ctx, &redis.XAddArgs{Stream: stream, MaxLen: most, Approx: true, Values: []string{"at", strconv.FormatInt(line.At.UnixMicro(), 10), "line", line.Text}})
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	for i, line := range lines {
+		if team := line.team(); team != "" {
+			r.posted.add(team, added[i].Val())
+		}
+	}
 	return nil
 }
 

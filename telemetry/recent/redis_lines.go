@@ -10,14 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// copyUnused is how long the copy of the stream is kept after its last use.
+// copyUnused is how long the copy of the streams is kept after its last use.
 const copyUnused = 10 * time.Minute
 
-// linesCopy is a copy of the stream, made when a person first looks at the requests and completed each time, so that a page reads
+// linesCopy is a copy of the streams, made when a person first looks at the requests and completed each time, so that a page reads
 // only what is new.
 type linesCopy struct {
-	lines []Line // sorted; never changed, only replaced
-	last  string // id of the last entry; empty: nothing was read
+	lines []Line    // sorted and read; never changed, only replaced
+	last  [2]string // id of the last entry of each stream; empty: nothing was read
 	used  time.Time
 }
 
@@ -33,26 +33,31 @@ func (r *Redis) Requests(ctx context.Context, f Filter) (Page, error) {
 func (r *Redis) lines(ctx context.Context) ([]Line, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from := "-"
-	if r.copy.last != "" {
-		from = following(r.copy.last)
+	var replies [2]*redis.XMessageSliceCmd
+	pipe := r.client.Pipeline()
+	for i, stream := range []string{requestsKey, unknownKey} {
+		from := "-"
+		if r.copy.last[i] != "" {
+			from = following(r.copy.last[i])
+		}
+		replies[i] = pipe.XRange(ctx, stream, from, "+")
 	}
-	entries, err := r.client.XRange(ctx, requestsKey, from, "+").Result()
-	if err != nil {
+	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
 	}
 	r.copy.used = r.now()
-	if len(entries) == 0 {
-		return r.copy.lines, nil
-	}
-	lines := slices.Clone(r.copy.lines)
-	for _, entry := range entries {
-		if line, ok := readEntry(entry); ok {
-			lines = append(lines, line)
+	var fresh []Line
+	for i, reply := range replies {
+		for _, entry := range reply.Val() {
+			r.copy.last[i] = entry.ID
+			if line, ok := readEntry(entry); ok {
+				fresh = append(fresh, line)
+			}
 		}
 	}
-	r.copy.last = entries[len(entries)-1].ID
-	r.copy.lines = newest(lines)
+	if fresh = read(fresh); len(fresh) > 0 {
+		r.copy.lines = newest(slices.Concat(r.copy.lines, fresh))
+	}
 	return r.copy.lines, nil
 }
 
@@ -67,14 +72,14 @@ func readEntry(entry redis.XMessage) (Line, bool) {
 	at, _ := entry.Values["at"].(string)
 	text, _ := entry.Values["line"].(string)
 	micros, err := strconv.ParseInt(at, 10, 64)
-	return Line{time.UnixMicro(micros).UTC(), text}, err == nil && text != ""
+	return Line{At: time.UnixMicro(micros).UTC(), Text: text}, err == nil && text != ""
 }
 
 // forget drops a copy that is not used.
 func (r *Redis) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.copy.last != "" && r.now().Sub(r.copy.used) > copyUnused {
+	if r.copy.last != [2]string{} && r.now().Sub(r.copy.used) > copyUnused {
 		r.copy = linesCopy{}
 	}
 }

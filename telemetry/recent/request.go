@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -72,6 +73,8 @@ type logLine struct {
 
 // request reads a line.
 func (l Line) request() (Request, error) {
+	// An older replica calls the member tags. Inside a value the quotes are escaped, so nothing else is replaced.
+	l.Text = strings.Replace(l.Text, `,"tags":"`, `,"tag":"`, 1)
 	var in logLine
 	if err := json.Unmarshal([]byte(l.Text), &in); err != nil {
 		return Request{}, fmt.Errorf("a kept log line cannot be read: %w", err)

@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// MostLines is how many requests are kept, of all replicas together.
-const MostLines = 10_000
-
 // blocksAtOnce is how many blocks are read before requests have their turn: half a millisecond. The runtime itself would let
 // them wait for ten.
 const blocksAtOnce = 8
@@ -30,7 +27,10 @@ func newShards() *shards {
 	}
 	s := &shards{list: make([]shard, n), mask: uint32(n - 1)}
 	for i := range s.list {
-		s.list[i].minutes, s.list[i].lines.most = map[minuteOf]*Counts{}, max(MostLines/n, 1)
+		of := &s.list[i]
+		of.minutes, of.part = map[minuteOf]*noted{}, max(MostOfTeam/n/2, 1)
+		of.lines[ofTeams].most, of.lines[beyondPart].most = max(MostLines/n, 1), max(MostLines/n, 1)
+		of.lines[ofNoTeam].most = (MostUnknown + n - 1) / n
 	}
 	return s
 }
@@ -56,53 +56,88 @@ type minuteOf struct {
 
 func minute(at time.Time) int64 { return at.Unix() / 60 }
 
+// noted is what a team did in a minute, and how many lines of it were kept in lists of teams.
+type noted struct {
+	lines int // first, beside what each request counts
+	Counts
+}
+
+// The lists of a shard. The lines of a team go to the second one once it has its part of the first, where the teams with less are.
+const (
+	ofTeams = iota
+	beyondPart
+	ofNoTeam
+	lists
+)
+
 // shard is a part of what was not taken out yet.
 type shard struct {
 	mu      sync.Mutex
-	minutes map[minuteOf]*Counts
-	lines   lastLines
+	minutes map[minuteOf]*noted
+	part    int // lines of a team and minute in the first list: half of its share, because two minutes may meet
+	lines   [lists]lastLines
 	_       [64]byte // no other shard in the same line of the processor's cache
 }
 
-func (s *shard) counts(of minuteOf) *Counts {
+func (s *shard) counts(of minuteOf) *noted {
 	c := s.minutes[of]
 	if c == nil {
-		c = new(Counts)
+		c = new(noted)
 		s.minutes[of] = c
 	}
 	return c
 }
 
+// listFor is the list for the next line of a team.
+func (s *shard) listFor(team string, c *noted) *lastLines {
+	if team == "" {
+		return &s.lines[ofNoTeam]
+	}
+	if c.lines++; c.lines > s.part {
+		return &s.lines[beyondPart]
+	}
+	return &s.lines[ofTeams]
+}
+
 // drain empties the shards, one after another. It hands over their counts, which are valid during the call, and appends the last
-// lines of each.
-func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) []Line {
+// lines of each. lost says that there were more lines without a team than are kept.
+func (s *shards) drain(counted func(of minuteOf, c *Counts), lines []Line) (_ []Line, lost bool) {
 	for i := range s.list {
 		minutes, blocks := s.list[i].empty()
 		for of, c := range minutes {
-			counted(of, c)
+			counted(of, &c.Counts)
 		}
-		first := len(lines)
-		for j, b := range blocks {
-			if lines = b.appendTo(lines); j%blocksAtOnce == blocksAtOnce-1 {
-				time.Sleep(time.Millisecond)
+		for list := range blocks {
+			first := len(lines)
+			for j, b := range blocks[list] {
+				if lines = b.appendTo(lines); j%blocksAtOnce == blocksAtOnce-1 {
+					time.Sleep(time.Millisecond)
+				}
 			}
+			over := max(first, len(lines)-s.list[i].lines[list].most) // a block more than that may have come
+			lost = lost || list == ofNoTeam && over > first
+			lines = slices.Delete(lines, first, over)
 		}
-		lines = slices.Delete(lines, first, max(first, len(lines)-s.list[i].lines.most)) // a block more than that may have come
 		s.list[i].reuse(blocks)
 	}
-	return lines
+	return lines, lost
 }
 
-func (s *shard) empty() (minutes map[minuteOf]*Counts, lines []*block) {
-	fresh := map[minuteOf]*Counts{}
+func (s *shard) empty() (minutes map[minuteOf]*noted, lines [lists][]*block) {
+	fresh := map[minuteOf]*noted{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minutes, s.minutes = s.minutes, fresh
-	return minutes, s.lines.empty()
+	for i := range lines {
+		lines[i] = s.lines[i].empty()
+	}
+	return minutes, lines
 }
 
-func (s *shard) reuse(lines []*block) {
+func (s *shard) reuse(lines [lists][]*block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines.reuse(lines)
+	for i := range lines {
+		s.lines[i].reuse(lines[i])
+	}
 }

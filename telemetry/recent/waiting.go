@@ -12,7 +12,7 @@ import (
 type Post struct {
 	From  string // names the process
 	Hours []*Hour
-	Lines []Line // at most [MostLines], in any order
+	Lines []Line // some more than are kept, in any order
 	Kept  bool   // the store has the lines; set by it
 }
 

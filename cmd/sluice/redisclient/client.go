@@ -1,11 +1,16 @@
 // Package redisclient is the process's one client of Redis: single, behind sentinels or in cluster mode. It keeps the
 // connections, a circuit breaker for each node and a probe that closes it again, and knows how Redis keeps its data.
 //
+// A call waits for its turn at a connection here, and its time begins when it is sent: a deadline of its context says how long Redis may
+// take from then on, Config.Timeout at least. Calls whose context is [Aside] have connections and a breaker of their own.
+//
 // It sends no command twice by itself: the caller knows what may be sent again. It knows nothing of teams, limits or tasks.
 package redisclient
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -15,14 +20,13 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// callTimeout bounds every call. Each has its own deadline too, which is much shorter.
-const callTimeout = 3 * time.Second
-
 const (
 	// PoolSize is how many connections are open to one Redis node at most.
 	PoolSize = 64
 	// SpareConnections is how many of them are made before they are needed.
 	SpareConnections = 24
+	// asidePool and asideSpare are the same for calls whose context is Aside.
+	asidePool, asideSpare = 16, 2
 )
 
 // Config configures [Open]. Every field but Reread, Learned and Measure is required.
@@ -31,13 +35,17 @@ type Config struct {
 	// Reread returns the address as it is now, for the user and password of a new connection: they may change. Nil, or not
 	// ok: those of Address.
 	Reread func() (a Address, ok bool)
-	// Timeout is how long the operator lets one call on a request's path take. The client's own calls have at least a second.
+	// Timeout is how long the operator lets one call on a request's path take, and each step of making a connection. Probes have at
+	// least a second.
 	Timeout time.Duration
 	// KeyPrefix begins the keys whose slots the probe may write to.
 	KeyPrefix string
-	// Away is the error of a call that was not sent because the breaker is open.
-	Away error
-	Log  *slog.Logger
+	// Away is the error of a call that was not sent because the breaker is open. Busy is in that of a call that was not sent because no
+	// connection was free, or its caller's time was over: it says nothing of Redis.
+	Away, Busy error
+	// Aside is in place of Away for calls whose context is [Aside]. Nil: these go over the same connections as all others.
+	Aside error
+	Log   *slog.Logger
 	// Learned is called once with how Redis keeps its data, as soon as that is known. Nil: not called.
 	Learned func(Facts)
 	// Measure is called after each call with the command, why it failed ("": it did not) and how long it took. Nil: not called.
@@ -48,8 +56,12 @@ type Config struct {
 type Client struct {
 	redis.UniversalClient
 	config    Config
+	aside     *Client // for calls whose context is Aside; nil: there is none, or this is it
+	size      int     // connections to a node at most
+	spare     int     // of them made before they are needed
 	conns     conns
 	connected atomic.Pointer[func(ctx context.Context, run string) error] // called for each connection; nil: for none
+	full      atomic.Pointer[func()]                                      // called when a call waited for one in vain; nil: nothing is
 
 	mu     sync.Mutex
 	guards []*guard
@@ -62,32 +74,45 @@ type Client struct {
 
 // Open builds the client. It connects to nothing yet.
 func Open(config Config) *Client {
-	ctx, stop := context.WithCancel(context.Background())
-	c := &Client{config: config, trouble: make(chan struct{}, 1), stop: stop}
 	redis.SetLogger(newQuietLog(config.Log))
-	address, dialTimeout := config.Address, max(config.Timeout, leastDialTime)
+	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
+	if config.Aside != nil {
+		own := config
+		own.Away, own.Learned, own.Log = config.Aside, nil, slog.New(slog.DiscardHandler) // what happens to Redis is told once
+		c.aside = &Client{config: own, size: asidePool, spare: asideSpare}
+		c.aside.open()
+	}
+	c.open()
+	return c
+}
+
+func (c *Client) open() {
+	ctx, stop := context.WithCancel(context.Background())
+	c.trouble, c.stop = make(chan struct{}, 1), stop
+	address, dialTimeout := c.config.Address, max(c.config.Timeout, leastDialTime)
 	options := &redis.UniversalOptions{
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		CredentialsProvider:   c.credentials,
 		MaxRetries:            -1, // the caller knows which commands may be sent again
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
-		DialTimeout: dialTimeout, DialerRetries: 1, PoolSize: PoolSize, PipelinePoolSize: -1,
+		DialTimeout: dialSteps * dialTimeout, DialerRetries: 1, PoolSize: c.size, PipelinePoolSize: -1,
 		ConnMaxIdleTime: 5 * time.Minute,
 		Dialer:          c.conns.dialer(address.tls, dialTimeout),
 	}
 	if address.topology == cluster {
 		nodes := redis.NewClusterClient(options.Cluster())
+		nodes.AddHook(divertHook{c.aside})
 		nodes.AddHook(noRetryHook{})
 		nodes.OnNewNode(func(node *redis.Client) { node.AddHook(c.newGuard(node)) })
 		c.UniversalClient = nodes
 	} else {
 		options.OnConnect = c.connect
 		c.UniversalClient = redis.NewUniversalClient(options)
+		c.AddHook(divertHook{c.aside})
 		c.AddHook(c.newGuard(nil))
 	}
 	c.ended.Go(func() { c.probe(ctx) })
-	return c
 }
 
 // credentials are the user and password for a new connection.
@@ -115,12 +140,23 @@ func (c *Client) IsCluster() bool { return c.config.Address.topology == cluster 
 // anew.
 func (c *Client) DropConnections() {
 	c.config.Log.Error("a reply of Redis belongs to another command; all connections to it are dropped")
-	c.conns.drop("")
+	for _, of := range []*Client{c, c.aside} {
+		if of != nil {
+			of.conns.drop("")
+		}
+	}
 }
+
+// busy is the error of a call that was not sent for a reason that says nothing of Redis.
+func (c *Client) busy(why error) error { return fmt.Errorf("%w: %w", c.config.Busy, why) }
 
 // Close ends the probing and closes the connections.
 func (c *Client) Close() error {
 	c.stop()
 	c.ended.Wait()
-	return c.UniversalClient.Close()
+	err := c.UniversalClient.Close()
+	if c.aside != nil {
+		err = errors.Join(err, c.aside.Close())
+	}
+	return err
 }

@@ -8,8 +8,12 @@ import (
 	"time"
 )
 
-// leastDialTime is the least time that one attempt to connect has. It has the operator's timeout if that is longer.
-const leastDialTime = 100 * time.Millisecond
+const (
+	// leastDialTime is the least time that one step of connecting has. It has the operator's timeout if that is longer.
+	leastDialTime = 100 * time.Millisecond
+	// dialSteps is how many there are at most: a sentinel tells the master's address, the connection, and two round trips of TLS.
+	dialSteps = 4
+)
 
 // conns are the open connections, so that those to a server that is no longer the master can be dropped.
 type conns struct {
@@ -22,6 +26,29 @@ type tracked struct {
 	all *conns
 }
 
+// lateTime is how long is tried once more when the time is over and this process may have been late itself.
+const lateTime = 5 * time.Millisecond
+
+// Read looks once more when the time is over: the reply may have come while this process had no processor to read it, and the runtime
+// then reports the timeout although the reply is there. That is not Redis's slowness.
+func (t *tracked) Read(b []byte) (int, error) {
+	n, err := t.Conn.Read(b)
+	if n == 0 && isTimeout(err) && t.SetReadDeadline(time.Now().Add(lateTime)) == nil {
+		n, err = t.Conn.Read(b)
+	}
+	return n, err
+}
+
+// Write tries once more if nothing was written when the time was over: it may have been over before the system was asked.
+func (t *tracked) Write(b []byte) (int, error) {
+	n, err := t.Conn.Write(b)
+	if n == 0 && isTimeout(err) && t.SetWriteDeadline(time.Now().Add(lateTime)) == nil {
+		n, err = t.Conn.Write(b)
+	}
+	return n, err
+}
+
+// Close forgets the connection.
 func (t *tracked) Close() error {
 	t.all.mu.Lock()
 	delete(t.all.open, t)
@@ -29,12 +56,16 @@ func (t *tracked) Close() error {
 	return t.Conn.Close()
 }
 
-// dialer connects within a time that the caller's deadline may shorten, and remembers the connection.
+// dialer connects, each step within a time, and remembers the connection.
 func (c *conns) dialer(secure bool, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	plain := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
-	dial := plain.DialContext
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return connected(ctx, plain, network, address)
+	}
 	if secure {
-		dial = (&tls.Dialer{NetDialer: plain, Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return secured(ctx, plain, network, address)
+		}
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -50,6 +81,36 @@ func (c *conns) dialer(secure bool, timeout time.Duration) func(ctx context.Cont
 		c.open[t] = address
 		return t, nil
 	}
+}
+
+// connected connects. It tries once more if the timeout came late: then this process had no processor for so long, and Redis may have
+// accepted the connection in time.
+func connected(ctx context.Context, plain *net.Dialer, network, address string) (net.Conn, error) {
+	begun := time.Now()
+	conn, err := plain.DialContext(ctx, network, address)
+	if err != nil && isTimeout(err) && time.Since(begun) > plain.Timeout*5/4 {
+		conn, err = plain.DialContext(ctx, network, address)
+	}
+	return conn, err
+}
+
+// secured connects and then shakes hands, which takes two round trips at most.
+func secured(ctx context.Context, plain *net.Dialer, network, address string) (net.Conn, error) {
+	conn, err := connected(ctx, plain, network, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err == nil {
+		secure := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host})
+		limited, cancel := context.WithTimeout(ctx, 2*plain.Timeout)
+		defer cancel()
+		if err = secure.HandshakeContext(limited); err == nil {
+			return secure, nil
+		}
+	}
+	_ = conn.Close()
+	return nil, err
 }
 
 // drop closes the connections to an address, or all if it is empty. Calls under way on them fail; the next call dials anew.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 )
@@ -40,5 +41,46 @@ func TestConnectingHasTheOperatorsTime(t *testing.T) {
 	err = c.Ping(t.Context()).Err()
 	if _, refused := errors.AsType[*tls.CertificateVerificationError](err); !refused {
 		t.Errorf("%v, want a refused certificate", err)
+	}
+}
+
+// TestAReplyThatIsThereIsRead: a reply that came before the deadline is read after it, as by a process that had no processor meanwhile. One
+// that did not come is a timeout.
+func TestAReplyThatIsThereIsRead(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	var all conns
+	conn, err := all.dialer(false, patience)(t.Context(), "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Write([]byte("+OK\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(-time.Second))
+	reply := make([]byte, 16)
+	if n, err := conn.Read(reply); err != nil || string(reply[:n]) != "+OK\r\n" {
+		t.Errorf("%q, %v", reply[:n], err)
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(-time.Second))
+	if n, err := conn.Write([]byte("PING\r\n")); err != nil || n != 6 {
+		t.Errorf("%d bytes written, %v", n, err)
+	}
+	silent, err := all.dialer(false, patience)(t.Context(), "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	_ = silent.SetReadDeadline(time.Now().Add(-time.Second))
+	if _, err := silent.Read(reply); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v, want a timeout", err)
 	}
 }

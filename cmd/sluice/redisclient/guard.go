@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,13 +19,14 @@ const (
 	breakerWindow = time.Second // at least
 )
 
-// guard is the circuit breaker of one node, as a hook on the node's client. While it is open no call is sent; the probe
-// alone is, and closes it again.
+// guard is the circuit breaker of one node and the places at its connections, as a hook on the node's client. While the breaker is open
+// no call is sent; the probe alone is, and closes it again.
 type guard struct {
 	client  *Client
 	node    *redis.Client // nil: Redis is one node, or behind sentinels
 	address string        // of the node; empty as above
 	breaker *gobreaker.CircuitBreaker[struct{}]
+	places  *places
 	key     atomic.Pointer[string] // of a call that failed or was not sent: the probe writes beside it
 	since   atomic.Int64           // when the breaker opened, in Unix nanoseconds
 	stale   atomic.Bool            // the breaker opened, and the connections from before are still open
@@ -40,6 +40,7 @@ func (c *Client) newGuard(node *redis.Client) *guard {
 	if node != nil {
 		g.address = node.Options().Addr
 	}
+	g.places = &places{most: c.size - ownConnections, make: g.connect}
 	address := g.address
 	g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: address, MaxRequests: 1, Interval: c.window(), Timeout: probeEvery / 2,
@@ -65,6 +66,7 @@ func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		g.warm.Store(false)
 		g.stale.Store(true)
+		g.places.fail(g.client.config.Away)
 		g.client.beginProbing()
 	}
 	if g.node == nil {
@@ -86,7 +88,7 @@ func (g *guard) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook guards a call.
 func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err, sent := g.do(ctx, func() error { return next(ctx, cmd) }, cmd)
+		err, sent := g.do(ctx, func(ctx context.Context) error { return next(ctx, cmd) }, cmd)
 		if !sent {
 			cmd.SetErr(err)
 		}
@@ -97,7 +99,7 @@ func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook guards several calls in one round trip.
 func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err, sent := g.do(ctx, func() error { return next(ctx, cmds) }, cmds[0])
+		err, sent := g.do(ctx, func(ctx context.Context) error { return next(ctx, cmds) }, cmds[0])
 		if !sent {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
@@ -107,43 +109,87 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// do sends a call unless the breaker is open, and counts its failure.
-func (g *guard) do(ctx context.Context, next func() error, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
-	switch cmd.Name() {
-	case "hello", "auth", "select", "client", "readonly": // a new connection's first commands, inside the call that needs it
-		return next(), true
-	}
-	if ctx.Value(connecting{}) != nil {
-		return next(), true
-	}
-	if err := ctx.Err(); err != nil { // the library would not send it either, and that says nothing about the node
-		return err, false
-	}
-	call := func() (struct{}, error) {
-		sent = true
-		begun := time.Now()
-		err = next()
-		judged := g.judge(err)
-		g.client.measure(operation(cmd), callFailure(judged), time.Since(begun))
-		return struct{}{}, judged
+// do sends a call when it has a place, unless the breaker is open, and counts its failure. That a call was not sent, because its caller
+// has left or no connection was free, is no failure.
+func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
+	if opens(cmd) || ctx.Value(connecting{}) != nil { // a new connection's first commands, each with a time of its own
+		return next(lasting(ctx, g.client.config.Timeout)), true
 	}
 	if ctx.Value(probing{}) != nil { // a probe passes an open breaker
-		_, failed := call()
-		g.answers.Store(failed == nil && ctx.Err() == nil)
+		failed := g.send(lasting(ctx, max(g.client.config.Timeout, probeTime)), next, cmd, &err)
+		g.answers.Store(failed == nil)
 		return err, true
+	}
+	lasts := timeOf(ctx, g.client.config.Timeout)
+	if ctx.Value(making{}) != nil {
+		lasts = g.client.config.Timeout
+	} else if err = ctx.Err(); err != nil {
+		return g.client.busy(err), false
 	}
 	if g.breaker.State() != gobreaker.StateClosed {
 		g.remember(cmd)
 		return g.client.config.Away, false
 	}
-	_, failed := g.breaker.Execute(call)
+	if ctx.Value(making{}) != nil { // it counts if a call fails for it
+		_ = g.send(lasting(ctx, lasts), next, cmd, &err)
+		return err, true
+	}
+	if err = g.places.take(ctx); err != nil {
+		return g.noPlace(err), false
+	}
+	defer func() { g.places.give(sent && isLost(err)) }()
+	_, failed := g.breaker.Execute(func() (struct{}, error) {
+		sent = true
+		return struct{}{}, g.send(lasting(ctx, lasts), next, cmd, &err)
+	})
 	if !sent {
-		return g.client.config.Away, false
+		err = g.client.config.Away
 	}
 	if failed != nil {
 		g.remember(cmd)
 	}
-	return err, true
+	return err, sent
+}
+
+// send sends a call, and returns its error in err, and again if it is a failure of the node.
+func (g *guard) send(ctx context.Context, next func(context.Context) error, cmd redis.Cmder, err *error) (failed error) {
+	begun := time.Now()
+	*err = next(ctx)
+	failed = g.judge(*err)
+	g.client.measure(operation(cmd), callFailure(failed), time.Since(begun))
+	return failed
+}
+
+// noPlace is the error of a call that got no place. If no connection could be made for it, that is a failure of the node.
+func (g *guard) noPlace(why error) error {
+	switch {
+	case errors.Is(why, errNoPlace):
+		if full := g.client.full.Load(); full != nil {
+			(*full)()
+		}
+		return g.client.busy(why)
+	case errors.Is(why, context.Canceled):
+		return g.client.busy(why)
+	case errors.Is(why, g.client.config.Away):
+		return why
+	}
+	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, why })
+	return why
+}
+
+// opens reports whether a command is one of the first of a new connection, which the library sends inside the call that needs it.
+func opens(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "hello", "auth", "select", "client", "readonly":
+		return true
+	}
+	return false
+}
+
+// isLost reports whether the library has closed the connection after a call with that error.
+func isLost(err error) bool {
+	var said redis.Error
+	return err != nil && !errors.As(err, &said)
 }
 
 // operation is the command's name for the metrics. A command that is not listed here is "other", so that the names are few; Sluice
@@ -168,11 +214,6 @@ func callFailure(err error) string {
 		return "timeout"
 	}
 	return "lost"
-}
-
-func isTimeout(err error) bool {
-	failed, ok := errors.AsType[net.Error](err)
-	return ok && failed.Timeout()
 }
 
 // remember keeps a key of this node, so that the probe can write to the same slot.
@@ -200,7 +241,7 @@ func (g *guard) judge(err error) error {
 	}
 	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before Redis's error
 	if strings.HasPrefix(text, "READONLY") {
-		g.client.conns.drop(g.address) // it is the master no more; the next connection finds the new one
+		g.drop() // it is the master no more; the next connection finds the new one
 		return err
 	}
 	for _, word := range []string{"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS", "NOPERM", "max number of clients"} {

@@ -60,10 +60,10 @@ func (c *Client) probeAll(ctx context.Context) (more bool) {
 	for _, g := range guards {
 		switch closed := g.breaker.State() == gobreaker.StateClosed; {
 		case closed && known && g.warm.CompareAndSwap(false, true):
-			c.ended.Go(func() { g.timed(ctx, g.warmUp) })
+			c.ended.Go(func() { g.warmUp(ctx) })
 		case !closed && g.probed.CompareAndSwap(false, true):
 			c.ended.Go(func() {
-				g.timed(ctx, g.tryNode)
+				g.tryNode(ctx)
 				g.probed.Store(false)
 			})
 		}
@@ -80,29 +80,22 @@ func (c *Client) beginProbing() {
 	}
 }
 
-func (g *guard) timed(ctx context.Context, do func(context.Context)) {
-	ctx, cancel := context.WithTimeout(ctx, max(g.client.config.Timeout, probeTime))
-	defer cancel()
-	do(ctx)
-}
-
 // tryNode probes a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use.
 // Connections from before are dropped first: one whose packets vanish would hang until the probe's time is over. New
-// connections are made before requests need them: a request that dials over a slow network fails, and a few such failures
-// open the breaker again.
+// connections are made before requests need them: over a slow network that takes several times as long as a call.
 func (g *guard) tryNode(ctx context.Context) {
-	ctx = context.WithValue(ctx, probing{}, true)
+	probe := context.WithValue(ctx, probing{}, true)
 	if g.stale.CompareAndSwap(true, false) {
-		g.client.conns.drop(g.address)
+		g.drop()
 	}
 	g.answers.Store(false)
 	for err := net.ErrClosed; errors.Is(err, net.ErrClosed); { // the library finds the dropped connections one by one
-		err = g.probeNode(ctx)
+		err = g.probeNode(probe)
 	}
 	if !g.answers.Load() {
 		return
 	}
-	g.warmUp(ctx)
+	g.warmUp(probe)
 	g.warm.Store(true)
 	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
 }
@@ -133,26 +126,50 @@ func (c *Client) forget(gone *guard) {
 	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // cloned, because probe may be reading the list
 }
 
-// warmUp makes spare connections. A call that has to make one also waits for the connection's first commands, which takes
-// longer over a slow network than the call may. The library's own spare connections are only dialled.
+// warmUp makes spare connections. A call that has to make one also waits for the connection's first commands. The library's own spare
+// connections are only dialled.
 func (g *guard) warmUp(ctx context.Context) {
-	client := g.node
+	client := g.pooled()
 	if client == nil {
-		client, _ = g.client.UniversalClient.(*redis.Client)
-	}
-	if client == nil { // the cluster as a whole: each node has its own guard
 		return
 	}
-	var spare [SpareConnections]*redis.Conn // each is held until all are there, so that all differ
-	var making sync.WaitGroup
+	spare := make([]*redis.Conn, g.places.begin(g.client.spare)) // each is held until all are there, so that all differ
+	var ready sync.WaitGroup
 	for i := range spare {
 		spare[i] = client.Conn()
-		making.Go(func() { _ = spare[i].Ping(ctx).Err() })
+		ready.Go(func() { _ = spare[i].Ping(context.WithValue(ctx, making{}, true)).Err() })
 	}
-	making.Wait()
+	ready.Wait()
 	for _, conn := range spare {
 		_ = conn.Close()
 	}
+	g.places.made(len(spare), int(client.PoolStats().TotalConns))
+}
+
+// connect makes one connection, and leaves it in the pool.
+func (g *guard) connect() error {
+	client := g.pooled()
+	if client == nil {
+		return nil
+	}
+	conn := client.Conn()
+	defer func() { _ = conn.Close() }()
+	return conn.Ping(context.WithValue(context.Background(), making{}, true)).Err()
+}
+
+// pooled is the client of the guard's node; nil: the guard is of a cluster as a whole.
+func (g *guard) pooled() *redis.Client {
+	if g.node != nil {
+		return g.node
+	}
+	client, _ := g.client.UniversalClient.(*redis.Client)
+	return client
+}
+
+// drop closes the connections to the node.
+func (g *guard) drop() {
+	g.client.conns.drop(g.address)
+	g.places.drop()
 }
 
 // beside is a key in the slot of another key, for the probe alone.

@@ -48,13 +48,18 @@ func startRedis(t *testing.T) string {
 // open opens a client of one server.
 func open(t *testing.T, address string, timeout time.Duration) *Client {
 	t.Helper()
+	c := Open(configOf(t, address, timeout))
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func configOf(t *testing.T, address string, timeout time.Duration) Config {
+	t.Helper()
 	a, ok := ParseAddress("redis://" + address)
 	if !ok {
 		t.Fatalf("%s is not an address", address)
 	}
-	c := Open(Config{Address: a, Timeout: timeout, KeyPrefix: "sl1:", Away: errors.New("away"), Log: slog.New(slog.DiscardHandler)})
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return Config{Address: a, Timeout: timeout, KeyPrefix: "sl1:", Away: errors.New("away"), Busy: errors.New("busy"), Log: slog.New(slog.DiscardHandler)}
 }
 
 // eventually waits until something holds.

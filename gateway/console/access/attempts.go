@@ -10,7 +10,8 @@ import (
 // AttemptsWindow begins with the first login that fails.
 const AttemptsWindow = 10 * time.Minute
 
-// How many logins may fail within it: fewer than guessing needs, more than people mistype.
+// How many logins may fail within it before they are refused as too many: more than people mistype. A right secret is never refused for
+// them.
 const (
 	attemptsOfAddress = 20
 	attemptsOfAccount = 100
@@ -23,8 +24,18 @@ const (
 	signOnsOfAddress = 300
 )
 
-// attempts counts failed logins. While the shared store is away, each replica counts by itself.
-type attempts struct{ shared, own Store }
+// CookiesWindow is the time in which one address may send cookiesOfAddress session cookies that belong to no session.
+const CookiesWindow = time.Minute
+
+const cookiesOfAddress = 20
+
+// attempts counts what may happen only so often: here first, which spares the store, and then in the store for all replicas. While the
+// store is away, each replica counts by itself.
+type attempts struct {
+	shared Store
+	now    func() time.Time
+	here   paces
+}
 
 // attempt is a login that may fail.
 type attempt struct{ address, account string }
@@ -56,47 +67,21 @@ func accountOf(secret string) string {
 	return "token"
 }
 
-// allows reports whether this may be tried from an address. It is for what many may try at once, and guesses do not find: programs'
-// tokens, and answers of the issuer.
-func (a attempts) allows(ctx context.Context, t attempt) bool {
-	return a.count(ctx, t.address, 0) < attemptsOfAddress
+// fails counts an attempt that failed, and reports whether its address and its account had no more than they may.
+func (a *attempts) fails(ctx context.Context, t attempt) bool {
+	return a.counts(ctx, t.address, attemptsOfAddress) && (t.account == "" || a.counts(ctx, t.account, attemptsOfAccount))
 }
 
-// takes counts an attempt as failed before it is judged, so that many at once are no more than one after the other, and reports whether
-// it may be tried. What did not fail is given back.
-func (a attempts) takes(ctx context.Context, t attempt) bool {
-	if a.count(ctx, t.address, 1) > attemptsOfAddress {
-		a.count(ctx, t.address, -1)
+// counts counts something, and reports whether there were no more than most within [AttemptsWindow].
+func (a *attempts) counts(ctx context.Context, name string, most int) bool {
+	if !a.here.allows(name, a.now(), most, AttemptsWindow) {
 		return false
 	}
-	if a.count(ctx, t.account, 1) > attemptsOfAccount {
-		a.givesBack(ctx, t)
-		return false
-	}
-	return true
+	n, err := a.shared.Count(context.WithoutCancel(ctx), name, 1, AttemptsWindow) // a client that leaves has failed, too
+	return err != nil || n <= most
 }
 
-func (a attempts) givesBack(ctx context.Context, t attempt) {
-	a.count(ctx, t.address, -1)
-	a.count(ctx, t.account, -1)
-}
-
-// failed counts a failure of what allows allowed.
-func (a attempts) failed(ctx context.Context, t attempt) {
-	a.count(ctx, t.address, 1)
-}
-
-// begins counts something that takes a place in the store, and reports whether there were no more than most.
-func (a attempts) begins(ctx context.Context, name string, most int) bool {
-	return a.count(ctx, name, 1) <= most
-}
-
-// count counts for clients that leave, too: a step in one store must not be taken back in the other.
-func (a attempts) count(ctx context.Context, name string, step int) int {
-	ctx = context.WithoutCancel(ctx)
-	n, err := a.shared.Count(ctx, name, step, AttemptsWindow)
-	if err != nil {
-		n, _ = a.own.Count(ctx, name, step, AttemptsWindow) // in memory: it does not fail
-	}
-	return n
+// cookie counts a session cookie of an address that belongs to no session, and reports whether there were no more than may be.
+func (a *attempts) cookie(t attempt) bool {
+	return a.here.allows("cookie "+t.address, a.now(), cookiesOfAddress, CookiesWindow)
 }

@@ -12,41 +12,60 @@ import (
 	"sluice/gateway/console/access/store"
 )
 
-// tries logs in from an address until that is refused for too many attempts, and returns how many were judged.
-func tries(desk *access.Desk, client, presented string) (judged int) {
-	for judged < 1000 {
+// tries logs in with a wrong secret until that is refused for too many attempts, and returns how many times it was not.
+func tries(desk *access.Desk, client, presented string) (failed int) {
+	for failed < 1000 {
 		_, err := desk.Login(context.Background(), access.Visitor{Client: client}, presented)
 		if errors.Is(err, access.ErrTooMany) {
 			break
 		}
-		judged++
+		failed++
 	}
-	return judged
+	return failed
 }
 
-func TestAttemptsOfOneAddress(t *testing.T) {
-	bubble(t, func(t *testing.T, h *house) {
-		if n := tries(h.Desk, "192.0.2.1", "guess"); n != 20 {
-			t.Errorf("%d attempts of one address, want 20", n)
-		}
-		for _, desk := range []*access.Desk{h.Desk, h.other} {
-			if _, err := desk.Login(t.Context(), visitor, token); !errors.Is(err, access.ErrTooMany) {
-				t.Errorf("the right token from there: %v", err)
+// lets fails the test unless every right secret passes from an address, at both replicas.
+func (h *house) lets(t *testing.T, about string, v access.Visitor) {
+	t.Helper()
+	for _, desk := range []*access.Desk{h.Desk, h.other} {
+		for _, presented := range []string{token, mapsKey} {
+			if _, err := desk.Login(t.Context(), v, presented); err != nil {
+				t.Errorf("%s: %.4s… in the form: %v", about, presented, err)
 			}
 		}
-		if _, err := h.Bearer(t.Context(), visitor, token); !errors.Is(err, access.ErrTooMany) {
-			t.Errorf("a program's from there: %v", err)
+		if _, err := desk.Bearer(t.Context(), v, token); err != nil {
+			t.Errorf("%s: a program's token: %v", about, err)
 		}
-		if _, err := h.ByCode(t.Context(), visitor, h.NewLink()); !errors.Is(err, access.ErrTooMany) {
-			t.Errorf("a link from there: %v", err)
+		if _, err := desk.ByCode(t.Context(), v, desk.NewLink()); err != nil {
+			t.Errorf("%s: a link: %v", about, err)
 		}
-		if _, err := h.Login(t.Context(), access.Visitor{Client: "192.0.2.2"}, token); err != nil {
-			t.Errorf("from elsewhere: %v", err)
+	}
+}
+
+// TestStrangersKeepNoRightSecretOut: whatever was tried from an address or at an account, a right one passes, and a wrong one does not.
+func TestStrangersKeepNoRightSecretOut(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		if n := tries(h.Desk, visitor.Client, "guess"); n != 20 {
+			t.Errorf("%d attempts of one address failed, want 20", n)
+		}
+		h.lets(t, "from the address of guesses", visitor)
+		if n := tries(h.other, visitor.Client, "guess"); n != 0 {
+			t.Errorf("%d more at the other replica", n)
+		}
+		if _, err := h.Bearer(t.Context(), visitor, "guess"); !errors.Is(err, access.ErrTooMany) {
+			t.Errorf("a program's guess from there: %v", err)
+		}
+		if _, err := h.ByCode(t.Context(), visitor, "guess"); !errors.Is(err, access.ErrTooMany) {
+			t.Errorf("a link's guess from there: %v", err)
+		}
+		if _, err := h.Login(t.Context(), visitor, strings.Repeat("x", 1<<20)); !errors.Is(err, access.ErrTooMany) {
+			t.Errorf("a long guess from there: %v", err)
 		}
 		time.Sleep(access.AttemptsWindow)
-		if _, err := h.Login(t.Context(), visitor, token); err != nil {
-			t.Errorf("ten minutes later: %v", err)
+		if n := tries(h.Desk, visitor.Client, "guess"); n != 20 {
+			t.Errorf("%d attempts failed ten minutes later, want 20", n)
 		}
+		expect(t, "bounds", strings.Join(h.bounds, " "), "attempts")
 	})
 }
 
@@ -55,11 +74,11 @@ func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
 		for i := range 20 {
 			_, _ = h.Login(t.Context(), access.Visitor{Client: fmt.Sprintf("2001:db8:0:1::%x", i)}, "guess")
 		}
-		if _, err := h.Login(t.Context(), access.Visitor{Client: "2001:db8:0:1:ffff::1"}, token); !errors.Is(err, access.ErrTooMany) {
-			t.Errorf("from the same network: %v", err)
+		if n := tries(h.Desk, "2001:db8:0:1:ffff::1", "guess"); n != 0 {
+			t.Errorf("%d more from the same network", n)
 		}
-		if _, err := h.Login(t.Context(), access.Visitor{Client: "2001:db8:0:2::1"}, token); err != nil {
-			t.Errorf("from another: %v", err)
+		if n := tries(h.Desk, "2001:db8:0:2::1", "guess"); n != 20 {
+			t.Errorf("%d from another, want 20", n)
 		}
 	})
 }
@@ -68,22 +87,67 @@ func TestAttemptsOfOneAccount(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		for i := range 100 {
 			_, _ = h.Login(t.Context(), access.Visitor{Client: fmt.Sprintf("192.0.2.%d", i)}, "slk_mapsmapsmaps_guess")
-		}
-		elsewhere := access.Visitor{Client: "198.51.100.1"}
-		if _, err := h.Login(t.Context(), elsewhere, mapsKey); !errors.Is(err, access.ErrTooMany) {
-			t.Errorf("the account that was guessed at: %v", err)
-		}
-		if _, err := h.Login(t.Context(), elsewhere, token); err != nil {
-			t.Errorf("another account: %v", err)
-		}
-		for i := range 200 {
 			_, _ = h.Login(t.Context(), access.Visitor{Client: fmt.Sprintf("203.0.113.%d", i)}, "guess")
 		}
-		if _, err := h.Login(t.Context(), elsewhere, token); !errors.Is(err, access.ErrTooMany) {
-			t.Errorf("the operator's login that was guessed at: %v", err)
+		for account, guess := range map[string]string{"a key": "slk_mapsmapsmaps_guess", "the token": "guess"} {
+			if n := tries(h.other, "198.51.100.1", guess); n != 0 {
+				t.Errorf("%d more guesses at %s", n, account)
+			}
 		}
-		if _, err := h.Bearer(t.Context(), elsewhere, token); err != nil {
-			t.Errorf("the operator's programs: %v", err)
+		if n := tries(h.Desk, "198.51.100.2", "slk_searchsearch_guess"); n != 20 {
+			t.Errorf("%d guesses at another account, want 20", n)
+		}
+		h.lets(t, "the accounts that were guessed at", access.Visitor{Client: "198.51.100.1"})
+	})
+}
+
+// asked counts the calls of a store.
+type asked struct {
+	access.Store
+	calls int
+}
+
+func (a *asked) Get(ctx context.Context, kind, name string, renew time.Duration) ([]byte, error) {
+	a.calls++
+	return a.Store.Get(ctx, kind, name, renew)
+}
+
+func (a *asked) Take(ctx context.Context, kind, name string) ([]byte, error) {
+	a.calls++
+	return a.Store.Take(ctx, kind, name)
+}
+
+func (a *asked) Count(ctx context.Context, name string, step int, window time.Duration) (int, error) {
+	a.calls++
+	return a.Store.Count(ctx, name, step, window)
+}
+
+// TestStrangersAskTheStoreSeldom: a program's right token asks it for nothing, and beyond the bounds nothing does that fails.
+func TestStrangersAskTheStoreSeldom(t *testing.T) {
+	bubble(t, func(t *testing.T, h *house) {
+		shared := &asked{h.store, 0}
+		desk := h.desk(shared)
+		expect(t, "a program", whoIf(desk.Bearer(t.Context(), visitor, token)), "token operator")
+		if shared.calls != 0 {
+			t.Errorf("a right token made %d calls of the store", shared.calls)
+		}
+		for range 1000 {
+			_, _ = desk.Bearer(t.Context(), visitor, "guess")
+			_, _ = desk.Login(t.Context(), visitor, "guess")
+			_, _ = desk.ByCode(t.Context(), visitor, "guess")
+		}
+		if shared.calls == 0 || shared.calls > 40 {
+			t.Errorf("3000 guesses made %d calls of the store, want 1 to 40", shared.calls)
+		}
+		if n := strings.Count(h.log.String(), "console login refused"); n > 20 {
+			t.Errorf("3000 guesses are in the log %d times", n)
+		}
+		shared.calls = 0
+		for range 3000 {
+			_, _ = desk.SignOn(t.Context(), visitor, "/")
+		}
+		if shared.calls > 300 {
+			t.Errorf("3000 sign-ons made %d calls of the store, want 300", shared.calls)
 		}
 	})
 }
@@ -120,11 +184,12 @@ func TestNobodyCrowdsOthersOut(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		operators := h.login(t, token)
 		for range 10_001 {
-			if _, err := h.Login(t.Context(), visitor, mapsKey); err != nil && !errors.Is(err, access.ErrTooMany) {
+			if _, err := h.Login(t.Context(), visitor, mapsKey); err != nil && !errors.Is(err, access.ErrOften) {
 				t.Fatal(err)
 			}
 		}
 		expect(t, "the operator", who(h.Desk, operators), "token operator")
+		expect(t, "bounds", strings.Join(h.bounds, " "), "logins")
 	})
 }
 
@@ -132,7 +197,7 @@ func TestSignOnsOfOneAddress(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		on, state, code := h.visit(t)
 		for range 10_001 {
-			if _, err := h.SignOn(t.Context(), access.Visitor{Client: "192.0.2.66"}, "/"); err != nil && !errors.Is(err, access.ErrTooMany) {
+			if _, err := h.SignOn(t.Context(), access.Visitor{Client: "192.0.2.66"}, "/"); err != nil && !errors.Is(err, access.ErrOften) {
 				t.Fatal(err)
 			}
 		}
@@ -152,7 +217,7 @@ func TestNamesDiffer(t *testing.T) {
 		} {
 			claims["groups"] = "audit"
 			h.issuer.Claims = claims
-			p, err := h.Know(t.Context(), h.signOn(t), true)
+			p, err := h.Know(t.Context(), visitor, h.signOn(t), true)
 			if err != nil || names[p.Name] || len(p.Name) > 160 {
 				t.Errorf("%v is %q: %v", claims, p.Name, err)
 			}

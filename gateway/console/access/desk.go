@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -16,9 +17,13 @@ import (
 // The reasons why somebody is not let in. None of them tells what exists.
 var (
 	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
-	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account
+	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
+	ErrOften    = errors.New("too many logins")                            // of this person, or that begin at this address
+	ErrCookies  = errors.New("too many cookies of no session")             // from this address; this one was such, too
 	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
 	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
+	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. Nothing was spent for it.
+	ErrNotBegun = fmt.Errorf("%w: no sign-on of this browser is under way", ErrWrong)
 )
 
 // Teams are the teams in force.
@@ -27,29 +32,44 @@ type Teams interface {
 	OfKey(presented string) (team, key string, ok bool)
 	// Digest returns the SHA-256 of a team's key, ok as OfKey.
 	Digest(team, key string) (digest [sha256.Size]byte, ok bool)
-	// OfMembers returns the teams that have one of the groups or addresses among their members, by id, in order.
-	OfMembers(names []string) []string
+	// OfMembers returns the teams that have one of the groups, or the address unless it is empty, among their members, by id, in
+	// order. [Names] says what an entry of the members means.
+	OfMembers(groups []string, email string) []string
 }
 
 // Deps are what a desk needs.
 type Deps struct {
 	Now    func() time.Time
 	Shared Store // sessions and attempts, of all replicas
-	Own    Store // in memory: attempts while Shared is away
 	Teams  Teams
 	Groups Groups
 	Issuer *issuer.Issuer                              // nil: there is no sign-on
 	Token  func() (digest [sha256.Size]byte, set bool) // SHA-256 of the operator's token; nil: there is none
-	Log    *slog.Logger                                // who logged in, and which logins failed
+	// Secret returns a secret of the configuration that all replicas share. Sessions are signed with a key that is derived from it, and
+	// end when it changes. Nil: a random one, for a Shared of this process alone.
+	Secret func() []byte
+	Bounds Bounds
+	Log    *slog.Logger // who logged in, and which logins failed
 	// Ended writes into the audit that somebody has ended the session of another person. Nil: there is no audit.
 	Ended func(ctx context.Context, by Person, client string, s *Session) error
+}
+
+// Bounds are called when a bound turns somebody away. Nil: nobody is told.
+type Bounds struct {
+	Attempts func() // of wrong tokens, keys and links, by address and account
+	Cookies  func() // of cookies that belong to no session, by address
+	Logins   func() // of one person
+	SignOns  func() // that begin at one address
 }
 
 // Desk lets people in, and says who they are. It is safe for concurrent use.
 type Desk struct {
 	deps     Deps
+	signer   signer
+	kept     Store // deps.Shared, with signatures
 	sessions sessions
 	attempts attempts
+	used     names // sign-ons that have come back, which spares the store a second look
 	link     link
 }
 
@@ -58,21 +78,36 @@ func NewDesk(deps Deps) *Desk {
 	if deps.Token == nil {
 		deps.Token = func() (digest [sha256.Size]byte, set bool) { return digest, false }
 	}
-	return &Desk{deps: deps, sessions: sessions{deps.Shared, deps.Now}, attempts: attempts{deps.Shared, deps.Own}}
+	if deps.Secret == nil {
+		random := []byte(rand.Text())
+		deps.Secret = func() []byte { return random }
+	}
+	for _, reached := range []*func(){&deps.Bounds.Attempts, &deps.Bounds.Cookies, &deps.Bounds.Logins, &deps.Bounds.SignOns} {
+		if *reached == nil {
+			*reached = func() {}
+		}
+	}
+	d := &Desk{deps: deps, signer: signer{deps.Secret}, attempts: attempts{shared: deps.Shared, now: deps.Now}}
+	d.kept = signedStore{deps.Shared, d.signer}
+	d.sessions = sessions{store: d.kept, now: deps.Now, over: new(names)}
+	return d
 }
 
 // Visitor is where a login comes from.
 type Visitor struct {
 	Client string // the address
 	Agent  string // the browser's User-Agent
+	// Foreign says that another site's page led the browser here. What fails then is not the visitor's doing, and is not counted.
+	Foreign bool
 }
 
 // admit opens a session and returns its secret, for the browser's cookie.
 func (d *Desk) admit(ctx context.Context, v Visitor, p Person, prove func(secret string) Proof) (string, error) {
-	if !d.attempts.begins(ctx, "logins "+p.Name, loginsOfPerson) {
-		return "", ErrTooMany
+	if !d.attempts.counts(ctx, "logins "+p.Name, loginsOfPerson) {
+		d.deps.Bounds.Logins()
+		return "", ErrOften
 	}
-	secret := newSecret()
+	secret := d.signer.newSecret(kindSession)
 	session := Session{Person: p, Client: v.Client, Agent: shorten(v.Agent), Proof: prove(secret)}
 	if err := d.sessions.begin(ctx, session, secret); err != nil {
 		return "", away(err)
@@ -81,12 +116,13 @@ func (d *Desk) admit(ctx context.Context, v Visitor, p Person, prove func(secret
 	return secret, nil
 }
 
-// refuse counts a failed login, unless it could not be checked, and returns its error.
-func (d *Desk) refuse(ctx context.Context, v Visitor, way Way, t attempt, err error) error {
-	if !errors.Is(err, ErrAway) {
-		d.attempts.failed(ctx, t)
+// failed counts a login with a wrong secret, notes it and returns its error.
+func (d *Desk) failed(ctx context.Context, v Visitor, way Way, t attempt) error {
+	if !d.attempts.fails(ctx, t) {
+		d.deps.Bounds.Attempts()
+		return ErrTooMany // not noted: the log would be as long as somebody likes
 	}
-	return d.refused(ctx, v, way, err)
+	return d.refused(ctx, v, way, ErrWrong)
 }
 
 // refused notes a login that is refused, and returns its error.
@@ -96,9 +132,12 @@ func (d *Desk) refused(ctx context.Context, v Visitor, way Way, err error) error
 	return err
 }
 
-// End ends a session by its secret.
+// End ends a session by its secret, if there is one.
 func (d *Desk) End(ctx context.Context, secret string) error {
-	return away(d.sessions.end(ctx, nameOf(secret)))
+	if name := nameOf(secret); d.signer.gave(kindSession, secret) && !d.sessions.over.has(name) {
+		return away(d.sessions.end(ctx, name))
+	}
+	return nil
 }
 
 // Sessions returns the sessions that somebody may see, the newest first: an operator all, others their own.

@@ -36,6 +36,8 @@ type house struct {
 	issuer *issuertest.Issuer
 	teams  *roll
 	token  string
+	secret string // of the configuration
+	bounds []string
 	log    bytes.Buffer
 
 	ended     []string // entries of the audit
@@ -43,7 +45,7 @@ type house struct {
 }
 
 func newHouse() *house {
-	h := &house{store: store.NewMemory(time.Now), issuer: issuertest.New("https://issuer.example", time.Now), token: token}
+	h := &house{store: store.NewMemory(time.Now), issuer: issuertest.New("https://issuer.example", time.Now), token: token, secret: "a secret of all replicas"}
 	h.issuer.Claims = map[string]any{"sub": "alice", "email": "alice@example.com", "email_verified": true, "groups": []string{"platform"}}
 	h.teams = &roll{keys: map[string]string{mapsKey: "maps"}, members: map[string][]string{"maps": {"map-people"}, "search": {"Alice@example.com"}}}
 	h.Desk, h.other = h.desk(h.store), h.desk(h.store)
@@ -53,9 +55,13 @@ func newHouse() *house {
 // desk is the desk of a replica.
 func (h *house) desk(shared access.Store) *access.Desk {
 	return access.NewDesk(access.Deps{
-		Now: time.Now, Shared: shared, Own: store.NewMemory(time.Now), Teams: h.teams, Log: slog.New(slog.NewJSONHandler(&h.log, nil)),
+		Now: time.Now, Shared: shared, Teams: h.teams, Log: slog.New(slog.NewJSONHandler(&h.log, nil)),
+		Secret: func() []byte { return []byte(h.secret) },
+		Bounds: access.Bounds{
+			Attempts: h.reached("attempts"), Cookies: h.reached("cookies"), Logins: h.reached("logins"), SignOns: h.reached("sign-ons"),
+		},
 		Groups: access.Groups{Operators: []string{"platform", "root@example.com"}, Viewers: []string{"audit"}},
-		Token:  func() ([sha256.Size]byte, bool) { return sha256.Sum256([]byte(h.token)), h.token != "" },
+		Token:  h.tokenDigest,
 		Issuer: issuer.New(issuer.Config{
 			URL: h.issuer.URL, ClientID: issuertest.ClientID, Secret: issuertest.ClientSecret, Redirect: "https://console.example/login/callback",
 			Now: time.Now, Trip: h.issuer,
@@ -65,6 +71,20 @@ func (h *house) desk(shared access.Store) *access.Desk {
 			return h.unwritten
 		},
 	})
+}
+
+func (h *house) tokenDigest() ([sha256.Size]byte, bool) {
+	return sha256.Sum256([]byte(h.token)), h.token != ""
+}
+
+var discard = slog.New(slog.DiscardHandler)
+
+func (h *house) reached(bound string) func() {
+	return func() {
+		if !slices.Contains(h.bounds, bound) {
+			h.bounds = append(h.bounds, bound)
+		}
+	}
 }
 
 // roll are teams with one key each, whose id is in it.
@@ -90,9 +110,9 @@ func (r *roll) Digest(team, key string) (digest [sha256.Size]byte, ok bool) {
 	return digest, false
 }
 
-func (r *roll) OfMembers(names []string) (teams []string) {
+func (r *roll) OfMembers(groups []string, email string) (teams []string) {
 	for team, members := range r.members {
-		if slices.ContainsFunc(members, func(m string) bool { return access.Names(m, names) }) {
+		if slices.ContainsFunc(members, func(m string) bool { return access.Names(m, groups, email) }) {
 			teams = append(teams, team)
 		}
 	}
@@ -145,7 +165,7 @@ func (h *house) signOn(t *testing.T) (secret string) {
 
 // who is the person of a session in a word, or why there is none.
 func who(d *access.Desk, secret string) string {
-	return whoIf(d.Know(context.Background(), secret, true))
+	return whoIf(d.Know(context.Background(), visitor, secret, true))
 }
 
 func whoIf(p access.Person, err error) string {

@@ -26,15 +26,21 @@ const (
 	checkMost  = checkClaim - time.Second // for all that one request asks
 )
 
-// Know returns who holds the session with that secret: [ErrWrong] if it has ended, [ErrAway] if that cannot be checked. A session
-// ends when what the person may do changes. renew says that the person is there: without it the session grows idle.
-func (d *Desk) Know(ctx context.Context, secret string, renew bool) (Person, error) {
+// Know returns who holds the session with that secret: [ErrWrong] or [ErrCookies] if it has ended, [ErrAway] if that cannot be checked. A
+// session ends when what the person may do changes. renew says that the person is there: without it the session grows idle.
+func (d *Desk) Know(ctx context.Context, v Visitor, secret string, renew bool) (Person, error) {
+	if secret == "" {
+		return Person{}, ErrWrong
+	}
+	if !d.signer.gave(kindSession, secret) {
+		return Person{}, d.noSession(v)
+	}
 	session, ok, err := d.sessions.find(ctx, secret, renew)
 	switch {
 	case err != nil:
 		return Person{}, away(err)
 	case !ok:
-		return Person{}, ErrWrong
+		return Person{}, d.noSession(v)
 	case !d.holds(session, secret):
 		return Person{}, d.ended(ctx, session)
 	case session.Proof.Way == ByIssuer && d.age(session) >= checkFrom:
@@ -44,6 +50,15 @@ func (d *Desk) Know(ctx context.Context, secret string, renew bool) (Person, err
 		return Person{}, err
 	}
 	return session.Person, nil
+}
+
+// noSession counts a cookie that belongs to no session and returns the error for it.
+func (d *Desk) noSession(v Visitor) error {
+	if !d.attempts.cookie(attemptOf(v.Client, "")) {
+		d.deps.Bounds.Cookies()
+		return ErrCookies
+	}
+	return ErrWrong
 }
 
 // holds reports whether a session's person still may do the same.

@@ -12,37 +12,34 @@ import (
 // LinkLife is how long a one-time link works.
 const LinkLife = 10 * time.Minute
 
-// Login opens a session for the operator's token or a team's key.
+// mostSecret is the length of the longest secret that is judged, in bytes.
+const mostSecret = 8 << 10
+
+// Login opens a session for the operator's token or a team's key. The secret is judged first, which takes a hash and no call of the
+// store: what strangers have tried must not keep a right one out. It is too long to be guessed, however often they try.
 func (d *Desk) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
-	try := attemptOf(v.Client, accountOf(presented))
-	if !d.attempts.takes(ctx, try) {
-		return "", ErrTooMany
+	if len(presented) > mostSecret {
+		presented = ""
 	}
 	if digest, ok := d.isToken(presented); ok {
-		d.attempts.givesBack(ctx, try)
 		return d.admit(ctx, v, operatorOf(ByToken), func(secret string) Proof {
 			return Proof{Way: ByToken, Digest: derive(secret, "token", digest[:]...)}
 		})
 	}
 	team, key, ok := d.deps.Teams.OfKey(presented)
 	if !ok {
-		return "", d.refused(ctx, v, ByKey, ErrWrong)
+		return "", d.failed(ctx, v, ByKey, attemptOf(v.Client, accountOf(presented)))
 	}
-	d.attempts.givesBack(ctx, try)
 	digest := sha256.Sum256([]byte(presented))
 	return d.admit(ctx, v, holderOf(team, key), func(secret string) Proof {
 		return Proof{Way: ByKey, Key: key, Digest: derive(secret, "key", digest[:]...)}
 	})
 }
 
-// Bearer returns the operator whose token a program sends. It opens no session.
+// Bearer returns the operator whose token a program sends. It opens no session. The token is judged first, as in [Desk.Login].
 func (d *Desk) Bearer(ctx context.Context, v Visitor, presented string) (Person, error) {
-	try := attemptOf(v.Client, "") // no account: guesses from elsewhere MUST NOT stop the operator's programs
-	if !d.attempts.allows(ctx, try) {
-		return Person{}, ErrTooMany
-	}
 	if _, ok := d.isToken(presented); !ok {
-		return Person{}, d.refuse(ctx, v, ByToken, try, ErrWrong)
+		return Person{}, d.failed(ctx, v, ByToken, attemptOf(v.Client, ""))
 	}
 	return operatorOf(ByToken), nil
 }
@@ -97,17 +94,15 @@ func (l *link) giveBack(code string, ends time.Time) {
 	}
 }
 
-// ByCode opens an operator's session for the code of a one-time link.
+// ByCode opens an operator's session for the code of a one-time link. The code is judged first, as in [Desk.Login].
 func (d *Desk) ByCode(ctx context.Context, v Visitor, code string) (secret string, err error) {
-	try := attemptOf(v.Client, "link")
-	if !d.attempts.takes(ctx, try) {
-		return "", ErrTooMany
-	}
 	ends, ok := d.link.take(code, d.deps.Now())
-	if !ok {
-		return "", d.refused(ctx, v, ByLink, ErrWrong)
+	switch {
+	case !ok && v.Foreign:
+		return "", ErrWrong
+	case !ok:
+		return "", d.failed(ctx, v, ByLink, attemptOf(v.Client, "link"))
 	}
-	d.attempts.givesBack(ctx, try)
 	secret, err = d.admit(ctx, v, operatorOf(ByLink), func(string) Proof { return Proof{Way: ByLink} })
 	if errors.Is(err, ErrAway) {
 		d.link.giveBack(code, ends)

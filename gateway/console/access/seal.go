@@ -11,10 +11,7 @@ import (
 	"encoding/hex"
 )
 
-// secretLetters is the length of a secret: 256 bits as base64.
-const secretLetters = 43
-
-// newSecret returns 256 random bits.
+// newSecret returns 256 random bits, as 43 letters.
 func newSecret() string {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it never fails

@@ -12,6 +12,9 @@ const (
 	Idle    = time.Hour      // since its last request
 )
 
+// mostSkew is how far the clocks of two replicas may be apart. A session that begins later than that is none.
+const mostSkew = time.Minute
+
 // Session is a login that has not ended. The store has it under the hash of its secret, which the browser's cookie holds.
 type Session struct {
 	ID     string    `json:"id"`     // names it in lists; the secret cannot be computed from it
@@ -49,6 +52,7 @@ const (
 type sessions struct {
 	store Store
 	now   func() time.Time
+	over  *names // sessions that have ended, which none with their name follows: the store is not asked again
 }
 
 // SessionID is the ID of the session that a secret belongs to, if there is one.
@@ -63,24 +67,36 @@ func (s sessions) begin(ctx context.Context, session Session, secret string) err
 
 // find returns the session of a secret; ok is false if there is none, or no longer. renew keeps it for another Idle.
 func (s sessions) find(ctx context.Context, secret string, renew bool) (session Session, ok bool, err error) {
-	if len(secret) != secretLetters {
+	name := nameOf(secret)
+	if s.over.has(name) {
 		return session, false, nil
 	}
 	life := time.Duration(0)
 	if renew {
 		life = Idle
 	}
-	value, err := s.store.Get(ctx, kindSession, nameOf(secret), life)
-	if err != nil || value == nil || json.Unmarshal(value, &session) != nil {
+	value, err := s.store.Get(ctx, kindSession, name, life)
+	switch {
+	case err != nil:
 		return Session{}, false, err
-	}
-	if !s.lasts(session) {
+	case value == nil:
+		s.over.note(name)
+		return Session{}, false, nil
+	case json.Unmarshal(value, &session) != nil || s.inFuture(session):
+		return Session{}, false, nil
+	case !s.lasts(session):
 		return Session{}, false, s.end(ctx, session.ID)
 	}
 	return session, true, nil
 }
 
 func (s sessions) lasts(session Session) bool { return s.now().Sub(session.Began) < Longest }
+
+// inFuture reports whether a session has times that no clock can have reached: its rights would not be checked again until then.
+func (s sessions) inFuture(session Session) bool {
+	latest := s.now().Add(mostSkew)
+	return session.Began.After(latest) || session.Proof.Checked.After(latest)
+}
 
 // keep stores a changed session, unless it was ended meanwhile.
 func (s sessions) keep(ctx context.Context, session Session) (ok bool, err error) {
@@ -90,6 +106,9 @@ func (s sessions) keep(ctx context.Context, session Session) (ok bool, err error
 // end ends a session on all replicas, with their next request. It may have ended already.
 func (s sessions) end(ctx context.Context, id string) error {
 	_, err := s.store.Take(ctx, kindSession, id)
+	if err == nil {
+		s.over.note(id)
+	}
 	return err
 }
 
@@ -99,7 +118,7 @@ func (s sessions) all(ctx context.Context) ([]Session, error) {
 	var list []Session
 	for _, value := range values {
 		var session Session
-		if json.Unmarshal(value, &session) == nil && s.lasts(session) {
+		if json.Unmarshal(value, &session) == nil && s.lasts(session) && !s.inFuture(session) {
 			list = append(list, session)
 		}
 	}

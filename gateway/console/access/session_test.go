@@ -99,7 +99,7 @@ func TestASessionGrowsIdleAndEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		idle, looked, used := h.login(t, token), h.login(t, token), h.login(t, token)
 		time.Sleep(access.Idle - time.Minute)
-		_, _ = h.Know(t.Context(), looked, false)
+		_, _ = h.Know(t.Context(), visitor, looked, false)
 		who(h.Desk, used)
 		time.Sleep(time.Minute)
 		expect(t, "idle for an hour", who(h.Desk, idle), "nobody")
@@ -176,7 +176,7 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 		h.teams.keys["slk_searchsearch_CANARY"] = "search"
 		stranger := h.login(t, "slk_searchsearch_CANARY")
 		list := func(secret string) (names string) {
-			person, _ := h.Know(t.Context(), secret, true)
+			person, _ := h.Know(t.Context(), visitor, secret, true)
 			sessions, err := h.other.Sessions(t.Context(), person)
 			if err != nil {
 				t.Fatal(err)
@@ -190,7 +190,7 @@ func TestSessionsAreListedAndRevoked(t *testing.T) {
 		expect(t, "a member's list", list(member), "key:mapsmapsmaps ")
 		expect(t, "nobody's list", list(""), "")
 		revoke := func(by, whose string) bool {
-			person, _ := h.Know(t.Context(), by, true)
+			person, _ := h.Know(t.Context(), visitor, by, true)
 			ok, err := h.Revoke(t.Context(), visitor, person, access.SessionID(whose))
 			if err != nil {
 				t.Error(err)
@@ -219,7 +219,7 @@ func TestASessionEndsWithoutAnEntry(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)
 		h.unwritten = errors.New("the directory is faulty")
-		person, _ := h.Know(t.Context(), operator, true)
+		person, _ := h.Know(t.Context(), visitor, operator, true)
 		if ok, err := h.Revoke(t.Context(), visitor, person, access.SessionID(member)); !ok || err != nil {
 			t.Errorf("%v, %v", ok, err)
 		}
@@ -247,10 +247,10 @@ func TestAClientThatLeavesEndsNoSessionWithoutAnEntry(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		operator, member := h.login(t, token), h.login(t, mapsKey)
 		ctx, leave := context.WithCancel(t.Context())
-		person, _ := h.Know(ctx, operator, true)
+		person, _ := h.Know(ctx, visitor, operator, true)
 		written := errors.New("not asked for")
 		desk := access.NewDesk(access.Deps{
-			Now: time.Now, Shared: leaving{h.store, leave}, Own: h.store, Teams: h.teams, Log: slog.New(slog.DiscardHandler),
+			Now: time.Now, Shared: leaving{h.store, leave}, Secret: func() []byte { return []byte(h.secret) }, Teams: h.teams, Log: slog.New(slog.DiscardHandler),
 			Ended: func(ctx context.Context, _ access.Person, _ string, _ *access.Session) error {
 				written = ctx.Err()
 				return written

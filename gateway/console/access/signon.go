@@ -29,48 +29,77 @@ func (d *Desk) SignOn(ctx context.Context, v Visitor, next string) (SignOn, erro
 	if !d.CanSignOn() {
 		return SignOn{}, ErrWrong
 	}
-	if !d.attempts.begins(ctx, "sign-ons of "+attemptOf(v.Client, "").address, signOnsOfAddress) {
-		return SignOn{}, ErrTooMany
+	if !d.attempts.counts(ctx, "sign-ons of "+attemptOf(v.Client, "").address, signOnsOfAddress) {
+		d.deps.Bounds.SignOns()
+		return SignOn{}, ErrOften
 	}
-	s := SignOn{Secret: newSecret()}
+	s := SignOn{Secret: d.signer.newSecret(kindSignOn)}
 	var err error
 	s.Address, err = d.deps.Issuer.Begin(ctx, derive(s.Secret, "state"), derive(s.Secret, "nonce"), derive(s.Secret, "verifier"))
 	if err != nil {
 		d.deps.Log.LogAttrs(ctx, slog.LevelError, "console sign-on", slog.String("error", err.Error()))
 		return SignOn{}, ErrAway
 	}
-	return s, away(d.deps.Shared.Put(ctx, kindSignOn, nameOf(s.Secret), []byte(next), SignOnLife))
+	return s, away(d.kept.Put(ctx, kindSignOn, nameOf(s.Secret), begunAt(next, d.deps.Now()), SignOnLife))
+}
+
+// begun is what the store has of a login that is at the issuer.
+type begun struct {
+	Next string    `json:"next"`
+	At   time.Time `json:"at"`
+}
+
+func begunAt(next string, now time.Time) []byte {
+	text, err := json.Marshal(begun{next, now})
+	if err != nil {
+		panic(err) // of the type, which has nothing that cannot be encoded
+	}
+	return text
+}
+
+// takeBegun takes a login that is at the issuer out of the store, by its cookie's secret: [ErrNotBegun] if there is none.
+func (d *Desk) takeBegun(ctx context.Context, signOn string) (b begun, err error) {
+	name := nameOf(signOn)
+	if d.used.has(name) {
+		return b, ErrNotBegun
+	}
+	value, err := d.kept.Take(ctx, kindSignOn, name)
+	if err != nil {
+		return b, away(err)
+	}
+	d.used.note(name)
+	if value == nil || json.Unmarshal(value, &b) != nil {
+		return b, ErrNotBegun
+	}
+	if age := d.deps.Now().Sub(b.At); age >= SignOnLife || age < -mostSkew {
+		return b, ErrNotBegun
+	}
+	return b, nil
 }
 
 // Return ends a login at the issuer: signOn is the cookie's secret, state and code are what the issuer gave the browser. A
-// state works once, and only in the browser that began.
+// state works once, and only in the browser that began. What is no answer to a sign-on of this browser is [ErrNotBegun], and spends
+// nothing: another site can send a browser here. The others were counted when they began.
 func (d *Desk) Return(ctx context.Context, v Visitor, signOn, state, code string) (secret, next string, err error) {
-	try := attemptOf(v.Client, "")
-	if !d.attempts.allows(ctx, try) {
-		return "", "", ErrTooMany
+	if !d.CanSignOn() || !d.signer.gave(kindSignOn, signOn) || subtle.ConstantTimeCompare([]byte(state), []byte(derive(signOn, "state"))) == 0 {
+		return "", "", ErrNotBegun
 	}
-	if !d.CanSignOn() || len(signOn) != secretLetters || subtle.ConstantTimeCompare([]byte(state), []byte(derive(signOn, "state"))) == 0 {
-		return "", "", d.refuse(ctx, v, ByIssuer, try, ErrWrong)
-	}
-	path, err := d.deps.Shared.Take(ctx, kindSignOn, nameOf(signOn))
+	b, err := d.takeBegun(ctx, signOn)
 	if err != nil {
-		return "", "", away(err)
-	}
-	if path == nil {
-		return "", "", d.refuse(ctx, v, ByIssuer, try, ErrWrong)
+		return "", "", err
 	}
 	identity, grant, err := d.deps.Issuer.Finish(ctx, code, derive(signOn, "nonce"), derive(signOn, "verifier"))
 	if err != nil {
-		return "", "", d.refuse(ctx, v, ByIssuer, try, outside(err))
+		return "", "", d.refused(ctx, v, ByIssuer, outside(err))
 	}
 	person, ok := d.personOf(identity)
 	if !ok {
-		return "", "", d.refuse(ctx, v, ByIssuer, try, ErrNoRights)
+		return "", "", d.refused(ctx, v, ByIssuer, ErrNoRights)
 	}
 	secret, err = d.admit(ctx, v, person, func(secret string) Proof {
 		return d.proofOf(identity, grant, secret)
 	})
-	return secret, string(path), err
+	return secret, b.Next, err
 }
 
 // personOf returns what the issuer's person may do.

@@ -32,6 +32,9 @@ func TestTheIssuersAnswerWorksOnceAndInOneBrowser(t *testing.T) {
 			t.Errorf("at another replica: %v", err)
 		}
 		refused("replayed", on, state, code)
+		if _, _, err := h.Return(t.Context(), visitor, on, state, code); !errors.Is(err, access.ErrNotBegun) {
+			t.Errorf("replayed at the first replica: %v", err)
+		}
 		time.Sleep(access.SignOnLife)
 		refused("after ten minutes", mallorys, mallorysState, mallorysCode)
 	})
@@ -41,8 +44,11 @@ func TestAPersonWithoutRightsIsNotLetIn(t *testing.T) {
 	bubble(t, func(t *testing.T, h *house) {
 		for _, claims := range []map[string]any{
 			{"sub": "bob", "groups": "sales"},
-			{"sub": "platform", "email": "alice@example.com"},                  // not verified
-			{"sub": "bob", "groups": []string{"PLATFORM", "platform ", "map"}}, // no letter may differ
+			{"sub": "platform", "email": "alice@example.com"},                                               // not verified
+			{"sub": "bob", "groups": []string{"PLATFORM", "platform ", "map"}},                              // no letter may differ
+			{"sub": "bob", "groups": []string{"root@example.com", "alice@example.com", "ROOT@example.com"}}, // groups that are named like addresses
+			{"sub": "bob", "email": "platform", "email_verified": true, "groups": []string{}},               // an address that is named like a group
+			{"sub": "bob", "groups": []string{"group:platform", ""}},
 			{"sub": "bob"},
 		} {
 			h.issuer.Claims = claims
@@ -227,11 +233,20 @@ func TestClaimsInOtherLettersGiveNothing(t *testing.T) {
 // TestAddressesAreNotFoldedBeyondASCII: K is also the sign of Kelvin, and another mailbox.
 func TestAddressesAreNotFoldedBeyondASCII(t *testing.T) {
 	for _, address := range []string{"\u212aim@example.com", "kim@example\u017f.com"} {
-		if access.Names("kim@example.com", []string{address}) || access.Names("kim@examples.com", []string{address}) {
+		if access.Names("kim@example.com", nil, address) || access.Names("kim@examples.com", nil, address) {
 			t.Errorf("%q is taken for another address", address)
 		}
 	}
-	if !access.Names("kim@example.com", []string{"Kim@EXAMPLE.com"}) {
+	if !access.Names("kim@example.com", nil, "Kim@EXAMPLE.com") {
 		t.Error("the case of letters counts")
+	}
+}
+
+// TestGroupsWithAnAt are listed as groups: an entry like an address is one.
+func TestGroupsWithAnAt(t *testing.T) {
+	for entry, want := range map[string]bool{"group:maps@example.com": true, "maps@example.com": false, "group:Maps@example.com": false, "group:kim@example.com": false} {
+		if access.Names(entry, []string{"maps@example.com"}, "kim@example.com") != want {
+			t.Errorf("%s: %v", entry, !want)
+		}
 	}
 }

@@ -44,9 +44,12 @@ func TestTeamsOverHTTP(t *testing.T) {
 	w.expect(operator, "PUT /teams/maps", `{"id":"mail"}`, http.StatusBadRequest, "invalid id", "If-Match: *")
 	w.expect(operator, "PUT /teams/maps", `{"tag_quotas":{"spend":{"day":5}}}`, http.StatusBadRequest, "invalid tag_quotas", "If-Match: *")
 
-	w.expect(operator, "DELETE /teams/maps", "", http.StatusAccepted, "")
-	w.expect(operator, "DELETE /teams/maps", "", http.StatusNoContent, "")
-	w.expect(operator, "GET /teams/maps", "", http.StatusNotFound, "missing id")
+	for range 2 {
+		gone := w.expect(operator, "DELETE /teams/maps", "", http.StatusAccepted, "")
+		if read := w.expect(operator, "GET /teams/maps", "", http.StatusOK, ""); read.body != gone.body || !strings.Contains(read.body, `"disabled":true`) || !strings.Contains(read.body, `"removing":true`) {
+			t.Errorf("%s\n%s", gone.body, read.body)
+		}
+	}
 }
 
 func TestListsInPages(t *testing.T) {
@@ -145,12 +148,32 @@ func TestUsageOverHTTP(t *testing.T) {
 		`{"unit":"tokens","delta":0,"reason":"x"}`:          "invalid delta",
 		`{"unit":"tokens","delta":0.5,"reason":"x"}`:        "invalid delta",
 		`{"unit":"tokens","delta":1e400,"reason":"x"}`:      "invalid delta",
+		`{"unit":"spend","delta":1e-10,"reason":"x"}`:       "invalid delta",
+		`{"unit":"spend","delta":1e999999999,"reason":"x"}`: "invalid delta",
 		`{"unit":"tokens","delta":"1 or 2","reason":"x"}`:   "invalid body",
 		`{"unit":"tokens","delta":1,"reason":"x","team":1}`: "invalid body",
 	} {
 		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)
 	}
 	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":-121,"reason":"too much"}`, http.StatusConflict, "conflict delta")
+}
+
+// TestMoneyMayHaveAnExponent, as programs write small numbers in JSON, and is exact.
+func TestMoneyMayHaveAnExponent(t *testing.T) {
+	w := newWorld(t)
+	var done Adjusted
+	for _, tt := range []struct{ delta, month string }{{"5E-1", "0.5"}, {"1.23e-7", "0.500000123"}, {"-1.23e-7", "0.5"}} {
+		w.expect(operator, "POST /teams/ads/adjust", `{"unit":"spend","delta":`+tt.delta+`,"reason":"a test"}`, http.StatusOK, "").into(t, &done)
+		if done.Month != json.Number(tt.month) {
+			t.Errorf("with %s the month has %s, want %s", tt.delta, done.Month, tt.month)
+		}
+	}
+	body := `{"id":"maps","tag_key":"user","quotas":{"spend":{"day":1.23e-7}},"tag_quotas":{"spend":{"day":1E+1}}}`
+	w.expect(operator, "POST /teams", body, http.StatusCreated, "")
+	if got := w.expect(operator, "GET /teams/maps", "", http.StatusOK, ""); !strings.Contains(got.body, `"day":1.23e-7`) {
+		t.Errorf("the team is %s", got.body)
+	}
+	w.expect(operator, "POST /teams", strings.NewReplacer("maps", "tiles", "1.23e-7", "1.23e-9").Replace(body), http.StatusBadRequest, "invalid quotas.spend.day")
 }
 
 func TestTrafficOverHTTP(t *testing.T) {

@@ -3,7 +3,9 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 
 	"sluice/gateway/console/registry"
 )
@@ -34,6 +36,7 @@ var kinds = map[registry.Kind]outcome{
 	registry.Lost:      {http.StatusPreconditionFailed, "lost"},
 	registry.Away:      {http.StatusServiceUnavailable, "away"},
 	registry.Often:     {http.StatusTooManyRequests, "attempts"},
+	registry.Full:      {http.StatusTooManyRequests, "audit"},
 }
 
 // fault is an error of HTTP itself.
@@ -80,11 +83,12 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		a.Log.Error("console", "method", r.Method, "error", cause.Error())
 	}
+	if e := (*registry.Error)(nil); errors.As(err, &e) && e.Wait > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(math.Ceil(e.Wait.Seconds()), 'f', 0, 64))
+	}
 	switch p.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
-	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", "600")
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "5")
 	}

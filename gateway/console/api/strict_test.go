@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"sluice/gateway/console/registry"
@@ -62,4 +63,18 @@ func TestACancelThatIsNotTaken(t *testing.T) {
 	w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusCreated, "")
 	w.traffic.cancel = &registry.Error{Kind: registry.Conflict, Field: "task", Text: "it runs"}
 	w.expect(operator, "POST /teams/maps/tasks/task-1/cancel", "", http.StatusConflict, "conflict task")
+}
+
+// TestALongTaskIsCancelled: with any id that the gateway claims, escaped or not.
+func TestALongTaskIsCancelled(t *testing.T) {
+	w := newWorld(t)
+	w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusCreated, "")
+	for _, escaped := range []string{longTask, strings.ReplaceAll(longTask, "~", "%7E")} {
+		w.traffic.cancelled = ""
+		w.expect(operator, "POST /teams/maps/tasks/"+escaped+"/cancel", "", http.StatusNoContent, "")
+		if w.traffic.cancelled != longTask {
+			t.Errorf("%s: cancelled %q", escaped, w.traffic.cancelled)
+		}
+	}
+	w.expect(operator, "POST /teams/maps/tasks/"+longTask+"t/cancel", "", http.StatusNotFound, "missing task")
 }

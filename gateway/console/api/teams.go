@@ -71,12 +71,8 @@ func (a *api) replaceTeam(c *call) error {
 	return c.show(http.StatusOK, t, err)
 }
 
-// deleteTeam disables a team: 202 with the team. Once it is disabled and has nothing open it removes it: 204.
+// deleteTeam disables a team, which is removed later: 202 with the team.
 func (a *api) deleteTeam(c *call) error {
-	t, removed, err := a.Registry.Delete(c.r.Context(), c.actor(), c.parts["id"], c.r.Header.Get("If-Match"))
-	if err == nil && removed {
-		c.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
+	t, err := a.Registry.Delete(c.r.Context(), c.actor(), c.parts["id"], c.r.Header.Get("If-Match"))
 	return c.show(http.StatusAccepted, t, err)
 }

@@ -69,8 +69,11 @@ func (s *someTraffic) Requests(_ context.Context, q RequestQuery) ([]json.RawMes
 	return []json.RawMessage{json.RawMessage(`{"id":"r1","status":200}`)}, "", s.err
 }
 
+// longTask has every character of a task id, and is as long as one may be.
+var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
+
 func (s *someTraffic) Has(_ context.Context, team, task string) (bool, error) {
-	return team == "maps" && task == "task-1", s.err
+	return team == "maps" && (task == "task-1" || task == longTask), s.err
 }
 
 func (s *someTraffic) Cancel(_ context.Context, _, task string) error {

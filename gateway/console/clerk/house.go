@@ -45,9 +45,9 @@ func plain(from string) string {
 }
 
 // Audit implements [pages.House].
-func (h house) Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error) {
-	list, _, err := h.Registry.Audit(ctx, p, registry.AuditQuery{Team: team, Before: before, Most: auditPage})
-	return list, told(err)
+func (h house) Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, bool, error) {
+	list, more, err := h.Registry.Audit(ctx, p, registry.AuditQuery{Team: team, Before: before, Most: auditPage})
+	return list, more, told(err)
 }
 
 // Proof implements [pages.House]. A change that is made meanwhile is no fault: the audit is read again.

@@ -37,7 +37,7 @@ func (d teamDesk) List(ctx context.Context, p access.Person) (list []pages.TeamL
 	now := d.Now()
 	for i := range all {
 		t := teamOf(&all[i])
-		line := pages.TeamLine{ID: t.ID, Description: t.Description, Owner: t.Owner, Disabled: t.Disabled, Shadow: t.Shadow}
+		line := pages.TeamLine{ID: t.ID, Description: t.Description, Owner: t.Owner, Disabled: t.Disabled, Removing: t.Removing, Shadow: t.Shadow}
 		for _, k := range t.Keys {
 			if !k.Disabled && (k.Expires.IsZero() || k.Expires.After(now)) {
 				line.Keys++
@@ -76,7 +76,7 @@ func (d teamDesk) Remove(ctx context.Context, a pages.Actor, id, version string)
 	if version == "" {
 		version = `""` // of no team
 	}
-	_, _, err := d.Registry.Delete(ctx, registry.Actor(a), id, version)
+	_, err := d.Registry.Delete(ctx, registry.Actor(a), id, version)
 	return told(err)
 }
 
@@ -88,7 +88,7 @@ func (d teamDesk) Adjust(ctx context.Context, a pages.Actor, id string, by pages
 
 // teamOf is a team as its page shows it. The registry has read its members: those of another kind are absent here.
 func teamOf(t *registry.Team) pages.Team {
-	out := pages.Team{ID: t.ID, Owner: t.Owner, Disabled: t.Disabled()}
+	out := pages.Team{ID: t.ID, Owner: t.Owner, Disabled: t.Disabled(), Removing: t.Removing()}
 	for name, into := range map[string]any{
 		"description": &out.Description, "shadow": &out.Shadow, "self_service": &out.SelfService,
 		"models": &out.Models, "endpoints": &out.Endpoints, "members": &out.Members,

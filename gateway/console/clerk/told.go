@@ -12,7 +12,7 @@ import (
 var statuses = map[registry.Kind]int{
 	registry.Invalid: http.StatusUnprocessableEntity, registry.Missing: http.StatusNotFound, registry.Forbidden: http.StatusForbidden,
 	registry.Conflict: http.StatusConflict, registry.Lost: http.StatusPreconditionFailed, registry.Away: http.StatusServiceUnavailable,
-	registry.Often: http.StatusTooManyRequests,
+	registry.Often: http.StatusTooManyRequests, registry.Full: http.StatusTooManyRequests,
 }
 
 // told is an error of the registry as a page shows it.

@@ -55,6 +55,7 @@ type Deps struct {
 	Memory   func() int64                              // numbers the memories of Redis that this process has seen; nil: the accounts are in this process
 	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
 	Faults   func() []Fault                            // what is wrong with the process; nil: nothing
+	Queued   func()                                    // called when a reading of all recent requests waits, as [ReadingBound] says; nil: not called
 	Late     time.Duration                             // how long after a day a request of it may still be charged; 0: 49 h, as the accounts promise
 	Now      func() time.Time
 }
@@ -71,7 +72,8 @@ var (
 // Figures reads figures. Create it with [New]; it is safe for concurrent use.
 type Figures struct {
 	Deps
-	sums *sums
+	sums     *sums
+	requests chan struct{} // has who reads all recent requests
 }
 
 // New returns figures that read nothing by themselves.
@@ -82,7 +84,12 @@ func New(deps Deps) *Figures {
 	if deps.Memory == nil {
 		deps.Memory = func() int64 { return 0 }
 	}
-	return &Figures{Deps: deps, sums: newSums(deps.Accounts, deps.Days, deps.Now, deps.Late, deps.Memory)}
+	if deps.Queued == nil {
+		deps.Queued = func() {}
+	}
+	return &Figures{
+		Deps: deps, sums: newSums(deps.Accounts, deps.Days, deps.Now, deps.Late, deps.Memory), requests: make(chan struct{}, readings),
+	}
 }
 
 // Run makes sums of days that are over, until ctx ends. One replica at a time does so.

@@ -38,7 +38,7 @@ func (f *Figures) RequestList(ctx context.Context, p access.Person, q RequestFil
 	if r.Teams, err = f.whose(p, q.Team); err != nil {
 		return list, err
 	}
-	page, err := f.Lately.Requests(ctx, r)
+	page, err := f.recent(ctx, r)
 	if errors.Is(err, recent.ErrCursor) {
 		err = fmt.Errorf("%w: %w", ErrQuery, err)
 	}
@@ -51,7 +51,7 @@ func (f *Figures) Request(ctx context.Context, p access.Person, id string) (r re
 	if err != nil || id == "" {
 		return r, ErrAbsent
 	}
-	page, err := f.Lately.Requests(ctx, recent.Filter{Teams: teams, ID: id, Size: 1})
+	page, err := f.recent(ctx, recent.Filter{Teams: teams, ID: id, Size: 1})
 	if err != nil {
 		return r, err
 	}
@@ -59,6 +59,28 @@ func (f *Figures) Request(ctx context.Context, p access.Person, id string) (r re
 		return r, ErrAbsent
 	}
 	return page.Requests[0], nil
+}
+
+// ReadingBound is the bound of readings that go through all recent requests, in words.
+const ReadingBound = "readings of all recent requests: 2 at once, others wait"
+
+// readings is how many go on at once, so that the other cores are left to requests.
+const readings = 2
+
+// recent returns a page of the recent requests. It waits for its turn.
+func (f *Figures) recent(ctx context.Context, r recent.Filter) (recent.Page, error) {
+	select {
+	case f.requests <- struct{}{}:
+	default:
+		f.Queued()
+		select {
+		case f.requests <- struct{}{}:
+		case <-ctx.Done():
+			return recent.Page{}, ctx.Err()
+		}
+	}
+	defer func() { <-f.requests }()
+	return f.Lately.Requests(ctx, r)
 }
 
 // whose lists the teams whose requests a person gets; nil: all, and those without a team. A team that left the file still has

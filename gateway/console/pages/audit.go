@@ -3,9 +3,11 @@ package pages
 import (
 	"bytes"
 	"encoding/json"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"sluice/gateway/console/access"
 	"sluice/policy/directory"
@@ -33,7 +35,7 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	v := auditView{Team: asked(q, "team")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-	entries, err := s.House.Audit(r.Context(), p, v.Team, before)
+	entries, more, err := s.House.Audit(r.Context(), p, v.Team, before)
 	if err != nil {
 		return view{}, err
 	}
@@ -44,21 +46,47 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 		}
 		v.Proof = &proof
 	}
-	for i := range entries {
-		v.Entries = append(v.Entries, auditEntry{entries[i], indented(entries[i].Before), indented(entries[i].After)})
+	for i, size := 0, 0; i < len(entries); i++ {
+		e := auditEntry{entries[i], indented(entries[i].Before), indented(entries[i].After)}
+		if size += e.size(); size > mostAuditBytes {
+			more = true
+			break
+		}
+		v.Entries = append(v.Entries, e)
 	}
-	if n := len(entries); n >= pageLength && entries[n-1].Seq > 1 {
-		v.More = "/audit?" + url.Values{"team": {v.Team}, "before": {strconv.FormatInt(entries[n-1].Seq, 10)}}.Encode()
+	if n := len(v.Entries); more && n > 0 {
+		v.More = "/audit?" + url.Values{"team": {v.Team}, "before": {strconv.FormatInt(v.Entries[n-1].Seq, 10)}}.Encode()
 	}
 	v.Verify = "/audit?" + url.Values{"team": {v.Team}, "verify": {"1"}}.Encode()
 	return view{page: "audit", title: "Audit", data: v}, nil
 }
 
-// indented writes JSON for people.
+// A page of the audit has at most 1 MiB, so that opening one costs little whatever is in it.
+const (
+	mostAuditBytes = 1<<20 - 32<<10 // of the entries' texts; the rest is the frame
+	auditRow       = 2 << 10        // of a row, beside its texts
+	mostAuditText  = 64 << 10       // of what was before or after, which only old entries have
+)
+
+// size is how many bytes of the page the entry takes at most.
+func (e *auditEntry) size() int {
+	n := auditRow
+	for _, text := range []string{e.Who, e.Who, e.Reason, e.Reason, e.Address, e.What, e.Team, e.Team, e.Key, e.BeforeText, e.AfterText} {
+		n += len(template.HTMLEscapeString(unmasked.Replace(text)))
+	}
+	return n
+}
+
+// indented writes JSON for people. What is too long is cut.
 func indented(text json.RawMessage) string {
 	var b bytes.Buffer
 	if len(text) == 0 || json.Indent(&b, text, "", "  ") != nil {
-		return string(text)
+		b.Reset()
+		b.Write(text)
 	}
-	return b.String()
+	shown := b.String()
+	if len(shown) > mostAuditText {
+		shown = strings.ToValidUTF8(shown[:mostAuditText], "") + "\n… " + grouped(int64(len(shown)-mostAuditText)) + " bytes more: sluice audit --json has them"
+	}
+	return shown
 }

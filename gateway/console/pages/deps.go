@@ -25,6 +25,7 @@ type Deps struct {
 	TraceURL string        // an address with {trace} in it; empty: traces are not linked
 	Provider string        // of the service, for bills; empty: null
 	Now      func() time.Time
+	Crowded  func() // called when [LiveBound] refuses a live part; nil: not called
 }
 
 // Teams are the teams, of the file and of the directory.
@@ -37,7 +38,7 @@ type Teams interface {
 	Create(ctx context.Context, a Actor, id string, fields Fields) error
 	// Change replaces the fields of a team. It MUST refuse with status 412 if the team's version is no longer the one given.
 	Change(ctx context.Context, a Actor, id, version string, fields Fields) error
-	// Remove removes a team that is disabled and has nothing open.
+	// Remove has a team removed that is disabled, once it has nothing open.
 	Remove(ctx context.Context, a Actor, id, version string) error
 	// Adjust corrects what a team used.
 	Adjust(ctx context.Context, a Actor, id string, by Adjustment) error
@@ -104,8 +105,9 @@ type Requests interface {
 type House interface {
 	// Rules returns the rules, and how often requests broke them in the last hour, or in the last 24 hours.
 	Rules(ctx context.Context, p access.Person, day bool) (Rules, error)
-	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on.
-	Audit(ctx context.Context, p access.Person, team string, before int64) ([]directory.Entry, error)
+	// Audit returns at most 100 entries, the newest first, before the entry numbered before; 0: from the newest on. more reports
+	// whether there are older ones.
+	Audit(ctx context.Context, p access.Person, team string, before int64) (list []directory.Entry, more bool, err error)
 	// Proof verifies the audit. Faults are nil if there are none.
 	Proof(ctx context.Context, p access.Person) (Proof, error)
 	Config(ctx context.Context, p access.Person) (Config, error)

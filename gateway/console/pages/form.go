@@ -62,7 +62,7 @@ func teamForm() []group {
 		}},
 		{"What it may use", "", []field{
 			{Name: "models", Label: "Models", Kind: kindLines, Hint: "One a line, * for any characters, such as llm-*. Empty: all."},
-			{Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints, Hint: "None ticked: all."},
+			{Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints, Hint: "None ticked: all but other, which are the paths that pass unread."},
 			{Name: "concurrent", Label: "Requests in flight", Kind: kindNumber, Unit: "at once"},
 			{Name: "open_tasks", Label: "Open tasks", Kind: kindNumber, Unit: "at once"},
 			{Name: "shadow", Label: "Shadow: limits refuse nothing, and what they would have refused is reported", Kind: kindFlag},
@@ -152,7 +152,7 @@ func parsed(f *field) any {
 	}
 	switch f.Kind {
 	case kindNumber:
-		if json.Valid([]byte(f.Value)) && strings.Trim(f.Value, "0123456789.") == "" {
+		if json.Valid([]byte(f.Value)) && strings.Trim(f.Value, "0123456789.eE+-") == "" {
 			return json.Number(f.Value)
 		}
 	case kindFlag:

@@ -26,6 +26,11 @@ func TestTheFormKeepsWhatItShows(t *testing.T) {
 	if diff := cmp.Diff(texts(team.Fields), texts(g.fields)); diff != "" {
 		t.Error(diff)
 	}
+	form.Set("quotas.spend.day", "1.23e-7")
+	post(t, h, "/teams/search/edit", form)
+	if got := texts(g.fields)["quotas"]; !strings.Contains(got, `"day":1.23e-7`) {
+		t.Errorf("the quotas are %s", got)
+	}
 	form.Set("quotas.spend.day", "")
 	form.Set("quotas.images.day", "many")
 	form.Set("endpoints", "text")

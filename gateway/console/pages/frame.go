@@ -79,7 +79,7 @@ var done = map[string]string{
 	"changed":  "The change was made. It is in force on every replica within 2 seconds.",
 	"disabled": "The team was disabled. None of its keys works any more.",
 	"enabled":  "The team was enabled. Its keys work again.",
-	"removed":  "The team was removed.",
+	"removing": "The team is removed within seconds once none of its requests and tasks is open.",
 	"adjusted": "The usage was corrected. The audit has your reason.",
 	"unkeyed":  "The key was removed. It no longer works.",
 	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",

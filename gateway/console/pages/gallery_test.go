@@ -166,13 +166,13 @@ func (g *gallery) Rules(context.Context, access.Person, bool) (pages.Rules, erro
 	return pages.Rules{Table: g.rules, Counted: true, Since: noon.Add(-time.Hour), Refused: g.refused}, nil
 }
 
-func (g *gallery) Audit(_ context.Context, _ access.Person, team string, _ int64) (list []directory.Entry, err error) {
+func (g *gallery) Audit(_ context.Context, _ access.Person, team string, before int64) (list []directory.Entry, more bool, err error) {
 	for i := range g.entries {
-		if team == "" || g.entries[i].Team == team {
+		if (team == "" || g.entries[i].Team == team) && (before == 0 || g.entries[i].Seq < before) {
 			list = append(list, g.entries[i])
 		}
 	}
-	return list, nil
+	return list[:min(len(list), 100)], len(list) > 100, nil
 }
 
 func (g *gallery) Proof(context.Context, access.Person) (pages.Proof, error) {

@@ -20,13 +20,27 @@ const (
 	livePatient = 10 * time.Second // for one write to a browser
 	mostFeeds   = 200              // different live parts at once
 	mostOfOne   = 20               // of them those that one person began; hidden tabs have none
+
+	mostListeners = 1000 // who follow them at once
+	keptListeners = 50   // of them for people who see every team
+	teamListeners = 20   // members of one team
 )
+
+// LiveBound is the bound of those who follow live parts, in words.
+const LiveBound = "live parts of the console's pages: 1000 listeners, of them 20 of a team and 50 kept for operators and viewers; 200 different parts"
+
+// crowdedFor is how many seconds a browser waits before it asks for a live part again.
+const crowdedFor = "60"
 
 // feeds make the live parts of pages. All who look at the same page with the same rights share one feed, so that its figures
 // are read once however many look.
 type feeds struct {
-	mu   sync.Mutex
-	open map[string]*feed
+	crowded func() // called when one cannot be followed, because too many are
+
+	mu        sync.Mutex
+	open      map[string]*feed
+	listeners int            // of all
+	ofTeam    map[string]int // of them, a team's members
 }
 
 // feed is one live part.
@@ -45,7 +59,9 @@ type part struct {
 	event []byte // that says so; made once for all who follow
 }
 
-func newFeeds() *feeds { return &feeds{open: map[string]*feed{}} }
+func newFeeds() *feeds {
+	return &feeds{open: map[string]*feed{}, ofTeam: map[string]int{}, crowded: func() {}}
+}
 
 // feedName is equal for requests whose answers are equal.
 func feedName(r *http.Request, p access.Person) string {
@@ -56,13 +72,14 @@ func feedName(r *http.Request, p access.Person) string {
 // "over".
 func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, render func(*http.Request) (part, error)) {
 	name := feedName(r, p)
-	one := f.join(r, name, p.Name, render)
-	if one == nil {
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, "Too many pages are open.", http.StatusServiceUnavailable)
+	one, full := f.join(r, name, p, render)
+	if full != nil {
+		f.crowded()
+		w.Header().Set("Retry-After", crowdedFor)
+		http.Error(w, full.Text, full.Status)
 		return
 	}
-	defer f.leave(name, one)
+	defer f.leave(name, one, p)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
@@ -107,22 +124,63 @@ func (f *feeds) current(one *feed) (part, <-chan struct{}) {
 	return one.now, one.changed
 }
 
-// join finds or starts a feed; nil: there are too many.
-func (f *feeds) join(r *http.Request, name, by string, render func(*http.Request) (part, error)) *feed {
+// join finds or starts a feed, or says that too many are followed.
+func (f *feeds) join(r *http.Request, name string, p access.Person, render func(*http.Request) (part, error)) (*feed, *Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if full := f.full(p); full != nil {
+		return nil, full
+	}
 	one := f.open[name]
 	if one == nil {
-		if len(f.open) >= mostFeeds || f.begunBy(by) >= mostOfOne {
-			return nil
+		if len(f.open) >= mostFeeds || f.begunBy(p.Name) >= mostOfOne {
+			return nil, errCrowded
 		}
 		ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
-		one = &feed{by: by, changed: make(chan struct{}), stop: stop}
+		one = &feed{by: p.Name, changed: make(chan struct{}), stop: stop}
 		f.open[name] = one
 		go f.run(r.Clone(ctx), one, render)
 	}
 	one.listeners++
-	return one
+	f.count(p, 1)
+	return one, nil
+}
+
+var (
+	errCrowded     = &Problem{Status: http.StatusServiceUnavailable, Text: "Too many pages are open. This one goes on when others are closed."}
+	errTeamCrowded = &Problem{Status: http.StatusTooManyRequests, Text: "Members of your team have 20 pages open that follow the figures. This one goes on when one of them is closed."}
+)
+
+// full says that nobody with a person's rights may follow one more.
+func (f *feeds) full(p access.Person) *Problem {
+	if p.SeesAll() {
+		if f.listeners >= mostListeners {
+			return errCrowded
+		}
+		return nil
+	}
+	if f.listeners >= mostListeners-keptListeners {
+		return errCrowded
+	}
+	for _, team := range p.Teams {
+		if f.ofTeam[team] >= teamListeners {
+			return errTeamCrowded
+		}
+	}
+	return nil
+}
+
+// count adds listeners. A member of several teams is one of each.
+func (f *feeds) count(p access.Person, n int) {
+	f.listeners += n
+	if p.SeesAll() {
+		return
+	}
+	for _, team := range p.Teams {
+		if f.ofTeam[team] += n; f.ofTeam[team] == 0 {
+			delete(f.ofTeam, team)
+		}
+	}
 }
 
 // begunBy counts the feeds that a person began.
@@ -135,9 +193,10 @@ func (f *feeds) begunBy(person string) (n int) {
 	return n
 }
 
-func (f *feeds) leave(name string, one *feed) {
+func (f *feeds) leave(name string, one *feed, p access.Person) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.count(p, -1)
 	if one.listeners--; one.listeners == 0 {
 		one.stop()
 		delete(f.open, name)

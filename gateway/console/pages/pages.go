@@ -15,6 +15,9 @@ var assetFiles embed.FS
 // to be in the request's context.
 func New(deps Deps) http.Handler {
 	s := &site{Deps: deps, feeds: newFeeds()}
+	if deps.Crowded != nil {
+		s.feeds.crowded = deps.Crowded
+	}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
 		"GET /{$}":                               home,

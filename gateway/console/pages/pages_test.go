@@ -131,6 +131,9 @@ func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 	}
 }
 
+// longTask has every character of a task id, and is as long as one may be.
+var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
+
 func TestWhatAnOperatorDoes(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
@@ -142,10 +145,11 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 	}{
 		{"/teams", url.Values{"id": {"mill"}, "concurrent": {"5"}}, "/teams/mill?done=created", "create mill"},
 		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=disabled", "change search"},
-		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removed", "remove search"},
+		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removing", "remove search"},
 		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 broken 192.0.2.1"},
 		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
 		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled", "cancel search " + g.tasks[0].ID},
+		{"/teams/search/tasks/" + longTask + "/cancel", nil, "/teams/search/tasks/" + longTask + "?done=canceled", "cancel search " + longTask},
 	} {
 		g.changed = nil
 		w := post(t, h, tt.path, tt.form)

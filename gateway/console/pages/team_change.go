@@ -49,6 +49,7 @@ func (s *site) setState(r *http.Request, p access.Person) (view, error) {
 	}
 	what := "enabled"
 	delete(fields, "disabled")
+	delete(fields, "removing")
 	if disable {
 		what = "disabled"
 		fields["disabled"] = []byte("true")
@@ -56,14 +57,14 @@ func (s *site) setState(r *http.Request, p access.Person) (view, error) {
 	return s.after(r, p, "state", what, s.Teams.Change(r.Context(), actor(r, p), id, r.PostFormValue("version"), fields))
 }
 
-// removeTeam removes a team that is disabled.
+// removeTeam has a team removed that is disabled.
 func (s *site) removeTeam(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
 	err := s.Teams.Remove(r.Context(), actor(r, p), r.PathValue("team"), r.PostFormValue("version"))
 	if err == nil {
-		return view{to: "/teams?done=removed"}, nil
+		return view{to: "/teams?done=removing"}, nil
 	}
 	return s.after(r, p, "state", "", err)
 }

@@ -13,7 +13,8 @@ type TeamLine struct {
 	ID, Description  string
 	Owner            teams.Owner
 	Disabled, Shadow bool
-	Keys             int // that work
+	Removing         bool // it is disabled, and removed once nothing of it is open
+	Keys             int  // that work
 	Today            figures.Use
 	Refused          int64           // requests refused today
 	Tightest         *limit.Standing // the limit of which the smallest part is left; nil: no limit
@@ -24,7 +25,9 @@ type Team struct {
 	ID, Description               string
 	Owner                         teams.Owner
 	Disabled, Shadow, SelfService bool
-	Models, Endpoints             []string // nil: all
+	Removing                      bool     // as in TeamLine
+	Models                        []string // nil: all
+	Endpoints                     []string // nil: all but other
 	Members                       []string // groups and e-mails
 	Keys                          []Key
 	Version                       string // of the team, for a change; empty: the file owns it

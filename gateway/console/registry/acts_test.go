@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,19 +14,6 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
-
-// open gives a team an open hold, and returns what settles it.
-func open(w *world, id string) (settle func()) {
-	w.Helper()
-	team := &teams.Team{ID: id}
-	v, err := w.accounts.Admit(w.Context(), &limit.Hold{ID: "one", Team: team, Lease: time.Hour})
-	w.must(err)
-	return func() {
-		w.Helper()
-		_, err := w.accounts.Settle(w.Context(), &limit.Charge{Held: v.Held, Team: team})
-		w.must(err)
-	}
-}
 
 func TestCorrectionsHaveEntries(t *testing.T) {
 	worlds(t, func(w *world) {
@@ -80,6 +66,49 @@ func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 			t.Errorf("%+v\n%v", e, err)
 		}
 	})
+}
+
+// TestACorrectionIsPostedOnce: again under its own id after a lost reply, and not again after an answer.
+func TestACorrectionIsPostedOnce(t *testing.T) {
+	for lost := range 2 {
+		worlds(t, func(w *world) {
+			w.create("maps", "")
+			accounts := &numberedAccounts{Memory: w.accounts, lost: lost, posted: map[string]limit.Adjustment{}}
+			w.Registry.Accounts = accounts
+			a := operator
+			a.Reason = "counted twice"
+			done, err := w.Adjust(w.Context(), a, "maps", registry.Correction{Unit: teams.UnitTokens, Delta: "5"})
+			if err != nil || done.Day != 5 || len(accounts.posted) != 1 || accounts.calls != lost+1 {
+				t.Errorf("%d replies lost: %+v, %v; %d calls, %d posted", lost, done, err, accounts.calls, len(accounts.posted))
+			}
+			if e := w.entries(); len(e) != 3 || e[0].What != "usage.adjust.posted" {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// numberedAccounts post a correction once for its id, as Redis does, and lose the first replies.
+type numberedAccounts struct {
+	*limit.Memory
+	lost, calls int
+	posted      map[string]limit.Adjustment
+}
+
+func (n *numberedAccounts) Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error) {
+	n.calls++
+	done, again := n.posted[id]
+	if !again {
+		var err error
+		if done, err = n.Memory.Adjust(ctx, id, team, unit, delta, why); err != nil {
+			return done, err
+		}
+		n.posted[id] = done
+	}
+	if n.calls <= n.lost {
+		return limit.Adjustment{}, errors.New("lost")
+	}
+	return done, nil
 }
 
 // TestAClientThatLeaves does not leave the outcome of its correction open.
@@ -144,13 +173,34 @@ func (l leftAccounts) Adjust(ctx context.Context, id, team string, unit teams.Un
 	return l.Memory.Adjust(ctx, id, team, unit, delta, why)
 }
 
+// longTask has every character of a task id, and is as long as one may be.
+var longTask = "A.b_c~d-9" + strings.Repeat("t", 256-9)
+
+// TestAnyTaskIDIsCancelled that the gateway claims.
+func TestAnyTaskIDIsCancelled(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		for _, task := range []string{longTask, "~", "...", "..a"} {
+			w.tasks.of[task] = "maps"
+			w.must(w.Cancel(w.Context(), member, "maps", task))
+		}
+		if diff := cmp.Diff([]string{longTask, "~", "...", "..a"}, w.tasks.cancelled); diff != "" {
+			w.Error(diff)
+		}
+	})
+}
+
 func TestCancelsHaveEntries(t *testing.T) {
 	worlds(t, func(w *world) {
 		ctx := w.Context()
 		w.create("maps", "")
 		w.must(w.Cancel(ctx, member, "maps", "task-1"))
 		w.must(w.Cancel(ctx, operator, "ads", "task-2"))
-		for _, task := range []string{"task-2", "task-9", "", "a/b", "x\r\ny", strings.Repeat("t", 129)} { // another team's, unknown, no ids
+		for _, task := range []string{"", "a/b", "x\r\ny", ".", "..", longTask + "t"} { // no ids
+			w.tasks.of[task] = "maps"
+			w.refused(w.Cancel(ctx, member, "maps", task), registry.Missing, "task")
+		}
+		for _, task := range []string{"task-2", "task-9"} { // another team's, unknown
 			w.refused(w.Cancel(ctx, member, "maps", task), registry.Missing, "task")
 		}
 		w.tasks.err = errors.New("away")
@@ -208,6 +258,39 @@ func TestAuditInPages(t *testing.T) {
 		}
 		if list, more, err := w.Audit(w.Context(), viewer.Person, registry.AuditQuery{Team: "b", Most: 1}); err != nil || more || len(list) != 1 || list[0].Team != "b" {
 			w.Errorf("%+v, %v, %v", list, more, err)
+		}
+	})
+}
+
+// TestAPageOfTheAuditIsBounded: 1 MiB of JSON, also with entries of a time when they had whole teams; and every entry is on a page.
+func TestAPageOfTheAuditIsBounded(t *testing.T) {
+	worlds(t, func(w *world) {
+		const entries = 16
+		for i := range entries {
+			w.fills("maps", map[bool]int{true: 1_200_000, false: 150_000}[i == 9])
+		}
+		var seqs []int64
+		pages := 0
+		for q, more := (registry.AuditQuery{Most: 1000}), true; more; pages++ {
+			var list []directory.Entry
+			var err error
+			list, more, err = w.Audit(w.Context(), viewer.Person, q)
+			w.must(err)
+			text, err := json.Marshal(map[string]any{"data": list, "next": "…"})
+			w.must(err)
+			if len(text) > 1<<20 || len(list) == 0 {
+				t.Fatalf("a page of %d entries has %d bytes", len(list), len(text))
+			}
+			for _, e := range list {
+				seqs = append(seqs, e.Seq)
+				q.Before = e.Seq
+			}
+		}
+		if len(seqs) != entries || seqs[0] != entries || seqs[entries-1] != 1 || pages > 4 {
+			t.Errorf("%d pages with %v", pages, seqs)
+		}
+		if p, s, err := directory.Prove(w.Context(), w.store); err != nil || p.Verify(s) != nil {
+			t.Errorf("%v, %v", p.Verify(s), err)
 		}
 	})
 }

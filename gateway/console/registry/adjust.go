@@ -69,7 +69,7 @@ func (r *Registry) Adjust(ctx context.Context, a Actor, team string, c Correctio
 	}
 	id := "adjust-" + rand.Text()
 	note := func(ctx context.Context, step Step) error {
-		return r.note(ctx, a, Adjusted(id, team, c.Unit, delta, step))
+		return r.note(ctx, r.order(a), Adjusted(id, team, c.Unit, delta, step))
 	}
 	if err := note(ctx, Ordered); err != nil {
 		return done, err
@@ -107,7 +107,10 @@ func (r *Registry) seen(ctx context.Context, a Actor, id string, may bool) (team
 	return team, err
 }
 
-var taskID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+// taskID is the form of the ids that the gateway claims.
+var taskID = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,256}$`)
+
+func isTaskID(id string) bool { return taskID.MatchString(id) && id != "." && id != ".." }
 
 // Cancel cancels a task of a team: for an operator, and for the team's members. Its entry is written before; a second one follows if
 // the service does not take it.
@@ -115,7 +118,7 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	if _, err := r.seen(ctx, a, team, a.Changes() || !a.SeesAll()); err != nil {
 		return err
 	}
-	if r.Tasks == nil || !taskID.MatchString(task) || teams.HasPlainKey([]byte(task)) {
+	if r.Tasks == nil || !isTaskID(task) || teams.HasPlainKey([]byte(task)) {
 		return errNoTask
 	}
 	away := func(err error) error { return Unavailable("the task cannot be cancelled at the moment", err) }
@@ -129,7 +132,8 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	if err := r.paced(a, team, costCancel); err != nil {
 		return err
 	}
-	if err := r.noteCancel(ctx, a, team, task, "task.cancel"); err != nil {
+	order := r.order(a)
+	if err := r.noteCancel(ctx, order, team, task, "task.cancel"); err != nil {
 		return err
 	}
 	err = r.Tasks.Cancel(ctx, team, task)
@@ -140,15 +144,15 @@ func (r *Registry) Cancel(ctx context.Context, a Actor, team, task string) error
 	case !errors.As(err, &mine):
 		return away(err)
 	}
-	ctx = context.WithoutCancel(ctx) // as in Adjust
-	return cmp.Or(r.noteCancel(ctx, a, team, task, "task.cancel.refused"), err)
+	ctx, order.Most = context.WithoutCancel(ctx), 0 // as in Adjust: the outcome is not left open
+	return cmp.Or(r.noteCancel(ctx, order, team, task, "task.cancel.refused"), err)
 }
 
 // noteCancel writes that a cancel is ordered, or that it was refused then.
-func (r *Registry) noteCancel(ctx context.Context, a Actor, team, task, what string) error {
+func (r *Registry) noteCancel(ctx context.Context, order directory.Order, team, task, what string) error {
 	after, err := json.Marshal(map[string]string{"task": task})
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, a, directory.Entry{What: what, Team: team, After: after})
+	return r.note(ctx, order, directory.Entry{What: what, Team: team, After: after})
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"sluice/policy/directory"
 )
@@ -19,16 +20,18 @@ const (
 	Lost                  // another change was faster: the ETag is no longer the team's
 	Away                  // the directory or the accounts cannot be reached
 	Often                 // the members of the team have changed too much lately
+	Full                  // the members of the team have filled their part of the audit for the day
 )
 
 // Error is why a request was refused. No field contains a secret, or an id that is not known.
 type Error struct {
 	Kind    Kind
-	Field   string // such as "rates.tokens.per"; empty if the error is not in one field
-	Text    string // the error in words
-	Given   string // as far as it may be shown; may be empty
-	Allowed string // may be empty
-	Advice  string // what to do; may be empty
+	Field   string        // such as "rates.tokens.per"; empty if the error is not in one field
+	Text    string        // the error in words
+	Given   string        // as far as it may be shown; may be empty
+	Allowed string        // may be empty
+	Advice  string        // what to do; may be empty
+	Wait    time.Duration // after which the same may be done; 0: not known
 	cause   error
 }
 
@@ -53,7 +56,6 @@ var (
 	errNoTask = &Error{Kind: Missing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
 	errMayNot = &Error{Kind: Forbidden, Text: "you may look at this, but not change it", Advice: "ask an operator"}
 	errNotAll = &Error{Kind: Forbidden, Text: "this is about all teams", Advice: "look at your own team, or ask an operator"}
-	errOften  = &Error{Kind: Often, Text: "the team's members have changed too much lately", Allowed: "300 cancels or 30 changes of keys in ten minutes", Advice: "wait ten minutes, or ask an operator"}
 	errLost   = &Error{
 		Kind: Lost, Field: "If-Match", Text: "the team has changed since you read it", Allowed: "the ETag that the team has now",
 		Advice: "read the team again and repeat the change",

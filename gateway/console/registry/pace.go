@@ -1,53 +1,92 @@
 package registry
 
 import (
+	"fmt"
+	"maps"
+	"math"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"sluice/policy/directory"
 )
 
-// What the members of one team may change together at one replica within a window. Each change is kept in the audit for 400 days, a
-// change of keys with all keys of the team before and after.
+// What the members of one team may change together at one replica. Each change is kept in the audit for 400 days.
 const (
-	paceWindow = 10 * time.Minute
-	paceMost   = 300
+	paceMost   = 300             // cancels at once
+	paceEvery  = 2 * time.Second // and then one in this time
 	costCancel = 1
 	costKeys   = 10
+	paceTeams  = 1000 // beyond so many teams, those whose members may change all of it again are forgotten
 )
 
-// pace counts what members change, by team.
+// auditMost is how many bytes the entries of a team may have on a day in UTC, for a change of its members to be one more. Operators'
+// changes count, and are never refused. All replicas count together.
+const auditMost = 4_000_000
+
+// What members may change, for readiness and the documents.
+const (
+	PaceBound  = "changes by a team's members: 300 cancels or 30 changes of keys at once, then a cancel every 2 s or a key every 20 s"
+	AuditBound = "entries in the audit by a team's members: 4 MB a day"
+)
+
+// pace is what members may still change, by team.
 type pace struct {
 	mu    sync.Mutex
-	teams map[string]*paced
+	teams map[string]*rate.Limiter
 }
 
-type paced struct {
-	used int
-	ends time.Time
-}
-
-// takes reports whether the members of a team may still make a change of that cost, and counts it.
-func (p *pace) takes(team string, cost int, now time.Time) bool {
+// wait is how long the members of a team have to wait for a change of that cost; 0: they make it now.
+func (p *pace) wait(team string, cost int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.teams[team]
-	if t == nil || !now.Before(t.ends) {
-		if p.teams == nil {
-			p.teams = map[string]*paced{}
+	left := p.teams[team]
+	if left == nil {
+		if len(p.teams) >= paceTeams {
+			maps.DeleteFunc(p.teams, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= paceMost })
 		}
-		t = &paced{ends: now.Add(paceWindow)}
-		p.teams[team] = t // teams are few
+		if p.teams == nil {
+			p.teams = map[string]*rate.Limiter{}
+		}
+		left = rate.NewLimiter(rate.Every(paceEvery), paceMost)
+		p.teams[team] = left
 	}
-	if t.used+cost > paceMost {
-		return false
+	if left.AllowN(now, cost) {
+		return 0
 	}
-	t.used += cost
-	return true
+	return time.Duration(math.Ceil((float64(cost) - left.TokensAt(now)) * float64(paceEvery)))
 }
 
 // paced refuses a change of a member that is too many. The person may make it otherwise.
 func (r *Registry) paced(a Actor, team string, cost int) error {
-	if a.Changes() || r.pace.takes(team, cost, r.Now()) {
+	if a.Changes() {
 		return nil
 	}
-	return errOften
+	wait := r.pace.wait(team, cost, r.Now())
+	if wait == 0 {
+		return nil
+	}
+	reach(r.PaceReached)
+	return &Error{
+		Kind: Often, Text: "the team's members have changed too much lately", Wait: wait,
+		Allowed: "300 cancels or 30 changes of keys at once, then one cancel every 2 s or one change of a key every 20 s",
+		Advice:  fmt.Sprintf("wait %.0f s, or ask an operator", math.Ceil(wait.Seconds())),
+	}
+}
+
+// full is the error of a member's change whose entry has no room.
+func (r *Registry) full(cause *directory.Error) error {
+	reach(r.AuditReached)
+	ends := r.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	return &Error{
+		Kind: Full, Text: "the entries of the team in the audit have the size that its members may fill in a day", Wait: ends.Sub(r.Now()),
+		Allowed: "4 MB a day, in UTC", Advice: "wait until " + ends.Format(time.RFC3339) + ", or ask an operator", cause: cause,
+	}
+}
+
+func reach(bound func()) {
+	if bound != nil {
+		bound()
+	}
 }

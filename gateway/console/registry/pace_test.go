@@ -1,10 +1,13 @@
 package registry_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"sluice/gateway/console/registry"
+	"sluice/policy/directory"
 )
 
 // TestMembersDoNotFloodTheAudit: it keeps every change for 400 days, and a key of the team is enough to cancel and to make keys.
@@ -20,6 +23,8 @@ func TestMembersDoNotFloodTheAudit(t *testing.T) {
 			w.must(err)
 		}
 		before := len(w.entries())
+		told := 0
+		w.PaceReached = func() { told++ }
 		w.refused(w.Cancel(ctx, member, "maps", "task-1"), registry.Often, "")
 		_, err := w.Mint(ctx, member, "maps", registry.KeyOrder{})
 		w.refused(err, registry.Often, "")
@@ -28,8 +33,97 @@ func TestMembersDoNotFloodTheAudit(t *testing.T) {
 		if after := len(w.entries()); after != before {
 			t.Errorf("%d more entries", after-before)
 		}
+		if told != 3 {
+			t.Errorf("told of %d refusals", told)
+		}
 		w.must(w.Cancel(ctx, operator, "maps", "task-1"))
-		w.now = w.now.Add(10 * time.Minute)
-		w.must(w.Cancel(ctx, member, "maps", "task-1"))
 	})
+}
+
+// TestMembersMayChangeMoreLater: as soon as the refusal says, and all of it after ten minutes.
+func TestMembersMayChangeMoreLater(t *testing.T) {
+	worlds(t, func(w *world) {
+		ctx := w.Context()
+		w.create("maps", `"self_service":true`)
+		// makes makes keys until it is refused, and returns how many, and how long it has to wait.
+		makes := func() (made int, wait time.Duration) {
+			for ; ; made++ {
+				_, err := w.Mint(ctx, member, "maps", registry.KeyOrder{})
+				var often *registry.Error
+				if errors.As(err, &often) && often.Kind == registry.Often {
+					return made, often.Wait
+				}
+				w.must(err)
+			}
+		}
+		if made, wait := makes(); made != 30 || wait != 20*time.Second {
+			t.Errorf("%d keys, and then %v", made, wait)
+		}
+		w.now = w.now.Add(2 * time.Second)
+		w.must(w.Cancel(ctx, member, "maps", "task-1"))
+		w.refused(w.Cancel(ctx, member, "maps", "task-1"), registry.Often, "")
+		w.now = w.now.Add(20 * time.Second)
+		if made, wait := makes(); made != 1 || wait != 20*time.Second {
+			t.Errorf("%d keys 20 s later, and then %v", made, wait)
+		}
+		w.now = w.now.Add(10 * time.Minute)
+		if made, _ := makes(); made != 30 {
+			t.Errorf("%d keys 10 min later", made)
+		}
+	})
+}
+
+// fills writes an entry of so many bytes about a team.
+func (w *world) fills(team string, size int) {
+	w.Helper()
+	s, err := w.store.Read(w.Context())
+	w.must(err)
+	order := directory.Order{Who: "test", Now: w.now}
+	next, err := s.Next(nil, directory.Entry{What: "test", Team: team}, order)
+	w.must(err)
+	e, err := directory.ReadEntry(next.Last)
+	w.must(err)
+	e.Before = []byte(`"` + strings.Repeat("x", size-len(next.Last)-len(`"before":"",`)) + `"`)
+	next.Last = e.Text()
+	w.must(w.store.Write(w.Context(), s, next))
+}
+
+// TestMembersDoNotFillTheAudit of a day; operators change the team all the same, other teams' members too, and a day later everybody.
+func TestMembersDoNotFillTheAudit(t *testing.T) {
+	worlds(t, func(w *world) {
+		ctx, told := w.Context(), 0
+		w.AuditReached = func() { told++ }
+		w.create("maps", `"self_service":true`)
+		w.create("gone", `"self_service":true`)
+		created, err := w.store.Written(ctx, "maps", w.now)
+		w.must(err)
+		w.fills("maps", int(4_000_000-created-500))
+		w.tasks.cancel = &registry.Error{Kind: registry.Conflict, Field: "task", Text: "it runs"}
+		w.refused(w.Cancel(ctx, member, "maps", "task-1"), registry.Conflict, "task") // its outcome is written, too
+		before, err := w.store.Written(ctx, "maps", w.now)
+		w.must(err)
+		for _, err := range []error{w.Cancel(ctx, member, "maps", "task-1"), mints(w, member, "maps")} {
+			var full *registry.Error
+			if !errors.As(err, &full) || full.Kind != registry.Full || full.Wait != 12*time.Hour || full.Advice != "wait until 2026-11-23T00:00:00Z, or ask an operator" {
+				t.Errorf("%+v", err)
+			}
+		}
+		after, err := w.store.Written(ctx, "maps", w.now)
+		if e := w.entries(); err != nil || after != before || before <= 4_000_000 || e[0].What != "task.cancel.refused" || told != 2 {
+			t.Errorf("%d bytes and %d, %v; %d told; the last entry is %+v", before, after, err, told, e[0])
+		}
+		w.must(mints(w, member, "gone"))
+		w.must(mints(w, operator, "maps"))
+		if more, err := w.store.Written(ctx, "maps", w.now); err != nil || more <= after {
+			t.Errorf("an operator's change is not counted: %d, %v", more, err)
+		}
+		w.now = w.now.Add(12 * time.Hour)
+		w.must(mints(w, member, "maps"))
+	})
+}
+
+// mints makes a key of a team.
+func mints(w *world, a registry.Actor, team string) error {
+	_, err := w.Mint(w.Context(), a, team, registry.KeyOrder{})
+	return err
 }

@@ -22,8 +22,6 @@ type Trail interface {
 
 // Accounts keep what teams may still spend.
 type Accounts interface {
-	// Open returns how many requests and tasks of a team are not settled.
-	Open(ctx context.Context, team string) (int, error)
 	// Adjust corrects what a team used. It MUST happen once for an id, however often it is called.
 	Adjust(ctx context.Context, id, team string, unit teams.Unit, delta int64, why string) (limit.Adjustment, error)
 }
@@ -48,6 +46,8 @@ type Deps struct {
 	// InForce is the directory that this process has in force. A store with an older one has lost it, and is written back soon, over
 	// any change made meanwhile. Nil: not known.
 	InForce func() directory.State
+	// PaceReached and AuditReached are called when [PaceBound] and [AuditBound] have turned a change away. Nil: nobody is told.
+	PaceReached, AuditReached func()
 }
 
 // Registry is the teams. It is safe for concurrent use.
@@ -81,15 +81,19 @@ func (r *Registry) commit(ctx context.Context, a Actor, decide func(directory.Do
 }
 
 // note writes an entry about a change elsewhere when it is its turn.
-func (r *Registry) note(ctx context.Context, a Actor, entry directory.Entry) error {
-	return r.inTurn(ctx, func() error { return directory.Note(ctx, r.Directory, r.order(a), entry) })
+func (r *Registry) note(ctx context.Context, order directory.Order, entry directory.Entry) error {
+	return r.inTurn(ctx, func() error { return directory.Note(ctx, r.Directory, order, entry) })
 }
 
 func (r *Registry) inTurn(ctx context.Context, do func() error) error {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
-		return told(do())
+		err, theirs := do(), (*directory.Error)(nil)
+		if errors.As(err, &theirs) && theirs.Kind == directory.Full {
+			return r.full(theirs)
+		}
+		return told(err)
 	case <-ctx.Done():
 		return told(ctx.Err())
 	}
@@ -121,7 +125,11 @@ type Actor struct {
 }
 
 func (r *Registry) order(a Actor) directory.Order {
-	return directory.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now()}
+	o := directory.Order{Who: a.Name, Address: a.Address, Reason: a.Reason, Now: r.Now()}
+	if !a.Changes() {
+		o.Most = auditMost
+	}
+	return o
 }
 
 // open returns the directory, read again if it has changed.

@@ -22,5 +22,5 @@ func (r *Registry) NoteEnded(ctx context.Context, a Actor, s *access.Session) er
 	if err != nil {
 		return err
 	}
-	return r.note(ctx, a, directory.Entry{What: "session.end", Before: before})
+	return r.note(ctx, r.order(a), directory.Entry{What: "session.end", Before: before})
 }

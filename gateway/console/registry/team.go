@@ -59,6 +59,9 @@ func (t Team) MarshalJSON() ([]byte, error) {
 // Disabled reports whether none of the team's keys works.
 func (t Team) Disabled() bool { return string(t.Members["disabled"]) == "true" }
 
+// Removing reports whether the team is removed once nothing of it is open.
+func (t Team) Removing() bool { return string(t.Members["removing"]) == "true" }
+
 // shown is a team with the hours in which its keys were used.
 func shown(team directory.Team, owner teams.Owner, used map[string]time.Time) Team {
 	t := Team{ID: team.ID, Owner: owner, Members: team.Members, ETag: etag(team), Keys: []Key{}}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sluice/policy/directory"
@@ -99,53 +98,21 @@ func (r *Registry) change(ctx context.Context, a Actor, id string, decide func(d
 	return shown(team, teams.OwnerDirectory, used), nil
 }
 
-// Delete disables a team of the directory, so that its keys end at once. Of a team that is disabled and has nothing open it
-// removes the name: removed is true then. ifMatch is the ETag that the team must have; empty or "*": any.
-func (r *Registry) Delete(ctx context.Context, a Actor, id, ifMatch string) (team Team, removed bool, err error) {
-	d, err := r.open(ctx)
-	if err != nil {
-		return Team{}, false, err
-	}
-	was, err := r.need(d, a.Person, id, a.Changes())
-	if err != nil {
-		return Team{}, false, err
-	}
-	removed = shown(was, teams.OwnerDirectory, nil).Disabled()
-	if removed {
-		err = r.settled(ctx, id)
-	}
-	if err != nil {
-		return Team{}, false, err
-	}
-	team, err = r.change(ctx, a, id, func(d directory.Document) (directory.Change, error) {
+// Delete disables a team of the directory, so that its keys end at once, and says that it is to be removed: the replicas do that once
+// nothing of it is open and all have seen it. Until then it can be enabled again, without the member removing. ifMatch is the ETag that
+// the team must have; empty or "*": any.
+func (r *Registry) Delete(ctx context.Context, a Actor, id, ifMatch string) (Team, error) {
+	return r.change(ctx, a, id, func(d directory.Document) (directory.Change, error) {
 		now, err := r.need(d, a.Person, id, a.Changes())
 		switch {
 		case err != nil:
 			return nil, err
 		case ifMatch != "" && !matches(ifMatch, now):
 			return nil, errLost
-		case removed:
-			return directory.RemoveTeam{ID: id}, nil
 		}
 		now.Members = maps.Clone(now.Members)
-		now.Members["disabled"] = json.RawMessage("true")
+		now.Members["disabled"], now.Members["removing"] = json.RawMessage("true"), json.RawMessage("true")
 		now.Keys = nil
 		return directory.ReplaceTeam{Team: now, Now: r.Now()}, nil
 	})
-	return team, removed && err == nil, err
-}
-
-// settled refuses a team that has something open.
-func (r *Registry) settled(ctx context.Context, id string) error {
-	open, err := r.Accounts.Open(ctx, id)
-	switch {
-	case err != nil:
-		return Unavailable("the accounts cannot be asked at the moment", err)
-	case open > 0:
-		return &Error{
-			Kind: Conflict, Field: "open", Text: "the team is disabled, and has requests or tasks that are not settled", Given: strconv.Itoa(open), Allowed: "0",
-			Advice: "cancel its tasks or wait for their end, and remove it then",
-		}
-	}
-	return nil
 }

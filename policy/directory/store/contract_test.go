@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -37,6 +39,7 @@ type kept struct {
 	clock   func() time.Time
 	another func() directory.Store // a second process's store of the same directory
 	age     func(days int)         // makes every entry older
+	silence func(d time.Duration)  // makes what processes said older
 	drop    func(number int)       // drops an entry
 	tamper  func(from, to string)  // changes a text in the document
 	lose    func()                 // loses everything
@@ -51,6 +54,13 @@ func forms(t *testing.T, test func(t *testing.T, k kept)) {
 			clock:   time.Now,
 			another: func() directory.Store { return store.NewRedis(client) },
 			age:     func(days int) { ageStream(t, client, days) },
+			silence: func(d time.Duration) {
+				const key = "sl1:{sl1:directory}:replicas"
+				for name, said := range client.HGetAll(t.Context(), key).Val() {
+					_, text, _ := strings.Cut(said, " ")
+					client.HSet(t.Context(), key, name, fmt.Sprint(time.Now().Add(-d).UnixMilli(), " ", text))
+				}
+			},
 			drop: func(number int) {
 				entries := client.XRange(t.Context(), auditKey, "-", "+").Val()
 				client.XDel(t.Context(), auditKey, entries[number-1].ID)
@@ -71,6 +81,7 @@ func forms(t *testing.T, test func(t *testing.T, k kept)) {
 			clock:   clock,
 			another: func() directory.Store { return store.NewFile(path, clock) },
 			age:     func(days int) { now = now.AddDate(0, 0, days) },
+			silence: func(d time.Duration) { now = now.Add(d) },
 			drop: func(number int) {
 				lines := bytes.SplitAfter(read(t, path+".audit"), []byte("\n"))
 				write(t, path+".audit", bytes.Join(append(lines[:number-1:number-1], lines[number:]...), nil))
@@ -355,4 +366,83 @@ func TestEntriesAgeAfterALossToo(t *testing.T) {
 			t.Errorf("400 days later: %d entries, %v", count, faults)
 		}
 	})
+}
+
+// TestTheDaysEntriesOfATeamAreBounded: those of all processes together, until the day ends.
+func TestTheDaysEntriesOfATeamAreBounded(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		order := directory.Order{Who: "test", Now: k.clock(), Most: 1000}
+		note := func(s directory.Store, team string, at time.Time) error {
+			o := order
+			o.Now = at
+			return directory.Note(t.Context(), s, o, directory.Entry{What: "task.cancel", Team: team})
+		}
+		var full *directory.Error
+		count := 0
+		for ; count < 100; count++ {
+			if err := note([]directory.Store{k, k.another()}[count%2], "a", order.Now); err != nil {
+				if !errors.As(err, &full) || full.Kind != directory.Full {
+					t.Fatal(err)
+				}
+				break
+			}
+		}
+		s, err := k.Read(t.Context())
+		must(t, err)
+		written, err := k.another().Written(t.Context(), "a", order.Now)
+		if size := len(s.Last); err != nil || written > 1000 || written+int64(size) <= 1000 || count < 2 {
+			t.Errorf("%d entries of %d bytes, %d in all, %v", count, size, written, err)
+		}
+		must(t, note(k, "b", order.Now))
+		order.Most = 0
+		must(t, note(k, "a", order.Now))
+		if more, err := k.Written(t.Context(), "a", order.Now); err != nil || more <= written {
+			t.Errorf("an order without a bound is not counted: %d, %v", more, err)
+		}
+		order.Most = 1000
+		must(t, note(k, "a", order.Now.AddDate(0, 0, 1)))
+		if faults := faultsOf(t, k); faults != nil {
+			t.Error(faults)
+		}
+	})
+}
+
+// TestWhatProcessesSay of themselves is known to all, until they leave or are silent.
+func TestWhatProcessesSay(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		must(t, create(k, "maps"))
+		says := func(s directory.Store, own directory.Report, want ...directory.Report) {
+			t.Helper()
+			got, err := s.Report(t.Context(), own)
+			must(t, err)
+			slices.SortFunc(got, func(a, b directory.Report) int { return strings.Compare(a.Replica, b.Replica) })
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+		a, b := directory.Report{Replica: "a", Version: 1}, directory.Report{Replica: "b", Version: 2, Through: []string{"maps"}}
+		says(k, a, a)
+		says(k.another(), b, a, b)
+		a.Version, a.Through = 3, []string{"ads", "maps"}
+		says(k, a, a, b)
+		says(k.another(), b, a, b)
+		a.Left = true
+		says(k, a, b)
+		says(k, a, b)
+		a.Left = false
+		says(k, a, a, b)
+		k.silence(directory.ReportKept + time.Second)
+		says(k.another(), b, b)
+	})
+}
+
+// TestNothingIsWrittenWithoutADirectory: the gateway may not be allowed to write where its files are.
+func TestNothingIsWrittenWithoutADirectory(t *testing.T) {
+	dir := t.TempDir()
+	own := directory.Report{Replica: "a"}
+	got, err := store.NewFile(filepath.Join(dir, "directory.json"), time.Now).Report(t.Context(), own)
+	must(t, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 || len(got) != 1 || got[0].Replica != "a" {
+		t.Errorf("%v, %v, %v", entries, err, got)
+	}
 }

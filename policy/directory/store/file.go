@@ -13,8 +13,8 @@ import (
 	"sluice/policy/directory"
 )
 
-// File keeps the directory in a file of one machine, and beside it the audit (.audit), when keys were last used (.used) and a
-// lock (.lock). Several processes of the machine may use it. It is safe for concurrent use.
+// File keeps the directory in a file of one machine, and beside it the audit (.audit), when keys were last used (.used), a
+// lock (.lock), and what its processes say (.replicas). Several processes of the machine may use it. It is safe for concurrent use.
 //
 // The file itself contains the last entry, so that one rename writes document and entry; the audit's file follows.
 type File struct {
@@ -131,6 +131,19 @@ func (f *File) Latest(_ context.Context, visit func(text []byte) bool) error {
 	for i := len(lines) - 1; i >= 0 && visit(lines[i]); i-- {
 	}
 	return err
+}
+
+// Written implements [directory.Store].
+func (f *File) Written(ctx context.Context, team string, at time.Time) (written int64, err error) {
+	day := at.UTC().Truncate(24 * time.Hour)
+	err = f.Latest(ctx, func(text []byte) bool {
+		e, err := directory.ReadEntry(text)
+		if err == nil && e.Team == team && !e.Time.Before(day) {
+			written += int64(len(text))
+		}
+		return err != nil || !e.Time.Before(day)
+	})
+	return written, err
 }
 
 // all are the texts of all entries, the oldest first.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,6 +19,8 @@ const (
 	directoryKey = "sl1:directory"
 	auditKey     = "sl1:{sl1:directory}:audit"
 	usedKey      = "sl1:{sl1:directory}:used"
+	replicasKey  = "sl1:{sl1:directory}:replicas"
+	writtenKey   = "sl1:{sl1:directory}:written:" // and the day
 )
 
 var (
@@ -27,6 +30,9 @@ var (
 	//go:embed scripts/used.lua
 	usedLua    string
 	usedScript = redis.NewScript(usedLua)
+	//go:embed scripts/report.lua
+	reportLua    string
+	reportScript = redis.NewScript(reportLua)
 )
 
 // Redis keeps the directory in Redis. It is safe for concurrent use.
@@ -73,16 +79,50 @@ func (r *Redis) Write(ctx context.Context, was, next directory.State) error {
 		return err
 	}
 	const keep = directory.KeptDays * 24 * time.Hour
-	wrote, err := writeScript.Run(ctx, r.client, []string{directoryKey, auditKey},
-		was.Head(), next.Document, next.Last, next.Head(), entry.Seq, next.First, keep.Milliseconds()).Int()
+	wrote, err := writeScript.Run(ctx, r.client, []string{directoryKey, auditKey, writtenOn(entry.Time)},
+		was.Head(), next.Document, next.Last, next.Head(), entry.Seq, next.First, keep.Milliseconds(), entry.Team).Int()
 	if err == nil && wrote == 0 {
 		return directory.ErrLost
 	}
 	return err
 }
 
-// page is how many entries are read in one call.
-const page = 500
+// writtenOn is the key of the bytes that entries of a day have, by team.
+func writtenOn(at time.Time) string { return writtenKey + at.UTC().Format("20060102") }
+
+// Written implements [directory.Store].
+func (r *Redis) Written(ctx context.Context, team string, at time.Time) (int64, error) {
+	written, err := r.client.HGet(ctx, writtenOn(at), team).Int64()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	return written, err
+}
+
+// Report implements [directory.Store].
+func (r *Redis) Report(ctx context.Context, own directory.Report) ([]directory.Report, error) {
+	text := []byte{}
+	if !own.Left {
+		var err error
+		if text, err = json.Marshal(own); err != nil {
+			return nil, err
+		}
+	}
+	said, err := reportScript.Run(ctx, r.client, []string{replicasKey}, own.Replica, text, directory.ReportKept.Milliseconds()).StringSlice()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]directory.Report, len(said))
+	for i, text := range said {
+		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// page is how many entries are read in one call. Old ones may have some 100 KiB.
+const page = 100
 
 // Entries implements [directory.Store].
 func (r *Redis) Entries(ctx context.Context, visit func([]byte) error) error {

@@ -39,10 +39,10 @@ func (a *accounts) isRestored(b *books) bool {
 	return b.restored.Load() == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
 }
 
-// ensureRestored makes sure that Redis has what this process knows of a team. Before the first call about a team, and before the
-// first call after a failed one, it checks whether Redis lost its memory. In a cluster, whose parts lose memory separately, a failed
-// question does not stop the call.
-func (a *accounts) ensureRestored(ctx context.Context, team string, b *books) error {
+// ensureRestored makes sure that Redis has what this process knows of a team, in calls that may take so long each. Before the first
+// call about a team, and before the first call after a failed one, it checks whether Redis lost its memory. In a cluster, whose parts
+// lose memory separately, a failed question does not stop the call.
+func (a *accounts) ensureRestored(ctx context.Context, most time.Duration, team string, b *books) error {
 	restored := b.restored.Load()
 	if restored == 0 || a.away.Load() != nil && !a.Store.Cluster {
 		if err := a.beat(ctx); err != nil && (a.memory.Load() == 0 || !a.Store.Cluster) {
@@ -53,40 +53,55 @@ func (a *accounts) ensureRestored(ctx context.Context, team string, b *books) er
 	if restored == number {
 		return nil
 	}
-	return a.restore(ctx, team, b, number)
+	return a.restore(ctx, most, team, b, number)
 }
 
-// restore restores what is known here of a team after Redis lost its memory.
-func (a *accounts) restore(ctx context.Context, team string, b *books, number int64) error {
-	if err := b.restoring.Acquire(ctx, 1); err != nil {
+// restore restores what is known here of a team after Redis lost its memory. Who waits for another's attempt fails with it, as of a beat.
+func (a *accounts) restore(ctx context.Context, most time.Duration, team string, b *books, number int64) error {
+	failures := b.failures.Load()
+	if err := within(ctx, patientTurns*most, func(ctx context.Context) error { return b.restoring.Acquire(ctx, 1) }); err != nil {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
 	defer b.restoring.Release(1)
 	restored := b.restored.Load()
-	if restored == number { // another call has done it
+	if restored >= number { // another call has done it
 		return nil
 	}
-	// In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
-	loss := redisstore.Loss{Lately: a.lostLately()}
-	var err error
-	if restored == 0 {
-		if loss.Listed, err = a.Store.Knows(ctx, team); a.Store.Cluster {
-			err = nil
-		}
+	if b.failures.Load() != failures {
+		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, errOther)
 	}
-	if err == nil {
-		err = a.Store.Restore(ctx, team, loss)
-	}
-	if err == nil && restored == 0 && !loss.Listed {
-		if err = a.Store.List(ctx, team); a.Store.Cluster {
-			err = nil
-		}
-	}
+	err := a.restoreNow(ctx, most, team, restored == 0)
 	a.heard(err)
 	if err != nil {
+		b.failures.Add(1)
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
 	b.restored.Store(number)
+	return nil
+}
+
+// restoreNow makes the calls. In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
+func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team string, first bool) error {
+	loss := redisstore.Loss{Lately: a.lostLately()}
+	list := first
+	if first {
+		err := within(ctx, most, func(ctx context.Context) (err error) {
+			loss.Listed, err = a.Store.Knows(ctx, team)
+			return err
+		})
+		if list = err == nil && !loss.Listed; err != nil && !a.Store.Cluster {
+			return err
+		}
+	}
+	if err := within(ctx, most, func(ctx context.Context) error { return a.Store.Restore(ctx, team, loss) }); err != nil {
+		return err
+	}
+	if list {
+		err := within(ctx, most, func(ctx context.Context) error { return a.Store.List(ctx, team) })
+		if err != nil && !a.Store.Cluster {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -103,7 +118,7 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 		return nil
 	}
 	err := atOnce(teams, func(id string) error {
-		return a.call(ctx, func(ctx context.Context) error { return a.restore(ctx, id, a.teams.Get(id), number) })
+		return a.restore(ctx, a.patience(), id, a.teams.Get(id), number)
 	})
 	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d teams was restored", len(teams)), err) //nolint:staticcheck // a name
 }

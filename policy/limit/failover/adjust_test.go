@@ -32,11 +32,10 @@ func TestAdjustAndOpen(t *testing.T) {
 			{"adjust-1", 100, limit.Adjustment{Done: true, Day: 100, Month: 100}},
 			{"adjust-2", -40, limit.Adjustment{Done: true, DayBefore: 100, Day: 60, MonthBefore: 100, Month: 60}},
 			{"adjust-3", -61, limit.Adjustment{DayBefore: 60, Day: 60, MonthBefore: 60, Month: 60}},
+			{"adjust-4", -60, limit.Adjustment{Done: true, DayBefore: 60, MonthBefore: 60}}, // all of it
+			{"adjust-5", 60, limit.Adjustment{Done: true, Day: 60, Month: 60}},
 		} {
-			got, err := accounts.Adjust(ctx, tt.id, search.ID, teams.UnitTokens, tt.delta, "test")
-			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-				t.Errorf("%s: %v (-want +got):\n%s", tt.id, err, diff)
-			}
+			adjusts(t, accounts, tt.id, tt.delta, tt.want)
 		}
 		today := clock.Now().UTC()
 		rows, err := accounts.Ledger(ctx, search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()})
@@ -62,5 +61,27 @@ func TestAdjustAndOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		open(0)
+	})
+}
+
+// adjusts corrects the tokens of the team, and expects a result.
+func adjusts(t *testing.T, accounts adjusting, id string, delta int64, want limit.Adjustment) {
+	t.Helper()
+	got, err := accounts.Adjust(t.Context(), id, limittest.Team(t).ID, teams.UnitTokens, delta, "test")
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%s: %v (-want +got):\n%s", id, err, diff)
+	}
+}
+
+// TestYesterdayIsGivenBack: what is given back may be more than this day's use. The day's use is 0 then, not less, and the month's
+// is what is left.
+func TestYesterdayIsGivenBack(t *testing.T) {
+	holdings(t, func(t *testing.T, h holding, clock *limittest.Clock) {
+		accounts := h.(adjusting)
+		adjusts(t, accounts, "adjust-1", 100, limit.Adjustment{Done: true, Day: 100, Month: 100})
+		clock.Move(24 * time.Hour)
+		adjusts(t, accounts, "adjust-2", 10, limit.Adjustment{Done: true, Day: 10, MonthBefore: 100, Month: 110})
+		adjusts(t, accounts, "adjust-3", -50, limit.Adjustment{Done: true, DayBefore: 10, MonthBefore: 110, Month: 60})
+		adjusts(t, accounts, "adjust-4", 5, limit.Adjustment{Done: true, Day: 5, MonthBefore: 60, Month: 65})
 	})
 }

@@ -22,26 +22,14 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	b, now := s.teams.Get(h.Team.ID), s.Now()
 	date := s.dated(now)
 	l := b.see(h, date.Day, now)
-	call := within(ctx, s.Timeout)
-	defer call.end()
-	var v limit.Verdict
-	var at time.Time
-	err, shared := limit.ErrAway, !s.isRestored(b)
-	if call.Err() == nil { // else there is no time for a call
-		err = s.ensureRestored(call, h.Team.ID, b)
-	}
-	if err == nil {
-		v, at, err = s.Store.Place(call, h, &l.Loan)
-		if err == nil || !shared || call.Err() == nil { // else an earlier call had used up its time, which says nothing about Redis
-			s.heard(err)
-		}
-	}
+	v, at, err := s.place(ctx, h, &l, b)
 	if err != nil {
 		return s.admitHere(b, &l, h, &t, err)
 	}
 	now = s.Now()
 	s.ahead.Store(int64(at.Sub(now)))
 	b.answered(&l, l.Took, v.Held, now)
+	s.tellAside(ctx, b, &v, h.Team.ID, at)
 	if v.Owed != nil {
 		s.queue.retain(job{charge: v.Owed, tried: now})
 	}
@@ -49,6 +37,21 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 		s.rates.Debit(h, v.Held, &t)
 	}
 	return v, nil
+}
+
+// place asks Redis. Each call has its own time, so that over a slow network a request can make several.
+func (a *accounts) place(ctx context.Context, h *limit.Hold, l *loan, b *books) (v limit.Verdict, at time.Time, err error) {
+	if a.Timeout <= 0 { // there is no time for a call
+		return v, at, limit.ErrAway
+	}
+	if err = a.ensureRestored(context.WithoutCancel(ctx), a.Timeout, h.Team.ID, b); err != nil {
+		return v, at, err
+	}
+	call := timedFrom(ctx, a.Timeout)
+	defer call.end()
+	v, at, err = a.Store.Place(call, h, &l.Loan)
+	a.heard(err)
+	return v, at, err
 }
 
 // admitHere decides a hold without Redis; cause is why.

@@ -16,6 +16,7 @@ import (
 // request calls Redis first, and spends its loan if Redis does not answer.
 type books struct {
 	restoring  *semaphore.Weighted // held while its accounts are restored
+	failures   atomic.Int64        // attempts to restore them that failed
 	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
 	mu         sync.Mutex
 	team       *teams.Team           // as of its last request; nil: there was none
@@ -31,6 +32,8 @@ type books struct {
 	rated      limit.Amounts         // taken from the rates here, and not yet from Redis's
 	calls      int64                 // calls that reported allowances to Redis
 	recent     recent
+	lost       []redisstore.LostAside // as they were at lostAt, by Redis's clock
+	lostAt     time.Time
 }
 
 // spent is a request that was admitted without Redis.

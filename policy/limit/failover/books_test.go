@@ -40,6 +40,14 @@ func (l *ledgerOfOne) execute(r *renewal) (grown int64, late bool) {
 	return grown, false
 }
 
+// restore does the work of restore.lua after Redis forgot all that this replica is not known to hold there.
+func (l *ledgerOfOne) restore(call int64, rows []redisstore.SetAside) {
+	l.call, l.aside = call, 0
+	for _, row := range rows {
+		l.aside += row.Of[limit.Images]
+	}
+}
+
 // settle does the work of settle.lua.
 func (l *ledgerOfOne) settle(id string, used int64) {
 	l.held[id] = 0
@@ -72,7 +80,8 @@ func TestBooksNeverSpendMoreThanIsSetAside(t *testing.T) {
 		k.b = k.s.teams.Get("search")
 		k.b.team = k.team
 		t.Repeat(map[string]func(*rapid.T){
-			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives, "posts": k.posts, "": k.holdsUp,
+			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives, "posts": k.posts,
+			"is forgotten": k.forgotten, "": k.holdsUp,
 		})
 	})
 }
@@ -183,6 +192,21 @@ func (k *keeper) arrives(t *rapid.T) {
 	i := rapid.IntRange(0, len(k.late)-1).Draw(t, "call")
 	k.redis.execute(k.late[i])
 	k.late = append(k.late[:i], k.late[i+1:]...)
+}
+
+// forgotten makes Redis lose its memory, and restores what the replica knows of it: the holds that it knows to be there, and what it
+// has used, by other parts; by the books, what is to be set aside.
+func (k *keeper) forgotten(*rapid.T) {
+	for id := range k.b.running {
+		delete(k.redis.held, id)
+	}
+	for i := range k.sums {
+		if k.sums[i].charged { // its reply was lost: it is charged again
+			k.redis.posted -= k.sums[i].amounts[limit.Images]
+			k.sums[i].charged = false
+		}
+	}
+	k.redis.restore(k.b.setAside())
 }
 
 func (k *keeper) holdsUp(t *rapid.T) {

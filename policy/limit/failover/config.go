@@ -9,7 +9,7 @@ import (
 // Config configures [New].
 type Config struct {
 	Store    *redisstore.Store
-	Timeout  time.Duration // of one call while a request waits for it
+	Timeout  time.Duration // of one call while a request waits for it, from when it is sent
 	Refuse   bool          // admit nothing without Redis, instead of spending allowances
 	Replicas int           // how many processes share the rates; at least 1
 	// Bridge is how long an allowance may be spent after it was last renewed, and so how long an outage may be bridged. 0: 10 minutes.

@@ -22,7 +22,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for Timeout at most.
+// Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for Timeout at most
+// from when it is sent.
 // Settlements wait in this process until Redis has taken them.
 //
 // While Redis is away a team spends its allowance: what Redis set aside for it at this replica. So no quota is passed, whichever
@@ -31,6 +32,7 @@ import (
 // Create it with [New]; it is safe for concurrent use.
 type Failover struct {
 	*accounts
+	ledgers
 	rates   *limit.Shares // the rates without Redis
 	queue   *queue
 	renewer renewer
@@ -46,7 +48,7 @@ func New(config Config) *Failover {
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1)},
 		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{accounts: a, rates: limit.NewShares(config.Replicas, config.Now)}
+	s := &Failover{accounts: a, ledgers: ledgers{a.Store}, rates: limit.NewShares(config.Replicas, config.Now)}
 	a.reached = s.rates.Opened
 	s.queue = newQueue(s.post)
 	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain}
@@ -60,12 +62,15 @@ func New(config Config) *Failover {
 
 // Look reports how much of each limit a team has used. It takes nothing.
 func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, error) {
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-	defer cancel()
-	if err := s.ensureRestored(call, team.ID, s.teams.Get(team.ID)); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := s.ensureRestored(ctx, s.Timeout, team.ID, s.teams.Get(team.ID)); err != nil {
 		return limit.Report{}, err
 	}
-	st, err := s.Store.Look(call, team)
+	var st limit.State
+	err := within(ctx, s.Timeout, func(ctx context.Context) (err error) {
+		st, err = s.Store.Look(ctx, team)
+		return err
+	})
 	s.heard(err)
 	if err != nil {
 		return limit.Report{}, err
@@ -81,40 +86,9 @@ func (s *Failover) LastKnown(team *teams.Team) limit.Report {
 	return st.Report(&t).Quotas()
 }
 
-// Ledger returns the rows of one team, or of all if team is empty, for the days, each yyyymmdd.
-func (s *Failover) Ledger(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	return s.Store.Ledger(ctx, team, days)
-}
-
-// LedgerOf returns the rows of some teams, or of all if teams is nil, for the days, each yyyymmdd.
-func (s *Failover) LedgerOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	return s.Store.LedgerOf(ctx, teams, days)
-}
-
-// TagsOf returns the rows of the ledger of tags, of some teams, or of all if teams is nil, for the days, each yyyymmdd.
-func (s *Failover) TagsOf(ctx context.Context, teams []string, days []int) ([]limit.Row, error) {
-	return s.Store.TagsOf(ctx, teams, days)
-}
-
-// Tags returns the rows of the ledger of tags, of one team, or of all if team is empty, for the days, each yyyymmdd.
-func (s *Failover) Tags(ctx context.Context, team string, days []int) ([]limit.Row, error) {
-	return s.Store.Tags(ctx, team, days)
-}
-
-// Versions returns for each of the days a number that is another one after each change of its ledger, of any team, that came more
-// than a day after its end.
-func (s *Failover) Versions(ctx context.Context, days []int) ([]uint64, error) {
-	return s.Store.Versions(ctx, days)
-}
-
 // LookTags reports how each value of the team's tag stands to its quotas at a moment. It takes nothing.
 func (s *Failover) LookTags(ctx context.Context, team *teams.Team, at time.Time) ([]limit.Standing, error) {
 	return redisstore.LookTags(ctx, s.Store, team, at)
-}
-
-// TeamLedger returns the rows of one team for the days, each yyyymmdd, if they are at most so many; else [limit.ErrRows].
-func (s *Failover) TeamLedger(ctx context.Context, team string, days []int, most int) ([]limit.Row, error) {
-	return s.Store.TeamLedger(ctx, team, days, most)
 }
 
 // Memory numbers the memories of Redis that this process has seen: another number means that Redis lost its memory, or went back to an
@@ -172,7 +146,7 @@ func (s *Failover) State() error {
 func (s *Failover) Maintain(ctx context.Context) error {
 	errs := s.queue.lostError()
 	// Each step for itself: in a cluster a part of Redis may be away.
-	err := s.call(ctx, s.beat)
+	err := s.beat(ctx)
 	if err == nil {
 		s.reportMiscounted()
 		err = s.restoreAll(ctx)
@@ -182,8 +156,8 @@ func (s *Failover) Maintain(ctx context.Context) error {
 		err = errors.Join(err, s.renewer.all(ctx))
 	}
 	err = errors.Join(err, s.sweeper.sweep(ctx))
-	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) {
-		return errs // Changed reports that
+	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) {
+		return errs // Changed reports that; and whoever keeps the connections, that all are busy
 	}
 	return errors.Join(errs, err)
 }

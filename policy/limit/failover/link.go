@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,11 +24,12 @@ type link struct {
 	ever         atomic.Bool               // some call came through
 	ahead        atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
 
-	beating *semaphore.Weighted // one beat at a time
-	beats   atomic.Int64        // that came through
-	memory  atomic.Int64        // numbers the memories of Redis that this process has seen; 0: none
-	alive   atomic.Int64        // replicas that were alive at the last beat
-	most    atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
+	beating      *semaphore.Weighted // one beat at a time
+	beats        atomic.Int64        // that came through
+	beatFailures atomic.Int64        // that did not
+	memory       atomic.Int64        // numbers the memories of Redis that this process has seen; 0: none
+	alive        atomic.Int64        // replicas that were alive at the last beat
+	most         atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
 
 	mu          sync.Mutex
 	last        redisstore.Beat
@@ -52,7 +54,7 @@ func (l *link) heard(err error) {
 		if l.ever.CompareAndSwap(false, true) {
 			l.reached()
 		}
-	case !redisstore.OfAccounts(err):
+	case !errors.Is(err, limit.ErrBusy) && !redisstore.OfAccounts(err):
 		now := l.Now()
 		l.away.CompareAndSwap(nil, &now)
 		if since := l.away.Load(); since != nil && now.Sub(*since) >= reportAfter && l.awayReported.CompareAndSwap(false, true) && l.Changed != nil {
@@ -61,11 +63,16 @@ func (l *link) heard(err error) {
 	}
 }
 
+// within makes one call, which may take so long.
+func within(ctx context.Context, most time.Duration, do func(context.Context) error) error {
+	call, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return do(call)
+}
+
 // call makes a call that no request waits for.
 func (l *link) call(ctx context.Context, do func(context.Context) error) error {
-	call, cancel := context.WithTimeout(ctx, l.patience())
-	defer cancel()
-	err := do(call)
+	err := within(ctx, l.patience(), do)
 	if err == nil || ctx.Err() == nil { // else the caller's own time was over, which says nothing of Redis
 		l.heard(err)
 	}
@@ -80,22 +87,37 @@ func (l *link) dated(now time.Time) limit.Calendar {
 	return limit.CalendarOf(now.Add(time.Duration(l.ahead.Load())))
 }
 
-// beat tells Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one.
+// patientTurns is how many calls' times a request waits for its turn at most while another makes calls that serve both.
+const patientTurns = 3
+
+// errOther is why a request fails that waited for another's calls in vain.
+var errOther = errors.New("another request's calls failed")
+
+// beat tells Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one. Who waits
+// for another's beat fails with it, or each of them would wait for a Redis that hangs.
 func (l *link) beat(ctx context.Context) error {
-	before := l.beats.Load()
-	if err := l.beating.Acquire(ctx, 1); err != nil {
+	before, failures := l.beats.Load(), l.beatFailures.Load()
+	if err := within(ctx, patientTurns*l.Timeout, func(ctx context.Context) error { return l.beating.Acquire(ctx, 1) }); err != nil {
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
 	}
 	defer l.beating.Release(1)
-	if l.beats.Load() != before { // another call has done it
+	switch {
+	case l.beats.Load() != before: // another call has done it
 		return nil
+	case l.beatFailures.Load() != failures:
+		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, errOther)
 	}
 	l.mu.Lock()
 	last := l.last.At
 	l.mu.Unlock()
-	b, err := l.Store.Beat(ctx, last)
+	var b redisstore.Beat
+	err := within(ctx, l.Timeout, func(ctx context.Context) (err error) {
+		b, err = l.Store.Beat(ctx, last)
+		return err
+	})
 	l.heard(err)
 	if err != nil {
+		l.beatFailures.Add(1)
 		return err
 	}
 	l.beats.Add(1)

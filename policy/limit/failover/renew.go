@@ -49,7 +49,7 @@ func (s *renewer) all(ctx context.Context) (errs error) {
 				return
 			}
 			if b.restored.Load() == 0 { // none of its requests has reached Redis yet
-				if err := s.call(ctx, func(ctx context.Context) error { return s.ensureRestored(ctx, id, b) }); err != nil {
+				if err := s.ensureRestored(ctx, s.patience(), id, b); err != nil {
 					errs = errors.Join(errs, err)
 					return
 				}

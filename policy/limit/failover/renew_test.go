@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
+	"sluice/policy/limit/redisstore"
 )
 
 // An allowance does not shrink while Redis is away, even if the team is idle for a while.
@@ -79,8 +80,20 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 			}
 		}
 		r.wire.set(works, 0)
-		r.wire.set(neverComes, 3) // the first renewal is executed
-		w.maintain(r)
+		if err := r.shared.beat(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		b := r.shared.teams.Get("shop")
+		_ = r.shared.renewer.renew(context.Background(), []*renewal{r.shared.renewer.renewal("shop", b, time.Now())})
+		w.heldAddsUp()
+		spendable := b.on(20000115).left[limit.Requests]
+		if aside, rest := w.count("shop", "20000115:requests:aside"), int64(len(b.running)); rest != requests-renewBatch || aside < spendable+rest {
+			t.Errorf("%d requests are set aside for %d that may be spent and %d that run", aside, spendable, rest)
+		}
+		r.wire.set(neverComes, 1) // the second renewal is executed
+		if err := r.shared.renewer.all(context.Background()); err == nil {
+			t.Error("its reply came")
+		}
 		w.heldAddsUp()
 		r.wire.set(works, 0)
 		time.Sleep(2 * time.Second)
@@ -90,6 +103,38 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 		}
 		if r.shared.Degraded() {
 			t.Error(r.shared.State())
+		}
+	})
+}
+
+// A replica was away for longer than its allowance may be spent, and other replicas have spent what was set aside for it. What it still
+// has is not set aside again: its team would pass the quota.
+func TestAnAllowanceThatEndedIsNotSetAsideAgain(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		team, other := limittest.Team(s, "quotas: {images: {day: 1000}}"), storeAt(s.client, s.clock)
+		other.Peer = redisstore.Peer{ID: "other", Gap: func() (int64, int64) { return 0, 0 }}
+		s.must("first", team, limit.Amounts{limit.Images: 1})
+		s.back()
+		aside := func() string { return s.client.HGet(s.Context(), "sl1:{search}:quota", "20261121:images:aside").Val() }
+		if aside() != "19" {
+			t.Fatalf("%s images are set aside, want a fiftieth", aside())
+		}
+		for range 2 { // its lease ends; an hour later what was set aside is released
+			s.clock.Move(65 * time.Minute)
+			if _, err := other.Sweep(s.Context(), "search", 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if v, err := s.elsewhere(&limit.Hold{ID: "all", Team: team, Amounts: limit.Amounts{limit.Images: 999}, Lease: time.Hour}); v.Held == nil {
+			t.Fatalf("%+v %v", v, err)
+		}
+		s.fault.mode.Store(away)
+		if v, err := s.ask("late", team, limit.Amounts{limit.Images: 1}); err == nil {
+			t.Errorf("it spends what it has no more: %+v", v)
+		}
+		s.back()
+		if n := aside(); n != "0" {
+			t.Errorf("%s images are set aside of a quota that is used up", n)
 		}
 	})
 }

@@ -15,13 +15,14 @@ func (s *Failover) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	if s.settleHere(c) {
 		return true, nil
 	}
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	j, b := job{charge: c}, s.teams.Get(c.Held.Team)
-	if err := s.ensureRestored(call, c.Held.Team, b); err != nil {
+	if err := s.ensureRestored(ctx, s.Timeout, c.Held.Team, b); err != nil {
 		s.queue.retain(j)
 		return false, err
 	}
+	call, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
 	call, ended := s.charge(call, b.restored.Load())
 	defer ended()
 	done, err := s.Store.Settle(call, c)
@@ -85,8 +86,8 @@ func (s *Failover) post(ctx context.Context, batch []job) []error {
 }
 
 // restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
-// them the charge would hide what is missing. It records the error of each charge that must wait, and returns the number of the earliest
-// memory in which the teams of the others were restored.
+// them the charge would hide what is missing. It records the error of each charge that must wait, and returns the number of the memory
+// that it began in: the teams of the others were restored in that one or a later one.
 func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
 	memory = s.memory.Load()
 	var down error // Redis as a whole is away
@@ -103,17 +104,13 @@ func (s *Failover) restoredToSettle(ctx context.Context, batch []job, errs []err
 		case down != nil:
 			err = down
 		case !s.isRestored(b):
-			call, cancel := context.WithTimeout(ctx, s.patience())
-			err = s.ensureRestored(call, team, b)
-			cancel()
+			err = s.ensureRestored(ctx, s.patience(), team, b)
 			if s.away.Load() != nil && !s.Store.Cluster {
 				down = err
 			}
 			results[team] = err
 		}
-		if errs[i] = err; err == nil {
-			memory = min(memory, b.restored.Load())
-		}
+		errs[i] = err
 	}
 	return memory
 }

@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -83,5 +84,21 @@ func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
 				t.Errorf("%d requests of the sound team are used, want 1; %d charges wait", st.Used[0], s.queue.waiting())
 			}
 		})
+	}
+}
+
+// Redis's memory is found to be lost between two charges of a batch. The batch counts as one for the earlier memory, in which the team
+// of the first was restored, so that no new connection serves it before that team is restored in the later one.
+func TestABatchCountsForTheMemoryThatItBeganIn(t *testing.T) {
+	s := newHarness(t, limittest.RealRedis(t), nil)
+	one := limit.Amounts{limit.Requests: 1}
+	before, after := limittest.Team(t), *limittest.Team(t)
+	after.ID = "after"
+	first := job{charge: &limit.Charge{Held: s.must("first", before, one), Team: before, Amounts: one}}
+	later := job{charge: &limit.Charge{Held: &limit.Held{ID: "later", Team: "after"}, Team: &after, Amounts: one}}
+	s.client.FlushDB(t.Context())
+	errs := make([]error, 2)
+	if got := s.restoredToSettle(t.Context(), []job{first, later}, errs); got != 1 || s.memory.Load() != 2 || errors.Join(errs...) != nil {
+		t.Errorf("it is for memory %d, want the first of %d, %v", got, s.memory.Load(), errs)
 	}
 }

@@ -109,7 +109,7 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
 		b := s.teams.Get(team)
-		if err := s.ensureRestored(ctx, team, b); err != nil { // so that this process can restore what the sweep reads
+		if err := s.ensureRestored(ctx, s.patience(), team, b); err != nil { // so that this process can restore what the sweep reads
 			return err
 		}
 		ctx, ended := s.charge(ctx, b.restored.Load())

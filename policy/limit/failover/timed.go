@@ -17,8 +17,8 @@ type timed struct {
 	cancel context.CancelFunc
 }
 
-// within returns a context that ends in a while, and must be ended.
-func within(parent context.Context, d time.Duration) *timed {
+// timedFrom returns a context that ends in a while, and must be ended.
+func timedFrom(parent context.Context, d time.Duration) *timed {
 	return &timed{Context: context.WithoutCancel(parent), until: time.Now().Add(d)}
 }
 

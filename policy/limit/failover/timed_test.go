@@ -14,7 +14,7 @@ type valueKey struct{}
 func TestTimedEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithCancel(context.WithValue(t.Context(), valueKey{}, "kept"))
-		waited, never := within(parent, time.Second), within(parent, time.Second)
+		waited, never := timedFrom(parent, time.Second), timedFrom(parent, time.Second)
 		defer waited.end()
 		defer never.end()
 		if until, bounded := never.Deadline(); !bounded || time.Until(until) != time.Second || never.Value(valueKey{}) != "kept" {
@@ -37,7 +37,7 @@ func TestTimedEnds(t *testing.T) {
 
 // end ends those who wait, and a context that is made of it.
 func TestTimedIsEnded(t *testing.T) {
-	c := within(t.Context(), time.Hour)
+	c := timedFrom(t.Context(), time.Hour)
 	child, cancel := context.WithCancel(c)
 	defer cancel()
 	c.end()

@@ -25,7 +25,7 @@ func (l *Loan) name() any {
 }
 
 // Place places a hold in all of its units at once, or refuses it and takes nothing, and returns the time by Redis's clock. After
-// [limit.ErrAway] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
+// [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed, unless [NotDone] says so.
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
 	var s standing
 	t := r.teams.Get(h.Team.ID)
@@ -44,7 +44,7 @@ func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdic
 	}
 	fault, wait, err := r.takeAccount(ctx, h)
 	switch {
-	case errors.Is(err, limit.ErrAway): // of the account's node; the hold was placed
+	case notAsked(err): // the account's node; the hold was placed
 		return limit.Verdict{}, s.At, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not be taken for ErrAway
 	case err != nil:
 		return limit.Verdict{}, s.At, err

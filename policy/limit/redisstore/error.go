@@ -24,8 +24,11 @@ var errMixed = errors.New("Redis sent the reply to another call") //nolint:stati
 
 // NotDone reports whether an error says that Redis changed nothing.
 func NotDone(err error) bool {
-	return errors.Is(err, limit.ErrAway) || errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring)
+	return notAsked(err) || errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring)
 }
+
+// notAsked reports whether an error says that Redis was not asked at all.
+func notAsked(err error) bool { return errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) }
 
 // OfAccounts reports whether an error is about one team's accounts and says nothing of Redis: they are lost or being restored, or a
 // key is of the wrong type or cannot be read.

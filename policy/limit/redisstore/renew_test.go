@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -62,15 +63,17 @@ func (f *renewing) renews(r renewed) int64 {
 	return r.Rows[0].Grown[limit.Images]
 }
 
-// wants checks how many images are set aside for the day, used in it and in the ledger.
+// wants checks how many images are set aside for the day and its month, used in them and in the ledger.
 func (f *renewing) wants(about string, aside, used int64) {
 	f.Helper()
-	day := f.client.HGetAll(f.Context(), "sl1:{search}:quota").Val()
-	if got, _ := f.client.HGet(f.Context(), "sl1:{search}:quota", "20261121:images:aside").Int64(); got != aside {
-		f.Errorf("%s: %d are set aside, want %d: %v", about, got, aside, day)
-	}
-	if got, _ := f.client.HGet(f.Context(), "sl1:{search}:quota", "20261121:images:used").Int64(); got != used {
-		f.Errorf("%s: %d are used, want %d", about, got, used)
+	all := f.client.HGetAll(f.Context(), "sl1:{search}:quota").Val()
+	for _, period := range []string{"20261121", "202611"} {
+		if got, _ := strconv.ParseInt(all[period+":images:aside"], 10, 64); got != aside {
+			f.Errorf("%s: in %s %d are set aside, want %d: %v", about, period, got, aside, all)
+		}
+		if got, _ := strconv.ParseInt(all[period+":images:used"], 10, 64); got != used {
+			f.Errorf("%s: in %s %d are used, want %d", about, period, got, used)
+		}
 	}
 	rows, err := f.redis.Ledger(f.Context(), "search", []int{20261121})
 	sum := int64(0)
@@ -79,6 +82,19 @@ func (f *renewing) wants(about string, aside, used int64) {
 	}
 	if err != nil || sum != used {
 		f.Errorf("%s: the ledger has %d, want %d: %v", about, sum, used, err)
+	}
+}
+
+// estimated checks how many images of the ledger are estimated.
+func (f *renewing) estimated(about string, want int64) {
+	f.Helper()
+	rows, err := f.redis.Ledger(f.Context(), "search", []int{20261121})
+	sum := int64(0)
+	for _, row := range rows {
+		sum += row.Estimated[limit.Images]
+	}
+	if err != nil || sum != want {
+		f.Errorf("%s: %d are estimated, want %d: %v", about, sum, want, err)
 	}
 }
 
@@ -191,8 +207,10 @@ func TestAllowancesLapse(t *testing.T) {
 				f.sweep("search")
 				if !there {
 					f.wants("charged", 0, 20)
+					f.estimated("charged", 20)
 					f.renews(f.renewal("gone", 5, 0))
 					f.wants("it comes back", 5, 0)
+					f.estimated("it comes back", 0)
 					return
 				}
 				f.wants("lapsed", 20, 0)

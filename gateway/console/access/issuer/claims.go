@@ -13,7 +13,7 @@ import (
 // claims are what an ID token or the userinfo endpoint says.
 type claims struct {
 	Subject  string
-	Party    string
+	Party    *string // the client that the token was made for; nil: it does not say
 	Email    string
 	Verified truth
 	Groups   words
@@ -100,8 +100,11 @@ func (m *metadata) identify(ctx context.Context, token *oauth2.Token, nonce stri
 	if err := id.Claims(&c); err != nil {
 		return c, false, fmt.Errorf("%w: the ID token's claims have another form", ErrRefused)
 	}
-	if c.Party != "" && c.Party != m.flow.ClientID {
-		return c, false, fmt.Errorf("%w: the ID token is for another client", ErrRefused)
+	switch {
+	case c.Subject == "":
+		return c, false, fmt.Errorf("%w: the ID token names nobody", ErrRefused)
+	case c.Party != nil && *c.Party != m.flow.ClientID, c.Party == nil && len(id.Audience) > 1:
+		return c, false, fmt.Errorf("%w: the ID token is for another client, or does not say for which of several", ErrRefused)
 	}
 	return c, true, nil
 }

@@ -112,20 +112,44 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		"another audience":               func(k kit, c map[string]any) string { c["aud"] = "grafana"; return k.Sign(c) },
 		"no audience":                    func(k kit, c map[string]any) string { delete(c, "aud"); return k.Sign(c) },
 		"another party":                  func(k kit, c map[string]any) string { c["azp"] = "grafana"; return k.Sign(c) },
-		"expired":                        func(k kit, c map[string]any) string { c["exp"] = time.Now().Add(-time.Hour).Unix(); return k.Sign(c) },
-		"without an end":                 func(k kit, c map[string]any) string { delete(c, "exp"); return k.Sign(c) },
-		"not valid yet":                  func(k kit, c map[string]any) string { c["nbf"] = time.Now().Add(time.Hour).Unix(); return k.Sign(c) },
-		"of another login":               func(k kit, c map[string]any) string { c["nonce"] = "another"; return k.Sign(c) },
-		"without a nonce":                func(k kit, c map[string]any) string { delete(c, "nonce"); return k.Sign(c) },
-		"of another access token":        func(k kit, c map[string]any) string { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA"; return k.Sign(c) },
-		"changed after it was signed":    func(k kit, c map[string]any) string { return strings.Replace(k.Sign(c), ".", ".A", 1) },
-		"none at all":                    func(kit, map[string]any) string { return "" },
+		"an empty party":                 func(k kit, c map[string]any) string { c["azp"] = ""; return k.Sign(c) },
+		"a party that is no word":        func(k kit, c map[string]any) string { c["azp"] = 1; return k.Sign(c) },
+		"two audiences without a party": func(k kit, c map[string]any) string {
+			c["aud"] = []string{"grafana", issuertest.ClientID}
+			return k.Sign(c)
+		},
+		"two audiences, another party": func(k kit, c map[string]any) string {
+			c["aud"], c["azp"] = []string{issuertest.ClientID, "grafana"}, "grafana"
+			return k.Sign(c)
+		},
+		"nobody's":                    func(k kit, c map[string]any) string { delete(c, "sub"); return k.Sign(c) },
+		"an empty name":               func(k kit, c map[string]any) string { c["sub"] = ""; return k.Sign(c) },
+		"expired":                     func(k kit, c map[string]any) string { c["exp"] = time.Now().Add(-time.Hour).Unix(); return k.Sign(c) },
+		"without an end":              func(k kit, c map[string]any) string { delete(c, "exp"); return k.Sign(c) },
+		"not valid yet":               func(k kit, c map[string]any) string { c["nbf"] = time.Now().Add(time.Hour).Unix(); return k.Sign(c) },
+		"of another login":            func(k kit, c map[string]any) string { c["nonce"] = "another"; return k.Sign(c) },
+		"without a nonce":             func(k kit, c map[string]any) string { delete(c, "nonce"); return k.Sign(c) },
+		"of another access token":     func(k kit, c map[string]any) string { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA"; return k.Sign(c) },
+		"changed after it was signed": func(k kit, c map[string]any) string { return strings.Replace(k.Sign(c), ".", ".A", 1) },
+		"none at all":                 func(kit, map[string]any) string { return "" },
 	} {
 		k := newKit()
 		k.Forge = func(claims map[string]any) string { return forge(k, claims) }
 		if id, _, err := k.login(t); !errors.Is(err, issuer.ErrRefused) {
 			t.Errorf("%s: %+v %v", about, id, err)
 		}
+	}
+}
+
+// TestATokenOfSeveralAudiences is taken if it says that it was made for this client.
+func TestATokenOfSeveralAudiences(t *testing.T) {
+	k := newKit()
+	k.Forge = func(claims map[string]any) string {
+		claims["aud"], claims["azp"] = []string{"grafana", issuertest.ClientID}, issuertest.ClientID
+		return k.Sign(claims)
+	}
+	if id, _, err := k.login(t); err != nil || id.Subject != "alice" {
+		t.Errorf("%+v, %v", id, err)
 	}
 }
 

@@ -41,25 +41,29 @@
 
   // A live part that does not come is old: the page says so. If the session or what the page shows is gone, the page is opened again and
   // leads to the login or says that; only once, because a proxy may refuse the live part alone. A stream that breaks off is taken up
-  // again by the extension, but one that never began is not.
+  // again by the extension, but one that never began is not: it is asked for again when the console says, in five seconds if it does not.
   const again = "opened again: " + location.href;
+  let asking;
   function stale(is) {
     const note = document.getElementById("stale");
     if (note) note.hidden = !is;
   }
   for (const name of ["htmx:sse:error", "htmx:response:error", "htmx:error"]) {
     document.addEventListener(name, (event) => {
-      const status = event.detail?.status ?? event.detail?.ctx?.response?.status; // of a stream that broke off, or never began
+      const answer = event.detail?.ctx?.response;
+      const status = event.detail?.status ?? answer?.status; // of a stream that broke off, or never began
       if ((status === 401 || status === 404) && !sessionStorage.getItem(again)) {
         sessionStorage.setItem(again, "yes");
         location.reload();
         return;
       }
       stale(true);
-      setTimeout(() => {
+      const seconds = Number(answer?.raw?.headers.get("Retry-After")) || 5;
+      clearTimeout(asking);
+      asking = setTimeout(() => {
         const live = document.getElementById("live");
         if (live && !live._htmx?.sse) htmx.trigger(live, "again");
-      }, 5000);
+      }, 1000 * Math.min(seconds, 60));
     });
   }
   document.addEventListener("htmx:sse:after:connection", () => {

@@ -2,18 +2,19 @@ package otlp
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	collecttrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -29,13 +30,22 @@ type keeping struct {
 	spans []*tracepb.Span
 }
 
+func spansIn(sent []*tracepb.ResourceSpans) (spans []*tracepb.Span) {
+	for _, r := range sent {
+		for _, scope := range r.GetScopeSpans() {
+			spans = append(spans, scope.GetSpans()...)
+		}
+	}
+	return spans
+}
+
 func (*keeping) Start(context.Context) error { return nil }
 func (*keeping) Stop(context.Context) error  { return nil }
 
 func (k *keeping) UploadTraces(_ context.Context, sent []*tracepb.ResourceSpans) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.spans = append(k.spans, Decode(sent)...)
+	k.spans = append(k.spans, spansIn(sent)...)
 	return nil
 }
 
@@ -59,40 +69,50 @@ type batching struct {
 }
 
 func (b *batching) UploadTraces(ctx context.Context, sent []*tracepb.ResourceSpans) error {
-	b.sizes <- len(Decode(sent))
+	b.sizes <- len(spansIn(sent))
 	return b.keeping.UploadTraces(ctx, sent)
 }
 
-func startBatching(t *testing.T, delay string) (*Queue, *batching) {
-	t.Helper()
-	t.Setenv(envSpanDelay, delay)
-	b := &batching{sizes: make(chan int, 100)}
-	return NewQueue(b, resource.Empty(), instrumentation.Scope{}), b
+// queue is Spans with a tracer that fills them.
+type queue struct {
+	*Spans
+	trace.Tracer
 }
 
-// putSpans puts n spans into the queue, as far as it has room.
-func putSpans(q *Queue, n int) {
+func newQueue(client otlptrace.Client) queue {
+	return queueOf(otlptrace.NewUnstarted(client), resource.Empty())
+}
+
+func queueOf(exporter sdktrace.SpanExporter, about *resource.Resource) queue {
+	spans := NewSpans(exporter)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithResource(about))
+	return queue{spans, provider.Tracer("sluice", trace.WithInstrumentationVersion("v1"))}
+}
+
+func startBatching(t *testing.T, delay string) (queue, *batching) {
+	t.Helper()
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", delay)
+	b := &batching{sizes: make(chan int, 100)}
+	return newQueue(b), b
+}
+
+// put puts n spans into the queue, as far as it has room.
+func (q queue) put(n int, attributes ...attribute.KeyValue) {
 	for range n {
-		id := trace.SpanID{}
-		binary.NativeEndian.PutUint64(id[:], lastID.Add(1))
-		now := time.Now()
-		if s := q.Write(&Head{Span: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: id}), Name: "GET /r", Start: now, End: now}); s != nil {
-			q.Put(s)
-		}
+		_, span := q.Start(context.Background(), "GET /r", trace.WithAttributes(attributes...))
+		span.End()
 	}
 }
-
-var lastID atomic.Uint64
 
 // A batch leaves when it is full, the rest at the end, in the order in which spans ended.
 func TestBatches(t *testing.T) {
-	t.Setenv(envSpanBatch, "4")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
 	q, b := startBatching(t, "3600000")
-	putSpans(q, 9)
+	q.put(9)
 	if first, second := <-b.sizes, <-b.sizes; first != 4 || second != 4 {
 		t.Errorf("batches of %d and %d", first, second)
 	}
-	if err := q.Close(t.Context()); err != nil {
+	if err := q.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if last := <-b.sizes; last != 1 || len(b.spans) != 9 {
@@ -103,7 +123,7 @@ func TestBatches(t *testing.T) {
 			t.Errorf("span %d ended after the next", i)
 		}
 	}
-	putSpans(q, 1) // after the end
+	q.put(1) // after the end
 	if n := q.gate.full.Load(); n != 1 {
 		t.Errorf("%d are counted as lost, of one after the end", n)
 	}
@@ -112,11 +132,11 @@ func TestBatches(t *testing.T) {
 // A batch that is not full leaves after the delay.
 func TestBatchesAfterTheDelay(t *testing.T) {
 	q, b := startBatching(t, "1")
-	putSpans(q, 1)
+	q.put(1)
 	if n := <-b.sizes; n != 1 {
 		t.Errorf("a batch of %d", n)
 	}
-	if err := q.Close(t.Context()); err != nil {
+	if err := q.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -125,17 +145,11 @@ func TestBatchesAfterTheDelay(t *testing.T) {
 func TestBatchesAreSmall(t *testing.T) {
 	q, b := startBatching(t, "3600000")
 	text := strings.Repeat("a", 4<<10)
-	for range 400 {
-		s := q.Write(new(Head))
-		s.Whole("a", text)
-		s.Whole("b", text)
-		s.Whole("c", text)
-		q.Put(s)
-	}
+	q.put(512, attribute.String("a", text), attribute.String("b", text), attribute.String("c", text))
 	if n := <-b.sizes; n < 50 || n > 200 {
 		t.Errorf("a batch of %d", n)
 	}
-	if err := q.Close(t.Context()); err != nil {
+	if err := q.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,15 +157,15 @@ func TestBatchesAreSmall(t *testing.T) {
 // F-T2: the queue is bounded, the newest spans are lost, and each loss is counted.
 func TestFT2QueueIsBounded(t *testing.T) {
 	t.Setenv(envSpanQueue, "10")
-	t.Setenv(envSpanBatch, "4")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
 	s := &stuck{release: make(chan struct{}), err: errors.New("refused")}
-	q := NewQueue(s, resource.Empty(), instrumentation.Scope{})
-	putSpans(q, 35)
+	q := newQueue(s)
+	q.put(35)
 	if full := q.Gate().Full(); full != 25 {
 		t.Errorf("%d are counted as lost, of 35 when 10 may wait", full)
 	}
 	close(s.release)
-	_ = q.Close(t.Context())
+	_ = q.Shutdown(t.Context())
 	if len(s.spans) != 10 || q.Gate().Refused() != 10 || q.gate.waiting.Load() != 0 {
 		t.Errorf("%d were sent, %d are counted as refused, %d wait", len(s.spans), q.Gate().Refused(), q.gate.waiting.Load())
 	}
@@ -159,23 +173,23 @@ func TestFT2QueueIsBounded(t *testing.T) {
 
 // F-T2: from however many goroutines spans come, each is sent once or counted as lost.
 func TestFT2EachIsSentOrCounted(t *testing.T) {
-	t.Setenv(envSpanBatch, "7")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "7")
 	t.Setenv(envSpanQueue, "50")
 	k := &stuck{release: make(chan struct{})}
-	q := NewQueue(k, resource.Empty(), instrumentation.Scope{})
+	q := newQueue(k)
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { putSpans(q, 1000) })
+		all.Go(func() { q.put(1000) })
 	}
 	all.Wait()
 	g := q.gate
 	lost := g.full.Load()
 	close(k.release) // from here on the collector accepts everything
 	for range 8 {
-		all.Go(func() { putSpans(q, 1000) })
+		all.Go(func() { q.put(1000) })
 	}
 	all.Wait()
-	if err := q.Close(t.Context()); err != nil {
+	if err := q.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	ids := make(map[string]bool)
@@ -201,26 +215,28 @@ func (*hanging) UploadTraces(ctx context.Context, _ []*tracepb.ResourceSpans) er
 // F-T4: a collector that hangs ends the sending after its bound, and the process in time; spans that it did not accept are
 // counted.
 func TestFT4ACollectorThatHangs(t *testing.T) {
-	t.Setenv(envSpanBatch, "2")
-	t.Setenv(envSpanTimeout, "1")
-	q := NewQueue(new(hanging), resource.Empty(), instrumentation.Scope{})
-	putSpans(q, 5)
-	if err := q.Close(t.Context()); err != nil { // everything is given up
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
+	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "1")
+	q := newQueue(new(hanging))
+	q.put(5)
+	if err := q.Shutdown(t.Context()); err != nil { // everything is given up
 		t.Error(err)
 	}
 	if n := q.gate.refused.Load(); n != 5 {
 		t.Errorf("%d are counted as lost, of 5", n)
 	}
 
-	t.Setenv(envSpanTimeout, "3600000")
-	q = NewQueue(new(hanging), resource.Empty(), instrumentation.Scope{})
-	putSpans(q, 5)
+	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "3600000")
+	q = newQueue(new(hanging))
+	q.put(5)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := q.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it says %v", err)
 	}
-	<-q.stopped
+	for q.gate.waiting.Load() > 0 { // they are given up beside the test
+		runtime.Gosched()
+	}
 	if n := q.gate.refused.Load(); n != 5 {
 		t.Errorf("%d are counted as lost, of 5", n)
 	}
@@ -250,15 +266,15 @@ func TestGRPC(t *testing.T) {
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://"+listener.Addr().String())
-	t.Setenv(envProtocol, protocolGRPC)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocolGRPC)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=dev")
-	client, err := SpanClient(t.Context())
+	exporter, err := SpanExporter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := NewQueue(client, Resource(t.Context(), "sluice", "v1"), instrumentation.Scope{Name: "sluice", Version: "v1"})
-	putSpans(q, 3)
-	if err := q.Close(t.Context()); err != nil {
+	q := queueOf(exporter, Resource(t.Context(), "sluice", "v1"))
+	q.put(3)
+	if err := q.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := <-collector.got

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+)
+
+// connection is one that is open. It is idle until its first request, and between two. With HTTP/2 it is idle while it has no stream.
+type connection struct {
+	net.Conn
+	peer  *peer
+	since uint64 // when it became idle, by the clock of connections
+	place int    // among the idle ones of its peer; -1: it is active
+}
+
+func (c *connection) before(other *connection) bool { return c.since < other.since }
+func (c *connection) put(place int)                 { c.place = place }
+
+// peer is who is at the other end of connections: an address, or all trusted proxies.
+type peer struct {
+	network netip.Prefix
+	open    int
+	idle    heaped[*connection] // the one that is idle longest first
+	place   int                 // among those with idle connections; -1: it has none
+}
+
+// before reports whether a connection of p is closed before one of another peer: that of whoever has more of them, and of those with as
+// many whoever's is idle longer. Proxies come last, because others use their connections soon.
+func (p *peer) before(other *peer) bool {
+	switch {
+	case (p.network == allProxies) != (other.network == allProxies):
+		return other.network == allProxies
+	case p.open != other.open:
+		return p.open > other.open
+	}
+	return p.idle[0].before(other.idle[0])
+}
+
+func (p *peer) put(place int) { p.place = place }
+
+// ranked is what knows its place in a heap.
+type ranked[T any] interface {
+	before(other T) bool
+	put(place int)
+}
+
+var (
+	_ ranked[*connection] = (*connection)(nil)
+	_ ranked[*peer]       = (*peer)(nil)
+)
+
+// heaped is a heap.
+type heaped[T ranked[T]] []T
+
+// Len implements [heap.Interface].
+func (h heaped[T]) Len() int { return len(h) }
+
+// Less implements [heap.Interface].
+func (h heaped[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+
+// Swap implements [heap.Interface].
+func (h heaped[T]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].put(i)
+	h[j].put(j)
+}
+
+// Push implements [heap.Interface].
+func (h *heaped[T]) Push(one any) {
+	one.(T).put(len(*h))
+	*h = append(*h, one.(T))
+}
+
+// Pop implements [heap.Interface].
+func (h *heaped[T]) Pop() any {
+	last := len(*h) - 1
+	one := (*h)[last]
+	*h = slices.Delete(*h, last, last+1)
+	one.put(-1)
+	return one
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"sluice/policy/directory"
+)
+
+// removeEvery is between two looks at the teams that are to be removed.
+const removeEvery = time.Second
+
+// removal removes the teams of the directory that are to be removed, once nothing of them is open and every process that follows the
+// directory has seen that they end. Each process says so of itself; the one that sees first that all do removes the team.
+type removal struct {
+	store   directory.Store
+	roster  *roster
+	open    func(ctx context.Context, team string) (int, error) // requests and tasks that are not settled
+	alive   func() int64                                        // replicas that the accounts know of, some of which may not have reported yet
+	replica string                                              // this process
+	who     directory.Order
+	log     *slog.Logger
+	now     func() time.Time
+
+	seen []string // the teams to remove at the look before: requests that were judged before have their holds by now
+}
+
+// run looks until ctx ends. Then the others no longer wait for this process, which has ended its requests.
+func (r *removal) run(ctx context.Context) {
+	ticker := time.NewTicker(removeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			r.report(context.WithoutCancel(ctx), directory.Report{Replica: r.replica, Left: true})
+			return
+		case <-ticker.C:
+			r.look(ctx)
+		}
+	}
+}
+
+// report says it, and returns what all say; nil: it is not known.
+func (r *removal) report(ctx context.Context, own directory.Report) []directory.Report {
+	ctx, cancel := context.WithTimeout(ctx, directoryCall)
+	defer cancel()
+	all, err := r.store.Report(ctx, own)
+	if err != nil { // the directory's line in readiness says that its store is away
+		return nil
+	}
+	return all
+}
+
+// look reports with which teams this process is through, and removes those with which all are.
+func (r *removal) look(ctx context.Context) {
+	ids, version := r.roster.toRemove()
+	own := directory.Report{Replica: r.replica, Version: version}
+	for _, id := range ids {
+		if slices.Contains(r.seen, id) && r.isThrough(ctx, id) {
+			own.Through = append(own.Through, id)
+		}
+	}
+	r.seen = ids
+	all := r.report(ctx, own)
+	if int64(len(all)) < r.alive() {
+		return
+	}
+	for _, id := range own.Through {
+		if directory.Removable(all, own.Version, id) {
+			version = r.remove(ctx, id, version)
+		}
+	}
+}
+
+// isThrough reports whether nothing of a team is open.
+func (r *removal) isThrough(ctx context.Context, team string) bool {
+	ctx, cancel := context.WithTimeout(ctx, directoryCall)
+	defer cancel()
+	n, err := r.open(ctx, team)
+	return err == nil && n == 0
+}
+
+var errOtherVersion = errors.New("the directory has changed since the reports")
+
+// remove removes a team from a version of the directory, and returns the version then. Another process may be faster, and a person may
+// have changed the directory: the next look judges that.
+func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
+	ctx, cancel := context.WithTimeout(ctx, directoryCall)
+	defer cancel()
+	order := r.who
+	order.Now = r.now()
+	d, err := directory.Commit(ctx, r.store, order, func(d directory.Document) (directory.Change, error) {
+		if d.Version != version {
+			return nil, errOtherVersion
+		}
+		return directory.RemoveTeam{ID: id}, nil
+	})
+	switch {
+	case err == nil:
+		r.log.Info("team removed", "team", id, "version", d.Version)
+		return d.Version
+	case !errors.Is(err, errOtherVersion):
+		r.log.Warn("directory", "warning", "team "+id+" cannot be removed yet: "+brief(err).Error())
+	}
+	return version
+}

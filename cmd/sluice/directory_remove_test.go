@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"sluice/gateway"
+	"sluice/policy/directory"
+	"sluice/policy/directory/store"
+	"sluice/policy/teams"
+)
+
+// follower is one process that follows the directory, looked at step by step.
+type follower struct {
+	*directoryWatch
+	*removal
+	open int // what the team has open there
+}
+
+func (f *follower) looks(t *testing.T) {
+	t.Helper()
+	f.directoryWatch.look(t.Context())
+	f.removal.look(t.Context())
+}
+
+// removing is a directory with followers.
+type removing struct {
+	*testing.T
+	store   directory.Store
+	another func() directory.Store
+	now     time.Time
+	all     []*follower
+}
+
+// removals runs a test over both forms of the directory, with two followers of a directory with one team.
+func removals(t *testing.T, test func(r *removing)) {
+	path := filepath.Join(t.TempDir(), "directory.json")
+	url := startRedis(t).url()
+	for about, another := range map[string]func(r *removing) directory.Store{
+		"file":  func(r *removing) directory.Store { return store.NewFile(path, func() time.Time { return r.now }) },
+		"Redis": func(r *removing) directory.Store { return openDirectoryIn(r.T, url).store },
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := &removing{T: t, now: testTime}
+			r.another = func() directory.Store { return another(r) }
+			r.store = r.another()
+			r.change(directory.CreateTeam{Team: directory.Team{ID: "maps"}})
+			r.all = []*follower{r.follower("a"), r.follower("b")}
+			test(r)
+		})
+	}
+}
+
+// follower is one more process.
+func (r *removing) follower(name string) *follower {
+	r.Helper()
+	file, err := teams.Parse([]byte(someTeams))
+	must(r.T, err)
+	f, kept, log, clock := &follower{}, r.another(), slog.New(slog.DiscardHandler), func() time.Time { return r.now }
+	known := newRoster(file, "sk-upstream", func(*teams.File, gateway.Secret) {})
+	f.directoryWatch = &directoryWatch{store: kept, roster: known, log: log, now: clock}
+	f.removal = &removal{
+		store: kept, roster: known, alive: func() int64 { return 2 },
+		open:    func(context.Context, string) (int, error) { return f.open, nil },
+		replica: name, who: directory.Order{Who: "replica"}, log: log, now: clock,
+	}
+	f.looks(r.T)
+	return f
+}
+
+func (r *removing) change(change directory.Change) {
+	r.Helper()
+	decide := func(directory.Document) (directory.Change, error) { return change, nil }
+	_, err := directory.Commit(r.Context(), r.store, directory.Order{Who: "test", Now: r.now}, decide)
+	must(r.T, err)
+}
+
+// marks says that the team is to be removed, or that it is not.
+func (r *removing) marks(removed bool) {
+	r.Helper()
+	members := map[string]json.RawMessage{}
+	if removed {
+		members["disabled"], members["removing"] = json.RawMessage("true"), json.RawMessage("true")
+	}
+	r.change(directory.ReplaceTeam{Team: directory.Team{ID: "maps", Members: members}, Now: r.now})
+}
+
+// stays expects that the team is still there, however often these look.
+func (r *removing) stays(why string, all ...*follower) {
+	r.Helper()
+	for range 4 {
+		for _, f := range all {
+			f.looks(r.T)
+		}
+	}
+	if n := r.removed(); n != 0 {
+		r.Errorf("%s: the team was removed %d times", why, n)
+	}
+}
+
+// goes expects that it is removed once, and that its entry proves it.
+func (r *removing) goes(all ...*follower) {
+	r.Helper()
+	for range 4 {
+		for _, f := range all {
+			f.looks(r.T)
+		}
+	}
+	if n := r.removed(); n != 1 {
+		r.Errorf("the team was removed %d times", n)
+	}
+	proof, s, err := directory.Prove(r.Context(), r.store)
+	must(r.T, err)
+	d, err := s.Open()
+	must(r.T, err)
+	if faults := proof.Verify(s); faults != nil || len(d.Teams) != 0 {
+		r.Errorf("%v; %s", faults, d.Text())
+	}
+}
+
+// removed is how many entries say that the team was removed.
+func (r *removing) removed() (n int) {
+	r.Helper()
+	must(r.T, r.store.Entries(r.Context(), func(text []byte) error {
+		if e, err := directory.ReadEntry(text); err == nil && e.What == "team.remove" && e.Team == "maps" && e.Who == "replica" {
+			n++
+		}
+		return nil
+	}))
+	return n
+}
+
+// TestATeamIsRemovedOnceByOneReplica: when nothing of it is open at any, and each has seen that it ends.
+func TestATeamIsRemovedOnceByOneReplica(t *testing.T) {
+	removals(t, func(r *removing) {
+		a, b := r.all[0], r.all[1]
+		r.stays("it was not asked for", a, b)
+		a.open, b.open = 1, 1
+		r.marks(true)
+		r.stays("something of it is open", a, b)
+		a.open = 0
+		r.stays("something of it is open at the other", a, b)
+		b.open = 0
+		r.goes(a, b)
+	})
+}
+
+// TestAReplicaThatHasNotSeenIt serves the team's requests.
+func TestAReplicaThatHasNotSeenIt(t *testing.T) {
+	removals(t, func(r *removing) {
+		a, b := r.all[0], r.all[1]
+		r.marks(true)
+		r.stays("the other has not looked", a)
+		b.removal.look(r.Context()) // it reports, and has the version before in force
+		r.stays("the other has the version before", a)
+		b.looks(r.T)
+		r.stays("requests may be on their way to their holds", a)
+		r.goes(b, a)
+	})
+}
+
+// TestATeamThatIsEnabledAgain stays, and goes when it is removed again.
+func TestATeamThatIsEnabledAgain(t *testing.T) {
+	removals(t, func(r *removing) {
+		a, b := r.all[0], r.all[1]
+		r.marks(true)
+		b.looks(r.T)
+		b.looks(r.T) // the other is through
+		r.marks(false)
+		r.stays("it is enabled", a)
+		r.marks(true)
+		r.stays("the other has said so of the version before", a)
+		r.goes(b, a)
+	})
+}
+
+// TestARemovalSurvivesItsProcesses: they end, and others remove the team.
+func TestARemovalSurvivesItsProcesses(t *testing.T) {
+	removals(t, func(r *removing) {
+		a, b := r.all[0], r.all[1]
+		a.open = 1
+		r.marks(true)
+		r.stays("something of it is open", a, b)
+		ended, end := context.WithCancel(r.Context())
+		end()
+		a.removal.run(ended)
+		b.removal.run(ended)
+		c := r.follower("c")
+		r.stays("another replica lives that has not said anything", c)
+		r.goes(c, r.follower("d"))
+	})
+}
+
+// TestAReplicaThatWasKilled is waited for no longer than its report is kept.
+func TestAReplicaThatWasKilled(t *testing.T) {
+	removals(t, func(r *removing) {
+		a := r.all[0]
+		a.removal.alive = func() int64 { return 1 }
+		r.marks(true)
+		r.stays("the other may still serve", a)
+		if _, ok := a.removal.store.(*store.File); !ok {
+			return // Redis has its own clock: see the store's tests
+		}
+		r.now = r.now.Add(directory.ReportKept + time.Second)
+		r.goes(a)
+	})
+}
+
+// TestTeamsThatGoTogether: what one process removes makes the reports of the others older.
+func TestTeamsThatGoTogether(t *testing.T) {
+	removals(t, func(r *removing) {
+		gone := map[string]json.RawMessage{"disabled": json.RawMessage("true"), "removing": json.RawMessage("true")}
+		for _, id := range []string{"ads", "mail", "news"} {
+			r.change(directory.CreateTeam{Team: directory.Team{ID: id, Members: gone}})
+		}
+		r.marks(true)
+		r.goes(r.all...)
+		slices.Reverse(r.all)
+		r.goes(r.all...)
+	})
+}

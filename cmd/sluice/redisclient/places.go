@@ -1,0 +1,172 @@
+package redisclient
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// PlaceWait is how long a call waits for a connection at most. That time is not Redis's: a call that waited in vain says nothing of it.
+	PlaceWait = 2 * time.Second
+	// ownConnections is how many connections of a pool are kept for the client's own calls: a probe, and a look at Redis's facts.
+	ownConnections = 2
+)
+
+// errNoPlace means that no connection was free for PlaceWait.
+var errNoPlace = errors.New("all connections were busy")
+
+// places are the connections to one node that calls may use, one call each. A call that finds none waits, in the order of coming,
+// for one that another call gives back or that is made for it: the library's own pool would let it connect within its own time.
+//
+// The pool of the library keeps the connections, and how many there are is known only nearly: a call for which there is none after
+// all connects by itself, on a time of its own.
+type places struct {
+	most int          // that may be open
+	make func() error // makes a connection, and leaves it in the pool
+
+	mu      sync.Mutex
+	open    int // connections that calls may use, as far as is known
+	used    int
+	making  int
+	answers int       // calls that Redis has answered
+	waiting list.List // of chan error: nil is a place, and else why there is none
+}
+
+// take waits for a place, which give gives back. A deadline of ctx does not end the wait, because the time until then is Redis's.
+func (p *places) take(ctx context.Context) error {
+	p.mu.Lock()
+	if p.used < p.open && p.waiting.Len() == 0 {
+		p.used++
+		p.mu.Unlock()
+		return nil
+	}
+	turn := make(chan error, 1)
+	at := p.waiting.PushBack(turn)
+	p.makeMore()
+	p.mu.Unlock()
+	timer := time.NewTimer(PlaceWait)
+	defer timer.Stop()
+	for left := ctx.Done(); ; {
+		select {
+		case err := <-turn:
+			return err
+		case <-timer.C:
+			return p.leave(at, turn, errNoPlace)
+		case <-left:
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return p.leave(at, turn, context.Canceled)
+			}
+			left = nil
+		}
+	}
+}
+
+// leave ends a wait. A place that came meanwhile goes to the next.
+func (p *places) leave(at *list.Element, turn chan error, why error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case err := <-turn:
+		if err == nil {
+			p.used--
+			p.grant()
+		}
+	default:
+		p.waiting.Remove(at)
+	}
+	return why
+}
+
+// give gives a place back. lost says that its connection is open no more.
+func (p *places) give(lost bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used--
+	switch {
+	case !lost:
+		p.answers++
+	case p.open > 0:
+		p.open--
+	}
+	p.grant()
+}
+
+// begin announces connections that are made before calls need them, and returns how many there is room for.
+func (p *places) begin(n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n = max(0, min(n, p.most-p.open-p.making))
+	p.making += n
+	return n
+}
+
+// made tells that n announced connections were tried, and how many are open now.
+func (p *places) made(n, open int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.making -= n
+	p.open = min(open, p.most)
+	p.grant()
+}
+
+// drop tells that every connection that no call is using is closed. Those in use are given back as lost.
+func (p *places) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = p.used
+}
+
+// fail ends every wait, because Redis is away.
+func (p *places) fail(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.waiting.Len() > 0 {
+		p.next() <- why
+	}
+}
+
+func (p *places) next() chan error {
+	return p.waiting.Remove(p.waiting.Front()).(chan error)
+}
+
+// grant lets calls have the places that are free. The lock is held.
+func (p *places) grant() {
+	for p.used < p.open && p.waiting.Len() > 0 {
+		p.used++
+		p.next() <- nil
+	}
+	p.makeMore()
+}
+
+// makeMore makes connections for the calls that wait. The lock is held.
+func (p *places) makeMore() {
+	for p.making < p.waiting.Len() && p.open+p.making < p.most {
+		p.making++
+		go p.makeOne()
+	}
+}
+
+// makeOne makes a connection. If that fails, the call that has waited longest fails with the reason. But if Redis has answered another
+// call meanwhile, it goes on waiting for a connection that is given back: Redis may take no more of them, or this process may be too busy
+// to make one in time.
+func (p *places) makeOne() {
+	p.mu.Lock()
+	answers := p.answers
+	p.mu.Unlock()
+	err := p.make()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.making--
+	switch {
+	case err == nil:
+		p.open = min(p.open+1, p.most)
+	case p.open > 0 && p.answers != answers:
+		return // the next call tries again
+	case p.waiting.Len() > 0:
+		p.next() <- err
+	}
+	p.grant()
+}

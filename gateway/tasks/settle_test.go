@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/policy"
+	"sluice/policy/limit"
+)
+
+// Two replicas may hear of a task's end. The request that heard of it second reports no cost: the task is charged once.
+func TestAnEndThatWasChargedBeforeIsNotReported(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		tasks := New(Config{TTL: time.Hour, Interval: time.Second}, Deps{
+			Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Logger: slog.New(slog.DiscardHandler),
+			Charge: func(_ context.Context, c *limit.Charge) { c.Taken(first) },
+			Label:  func(model string) string { return model }, Cover: func(text string) string { return text },
+		})
+		answer := cache.Answer{Task: "t1", Status: cache.Succeeded}
+		claim := cache.Claim{Team: "search", Task: "t1", Created: time.Now(), Answer: cache.Answer{Task: "t1", Status: cache.Pending}, Hold: cache.Hold{ID: "h", Images: 2}}
+		if end, ok := tasks.Put(t.Context(), claim, true); end != nil || !ok {
+			t.Fatalf("it has ended: %+v, %v", end, ok)
+		}
+		ended, end := tasks.settle(t.Context(), heardEnd{claim, answer, []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), 1, ByPoll})
+		if (end != nil) != first || ended.Answer.Status != cache.Succeeded {
+			t.Errorf("charged for the first time: %v; reported as %+v", first, end)
+		}
+	}
+}
+
+// A task of a forwarded path costs its request, whatever it made: nothing about that is estimated. A task of ours whose pictures the
+// service did not count costs what was held, which is.
+func TestTheCostOfAForwardedTaskIsNoEstimate(t *testing.T) {
+	for endpoint, want := range map[policy.Endpoint]bool{policy.EndpointOther: false, policy.EndpointImage: true} {
+		claim := cache.Claim{
+			Task: "t1", Answer: cache.Answer{Task: "t1", Status: cache.Succeeded}, Body: []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`),
+			Hold: cache.Hold{ID: "h", Endpoint: string(endpoint), Images: 3},
+		}
+		cost, estimated, ended := Settled(&claim)
+		if images := int64(3); !ended || estimated != want || (cost[limit.Images] == images) != want {
+			t.Errorf("%s: %+v, estimated: %v, ended: %v", endpoint, cost, estimated, ended)
+		}
+	}
+}
