@@ -36,7 +36,8 @@ func (a *accounts) unreported() (n int) {
 
 // isRestored reports whether ensureRestored has nothing to ask.
 func (a *accounts) isRestored(b *books) bool {
-	return b.restored.Load() == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
+	restored := b.restored.Load()
+	return restored != 0 && restored == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
 }
 
 // ensureRestored makes sure that Redis has what this process knows of a team, in calls that may take so long each. Before the first

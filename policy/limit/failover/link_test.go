@@ -179,3 +179,22 @@ func TestClusterIsBackByACallAlone(t *testing.T) {
 		t.Errorf("Changed was called with %v, want once, that Redis is away", changes)
 	}
 }
+
+// A cluster's process that has not reached Redis yet sends no charge: Redis would know the charge, and not the accounts.
+func TestAClusterChargesNothingBeforeItsFirstBeat(t *testing.T) {
+	s := newHarness(t, limittest.FakeRedis(t), func(c *Config) { c.Store.Cluster = true })
+	s.fault.mode.Store(away)
+	team := limittest.Team(t)
+	used := limit.Amounts{limit.Requests: 1, limit.Tokens: 10}
+	s.SettleLater(&limit.Charge{Held: s.must("a", team, used), Team: team, Amounts: used})
+	s.fault.mode.Store(well)
+	if err := s.queue.retry(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if restored := s.teams.Get(team.ID).restored.Load(); restored == 0 {
+		t.Error("a charge was sent, and the accounts were not looked at")
+	}
+	if st := s.look(team); st.Used[2*limit.Tokens] != 10 {
+		t.Errorf("%d tokens were used, want 10", st.Used[2*limit.Tokens])
+	}
+}

@@ -57,3 +57,24 @@ func TestATaskWhoseHoldIsLost(t *testing.T) {
 		t.Errorf("%d images", s.Used[2*limit.Images])
 	}
 }
+
+// What a process charged before the team had accounts is in the accounts that another created meanwhile. It restores none of that.
+func TestARestoreAddsNothingChargedBeforeThereWereAccounts(t *testing.T) {
+	f := newRedisForm(t, limittest.RealRedis(t))
+	team := limittest.Team(t)
+	used := limit.Amounts{limit.Requests: 1, limit.Tokens: 10}
+	h := f.held(limit.Hold{ID: "early", Team: team, Model: "m", Endpoint: policy.EndpointText, Amounts: used})
+	if _, err := f.redis.Settle(t.Context(), &limit.Charge{Held: h, Team: team, Amounts: used}); err != nil {
+		t.Fatal(err)
+	}
+	other := New(f.client)
+	other.Clock, other.Now = f.clock.Micros, f.clock.Wrong
+	for _, r := range []*Store{other, f.redis} {
+		if err := r.Restore(t.Context(), team.ID, Loss{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := f.look(team); s.Used[2*limit.Tokens] != 10 {
+		t.Errorf("%d tokens were used, want 10", s.Used[2*limit.Tokens])
+	}
+}

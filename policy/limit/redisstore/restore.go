@@ -55,14 +55,14 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	o.mu.Lock()
 	again := known.epoch != 0 && r.Now().Sub(o.restored) < 2*RestoringTime // the data lost then has been restored
 	o.mu.Unlock()
-	call := restoration{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known, counts: o.counts()}
+	call := restoration{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known}
 	if r.Peer.Aside != nil {
 		call.number, call.rows = r.Peer.Aside(team)
 	}
 	var holds []ownHold
 	var tags []tagCount
-	if known.epoch != 0 {
-		holds, tags = o.all(), o.tagCounts()
+	if known.epoch != 0 { // else what was charged is in the accounts that there are now
+		call.counts, holds, tags = o.counts(), o.all(), o.tagCounts()
 		if err := r.List(ctx, team); err != nil && !r.Cluster { // a replica that sweeps has to find the team
 			return err
 		}
