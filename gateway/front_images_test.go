@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"image"
 	"image/png"
@@ -9,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -191,9 +193,19 @@ func TestFrontTellsWhyATaskFailed(t *testing.T) {
 // A client that leaves ends its wait and nothing else: the task is made once, settled and can be fetched.
 func TestFrontGoesOnWithoutItsClient(t *testing.T) {
 	parallel(t)
-	h := painting(t, limited("quotas: {images: {day: 100}}"), func(p *plan) { p.sim.Running = 300 * time.Millisecond })
-	client := &http.Client{Timeout: 150 * time.Millisecond, Transport: h.client.Transport}
-	if resp, err := client.Do(h.request("POST", frontImages, frontPicture)); err == nil {
+	var later atomic.Int64 // nanoseconds that the service's clock is ahead
+	h := painting(t, limited("quotas: {images: {day: 100}}"), func(p *plan) {
+		p.sim.Running = time.Hour
+		p.sim.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		defer leave()
+		for h.sim.Count(simulator.EndpointTask) == 0 && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if resp, err := h.client.Do(h.request("POST", frontImages, frontPicture).WithContext(ctx)); err == nil {
 		_ = resp.Body.Close()
 		t.Fatal("the client did not leave")
 	}
@@ -201,6 +213,7 @@ func TestFrontGoesOnWithoutItsClient(t *testing.T) {
 	if record.Status != 499 || record.Task == "" {
 		t.Fatalf("record %+v", record)
 	}
+	later.Store(int64(2 * time.Hour))
 	for {
 		if got := h.ask("GET", frontTasks+record.Task, "", "Prefer", "wait=10"); got.member(t, "status") == "completed" {
 			break

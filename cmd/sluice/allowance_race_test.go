@@ -106,6 +106,7 @@ type heat struct {
 	client   *http.Client
 	from     simulator.Tally
 	stop     chan struct{}
+	ending   sync.Once
 	working  sync.WaitGroup
 	answered atomic.Int64
 	killed   []victim
@@ -128,6 +129,7 @@ func (r *race) heat(lanes []lane) *heat {
 		r.Fatal("no more heats")
 	}
 	h.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	r.Cleanup(h.end) // a test that fails ends here
 	return h
 }
 
@@ -265,9 +267,9 @@ func (h *heat) isRefused(times int64) {
 	})
 }
 
-// end stops the load.
+// end stops the load, unless it has ended.
 func (h *heat) end() {
-	close(h.stop)
+	h.ending.Do(func() { close(h.stop) })
 	h.working.Wait()
 	h.client.CloseIdleConnections()
 }

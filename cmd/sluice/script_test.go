@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds every wait of a script. Only a failing test takes as long.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // TestScripts runs the binary as an operator does. Beside testscript's own commands the scripts have:
 //
