@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -19,7 +20,7 @@ var (
 
 // authenticate finds the team of a request by its key or token, and checks that the team may use the endpoint. Every invalid one
 // gets the same answer, so that a client learns nothing from it.
-func authenticate(live *live, identities Identities, alarms *alarms) stage {
+func authenticate(live *live, identities Identities, accepted func(context.Context), alarms *alarms) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
 			presented := bearer(r.Header["Authorization"])
@@ -37,6 +38,9 @@ func authenticate(live *live, identities Identities, alarms *alarms) stage {
 				}
 			default:
 				return refuseKeyBecause(nil)
+			}
+			if accepted != nil {
+				accepted(r.Context())
 			}
 			if err := readTags(r, s); err != nil {
 				return err

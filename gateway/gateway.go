@@ -33,7 +33,7 @@ type Gateway struct {
 // table is the whole public surface; any other path is 404. Each chain names its handler first and then the stages before it,
 // in running order.
 func (g *Gateway) table() []route {
-	authenticate := authenticate(g.live, g.deps.Identities, g.alarms)
+	authenticate := authenticate(g.live, g.deps.Identities, g.deps.KeyAccepted, g.alarms)
 	generate := chain(g.forward.forward,
 		authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.admission.admit)
 	recall := chain(g.polls.recall, authenticate)

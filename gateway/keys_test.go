@@ -1,10 +1,12 @@
 package gateway_test
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +24,9 @@ func (r reading) blank() string {
 
 func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
 	var expired, disabled teams.MintedKey
+	var accepted atomic.Int64
 	h := build(t, func(p *plan) {
+		p.accepted = func(context.Context) { accepted.Add(1) }
 		expired, disabled = mint(t), mint(t)
 		p.teams = "  - id: old\n    keys:\n      - {id: " + expired.ID + ", sha256: " + expired.SHA256 + ", expires: 2020-01-01T00:00:00Z}\n" +
 			"  - id: off\n    disabled: true\n    keys:\n" + disabled.Lines()
@@ -66,6 +70,12 @@ func TestH03EveryWrongKeyHasOneAnswer(t *testing.T) {
 	}
 	if n := len(h.sim.Requests()); n != 0 {
 		t.Errorf("%d requests reached the service", n)
+	}
+	if n := accepted.Load(); n != 0 {
+		t.Errorf("%d keys were accepted", n)
+	}
+	if h.ask("GET", tasksPath, ""); accepted.Load() != 1 {
+		t.Errorf("%d keys were accepted, want the right one", accepted.Load())
 	}
 	if !strings.Contains(h.log.String(), "presented the service's own key") || strings.Contains(h.log.String(), upstreamKey) {
 		t.Errorf("A53: the log says %s", h.log.String())

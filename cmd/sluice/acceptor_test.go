@@ -125,3 +125,13 @@ func over(t *testing.T, conn net.Conn, path string) string {
 	}
 	return string(text)
 }
+
+// dialFrom connects from another address of this machine.
+func dialFrom(t *testing.T, from, address string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}

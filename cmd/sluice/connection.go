@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// connection is one that is open. It is idle until its first request, and between two. With HTTP/2 it is idle while it has no stream.
+// connection is one that is open. It is idle while no request works on it, of which HTTP/2 has several.
 type connection struct {
 	net.Conn
-	peer  *peer
-	since uint64 // when it became idle, by the clock of connections
-	place int    // among the idle ones of its peer; -1: it is active
+	peer    *peer
+	working int    // requests
+	since   uint64 // when it became idle, by the clock of connections
+	place   int    // among the idle ones of its peer; -1: it is not idle
 }
 
 func (c *connection) before(other *connection) bool { return c.since < other.since }

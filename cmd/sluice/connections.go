@@ -2,6 +2,7 @@ package main
 
 import (
 	"container/heap"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,10 +65,11 @@ func newConnections(listener string, most int, proxies []network, log *slog.Logg
 // clients are the connections to all listeners.
 type clients []*connections
 
-// bound bounds the connections to the listener of a server, before it serves.
-func (c *clients) bound(server *http.Server, listener string, most int, proxies []network, log *slog.Logger) *connections {
+// bound bounds the connections to the listener of a server, before it serves. begun says when a request of its keeps its connection from
+// being idle.
+func (c *clients) bound(server *http.Server, begun beginning, listener string, most int, proxies []network, log *slog.Logger) *connections {
 	bounded := newConnections(listener, most, proxies, log)
-	bounded.watch(server)
+	bounded.watch(server, begun)
 	*c = append(*c, bounded)
 	return bounded
 }
@@ -86,23 +88,25 @@ func (c clients) state() error {
 	return errors.New(strings.Join(list, "; "))
 }
 
-// watch bounds the connections of a server. It counts by net/http's states.
-func (c *connections) watch(server *http.Server) {
+// watch bounds the connections of a server. It learns of them by net/http's states.
+func (c *connections) watch(server *http.Server, begun beginning) {
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
 			c.admit(conn)
 		case http.StateActive:
-			if !c.change(conn, false) {
+			if !c.isOpen(conn) {
 				// It was closed for another as this request came. The request must not run, because nobody would get its answer.
 				panic(http.ErrAbortHandler) // net/http recovers it where it serves the connection
 			}
-		case http.StateIdle:
-			c.change(conn, true)
 		case http.StateClosed, http.StateHijacked:
 			c.leave(conn)
 		}
 	}
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connectionOf{}, conn)
+	}
+	server.Handler = c.working(server.Handler, begun)
 }
 
 // admit counts a new connection, and closes the one that makes room for it, or the new one itself.
@@ -171,15 +175,25 @@ func (c *connections) reached(client *peer) {
 		"client", name, "open_of_client", client.open, "most_of_client", c.ofOne(), "idle_closed", c.ended, "new_closed", c.closed)
 }
 
-// change notes that a connection is idle, or active, and reports whether it is open.
-func (c *connections) change(conn net.Conn, idle bool) (open bool) {
+// isOpen reports whether a connection was not closed for another.
+func (c *connections) isOpen(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open[conn] != nil
+}
+
+// work notes that one request more, or less, works on a connection, and reports whether it is open.
+func (c *connections) work(conn net.Conn, more int) (open bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.open[conn]
-	if changed != nil {
-		c.setIdle(changed, idle)
+	if changed == nil {
+		return false
 	}
-	return changed != nil
+	if changed.working += more; changed.working == max(more, 0) { // the first, or the last
+		c.setIdle(changed, changed.working == 0)
+	}
+	return true
 }
 
 func (c *connections) leave(conn net.Conn) {

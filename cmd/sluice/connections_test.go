@@ -61,7 +61,7 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 	c := newConnections("public", 8, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	c.setting = "SLUICE_MAX_CONNECTIONS"
 	first, _ := c.entered("192.0.2.1:1000")
-	c.change(first, false)
+	c.work(first, 1)
 	for _, tt := range []struct {
 		address string
 		want    bool
@@ -83,7 +83,7 @@ func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
 			t.Errorf("%s: accepted is %v, want %v", tt.address, ok, tt.want)
 		}
 		if ended == nil {
-			c.change(conn, false)
+			c.work(conn, 1)
 		} else {
 			c.leave(conn) // net/http reports its end as any other's
 		}
@@ -122,10 +122,9 @@ func TestTheLongestIdleConnectionMakesRoom(t *testing.T) {
 		conns = append(conns, conn)
 	}
 	for n, change := range []struct {
-		conn int
-		idle bool
-	}{{1, false}, {2, false}, {3, false}, {3, true}} { // the second address works; the third's first was idle again at last
-		if !c.change(conns[change.conn], change.idle) {
+		conn, more int
+	}{{1, 1}, {2, 1}, {2, 1}, {2, -1}, {3, 1}, {3, -1}} { // the second address works; the third's first was idle again at last
+		if !c.work(conns[change.conn], change.more) {
 			t.Fatalf("change %d: the connection is closed", n)
 		}
 	}
@@ -151,7 +150,7 @@ func TestTheLongestIdleConnectionMakesRoom(t *testing.T) {
 		}
 	}
 	for _, conn := range conns[1:3] {
-		if !c.change(conn, true) {
+		if !c.isOpen(conn) {
 			t.Error("a connection that worked was closed")
 		}
 	}
@@ -160,7 +159,7 @@ func TestTheLongestIdleConnectionMakesRoom(t *testing.T) {
 	}
 	c.leave(conns[1])
 	c.leave(conns[2])
-	if conn, ended := c.entered("192.0.2.2:4"); ended != nil || !c.change(conn, true) {
+	if conn, ended := c.entered("192.0.2.2:4"); ended != nil || !c.isOpen(conn) {
 		t.Error("the second address has no room after its connections ended")
 	}
 }
@@ -174,13 +173,13 @@ func TestAnAddressMakesRoomForItself(t *testing.T) {
 		conn, _ := c.entered(fmt.Sprintf("192.0.2.1:%d", n))
 		own = append(own, conn)
 	}
-	c.change(own[0], false)
+	c.work(own[0], 1)
 	for n := range 3 {
 		if _, ended := c.entered(fmt.Sprintf("192.0.2.1:1%d", n)); ended != net.Conn(own[n+1]) {
 			t.Errorf("%d: closed is %v, want %v", n, ended, own[n+1])
 		}
 	}
-	if !c.change(own[0], true) || !c.change(other, true) {
+	if !c.isOpen(own[0]) || !c.isOpen(other) {
 		t.Error("one that worked, or another address's, was closed")
 	}
 }
@@ -238,19 +237,26 @@ type doorTo struct {
 	before    func(http.ConnState) // called before the connection's state is noted; nil: not called
 }
 
-func openDoor(t *testing.T, most int, secure bool) *doorTo {
+func openDoor(t *testing.T, most int, secure bool, begun beginning) *doorTo {
 	t.Helper()
 	d := &doorTo{T: t, clients: bounded(most), addresses: make(chan string, 1), arrived: make(chan string, most), finish: make(chan struct{})}
 	d.end = sync.OnceFunc(func() { close(d.finish) })
 	d.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/waits" {
+		switch r.URL.Path {
+		case "/waits":
 			d.arrived <- r.Proto
 			<-d.finish
+		case "/key":
+			acceptKey(r.Context())
+			fallthrough
+		case "/none":
+			d.arrived <- r.Proto
+			_, _ = io.Copy(io.Discard, r.Body)
 		}
 	}))
 	d.Listener = &disguised{d.Listener, d.addresses}
 	d.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-	d.clients.watch(d.Config)
+	d.clients.watch(d.Config, begun)
 	watched := d.Config.ConnState
 	d.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if d.before != nil {
@@ -301,7 +307,7 @@ func (d *doorTo) get(client *http.Client, path string) error {
 // fifth address is served, and so is the request that runs meanwhile.
 func TestConnectionsWithoutWorkKeepNobodyOut(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDoor(t, 16, secure)
+		d := openDoor(t, 16, secure, afterBody)
 		var silent []net.Conn
 		var used []*http.Client
 		for n := range 4 {
@@ -342,7 +348,7 @@ func TestConnectionsWithoutWorkKeepNobodyOut(t *testing.T) {
 // While every connection has a request, also over HTTP/2, new ones are closed at once.
 func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDoor(t, 12, secure)
+		d := openDoor(t, 12, secure, afterBody)
 		works := make(chan error, 3)
 		for range 3 {
 			_, client := d.from("192.0.2.1:1000")
@@ -368,7 +374,7 @@ func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 // A request that comes as its connection is closed for another does not run: nobody would get its answer.
 func TestARequestOnAClosedConnectionDoesNotRun(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDoor(t, 4, secure)
+		d := openDoor(t, 4, secure, afterBody)
 		requests := 1
 		if secure {
 			requests = 2 // HTTP/2 counts its beginning as one
@@ -464,5 +470,93 @@ func TestMend25AStopWithConnectionsThatSendNothing(t *testing.T) {
 	}
 	if code := h.stop(); code != exitClean {
 		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
+	}
+}
+
+// Requests whose bodies do not end, and requests without a valid key, keep nobody from a listener: five addresses hold as many
+// connections as they may, and a sixth is answered.
+func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
+	_, upstream := newService(t, simulator.Config{})
+	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=16", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
+	match, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"console","listen":"([^"]+)"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const announced = " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n"
+	for _, tt := range []struct {
+		listener, address, path string
+		most                    int // of one address
+		requests                []string
+	}{
+		{"public", h.public, "/", 4, []string{
+			"POST " + textURL + announced + "Content-Type: application/json\r\n\r\n{",
+			"POST " + textURL + announced + "Authorization: Bearer wrong\r\nContent-Type: application/json\r\n\r\n{",
+			"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+			"GET /api/v1/tasks" + announced + "\r\n{",
+		}},
+		{"admin", h.admin, "/healthz", adminConnections / 4, []string{
+			"GET /healthz" + announced + "\r\n{", "POST /metrics" + announced + "\r\n{", "GET /sluice/v1/usage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		}},
+		{"console", string(match[1]), "/login", consoleConnections / 4, []string{
+			"POST /login" + announced + "Content-Type: application/x-www-form-urlencoded\r\n\r\nt", "GET /" + announced + "\r\n{",
+		}},
+	} {
+		for _, request := range tt.requests {
+			for address := range 5 {
+				for range tt.most {
+					conn := dialFrom(t, fmt.Sprintf("127.0.1.%d", address+1), tt.address)
+					t.Cleanup(func() { _ = conn.Close() })
+					_, _ = io.WriteString(conn, request)
+				}
+			}
+			for n := range 10 {
+				conn := dialFrom(t, "127.0.1.9", tt.address)
+				_ = conn.SetDeadline(time.Now().Add(patience)) // ends a hang
+				_, _ = io.WriteString(conn, "GET "+tt.path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+				text, _ := io.ReadAll(conn)
+				_ = conn.Close()
+				if len(text) == 0 {
+					t.Errorf("%s, %.40q: probe %d was not answered", tt.listener, request, n)
+					break
+				}
+			}
+		}
+	}
+	if code := h.stop(); code != exitClean {
+		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
+	}
+}
+
+// A request works on its connection from the moment its key is accepted, though its body is still on its way: it is not closed for
+// another. Without a key it is.
+func TestARequestWithAKeyKeepsItsConnection(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		for _, accepted := range []bool{true, false} {
+			d := openDoor(t, 4, secure, afterKey)
+			path := "/key"
+			if !accepted {
+				path = "/none"
+			}
+			_, client := d.from("192.0.2.1:1000")
+			body, rest := io.Pipe()
+			works := make(chan error, 1)
+			go func() {
+				answer, err := client.Post(d.URL+path, "text/plain", body)
+				if err == nil {
+					_ = answer.Body.Close()
+				}
+				works <- err
+			}()
+			_, _ = io.WriteString(rest, "a")
+			<-d.arrived
+			if _, another := d.from("192.0.2.1:1001"); (d.get(another, "/") == nil) == accepted {
+				t.Errorf("TLS %v, key %v: whether another of one was served is wrong", secure, accepted)
+			}
+			_ = rest.Close()
+			if err := <-works; (err == nil) != accepted {
+				t.Errorf("TLS %v, key %v: the request ended with %v", secure, accepted, err)
+			}
+			d.Close()
+		}
 	}
 }

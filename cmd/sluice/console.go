@@ -63,7 +63,7 @@ func (p *process) openConsole(ctx context.Context) {
 	}), logger)
 	c.server.TLSConfig = p.tlsConfig()
 	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
-	p.clients.bound(c.server, "console", consoleConnections, p.TrustedProxies, logger)
+	p.clients.bound(c.server, afterBody, "console", consoleConnections, p.TrustedProxies, logger)
 	forPeople(c.server)
 	p.console = c
 	p.works = append(p.works, c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) })

@@ -125,7 +125,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
-	p.clients.bound(p.public, "public", c.MaxConnections, c.TrustedProxies, logger).setting = prefix + "MAX_CONNECTIONS"
+	p.clients.bound(p.public, afterKey, "public", c.MaxConnections, c.TrustedProxies, logger).setting = prefix + "MAX_CONNECTIONS"
 	p.inForce.file.Store(p.teams)
 	p.upstreamKey.Store(&p.UpstreamKey)
 	p.openConsole(ctx)
@@ -156,6 +156,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Metrics:       p.tells.Metrics,
 		Traces:        p.tells.Traces,
 		Record:        p.record,
+		KeyAccepted:   acceptKey,
 		UnheldReached: p.bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
 		TaskEnded:     p.recent.NoteTask,
 		Logger:        p.log.Logger(),
@@ -236,7 +237,7 @@ func (p *process) serve(ctx context.Context) error {
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Tags: p.accounts.Tags, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
 	p.admin.IdleTimeout = adminIdle
-	p.clients.bound(p.admin, "admin", adminConnections, nil, p.log.Logger())
+	p.clients.bound(p.admin, afterBody, "admin", adminConnections, nil, p.log.Logger())
 	forPeople(p.admin)
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// beginning says when a request begins to work. Before that its connection is idle and may be closed for another: whoever only begins a
+// request, or has no key, keeps no place.
+type beginning int
+
+const (
+	afterBody beginning = iota // when its body has come
+	afterKey                   // when [acceptKey] says that its key is valid
+)
+
+// connectionOf is the key of a request's connection in its context, and of its work.
+type connectionOf struct{}
+
+type workOf struct{}
+
+// work is one request, which may work on its connection.
+type work struct {
+	all   *connections
+	conn  net.Conn
+	begun atomic.Bool
+}
+
+// working has the requests of a handler work on their connections.
+func (c *connections) working(handler http.Handler, begun beginning) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _ := r.Context().Value(connectionOf{}).(net.Conn)
+		one := &work{all: c, conn: conn}
+		defer one.end()
+		switch {
+		case begun == afterKey:
+			r = r.WithContext(context.WithValue(r.Context(), workOf{}, one))
+		case r.ContentLength == 0: // of HTTP/2 a request without a body has one, too
+			one.mustBegin()
+		default:
+			whole := *r
+			whole.Body = &wholeBody{r.Body, one}
+			r = &whole
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// acceptKey tells that the request of a context has a valid key. If its connection was closed for another meanwhile, the request ends.
+func acceptKey(ctx context.Context) {
+	if one, ok := ctx.Value(workOf{}).(*work); ok {
+		one.mustBegin()
+	}
+}
+
+// begin begins the work, once, and reports whether the connection is open.
+func (o *work) begin() bool {
+	return !o.begun.CompareAndSwap(false, true) || o.all.work(o.conn, 1)
+}
+
+func (o *work) mustBegin() {
+	if !o.begin() {
+		panic(http.ErrAbortHandler) // as watch does
+	}
+}
+
+func (o *work) end() {
+	if o.begun.Load() {
+		o.all.work(o.conn, -1)
+	}
+}
+
+// errMadeRoom means that a request's connection was closed for another while its body came.
+var errMadeRoom = errors.New("the connection was closed for another one")
+
+// wholeBody is a body at whose end the request begins to work.
+type wholeBody struct {
+	io.ReadCloser
+	of *work
+}
+
+func (b *wholeBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF && !b.of.begin() { //nolint:errorlint // net/http's own
+		err = errMadeRoom
+	}
+	return n, err
+}
