@@ -166,10 +166,11 @@ func (c *redisClaims) find(ctx context.Context, team, task string) (claim *Claim
 	return claim, (back < 0 || back >= repeatTime) && !c.losses.incomplete(team), err
 }
 
-// Exist tells which of the tasks are a team's, without reading them. It asks about many in one round trip. As Get, it returns an error
-// rather than deny a task that Redis may have lost, or that another replica may still have to write.
+// Exist tells which of the tasks are a team's, without reading them. It asks about many in one round trip. A task that Redis may have
+// lost, or that another replica may still have to write, counts as the team's: Get decides.
 func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error) {
-	exist, missing := make(map[string]bool), ""
+	exist := make(map[string]bool, len(tasks))
+	var missing []string
 	for chunk := range slices.Chunk(tasks, filtered) {
 		found, err := c.existing(ctx, taskKeys(team, chunk))
 		if err != nil {
@@ -177,18 +178,21 @@ func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (m
 		}
 		for i, task := range chunk {
 			if exist[task] = found[i]; !found[i] {
-				missing = task
+				missing = append(missing, task)
 			}
 		}
 	}
-	if missing == "" {
+	if len(missing) == 0 {
 		return exist, nil
 	}
-	_, complete, err := c.find(ctx, team, missing)
-	if err == nil && !complete {
-		err = errIncomplete
+	_, complete, err := c.find(ctx, team, missing[0])
+	if err != nil {
+		return nil, err
 	}
-	return exist, err
+	for _, task := range missing {
+		exist[task] = !complete
+	}
+	return exist, nil
 }
 
 // unexpired hides a task that the service has forgotten.

@@ -22,7 +22,8 @@ type Sight interface {
 	// Here MUST tell, without a call of the store, whether this process knows the team's task, and whether Get answers without a
 	// call.
 	Here(team, task string) (known, serves bool)
-	// Exist MUST tell which of the tasks are the team's, as the store knows at a moment after the call began.
+	// Exist MUST tell which of the tasks are the team's, as the store knows at a moment after the call began. Those that the store
+	// may have lost count as the team's: whoever reads one learns what is known of it.
 	Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error)
 }
 
