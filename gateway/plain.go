@@ -31,12 +31,15 @@ func plain(rest string) bool {
 // blankSegment reports whether a segment is only dots and blanks, its parameters taken off.
 func blankSegment(path string) bool {
 	for segment := range segments(path) {
-		if strings.Trim(segment, " .") == "" {
+		if strings.Trim(segment, blanksAndDots) == "" {
 			return true
 		}
 	}
 	return false
 }
+
+// blanksAndDots has a plus, too, which some read as a blank.
+const blanksAndDots = " .+"
 
 // segments are those between slashes of both kinds, without their parameters, queries and fragments.
 func segments(path string) func(yield func(string) bool) {
@@ -53,8 +56,8 @@ func segments(path string) func(yield func(string) bool) {
 }
 
 // dotsInASCII reports whether a service that knows only ASCII may read a segment of dots. Such a service drops other characters,
-// keeps their last byte (U+012E is a dot then), or writes similar ones in their place: a dot for punctuation, a slash for symbols
-// and punctuation. A name without any ASCII is no segment of dots.
+// keeps their last byte (U+012E is a dot then), or writes similar ones in their place: a dot for punctuation, of which
+// it may drop the rest, a slash for symbols and punctuation. A name without any ASCII is no segment of dots.
 func dotsInASCII(decoded, folded string) bool {
 	similar := func(class func(rune) bool, ascii rune) func(rune) rune {
 		return func(r rune) rune {
@@ -68,10 +71,11 @@ func dotsInASCII(decoded, folded string) bool {
 		strings.Map(similar(func(rune) bool { return true }, -1), folded),
 		strings.Map(func(r rune) rune { return r & 0xff }, decoded),
 		strings.Map(similar(unicode.IsPunct, '.'), folded),
+		strings.Map(similar(noName, -1), strings.Map(similar(unicode.IsPunct, '.'), folded)),
 		strings.Map(similar(noName, '/'), folded),
 	} {
 		for segment := range segments(reading) {
-			if strings.Contains(segment, ".") && strings.Trim(segment, " .") == "" {
+			if strings.Contains(segment, ".") && strings.Trim(segment, blanksAndDots) == "" {
 				return true
 			}
 		}

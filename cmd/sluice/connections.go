@@ -14,11 +14,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sluice/cmd/sluice/redisclient"
 )
 
 const (
-	// ownFiles is how many file descriptors are kept for the admin listener, Redis, telemetry and files.
-	ownFiles = 256
+	// ownFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
+	// and files.
+	ownFiles = adminConnections + consoleConnections + redisclient.Connections + 48
 	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
 	mostByDefault = 16_384
 	// adminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.

@@ -38,7 +38,7 @@ func TestMend25ConnectionsForTheDescriptors(t *testing.T) {
 	for _, tt := range []struct {
 		files uint64
 		want  int
-	}{{0, 1}, {40, 10}, {512, 128}, {1024, 384}, {20_000, 9_872}, {1 << 20, 16_384}, {1<<64 - 1, 16_384}} {
+	}{{0, 1}, {40, 10}, {512, 128}, {1024, 352}, {20_000, 9_840}, {1 << 20, 16_384}, {1<<64 - 1, 16_384}} {
 		if got := connectionsFor(tt.files); got != tt.want {
 			t.Errorf("%d files: %d connections, want %d", tt.files, got, tt.want)
 		}

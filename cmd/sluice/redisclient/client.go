@@ -27,6 +27,8 @@ const (
 	SpareConnections = 24
 	// asidePool and asideSpare are the same for calls whose context is Aside.
 	asidePool, asideSpare = 16, 2
+	// Connections is how many connections to one node there are at most, of both kinds.
+	Connections = PoolSize + asidePool
 )
 
 // Config configures [Open]. Every field but Reread, Learned and Measure is required.
