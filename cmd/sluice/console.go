@@ -19,11 +19,10 @@ import (
 	"sluice/gateway/console/access/store"
 	"sluice/gateway/console/pages"
 	"sluice/gateway/console/registry"
+	"sluice/gateway/wire"
 )
 
 const (
-	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
-	consoleConnections = 128
 	// consoleStreams is how many streams one HTTP/2 connection may have there. A browser loads a page with far fewer.
 	consoleStreams = 32
 	// consoleGrace is how long its requests have to end when the process stops.
@@ -63,7 +62,7 @@ func (p *process) openConsole(ctx context.Context) {
 	}), logger)
 	c.server.TLSConfig = p.tlsConfig()
 	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
-	p.clients.bound(c.server, afterBody, "console", consoleConnections, p.TrustedProxies, logger)
+	p.clients.Bound(c.server, wire.Config{Listener: "console", Most: consoleConnections, Proxies: proxies, Log: logger})
 	forPeople(c.server)
 	p.console = c
 	p.works = append(p.works, c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) })

@@ -7,9 +7,32 @@ import (
 	"log/slog"
 	"net"
 	"sync/atomic"
+	"time"
 
+	"sluice/cmd/sluice/redisclient"
 	"sluice/gateway"
 )
+
+const (
+	// ownFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
+	// and files.
+	ownFiles = adminConnections + consoleConnections + redisclient.Connections + 48
+	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
+	mostByDefault = 16_384
+	// adminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
+	adminConnections = 64
+	// consoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
+	consoleConnections = 128
+	// adminIdle is how long a connection stays open there without a request. Probes make a new one each time.
+	adminIdle = 5 * time.Second
+)
+
+// connectionsFor is how many clients' connections a process with that limit of open files may hold: each may need one
+// to the service, too.
+func connectionsFor(files uint64) int {
+	half := (max(files, ownFiles) - ownFiles) / 2
+	return int(max(1, min(max(half, files/4), mostByDefault)))
+}
 
 // listen opens an address. The error names the setting and the cause, without the address.
 func listen(ctx context.Context, setting, address string) (net.Listener, error) {

@@ -117,6 +117,7 @@ var floorPlan = map[string]plan{
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
 	"telemetry/otlp":   {outside: []string{otelAPI, "github.com/go-logr/logr"}, never: []string{httpPkg, goRedis}}, // the SDK logs by logr
+	"gateway/wire":     {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/upstream": {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/tasks": {
 		ours:    []string{"policy", "policy/teams", "policy/limit", "cache", "telemetry", "telemetry/meter"},
@@ -213,7 +214,7 @@ var floorPlan = map[string]plan{
 		ours: []string{
 			"policy", "policy/teams", "policy/directory", "policy/directory/store", "policy/limit", "policy/limit/redisstore", "policy/limit/failover",
 			"cache", "telemetry", "gateway", "gateway/fetch", "gateway/identity", "gateway/admin", "gateway/admin/sheet", "gateway/console/api", "gateway/console/registry", "gateway/simulator", "telemetry/otlp", "cmd/sluice/redisclient",
-			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "telemetry/recent",
+			"gateway/console", "gateway/console/access", "gateway/console/access/issuer", "gateway/console/access/store", "gateway/console/clerk", "gateway/console/figures", "gateway/console/figures/daily", "gateway/console/pages", "gateway/wire", "telemetry/recent",
 		},
 		testsOurs: []string{"cmd/sluice/browsertest", "gateway/console/access/issuertest"},
 		outside:   []string{"github.com/alecthomas/kong", "github.com/caarlos0/env", otelAPI, jsonText, xTime},

@@ -19,6 +19,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/registry"
 	"sluice/gateway/identity"
+	"sluice/gateway/wire"
 	"sluice/policy/limit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
@@ -69,8 +70,8 @@ type process struct {
 		admin   net.Listener
 		console net.Listener // nil: there is no console
 	}
-	clients  clients // connections to each listener
-	bounds   *bounds // that protect this process; each part registers its own
+	clients  wire.Listeners // connections to each listener
+	bounds   *bounds        // that protect this process; each part registers its own
 	tells    *telemetry.Telemetry
 	accounts accounts
 	tasks    tasks
@@ -112,7 +113,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 		return nil, err
 	}
 	p.enter("starting")
-	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: func() error { return p.clients.state() }}, {Name: "bounds", State: p.bounds.state}, {Name: "log", State: p.logState}, {Name: "console", State: p.consoleState}}
+	p.checks = []admin.Check{{Name: "accept", State: p.doors.public.state}, {Name: "connections", State: func() error { return p.clients.State() }}, {Name: "bounds", State: p.bounds.state}, {Name: "log", State: p.logState}, {Name: "console", State: p.consoleState}}
 	if err = p.openTelemetry(ctx); err == nil {
 		err = p.openAccounts(ctx)
 	}
@@ -125,7 +126,9 @@ func open(ctx context.Context, c configuration, log *telemetry.Log) (*process, e
 	p.gateway = gateway.New(c.gatewayConfig(), p.gatewayDeps())
 	p.public = gateway.NewServer(p.gateway, logger)
 	p.public.TLSConfig = c.tlsConfig()
-	p.clients.bound(p.public, afterKey, "public", c.MaxConnections, c.TrustedProxies, logger).setting = prefix + "MAX_CONNECTIONS"
+	p.clients.Bound(p.public, wire.Config{
+		Listener: "public", Setting: prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
+	})
 	p.inForce.file.Store(p.teams)
 	p.upstreamKey.Store(&p.UpstreamKey)
 	p.openConsole(ctx)
@@ -156,7 +159,7 @@ func (p *process) gatewayDeps() gateway.Deps {
 		Metrics:       p.tells.Metrics,
 		Traces:        p.tells.Traces,
 		Record:        p.record,
-		KeyAccepted:   acceptKey,
+		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: p.bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
 		TaskEnded:     p.recent.NoteTask,
 		Logger:        p.log.Logger(),
@@ -237,7 +240,7 @@ func (p *process) serve(ctx context.Context) error {
 		Ready: p.ready, Checks: p.checks, Ledger: p.accounts.Ledger, Tags: p.accounts.Tags, Metrics: p.tells.Metrics.Handler(), Currency: func() string { return p.gateway.Currency() }, Pprof: p.AdminPprof, Hosts: p.adminHosts(),
 	}), p.log.Logger())
 	p.admin.IdleTimeout = adminIdle
-	p.clients.bound(p.admin, afterBody, "admin", adminConnections, nil, p.log.Logger())
+	p.clients.Bound(p.admin, wire.Config{Listener: "admin", Most: adminConnections, Log: p.log.Logger()})
 	forPeople(p.admin)
 	failed := make(chan error, 2)
 	var serving sync.WaitGroup

@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// beginning says when a request begins to work. Before that its connection is idle and may be closed for another: whoever only begins a
+// Beginning says when a request begins to work. Before that its connection is idle and may be closed for another: whoever only begins a
 // request, or has no key, keeps no place.
-type beginning int
+type Beginning int
 
+// The moments at which a request begins to work.
 const (
-	afterBody beginning = iota // when its body has come
-	afterKey                   // when [acceptKey] says that its key is valid
+	AfterBody Beginning = iota // when its body has come
+	AfterKey                   // when [AcceptKey] says that its key is valid
 )
 
 // connectionOf is the key of a request's connection in its context, and of its work.
@@ -25,19 +26,23 @@ type workOf struct{}
 
 // work is one request, which may work on its connection.
 type work struct {
-	all   *connections
+	all   *Connections
 	conn  net.Conn
 	begun atomic.Bool
 }
 
-// working has the requests of a handler work on their connections.
-func (c *connections) working(handler http.Handler, begun beginning) http.Handler {
+// working has the requests of a handler work on their connections. A request that no server read from one has none, and just runs.
+func (c *Connections) working(handler http.Handler, begun Beginning) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, _ := r.Context().Value(connectionOf{}).(net.Conn)
+		conn, served := r.Context().Value(connectionOf{}).(net.Conn)
+		if !served {
+			handler.ServeHTTP(w, r)
+			return
+		}
 		one := &work{all: c, conn: conn}
 		defer one.end()
 		switch {
-		case begun == afterKey:
+		case begun == AfterKey:
 			r = r.WithContext(context.WithValue(r.Context(), workOf{}, one))
 		case r.ContentLength == 0: // of HTTP/2 a request without a body has one, too
 			one.mustBegin()
@@ -50,8 +55,8 @@ func (c *connections) working(handler http.Handler, begun beginning) http.Handle
 	})
 }
 
-// acceptKey tells that the request of a context has a valid key. If its connection was closed for another meanwhile, the request ends.
-func acceptKey(ctx context.Context) {
+// AcceptKey tells that the request of a context has a valid key. If its connection was closed for another meanwhile, the request ends.
+func AcceptKey(ctx context.Context) {
 	if one, ok := ctx.Value(workOf{}).(*work); ok {
 		one.mustBegin()
 	}
@@ -64,7 +69,7 @@ func (o *work) begin() bool {
 
 func (o *work) mustBegin() {
 	if !o.begin() {
-		panic(http.ErrAbortHandler) // as watch does
+		panic(http.ErrAbortHandler) // as watch does; net/http recovers it
 	}
 }
 
@@ -85,7 +90,7 @@ type wholeBody struct {
 
 func (b *wholeBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF && !b.of.begin() { //nolint:errorlint // net/http's own
+	if err == io.EOF && !b.of.begin() {
 		err = errMadeRoom
 	}
 	return n, err

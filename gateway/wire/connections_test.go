@@ -1,7 +1,6 @@
-package main
+package wire
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +11,17 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"sluice/gateway/simulator"
+	"go.uber.org/goleak"
 )
+
+const patience = 30 * time.Second // longer than anything here takes
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // from is a connection of a client at an address.
 type from struct {
@@ -34,32 +36,20 @@ type addressOf string
 func (addressOf) Network() string  { return "tcp" }
 func (a addressOf) String() string { return string(a) }
 
-func TestMend25ConnectionsForTheDescriptors(t *testing.T) {
-	for _, tt := range []struct {
-		files uint64
-		want  int
-	}{{0, 1}, {40, 10}, {512, 128}, {1024, 352}, {20_000, 9_840}, {1 << 20, 16_384}, {1<<64 - 1, 16_384}} {
-		if got := connectionsFor(tt.files); got != tt.want {
-			t.Errorf("%d files: %d connections, want %d", tt.files, got, tt.want)
-		}
-	}
-}
-
-func bounded(most int, proxies ...network) *connections {
-	return newConnections("public", most, proxies, slog.New(slog.DiscardHandler))
+func bounded(most int, proxies ...netip.Prefix) *Connections {
+	return newConnections(Config{Listener: "public", Most: most, Proxies: proxies, Log: slog.New(slog.DiscardHandler)})
 }
 
 // entered opens a connection of a client at an address, and returns which one was closed for it.
-func (c *connections) entered(address string) (conn *from, ended net.Conn) {
+func (c *Connections) entered(address string) (conn *from, ended net.Conn) {
 	conn = &from{address: address}
 	return conn, c.enter(conn)
 }
 
 // One address has a quarter, all together have the whole, and closed connections make room. While all work, new ones are closed.
-func TestMend25ConnectionsOfOneAddressAndOfAll(t *testing.T) {
+func TestOneAddressHasAQuarter(t *testing.T) {
 	var log strings.Builder
-	c := newConnections("public", 8, nil, slog.New(slog.NewTextHandler(&log, nil)))
-	c.setting = "SLUICE_MAX_CONNECTIONS"
+	c := newConnections(Config{Listener: "public", Setting: "SLUICE_MAX_CONNECTIONS", Most: 8, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	first, _ := c.entered("192.0.2.1:1000")
 	c.work(first, 1)
 	for _, tt := range []struct {
@@ -185,8 +175,8 @@ func TestAnAddressMakesRoomForItself(t *testing.T) {
 }
 
 // A trusted proxy's connections belong to many clients, and may use the whole limit. They make room last.
-func TestMend25ATrustedProxyMayHaveAll(t *testing.T) {
-	c := bounded(8, network(netip.MustParsePrefix("10.0.0.0/8")), network(netip.MustParsePrefix("2001:db8::7/128")))
+func TestATrustedProxyMayHaveAll(t *testing.T) {
+	c := bounded(8, netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::7/128"))
 	var first *from
 	for n, address := range []string{
 		"10.1.2.3:1000", "10.1.2.3:1001", "10.1.2.3:1002", "[::ffff:10.1.2.3]:1003", "[2001:db8::7]:1000", "[2001:db8::7]:1001", "[2001:db8::7]:1002",
@@ -229,7 +219,7 @@ func (d *disguised) Accept() (net.Conn, error) {
 type doorTo struct {
 	*testing.T
 	*httptest.Server
-	clients   *connections
+	clients   *Connections
 	addresses chan string
 	arrived   chan string
 	finish    chan struct{}
@@ -237,7 +227,7 @@ type doorTo struct {
 	before    func(http.ConnState) // called before the connection's state is noted; nil: not called
 }
 
-func openDoor(t *testing.T, most int, secure bool, begun beginning) *doorTo {
+func openDoor(t *testing.T, most int, secure bool, begun Beginning) *doorTo {
 	t.Helper()
 	d := &doorTo{T: t, clients: bounded(most), addresses: make(chan string, 1), arrived: make(chan string, most), finish: make(chan struct{})}
 	d.end = sync.OnceFunc(func() { close(d.finish) })
@@ -247,7 +237,7 @@ func openDoor(t *testing.T, most int, secure bool, begun beginning) *doorTo {
 			d.arrived <- r.Proto
 			<-d.finish
 		case "/key":
-			acceptKey(r.Context())
+			AcceptKey(r.Context())
 			fallthrough
 		case "/none":
 			d.arrived <- r.Proto
@@ -256,7 +246,8 @@ func openDoor(t *testing.T, most int, secure bool, begun beginning) *doorTo {
 	}))
 	d.Listener = &disguised{d.Listener, d.addresses}
 	d.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-	d.clients.watch(d.Config, begun)
+	d.clients.config.Begun = begun
+	d.clients.watch(d.Config)
 	watched := d.Config.ConnState
 	d.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if d.before != nil {
@@ -278,7 +269,10 @@ func openDoor(t *testing.T, most int, secure bool, begun beginning) *doorTo {
 func (d *doorTo) from(address string) (net.Conn, *http.Client) {
 	d.Helper()
 	d.addresses <- address
-	conn := dial(d.T, d.Server.Listener.Addr().String())
+	conn, err := net.Dial("tcp", d.Server.Listener.Addr().String())
+	if err != nil {
+		d.Fatal(err)
+	}
 	eventually(d.T, func() bool { return len(d.addresses) == 0 })
 	once := make(chan net.Conn, 1)
 	once <- conn
@@ -307,7 +301,7 @@ func (d *doorTo) get(client *http.Client, path string) error {
 // fifth address is served, and so is the request that runs meanwhile.
 func TestConnectionsWithoutWorkKeepNobodyOut(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDoor(t, 16, secure, afterBody)
+		d := openDoor(t, 16, secure, AfterBody)
 		var silent []net.Conn
 		var used []*http.Client
 		for n := range 4 {
@@ -346,9 +340,9 @@ func TestConnectionsWithoutWorkKeepNobodyOut(t *testing.T) {
 }
 
 // While every connection has a request, also over HTTP/2, new ones are closed at once.
-func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
+func TestSurplusConnectionsAreClosed(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDoor(t, 12, secure, afterBody)
+		d := openDoor(t, 12, secure, AfterBody)
 		works := make(chan error, 3)
 		for range 3 {
 			_, client := d.from("192.0.2.1:1000")
@@ -374,7 +368,7 @@ func TestMend25SurplusConnectionsAreClosed(t *testing.T) {
 // A request that comes as its connection is closed for another does not run: nobody would get its answer.
 func TestARequestOnAClosedConnectionDoesNotRun(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDoor(t, 4, secure, afterBody)
+		d := openDoor(t, 4, secure, AfterBody)
 		requests := 1
 		if secure {
 			requests = 2 // HTTP/2 counts its beginning as one
@@ -408,131 +402,22 @@ func eventually(t *testing.T, what func() bool) {
 	}
 }
 
-func (c *connections) counted() int {
+func (c *Connections) counted() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open) + len(c.of)
 }
 
 // Every listener has a bound of its own, at which idle connections make room: probes are answered, and readiness names each listener.
-func TestIdleConnectionsKeepNobodyFromAnyListener(t *testing.T) {
-	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=8", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
-	match, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"console","listen":"([^"]+)"`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		listener, address, path, bound string
-		most                           int // of one address
-	}{
-		{"public", h.public, "/", "SLUICE_MAX_CONNECTIONS is 8", 2},
-		{"admin", h.admin, "/healthz", "64", adminConnections / 4},
-		{"console", string(match[1]), "/login", "128", consoleConnections / 4},
-	} {
-		for range tt.most {
-			conn := dial(t, tt.address)
-			defer func() { _ = conn.Close() }()
-		}
-		conn := dial(t, tt.address)
-		if text := over(t, conn, tt.path); text == "" {
-			t.Errorf("%s: no answer", tt.listener)
-		}
-		_ = conn.Close()
-		want := fmt.Sprintf("%s listener: %s, and one address may have %d; reached within the last minute; since the start", tt.listener, tt.bound, tt.most)
-		if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, want) {
-			t.Errorf("readiness: %d %q %v, want %q", status, text, err, want)
-		}
-	}
-	if code := h.stop(); code != exitClean {
-		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
-	}
-}
-
 // A stop does not wait for clients that announced a body and send none.
-func TestMend25AStopWithConnectionsThatSendNothing(t *testing.T) {
-	t.Parallel()
-	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_SHUTDOWN_GRACE=15s")
-	for _, start := range []string{
-		"POST /x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n",
-		"POST " + textURL + " HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n",
-		"GET /api/v1/tasks HTTP/1.1\r\nAuthorization: Bearer test\r\nContent-Length: 9\r\n",
-		"GET /sluice/v1/usage HTTP/1.1\r\nAuthorization: Bearer test\r\nTransfer-Encoding: chunked\r\n",
-	} {
-		conn := dial(t, h.public)
-		defer func() { _ = conn.Close() }()
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		_, _ = io.WriteString(conn, start+"Host: x\r\n\r\n")
-		if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
-			t.Errorf("%q: no answer: %+v %v", start, answer, err)
-		}
-	}
-	if code := h.stop(); code != exitClean {
-		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
-	}
-}
-
 // Requests whose bodies do not end, and requests without a valid key, keep nobody from a listener: five addresses hold as many
 // connections as they may, and a sixth is answered.
-func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
-	_, upstream := newService(t, simulator.Config{})
-	h := serving(t, upstream.URL, "SLUICE_MAX_CONNECTIONS=16", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0")
-	match, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"console","listen":"([^"]+)"`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const announced = " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n"
-	for _, tt := range []struct {
-		listener, address, path string
-		most                    int // of one address
-		requests                []string
-	}{
-		{"public", h.public, "/", 4, []string{
-			"POST " + textURL + announced + "Content-Type: application/json\r\n\r\n{",
-			"POST " + textURL + announced + "Authorization: Bearer wrong\r\nContent-Type: application/json\r\n\r\n{",
-			"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
-			"GET /api/v1/tasks" + announced + "\r\n{",
-		}},
-		{"admin", h.admin, "/healthz", adminConnections / 4, []string{
-			"GET /healthz" + announced + "\r\n{", "POST /metrics" + announced + "\r\n{", "GET /sluice/v1/usage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
-		}},
-		{"console", string(match[1]), "/login", consoleConnections / 4, []string{
-			"POST /login" + announced + "Content-Type: application/x-www-form-urlencoded\r\n\r\nt", "GET /" + announced + "\r\n{",
-		}},
-	} {
-		for _, request := range tt.requests {
-			for address := range 5 {
-				for range tt.most {
-					conn := dialFrom(t, fmt.Sprintf("127.0.1.%d", address+1), tt.address)
-					t.Cleanup(func() { _ = conn.Close() })
-					_, _ = io.WriteString(conn, request)
-				}
-			}
-			for n := range 10 {
-				conn := dialFrom(t, "127.0.1.9", tt.address)
-				_ = conn.SetDeadline(time.Now().Add(patience)) // ends a hang
-				_, _ = io.WriteString(conn, "GET "+tt.path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-				text, _ := io.ReadAll(conn)
-				_ = conn.Close()
-				if len(text) == 0 {
-					t.Errorf("%s, %.40q: probe %d was not answered", tt.listener, request, n)
-					break
-				}
-			}
-		}
-	}
-	if code := h.stop(); code != exitClean {
-		t.Errorf("exit code %d; it said\n%s", code, h.log.bytes())
-	}
-}
-
 // A request works on its connection from the moment its key is accepted, though its body is still on its way: it is not closed for
 // another. Without a key it is.
 func TestARequestWithAKeyKeepsItsConnection(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, accepted := range []bool{true, false} {
-			d := openDoor(t, 4, secure, afterKey)
+			d := openDoor(t, 4, secure, AfterKey)
 			path := "/key"
 			if !accepted {
 				path = "/none"

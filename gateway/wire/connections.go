@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"container/heap"
@@ -14,41 +14,16 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"sluice/cmd/sluice/redisclient"
 )
 
-const (
-	// ownFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
-	// and files.
-	ownFiles = adminConnections + consoleConnections + redisclient.Connections + 48
-	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
-	mostByDefault = 16_384
-	// adminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
-	adminConnections = 64
-	// adminIdle is how long a connection stays open there without a request. Probes make a new one each time.
-	adminIdle = 5 * time.Second
-)
-
-// connectionsFor is how many clients' connections a process with that limit of open files may hold: each may need one
-// to the service, too.
-func connectionsFor(files uint64) int {
-	half := (max(files, ownFiles) - ownFiles) / 2
-	return int(max(1, min(max(half, files/4), mostByDefault)))
-}
-
-// connections bounds the connections that clients hold open at a listener: in all, and a quarter of that for one address (of
+// Connections bounds the connections that clients hold open at a listener: in all, and a quarter of that for one address (of
 // IPv6 one network of 64 bits, which one client usually has). A trusted proxy's connections carry many clients and may be all.
 //
 // At the bound a new connection takes the place of an idle one: nobody keeps others out with connections that do nothing. A new
 // connection beyond both is closed at once. If it waited to be accepted, its client would not try another replica, and one address
 // could fill the queue that all share.
-type connections struct {
-	listener string // its name in the log and in readiness
-	setting  string // what sets most; empty: nothing does
-	most     int
-	proxies  []network // trusted: without a limit by address
-	log      *slog.Logger
+type Connections struct {
+	config Config
 
 	mu     sync.Mutex
 	open   map[net.Conn]*connection
@@ -61,26 +36,34 @@ type connections struct {
 	logged time.Time     // when the log last said so
 }
 
-func newConnections(listener string, most int, proxies []network, log *slog.Logger) *connections {
-	return &connections{listener: listener, most: most, proxies: proxies, log: log, open: make(map[net.Conn]*connection), of: make(map[netip.Prefix]*peer)}
+// Config says how many connections a listener may have, and for whom.
+type Config struct {
+	Listener string // its name in the log and in readiness
+	Setting  string // what sets Most; empty: nothing does
+	Most     int
+	Proxies  []netip.Prefix // trusted: without a limit by address; may be empty
+	Begun    Beginning      // when a request keeps its connection from being idle
+	Log      *slog.Logger
 }
 
-// clients are the connections to all listeners.
-type clients []*connections
-
-// bound bounds the connections to the listener of a server, before it serves. begun says when a request of its keeps its connection from
-// being idle.
-func (c *clients) bound(server *http.Server, begun beginning, listener string, most int, proxies []network, log *slog.Logger) *connections {
-	bounded := newConnections(listener, most, proxies, log)
-	bounded.watch(server, begun)
-	*c = append(*c, bounded)
-	return bounded
+func newConnections(config Config) *Connections {
+	return &Connections{config: config, open: make(map[net.Conn]*connection), of: make(map[netip.Prefix]*peer)}
 }
 
-// state is the line in readiness, with the listeners whose bound was reached.
-func (c clients) state() error {
+// Listeners are the connections to all listeners of a process.
+type Listeners []*Connections
+
+// Bound bounds the connections to the listener of a server. It MUST be called before the server serves.
+func (l *Listeners) Bound(server *http.Server, config Config) {
+	bounded := newConnections(config)
+	bounded.watch(server)
+	*l = append(*l, bounded)
+}
+
+// State is the line in readiness: an error with the listeners whose bound was reached within the last minute.
+func (l Listeners) State() error {
 	var list []string
-	for _, one := range c {
+	for _, one := range l {
 		if err := one.state(); err != nil {
 			list = append(list, err.Error())
 		}
@@ -92,7 +75,7 @@ func (c clients) state() error {
 }
 
 // watch bounds the connections of a server. It learns of them by net/http's states.
-func (c *connections) watch(server *http.Server, begun beginning) {
+func (c *Connections) watch(server *http.Server) {
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
@@ -109,11 +92,11 @@ func (c *connections) watch(server *http.Server, begun beginning) {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connectionOf{}, conn)
 	}
-	server.Handler = c.working(server.Handler, begun)
+	server.Handler = c.working(server.Handler, c.config.Begun)
 }
 
 // admit counts a new connection, and closes the one that makes room for it, or the new one itself.
-func (c *connections) admit(conn net.Conn) {
+func (c *Connections) admit(conn net.Conn) {
 	if ended := c.enter(conn); ended != nil {
 		for ok := true; ok; { // at once: TLS would first send the client a message, and wait for it to be read
 			var above interface{ NetConn() net.Conn }
@@ -126,10 +109,10 @@ func (c *connections) admit(conn net.Conn) {
 }
 
 // ofOne is how many connections one address may have, unless it is a trusted proxy's.
-func (c *connections) ofOne() int { return max(1, c.most/4) }
+func (c *Connections) ofOne() int { return max(1, c.config.Most/4) }
 
 // enter counts a new connection and returns the one to close for it: nil, if there is room, or the new one, if none is idle.
-func (c *connections) enter(conn net.Conn) (ended net.Conn) {
+func (c *Connections) enter(conn net.Conn) (ended net.Conn) {
 	network := c.clientOf(conn)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,10 +124,10 @@ func (c *connections) enter(conn net.Conn) (ended net.Conn) {
 	switch {
 	case network != allProxies && client.open >= c.ofOne():
 		giver = client
-	case len(c.open) >= c.most && len(c.givers) > 0:
+	case len(c.open) >= c.config.Most && len(c.givers) > 0:
 		giver = c.givers[0]
 	}
-	full := giver != nil || len(c.open) >= c.most
+	full := giver != nil || len(c.open) >= c.config.Most
 	if full && (giver == nil || len(giver.idle) == 0) {
 		c.closed++
 		c.reached(client)
@@ -164,7 +147,7 @@ func (c *connections) enter(conn net.Conn) (ended net.Conn) {
 }
 
 // reached notes that the bound was reached by a connection of a client.
-func (c *connections) reached(client *peer) {
+func (c *Connections) reached(client *peer) {
 	c.last = time.Now()
 	if c.last.Sub(c.logged) < time.Minute {
 		return
@@ -174,19 +157,19 @@ func (c *connections) reached(client *peer) {
 	if client.network == allProxies {
 		name = "trusted proxies"
 	}
-	c.log.Warn("too many connections", "listener", c.listener, "open", len(c.open), "most", c.most,
+	c.config.Log.Warn("too many connections", "listener", c.config.Listener, "open", len(c.open), "most", c.config.Most,
 		"client", name, "open_of_client", client.open, "most_of_client", c.ofOne(), "idle_closed", c.ended, "new_closed", c.closed)
 }
 
 // isOpen reports whether a connection was not closed for another.
-func (c *connections) isOpen(conn net.Conn) bool {
+func (c *Connections) isOpen(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.open[conn] != nil
 }
 
 // work notes that one request more, or less, works on a connection, and reports whether it is open.
-func (c *connections) work(conn net.Conn, more int) (open bool) {
+func (c *Connections) work(conn net.Conn, more int) (open bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.open[conn]
@@ -199,7 +182,7 @@ func (c *connections) work(conn net.Conn, more int) (open bool) {
 	return true
 }
 
-func (c *connections) leave(conn net.Conn) {
+func (c *Connections) leave(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if left := c.open[conn]; left != nil {
@@ -207,7 +190,7 @@ func (c *connections) leave(conn net.Conn) {
 	}
 }
 
-func (c *connections) remove(left *connection) {
+func (c *Connections) remove(left *connection) {
 	delete(c.open, left.Conn)
 	if left.peer.open--; left.peer.open == 0 {
 		delete(c.of, left.peer.network)
@@ -216,7 +199,7 @@ func (c *connections) remove(left *connection) {
 }
 
 // setIdle keeps the orders in which connections are closed. It MUST be called after each change of a peer.
-func (c *connections) setIdle(changed *connection, idle bool) {
+func (c *Connections) setIdle(changed *connection, idle bool) {
 	client := changed.peer
 	if changed.place >= 0 {
 		heap.Remove(&client.idle, changed.place)
@@ -237,28 +220,28 @@ func (c *connections) setIdle(changed *connection, idle bool) {
 }
 
 // state is the listener's part of the line in readiness: an error for a minute after the bound was reached.
-func (c *connections) state() error {
+func (c *Connections) state() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last.IsZero() || time.Since(c.last) > time.Minute {
 		return nil
 	}
-	bound := strconv.Itoa(c.most)
-	if c.setting != "" {
-		bound = c.setting + " is " + bound
+	bound := strconv.Itoa(c.config.Most)
+	if c.config.Setting != "" {
+		bound = c.config.Setting + " is " + bound
 	}
 	return fmt.Errorf("%s listener: %s, and one address may have %d; reached within the last minute; since the start %d idle connections made room for new ones, and %d new ones were closed",
-		c.listener, bound, c.ofOne(), c.ended, c.closed)
+		c.config.Listener, bound, c.ofOne(), c.ended, c.closed)
 }
 
 // allProxies is the client that trusted proxies' connections count for.
 var allProxies netip.Prefix
 
 // clientOf is the network that a connection counts for.
-func (c *connections) clientOf(conn net.Conn) netip.Prefix {
+func (c *Connections) clientOf(conn net.Conn) netip.Prefix {
 	peer, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
 	address := peer.Addr().Unmap().WithZone("")
-	if slices.ContainsFunc(c.proxies, func(n network) bool { return netip.Prefix(n).Contains(address) }) {
+	if slices.ContainsFunc(c.config.Proxies, func(n netip.Prefix) bool { return n.Contains(address) }) {
 		return allProxies
 	}
 	bits := 64

@@ -1,4 +1,6 @@
-package main
+// Package wire knows the inside of net/http: which connections are open, and which of them a request works on. It knows nothing of what
+// requests ask for.
+package wire
 
 import (
 	"net"
