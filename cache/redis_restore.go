@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -93,4 +95,162 @@ func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Queries)
 	}
 	return err
+}
+
+// repeatTime is how long every replica takes to repeat its pending writes once Redis is back: it notices that within a breaker's
+// probe (250 ms), repeats them within a call of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
+// away is noticed a second late, too.
+const repeatTime = 10 * time.Second
+
+// memory names what Redis remembers of a team's tasks, as the team's claims key says.
+type memory struct {
+	epoch string // when it began; empty: there is none, or none is known here
+	count int64  // claims that were written to it
+}
+
+// older reports whether Redis lost something since another memory was seen: all of it, or the newest writes, as a replica
+// that takes over may.
+func (m memory) older(than memory) bool {
+	return than.epoch != "" && (m.epoch != than.epoch || m.count < than.count)
+}
+
+// losses notices that Redis lost tasks of a team, or could not be asked about them. In either case another replica may have
+// tasks to write, and an unknown task is not denied.
+type losses struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	known    int64                // Redis's memory by [RedisConfig.Memory]; 0: none was seen
+	memories map[string]memory    // as they were last seen, by team
+	lost     map[string]bool      // teams of which Redis lost tasks that are not restored yet
+	away     map[string]time.Time // when Redis last could not be asked about all of a team's tasks; under "": about any
+}
+
+func newLosses(now func() time.Time) *losses {
+	return &losses{now: now, memories: map[string]memory{}, lost: map[string]bool{}, away: map[string]time.Time{}}
+}
+
+// missed notes that Redis could not be asked about a team; empty: about any.
+func (l *losses) missed(team string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away[team] = l.now()
+}
+
+// incomplete reports whether another replica may know a task of the team that Redis does not know yet.
+func (l *losses) incomplete(team string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, of := range [...]string{team, ""} {
+		if at, ever := l.away[of]; ever && l.now().Sub(at) < repeatTime {
+			return true
+		}
+	}
+	return false
+}
+
+// seen is the last known state of Redis's memory of a team. A caller of Redis reads it before the call, for saw.
+func (l *losses) seen(team string) memory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.memories[team]
+}
+
+// saw notes what Redis's memory is by a reply, and whether something of it is lost since before the call. A loss is
+// reported once, by the first caller that notices it.
+func (l *losses) saw(team string, before, now memory) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.memories[team]
+	switch {
+	case now.older(before) && now.older(last):
+		l.lost[team] = true
+		l.away[team] = l.now() // other replicas have not restored yet what they know
+		l.memories[team] = now
+	case now.epoch == last.epoch:
+		l.memories[team] = memory{now.epoch, max(now.count, last.count)}
+	case last.epoch == before.epoch:
+		l.memories[team] = now
+	}
+}
+
+// number notes the number of Redis's memory. Another one than before means that every team may have lost tasks. The counts of claims do
+// not always tell: other replicas may write as many new ones as were lost before this one looks.
+func (l *losses) number(now int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.known; before == now {
+		return
+	} else if l.known = now; before == 0 {
+		return
+	}
+	l.away[""] = l.now()
+	for team := range l.memories {
+		l.lost[team] = true
+	}
+}
+
+// watch adds teams whose memory is checked from now on.
+func (l *losses) watch(teams []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, team := range teams {
+		if _, known := l.memories[team]; !known {
+			l.memories[team] = memory{}
+		}
+	}
+}
+
+// watched lists the teams whose memory is checked, and its last known state. The first is a dummy team, so that a
+// process without teams still probes Redis.
+func (l *losses) watched() (teams []string, last []memory) {
+	teams, last = []string{""}, []memory{{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for team, m := range l.memories {
+		teams, last = append(teams, team), append(last, m)
+	}
+	return teams, last
+}
+
+// hasLost reports whether tasks of a team are known to be lost, and not to be restored yet.
+func (l *losses) hasLost(team string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost[team]
+}
+
+// takeLost returns the teams that have lost tasks, and forgets them.
+func (l *losses) takeLost() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lost := l.lost
+	l.lost = map[string]bool{}
+	return lost
+}
+
+// readMemory reads an epoch and a count as Redis has them.
+func readMemory(epoch, count any) (m memory) {
+	m.epoch, _ = epoch.(string)
+	text, _ := count.(string)
+	m.count, _ = strconv.ParseInt(text, 10, 64)
+	return m
+}
+
+// cutMemory cuts what a script's reply says of Redis's memory off its end, and how long ago a claim was last restored
+// there; below 0: none was.
+func cutMemory(reply []any) (rest []any, m memory, restored time.Duration, err error) {
+	n := len(reply) - 3
+	if n < 0 {
+		return nil, m, 0, errMixed
+	}
+	restored = -1
+	if text, ok := reply[n+2].(string); ok {
+		micros, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, m, 0, errMixed
+		}
+		restored = time.Duration(max(micros, 0)) * time.Microsecond
+	}
+	return reply[:n], readMemory(reply[n], reply[n+1]), restored, nil
 }

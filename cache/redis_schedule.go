@@ -2,6 +2,9 @@ package cache
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -34,7 +37,13 @@ func (s *redisSchedule) takeDue(ctx context.Context, team string, most int) (lis
 	if err != nil || len(ids) == 0 {
 		return nil, false
 	}
-	claims, err := s.reader.readAll(ctx, team, ids)
+	names := make([]namedTask, len(ids))
+	for i, id := range ids {
+		names[i] = namedTask{team: team, id: id}
+	}
+	call, cancel := s.long(ctx)
+	defer cancel()
+	claims, err := s.reader.readNamed(call, names)
 	if err != nil {
 		return nil, false
 	}
@@ -74,4 +83,48 @@ func (s *redisSchedule) Schedule(ctx context.Context, claim *Claim, at time.Time
 // Forget hands a task out no more.
 func (s *redisSchedule) Forget(ctx context.Context, claim *Claim) error {
 	return s.remove(ctx, dueKey(claim.Team), claim.Task)
+}
+
+// teamsEvery is how often this process looks for teams whose tasks were made by other replicas.
+const teamsEvery = time.Minute
+
+// openTeams are the teams that may have tasks which are due.
+type openTeams struct {
+	mu     sync.Mutex
+	teams  map[string]bool
+	looked time.Time // when Redis was last asked for all of them
+}
+
+func (o *openTeams) add(team string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.teams[team] = true
+}
+
+func (o *openTeams) list() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.teams))
+}
+
+// old reports whether Redis is to be asked again.
+func (o *openTeams) old(now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return now.Sub(o.looked) >= teamsEvery
+}
+
+// found notes how many tasks Redis has of each team; one below 0 could not be read and stays as it was.
+func (o *openTeams) found(now time.Time, teams []string, tasks []int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.looked = now
+	for i, team := range teams {
+		switch {
+		case tasks[i] > 0:
+			o.teams[team] = true
+		case tasks[i] == 0:
+			delete(o.teams, team)
+		}
+	}
 }

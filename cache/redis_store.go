@@ -21,8 +21,6 @@ var (
 	dueLua string
 	//go:embed scripts/queries.lua
 	queriesLua string
-	//go:embed scripts/known.lua
-	knownLua string
 	//go:embed scripts/list.lua
 	listLua string
 	//go:embed scripts/open.lua
@@ -43,7 +41,6 @@ var (
 	readScript    = redis.NewScript(readLua)
 	dueScript     = redis.NewScript(dueLua)
 	queriesScript = redis.NewScript(queriesLua)
-	knownScript   = redis.NewScript(knownLua)
 	listScript    = redis.NewScript(listLua)
 	openScript    = redis.NewScript(openLua)
 	newestScript  = redis.NewScript(newestLua)
@@ -95,13 +92,6 @@ func (s *store) run(ctx context.Context, script *redis.Script, keys []string, ar
 	return script.Run(call, s.Client, keys, args...)
 }
 
-// runLong is run for a script that reads much.
-func (s *store) runLong(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
-	call, cancel := s.long(ctx)
-	defer cancel()
-	return script.Run(call, s.Client, keys, args...)
-}
-
 // inOneTrip queues a command for each key and sends them together. Each command has its own error, so that a shard that is
 // away hides its own keys only.
 func inOneTrip[C redis.Cmder](ctx context.Context, s *store, keys []string, queue func(pipe redis.Pipeliner, key string) C) []C {
@@ -114,23 +104,6 @@ func inOneTrip[C redis.Cmder](ctx context.Context, s *store, keys []string, queu
 		_, _ = pipe.Exec(ctx)
 	}
 	return cmds
-}
-
-// runEach runs a script on each of the keys and one that they share.
-func (s *store) runEach(ctx context.Context, script *redis.Script, keys []string, shared string) ([][]any, error) {
-	call, cancel := s.long(ctx)
-	defer cancel()
-	replies := make([][]any, len(keys))
-	for i, cmd := range inOneTrip(call, s, keys, func(pipe redis.Pipeliner, key string) *redis.Cmd {
-		return script.Eval(call, pipe, []string{key, shared}) // a pipeline does not fall back from EVALSHA
-	}) {
-		reply, err := cmd.Slice()
-		if err != nil {
-			return nil, err
-		}
-		replies[i] = reply
-	}
-	return replies, nil
 }
 
 // runAll runs a script once for each list of keys, with the same arguments, in one round trip. Its replies are lists.
