@@ -20,38 +20,10 @@ func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `","level":"`...)
 	b = append(b, r.level().String()...)
 	b = append(b, `","msg":"request"`...)
-	b = appendText(b, `,"id":`, r.ID)
-	b = appendText(b, `,"upstream_id":`, r.UpstreamID)
-	b = appendText(b, `,"trace_id":`, r.TraceID)
-	b = appendText(b, `,"team":`, r.Team)
-	b = appendText(b, `,"key":`, r.Key)
-	b = appendText(b, `,"client":`, r.Client)
-	b = appendText(b, `,"method":`, r.Method)
-	b = appendText(b, `,"route":`, r.Route)
-	b = appendText(b, `,"endpoint":`, r.Endpoint)
-	b = appendText(b, `,"kind":`, r.Kind)
-	b = appendText(b, `,"model":`, r.Model)
-	b = appendText(b, `,"task":`, r.Task)
-	b = appendNumber(b, `,"status":`, int64(r.Status))
-	b = appendText(b, `,"refusal":`, r.Refusal)
-	b = appendText(b, `,"cache":`, r.Cache)
-	b = appendUsage(b, &r.Usage)
-	b = appendCost(b, `,"cost":`, &r.Cost)
-	b = appendCost(b, `,"held":`, &r.Held)
-	b = appendMilliseconds(b, `,"dur_ms":`, r.Duration)
-	b = appendMilliseconds(b, `,"overhead_ms":`, r.Overhead)
-	b = appendMilliseconds(b, `,"first_byte_ms":`, r.FirstByte)
-	b = appendNumber(b, `,"bytes_in":`, r.BytesIn)
-	b = appendNumber(b, `,"bytes_out":`, r.BytesOut)
-	b = appendNumber(b, `,"upstream_status":`, int64(r.UpstreamStatus))
-	if r.Tags != "" {
-		b = appendText(b, `,"tag":`, r.Tags)
-	}
-	if r.Front != "" {
-		b = appendText(b, `,"front":`, r.Front)
-	}
-	if r.TaskStatus != "" {
-		b = appendText(b, `,"task_status":`, r.TaskStatus)
+	for i := range members {
+		if m := &members[i]; !m.rare || *m.text(r) != "" {
+			b = m.append(append(b, m.prefix...), r)
+		}
 	}
 	return append(b, '}', '\n')
 }
@@ -150,9 +122,8 @@ func appendTime(b []byte, t time.Time) []byte {
 func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // appendMilliseconds writes a duration in milliseconds, to the microsecond and without trailing zeros.
-func appendMilliseconds(b []byte, name string, d time.Duration) []byte {
+func appendMilliseconds(b []byte, d time.Duration) []byte {
 	micros := d.Microseconds()
-	b = append(b, name...)
 	if micros < 0 {
 		b, micros = append(b, '-'), -micros
 	}
@@ -179,7 +150,6 @@ func appendFloat(b []byte, name string, value float64) []byte {
 }
 
 func appendUsage(b []byte, u *meter.Usage) []byte {
-	b = appendName(b, "usage")
 	if !u.Known() {
 		return append(b, "null"...)
 	}
@@ -190,8 +160,7 @@ func appendUsage(b []byte, u *meter.Usage) []byte {
 	return append(b, '}')
 }
 
-func appendCost(b []byte, name string, c *Cost) []byte {
-	b = append(b, name...)
+func appendCost(b []byte, c *Cost) []byte {
 	if !c.Known {
 		return append(b, "null"...)
 	}

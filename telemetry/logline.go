@@ -1,8 +1,11 @@
 package telemetry
 
 import (
+	"context"
 	"log/slog"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"sluice/telemetry/meter"
 	"sluice/telemetry/otlp"
@@ -20,13 +23,19 @@ func (r *Record) level() slog.Level {
 // clean shortens every text and makes it valid UTF-8. Clients and the service choose some of them, and a collector refuses a whole
 // batch for one invalid text.
 func (r *Record) clean() {
-	for _, value := range [...]*string{
-		&r.ID, &r.UpstreamID, &r.TraceID, &r.Team, &r.Key, &r.Client, &r.Method, &r.Scheme, &r.Route, &r.Label, &r.Endpoint,
-		&r.Kind, &r.Model, &r.Task, &r.TaskStatus, &r.Refusal, &r.Cache, &r.Tags, &r.Front, &r.Cost.Flag, &r.Held.Flag,
-	} {
-		if len(*value) > otlp.MaxValue || !isPlain(*value) {
-			*value = otlp.Valid(otlp.Shorten(*value, otlp.MaxValue))
+	for i := range members {
+		if text := members[i].text; text != nil {
+			cleanText(text(r))
 		}
+	}
+	for _, text := range [...]*string{&r.Scheme, &r.Label, &r.Cost.Flag, &r.Held.Flag} {
+		cleanText(text)
+	}
+}
+
+func cleanText(text *string) {
+	if len(*text) > otlp.MaxValue || !isPlain(*text) {
+		*text = otlp.Valid(otlp.Shorten(*text, otlp.MaxValue))
 	}
 }
 
@@ -37,59 +46,41 @@ type recordLine struct {
 	groups []slog.Attr
 }
 
-// record lists the members of a line. All are always there except tag, front and task_status. A member never changes its type: an unknown
-// string is "", an unknown number 0; only usage, cost and held are null if unknown.
 func (l *recordLine) record(r *Record) slog.Record {
-	l.groups = l.groups[:0]
-	l.attrs = append(l.attrs[:0],
-		slog.String("id", r.ID),
-		slog.String("upstream_id", r.UpstreamID),
-		slog.String("trace_id", r.TraceID),
-		slog.String("team", r.Team),
-		slog.String("key", r.Key),
-		slog.String("client", r.Client),
-		slog.String("method", r.Method),
-		slog.String("route", r.Route),
-		slog.String("endpoint", r.Endpoint),
-		slog.String("kind", r.Kind),
-		slog.String("model", r.Model),
-		slog.String("task", r.Task),
-		slog.Int("status", r.Status),
-		slog.String("refusal", r.Refusal),
-		slog.String("cache", r.Cache),
-		l.usage(&r.Usage),
-		l.cost("cost", &r.Cost),
-		l.cost("held", &r.Held),
-		milliseconds("dur_ms", r.Duration),
-		milliseconds("overhead_ms", r.Overhead),
-		milliseconds("first_byte_ms", r.FirstByte),
-		slog.Int64("bytes_in", r.BytesIn),
-		slog.Int64("bytes_out", r.BytesOut),
-		slog.Int("upstream_status", r.UpstreamStatus),
-	)
-	if r.Tags != "" {
-		l.attrs = append(l.attrs, slog.String("tag", r.Tags))
-	}
-	if r.Front != "" {
-		l.attrs = append(l.attrs, slog.String("front", r.Front))
-	}
-	if r.TaskStatus != "" {
-		l.attrs = append(l.attrs, slog.String("task_status", r.TaskStatus))
+	l.groups, l.attrs = l.groups[:0], l.attrs[:0]
+	for i := range members {
+		if m := &members[i]; !m.rare || *m.text(r) != "" {
+			l.attrs = append(l.attrs, l.attr(m, r))
+		}
 	}
 	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
 	record.AddAttrs(l.attrs...)
 	return record
 }
 
-func (l *recordLine) usage(u *meter.Usage) slog.Attr {
+func (l *recordLine) attr(m *member, r *Record) slog.Attr {
+	switch {
+	case m.text != nil:
+		return slog.String(m.name, *m.text(r))
+	case m.number != nil:
+		return slog.Int64(m.name, m.number(r))
+	case m.duration != nil:
+		return slog.Float64(m.name, inMilliseconds(m.duration(r)))
+	case m.cost != nil:
+		return l.cost(m.name, m.cost(r))
+	}
+	return l.usage(m.name, &r.Usage)
+}
+
+func (l *recordLine) usage(name string, u *meter.Usage) slog.Attr {
 	if !u.Known() {
-		return slog.Any("usage", nil)
+		return slog.Any(name, nil)
 	}
 	start := len(l.groups)
-	for name, n := range u.All() {
-		l.groups = append(l.groups, slog.Float64(name, n))
+	for unit, n := range u.All() {
+		l.groups = append(l.groups, slog.Float64(unit, n))
 	}
-	return slog.Attr{Key: "usage", Value: slog.GroupValue(l.groups[start:]...)}
+	return slog.Attr{Key: name, Value: slog.GroupValue(l.groups[start:]...)}
 }
 
 func (l *recordLine) cost(name string, c *Cost) slog.Attr {
@@ -115,3 +106,42 @@ func milliseconds(name string, d time.Duration) slog.Attr {
 }
 
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// Log writes the line of a task that was settled at that moment. Like the line of a request it always has all members.
+func (t *Task) Log(logger *slog.Logger, at time.Time) {
+	creation, handler := readTraceparent(t.Creation), logger.Handler()
+	ctx := trace.ContextWithSpanContext(context.Background(), creation)
+	if !handler.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	record := slog.NewRecord(at.UTC(), slog.LevelInfo, "task", 0)
+	traceID := ""
+	if creation.IsValid() {
+		traceID = creation.TraceID().String()
+	}
+	t.line(&record, traceID)
+	_ = handler.Handle(ctx, record) // as for any line
+}
+
+func (t *Task) line(r *slog.Record, traceID string) {
+	var l recordLine
+	r.AddAttrs(
+		slog.String("id", t.Request),
+		slog.String("trace_id", traceID),
+		slog.String("team", t.Team),
+		slog.String("key", t.Key),
+		slog.String("model", otlp.Shorten(t.Model, otlp.MaxValue)),
+		slog.String("task", otlp.Shorten(t.ID, otlp.MaxValue)),
+		slog.String("outcome", t.Outcome),
+		l.usage("usage", &t.Usage),
+		l.cost("cost", &t.Cost),
+		l.cost("held", &t.Held),
+		slog.String("submit_time", t.Submitted.UTC().Format(time.RFC3339Nano)),
+		slog.String("end_time", t.Ended.UTC().Format(time.RFC3339Nano)),
+		milliseconds("queue_ms", t.waited()),
+		milliseconds("run_ms", t.ran()),
+		slog.Int64("polls_served", t.Served),
+		slog.Int64("polls_sent", t.Sent),
+		slog.String("settled_by", t.SettledBy),
+	)
+}

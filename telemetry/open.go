@@ -4,55 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
-	"strconv"
 	"sync"
 
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"sluice/telemetry/otlp"
 )
-
-// Config tells telemetry about the process. What is sent, and where to, is in the OpenTelemetry SDK's own environment
-// variables.
-type Config struct {
-	Logger    *slog.Logger // for errors of exporters; required
-	Version   string       // of this binary
-	Revision  string
-	GoVersion string
-
-	Provider string   // gen_ai.provider.name
-	Upstream *url.URL // the service's base address; nil: not in spans
-
-	Join         bool // join a client's trace; else link to it
-	SendUpstream bool // send the trace context to the service
-	Capture      bool // put prompts and answers into spans
-
-	// Exporter sends the spans. Nil: as OTEL_* says, and if that says nothing, no span is made.
-	Exporter sdktrace.SpanExporter
-}
-
-func (c *Config) upstreamHost() string {
-	if c.Upstream == nil {
-		return ""
-	}
-	return c.Upstream.Hostname()
-}
-
-func (c *Config) upstreamPort() int64 {
-	if c.Upstream == nil {
-		return 0
-	}
-	if port, err := strconv.ParseInt(c.Upstream.Port(), 10, 64); err == nil {
-		return port
-	}
-	if c.Upstream.Scheme == "https" {
-		return 443
-	}
-	return 80
-}
 
 // Telemetry is the process's metrics, and its spans and log records if OTEL_* asks for them. Create it with [Open].
 type Telemetry struct {

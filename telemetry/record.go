@@ -1,3 +1,10 @@
+// Package telemetry tells what requests did: one line in the log for each, metrics, and spans.
+//
+// It is for observing. It is not for deciding: nothing here refuses, delays or changes a request or an answer, and no
+// other package has to wait for it. It knows neither teams' limits nor tasks' claims.
+//
+// It promises that a Record is written once, that a slow or blocked output never delays a request (records over the
+// bound are dropped and counted), and that what it writes contains no prompt, body, key or query string.
 package telemetry
 
 import (
@@ -54,3 +61,24 @@ type BrokenRule struct {
 	ID      string // from a closed set
 	Refused bool   // the rule refused the request; false: the client was warned
 }
+
+// Cost is an amount of each unit that teams are limited in: what was held for a request, or what it was charged. The zero value
+// means "not known". A refused request has a known cost of zero. appendCost and recordLine.cost write each unit too.
+type Cost struct {
+	Known    bool   // false: the log line says null
+	Requests int64  // requests
+	Tokens   int64  // tokens
+	Images   int64  // images
+	Spend    int64  // 10⁻⁹ of the teams file's currency; the log line writes it in the currency itself
+	Flag     string // how the amount came about (one of the flags); "" is left out of the log line
+}
+
+// How an amount came about: the flags of a cost.
+const (
+	FlagExact     = "exact"
+	FlagEstimated = "estimated"
+	FlagRefused   = "refused"  // the service refused the request
+	FlagNotSent   = "not-sent" // no byte of the request left
+	FlagTask      = "task"     // a task runs; its end is charged
+	FlagUnknown   = "unknown"  // whether the service did the work is unknown
+)

@@ -2,13 +2,19 @@ package telemetry
 
 import (
 	"context"
+	"log/slog"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 
 	"sluice/telemetry/otlp"
 )
@@ -65,4 +71,107 @@ func (t *Traces) begin(ctx context.Context, name string, at time.Time, kind trac
 		return Span{}
 	}
 	return Span{span}
+}
+
+// flaggedPerSecond bounds the traces a second that are recorded only because clients set the sampled flag.
+const flaggedPerSecond = 10
+
+// envSampler is the SDK's variable that selects what is recorded.
+const envSampler = "OTEL_TRACES_SAMPLER"
+
+// sampler decides which requests are recorded, before a span is made. A client's sampled flag is advisory: off, the request is
+// not recorded; on, it is recorded within a bound, or one client could fill the collector. The trace id decides nothing,
+// because the client chose it.
+type sampler struct {
+	ratio float64 // of all requests, 0 to 1
+	off   bool    // nothing is recorded, whatever clients ask for
+	now   func() time.Time
+	flags *rate.Limiter // of clients
+}
+
+func newSampler(log *slog.Logger, now func() time.Time) *sampler {
+	return &sampler{ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now, flags: rate.NewLimiter(flaggedPerSecond, flaggedPerSecond)}
+}
+
+// ShouldSample implements the SDK's interface. A span inside a recorded one of this process is recorded.
+func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	parent := trace.SpanContextFromContext(p.ParentContext)
+	inside := parent.IsValid() && !parent.IsRemote()
+	if inside && parent.IsSampled() || !inside && s.records(parent) {
+		return sdktrace.SamplingResult{Decision: sdktrace.RecordAndSample}
+	}
+	return sdktrace.SamplingResult{Decision: sdktrace.Drop}
+}
+
+// Description implements the SDK's interface.
+func (s *sampler) Description() string { return "sluice" }
+
+// records decides about a request. client is the span that it joins; invalid: none.
+func (s *sampler) records(client trace.SpanContext) bool {
+	switch {
+	case client.IsValid() && !client.IsSampled():
+		return false
+	case s.ratio == 1 || s.ratio > 0 && rand.Float64() < s.ratio:
+		return true
+	}
+	return client.IsValid() && !s.off && s.flags.AllowN(s.now(), 1)
+}
+
+// readRatio reads OTEL_TRACES_SAMPLER. The parent-based samplers equal the others here, because sampler has its own rule for
+// parents. An invalid value is logged and the default used, as the specification says.
+func readRatio(log *slog.Logger) float64 {
+	name, argument := os.Getenv(envSampler), os.Getenv("OTEL_TRACES_SAMPLER_ARG")
+	switch strings.TrimPrefix(name, "parentbased_") {
+	case "", "always_on":
+		return 1
+	case "always_off":
+		return 0
+	case "traceidratio":
+		ratio, err := strconv.ParseFloat(argument, 64)
+		if err == nil && ratio >= 0 && ratio <= 1 {
+			return ratio
+		}
+		if argument != "" {
+			log.Warn("telemetry", slog.String("warning", "OTEL_TRACES_SAMPLER_ARG: allowed: a ratio from 0 to 1; every trace is recorded"))
+		}
+		return 1
+	}
+	log.Warn("telemetry", slog.String("warning", "OTEL_TRACES_SAMPLER: allowed: always_on, always_off, traceidratio, and these with parentbased_ before them; every trace is recorded"))
+	return 1
+}
+
+// Span is a span that will be sent. The zero value is none.
+type Span struct{ of trace.Span }
+
+// Recording reports whether there is a span, so that collecting its attributes is worth the work.
+func (s Span) Recording() bool { return s.of != nil }
+
+// Traceparent is the span as in the W3C's header of that name; empty: none.
+func (s Span) Traceparent() string {
+	if !s.Recording() {
+		return ""
+	}
+	c := s.of.SpanContext()
+	return "00-" + c.TraceID().String() + "-" + c.SpanID().String() + "-01"
+}
+
+// parent is the context of a span that begins inside this one.
+func (s Span) parent() context.Context {
+	if !s.Recording() {
+		return context.Background()
+	}
+	return trace.ContextWithSpan(context.Background(), s.of)
+}
+
+// fail sets the status to error. The text may be empty.
+func (s Span) fail(text string) { s.of.SetStatus(codes.Error, otlp.Valid(text)) }
+
+// readTraceparent reads a traceparent; an invalid one is none. tracestate and baggage are ignored, because clients may put
+// anything into them.
+func readTraceparent(text string) trace.SpanContext {
+	if text == "" {
+		return trace.SpanContext{}
+	}
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": text})
+	return trace.SpanContextFromContext(ctx)
 }

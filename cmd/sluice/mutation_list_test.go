@@ -233,7 +233,7 @@ var mutations = []mutation{
 	{about: "a late change of the ledger is not noted", file: "policy/limit/redisstore/scripts/holds.lua", old: "if s.late and posts(s) then", new: "if false then"},
 	{about: "a late charge is one of a batch, which notes nothing", file: "policy/limit/redisstore/batch.go", old: "c.Held.Day >= young", new: "c.Held.Day > 0"},
 	{about: "a member sees which rules others broke", file: "gateway/console/figures/rules.go", old: "if all {", new: "if all || true {"},
-	{about: "a rule that refused is told as a warning", file: "telemetry/recent/rules.go", old: "if refused {", new: "if false {"},
+	{about: "a rule that refused is told as a warning", file: "telemetry/recent/counts.go", old: "if refused {", new: "if false {"},
 	{about: "the rules that refused a request are not noted", file: "gateway/inspect.go", old: "range verdict.Violations {", new: "range verdict.Violations[:0] {"},
 	{about: "a bill that was cut ends like a whole one", file: "gateway/console/pages/money_files.go", old: "panic(http.ErrAbortHandler)", new: "return"},
 	// The console's logins and sessions.

@@ -2,8 +2,10 @@ package otlp
 
 import (
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
@@ -66,4 +68,27 @@ func (c *complaints) Handle(err error) {
 	text := err.Error()
 	c.log.Warn("telemetry", slog.String("error", Shorten(text, MaxValue)), slog.Int("more", c.more))
 	c.last, c.more = now, 0
+}
+
+// MaxValue is the length in bytes to which texts from clients and from the service are cut.
+const MaxValue = 256
+
+// Shorten cuts a text to at most limit bytes, at the end of a character. A cut text is a copy, so that the long one can be
+// freed.
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.Clone(s[:limit])
+}
+
+// Valid replaces what is not UTF-8: a collector refuses a whole batch for one invalid text.
+func Valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }

@@ -1,3 +1,12 @@
+// Package recent keeps what requests did lately: counts by team and minute of the last two days, and the last requests of all
+// replicas, each as its log line.
+//
+// It is for charts and lists of the console. It is not for billing: the ledger of package limit is. A [Collector] takes what the
+// process did, and posts it every few seconds to a store that all replicas share. There are two forms of that: [Memory] and
+// [Redis].
+//
+// It promises that a request neither waits for a store nor for the requests of other cores, that each count arrives once also if
+// a reply is lost, that memory is bounded while the store is away, and that no prompt, body or key is in it.
 package recent
 
 import (
@@ -179,3 +188,44 @@ func sortMinutes(list []Minute) {
 
 // Kept is how long minutes are kept.
 const Kept = 48 * time.Hour
+
+// RuleCount is how often requests broke a rule.
+type RuleCount struct {
+	Warned  int64 // the client was warned
+	Refused int64 // the rule refused the request
+}
+
+// Plus adds other counts.
+func (n RuleCount) Plus(m RuleCount) RuleCount {
+	return RuleCount{n.Warned + m.Warned, n.Refused + m.Refused}
+}
+
+// The marks behind a rule's id in the text of counts.
+const (
+	markWarned  = ":w"
+	markRefused = ":r"
+)
+
+// ruleCount is that of one request.
+func ruleCount(refused bool) RuleCount {
+	if refused {
+		return RuleCount{Refused: 1}
+	}
+	return RuleCount{Warned: 1}
+}
+
+func (c *Counts) breakRule(id string, n RuleCount) {
+	if c.Rules == nil {
+		c.Rules = map[string]RuleCount{}
+	}
+	c.Rules[id] = c.Rules[id].Plus(n)
+}
+
+// readRule adds what a text has under the name of a rule.
+func (c *Counts) readRule(name string, n int64) {
+	if id, ok := strings.CutSuffix(name, markWarned); ok {
+		c.breakRule(id, RuleCount{Warned: n})
+	} else if id, ok := strings.CutSuffix(name, markRefused); ok {
+		c.breakRule(id, RuleCount{Refused: n})
+	}
+}

@@ -1,0 +1,51 @@
+package telemetry
+
+import (
+	"log/slog"
+	"net/url"
+	"strconv"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Config tells telemetry about the process. What is sent, and where to, is in the OpenTelemetry SDK's own environment
+// variables.
+type Config struct {
+	Logger    *slog.Logger // for errors of exporters; required
+	Version   string       // of this binary
+	Revision  string
+	GoVersion string
+
+	Provider string   // gen_ai.provider.name
+	Upstream *url.URL // the service's base address; nil: not in spans
+
+	Join         bool // join a client's trace; else link to it
+	SendUpstream bool // send the trace context to the service
+	Capture      bool // put prompts and answers into spans
+
+	// Exporter sends the spans. Nil: as OTEL_* says, and if that says nothing, no span is made.
+	Exporter sdktrace.SpanExporter
+}
+
+func (c *Config) upstreamHost() string {
+	if c.Upstream == nil {
+		return ""
+	}
+	return c.Upstream.Hostname()
+}
+
+func (c *Config) upstreamPort() int64 {
+	if c.Upstream == nil {
+		return 0
+	}
+	if port, err := strconv.ParseInt(c.Upstream.Port(), 10, 64); err == nil {
+		return port
+	}
+	if c.Upstream.Scheme == "https" {
+		return 443
+	}
+	return 80
+}
+
+// scope is the name of what measures, for OpenTelemetry.
+const scope = "sluice"

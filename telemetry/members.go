@@ -1,0 +1,72 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+)
+
+// member is one member of a request's log line. It has one of text, number, duration and cost, or none of them: then it is the usage.
+type member struct {
+	name     string
+	rare     bool // a text that is left out if it is empty
+	text     func(r *Record) *string
+	number   func(r *Record) int64
+	duration func(r *Record) time.Duration // written in milliseconds
+	cost     func(r *Record) *Cost
+
+	prefix string // the comma, the name and the colon, in JSON
+}
+
+// members are the members of a log line behind time, level and msg, in their order; every form of the line walks them. A member never
+// changes its type: an unknown text is "", an unknown number 0; only usage, cost and held are null if unknown.
+var members = prefixed([]member{
+	{name: "id", text: func(r *Record) *string { return &r.ID }},
+	{name: "upstream_id", text: func(r *Record) *string { return &r.UpstreamID }},
+	{name: "trace_id", text: func(r *Record) *string { return &r.TraceID }},
+	{name: "team", text: func(r *Record) *string { return &r.Team }},
+	{name: "key", text: func(r *Record) *string { return &r.Key }},
+	{name: "client", text: func(r *Record) *string { return &r.Client }},
+	{name: "method", text: func(r *Record) *string { return &r.Method }},
+	{name: "route", text: func(r *Record) *string { return &r.Route }},
+	{name: "endpoint", text: func(r *Record) *string { return &r.Endpoint }},
+	{name: "kind", text: func(r *Record) *string { return &r.Kind }},
+	{name: "model", text: func(r *Record) *string { return &r.Model }},
+	{name: "task", text: func(r *Record) *string { return &r.Task }},
+	{name: "status", number: func(r *Record) int64 { return int64(r.Status) }},
+	{name: "refusal", text: func(r *Record) *string { return &r.Refusal }},
+	{name: "cache", text: func(r *Record) *string { return &r.Cache }},
+	{name: "usage"},
+	{name: "cost", cost: func(r *Record) *Cost { return &r.Cost }},
+	{name: "held", cost: func(r *Record) *Cost { return &r.Held }},
+	{name: "dur_ms", duration: func(r *Record) time.Duration { return r.Duration }},
+	{name: "overhead_ms", duration: func(r *Record) time.Duration { return r.Overhead }},
+	{name: "first_byte_ms", duration: func(r *Record) time.Duration { return r.FirstByte }},
+	{name: "bytes_in", number: func(r *Record) int64 { return r.BytesIn }},
+	{name: "bytes_out", number: func(r *Record) int64 { return r.BytesOut }},
+	{name: "upstream_status", number: func(r *Record) int64 { return int64(r.UpstreamStatus) }},
+	{name: "tag", rare: true, text: func(r *Record) *string { return &r.Tags }},
+	{name: "front", rare: true, text: func(r *Record) *string { return &r.Front }},
+	{name: "task_status", rare: true, text: func(r *Record) *string { return &r.TaskStatus }},
+})
+
+func prefixed(list []member) []member {
+	for i := range list {
+		list[i].prefix = `,"` + list[i].name + `":`
+	}
+	return list
+}
+
+// append writes the member's value in JSON.
+func (m *member) append(b []byte, r *Record) []byte {
+	switch {
+	case m.text != nil:
+		return appendQuoted(b, *m.text(r))
+	case m.number != nil:
+		return strconv.AppendInt(b, m.number(r), 10)
+	case m.duration != nil:
+		return appendMilliseconds(b, m.duration(r))
+	case m.cost != nil:
+		return appendCost(b, m.cost(r))
+	}
+	return appendUsage(b, &r.Usage)
+}
