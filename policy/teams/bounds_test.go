@@ -38,8 +38,8 @@ func team(members string) string { return "{teams: [{id: search, " + members + "
 
 func key(members string) string { return team("keys: [{" + members + "}]") }
 
-// TestA59TeamNames: no name can be misread in a state key, a metric or a path.
-func TestA59TeamNames(t *testing.T) {
+// TestBoundsOfTeamIDs: no name can be misread in a state key, a metric or a path.
+func TestBoundsOfTeamIDs(t *testing.T) {
 	testBounds(t, "{teams: [{id: V}]}", "teams[0].id", []teamsBound{
 		{"a", true},
 		{"0", true},
@@ -74,8 +74,8 @@ func TestA59TeamNames(t *testing.T) {
 	})
 }
 
-// TestTeamsKeyBounds: ids and digests of keys.
-func TestTeamsKeyBounds(t *testing.T) {
+// TestBoundsOfKeys: ids and digests of keys.
+func TestBoundsOfKeys(t *testing.T) {
 	testBounds(t, key("id: V, sha256: "+aDigest), "teams[0].keys[0].id", []teamsBound{
 		{"7f3k9q2m4x1c", true}, {"123456789012", true}, {"12345678e901", true},
 		{"7f3k9q2m4x1", false}, {"7f3k9q2m4x1cc", false}, {"7f3k9q2m4x1C", false}, {"7f3k9q2m-x1c", false},
@@ -92,8 +92,8 @@ func TestTeamsKeyBounds(t *testing.T) {
 	})
 }
 
-// TestTeamsListBounds: lists that grant access. An empty one must not mean all.
-func TestTeamsListBounds(t *testing.T) {
+// TestBoundsOfLists: lists that grant access. An empty one must not mean all.
+func TestBoundsOfLists(t *testing.T) {
 	testBounds(t, team("models: V"), "teams[0].models", []teamsBound{{`["*"]`, true}, {"[]", false}, {"null", false}, {"llm-max", false}})
 	testBounds(t, team("models: [V]"), "teams[0].models[0]", []teamsBound{
 		{strings.Repeat("m", 128), true}, {strings.Repeat("m", 129), false}, {"2.6", true}, {`""`, false}, {`"a b"`, false}, {`"a\u200bb"`, false}, {`"a\u0007"`, false}, {"модель", true},
@@ -108,8 +108,8 @@ func TestTeamsListBounds(t *testing.T) {
 	})
 }
 
-// TestTeamsSwitches: words that other YAML readers take for true are refused, not guessed.
-func TestTeamsSwitches(t *testing.T) {
+// TestOnlyTrueAndFalseAreSwitches: words that other YAML readers take for true are refused, not guessed.
+func TestOnlyTrueAndFalseAreSwitches(t *testing.T) {
 	for _, field := range []string{"disabled", "shadow"} {
 		testBounds(t, team(field+": V"), "teams[0]."+field, []teamsBound{
 			{"true", true}, {"false", true}, {"yes", false}, {"on", false}, {"1", false}, {`"true"`, false}, {"True", false}, {"", false},
@@ -117,8 +117,8 @@ func TestTeamsSwitches(t *testing.T) {
 	}
 }
 
-// TestTeamsCounts: requests and tasks at once.
-func TestTeamsCounts(t *testing.T) {
+// TestBoundsOfCounts: requests and tasks at once.
+func TestBoundsOfCounts(t *testing.T) {
 	for _, field := range []string{"concurrent", "open_tasks"} {
 		testBounds(t, team(field+": V"), "teams[0]."+field, []teamsBound{
 			{"1", true}, {"1000000", true}, {"none", true}, {"0", false}, {"1000001", false}, {"-1", false}, {"1.0", false}, {`"1"`, false},
@@ -127,8 +127,8 @@ func TestTeamsCounts(t *testing.T) {
 	}
 }
 
-// TestTeamsRateBounds: the window, the limit and the burst, one by one.
-func TestTeamsRateBounds(t *testing.T) {
+// TestBoundsOfRates: the window, the limit and the burst, one by one.
+func TestBoundsOfRates(t *testing.T) {
 	testBounds(t, team("rates: {requests: {per: V, limit: 2}}"), "teams[0].rates.requests.per", []teamsBound{
 		{"1s", true}, {"1h", true}, {"60m", true}, {"1m30s", true},
 		{"999ms", false}, {"0s", false}, {"1h1s", false}, {"1500ms", false}, {"-1m", false}, {"60", false}, {"1d", false}, {"", false},
@@ -142,8 +142,8 @@ func TestTeamsRateBounds(t *testing.T) {
 	testBounds(t, team("rates: {requests: V}"), "teams[0].rates.requests", []teamsBound{{"none", true}, {"600", false}, {"[]", false}})
 }
 
-// TestTeamsRateArithmetic: burst × per stays exact, a bucket fills within a year, and one unit fits into it.
-func TestTeamsRateArithmetic(t *testing.T) {
+// TestRatesAreExactAndFitOneUnit: burst × per stays exact, a bucket fills within a year, and one unit fits into it.
+func TestRatesAreExactAndFitOneUnit(t *testing.T) {
 	for _, tt := range []struct {
 		per, limit, burst string
 		legal             bool
@@ -171,8 +171,8 @@ func TestTeamsRateArithmetic(t *testing.T) {
 	}
 }
 
-// TestTeamsQuotaBounds: amounts of units are whole, amounts of money exact to nine decimals.
-func TestTeamsQuotaBounds(t *testing.T) {
+// TestBoundsOfQuotas: amounts of units are whole, amounts of money exact to nine decimals.
+func TestBoundsOfQuotas(t *testing.T) {
 	testBounds(t, team("quotas: {tokens: {day: V}}"), "teams[0].quotas.tokens.day", []teamsBound{
 		{"0", true}, {"9007199254740991", true}, {"none", true},
 		{"-1", false}, {"9007199254740992", false}, {"1.0", false}, {"1e3", false}, {"all", false},
@@ -201,8 +201,8 @@ func TestSpendIsExact(t *testing.T) {
 	}
 }
 
-// TestTeamsPriceAndAccountBounds: the required fields of an entry.
-func TestTeamsPriceAndAccountBounds(t *testing.T) {
+// TestFieldsThatPricesAndAccountNeed: the required fields of an entry.
+func TestFieldsThatPricesAndAccountNeed(t *testing.T) {
 	testBounds(t, "{teams: [], prices: [V]}", "prices[0]", []teamsBound{
 		{"{model: a, image: 0}", true}, {"{model: a, input_per_million: 1}", true}, {"{model: a, output_per_million: 0.5}", true},
 		{"{model: a}", false}, {"{image: 1}", false}, {"1", false}, {"[]", false},
@@ -213,8 +213,8 @@ func TestTeamsPriceAndAccountBounds(t *testing.T) {
 	})
 }
 
-// TestTeamsFieldsEverywhere: an unknown field and a repeated one are faults wherever they stand.
-func TestTeamsFieldsEverywhere(t *testing.T) {
+// TestUnknownAndRepeatedFieldsEverywhere: an unknown field and a repeated one are faults wherever they stand.
+func TestUnknownAndRepeatedFieldsEverywhere(t *testing.T) {
 	for path, doc := range map[string]string{
 		"zzz":                        "{teams: [], V}",
 		"defaults.zzz":               "{teams: [], defaults: {shadow: true, V}}",
