@@ -1,13 +1,9 @@
 package teams
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"regexp"
 	"slices"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // Join returns the teams of the file and, after them, those of a directory's document: teams that are changed while Sluice
@@ -30,7 +26,7 @@ func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, 
 	}
 	all := *f
 	joined = &all
-	joined.List, joined.keys, joined.byID = slices.Clone(f.List), map[digest]keyOwner{}, map[string]*Team{}
+	joined.List, joined.keys, joined.byID = slices.Clone(f.List), keyring{}, map[string]*Team{}
 	for _, team := range list {
 		if f.Team(team.ID) != nil {
 			ignored = append(ignored, Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
@@ -70,7 +66,7 @@ var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue
 
 // readDirectory reads the teams of a directory's document.
 func readDirectory(document []byte, defaults Team) (list []*Team, root node, err error) {
-	r := &reader{first: map[string]int{}, owner: OwnerDirectory}
+	r := &reader{first: map[string]int{}, directory: true}
 	root, ok := r.document(document)
 	if !ok {
 		return nil, root, r.faults.sorted()
@@ -89,49 +85,4 @@ func readDirectory(document []byte, defaults Team) (list []*Team, root node, err
 		return nil, root, r.faults.sorted()
 	}
 	return list, root, nil
-}
-
-// jsonNumber is a number that YAML and JSON write alike.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-
-// appendJSON appends a value that the reader accepted, so that it is read the same again.
-func appendJSON(out []byte, n ast.Node) []byte {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		out = append(out, '{')
-		for i, pair := range n.Values {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			name, _ := scalar(pair.Key)
-			out = appendJSON(append(appendString(out, name), ':'), pair.Value)
-		}
-		return append(out, '}')
-	case *ast.SequenceNode:
-		out = append(out, '[')
-		for i, item := range n.Values {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = appendJSON(out, item)
-		}
-		return append(out, ']')
-	}
-	text, ok := scalar(n)
-	switch {
-	case !ok:
-		return append(out, "null"...)
-	case !isQuoted(n) && (text == "true" || text == "false" || jsonNumber.MatchString(text)):
-		return append(out, text...)
-	}
-	return appendString(out, text)
-}
-
-// appendString appends a text in JSON, with < and > as they are.
-func appendString(out []byte, text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string cannot fail
-	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }

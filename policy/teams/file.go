@@ -8,8 +8,12 @@
 package teams
 
 import (
+	"crypto/sha256"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"sluice/policy"
 )
@@ -34,7 +38,7 @@ type File struct {
 
 	defaults Team // what every team starts from
 	warnings []string
-	keys     map[digest]keyOwner
+	keys     keyring
 	byID     map[string]*Team
 	labels   labels
 	texts    map[string][]byte
@@ -53,6 +57,64 @@ func (f *File) Text(id string) []byte { return f.texts[id] }
 // DefaultKeyDays is the KeyDays of a team that has no key_days; 0: any.
 func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
 
+// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
+// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
+// stands in the file is a key, in Sluice's own form or not.
+//
+// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
+// and the found digest is compared in constant time.
+func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
+	return f.keys.lookup(presented, now)
+}
+
+// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
+// there: a team that holds it could bypass the gateway.
+func (f *File) HasKey(sum [sha256.Size]byte) bool {
+	_, found := f.keys[sum]
+	return found
+}
+
+// Price returns the first price whose pattern matches the model's name; ok is false if none does.
+func (f *File) Price(model string) (price Price, ok bool) {
+	for _, p := range f.Prices {
+		if p.Pattern.Match(model) {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+// Resolve returns the service's name of a model: what an alias stands for, any other name unchanged.
+func (f *File) Resolve(name string) string {
+	if model, ok := f.Aliases[name]; ok {
+		return model
+	}
+	return name
+}
+
+// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
+// prices and of the team that have no wildcard. A team with a spend quota may only use models that have a price.
+func (f *File) Names(team *Team) []string {
+	names := slices.AppendSeq(slices.Clone(f.Catalogue), maps.Keys(f.Aliases))
+	for _, p := range f.Prices {
+		names = append(names, string(p.Pattern))
+	}
+	for _, p := range team.Models {
+		names = append(names, string(p))
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		model := f.Resolve(name)
+		_, priced := f.Price(model)
+		return strings.Contains(name, "*") || !team.MayUseModel(model) || !priced && team.Spends()
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Label is the word for a model in metrics: its name if the teams file has just that name as a pattern, else the first
+// pattern with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * names nothing.
+func (f *File) Label(model string) string { return f.labels.of(model) }
+
 // Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
 // not YAML has one fault.
 //
@@ -62,7 +124,7 @@ func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
 // A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word
 // none removes a limit of the defaults. What neither the team nor the defaults limit is unlimited.
 func Parse(doc []byte) (*File, error) {
-	r := &reader{first: map[string]int{}, owner: OwnerFile}
+	r := &reader{first: map[string]int{}}
 	root, ok := r.document(doc)
 	if !ok {
 		return nil, r.faults.sorted()
@@ -82,7 +144,7 @@ var currency = spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters
 
 // readFile reads the whole document. It reads the teams last, because they start from the defaults.
 func readFile(n node) *File {
-	f := &File{keys: map[digest]keyOwner{}, byID: map[string]*Team{}}
+	f := &File{keys: keyring{}, byID: map[string]*Team{}}
 	var teams *node
 	n.fields(
 		may("currency", one(&f.Currency, currency)),
@@ -120,7 +182,17 @@ func (f *File) index(warnings Faults) {
 			f.keys[key.SHA256] = keyOwner{key.SHA256, team, key}
 		}
 	}
-	f.labels = newLabels(f)
+	var patterns []policy.Pattern
+	for _, p := range f.Prices {
+		patterns = append(patterns, p.Pattern)
+	}
+	for _, team := range f.List {
+		patterns = append(patterns, team.Models...)
+	}
+	for _, a := range f.Account {
+		patterns = append(patterns, a.Models...)
+	}
+	f.labels = newLabels(f.Catalogue, patterns)
 }
 
 // warn warns of what is legal in the file and maybe not meant.

@@ -20,7 +20,6 @@ type Issuer struct {
 const (
 	maxIssuers     = 16
 	maxClaimValues = 10_000 // of one issuer
-	maxClaimValue  = 512    // bytes of one value
 )
 
 // Algorithms are the signatures that an issuer may use. None of them takes a shared secret.

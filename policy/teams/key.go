@@ -40,19 +40,17 @@ type keyOwner struct {
 // noOwner stands in for the owner of an unknown key, so that it costs what a known one does.
 var noOwner = keyOwner{team: &Team{Disabled: true}, key: &Key{Disabled: true}}
 
-// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
-// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
-// stands in the file is a key, in Sluice's own form or not.
-//
-// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
-// and the found digest is compared in constant time.
-func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
+// keyring finds the owner of a key by its digest.
+type keyring map[digest]keyOwner
+
+// lookup is [File.Lookup].
+func (r keyring) lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
 	if len(presented) > maxPresented {
 		return nil, nil, false
 	}
 	var buffer [maxPresented]byte // on the stack: converting the string would allocate
 	sum := sha256.Sum256(buffer[:copy(buffer[:], presented)])
-	owner, found := f.keys[sum]
+	owner, found := r[sum]
 	if !found {
 		owner = noOwner
 	}
@@ -76,13 +74,6 @@ func bit(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
-// there: a team that holds it could bypass the gateway.
-func (f *File) HasKey(sum [sha256.Size]byte) bool {
-	_, found := f.keys[sum]
-	return found
 }
 
 var keyID = spelled(`^[a-z0-9]{12}$`, "12 of a–z and 0–9, the key's public part")

@@ -35,12 +35,6 @@ const (
 // Periods lists every period, the shorter first.
 var Periods = [...]Period{PeriodDay, PeriodMonth}
 
-// Nano is how many parts an amount of the currency is counted in: 1.50 is 1,500,000,000.
-const Nano = 1_000_000_000
-
-// MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
-const MaxAmount = 1<<53 - 1
-
 // Rate is a token bucket: it refills continuously at Limit ÷ Per and holds at most Burst. A new bucket is full.
 // Burst × Per in microseconds is below 2⁵³, and one unit always fits.
 type Rate struct {

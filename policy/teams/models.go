@@ -1,7 +1,6 @@
 package teams
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,16 +13,6 @@ type Price struct {
 	Image            int64          // one image
 	InputPerMillion  int64          // a million input tokens
 	OutputPerMillion int64          // a million output tokens
-}
-
-// Price returns the first price whose pattern matches the model's name; ok is false if none does.
-func (f *File) Price(model string) (price Price, ok bool) {
-	for _, p := range f.Prices {
-		if p.Pattern.Match(model) {
-			return p, true
-		}
-	}
-	return Price{}, false
 }
 
 // readPrices reads what models cost. It warns of a price that never counts because one before it matches all of its models.
@@ -54,14 +43,6 @@ func covered(prices []Price, pattern policy.Pattern) bool {
 	return slices.ContainsFunc(prices, func(p Price) bool { return p.Pattern.Match(string(pattern)) })
 }
 
-// Resolve returns the service's name of a model: what an alias stands for, any other name unchanged.
-func (f *File) Resolve(name string) string {
-	if model, ok := f.Aliases[name]; ok {
-		return model
-	}
-	return name
-}
-
 // readAliases reads other names of models, for clients that cannot use the service's.
 func readAliases(n node) map[string]string {
 	aliases, places := map[string]string{}, map[string]node{}
@@ -80,25 +61,6 @@ func readAliases(n node) map[string]string {
 	return aliases
 }
 
-// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
-// prices and of the team that have no wildcard. A team with a spend quota may only use models that have a price.
-func (f *File) Names(team *Team) []string {
-	names := slices.AppendSeq(slices.Clone(f.Catalogue), maps.Keys(f.Aliases))
-	for _, p := range f.Prices {
-		names = append(names, string(p.Pattern))
-	}
-	for _, p := range team.Models {
-		names = append(names, string(p))
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		model := f.Resolve(name)
-		_, priced := f.Price(model)
-		return strings.Contains(name, "*") || !team.MayUseModel(model) || !priced && team.Spends()
-	})
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // OtherModel is the label of a model that the teams file does not name.
 const OtherModel = "other"
 
@@ -109,13 +71,11 @@ type labels struct {
 	wild  []policy.Pattern // in the order of the file, prices first
 }
 
-// Label is the word for a model in metrics: its name if the teams file has just that name as a pattern, else the first
-// pattern with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * names nothing.
-func (f *File) Label(model string) string {
-	if f.labels.exact[model] {
+func (l labels) of(model string) string {
+	if l.exact[model] {
 		return model
 	}
-	for _, p := range f.labels.wild {
+	for _, p := range l.wild {
 		if p.Match(model) {
 			return string(p)
 		}
@@ -123,19 +83,9 @@ func (f *File) Label(model string) string {
 	return OtherModel
 }
 
-func newLabels(f *File) labels {
-	var patterns []policy.Pattern
-	for _, p := range f.Prices {
-		patterns = append(patterns, p.Pattern)
-	}
-	for _, team := range f.List {
-		patterns = append(patterns, team.Models...)
-	}
-	for _, a := range f.Account {
-		patterns = append(patterns, a.Models...)
-	}
+func newLabels(names []string, patterns []policy.Pattern) labels {
 	l := labels{exact: make(map[string]bool)}
-	for _, name := range f.Catalogue {
+	for _, name := range names {
 		l.exact[name] = true
 	}
 	for _, p := range patterns {

@@ -20,11 +20,11 @@ type node struct {
 // decoder does not: it ends with the first value of another type, names the unknown fields in no order, follows aliases, and leaves no
 // place for the checks across fields.
 type reader struct {
-	faults   Faults
-	warnings Faults
-	owner    Owner          // of the teams that are read
-	first    map[string]int // the line where each unique name first stood, by kind and name
-	places   []node         // the teams, for the warnings that need the whole file
+	faults    Faults
+	warnings  Faults
+	first     map[string]int // the line where each unique name first stood, by kind and name
+	directory bool           // the document is a directory's, not a teams file
+	places    []node         // the teams, for the warnings that need the whole file
 }
 
 // token returns the token at which a fault in the node is shown. For a block mapping that is the first key: the mapping's own token is

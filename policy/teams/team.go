@@ -143,7 +143,7 @@ func readTeams(n node, defaults Team) (all []*Team) {
 
 func readTeam(n node, defaults Team) *Team {
 	t, tagQuotas := defaults, n
-	t.Owner = n.owner
+	t.Owner = OwnerFile
 	known := []field{
 		must("id", unique(&t.ID, "team id", ownID)),
 		may("description", one(&t.Description, prose)),
@@ -157,7 +157,8 @@ func readTeam(n node, defaults Team) *Team {
 			v.items("a list of keys", func(item node) { t.Keys = append(t.Keys, readKey(item)) })
 		}),
 	}
-	if t.Owner == OwnerDirectory {
+	if n.directory {
+		t.Owner = OwnerDirectory
 		known = append(known, may("removing", one(&t.Removing, flag)))
 	}
 	n.fields(append(known, t.shared(&tagQuotas)...)...)

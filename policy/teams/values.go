@@ -39,6 +39,15 @@ func choice[T ~string](words ...T) form[T] {
 	return word[T](anyOf(words), func(text string) bool { return slices.Contains(words, T(text)) })
 }
 
+// Nano is how many parts an amount of the currency is counted in: 1.50 is 1,500,000,000.
+const Nano = 1_000_000_000
+
+// MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
+const MaxAmount = 1<<53 - 1
+
+// jsonNumber is a number that YAML and JSON write alike.
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
 // whole is a whole number from low to high.
@@ -49,14 +58,12 @@ func whole[T int | int64](low, high T) form[T] {
 	}, true}
 }
 
-const moneyDecimals = 9 // of Nano
-
 var (
 	flag = form[bool]{"true or false", func(text string) (bool, bool) { return text == "true", text == "true" || text == "false" }, true}
 
 	// money is an amount of the currency as an integer of 10⁻⁹. Programs write small ones with an exponent, 1.23e-7.
 	money = form[int64]{"an amount from 0 to 9007199.254740991 with at most nine decimals", func(text string) (int64, bool) {
-		nanos, ok := Decimal(text, moneyDecimals)
+		nanos, ok := Decimal(text, 9)
 		return nanos, ok && jsonNumber.MatchString(text) && text[0] != '-'
 	}, true}
 
@@ -163,6 +170,8 @@ func some[T comparable](to *[]T, of string, f form[T]) func(node) {
 		}
 	}
 }
+
+const maxClaimValue = 512 // bytes
 
 var controls = regexp.MustCompile(`[[:cntrl:]]`)
 
