@@ -115,8 +115,6 @@ func stopList(allowed string, legal func(kinds uint) bool) check {
 	}}
 }
 
-func knownStops(kinds uint) bool { return kinds&stopUnknown == 0 }
-
 // unmixed reports whether all known elements are of one kind.
 func unmixed(kinds uint) bool {
 	known := kinds &^ stopUnknown

@@ -58,7 +58,10 @@ type Verdict struct {
 // table. A request that breaks no rule costs no allocation.
 func Judge(gateway, team Modes, req *Request) Verdict {
 	var verdict Verdict
-	list := rulesFor(req)
+	list := rulesOfImages
+	if req.isText() {
+		list = rulesOfText
+	}
 	for i := range list {
 		if list[i].idle(req.facts) {
 			continue

@@ -9,7 +9,12 @@
 // Equal input gives equal output, a returned value never changes, and everything wrong with an input is reported at once.
 package policy
 
-import "sluice/policy/strictjson"
+import (
+	"slices"
+	"strings"
+
+	"sluice/policy/strictjson"
+)
 
 // Read reads one body in one strict pass and says what it asks for. It keeps no tree of the body and copies no image.
 // The error is a [*strictjson.Error]: the body is not one strict JSON document, so Sluice and upstream could read it
@@ -57,10 +62,11 @@ func (r *reader) finish(f *Families) {
 	q.Interleave = !r.facts.call.Older && r.facts.families.editImage && r.facts.values[fieldEnableInterleave].shape == strictjson.True
 	q.Guessed = q.guessed()
 	q.Kind = q.kind()
-	q.TextLength = textLength(r.text, q.Messages)
+	q.TextLength = int64((r.text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(r.text.Wide) + int64(q.Messages)*messageTokens
 	q.countAnswers()
 	q.readParameters()
-	q.Stream = headerOn(r.facts.call.SSE) || AcceptsStream(r.facts.call.Accept)
+	q.Stream = AcceptsStream(r.facts.call.Accept) ||
+		slices.ContainsFunc(r.facts.call.SSE, func(v string) bool { return strings.EqualFold(v, "enable") })
 }
 
 // messages reads input.messages.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 
 	"sluice/policy/strictjson"
@@ -99,11 +98,6 @@ func (q *Request) guessed() bool {
 	return ok && n > mostTextAnswers || f.anySet(fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt)
 }
 
-// headerOn reports whether a switch header is on: enable in any case, anywhere among its values.
-func headerOn(values []string) bool {
-	return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, "enable") })
-}
-
 // AcceptsStream reports whether an Accept header names text/event-stream, which is enough for the service to stream.
 func AcceptsStream(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
@@ -142,11 +136,6 @@ const (
 	messageTokens = 16 // added for each message
 	asciiPerToken = 4  // ASCII characters to a token; another code point is a token
 )
-
-// textLength estimates the input's tokens: ASCII bytes ÷ 4 + other code points, + 16 per message.
-func textLength(text strictjson.Count, messages int) int64 {
-	return int64((text.ASCII+asciiPerToken-1)/asciiPerToken) + int64(text.Wide) + int64(messages)*messageTokens
-}
 
 // countAnswers fills in how many answers or images the request may cost, by kind and model.
 func (q *Request) countAnswers() {
@@ -188,7 +177,10 @@ func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
 // readParameters fills in what spans tell and what token holds depend on.
 func (q *Request) readParameters() {
 	v := &q.facts.values
-	q.MaxTokens = larger(v[fieldMaxTokens].maybeInteger(), v[fieldMaxCompletionTokens].maybeInteger())
+	q.MaxTokens = v[fieldMaxTokens].maybeInteger()
+	if other := v[fieldMaxCompletionTokens].maybeInteger(); other.Set && other.Value >= q.MaxTokens.Value {
+		q.MaxTokens = other
+	}
 	q.Thinking = v[fieldEnableThinking].shape == strictjson.True ||
 		!v[fieldEnableThinking].set() && q.facts.families.thinking
 	q.ThinkingBudget = v[fieldThinkingBudget].maybeInteger()
@@ -199,13 +191,6 @@ func (q *Request) readParameters() {
 	q.JSON = strings.HasPrefix(v[fieldResponseType].text, "json")
 	q.TopK = v[fieldTopK].maybeInteger()
 	q.Seed = v[fieldSeed].maybeInteger()
-}
-
-func larger(a, b Maybe[int64]) Maybe[int64] {
-	if !a.Set || b.Set && b.Value > a.Value {
-		return b
-	}
-	return a
 }
 
 // maybeInteger is the value as a non-negative integer. A negative one would credit what it should cost.

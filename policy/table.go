@@ -60,13 +60,6 @@ func rulesWhere(wanted func(id string) bool) (list []candidate) {
 	return list
 }
 
-func rulesFor(q *Request) []candidate {
-	if q.isText() {
-		return rulesOfText
-	}
-	return rulesOfImages
-}
-
 // The requests that rules are about. A model's families come from the settings: conditions on an empty list hold for no
 // request.
 var (

@@ -110,7 +110,7 @@ var textRules = []rule{
 		"1: | Random seed | Range [0, 2^31-1].", ModeRefuse},
 	{"text.stop", whenText, "parameters.stop", stopForm(),
 		"1: | Stop sequences | Array of strings or token ids;", ModeRefuse},
-	{"text.stop.kind", whenText, "parameters.stop[]", stopList("strings or token ids", knownStops),
+	{"text.stop.kind", whenText, "parameters.stop[]", stopList("strings or token ids", func(kinds uint) bool { return kinds&stopUnknown == 0 }),
 		"1: | Stop sequences | Array of strings or token ids;", ModeRefuse},
 	{"text.stop.mixed", whenText, "parameters.stop[]", stopList("elements of one kind", unmixed),
 		"1: Strings and token ids must not be mixed in one array.", ModeRefuse},
