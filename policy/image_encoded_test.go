@@ -39,7 +39,7 @@ func TestEncodedPNG(t *testing.T) {
 		if err := png.Encode(&b, drawing); err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, imageFile{"A108 " + name, "image/png", b.Bytes(), want[name]})
+		files = append(files, imageFile{"" + name, "image/png", b.Bytes(), want[name]})
 	}
 	testFiles(t, files)
 }
@@ -53,7 +53,7 @@ func TestEncodedJPEG(t *testing.T) {
 			if err := jpeg.Encode(&b, drawings(640, 480)[name], &jpeg.Options{Quality: quality}); err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, imageFile{"A112 " + name, "image/jpeg", b.Bytes(), ""})
+			files = append(files, imageFile{"" + name, "image/jpeg", b.Bytes(), ""})
 		}
 	}
 	testFiles(t, files)
@@ -67,7 +67,7 @@ func TestEncodedBMP(t *testing.T) {
 		if err := bmp.Encode(&b, drawing); err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, imageFile{"A114 " + name, "image/bmp", b.Bytes(), ""})
+		files = append(files, imageFile{"" + name, "image/bmp", b.Bytes(), ""})
 	}
 	testFiles(t, files)
 }
@@ -88,9 +88,9 @@ func TestEncodedSides(t *testing.T) {
 			t.Fatal("the encoders failed")
 		}
 		files = append(files,
-			imageFile{"A111 encoded png", "image/png", p.Bytes(), tt.want},
-			imageFile{"A111 encoded jpeg", "image/jpeg", j.Bytes(), tt.want},
-			imageFile{"A111 encoded bmp", "image/bmp", b.Bytes(), tt.want})
+			imageFile{"encoded png", "image/png", p.Bytes(), tt.want},
+			imageFile{"encoded jpeg", "image/jpeg", j.Bytes(), tt.want},
+			imageFile{"encoded bmp", "image/bmp", b.Bytes(), tt.want})
 	}
 	testFiles(t, files)
 }
