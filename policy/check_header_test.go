@@ -37,11 +37,7 @@ func TestHeaders(t *testing.T) {
 		{"streams and does not", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"enable", "disable"}}, text, "header.sse"},
 	} {
 		t.Run(tt.id, func(t *testing.T) {
-			q, err := policy.Read(&families, tt.call, []byte(tt.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+			if got := strings.Join(ids(judged(t, &families, tt.call, tt.body)), " "); got != tt.want {
 				t.Errorf("broke %q, want %q", got, tt.want)
 			}
 		})
@@ -93,11 +89,7 @@ func TestInterleavedStreamsByHeaderOrAccept(t *testing.T) {
 	} {
 		for endpoint, async := range map[policy.Endpoint][]string{policy.EndpointMultimodal: nil, policy.EndpointImage: {"enable"}} {
 			tt.call.Endpoint, tt.call.Async = endpoint, async
-			q, err := policy.Read(&families, tt.call, []byte(itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+			if got := strings.Join(ids(judged(t, &families, tt.call, itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream))), " "); got != tt.want {
 				t.Errorf("%s, SSE %v, Accept %q%s: broke %q, want %q", endpoint, tt.call.SSE, tt.call.Accept, tt.stream, got, tt.want)
 			}
 		}
@@ -140,11 +132,7 @@ func TestFindingsNameTheServicesHeaders(t *testing.T) {
 		if tt.parameters == interleaved {
 			call.Async = []string{"enable"}
 		}
-		q, err := policy.Read(&families, call, []byte(editBody(tt.parameters)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := policy.Judge(nil, nil, &q); len(v.Violations) != 1 || v.Violations[0].String() != tt.want {
+		if v := judged(t, &families, call, editBody(tt.parameters)); len(v.Violations) != 1 || v.Violations[0].String() != tt.want {
 			t.Errorf("%s: %v\nwant %s", tt.header, v.Violations, tt.want)
 		}
 	}
@@ -157,11 +145,7 @@ func TestNoFindingNamesAnotherService(t *testing.T) {
 		for _, body := range tt.breach {
 			call := calls[tt.call]
 			call.Prefix = "X-Acme-"
-			q, err := policy.Read(&all, call, []byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := policy.Judge(nil, nil, &q)
+			v := judged(t, &all, call, body)
 			for _, f := range slices.Concat(v.Violations, v.Warnings) {
 				if said := f.String() + f.Warning(); strings.Contains(said, "X-Service") {
 					t.Error(said)

@@ -40,11 +40,17 @@ func verdict(t *testing.T, f *policy.Families, call, body string) []string {
 	if !known {
 		t.Fatalf("no call %q", call)
 	}
+	return ids(judged(t, f, c, body))
+}
+
+// judged is the verdict on a strict body.
+func judged(t testing.TB, f *policy.Families, c policy.Call, body string) policy.Verdict {
+	t.Helper()
 	q, err := policy.Read(f, c, []byte(body))
 	if err != nil {
-		t.Fatalf("%s: %v", body, err)
+		t.Fatalf("%.300s: %v", body, err)
 	}
-	return ids(policy.Judge(nil, nil, &q))
+	return policy.Judge(nil, nil, &q)
 }
 
 func ids(v policy.Verdict) []string {
@@ -134,11 +140,7 @@ func TestFindings(t *testing.T) {
 			"input.messages[0].content: given 2317, allowed at most 2000 characters (image.prompt.length)",
 			"image.prompt.length;limit=2000;given=2317"},
 	} {
-		q, err := policy.Read(&families, calls[tt.call], []byte(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := policy.Judge(nil, nil, &q)
+		v := judged(t, &families, calls[tt.call], tt.body)
 		found := slices.Concat(v.Violations, v.Warnings)
 		if len(found) == 0 {
 			t.Errorf("%s: nothing found", tt.text)
@@ -156,11 +158,7 @@ func TestFindings(t *testing.T) {
 // TestManyOffendersOneFinding keeps a body of many offenders from making an answer of many lines.
 func TestManyOffendersOneFinding(t *testing.T) {
 	messages := strings.TrimSuffix(strings.Repeat(`{"content":"x"},`, 50_000), ",")
-	q, err := policy.Read(&families, calls["text"], []byte(messageBody("llm-max", messages)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := policy.Judge(nil, nil, &q)
+	v := judged(t, &families, calls["text"], messageBody("llm-max", messages))
 	if len(v.Violations) != 1 || v.Violations[0].Count != 100 || v.Violations[0].Field != "input.messages[0].role" {
 		t.Errorf("%+v", v)
 	}
