@@ -12,24 +12,18 @@ import (
 // aDigest is the SHA-256 of no key in these tests.
 const aDigest = "00000000000000000000000000000000000000000000000000000000000000aa"
 
-// teamsBound is a value in the place of V in a file, and whether it is legal there. A refused one has exactly one fault.
-type teamsBound struct {
-	value string
-	legal bool
-}
-
-func testBounds(t *testing.T, file, field string, bounds []teamsBound) {
+// testBounds puts values in the place of V in a file. A refused one gives exactly one fault, at the field.
+func testBounds(t *testing.T, file, field string, legal, refused []string) {
 	t.Helper()
-	for _, tt := range bounds {
-		doc := strings.Replace(file, "V", tt.value, 1)
-		if tt.legal {
-			if _, err := teams.Parse([]byte(doc)); err != nil {
-				t.Errorf("%s: %q is refused: %v", field, tt.value, err)
-			}
-			continue
+	for _, value := range legal {
+		if _, err := teams.Parse([]byte(strings.Replace(file, "V", value, 1))); err != nil {
+			t.Errorf("%s: %q is refused: %v", field, value, err)
 		}
-		if faults := faultsOf(t, []byte(doc)); len(faults) != 1 || faults[0].Field != field || faults[0].Line != 1 {
-			t.Errorf("%s: %q gives %v, want one fault there", field, tt.value, faults)
+	}
+	for _, value := range refused {
+		faults := faultsOf(t, []byte(strings.Replace(file, "V", value, 1)))
+		if len(faults) != 1 || faults[0].Field != field || faults[0].Line != 1 {
+			t.Errorf("%s: %q gives %v, want one fault there", field, value, faults)
 		}
 	}
 }
@@ -38,108 +32,73 @@ func team(members string) string { return "{teams: [{id: search, " + members + "
 
 func key(members string) string { return team("keys: [{" + members + "}]") }
 
-// TestBoundsOfTeamIDs: no name can be misread in a state key, a metric or a path.
+// TestBoundsOfTeamIDs: no name can be misread in a state key, a metric or a path. Some have a Cyrillic е, a full-width s, a joiner.
 func TestBoundsOfTeamIDs(t *testing.T) {
-	testBounds(t, "{teams: [{id: V}]}", "teams[0].id", []teamsBound{
-		{"a", true},
-		{"0", true},
-		{"007", true},
-		{"1e5", true},
-		{"true", true},
-		{"search", true},
-		{"search-2", true},
-		{"a-", true},
-		{strings.Repeat("a", 63), true},
-		{strings.Repeat("a", 64), false},
-		{`""`, false},
-		{"-a", false},
-		{"Search", false},
-		{"sea rch", false},
-		{`" search"`, false},
-		{`"search "`, false},
-		{`"search\n"`, false},
-		{`"a:b"`, false},
-		{`"{a}"`, false},
-		{`"a}"`, false},
-		{`"*"`, false},
-		{"a_b", false},
-		{"a.b", false},
-		{"a/b", false},
-		{"sеarch", false}, // Cyrillic е
-		{"ｓearch", false}, // full-width s
-		{"sea\u200drch", false},
-		{"null", false},
-		{"[search]", false},
-		{"{search: 1}", false},
+	testBounds(t, "{teams: [{id: V}]}", "teams[0].id", []string{"a", "0", "007", "1e5", "true", "search", "search-2", "a-", strings.Repeat("a", 63)}, []string{
+		strings.Repeat("a", 64), `""`, "-a", "Search", "sea rch", `" search"`, `"search "`, `"search\n"`, `"a:b"`,
+		`"{a}"`, `"a}"`, `"*"`, "a_b", "a.b", "a/b", "sеarch", "ｓearch", "sea\u200drch", "null", "[search]",
+		"{search: 1}",
 	})
 }
 
-// TestBoundsOfKeys: ids and digests of keys.
+// TestBoundsOfKeys: ids, digests and ends of keys. Go's zero time would mean never.
 func TestBoundsOfKeys(t *testing.T) {
-	testBounds(t, key("id: V, sha256: "+aDigest), "teams[0].keys[0].id", []teamsBound{
-		{"7f3k9q2m4x1c", true}, {"123456789012", true}, {"12345678e901", true},
-		{"7f3k9q2m4x1", false}, {"7f3k9q2m4x1cc", false}, {"7f3k9q2m4x1C", false}, {"7f3k9q2m-x1c", false},
+	testBounds(t, key("id: V, sha256: "+aDigest), "teams[0].keys[0].id",
+		[]string{"7f3k9q2m4x1c", "123456789012", "12345678e901"},
+		[]string{"7f3k9q2m4x1", "7f3k9q2m4x1cc", "7f3k9q2m4x1C", "7f3k9q2m-x1c"})
+	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: V"), "teams[0].keys[0].sha256", []string{aDigest, strings.ToUpper(aDigest), strings.Repeat("1", 64)}, []string{
+		aDigest[1:], aDigest + "0", aDigest + "00", "g" + aDigest[1:], `""`,
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", // of nothing
 	})
-	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: V"), "teams[0].keys[0].sha256", []teamsBound{
-		{aDigest, true}, {strings.ToUpper(aDigest), true}, {strings.Repeat("1", 64), true},
-		{aDigest[1:], false}, {aDigest + "0", false}, {aDigest + "00", false}, {"g" + aDigest[1:], false}, {`""`, false},
-		{"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", false},
-	})
-	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: "+aDigest+", expires: V"), "teams[0].keys[0].expires", []teamsBound{
-		{"2027-06-30T00:00:00Z", true}, {"2027-06-30T00:00:00.5+08:00", true}, {`"2027-06-30T00:00:00Z"`, true},
-		{"2027-06-30", false}, {"2027-06-31T00:00:00Z", false}, {"2027-06-30T00:00:00", false}, {"never", false},
-		{"0001-01-01T00:00:00Z", false}, // Go's zero time, which would mean never
-	})
+	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: "+aDigest+", expires: V"), "teams[0].keys[0].expires",
+		[]string{"2027-06-30T00:00:00Z", "2027-06-30T00:00:00.5+08:00", `"2027-06-30T00:00:00Z"`},
+		[]string{"2027-06-30", "2027-06-31T00:00:00Z", "2027-06-30T00:00:00", "never", "0001-01-01T00:00:00Z"})
 }
 
 // TestBoundsOfLists: lists that grant access. An empty one must not mean all.
 func TestBoundsOfLists(t *testing.T) {
-	testBounds(t, team("models: V"), "teams[0].models", []teamsBound{{`["*"]`, true}, {"[]", false}, {"null", false}, {"llm-max", false}})
-	testBounds(t, team("models: [V]"), "teams[0].models[0]", []teamsBound{
-		{strings.Repeat("m", 128), true}, {strings.Repeat("m", 129), false}, {"2.6", true}, {`""`, false}, {`"a b"`, false}, {`"a\u200bb"`, false}, {`"a\u0007"`, false}, {"модель", true},
-	})
-	testBounds(t, team("endpoints: V"), "teams[0].endpoints", []teamsBound{{"[text, tasks]", true}, {"[]", false}, {"", false}, {"text", false}})
-	testBounds(t, team("endpoints: [V]"), "teams[0].endpoints[0]", []teamsBound{{"other", true}, {"Text", false}, {`"*"`, false}})
-	testBounds(t, team("rules: {header.sse: V}"), "teams[0].rules.header.sse", []teamsBound{
-		{"refuse", true}, {"warn", true}, {"off", true}, {`"off"`, true}, {"Off", false}, {"false", false}, {"", false},
-	})
-	testBounds(t, "{teams: [], currency: V}", "currency", []teamsBound{
-		{"CNY", true}, {"credits2", true}, {strings.Repeat("c", 16), true}, {strings.Repeat("c", 17), false}, {"2c", false}, {`"C N"`, false},
-	})
+	testBounds(t, team("models: V"), "teams[0].models", []string{`["*"]`}, []string{"[]", "null", "llm-max"})
+	testBounds(t, team("models: [V]"), "teams[0].models[0]",
+		[]string{strings.Repeat("m", 128), "2.6", "модель"},
+		[]string{strings.Repeat("m", 129), `""`, `"a b"`, `"a\u200bb"`, `"a\u0007"`})
+	testBounds(t, team("endpoints: V"), "teams[0].endpoints", []string{"[text, tasks]"}, []string{"[]", "", "text"})
+	testBounds(t, team("endpoints: [V]"), "teams[0].endpoints[0]", []string{"other"}, []string{"Text", `"*"`})
+	testBounds(t, team("rules: {header.sse: V}"), "teams[0].rules.header.sse",
+		[]string{"refuse", "warn", "off", `"off"`},
+		[]string{"Off", "false", ""})
+	testBounds(t, "{teams: [], currency: V}", "currency",
+		[]string{"CNY", "credits2", strings.Repeat("c", 16)},
+		[]string{strings.Repeat("c", 17), "2c", `"C N"`})
 }
 
 // TestOnlyTrueAndFalseAreSwitches: words that other YAML readers take for true are refused, not guessed.
 func TestOnlyTrueAndFalseAreSwitches(t *testing.T) {
 	for _, field := range []string{"disabled", "shadow"} {
-		testBounds(t, team(field+": V"), "teams[0]."+field, []teamsBound{
-			{"true", true}, {"false", true}, {"yes", false}, {"on", false}, {"1", false}, {`"true"`, false}, {"True", false}, {"", false},
-		})
+		testBounds(t, team(field+": V"), "teams[0]."+field, []string{"true", "false"}, []string{"yes", "on", "1", `"true"`, "True", ""})
 	}
 }
 
 // TestBoundsOfCounts: requests and tasks at once.
 func TestBoundsOfCounts(t *testing.T) {
 	for _, field := range []string{"concurrent", "open_tasks"} {
-		testBounds(t, team(field+": V"), "teams[0]."+field, []teamsBound{
-			{"1", true}, {"1000000", true}, {"none", true}, {"0", false}, {"1000001", false}, {"-1", false}, {"1.0", false}, {`"1"`, false},
-			{"1_000", false}, {"0x10", false}, {"010", false}, {"+1", false}, {"99999999999999999999", false}, {"", false},
-		})
+		testBounds(t, team(field+": V"), "teams[0]."+field,
+			[]string{"1", "1000000", "none"},
+			[]string{"0", "1000001", "-1", "1.0", `"1"`, "1_000", "0x10", "010", "+1", "99999999999999999999", ""})
 	}
 }
 
 // TestBoundsOfRates: the window, the limit and the burst, one by one.
 func TestBoundsOfRates(t *testing.T) {
-	testBounds(t, team("rates: {requests: {per: V, limit: 2}}"), "teams[0].rates.requests.per", []teamsBound{
-		{"1s", true}, {"1h", true}, {"60m", true}, {"1m30s", true},
-		{"999ms", false}, {"0s", false}, {"1h1s", false}, {"1500ms", false}, {"-1m", false}, {"60", false}, {"1d", false}, {"", false},
-	})
-	testBounds(t, team("rates: {requests: {per: 1s, limit: V, burst: 2}}"), "teams[0].rates.requests.limit", []teamsBound{
-		{"1", true}, {"0", false}, {"-1", false}, {"1.5", false}, {"9007199254740992", false},
-	})
-	testBounds(t, team("rates: {requests: {per: 1s, limit: 5, burst: V}}"), "teams[0].rates.requests.burst", []teamsBound{
-		{"1", true}, {"0", false}, {"-1", false}, {"none", false},
-	})
-	testBounds(t, team("rates: {requests: V}"), "teams[0].rates.requests", []teamsBound{{"none", true}, {"600", false}, {"[]", false}})
+	testBounds(t, team("rates: {requests: {per: V, limit: 2}}"), "teams[0].rates.requests.per",
+		[]string{"1s", "1h", "60m", "1m30s"},
+		[]string{"999ms", "0s", "1h1s", "1500ms", "-1m", "60", "1d", ""})
+	testBounds(t, team("rates: {requests: {per: 1s, limit: V, burst: 2}}"), "teams[0].rates.requests.limit",
+		[]string{"1"},
+		[]string{"0", "-1", "1.5", "9007199254740992"})
+	testBounds(t, team("rates: {requests: {per: 1s, limit: 5, burst: V}}"), "teams[0].rates.requests.burst",
+		[]string{"1"},
+		[]string{"0", "-1", "none"})
+	testBounds(t, team("rates: {requests: V}"), "teams[0].rates.requests", []string{"none"}, []string{"600", "[]"})
 }
 
 // TestRatesAreExactAndFitOneUnit: burst × per stays exact, a bucket fills within a year, and one unit fits into it.
@@ -173,17 +132,16 @@ func TestRatesAreExactAndFitOneUnit(t *testing.T) {
 
 // TestBoundsOfQuotas: amounts of units are whole, amounts of money exact to nine decimals.
 func TestBoundsOfQuotas(t *testing.T) {
-	testBounds(t, team("quotas: {tokens: {day: V}}"), "teams[0].quotas.tokens.day", []teamsBound{
-		{"0", true}, {"9007199254740991", true}, {"none", true},
-		{"-1", false}, {"9007199254740992", false}, {"1.0", false}, {"1e3", false}, {"all", false},
-	})
-	testBounds(t, team("quotas: {spend: {month: V}}")+"\n#", "teams[0].quotas.spend.month", []teamsBound{
-		{"0", true}, {"800", true}, {"800.00", true}, {"0.000000001", true}, {"9007199.254740991", true}, {"none", true},
-		{"0.0000000001", false}, {"9007199.254740992", false}, {"-0.01", false}, {"-0", false}, {".5", false},
-		{"1e3", true}, {"1.23e-7", true}, {"0e999999999999", true}, {"9007199254740991E-9", true}, {"1.5000000000", true}, {"1e-10", false}, {"1.23e-9", false},
-		{"1e7", false}, {"1e999999999", false}, {"1e-999999999", false}, {"-1e-7", false}, {"1e", false}, {"1e+", false}, {".5e1", false},
-		{"5.", false}, {"01", false}, {"1_000", false}, {"0x10", false}, {".inf", false}, {".nan", false}, {`"1"`, false},
-		{"1" + strings.Repeat("0", 400), false}, {"", false},
+	testBounds(t, team("quotas: {tokens: {day: V}}"), "teams[0].quotas.tokens.day",
+		[]string{"0", "9007199254740991", "none"},
+		[]string{"-1", "9007199254740992", "1.0", "1e3", "all"})
+	testBounds(t, team("quotas: {spend: {month: V}}")+"\n#", "teams[0].quotas.spend.month", []string{
+		"0", "800", "800.00", "0.000000001", "9007199.254740991", "none", "1e3", "1.23e-7", "0e999999999999",
+		"9007199254740991E-9", "1.5000000000",
+	}, []string{
+		"0.0000000001", "9007199.254740992", "-0.01", "-0", ".5", "1e-10", "1.23e-9", "1e7", "1e999999999",
+		"1e-999999999", "-1e-7", "1e", "1e+", ".5e1", "5.", "01", "1_000", "0x10", ".inf", ".nan", `"1"`,
+		"1" + strings.Repeat("0", 400), "",
 	})
 }
 
@@ -203,14 +161,12 @@ func TestSpendIsExact(t *testing.T) {
 
 // TestFieldsThatPricesAndAccountNeed: the required fields of an entry.
 func TestFieldsThatPricesAndAccountNeed(t *testing.T) {
-	testBounds(t, "{teams: [], prices: [V]}", "prices[0]", []teamsBound{
-		{"{model: a, image: 0}", true}, {"{model: a, input_per_million: 1}", true}, {"{model: a, output_per_million: 0.5}", true},
-		{"{model: a}", false}, {"{image: 1}", false}, {"1", false}, {"[]", false},
-	})
-	testBounds(t, "{teams: [], account: [V]}", "account[0]", []teamsBound{
-		{"{requests: {per: 1s, limit: 1}}", true}, {"{models: [a], images: {per: 1s, limit: 1}}", true},
-		{"{models: [a]}", false}, {"{requests: none}", false}, {"1", false},
-	})
+	testBounds(t, "{teams: [], prices: [V]}", "prices[0]",
+		[]string{"{model: a, image: 0}", "{model: a, input_per_million: 1}", "{model: a, output_per_million: 0.5}"},
+		[]string{"{model: a}", "{image: 1}", "1", "[]"})
+	testBounds(t, "{teams: [], account: [V]}", "account[0]",
+		[]string{"{requests: {per: 1s, limit: 1}}", "{models: [a], images: {per: 1s, limit: 1}}"},
+		[]string{"{models: [a]}", "{requests: none}", "1"})
 }
 
 // TestUnknownAndRepeatedFieldsEverywhere: an unknown field and a repeated one are faults wherever they stand.
@@ -229,7 +185,7 @@ func TestUnknownAndRepeatedFieldsEverywhere(t *testing.T) {
 		"account[0].requests.zzz":    "{teams: [], account: [{requests: {per: 1s, limit: 1, V}}]}",
 		"prices[0].zzz":              "{teams: [], prices: [{model: a, image: 1, V}]}",
 	} {
-		testBounds(t, doc, path, []teamsBound{{"zzz: off", false}})
+		testBounds(t, doc, path, nil, []string{"zzz: off"})
 		faults := faultsOf(t, []byte(strings.Replace(doc, "V", "zzz: off, zzz: warn", 1)))
 		if !slices.ContainsFunc(faults, func(f teams.Fault) bool { return f.Field == path && strings.HasPrefix(f.Text, "stands twice") }) {
 			t.Errorf("%s twice gives %v", path, faults)
