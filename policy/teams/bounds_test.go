@@ -34,11 +34,13 @@ func key(members string) string { return team("keys: [{" + members + "}]") }
 
 // TestBoundsOfTeamIDs: no name can be misread in a state key, a metric or a path. Some have a Cyrillic е, a full-width s, a joiner.
 func TestBoundsOfTeamIDs(t *testing.T) {
-	testBounds(t, "{teams: [{id: V}]}", "teams[0].id", []string{"a", "0", "007", "1e5", "true", "search", "search-2", "a-", strings.Repeat("a", 63)}, []string{
-		strings.Repeat("a", 64), `""`, "-a", "Search", "sea rch", `" search"`, `"search "`, `"search\n"`, `"a:b"`,
-		`"{a}"`, `"a}"`, `"*"`, "a_b", "a.b", "a/b", "sеarch", "ｓearch", "sea\u200drch", "null", "[search]",
-		"{search: 1}",
-	})
+	testBounds(t, "{teams: [{id: V}]}", "teams[0].id",
+		[]string{"a", "0", "007", "1e5", "true", "search", "search-2", "a-", strings.Repeat("a", 63)},
+		[]string{
+			strings.Repeat("a", 64), `""`, "-a", "Search", "sea rch", `" search"`, `"search "`, `"search\n"`, `"a:b"`,
+			`"{a}"`, `"a}"`, `"*"`, "a_b", "a.b", "a/b", "sеarch", "ｓearch", "sea\u200drch", "null", "[search]",
+			"{search: 1}",
+		})
 }
 
 // TestBoundsOfKeys: ids, digests and ends of keys. Go's zero time would mean never.
@@ -46,10 +48,11 @@ func TestBoundsOfKeys(t *testing.T) {
 	testBounds(t, key("id: V, sha256: "+aDigest), "teams[0].keys[0].id",
 		[]string{"7f3k9q2m4x1c", "123456789012", "12345678e901"},
 		[]string{"7f3k9q2m4x1", "7f3k9q2m4x1cc", "7f3k9q2m4x1C", "7f3k9q2m-x1c"})
-	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: V"), "teams[0].keys[0].sha256", []string{aDigest, strings.ToUpper(aDigest), strings.Repeat("1", 64)}, []string{
-		aDigest[1:], aDigest + "0", aDigest + "00", "g" + aDigest[1:], `""`,
-		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", // of nothing
-	})
+	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: V"), "teams[0].keys[0].sha256",
+		[]string{aDigest, strings.ToUpper(aDigest), strings.Repeat("1", 64)}, []string{
+			aDigest[1:], aDigest + "0", aDigest + "00", "g" + aDigest[1:], `""`,
+			"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", // of nothing
+		})
 	testBounds(t, key("id: 7f3k9q2m4x1c, sha256: "+aDigest+", expires: V"), "teams[0].keys[0].expires",
 		[]string{"2027-06-30T00:00:00Z", "2027-06-30T00:00:00.5+08:00", `"2027-06-30T00:00:00Z"`},
 		[]string{"2027-06-30", "2027-06-31T00:00:00Z", "2027-06-30T00:00:00", "never", "0001-01-01T00:00:00Z"})

@@ -23,6 +23,9 @@ const (
 // Units lists every unit in the order in which limits and reports name them.
 var Units = [...]Unit{UnitRequests, UnitTokens, UnitImages, UnitSpend}
 
+// ratedUnits are those that rates count in, all before UnitSpend.
+var ratedUnits = Units[:slices.Index(Units[:], UnitSpend)]
+
 // Period is the length of a quota, by the calendar in UTC.
 type Period string
 
@@ -63,14 +66,14 @@ func readAccountLimit(n node) (limit AccountLimit) {
 	models := may("models", some(&limit.Models, "model patterns", modelPattern))
 	given := n.fields(append([]field{models}, rateFields(&limit.Rates)...)...)
 	if given != nil && len(limit.Rates) == 0 {
-		n.fault(Fault{Given: "no limit", Allowed: "requests, tokens or images"})
+		n.fault(Fault{Given: "no limit", Allowed: anyOf(ratedUnits)})
 	}
 	return limit
 }
 
 // rateFields are the fields of rates, which replace those of the same unit.
 func rateFields(rates *[]Rate) (fields []field) {
-	for _, unit := range []Unit{UnitRequests, UnitTokens, UnitImages} {
+	for _, unit := range ratedUnits {
 		fields = append(fields, may(string(unit), func(n node) {
 			*rates = without(*rates, func(r Rate) bool { return r.Unit == unit })
 			if !n.isNone() {
