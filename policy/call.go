@@ -2,8 +2,70 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
+
+// Endpoint is the name of a group of paths in the teams file and the log. A team may be limited to some of them.
+type Endpoint string
+
+// The endpoints, by path. The older families of image tasks are EndpointImage; extra forwarded paths are EndpointOther.
+const (
+	EndpointText       Endpoint = "text"       // services/aigc/text-generation/generation
+	EndpointMultimodal Endpoint = "multimodal" // services/aigc/multimodal-generation/generation
+	EndpointImage      Endpoint = "image"      // the paths that create asynchronous image tasks
+	EndpointTasks      Endpoint = "tasks"      // tasks, tasks/{id} and tasks/{id}/cancel
+	EndpointOther      Endpoint = "other"      // SLUICE_FORWARD_PATHS, only for teams that name it
+)
+
+// Endpoints lists every endpoint in the order in which reports name them.
+var Endpoints = []Endpoint{EndpointText, EndpointMultimodal, EndpointImage, EndpointTasks, EndpointOther}
+
+// Kind is the kind of work that a request asks for. The multimodal path has three kinds, told apart by model and
+// parameters; every other path has one.
+type Kind string
+
+// The kinds of request.
+const (
+	KindText        Kind = "text"        // text generation
+	KindChat        Kind = "chat"        // multimodal chat: text comes out
+	KindImage       Kind = "image"       // synchronous image: the picture's address is in the answer
+	KindInterleaved Kind = "interleaved" // a stream of text and images from the multimodal path
+	KindTask        Kind = "task"        // an asynchronous image task
+	KindOther       Kind = "other"       // an extra forwarded path, whose body is not read
+)
+
+// Pattern matches model names. * stands for any run of characters, also an empty one; other characters stand for
+// themselves. Names are compared decoded and with their case, as the service does.
+type Pattern string
+
+// Match reports whether the pattern matches name, in time of at most len(p)·len(name) and without allocating.
+func (p Pattern) Match(name string) bool {
+	pattern := string(p)
+	star, retry := -1, 0
+	i, j := 0, 0
+	for j < len(name) {
+		switch {
+		case i < len(pattern) && pattern[i] == '*':
+			star, retry = i, j
+			i++
+		case i < len(pattern) && pattern[i] == name[j]:
+			i++
+			j++
+		case star >= 0:
+			retry++
+			i, j = star+1, retry
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[i:], "*") == ""
+}
+
+// MatchAny reports whether one of the patterns matches name.
+func MatchAny(patterns []Pattern, name string) bool {
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Match(name) })
+}
 
 // Families are the model patterns by which rules and kinds tell models apart, from the settings of the same names. A
 // nil list matches no model, so the rules on that family judge nothing.

@@ -8,7 +8,7 @@ import (
 	"sluice/policy"
 )
 
-// TestHeaders is A28 and A91: the two headers that are switches, on every path.
+// TestHeaders: the two headers that are switches, on every path.
 func TestHeaders(t *testing.T) {
 	text := textBody("llm-max", "")
 	for _, tt := range []struct {
@@ -17,38 +17,34 @@ func TestHeaders(t *testing.T) {
 		body, want string
 	}{
 		{"on a task", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable"}}, editBody(""), ""},
-		{"A91 any case", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"Enable"}}, editBody(""), ""},
-		{"A91 twice the same", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable", "ENABLE"}}, editBody(""), ""},
+		{"any case", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"Enable"}}, editBody(""), ""},
+		{"twice the same", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable", "ENABLE"}}, editBody(""), ""},
 		{"absent on a task", policy.Call{Endpoint: policy.EndpointImage}, editBody(""), "header.async"},
-		{"A91 disable on a task", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable"}}, editBody(""), "header.async"},
-		{"A28 twice, different", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable", "enable"}}, editBody(""), "header.async"},
-		{"A28 both in one", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable, enable"}}, editBody(""), "header.async"},
-		{"A91 true", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"true"}}, editBody(""), "header.async"},
-		{"A91 empty", policy.Call{Endpoint: policy.EndpointImage, Async: []string{""}}, editBody(""), "header.async"},
+		{"disable on a task", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable"}}, editBody(""), "header.async"},
+		{"twice, different", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable", "enable"}}, editBody(""), "header.async"},
+		{"both in one", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable, enable"}}, editBody(""), "header.async"},
+		{"true", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"true"}}, editBody(""), "header.async"},
+		{"empty", policy.Call{Endpoint: policy.EndpointImage, Async: []string{""}}, editBody(""), "header.async"},
 		{"absent on an older family", policy.Call{Endpoint: policy.EndpointImage, Older: true}, `{"model":"m","input":{"prompt":"a"}}`, "header.async"},
 		{"on a text", policy.Call{Endpoint: policy.EndpointText, Async: []string{"enable"}}, text, "header.async"},
 		{"disable on a text", policy.Call{Endpoint: policy.EndpointText, Async: []string{"disable"}}, text, ""},
 		{"on a synchronous image", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}}, syncBody(""), "header.async"},
 		{"on an interleaved stream", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}, SSE: []string{"enable"}}, interleaveBody(""), "header.async"},
 		{"streams", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"ENABLE"}}, text, ""},
-		{"A91 does not stream", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"Disable"}}, text, ""},
-		{"A91 streams by true", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"true"}}, text, "header.sse"},
-		{"A91 streams by nothing", policy.Call{Endpoint: policy.EndpointText, SSE: []string{""}}, text, "header.sse"},
-		{"A28 streams and does not", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"enable", "disable"}}, text, "header.sse"},
+		{"does not stream", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"Disable"}}, text, ""},
+		{"streams by true", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"true"}}, text, "header.sse"},
+		{"streams by nothing", policy.Call{Endpoint: policy.EndpointText, SSE: []string{""}}, text, "header.sse"},
+		{"streams and does not", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"enable", "disable"}}, text, "header.sse"},
 	} {
 		t.Run(tt.id, func(t *testing.T) {
-			q, err := policy.Read(&families, tt.call, []byte(tt.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+			if got := strings.Join(ids(judged(t, &families, tt.call, tt.body)), " "); got != tt.want {
 				t.Errorf("broke %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// TestStream is A91: the SSE header or Accept make a stream, as upstream decides it, never the body.
+// TestStream: the SSE header or Accept make a stream, as upstream decides it, never the body.
 func TestStream(t *testing.T) {
 	for _, tt := range []struct {
 		sse    []string
@@ -72,9 +68,9 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestMend09HeaderStreamsInterleaved: the SSE header or Accept make an interleaved answer a stream, on both paths. A
+// TestInterleavedStreamsByHeaderOrAccept: the SSE header or Accept make an interleaved answer a stream, on both paths. A
 // missing stream parameter is warned of; stream false, or a request without header and Accept, is refused.
-func TestMend09HeaderStreamsInterleaved(t *testing.T) {
+func TestInterleavedStreamsByHeaderOrAccept(t *testing.T) {
 	header, accept := policy.Call{SSE: []string{"Enable"}}, policy.Call{Accept: "text/event-stream"}
 	for _, tt := range []struct {
 		call         policy.Call
@@ -93,20 +89,16 @@ func TestMend09HeaderStreamsInterleaved(t *testing.T) {
 	} {
 		for endpoint, async := range map[policy.Endpoint][]string{policy.EndpointMultimodal: nil, policy.EndpointImage: {"enable"}} {
 			tt.call.Endpoint, tt.call.Async = endpoint, async
-			q, err := policy.Read(&families, tt.call, []byte(itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(ids(policy.Judge(nil, nil, &q)), " "); got != tt.want {
+			if got := strings.Join(ids(judged(t, &families, tt.call, itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream))), " "); got != tt.want {
 				t.Errorf("%s, SSE %v, Accept %q%s: broke %q, want %q", endpoint, tt.call.SSE, tt.call.Accept, tt.stream, got, tt.want)
 			}
 		}
 	}
 }
 
-// TestMend09TextStreamsByHeader is the same for text: a stream parameter that contradicts the header has no effect, and is
+// TestTextStreamsByHeader is the same for text: a stream parameter that contradicts the header has no effect, and is
 // warned of.
-func TestMend09TextStreamsByHeader(t *testing.T) {
+func TestTextStreamsByHeader(t *testing.T) {
 	for _, tt := range []struct{ call, stream, want string }{
 		{"text+sse", ``, ""},
 		{"text+sse", `"stream":true`, ""},
@@ -121,9 +113,9 @@ func TestMend09TextStreamsByHeader(t *testing.T) {
 	}
 }
 
-// TestMend11HeadersByTheirName: a finding names a header as this service does, and also says so if the client sent the
+// TestFindingsNameTheServicesHeaders: a finding names a header as this service does, and also says so if the client sent the
 // neutral name.
-func TestMend11HeadersByTheirName(t *testing.T) {
+func TestFindingsNameTheServicesHeaders(t *testing.T) {
 	const sync, interleaved = `"n":1`, `"enable_interleave":true,"stream":true`
 	sent := func(name string) map[string][]string {
 		return map[string][]string{name: {"enable"}, "Accept": {"*/*"}, "X-Acme-Asynchron": {"enable"}, "Async": {"enable"}}
@@ -140,28 +132,20 @@ func TestMend11HeadersByTheirName(t *testing.T) {
 		if tt.parameters == interleaved {
 			call.Async = []string{"enable"}
 		}
-		q, err := policy.Read(&families, call, []byte(editBody(tt.parameters)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := policy.Judge(nil, nil, &q); len(v.Violations) != 1 || v.Violations[0].String() != tt.want {
+		if v := judged(t, &families, call, editBody(tt.parameters)); len(v.Violations) != 1 || v.Violations[0].String() != tt.want {
 			t.Errorf("%s: %v\nwant %s", tt.header, v.Violations, tt.want)
 		}
 	}
 }
 
-// TestMend11NoFindingNamesAnotherService: no finding uses a header's neutral name if the service has another.
-func TestMend11NoFindingNamesAnotherService(t *testing.T) {
+// TestNoFindingNamesAnotherService: no finding uses a header's neutral name if the service has another.
+func TestNoFindingNamesAnotherService(t *testing.T) {
 	named := 0
 	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {
 		for _, body := range tt.breach {
 			call := calls[tt.call]
 			call.Prefix = "X-Acme-"
-			q, err := policy.Read(&all, call, []byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := policy.Judge(nil, nil, &q)
+			v := judged(t, &all, call, body)
 			for _, f := range slices.Concat(v.Violations, v.Warnings) {
 				if said := f.String() + f.Warning(); strings.Contains(said, "X-Service") {
 					t.Error(said)

@@ -19,8 +19,8 @@ func read(t *testing.T, call, body string) policy.Request {
 	return q
 }
 
-// TestA71EffectiveCounts checks the effective values of absent, null and given counts, and their possible cost.
-func TestA71EffectiveCounts(t *testing.T) {
+// TestEffectiveCounts checks the effective values of absent, null and given counts, and their possible cost.
+func TestEffectiveCounts(t *testing.T) {
 	for _, tt := range []struct {
 		call, body           string
 		n, maxImages, images int
@@ -112,8 +112,8 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// TestA94MaxTokens takes the larger of the two members, and nothing if neither is a count.
-func TestA94MaxTokens(t *testing.T) {
+// TestLargerMaxTokensCounts takes the larger of the two members, and nothing if neither is a count.
+func TestLargerMaxTokensCounts(t *testing.T) {
 	for parameters, want := range map[string]policy.Maybe[int64]{
 		``:                          {},
 		`"max_tokens":null`:         {},

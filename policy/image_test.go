@@ -138,32 +138,32 @@ func testFiles(t *testing.T, files []imageFile) {
 func TestImageTypes(t *testing.T) {
 	png := pngHeader(800, 600, 2)
 	testFiles(t, []imageFile{
-		{"A106 png", "image/png", png, ""},
-		{"A106 jpeg", "image/jpeg", jpegHeader(800, 600, 0xC0), ""},
-		{"A106 jpg is jpeg", "image/jpg", jpegHeader(800, 600, 0xC0), ""},
-		{"A106 bmp", "image/bmp", bmpFile(240, 240, 8), ""},
-		{"A106 webp", "image/webp", riff(vp8(800, 600)), ""},
-		{"A106 png that is jpeg", "image/png", jpegHeader(800, 600, 0xC0), "image.image.type"},
-		{"A106 png that is webp", "image/png", riff(vp8(800, 600)), "image.image.type"},
-		{"A106 png that is bmp", "image/png", bmpFile(240, 240, 8), "image.image.type"},
-		{"A106 jpeg that is png", "image/jpeg", png, "image.image.type"},
-		{"A106 png that is gif", "image/png", []byte("GIF89a\x20\x03\x58\x02\x00\x00\x00"), "image.image.type"},
-		{"A106 png that is svg", "image/png", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "image.image.type"},
-		{"A106 png that is html", "image/png", []byte(`<!doctype html><script>alert(1)</script>`), "image.image.type"},
-		{"A106 png that is zip", "image/png", []byte("PK\x03\x04\x14\x00\x00\x00\x08\x00\x00\x00"), "image.image.type"},
-		{"A106 too short for any", "image/png", []byte("\x89PNG"), "image.image.type"},
-		{"A106 gif", "image/gif", []byte("GIF89a\x20\x03\x58\x02\x00\x00\x00"), "image.image.format"},
-		{"A106 svg", "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "image.image.format"},
-		{"A106 text", "text/plain", png, "image.image.format"},
+		{"png", "image/png", png, ""},
+		{"jpeg", "image/jpeg", jpegHeader(800, 600, 0xC0), ""},
+		{"jpg is jpeg", "image/jpg", jpegHeader(800, 600, 0xC0), ""},
+		{"bmp", "image/bmp", bmpFile(240, 240, 8), ""},
+		{"webp", "image/webp", riff(vp8(800, 600)), ""},
+		{"png that is jpeg", "image/png", jpegHeader(800, 600, 0xC0), "image.image.type"},
+		{"png that is webp", "image/png", riff(vp8(800, 600)), "image.image.type"},
+		{"png that is bmp", "image/png", bmpFile(240, 240, 8), "image.image.type"},
+		{"jpeg that is png", "image/jpeg", png, "image.image.type"},
+		{"png that is gif", "image/png", []byte("GIF89a\x20\x03\x58\x02\x00\x00\x00"), "image.image.type"},
+		{"png that is svg", "image/png", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "image.image.type"},
+		{"png that is html", "image/png", []byte(`<!doctype html><script>alert(1)</script>`), "image.image.type"},
+		{"png that is zip", "image/png", []byte("PK\x03\x04\x14\x00\x00\x00\x08\x00\x00\x00"), "image.image.type"},
+		{"too short for any", "image/png", []byte("\x89PNG"), "image.image.type"},
+		{"gif", "image/gif", []byte("GIF89a\x20\x03\x58\x02\x00\x00\x00"), "image.image.format"},
+		{"svg", "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "image.image.format"},
+		{"text", "text/plain", png, "image.image.format"},
 	})
 }
 
 func TestImageBytes(t *testing.T) {
 	png := pngHeader(800, 600, 2)
 	testFiles(t, []imageFile{
-		{"A107 10 MiB", "image/png", padTo(png, 10<<20), ""},
-		{"A107 10 MiB and one byte", "image/png", padTo(png, 10<<20+1), "image.image.bytes"},
-		{"A107 10 MiB less one byte", "image/png", padTo(png, 10<<20-1), ""},
+		{"10 MiB", "image/png", padTo(png, 10<<20), ""},
+		{"10 MiB and one byte", "image/png", padTo(png, 10<<20+1), "image.image.bytes"},
+		{"10 MiB less one byte", "image/png", padTo(png, 10<<20-1), ""},
 	})
 }
 
@@ -178,15 +178,15 @@ func TestImageSides(t *testing.T) {
 		{0, 300, "image.image.sides"}, {60000, 60000, "image.image.sides"},
 	} {
 		files = append(files,
-			imageFile{"A111 png", "image/png", pngHeader(tt.width, tt.height, 2), tt.want},
-			imageFile{"A111 jpeg", "image/jpeg", jpegHeader(tt.width, tt.height, 0xC0), tt.want})
+			imageFile{"png", "image/png", pngHeader(tt.width, tt.height, 2), tt.want},
+			imageFile{"jpeg", "image/jpeg", jpegHeader(tt.width, tt.height, 0xC0), tt.want})
 		if tt.width > 0 && tt.width < 16384 {
 			files = append(files,
-				imageFile{"A111 webp", "image/webp", riff(vp8(tt.width, tt.height)), tt.want},
-				imageFile{"A111 webp lossless", "image/webp", riff(vp8l(tt.width, tt.height, 0)), tt.want})
+				imageFile{"webp", "image/webp", riff(vp8(tt.width, tt.height)), tt.want},
+				imageFile{"webp lossless", "image/webp", riff(vp8l(tt.width, tt.height, 0)), tt.want})
 		}
 	}
-	files = append(files, imageFile{"A111 2^31-1", "image/png", pngHeader(1<<31-1, 1<<31-1, 2), "image.image.sides"})
+	files = append(files, imageFile{"2^31-1", "image/png", pngHeader(1<<31-1, 1<<31-1, 2), "image.image.sides"})
 	testFiles(t, files)
 }
 
@@ -208,17 +208,17 @@ func TestImagesElsewhere(t *testing.T) {
 	}
 }
 
-// TestA116SameImages takes one image four times.
-func TestA116SameImages(t *testing.T) {
+// TestOneImageFourTimes takes one image four times.
+func TestOneImageFourTimes(t *testing.T) {
 	image := `,{"image":"` + uri("image/png", pngHeader(800, 600, 2)) + `"}`
 	if got := verdict(t, &families, "task", itemsBody("gen2.6-image", `{"text":"a"}`+strings.Repeat(image, 4), "")); len(got) > 0 {
 		t.Errorf("broke %q", got)
 	}
 }
 
-// TestA118FourLargeImages reads the largest body that the service takes, 53 MiB, in memory that does not depend on its
+// TestFourLargeImagesCostNoMemory reads the largest body that the service takes, 53 MiB, in memory that does not depend on its
 // size.
-func TestA118FourLargeImages(t *testing.T) {
+func TestFourLargeImagesCostNoMemory(t *testing.T) {
 	body := imageBody(4, 10<<20)
 	q, err := policy.Read(&families, calls["task"], body)
 	if err != nil || q.InputImages != 4 || len(policy.Judge(nil, nil, &q).Violations) > 0 {

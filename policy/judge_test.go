@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sluice/policy"
 )
 
@@ -38,11 +40,17 @@ func verdict(t *testing.T, f *policy.Families, call, body string) []string {
 	if !known {
 		t.Fatalf("no call %q", call)
 	}
+	return ids(judged(t, f, c, body))
+}
+
+// judged is the verdict on a strict body.
+func judged(t testing.TB, f *policy.Families, c policy.Call, body string) policy.Verdict {
+	t.Helper()
 	q, err := policy.Read(f, c, []byte(body))
 	if err != nil {
-		t.Fatalf("%s: %v", body, err)
+		t.Fatalf("%.300s: %v", body, err)
 	}
-	return ids(policy.Judge(nil, nil, &q))
+	return policy.Judge(nil, nil, &q)
 }
 
 func ids(v policy.Verdict) []string {
@@ -132,11 +140,7 @@ func TestFindings(t *testing.T) {
 			"input.messages[0].content: given 2317, allowed at most 2000 characters (image.prompt.length)",
 			"image.prompt.length;limit=2000;given=2317"},
 	} {
-		q, err := policy.Read(&families, calls[tt.call], []byte(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := policy.Judge(nil, nil, &q)
+		v := judged(t, &families, calls[tt.call], tt.body)
 		found := slices.Concat(v.Violations, v.Warnings)
 		if len(found) == 0 {
 			t.Errorf("%s: nothing found", tt.text)
@@ -154,12 +158,30 @@ func TestFindings(t *testing.T) {
 // TestManyOffendersOneFinding keeps a body of many offenders from making an answer of many lines.
 func TestManyOffendersOneFinding(t *testing.T) {
 	messages := strings.TrimSuffix(strings.Repeat(`{"content":"x"},`, 50_000), ",")
-	q, err := policy.Read(&families, calls["text"], []byte(messageBody("llm-max", messages)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := policy.Judge(nil, nil, &q)
+	v := judged(t, &families, calls["text"], messageBody("llm-max", messages))
 	if len(v.Violations) != 1 || v.Violations[0].Count != 100 || v.Violations[0].Field != "input.messages[0].role" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestModesOverride: a team's modes take precedence over the gateway's, and neither is changed.
+func TestModesOverride(t *testing.T) {
+	gateway := policy.Modes{"a": policy.ModeWarn, "b": policy.ModeWarn}
+	team := policy.Modes{"b": policy.ModeOff, "c": policy.ModeRefuse}
+	for _, tt := range []struct{ under, over, want policy.Modes }{
+		{gateway, team, policy.Modes{"a": policy.ModeWarn, "b": policy.ModeOff, "c": policy.ModeRefuse}},
+		{gateway, nil, gateway},
+		{nil, team, team},
+		{nil, nil, nil},
+	} {
+		if diff := cmp.Diff(tt.want, tt.under.Override(tt.over)); diff != "" {
+			t.Errorf("%v over %v: -want +got:\n%s", tt.over, tt.under, diff)
+		}
+	}
+	if gateway.Of("b", policy.ModeOff) != policy.ModeWarn || team.Of("b", policy.ModeWarn) != policy.ModeOff {
+		t.Error("Override changed its arguments")
+	}
+	if got := team.Of("a", policy.ModeRefuse); got != policy.ModeRefuse {
+		t.Errorf("a rule that is not set is %s, want its own mode", got)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"sluice/policy"
 )
 
 // parameters are all parameters that a rule knows.
@@ -58,11 +56,7 @@ func TestWordsAreFitToSend(t *testing.T) {
 	checked := 0
 	for _, tt := range slices.Concat(textCases, parameterCases, toolCases, imageCases, sizeCases) {
 		for _, body := range tt.breach {
-			q, err := policy.Read(&all, calls[tt.call], []byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := policy.Judge(nil, nil, &q)
+			v := judged(t, &all, calls[tt.call], body)
 			for _, f := range slices.Concat(v.Violations, v.Warnings) {
 				checked++
 				said := f.String()
@@ -101,11 +95,7 @@ func TestFieldsNameTheFirstOffender(t *testing.T) {
 		{"text", textBody("m", `"tools":[`+strings.Repeat(tool, 3)+`{"type":"x","function":{"name":"f"}}]`), "parameters.tools[3].type"},
 		{"text", textBody("m", `"tools":[`+tool+`{"type":"function","function":{"name":"a b"}}]`), "parameters.tools[1].function.name"},
 	} {
-		q, err := policy.Read(&families, calls[tt.call], []byte(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := policy.Judge(nil, nil, &q)
+		v := judged(t, &families, calls[tt.call], tt.body)
 		if len(v.Violations) != 1 || v.Violations[0].Field != tt.field {
 			t.Errorf("%s: %v, want %s", tt.body, v.Violations, tt.field)
 		}

@@ -36,9 +36,9 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// TestMend10ImagesOutsideThePatterns: on the multimodal path, parameters that only image models have make a request for a
+// TestImagesOutsideThePatterns: on the multimodal path, parameters that only image models have make a request for a
 // model in no pattern one for images: form rules only, absent n holds 4. A pattern decides the kind of its models.
-func TestMend10ImagesOutsideThePatterns(t *testing.T) {
+func TestImagesOutsideThePatterns(t *testing.T) {
 	for _, tt := range []struct {
 		model, parameters string
 		endpoint          policy.Endpoint
@@ -82,8 +82,8 @@ func TestMend10ImagesOutsideThePatterns(t *testing.T) {
 	}
 }
 
-// TestMend10AChatIsNoGuess: a parameter that only chats have outweighs one of images, so that no chat rule is switched off.
-func TestMend10AChatIsNoGuess(t *testing.T) {
+// TestAChatIsNoGuess: a parameter that only chats have outweighs one of images, so that no chat rule is switched off.
+func TestAChatIsNoGuess(t *testing.T) {
 	const user, system, answer = `{"role":"user","content":[{"text":"a"}]}`, `{"role":"system","content":"b"}`, `{"role":"assistant","content":"c"}`
 	for messages, guessed := range map[string]bool{
 		user: true, system + "," + user: false, user + "," + answer + "," + user: false, user + "," + user: false, system: false,
@@ -99,8 +99,8 @@ func TestMend10AChatIsNoGuess(t *testing.T) {
 	}
 }
 
-// TestMend10AbsentNOfAGuess: a possible text is held as one answer, possible images as four.
-func TestMend10AbsentNOfAGuess(t *testing.T) {
+// TestAbsentNOfAGuess: a possible text is held as one answer, possible images as four.
+func TestAbsentNOfAGuess(t *testing.T) {
 	for parameters, want := range map[string][2]int{`"size":"1024*1024"`: {1, 4}, `"size":"1024*1024","n":3`: {3, 3}} {
 		q, err := policy.Read(&all, policy.Call{Endpoint: policy.EndpointMultimodal}, []byte(chatParameters("gen2.6-t2i", parameters)))
 		if err != nil || q.N != want[0] || q.Images != want[1] {

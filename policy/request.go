@@ -1,5 +1,11 @@
 package policy
 
+import (
+	"strings"
+
+	"sluice/policy/strictjson"
+)
+
 // Maybe is a value that may be absent. To the service null is absent, too; zero is not.
 type Maybe[T any] struct {
 	Value T
@@ -53,4 +59,147 @@ func (q *Request) Release() {
 	*q.facts = facts{}
 	factsPool.Put(q.facts)
 	q.facts = nil
+}
+
+// kind tells the kinds of the multimodal path apart by model and parameters. Every other path has one kind.
+func (q *Request) kind() Kind {
+	switch q.facts.call.Endpoint {
+	case EndpointText:
+		return KindText
+	case EndpointImage:
+		return KindTask
+	case EndpointMultimodal:
+		switch {
+		case q.Interleave:
+			return KindInterleaved
+		case q.facts.families.editImage, q.facts.families.syncImage, q.Guessed:
+			return KindImage
+		}
+		return KindChat
+	}
+	return KindOther
+}
+
+// mostTextAnswers is the largest n of text models.
+const mostTextAnswers = 4
+
+// guessed reports whether a request for an unknown model asks for images: by parameters that text models do not have,
+// or by more answers than they give. A request that only a chat can be is never guessed, so that a parameter of images
+// switches off no rule for chats.
+func (q *Request) guessed() bool {
+	f := q.facts
+	if f.call.Endpoint != EndpointMultimodal || f.families != (families{}) {
+		return false
+	}
+	if q.Messages > 1 || f.marks[markRoleUser].count > 0 || f.anySet(fieldTools, fieldToolChoice, fieldTemperature, fieldTopP, fieldTopK) {
+		return false // a chat
+	}
+	n, ok := f.values[fieldN].integer()
+	return ok && n > mostTextAnswers || f.anySet(fieldSize, fieldWatermark, fieldPromptExtend, fieldNegativePrompt)
+}
+
+// AcceptsStream reports whether an Accept header names text/event-stream, which is enough for the service to stream.
+func AcceptsStream(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, _, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "text/event-stream") {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *Request) isText() bool { return q.Kind == KindText || q.Kind == KindChat }
+
+// isEdit reports whether the image rules of endpoint 3 are for this request's model.
+func (q *Request) isEdit() bool {
+	return !q.isText() && q.facts.families.editImage && !q.facts.call.Older
+}
+
+// isSync reports whether the rules of endpoint 2 are for this request.
+func (q *Request) isSync() bool { return q.Kind == KindImage && !q.isEdit() && !q.Guessed }
+
+// AbsentImages is how many images a request of the editing models makes when it does not say how many. It is also
+// assumed for unknown image models.
+const AbsentImages = 4
+
+// What the service makes of other numbers that are absent.
+const (
+	absentSyncImages  = 1 // n of the synchronous image models
+	absentInterleaved = 1 // n of an interleaved answer
+	absentMostImages  = 5 // max_images of an interleaved answer
+	absentTextAnswers = 1 // n of text models
+)
+
+// How text is estimated in tokens.
+const (
+	messageTokens = 16 // added for each message
+	asciiPerToken = 4  // ASCII characters to a token; another code point is a token
+)
+
+// countAnswers fills in how many answers or images the request may cost, by kind and model.
+func (q *Request) countAnswers() {
+	v := &q.facts.values
+	switch {
+	case q.Kind == KindText || q.Kind == KindChat:
+		q.N = v[fieldN].positive(absentTextAnswers)
+	case q.Interleave:
+		q.N = v[fieldN].positive(absentInterleaved)
+		q.MaxImages = v[fieldMaxImages].positive(absentMostImages)
+		q.Images = times(q.N, q.MaxImages)
+	case q.isSync():
+		q.N = v[fieldN].positive(absentSyncImages)
+		q.Images = q.N
+	case q.Guessed: // the answer may be a text, of which there is one by default
+		q.N = v[fieldN].positive(absentTextAnswers)
+		q.Images = v[fieldN].positive(AbsentImages)
+	case q.Kind == KindTask || q.Kind == KindImage:
+		q.N = v[fieldN].positive(AbsentImages)
+		q.Images = q.N
+	}
+	q.Size = v[fieldSize].text
+}
+
+// maxCount bounds a number of answers or images, so that no sum of costs overflows even if the rules on them are off.
+const maxCount = 1<<31 - 1
+
+// positive is the value as a count, or absent if it is not one.
+func (v value) positive(absent int) int {
+	n, ok := v.integer()
+	if !ok || n < 1 {
+		return absent
+	}
+	return int(min(n, maxCount))
+}
+
+func times(a, b int) int { return int(min(int64(a)*int64(b), maxCount)) }
+
+// readParameters fills in what spans tell and what token holds depend on.
+func (q *Request) readParameters() {
+	v := &q.facts.values
+	q.MaxTokens = v[fieldMaxTokens].maybeInteger()
+	if other := v[fieldMaxCompletionTokens].maybeInteger(); other.Set && other.Value >= q.MaxTokens.Value {
+		q.MaxTokens = other
+	}
+	q.Thinking = v[fieldEnableThinking].shape == strictjson.True ||
+		!v[fieldEnableThinking].set() && q.facts.families.thinking
+	q.ThinkingBudget = v[fieldThinkingBudget].maybeInteger()
+	q.Increments = v[fieldIncrementalOutput].shape == strictjson.True
+	q.Temperature = v[fieldTemperature].maybeNumber()
+	q.TopP = v[fieldTopP].maybeNumber()
+	q.PresencePenalty = v[fieldPresencePenalty].maybeNumber()
+	q.JSON = strings.HasPrefix(v[fieldResponseType].text, "json")
+	q.TopK = v[fieldTopK].maybeInteger()
+	q.Seed = v[fieldSeed].maybeInteger()
+}
+
+// maybeInteger is the value as a non-negative integer. A negative one would credit what it should cost.
+func (v value) maybeInteger() Maybe[int64] {
+	n, ok := v.integer()
+	return Maybe[int64]{Value: max(n, 0), Set: ok && n >= 0}
+}
+
+func (v value) maybeNumber() Maybe[float64] {
+	n, ok := v.number()
+	return Maybe[float64]{Value: n, Set: ok}
 }

@@ -25,7 +25,7 @@ var parameterCases = []ruleCase{
 	},
 
 	{
-		id: "text.temperature", call: "text", rows: "A76",
+		id: "text.temperature", call: "text",
 		pass:   param("temperature", `0`, `0.0`, `1.9999999`, `1e-400`, `0.7`, `null`, `1`),
 		breach: param("temperature", `2`, `2.0`, `2.0000000000000001`, `-0.1`, `1e400`, `"1"`, `true`),
 	},
@@ -165,7 +165,7 @@ var parameterCases = []ruleCase{
 		breach: param("n", `0`, `5`, `-1`, `1.0`, `"1"`, `-0`),
 	},
 	{
-		id: "text.n.tools", call: "text", rows: "A96",
+		id: "text.n.tools", call: "text",
 		pass:   param("n", `1,"tools":[`+oneTool+`]`, `4,"tools":[]`, `4,"tools":null`),
 		breach: param("n", `2,"tools":[`+oneTool+`]`, `4,"tools":[`+oneTool+`]`),
 	},

@@ -19,7 +19,7 @@ var sizeCases = []ruleCase{
 		breach: syncParam("size", append(sizes("1K", "2K", "1280x1280", "1280*0", ""), `5`, `{}`)...),
 	},
 	{
-		id: "image.edit.size", call: "task", rows: "A99",
+		id: "image.edit.size", call: "task",
 		pass: editParam("size", append(sizes("1K", "2K"), append(slices.Clone(recommended), "null")...)...),
 		breach: editParam("size", append(sizes("1280x1280", "１２８０*1280", " 1280*1280", "1280*1280 ", "+1280*1280", "01280*1280", "1e3*1e3",
 			"1280*1280*1", "2k", "1k", "4K", "1280", "1280*", "*1280", "", "-1280*-1280", "1280.0*1280", "0*0"), `1280`, `[1280,1280]`)...),

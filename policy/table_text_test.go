@@ -58,7 +58,7 @@ var textCases = []ruleCase{
 		breach: message(`"hi"`, `null`, `[]`, `5`),
 	},
 	{
-		id: "text.role", call: "text", rows: "A97",
+		id: "text.role", call: "text",
 		pass: message(
 			`{"role":"system","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},{"role":"tool","content":"d","tool_call_id":"1"}`,
 		),

@@ -34,7 +34,7 @@ var toolCases = []ruleCase{
 		breach: param("tools", `[{"type":"function"}]`, `[{"type":"function","function":"f"}]`),
 	},
 	{
-		id: "text.tools.name", call: "text", rows: "A101",
+		id: "text.tools.name", call: "text",
 		pass: param("tools", named(strings.Repeat("n", 64)), named("aZ09_-"), named("f"),
 			`[`+oneTool+`,`+oneTool+`]`), // the service judges a repeated name
 		breach: param("tools", named(strings.Repeat("n", 65)), named(""), named("é"), named("a b"), named("a.b"),

@@ -41,7 +41,7 @@ var mutations = []mutation{
 	{about: "an allowance has units that quotas of the tag count", file: "policy/limit/stock.go", old: "rest = 0", new: "rest += 0"},
 	{about: "the refusal of one value of a tag holds for all", file: "gateway/recent_refusals.go", old: `if v.Fault.Tag != "" {`, new: "if false {"},
 	{about: "a task's claim lacks its tag", file: "gateway/claim.go", old: "Tag: string(s.held.Tag), ", new: ""},
-	{about: "quotas of each value of a tag need no tag", file: "policy/teams/team.go", old: `if len(d.tagQuotas) > 0 && d.team.TagKey == "" {`, new: "if false {"},
+	{about: "quotas of each value of a tag need no tag", file: "policy/teams/team.go", old: `if len(t.TagQuotas) > 0 && t.TagKey == "" {`, new: "if false {"},
 
 	// Shares of the rates, and allowances.
 	{
@@ -104,8 +104,8 @@ var mutations = []mutation{
 		about: "the digest is not compared once more", file: "policy/teams/key.go", old: "same&usable(owner, now) == 0", new: "same|1 == 0 || usable(owner, now) == 0",
 		lives: "the map finds what is equal; the comparison is a second lock on the same door",
 	},
-	{about: "a minted key's id is drawn from ten letters", file: "policy/teams/mint.go", old: "big.NewInt(36)", new: "big.NewInt(10)"},
-	{about: "a minted key prints whole", file: "policy/teams/mint.go", old: `keyPrefix+k.ID+"_[redacted]"`, new: "k.whole"},
+	{about: "a minted key's id is drawn from ten letters", file: "policy/teams/key.go", old: "big.NewInt(36)", new: "big.NewInt(10)"},
+	{about: "a minted key prints whole", file: "policy/teams/key.go", old: `keyPrefix+k.ID+"_[redacted]"`, new: "k.whole"},
 
 	// The directory and its audit.
 	{about: "an entry that was changed is not noticed", file: "policy/directory/verify.go", old: "case e.Prev != sumOf(p.text):", new: "case false:"},
@@ -194,7 +194,7 @@ var mutations = []mutation{
 	{about: "the rest of an event is taken for an event like the one before", file: "gateway/openai/events.go", old: "return !e.open() && len(e.line)", new: "return len(e.line)"},
 	{about: "an event with two texts is taken for one with the last", file: "gateway/openai/pattern.go", old: "a.texts != 1 || ", new: ""},
 	{about: "an endpoint that is not allowed is, by OpenAI's interface", file: "gateway/front.go", old: "	return mayUse(s)\n", new: "	return nil\n"},
-	{about: "an alias may stand for an alias", file: "policy/teams/catalogue.go", old: "_, again := aliases[model]; again {", new: "_, again := aliases[model]; again && false {"},
+	{about: "an alias may stand for an alias", file: "policy/teams/models.go", old: "_, again := aliases[model]; again {", new: "_, again := aliases[model]; again && false {"},
 	{about: "an idempotency key with another body runs", file: "gateway/idempotency.go", old: "case was.Body != call.body:", new: "case false:"},
 	{about: "a task of another answer is told", file: "gateway/tasks/query.go", old: "answer.Task == task && ", new: ""},
 	{about: "an end that was charged before is reported again", file: "gateway/tasks/settle.go", old: "before.Store(!first)", new: ""},

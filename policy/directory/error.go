@@ -45,7 +45,7 @@ func faulty(err error) error {
 		return &Error{Kind: Invalid, Text: err.Error()}
 	}
 	first := all[0]
-	return &Error{Kind: Invalid, Field: teamPath.ReplaceAllString(first.Field, ""), Text: first.Text}
+	return &Error{Kind: Invalid, Field: teamPath.ReplaceAllString(first.Field, ""), Text: first.Detail()}
 }
 
 // teamPath is where a team stands in the document, which a client does not see.

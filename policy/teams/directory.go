@@ -14,11 +14,7 @@ import (
 // does, or whose SHA-256 is upstream, that of the service's own key; ignored has a fault for each. An error, of type
 // [Faults], means that the document is faulty as a whole.
 func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, ignored Faults, err error) {
-	defaults := f.defaults
-	if defaults == nil {
-		defaults = newDraft()
-	}
-	list, _, err := readDirectory(document, defaults)
+	list, _, err := readDirectory(document, f.defaults)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,7 +26,7 @@ func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, 
 	}
 	all := *f
 	joined = &all
-	joined.List, joined.keys, joined.byID = slices.Clone(f.List), map[digest]keyOwner{}, map[string]*Team{}
+	joined.List, joined.keys, joined.byID = slices.Clone(f.List), keyring{}, map[string]*Team{}
 	for _, team := range list {
 		if f.Team(team.ID) != nil {
 			ignored = append(ignored, Fault{Text: "team " + team.ID + " stands in the teams file and in the directory: the file's counts; remove one of the two"})
@@ -58,40 +54,33 @@ func (f *File) Join(document []byte, upstream [sha256.Size]byte) (joined *File, 
 // ReadDirectory checks a directory's document as [File.Join] does and returns it as JSON: the members of the document in
 // their order, numbers as they are written. The document may be YAML, as a teams file is. Its error is of type [Faults].
 func ReadDirectory(document []byte) (asJSON []byte, err error) {
-	_, root, err := readDirectory(document, newDraft())
+	_, root, err := readDirectory(document, Team{})
 	if err != nil {
 		return nil, err
 	}
 	return appendJSON(nil, root.ast), nil
 }
 
+// ofTheFile are the fields of a teams file that a directory's document has not.
 var ofTheFile = regexp.MustCompile(`^(currency|defaults|account|prices|catalogue|aliases|issuers)$`)
 
 // readDirectory reads the teams of a directory's document.
-func readDirectory(document []byte, defaults *draft) (list []*Team, root node, err error) {
-	r := newFileReader(OwnerDirectory)
+func readDirectory(document []byte, defaults Team) (list []*Team, root node, err error) {
+	r := &reader{first: map[string]int{}, directory: true}
 	root, ok := r.document(document)
 	if !ok {
 		return nil, root, r.faults.sorted()
 	}
 	known := []field{
-		{"version", func(v node) { r.whole(v, 0, MaxAmount) }},
-		{"teams", func(v node) { list = r.teams(v, defaults) }},
+		may("version", func(n node) { read(n, whole[int64](0, MaxAmount)) }),
+		must("teams", func(n node) { list = readTeams(n, defaults) }),
 	}
-	given := map[string]bool{}
-	r.pairs(root, "the fields version and teams", func(name string, key, value node) {
-		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
-		switch {
-		case i >= 0:
-			given[name] = true
-			known[i].read(value)
-		case ofTheFile.MatchString(name):
-			r.fault(key, "stands in the teams file alone, allowed in the directory: version and teams")
-		default:
-			r.unknown(key, name, known)
+	root.fields(known...)
+	for i := range r.faults {
+		if f := &r.faults[i]; f.Text == unknownField && ofTheFile.MatchString(f.Field) {
+			f.Text, f.Advice = "stands in the teams file alone", ""
 		}
-	})
-	r.require(root, given, "teams")
+	}
 	if len(r.faults) > 0 {
 		return nil, root, r.faults.sorted()
 	}

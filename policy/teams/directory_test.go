@@ -27,20 +27,10 @@ aliases: {other: llm-max}
 // none is the SHA-256 of no key.
 var none [sha256.Size]byte
 
-// parsed reads a teams file without faults.
-func parsed(t testing.TB, doc string) *teams.File {
-	t.Helper()
-	file, err := teams.Parse([]byte(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 func sumOf(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
 
 func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
-	file := parsed(t, fileOfTwo)
+	file := mustParse(t, fileOfTwo)
 	joined, ignored, err := file.Join([]byte(`{"version":3,"teams":[{"id":"maps","description":"Karten & 地图 <خرائط>","concurrent":9,`+
 		`"key_days":"none","keys":[{"id":"bbbbbbbbbbbb","sha256":"`+sumOf("maps")+`","note":"the indexer"}]},{"id":"mail"}]}`), none)
 	if err != nil || len(ignored) > 0 {
@@ -68,7 +58,7 @@ func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 }
 
 func TestANameHasOneOwner(t *testing.T) {
-	file := parsed(t, fileOfTwo)
+	file := mustParse(t, fileOfTwo)
 	joined, ignored, err := file.Join([]byte(`{"teams":[
 {"id":"search","keys":[{"id":"bbbbbbbbbbbb","sha256":"`+sumOf("intruder")+`"}]},
 {"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"`+sumOf("one")+`"},{"id":"cccccccccccc","sha256":"`+sumOf("test")+`"},{"id":"dddddddddddd","sha256":"`+sumOf("two")+`"},{"id":"eeeeeeeeeeee","sha256":"`+sumOf("upstream")+`"}]}]}`), sha256.Sum256([]byte("upstream")))
@@ -91,12 +81,12 @@ key eeeeeeeeeeee of team maps is the upstream key, with which the team can go ar
 }
 
 func TestFaultsOfADirectory(t *testing.T) {
-	file := parsed(t, fileOfTwo)
+	file := mustParse(t, fileOfTwo)
 	for doc, want := range map[string]string{
 		``:                                    "the file is empty, allowed: at least teams: []",
 		`{}`:                                  "line 1:1: teams is missing",
 		`{"version":1`:                        "line 1:1: not YAML: could not find flow mapping end token '}'",
-		`{"teams":[],"prices":[]}`:            "line 1:13: prices: stands in the teams file alone, allowed in the directory: version and teams",
+		`{"teams":[],"prices":[]}`:            "line 1:13: prices: stands in the teams file alone, allowed: version or teams",
 		`{"teams":[],"aliases":{}}`:           "line 1:13: aliases: stands in the teams file alone",
 		`{"teams":[],"team":[]}`:              "line 1:13: team: unknown field (meant teams?), allowed: version or teams",
 		`{"teams":[],"version":-1}`:           `line 1:23: version: got "-1", allowed: a whole number from 0 to 9007199254740991`,
@@ -121,7 +111,7 @@ func TestFaultsOfADirectory(t *testing.T) {
 
 // TestADirectoryIsTheSameAsJSON: what the reader accepts is read the same from its JSON.
 func TestADirectoryIsTheSameAsJSON(t *testing.T) {
-	file := parsed(t, "teams: []")
+	file := mustParse(t, "teams: []")
 	yaml := string(readDoc(t, "../../teams.example.yaml"))
 	_, yaml, _ = strings.Cut(yaml, "\nteams:\n")
 	if next := regexp.MustCompile(`(?m)^[a-z]+:`).FindStringIndex(yaml); next != nil {
@@ -164,13 +154,35 @@ func checkSame(t interface {
 	}
 }
 
-func TestProseIsOneLineInAnyScript(t *testing.T) {
-	for text, want := range map[string]bool{
-		"": true, "Straße, 搜索 & البحث": true, "می\u200cخواهم": true, strings.Repeat("ä", 200): true,
-		strings.Repeat("a", 201): false, "a\tb": false, "a\nb": false, "\u202eabc": false, "\x00": false, "\ufeff": false, "\xff": false,
+func TestTextOfATeam(t *testing.T) {
+	file := mustParse(t, fileOfTwo)
+	joined, _, err := file.Join([]byte(`{"teams":[{"id":"maps","description":"Karten <&>","concurrent":9}]}`), none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"search": `{"id":"search","keys":[{"id":"aaaaaaaaaaaa","sha256":"` + sumOf("test") + `"}]}`,
+		"ads":    `{"id":"ads"}`,
+		"maps":   "",
 	} {
-		if teams.IsProse(text) != want {
-			t.Errorf("%q: want %v", text, want)
+		if got := string(joined.Text(id)); got != want {
+			t.Errorf("%s is %s, want %s", id, got, want)
+		}
+	}
+	if joined.DefaultKeyDays() != 30 || (&teams.File{}).DefaultKeyDays() != 0 {
+		t.Error("the defaults have another key_days")
+	}
+}
+
+// A year of five digits cannot be written again.
+func TestMomentsThatCannotBeWrittenAreRefused(t *testing.T) {
+	for _, moment := range []string{"9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "0000-06-01T00:00:00Z"} {
+		key := "{id: aaaaaaaaaaaa, sha256: " + sumOf("test") + ", expires: '" + moment + "'}"
+		if faults := faultsOf(t, []byte("teams: [{id: maps, keys: ["+key+"]}]")); !strings.Contains(faults.Error(), "allowed: a time such as") {
+			t.Errorf("%s: %v", moment, faults)
+		}
+		if _, err := teams.ReadDirectory([]byte("teams: [{id: maps, keys: [" + key + "]}]")); err == nil {
+			t.Errorf("a directory takes %s", moment)
 		}
 	}
 }

@@ -3,18 +3,23 @@ package teams
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // Fault is one thing wrong in an input of the operator. No field contains a secret, or more than 64 bytes of one input.
 type Fault struct {
-	Line   int    // 1 for the first; 0 if the input has no lines
-	Column int    // in characters, 1 for the first; 0 where unknown
-	Field  string // the field, such as "teams[0].rates.tokens.per"; empty if the fault is not in one field
-	Word   string // the word at the column, as far as it may be shown; may be empty
-	Text   string // what was given and what is allowed
+	Line    int    // 1 for the first; 0 if the input has no lines
+	Column  int    // in characters, 1 for the first; 0 where unknown
+	Field   string // the field, such as "teams[0].rates.tokens.per"; empty if the fault is not in one field
+	Word    string // the word at the column, as far as it may be shown; may be empty
+	Text    string // what is wrong, such as "unknown field"; empty if it is just that Given is not allowed
+	Given   string // what was given: a quoted text or words such as "a list"; may be empty
+	Allowed string // what is allowed in its place; may be empty
+	Advice  string // what was probably meant; may be empty
 }
 
 // maxIndent bounds the columns before a line's first word, in a file and in what Caret draws.
@@ -22,18 +27,33 @@ const maxIndent = 128
 
 // String renders the fault on one line.
 func (f Fault) String() string {
-	var b strings.Builder
+	place := ""
 	if f.Line > 0 {
-		fmt.Fprintf(&b, "line %d", f.Line)
+		place = fmt.Sprintf("line %d", f.Line)
 		if f.Column > 0 {
-			fmt.Fprintf(&b, ":%d", f.Column)
+			place += fmt.Sprintf(":%d", f.Column)
 		}
-		b.WriteString(": ")
+		place += ": "
 	}
 	if f.Field != "" {
-		b.WriteString(f.Field + ": ")
+		place += f.Field + ": "
 	}
-	return b.String() + f.Text
+	return place + f.Detail()
+}
+
+// Detail says what was given and what is allowed, without the place.
+func (f Fault) Detail() string {
+	text := f.Text
+	if text == "" {
+		text = "got " + f.Given
+	}
+	if f.Advice != "" {
+		text += " (" + f.Advice + ")"
+	}
+	if f.Allowed != "" {
+		text += ", allowed: " + f.Allowed
+	}
+	return text
 }
 
 // Caret draws the faulty word at its column with carets under it, in two lines. It is empty if there is no word to show.
@@ -64,4 +84,112 @@ func (f Faults) sorted() Faults {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return f
+}
+
+// maxShown is how many bytes of an input a fault may show.
+const maxShown = 64
+
+// secretLike finds what may be a secret: a key of Sluice's own form, or a long run of letters and digits. A run that is
+// a plain word is not one.
+var secretLike = regexp.MustCompile(`slk_[A-Za-z0-9_]*|[A-Za-z0-9+/=_]{20,}`)
+
+var plainWord = regexp.MustCompile(`^[a-z_]*$`)
+
+// masked returns at most maxShown bytes of input, with [hidden] in place of what may be a secret.
+func masked(input string) string {
+	clean := secretLike.ReplaceAllStringFunc(input, func(run string) string {
+		if plainWord.MatchString(run) && !strings.HasPrefix(run, "slk_") {
+			return run
+		}
+		return "[hidden]"
+	})
+	if len(clean) <= maxShown {
+		return clean
+	}
+	end := maxShown - len("…")
+	for !utf8.RuneStart(clean[end]) {
+		end--
+	}
+	return clean[:end] + "…"
+}
+
+// shown returns input for a fault, quoted.
+func shown(input string) string { return strconv.Quote(masked(input)) }
+
+// named returns input for a field's name or a caret's line: as shown, but a plain word has no quotes.
+func named(input string) string {
+	clean := masked(input)
+	if quoted := strconv.Quote(clean); clean == "" || quoted[1:len(quoted)-1] != clean || strings.ContainsAny(clean, " :") {
+		return quoted
+	}
+	return clean
+}
+
+// anyOf renders alternatives: "a, b or c".
+func anyOf[T ~string](words []T) string {
+	text := ""
+	for i, word := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += string(word)
+	}
+	return text
+}
+
+// meant advises the known word that was probably meant, if there is one.
+func meant(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
+		return "meant " + near + "?"
+	}
+	return ""
+}
+
+// Nearest returns the known word that word is most likely a typing error of, or "" if none is near: at most a third of
+// the longer word's letters may be wrong, missing, added or swapped with their neighbour. Of equally near words the
+// first counts.
+func Nearest(word string, known []string) string {
+	const longest = 128 // the table grows with the product of the lengths
+	if len(word) > longest {
+		return ""
+	}
+	nearest, least := "", len(word)+1
+	for _, candidate := range known {
+		if len(candidate) > longest {
+			continue
+		}
+		slips := distance(word, candidate)
+		if slips < least && slips*3 <= max(len(word), len(candidate)) {
+			nearest, least = candidate, slips
+		}
+	}
+	return nearest
+}
+
+// distance is the number of single-letter errors, swapped neighbours among them, that turn a into b (optimal string
+// alignment).
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			other := last[j-1]
+			if a[i-1] != b[j-1] {
+				other++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, other)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
 }

@@ -1,6 +1,22 @@
+// Package teams reads the teams file: which teams there are, their keys, what each may use, and its limits.
+//
+// [Parse] reads a file and reports everything that is wrong with it at once; [File.Lookup] finds whose key was
+// presented. It performs no I/O, reads no clock and no environment and logs nothing. What a team has left of its limits
+// is in package limit.
+//
+// Equal input gives equal output, a returned value never changes, and no text of it contains a secret.
 package teams
 
-import "slices"
+import (
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/policy"
+)
 
 // File is one reading of the teams file. It never changes, so requests may use it while a newer one takes its place;
 // what its fields point to MUST NOT be changed either. The zero File has no teams and knows no key.
@@ -20,9 +36,9 @@ type File struct {
 	// Issuers are those whose tokens stand in place of keys. Nil: none.
 	Issuers []*Issuer
 
-	defaults *draft // what every team starts from; nil: nothing
+	defaults Team // what every team starts from
 	warnings []string
-	keys     map[digest]keyOwner
+	keys     keyring
 	byID     map[string]*Team
 	labels   labels
 	texts    map[string][]byte
@@ -39,9 +55,194 @@ func (f *File) Team(id string) *Team { return f.byID[id] }
 func (f *File) Text(id string) []byte { return f.texts[id] }
 
 // DefaultKeyDays is the KeyDays of a team that has no key_days; 0: any.
-func (f *File) DefaultKeyDays() int {
-	if f.defaults == nil {
-		return 0
+func (f *File) DefaultKeyDays() int { return f.defaults.KeyDays }
+
+// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
+// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
+// stands in the file is a key, in Sluice's own form or not.
+//
+// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
+// and the found digest is compared in constant time.
+func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
+	return f.keys.lookup(presented, now)
+}
+
+// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
+// there: a team that holds it could bypass the gateway.
+func (f *File) HasKey(sum [sha256.Size]byte) bool {
+	_, found := f.keys[sum]
+	return found
+}
+
+// Price returns the first price whose pattern matches the model's name; ok is false if none does.
+func (f *File) Price(model string) (price Price, ok bool) {
+	for _, p := range f.Prices {
+		if p.Pattern.Match(model) {
+			return p, true
+		}
 	}
-	return f.defaults.team.KeyDays
+	return Price{}, false
+}
+
+// Resolve returns the service's name of a model: what an alias stands for, any other name unchanged.
+func (f *File) Resolve(name string) string {
+	if model, ok := f.Aliases[name]; ok {
+		return model
+	}
+	return name
+}
+
+// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
+// prices and of the team that have no wildcard. A team with a spend quota may only use models that have a price.
+func (f *File) Names(team *Team) []string {
+	names := slices.AppendSeq(slices.Clone(f.Catalogue), maps.Keys(f.Aliases))
+	for _, p := range f.Prices {
+		names = append(names, string(p.Pattern))
+	}
+	for _, p := range team.Models {
+		names = append(names, string(p))
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		model := f.Resolve(name)
+		_, priced := f.Price(model)
+		return strings.Contains(name, "*") || !team.MayUseModel(model) || !priced && team.Spends()
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Label is the word for a model in metrics: its name if the teams file has just that name as a pattern, else the first
+// pattern with a wildcard that matches it, prices before teams and the account, else [OtherModel]. A lone * names nothing.
+func (f *File) Label(model string) string { return f.labels.of(model) }
+
+// Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
+// not YAML has one fault.
+//
+// A file must have at least "teams: []", which is allowed with a warning. An empty file, or one that ends before its
+// teams, is refused: it is more likely half-written than meant, and to accept it would lock every team out.
+//
+// A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word
+// none removes a limit of the defaults. What neither the team nor the defaults limit is unlimited.
+func Parse(doc []byte) (*File, error) {
+	r := &reader{first: map[string]int{}}
+	root, ok := r.document(doc)
+	if !ok {
+		return nil, r.faults.sorted()
+	}
+	f := readFile(root)
+	if len(r.faults) > 0 {
+		return nil, r.faults.sorted()
+	}
+	f.texts = make(map[string][]byte, len(f.List))
+	for i, team := range f.List {
+		f.texts[team.ID] = appendJSON(nil, r.places[i].ast)
+	}
+	return f, nil
+}
+
+var currency = spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters and digits")
+
+// readFile reads the whole document. It reads the teams last, because they start from the defaults.
+func readFile(n node) *File {
+	f := &File{keys: keyring{}, byID: map[string]*Team{}}
+	var teams *node
+	n.fields(
+		may("currency", one(&f.Currency, currency)),
+		may("defaults", func(v node) {
+			tagQuotas := v
+			v.fields(f.defaults.shared(&tagQuotas)...)
+			f.defaults.needTagKey(tagQuotas)
+		}),
+		may("account", func(v node) {
+			v.items("a list of limits", func(item node) { f.Account = append(f.Account, readAccountLimit(item)) })
+		}),
+		must("teams", func(v node) { teams = &v }),
+		may("prices", func(v node) { f.Prices = readPrices(v) }),
+		may("catalogue", func(v node) { f.Catalogue = list(v, "model names", modelName, "each model once") }),
+		may("aliases", func(v node) { f.Aliases = readAliases(v) }),
+		may("issuers", func(v node) { f.Issuers = readIssuers(v) }),
+	)
+	if teams != nil {
+		f.List = readTeams(*teams, f.defaults)
+	}
+	f.warn(n)
+	f.index(n.warnings.sorted())
+	return f
+}
+
+// index keeps the warnings and fills the maps that find teams, keys and labels.
+func (f *File) index(warnings Faults) {
+	for _, w := range warnings {
+		f.warnings = append(f.warnings, w.String())
+	}
+	for _, team := range f.List {
+		f.byID[team.ID] = team
+		for i := range team.Keys {
+			key := &team.Keys[i]
+			f.keys[key.SHA256] = keyOwner{key.SHA256, team, key}
+		}
+	}
+	var patterns []policy.Pattern
+	for _, p := range f.Prices {
+		patterns = append(patterns, p.Pattern)
+	}
+	for _, team := range f.List {
+		patterns = append(patterns, team.Models...)
+	}
+	for _, a := range f.Account {
+		patterns = append(patterns, a.Models...)
+	}
+	f.labels = newLabels(f.Catalogue, patterns)
+}
+
+// warn warns of what is legal in the file and maybe not meant.
+func (f *File) warn(n node) {
+	if len(f.List) == 0 {
+		n.warn("no teams: every request will be refused")
+	}
+	spends := slices.ContainsFunc(f.List, (*Team).Spends)
+	if (spends || len(f.Prices) > 0) && !covered(f.Prices, "*") {
+		n.warn("no price for *: other models count as free, and a team with a spend quota may not use them")
+	}
+	if (spends || len(f.Prices) > 0) && f.Currency == "" {
+		n.warn("no currency: reports will show amounts without a currency")
+	}
+	identified := map[string]bool{} // the teams that tokens can name
+	for _, issuer := range f.Issuers {
+		for _, team := range issuer.Teams {
+			identified[team] = true
+		}
+	}
+	for i, team := range f.List {
+		if len(team.Keys) == 0 && !team.Disabled && !identified[team.ID] {
+			n.places[i].warn(team.ID + " has no key")
+		}
+		team.warn(n.places[i], f.Prices)
+	}
+}
+
+// warn warns of what a team cannot do although the file seems to allow it.
+func (t *Team) warn(n node, prices []Price) {
+	if t.MayUse(policy.EndpointImage) && !t.MayUse(policy.EndpointTasks) {
+		n.warn(t.ID + " can create image tasks but not poll them: add tasks to its endpoints")
+	}
+	for _, rate := range t.Rates {
+		if rate.Unit == UnitImages && rate.Burst < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
+			n.warn(t.ID + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
+				" images: its images rate holds " + strconv.FormatInt(rate.Burst, 10))
+		}
+	}
+	if !t.Spends() {
+		return
+	}
+	models := t.Models
+	if models == nil {
+		models = []policy.Pattern{"*"}
+	}
+	for _, model := range models {
+		if !covered(prices, model) {
+			n.warn(t.ID + " has a spend quota and no single price covers " + shown(string(model)) +
+				": models without a price are refused")
+		}
+	}
 }

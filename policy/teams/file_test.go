@@ -45,8 +45,8 @@ defaults:
 currency: CNY
 `
 
-// TestTeamsFile reads the whole of it.
-func TestTeamsFile(t *testing.T) {
+// TestWholeFile reads the whole of it.
+func TestWholeFile(t *testing.T) {
 	want := teams.File{
 		Currency: "CNY",
 		List: []*teams.Team{{
@@ -94,113 +94,67 @@ func TestTeamsFile(t *testing.T) {
 	}
 }
 
-// TestTeamsDefaults: a team has its own limits, and the defaults for the rest.
-func TestTeamsDefaults(t *testing.T) {
-	list := mustParse(t, `
-teams:
-  - id: plain
-  - id: own
-    models: [llm-max]
-    endpoints: [text]
-    rates: {requests: {per: 1s, limit: 5}, tokens: none}
-    quotas: {images: {day: 7}, tokens: {month: none}, spend: {day: 0}}
-    concurrent: none
-    open_tasks: 3
-    shadow: false
-    rules: {header.sse: off}
-  - {id: after}
-defaults:
-  models: ["llm-*"]
-  endpoints: [text, tasks]
-  rates: {requests: {per: 1m, limit: 600, burst: 60}, tokens: {per: 1m, limit: 10}, images: none}
-  quotas: {images: {day: 500, month: 10000}, tokens: {day: 1, month: 2}}
-  concurrent: 10
-  open_tasks: 20
-  shadow: true
-  rules: {header.sse: warn, header.async: warn}
-`)
-	requests := teams.Rate{Unit: "requests", Per: time.Minute, PerText: "1m", Limit: 600, Burst: 60}
-	tokens := teams.Rate{Unit: "tokens", Per: time.Minute, PerText: "1m", Limit: 10, Burst: 10}
-	plain := teams.Team{
-		ID: "plain", Owner: teams.OwnerFile, Models: []policy.Pattern{"llm-*"}, Endpoints: []policy.Endpoint{"text", "tasks"},
-		Rates:      []teams.Rate{requests, tokens},
-		Quotas:     []teams.Quota{{"tokens", "day", 1}, {"tokens", "month", 2}, {"images", "day", 500}, {"images", "month", 10000}},
-		Concurrent: 10, OpenTasks: 20, Shadow: true,
-		Modes: policy.Modes{"header.sse": "warn", "header.async": "warn"},
-	}
-	after := plain
-	after.ID = "after"
-	own := teams.Team{
-		ID: "own", Owner: teams.OwnerFile, Models: []policy.Pattern{"llm-max"}, Endpoints: []policy.Endpoint{"text"},
-		// A team's own rate takes nothing from the default one, not even the burst.
-		Rates:     []teams.Rate{{Unit: "requests", Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}},
-		Quotas:    []teams.Quota{{"tokens", "day", 1}, {"images", "day", 7}, {"images", "month", 10000}, {"spend", "day", 0}},
-		OpenTasks: 3,
-		Modes:     policy.Modes{"header.sse": "off", "header.async": "warn"},
-	}
-	if diff := cmp.Diff([]*teams.Team{&plain, &own, &after}, list.List); diff != "" {
-		t.Errorf("the merged rates differ (-want +got):\n%s", diff)
-	}
-}
-
-// TestMayUse: absent is all but other, present is exactly what is listed.
-func TestMayUse(t *testing.T) {
-	teams := mustParse(t, `
-teams:
-  - id: all
-  - id: some
-    endpoints: [image, tasks]
-    models: ["llm-*", gen2.6-image]
-`)
-	all, some := teams.Team("all"), teams.Team("some")
-	for _, endpoint := range policy.Endpoints {
-		want := endpoint == policy.EndpointImage || endpoint == policy.EndpointTasks
-		if all.MayUse(endpoint) != (endpoint != policy.EndpointOther) || some.MayUse(endpoint) != want {
-			t.Errorf("%s: all may %v, some may %v", endpoint, all.MayUse(endpoint), some.MayUse(endpoint))
-		}
-	}
-	if diff := cmp.Diff([]policy.Endpoint{"text", "multimodal", "image", "tasks"}, all.Uses()); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(some.Endpoints, some.Uses()); diff != "" {
-		t.Error(diff)
-	}
-	for model, want := range map[string]bool{
-		"llm-max": true, "gen2.6-image": true, "LLM-max": false, "gen2.6-image-2": false, "xllm-max": false, "": false,
-	} {
-		if !all.MayUseModel(model) || some.MayUseModel(model) != want {
-			t.Errorf("%q: all may %v, some may %v", model, all.MayUseModel(model), some.MayUseModel(model))
-		}
-	}
-}
-
-// TestPriceFirstMatch: the first price that matches counts, not the closest.
-func TestPriceFirstMatch(t *testing.T) {
-	list := mustParse(t, `
-teams: []
-prices:
-  - {model: "llm-*", input_per_million: 1}
-  - {model: "llm-max", input_per_million: 2}
-  - {model: "gen*", image: 0.000000001}
-`)
-	for model, want := range map[string]teams.Price{
-		"llm-max": {Pattern: "llm-*", InputPerMillion: teams.Nano},
-		"gen2.6":  {Pattern: "gen*", Image: 1},
-	} {
-		if got, ok := list.Price(model); !ok || got != want {
-			t.Errorf("the price of %s is %+v, %v, want %+v", model, got, ok, want)
-		}
-	}
-	if got, ok := list.Price("other"); ok {
-		t.Errorf("other costs %+v", got)
-	}
-}
-
 // TestWarningsAreACopy: a reader that changes the warnings does not change another's.
 func TestWarningsAreACopy(t *testing.T) {
 	teams := mustParse(t, "teams: []")
 	teams.Warnings()[0] = "changed"
 	if got := teams.Warnings(); len(got) != 1 || !strings.HasSuffix(got[0], "no teams: every request will be refused") {
 		t.Errorf("the warnings are %q", got)
+	}
+}
+
+// TestWarnings warns of each case once, and not of a correct one beside it.
+func TestWarnings(t *testing.T) {
+	const (
+		keyed  = "keys: [{id: 7f3k9q2m4x1c, sha256: " + aDigest + "}]"
+		spend  = ", quotas: {spend: {day: 1}}"
+		priced = ", currency: CNY, prices: [{model: \"*\", image: 1}]}"
+	)
+	search := func(members string) string { return "{teams: [{id: search, " + keyed + members + "}]" }
+	for _, tt := range []struct{ doc, want string }{
+		{"{teams: []}", "no teams"},
+		{search("") + "}", ""},
+		{"{teams: [{id: search}]}", "search has no key"},
+		{"{teams: [{id: search, disabled: true}]}", ""},
+		{search(", endpoints: [image]") + "}", "can create image tasks but not poll them"},
+		{search(", endpoints: [image, tasks]") + "}", ""},
+		{search(", endpoints: [text]") + "}", ""},
+		{search(", rates: {images: {per: 1m, limit: 3}}") + "}", "can never create an image task without n"},
+		{search(", rates: {images: {per: 1m, limit: 4}}") + "}", ""},
+		{search(", rates: {images: {per: 1m, limit: 4, burst: 3}}") + "}", "images rate holds 3"},
+		{search(", rates: {images: {per: 1m, limit: 3}}, endpoints: [text]") + "}", ""},
+		{search(spend) + priced, ""},
+		{search(", models: [llm-max]"+spend) + priced, ""},
+		{search(spend) + ", currency: CNY}", `no price for * | no single price covers "*"`},
+		{search(spend) + "}", "no price for * | no currency | no single price covers"},
+		{search(spend) + ", prices: [{model: \"*\", image: 1}]}", "no currency"},
+		{search("") + ", prices: [{model: \"*\", image: 1}]}", "no currency"},
+		{search("") + ", currency: CNY, prices: [{model: \"llm-*\", image: 1}]}", "no price for *"},
+		{search("") + ", currency: CNY, prices: [{model: \"llm-*\", image: 1}, {model: \"*\", image: 1}]}", ""},
+		{search("") + ", currency: CNY, prices: [{model: \"*\", image: 1}, {model: \"llm-*\", image: 1}]}", `never counts: a price before it catches all of "llm-*"`},
+	} {
+		got := mustParse(t, tt.doc).Warnings()
+		if tt.want == "" {
+			if len(got) != 0 {
+				t.Errorf("%s is warned of: %q", tt.doc, got)
+			}
+			continue
+		}
+		wanted := strings.Split(tt.want, " | ")
+		for i, text := range wanted {
+			if len(got) != len(wanted) || !strings.HasPrefix(got[i], "line 1:") || !strings.Contains(got[i], text) {
+				t.Errorf("%s: got %q, want %q", tt.doc, got, wanted)
+				break
+			}
+		}
+	}
+}
+
+// TestWarningsShowNoKey: warnings mask the same texts as faults.
+func TestWarningsShowNoKey(t *testing.T) {
+	doc := "{teams: [{id: a, models: [canary-0123456789ABCDEFGHIJ], quotas: {spend: {day: 1}}}]}"
+	said := strings.Join(mustParse(t, doc).Warnings(), "\n")
+	if !strings.Contains(said, "[hidden]") || strings.Contains(said, "0123456789") {
+		t.Errorf("the warnings are %s", said)
 	}
 }

@@ -3,6 +3,11 @@ package teams
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
 	"time"
 )
 
@@ -35,19 +40,17 @@ type keyOwner struct {
 // noOwner stands in for the owner of an unknown key, so that it costs what a known one does.
 var noOwner = keyOwner{team: &Team{Disabled: true}, key: &Key{Disabled: true}}
 
-// Lookup finds whose key was presented. It is ok if the key is known, neither disabled nor expired at now, and its team
-// is not disabled; otherwise team and key are nil, whatever the reason, after the same work. Any string whose SHA-256
-// stands in the file is a key, in Sluice's own form or not.
-//
-// The presented bytes are only hashed: the map is keyed by digest, so the time of its search tells nothing about a key,
-// and the found digest is compared in constant time.
-func (f *File) Lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
+// keyring finds the owner of a key by its digest.
+type keyring map[digest]keyOwner
+
+// lookup is [File.Lookup].
+func (r keyring) lookup(presented string, now time.Time) (team *Team, key *Key, ok bool) {
 	if len(presented) > maxPresented {
 		return nil, nil, false
 	}
 	var buffer [maxPresented]byte // on the stack: converting the string would allocate
 	sum := sha256.Sum256(buffer[:copy(buffer[:], presented)])
-	owner, found := f.keys[sum]
+	owner, found := r[sum]
 	if !found {
 		owner = noOwner
 	}
@@ -73,9 +76,87 @@ func bit(b bool) int {
 	return 0
 }
 
-// HasKey reports whether a key with this SHA-256 stands in the file, usable or not. The upstream key must not stand
-// there: a team that holds it could bypass the gateway.
-func (f *File) HasKey(sum [sha256.Size]byte) bool {
-	_, found := f.keys[sum]
-	return found
+var keyID = spelled(`^[a-z0-9]{12}$`, "12 of a–z and 0–9, the key's public part")
+
+// readKey reads one key of a team.
+func readKey(n node) (k Key) {
+	n.fields(
+		must("id", unique(&k.ID, "key id", keyID)),
+		must("sha256", func(v node) { k.SHA256 = readSum(v) }),
+		may("expires", one(&k.Expires, moment)),
+		may("disabled", one(&k.Disabled, flag)),
+		may("note", one(&k.Note, prose)),
+	)
+	return k
+}
+
+// readSum reads the SHA-256 of a key. A value of another form may be the key itself, so it is never shown.
+func readSum(n node) (sum digest) {
+	const allowed = "the SHA-256 of the whole key as 64 hexadecimal digits"
+	text, ok := scalar(n.ast)
+	raw, err := hex.DecodeString(text)
+	switch {
+	case !ok:
+		n.wrongKind(allowed)
+	case plainKey.MatchString(text): // noted already
+	case err != nil || len(raw) != sha256.Size:
+		n.fault(Fault{Given: "no SHA-256 (not shown: it may be a plain key)", Allowed: allowed})
+	case digest(raw) == sha256.Sum256(nil):
+		n.fault(Fault{Given: "the SHA-256 of nothing", Allowed: allowed})
+		fallthrough
+	default:
+		sum = digest(raw)
+		n.once("sha256", hex.EncodeToString(raw))
+	}
+	return sum
+}
+
+// MintedKey is a new key. No verb prints its secret; only [MintedKey.Reveal] returns it.
+type MintedKey struct {
+	ID     string // the public part, Key.ID
+	SHA256 string // the digest of the whole key in hexadecimal, for the teams file
+
+	whole string
+}
+
+// The form of a key: slk_<id>_<secret>.
+const (
+	keyPrefix     = "slk_"
+	keyIDLetters  = 12 // of a–z and 0–9
+	secretBytes   = 32
+	secretLetters = 43 // base62: 62⁴³ is just above 2²⁵⁶
+)
+
+// MintKey makes a key from random bytes, which MUST come from a cryptographic source. It fails only where random does.
+func MintKey(random io.Reader) (MintedKey, error) {
+	var bytes [16 + secretBytes]byte
+	if _, err := io.ReadFull(random, bytes[:]); err != nil {
+		return MintedKey{}, fmt.Errorf("minting a key: %w", err)
+	}
+	// 16 bytes for 62 bits of id: the bias of the remainder is negligible, so no bytes are drawn again.
+	ids := new(big.Int).Exp(big.NewInt(36), big.NewInt(keyIDLetters), nil)
+	id := letters(new(big.Int).Mod(new(big.Int).SetBytes(bytes[:16]), ids), 36, keyIDLetters)
+	secret := letters(new(big.Int).SetBytes(bytes[16:]), 62, secretLetters)
+	whole := keyPrefix + id + "_" + secret
+	sum := sha256.Sum256([]byte(whole))
+	return MintedKey{ID: id, SHA256: hex.EncodeToString(sum[:]), whole: whole}, nil
+}
+
+// letters writes number in base, with leading zeros up to width.
+func letters(number *big.Int, base, width int) string {
+	text := number.Text(base)
+	return strings.Repeat("0", width-len(text)) + text
+}
+
+// Reveal returns the whole key. Show it to its owner once and keep it nowhere.
+func (k MintedKey) Reveal() string { return k.whole }
+
+// Lines returns the key's lines for the teams file, to go under the team's keys, indented as in teams.example.yaml.
+func (k MintedKey) Lines() string {
+	return "      - id: " + k.ID + "\n        sha256: " + k.SHA256 + "\n"
+}
+
+// Format implements fmt.Formatter, so that no verb shows the secret.
+func (k MintedKey) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, keyPrefix+k.ID+"_[redacted]")
 }

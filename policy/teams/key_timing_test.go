@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// TestA51H02LookupShape checks the code of Lookup: the presented key is only measured and copied into the hash. It never
+// TestLookupOnlyHashesThePresentedKey checks the code of Lookup: the presented key is only measured and copied into the hash. It never
 // indexes a map and is never compared, and only its length can end the work early.
-func TestA51H02LookupShape(t *testing.T) {
-	lookup := function(t, "key.go", "Lookup")
+func TestLookupOnlyHashesThePresentedKey(t *testing.T) {
+	lookup := function(t, "key.go", "lookup")
 	uses := map[string]int{}
 	ast.Inspect(lookup.Body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
@@ -78,10 +78,10 @@ func returns(body *ast.BlockStmt) (n int) {
 	return n
 }
 
-// TestA51LookupTiming compares the fastest of many turns. Noise only ever adds to a turn, so the fastest turns of equal
+// TestLookupTakesTheSameTimeForEveryKey compares the fastest of many turns. Noise only ever adds to a turn, so the fastest turns of equal
 // work are close to each other on a busy machine, where means would not be; one close round in ten is enough, since unequal
 // work is never close.
-func TestA51LookupTiming(t *testing.T) {
+func TestLookupTakesTheSameTimeForEveryKey(t *testing.T) {
 	teams := keyring(t)
 	keys := []string{"plain word", "ne'er heard", "put away", "ended", "of the closed"}
 	var ratio float64

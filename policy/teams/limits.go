@@ -1,6 +1,9 @@
 package teams
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"sluice/policy"
@@ -20,6 +23,9 @@ const (
 // Units lists every unit in the order in which limits and reports name them.
 var Units = [...]Unit{UnitRequests, UnitTokens, UnitImages, UnitSpend}
 
+// ratedUnits are those that rates count in, all before UnitSpend.
+var ratedUnits = Units[:slices.Index(Units[:], UnitSpend)]
+
 // Period is the length of a quota, by the calendar in UTC.
 type Period string
 
@@ -31,12 +37,6 @@ const (
 
 // Periods lists every period, the shorter first.
 var Periods = [...]Period{PeriodDay, PeriodMonth}
-
-// Nano is how many parts an amount of the currency is counted in: 1.50 is 1,500,000,000.
-const Nano = 1_000_000_000
-
-// MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
-const MaxAmount = 1<<53 - 1
 
 // Rate is a token bucket: it refills continuously at Limit ÷ Per and holds at most Burst. A new bucket is full.
 // Burst × Per in microseconds is below 2⁵³, and one unit always fits.
@@ -59,4 +59,114 @@ type Quota struct {
 type AccountLimit struct {
 	Models []policy.Pattern // the models whose requests share it; nil: all
 	Rates  []Rate           // at least one, at most one per unit, ordered requests, tokens, images
+}
+
+// readAccountLimit reads one of the account's own limits.
+func readAccountLimit(n node) (limit AccountLimit) {
+	models := may("models", some(&limit.Models, "model patterns", modelPattern))
+	given := n.fields(append([]field{models}, rateFields(&limit.Rates)...)...)
+	if given != nil && len(limit.Rates) == 0 {
+		n.fault(Fault{Given: "no limit", Allowed: anyOf(ratedUnits)})
+	}
+	return limit
+}
+
+// rateFields are the fields of rates, which replace those of the same unit.
+func rateFields(rates *[]Rate) (fields []field) {
+	for _, unit := range ratedUnits {
+		fields = append(fields, may(string(unit), func(n node) {
+			*rates = without(*rates, func(r Rate) bool { return r.Unit == unit })
+			if !n.isNone() {
+				*rates = append(*rates, readRate(n, unit))
+			}
+			slices.SortFunc(*rates, func(a, b Rate) int { return compareUnits(a.Unit, b.Unit) })
+		}))
+	}
+	return fields
+}
+
+// quotaFields are the fields of quotas, which replace those of the same unit and period.
+func quotaFields(quotas *[]Quota) (units []field) {
+	for _, unit := range Units {
+		amount := whole[int64](0, MaxAmount)
+		if unit == UnitSpend {
+			amount = money
+		}
+		var periods []field
+		for _, period := range Periods {
+			periods = append(periods, may(string(period), func(n node) {
+				*quotas = without(*quotas, func(q Quota) bool { return q.Unit == unit && q.Period == period })
+				if !n.isNone() {
+					limit, _ := read(n, amount)
+					*quotas = append(*quotas, Quota{unit, period, limit})
+				}
+				slices.SortFunc(*quotas, func(a, b Quota) int {
+					return cmp.Or(compareUnits(a.Unit, b.Unit), slices.Index(Periods[:], a.Period)-slices.Index(Periods[:], b.Period))
+				})
+			}))
+		}
+		units = append(units, may(string(unit), group(periods...)))
+	}
+	return units
+}
+
+func compareUnits(a, b Unit) int { return slices.Index(Units[:], a) - slices.Index(Units[:], b) }
+
+// without copies a list without some elements; nil: none are left. The list may be one of the defaults.
+func without[T any](list []T, drop func(T) bool) (kept []T) {
+	for _, item := range list {
+		if !drop(item) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// readRate reads one rate.
+func readRate(n node, unit Unit) Rate {
+	rate := Rate{Unit: unit}
+	given := n.fields(
+		must("per", func(v node) {
+			rate.Per, _ = read(v, window)
+			rate.PerText, _ = scalar(v.ast)
+		}),
+		must("limit", one(&rate.Limit, whole[int64](1, MaxAmount))),
+		may("burst", one(&rate.Burst, whole[int64](1, MaxAmount))),
+	)
+	if !given["burst"] {
+		rate.Burst = rate.Limit
+	}
+	if rate.Per > 0 && rate.Limit > 0 && rate.Burst > 0 {
+		rate.check(n)
+	}
+	return rate
+}
+
+// maxRefill is the longest time in which an empty bucket fills. Twice that time, counted from now in microseconds, stays
+// below 2⁵³ for centuries. A limit that refills more slowly should be a quota.
+const maxRefill = 366 * 24 * time.Hour
+
+// check refuses a rate whose arithmetic would not be exact, or whose bucket never holds one unit.
+//
+// The state counts a bucket in microseconds of refill: a full one has ⌊burst × per ÷ limit⌋, a unit takes
+// ⌈per ÷ limit⌉, and the products are exact below 2⁵³.
+func (r Rate) check(n node) {
+	per := r.Per.Microseconds()
+	if most := MaxAmount / per; r.Burst > most {
+		n.fault(Fault{
+			Given:   fmt.Sprintf("a burst of %d", r.Burst),
+			Allowed: fmt.Sprintf("at most %d with per %s (burst absent is limit)", most, r.PerText),
+		})
+		return
+	}
+	burst := func(bound string, n int64) string {
+		return fmt.Sprintf("a burst of at %s %d with this limit", bound, n)
+	}
+	full, unit := r.Burst*per/r.Limit, (per+r.Limit-1)/r.Limit
+	if full > maxRefill.Microseconds() {
+		n.fault(Fault{Given: "a bucket that takes more than a year to fill", Allowed: burst("most", maxRefill.Microseconds()/per*r.Limit)})
+	}
+	if full < unit {
+		n.fault(Fault{Given: "a bucket in which one unit never fits", Allowed: burst("least", (unit*r.Limit+per-1)/per)})
+	}
 }

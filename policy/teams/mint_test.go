@@ -19,9 +19,9 @@ import (
 
 var keyForm = regexp.MustCompile(`^slk_([a-z0-9]{12})_[0-9A-Za-z]{43}$`)
 
-// TestMintLookupProperty: any random bytes give a key of the right form, and a file of minted keys leads from each to its
+// TestMintedKeysLeadToTheirTeams: any random bytes give a key of the right form, and a file of minted keys leads from each to its
 // own team, and from a similar key to none.
-func TestMintLookupProperty(t *testing.T) {
+func TestMintedKeysLeadToTheirTeams(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var doc strings.Builder
 		doc.WriteString("teams:\n")
@@ -87,8 +87,8 @@ func TestMintWithoutRandomness(t *testing.T) {
 	}
 }
 
-// TestH01MintedKeyIsShownOnce: only Reveal shows the secret.
-func TestH01MintedKeyIsShownOnce(t *testing.T) {
+// TestMintedKeyIsShownOnlyByReveal: only Reveal shows the secret.
+func TestMintedKeyIsShownOnlyByReveal(t *testing.T) {
 	key := mint(t)
 	secret := key.Reveal()[len("slk_123456789012_"):]
 	asJSON, err := json.Marshal(struct{ Key teams.MintedKey }{key})

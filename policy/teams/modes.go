@@ -8,8 +8,11 @@ import (
 	"sluice/policy"
 )
 
-// modeNames are the modes as the operator writes them.
-var modeNames = []string{string(policy.ModeRefuse), string(policy.ModeWarn), string(policy.ModeOff)}
+// modeName is a mode as the operator writes it.
+var (
+	modeNames = []string{string(policy.ModeRefuse), string(policy.ModeWarn), string(policy.ModeOff)}
+	modeName  = choice(policy.ModeRefuse, policy.ModeWarn, policy.ModeOff)
+)
 
 // ParseModes reads the modes of a setting, "id=refuse,other=warn". Spaces around an item do not count; empty text sets
 // none. Its error, if any, is of type [Faults], without lines, and holds everything that is wrong.
@@ -21,14 +24,17 @@ func ParseModes(text string) (policy.Modes, error) {
 	var faults Faults
 	for item := range strings.SplitSeq(text, ",") {
 		id, word, _ := strings.Cut(strings.TrimSpace(item), "=")
-		fault := func(text string) { faults = append(faults, Fault{Field: named(worded(id, ids)), Text: text}) }
+		note := func(f Fault) {
+			f.Field = named(worded(id, ids))
+			faults = append(faults, f)
+		}
 		if !slices.Contains(ids, id) {
-			fault(unknownRule(id, ids))
+			note(unknownRule(id, ids))
 		} else if _, twice := modes[id]; twice {
-			fault("stands twice, allowed: each rule once")
+			note(Fault{Text: "stands twice", Allowed: "each rule once"})
 		}
 		if !slices.Contains(modeNames, word) {
-			fault("got " + shown(worded(word, modeNames)) + ", allowed: " + list(modeNames))
+			note(Fault{Given: shown(worded(word, modeNames)), Allowed: modeName.allowed})
 		}
 		modes[id] = policy.Mode(word)
 	}
@@ -63,22 +69,20 @@ func plainly(word string) string {
 }
 
 // unknownRule is the fault of an id that no rule has.
-func unknownRule(id string, ids []string) string {
-	return "unknown rule" + orNearest(plainly(id), ids) + ", allowed: the ids that sluice check --rules prints"
+func unknownRule(id string, ids []string) Fault {
+	return Fault{Text: "unknown rule", Advice: meant(plainly(id), ids), Allowed: "the ids that sluice check --rules prints"}
 }
 
-// modes reads modes by rule id.
-func (r *fileReader) modes(n node) policy.Modes {
+// readModes reads modes by rule id.
+func readModes(n node) policy.Modes {
 	modes, ids := policy.Modes{}, policy.RuleIDs()
-	r.pairs(n, "modes by rule id", func(id string, key, value node) {
+	n.pairs("modes by rule id", func(id string, key, value node) {
 		if !slices.Contains(ids, id) {
-			r.faults = append(r.faults, faultAt(key, unknownRule(id, ids)).showing(id))
+			f := unknownRule(id, ids)
+			f.Word = named(id)
+			key.fault(f)
 		}
-		text, ok := r.text(value, list(modeNames))
-		if ok && !slices.Contains(modeNames, text) {
-			r.refuse(value, text, list(modeNames))
-		}
-		modes[id] = policy.Mode(text)
+		modes[id], _ = read(value, modeName)
 	})
 	return modes
 }

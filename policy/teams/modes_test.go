@@ -65,9 +65,9 @@ header.async: got "[hidden]", allowed: refuse, warn or off`
 	}
 }
 
-// TestMend12SlipsOfRuleIDs: a fault quotes a simple slip of an id, with the nearest id. Text of another form may be a
+// TestSlipsOfRuleIDsAreShown: a fault quotes a simple slip of an id, with the nearest id. Text of another form may be a
 // secret, and is hidden.
-func TestMend12SlipsOfRuleIDs(t *testing.T) {
+func TestSlipsOfRuleIDsAreShown(t *testing.T) {
 	for id, want := range map[string]string{
 		"Image.seed":                          "Image.seed: unknown rule (meant image.seed?)",
 		"image-seed":                          "image-seed: unknown rule (meant image.seed?)",

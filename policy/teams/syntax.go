@@ -2,9 +2,11 @@ package teams
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -20,75 +22,73 @@ const (
 )
 
 // document parses a file that holds one YAML document with one value.
-func (r *reader) document(doc []byte) (node, bool) {
+func (r *reader) document(doc []byte) (root node, ok bool) {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	r.plainKeys(doc)
-	if !r.textual(doc) {
-		return node{}, false
-	}
 	file, fault := parse(doc)
 	if fault != nil {
 		r.faults = append(r.faults, *fault)
-		return node{}, false
+		return root, false
 	}
-	var found []node
-	for _, d := range file.Docs {
-		if d.Body != nil {
-			found = append(found, node{ast: d.Body})
-		}
+	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
+	if len(docs) == 0 {
+		r.faults = append(r.faults, Fault{Text: "the file is empty", Allowed: "at least teams: []"})
+		return root, false
 	}
-	switch len(found) {
-	case 0:
-		r.faults = append(r.faults, Fault{Text: "the file is empty, allowed: at least teams: []"})
-		return node{}, false
-	case 1:
-		return found[0], true
+	if len(docs) > 1 {
+		node{r, docs[1].Body, ""}.fault(Fault{Given: "a second document", Allowed: "one"})
 	}
-	r.fault(found[1], "got a second document, allowed: one")
-	return node{}, false
+	return node{r, docs[0].Body, ""}, len(docs) == 1
 }
 
-// textual reports whether the document is a text file: not too long, UTF-8, without control characters.
-func (r *reader) textual(doc []byte) bool {
+// notText is the fault of a document that is no text file: too long, not UTF-8, or with control characters.
+func notText(doc []byte) *Fault {
 	if len(doc) > maxTeamsFile {
-		r.faults = append(r.faults, Fault{Text: fmt.Sprintf("got %d bytes, allowed: at most %d", len(doc), maxTeamsFile)})
-		return false
+		return &Fault{Given: fmt.Sprintf("%d bytes", len(doc)), Allowed: fmt.Sprintf("at most %d", maxTeamsFile)}
 	}
 	strange := func(c rune) bool {
 		return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r'
 	}
 	if at := bytes.IndexFunc(doc, strange); at >= 0 {
-		r.faults = append(r.faults, placed(doc, at, "got a control character or no UTF-8, allowed: text"))
-		return false
+		f := faultAt(doc, at)
+		f.Given, f.Allowed = "a control character or no UTF-8", "text"
+		return &f
 	}
-	return true
+	return nil
 }
 
 // plainKey is a whole key of Sluice's own form.
 var plainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
 
+// HasPlainKey reports whether a whole key of Sluice's own form stands in a text.
+func HasPlainKey(text []byte) bool { return plainKey.Match(text) }
+
 // plainKeys notes every whole key in the file, also in comments: everyone who can read the file could use it.
 func (r *reader) plainKeys(doc []byte) {
 	for _, at := range plainKey.FindAllIndex(doc, -1) {
-		r.faults = append(r.faults, placed(doc, at[0],
-			"got a plain key (not shown), allowed: its SHA-256; this key has been seen, so mint another"))
+		f := faultAt(doc, at[0])
+		f.Given, f.Allowed = "a plain key (not shown)", "its SHA-256; this key has been seen, so mint another"
+		r.faults = append(r.faults, f)
 	}
 }
 
-// placed is a fault at an offset of the document.
-func placed(doc []byte, offset int, text string) Fault {
+// faultAt is a fault at an offset of the document.
+func faultAt(doc []byte, offset int) Fault {
 	before := doc[:offset]
 	start := bytes.LastIndexByte(before, '\n') + 1
-	return Fault{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:]), Text: text}
+	return Fault{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:])}
 }
 
-// parse runs the YAML library. Its panic becomes a fault: a reload must never end the process.
+// parse runs the YAML library on a text. Its panic becomes a fault: a reload must never end the process.
 func parse(doc []byte) (file *ast.File, fault *Fault) {
 	defer func() {
 		if recover() != nil {
 			file, fault = nil, &Fault{Text: "not YAML"}
 		}
 	}()
+	if fault := notText(doc); fault != nil {
+		return nil, fault
+	}
 	tokens := lexer.Tokenize(string(doc))
 	if deep := tooDeep(tokens); deep != nil {
 		return nil, &Fault{Line: deep.Position.Line, Column: deep.Position.Column, Text: "not YAML: nested too deep"}
@@ -147,5 +147,44 @@ func syntaxFault(err error) *Fault {
 	return f
 }
 
-// HasPlainKey reports whether a whole key of Sluice's own form stands in a text.
-func HasPlainKey(text []byte) bool { return plainKey.Match(text) }
+// appendJSON appends a value that the reader accepted, so that it is read the same again.
+func appendJSON(out []byte, n ast.Node) []byte {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		out = append(out, '{')
+		for i, pair := range n.Values {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			name, _ := scalar(pair.Key)
+			out = appendJSON(append(appendString(out, name), ':'), pair.Value)
+		}
+		return append(out, '}')
+	case *ast.SequenceNode:
+		out = append(out, '[')
+		for i, item := range n.Values {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = appendJSON(out, item)
+		}
+		return append(out, ']')
+	}
+	text, ok := scalar(n)
+	switch {
+	case !ok:
+		return append(out, "null"...)
+	case !isQuoted(n) && (text == "true" || text == "false" || jsonNumber.MatchString(text)):
+		return append(out, text...)
+	}
+	return appendString(out, text)
+}
+
+// appendString appends a text in JSON, with < and > as they are.
+func appendString(out []byte, text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string cannot fail
+	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}

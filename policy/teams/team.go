@@ -1,8 +1,6 @@
 package teams
 
 import (
-	"maps"
-	"regexp"
 	"slices"
 
 	"sluice/policy"
@@ -50,6 +48,15 @@ type Team struct {
 	Modes policy.Modes
 }
 
+// Owner is where a team is defined, and so where it can be changed.
+type Owner string
+
+// The owners.
+const (
+	OwnerFile      Owner = "file"      // the teams file
+	OwnerDirectory Owner = "directory" // the directory: see [File.Join]
+)
+
 // MayUse reports whether the team may use the endpoint.
 func (t *Team) MayUse(endpoint policy.Endpoint) bool {
 	if t.Endpoints == nil {
@@ -74,119 +81,95 @@ func (t *Team) Spends() bool {
 	return slices.ContainsFunc(t.Quotas, ofSpend) || slices.ContainsFunc(t.TagQuotas, ofSpend)
 }
 
-// draft is a team, or the defaults, while it is read. Its limits are in maps, so that a team's replace those of the
-// defaults one by one.
-type draft struct {
-	team      Team
-	rates     map[Unit]Rate
-	quotas    map[quotaName]int64
-	tagQuotas map[quotaName]int64
-	tagPlace  node // of tag_quotas, or of the team
-}
+const (
+	teamID     = `^[a-z0-9][a-z0-9-]{0,62}$`
+	maxKeyDays = 3650 // ten years
+	maxCount   = 1_000_000
+	maxMembers = 100 // groups and e-mails
+)
 
-type quotaName struct {
-	unit   Unit
-	period Period
-}
+// unreadTag stands for a tag_key that is faulty, so that it does not seem to be missing, too.
+const unreadTag = "?"
 
-func newDraft() *draft {
-	return &draft{rates: map[Unit]Rate{}, quotas: map[quotaName]int64{}, tagQuotas: map[quotaName]int64{}}
-}
-
-func (d *draft) clone() *draft {
-	return &draft{team: d.team, rates: maps.Clone(d.rates), quotas: maps.Clone(d.quotas), tagQuotas: maps.Clone(d.tagQuotas)}
-}
-
-// finish puts the limits in order.
-func (d *draft) finish() *Team {
-	d.team.Rates, d.team.Quotas, d.team.TagQuotas = ordered(d.rates), orderedQuotas(d.quotas), orderedQuotas(d.tagQuotas)
-	return &d.team
-}
-
-// shared are the fields that a team and the defaults have in common.
-func (r *fileReader) shared(d *draft) []field {
-	t := &d.team
+// shared are the fields that a team and the defaults have in common. They replace what t has of the defaults, and set where tag_quotas
+// stand.
+func (t *Team) shared(tagQuotas *node) []field {
 	return []field{
-		{"models", func(v node) { t.Models = r.patterns(v) }},
-		{"endpoints", func(v node) { t.Endpoints = r.endpoints(v) }},
-		{"rates", func(v node) { r.fields(v, r.rateFields(d.rates)) }},
-		{"quotas", func(v node) { r.quotas(v, d.quotas) }},
-		{"concurrent", func(v node) { t.Concurrent = r.count(v) }},
-		{"open_tasks", func(v node) { t.OpenTasks = r.count(v) }},
-		{"shadow", func(v node) { t.Shadow = r.flag(v) }},
-		{"tag_key", func(v node) { t.TagKey = r.tagKey(v) }},
-		{"tag_quotas", func(v node) {
-			d.tagPlace = v
-			r.quotas(v, d.tagQuotas)
-		}},
-		{"key_days", func(v node) { t.KeyDays = r.days(v) }},
-		{"rules", func(v node) { t.Modes = t.Modes.Override(r.modes(v)) }},
+		may("models", some(&t.Models, "model patterns", modelPattern)),
+		may("endpoints", some(&t.Endpoints, "endpoints", choice(policy.Endpoints...))),
+		may("rates", group(rateFields(&t.Rates)...)),
+		may("quotas", group(quotaFields(&t.Quotas)...)),
+		may("concurrent", oneOrNone(&t.Concurrent, whole(1, maxCount))),
+		may("open_tasks", oneOrNone(&t.OpenTasks, whole(1, maxCount))),
+		may("shadow", one(&t.Shadow, flag)),
+		may("tag_key", func(n node) {
+			if t.TagKey = unreadTag; n.isNone() {
+				t.TagKey = ""
+			} else if name, ok := read(n, tagName); ok {
+				t.TagKey = name
+			}
+		}),
+		may("tag_quotas", func(n node) {
+			*tagQuotas = n
+			n.fields(quotaFields(&t.TagQuotas)...)
+		}),
+		may("key_days", oneOrNone(&t.KeyDays, whole(1, maxKeyDays))),
+		may("rules", func(n node) { t.Modes = t.Modes.Override(readModes(n)) }),
 	}
 }
 
 // needTagKey refuses quotas of each value of a tag without the tag.
-func (r *fileReader) needTagKey(d *draft) {
-	if len(d.tagQuotas) > 0 && d.team.TagKey == "" {
-		r.fault(d.tagPlace, "got tag_quotas without a tag_key, allowed: with a tag_key, which names the tag that they count by")
-		d.team.TagKey = faultyTag // one fault is enough
+func (t *Team) needTagKey(n node) {
+	if len(t.TagQuotas) > 0 && t.TagKey == "" {
+		n.fault(Fault{Given: "tag_quotas without a tag_key", Allowed: "with a tag_key, which names the tag that they count by"})
+		t.TagKey = unreadTag // one fault is enough
 	}
 }
 
-// dropTagQuotas leaves out those of the defaults. Those of the file change without regard to the directory's teams, and to refuse its
-// document for one without a tag would close all of them.
-func (d *draft) dropTagQuotas(defaults *draft) {
-	maps.DeleteFunc(d.tagQuotas, func(name quotaName, limit int64) bool {
-		inherited, ok := defaults.tagQuotas[name]
-		return ok && inherited == limit
-	})
-}
+var ownID = spelled(teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
 
-var teamID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-
-// team reads one team, starting from the defaults.
-func (r *fileReader) team(n node, defaults *draft) *Team {
-	d := defaults.clone()
-	d.team.Owner, d.tagPlace = r.owner, n
-	own := []field{
-		{"id", func(v node) {
-			d.team.ID = r.unique(v, "team id", teamID, "1 to 63 of a–z, 0–9 and -, the first no -")
-		}},
-		{"description", func(v node) { d.team.Description = r.prose(v) }},
-		{"members", func(v node) { d.team.Members = members(&r.reader, v) }},
-		{"self_service", func(v node) { d.team.SelfService = r.flag(v) }},
-		{"disabled", func(v node) { d.team.Disabled = r.flag(v) }},
-		{"keys", func(v node) {
-			r.items(v, "a list of keys", func(item node) { d.team.Keys = append(d.team.Keys, r.key(item)) })
-		}},
+// readTeams reads the list of teams, each starting from the defaults.
+func readTeams(n node, defaults Team) (all []*Team) {
+	const allowed = "a list of teams, [] for none"
+	if n.isNull() {
+		n.wrongKind(allowed)
 	}
-	if r.owner == OwnerDirectory {
-		own = append(own, field{"removing", func(v node) { d.team.Removing = r.flag(v) }})
-	}
-	given := r.fields(n, append(own, r.shared(d)...))
-	r.require(n, given, "id")
-	if d.team.Removing && !d.team.Disabled {
-		r.fault(n, "got removing without disabled, allowed: both, or neither to keep the team")
-	}
-	if r.owner == OwnerDirectory && d.team.TagKey == "" {
-		d.dropTagQuotas(defaults)
-	}
-	r.needTagKey(d)
-	return d.finish()
-}
-
-// endpoints reads the list of endpoints that a team may use.
-func (r *fileReader) endpoints(n node) []policy.Endpoint {
-	var all []policy.Endpoint
-	words := make([]string, len(policy.Endpoints))
-	for i, e := range policy.Endpoints {
-		words[i] = string(e)
-	}
-	r.some(n, "endpoints", func(item node) {
-		text, ok := r.text(item, list(words))
-		if ok && !slices.Contains(words, text) {
-			r.refuse(item, text, list(words))
-		}
-		all = append(all, policy.Endpoint(text))
+	n.items(allowed, func(item node) {
+		n.places = append(n.places, item)
+		all = append(all, readTeam(item, defaults))
 	})
 	return all
+}
+
+func readTeam(n node, defaults Team) *Team {
+	t, tagQuotas := defaults, n
+	t.Owner = OwnerFile
+	known := []field{
+		must("id", unique(&t.ID, "team id", ownID)),
+		may("description", one(&t.Description, prose)),
+		may("members", func(v node) {
+			t.Members = list(v, "groups and e-mails", member, "each group and e-mail once")
+			v.atMost(maxMembers, len(t.Members), "groups and e-mails")
+		}),
+		may("self_service", one(&t.SelfService, flag)),
+		may("disabled", one(&t.Disabled, flag)),
+		may("keys", func(v node) {
+			v.items("a list of keys", func(item node) { t.Keys = append(t.Keys, readKey(item)) })
+		}),
+	}
+	if n.directory {
+		t.Owner = OwnerDirectory
+		known = append(known, may("removing", one(&t.Removing, flag)))
+	}
+	n.fields(append(known, t.shared(&tagQuotas)...)...)
+	if t.Removing && !t.Disabled {
+		n.fault(Fault{Given: "removing without disabled", Allowed: "both, or neither to keep the team"})
+	}
+	if t.Owner == OwnerDirectory && t.TagKey == "" {
+		// The defaults of the file change without regard to the directory's teams, and to refuse its document for one without a tag
+		// would close all of them.
+		t.TagQuotas = without(t.TagQuotas, func(q Quota) bool { return slices.Contains(defaults.TagQuotas, q) })
+	}
+	t.needTagKey(tagQuotas)
+	return &t
 }

@@ -2,171 +2,237 @@ package teams
 
 import (
 	"fmt"
+	"net/netip"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 
 	"sluice/policy"
 )
 
-// text reads a single value as text; wanted says what it should have been.
-func (r *reader) text(n node, wanted string) (string, bool) {
-	text, ok := scalar(n.ast)
-	if !ok {
-		r.wrongKind(n, wanted)
-	}
-	return text, ok
+// form is what a single value must be.
+type form[T any] struct {
+	allowed string
+	parse   func(text string) (T, bool)
+	bare    bool // without quotes: "20" is a text where a number is required
 }
 
-// word reads a value that must match the pattern; empty if it does not.
-func (r *reader) word(n node, pattern *regexp.Regexp, wanted string) string {
-	text, ok := r.text(n, wanted)
-	if ok && !pattern.MatchString(text) {
-		r.refuse(n, text, wanted)
-		return ""
-	}
-	return text
+// word is a text that passes a check.
+func word[T ~string](allowed string, check func(string) bool) form[T] {
+	return form[T]{allowed: allowed, parse: func(text string) (T, bool) { return T(text), check(text) }}
 }
 
-// bare reads a single value without quotes: "20" is a text, and refused if a number is required.
-func (r *reader) bare(n node, wanted string) (string, bool) {
-	text, ok := r.text(n, wanted)
-	if t := n.ast.GetToken().Type; ok && (t == token.SingleQuoteType || t == token.DoubleQuoteType) {
-		r.refuse(n, text, wanted+", without quotes")
-		return "", false
-	}
-	return text, ok
+// spelled is a text that matches a pattern.
+func spelled(pattern, allowed string) form[string] {
+	return word[string](allowed, regexp.MustCompile(pattern).MatchString)
 }
 
-// flag reads true or false.
-func (r *reader) flag(n node) bool {
-	const allowed = "true or false"
-	text, ok := r.bare(n, allowed)
-	if ok && text != "true" && text != "false" {
-		r.refuse(n, text, allowed)
-	}
-	return text == "true"
+// choice is one of some words.
+func choice[T ~string](words ...T) form[T] {
+	return word[T](anyOf(words), func(text string) bool { return slices.Contains(words, T(text)) })
 }
+
+// Nano is how many parts an amount of the currency is counted in: 1.50 is 1,500,000,000.
+const Nano = 1_000_000_000
+
+// MaxAmount is the largest amount of any unit, 2⁵³ − 1: the state keeps numbers that are exact only up to there.
+const MaxAmount = 1<<53 - 1
+
+// jsonNumber is a number that YAML and JSON write alike.
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// whole reads a whole number from low to high.
-func (r *reader) whole(n node, low, high int64) (int64, bool) {
-	allowed := fmt.Sprintf("a whole number from %d to %d", low, high)
-	text, ok := r.bare(n, allowed)
-	if !ok {
-		return 0, false
-	}
-	number, err := strconv.ParseInt(text, 10, 64)
-	if !wholeNumber.MatchString(text) || err != nil || number < low || number > high {
-		r.refuse(n, text, allowed)
-		return 0, false
-	}
-	return number, true
+// whole is a whole number from low to high.
+func whole[T int | int64](low, high T) form[T] {
+	return form[T]{fmt.Sprintf("a whole number from %d to %d", low, high), func(text string) (T, bool) {
+		number, err := strconv.ParseInt(text, 10, 64)
+		return T(number), wholeNumber.MatchString(text) && err == nil && number >= int64(low) && number <= int64(high)
+	}, true}
 }
 
-const (
-	moneyAllowed  = "an amount from 0 to 9007199.254740991 with at most nine decimals"
-	moneyDecimals = 9 // of Nano
+var (
+	flag = form[bool]{"true or false", func(text string) (bool, bool) { return text == "true", text == "true" || text == "false" }, true}
+
+	// money is an amount of the currency as an integer of 10⁻⁹. Programs write small ones with an exponent, 1.23e-7.
+	money = form[int64]{"an amount from 0 to 9007199.254740991 with at most nine decimals", func(text string) (int64, bool) {
+		nanos, ok := Decimal(text, 9)
+		return nanos, ok && jsonNumber.MatchString(text) && text[0] != '-'
+	}, true}
+
+	// window is of a rate, in whole seconds because the RateLimit-Policy header has no others.
+	window = form[time.Duration]{allowed: `whole seconds from "1s" to "1h"`, parse: func(text string) (time.Duration, bool) {
+		per, err := time.ParseDuration(text)
+		return per, err == nil && per >= time.Second && per <= time.Hour && per%time.Second == 0
+	}}
+
+	// moment is a point in time that RFC 3339 can write in UTC. Go's zero time would mean never.
+	moment = form[time.Time]{allowed: "a time such as 2027-06-30T00:00:00Z", parse: func(text string) (time.Time, bool) {
+		at, err := time.Parse(time.RFC3339, text)
+		at = at.UTC()
+		return at, err == nil && !at.IsZero() && at.Year() >= 1 && at.Year() <= 9999
+	}}
+
+	modelName = word[string]("a model's name of 1 to 128 bytes without spaces and *", func(text string) bool {
+		return isPattern(text) && !strings.Contains(text, "*")
+	})
+	modelPattern = word[policy.Pattern]("a model's name of 1 to 128 bytes without spaces, * for any run of characters", isPattern)
+
+	prose = word[string](fmt.Sprintf("one line of at most %d characters, without control characters", MaxProse), IsProse)
+
+	member = word[string]("a group or an e-mail: one line of 1 to 200 characters, without spaces at its ends", func(text string) bool {
+		return text != "" && IsProse(text) && strings.TrimSpace(text) == text
+	})
+
+	tagName = word[string]("the name of a tag, 1 to 62 of a–z, 0–9, dot, underscore and hyphen, or none", policy.IsTagName)
+
+	issuerURL = word[string]("an address such as https://login.example/realm, without user, query and fragment (http on this machine alone)", IsIssuerURL)
+
+	claimValue = word[string](fmt.Sprintf("1 to %d bytes without control characters", maxClaimValue), func(text string) bool {
+		return text != "" && len(text) <= maxClaimValue && !controls.MatchString(text)
+	})
 )
 
-// money reads an amount of the currency as an integer of 10⁻⁹. Programs write small ones with an exponent, 1.23e-7.
-func (r *reader) money(n node) (int64, bool) {
-	text, ok := r.bare(n, moneyAllowed)
-	if !ok {
-		return 0, false
+// read reads a single value of a form. The value of a faulty one is zero.
+func read[T any](n node, f form[T]) (value T, ok bool) {
+	var zero T
+	text, ok := scalar(n.ast)
+	switch {
+	case !ok:
+		n.wrongKind(f.allowed)
+		return zero, false
+	case f.bare && isQuoted(n.ast):
+		n.refuse(text, f.allowed+", without quotes")
+		return zero, false
 	}
-	if nanos, ok := Decimal(text, moneyDecimals); ok && jsonNumber.MatchString(text) && text[0] != '-' {
-		return nanos, true
+	if value, ok = f.parse(text); !ok {
+		n.refuse(text, f.allowed)
+		return zero, false
 	}
-	r.refuse(n, text, moneyAllowed)
-	return 0, false
+	return value, true
 }
 
-const perAllowed = `whole seconds from "1s" to "1h"`
-
-// per reads the window of a rate, in whole seconds because the RateLimit-Policy header has no others.
-func (r *reader) per(n node) (time.Duration, string, bool) {
-	text, ok := r.text(n, perAllowed)
-	if !ok {
-		return 0, "", false
-	}
-	per, err := time.ParseDuration(text)
-	if err != nil || per < time.Second || per > time.Hour || per%time.Second != 0 {
-		r.refuse(n, text, perAllowed)
-		return 0, "", false
-	}
-	return per, text, true
+// one returns what reads a single value of a form into a variable.
+func one[T any](to *T, f form[T]) func(node) {
+	return func(n node) { *to, _ = read(n, f) }
 }
 
-const momentAllowed = "a time such as 2027-06-30T00:00:00Z"
-
-// moment reads a point in time.
-func (r *reader) moment(n node) time.Time {
-	text, ok := r.text(n, momentAllowed)
-	if !ok {
-		return time.Time{}
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	at = at.UTC()
-	if err != nil || at.IsZero() || at.Year() < 1 || at.Year() > 9999 { // RFC 3339 has no other years
-		r.refuse(n, text, momentAllowed)
-		return time.Time{}
-	}
-	return at
-}
-
-const patternAllowed = `a model's name of 1 to 128 bytes without spaces, * for any run of characters`
-
-// pattern reads a pattern of model names; empty if it is invalid.
-func (r *reader) pattern(n node) policy.Pattern {
-	text, ok := r.text(n, patternAllowed)
-	strange := strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) })
-	if ok && (text == "" || len(text) > 128 || strange) {
-		r.refuse(n, text, patternAllowed)
-		return ""
-	}
-	return policy.Pattern(text)
-}
-
-// patterns reads a list of patterns, at least one.
-func (r *reader) patterns(n node) []policy.Pattern {
-	var all []policy.Pattern
-	r.some(n, "model patterns", func(item node) { all = append(all, r.pattern(item)) })
-	return all
-}
-
-// some reads a list of at least one element. An empty list would look like an absent one, which means all.
-func (r *reader) some(n node, of string, read func(node)) {
-	count := 0
-	r.items(n, "a list of "+of, func(item node) { count++; read(item) })
-	if sequence, ok := n.ast.(*ast.SequenceNode); n.isNull() || ok && len(sequence.Values) == 0 {
-		r.fault(n, "got an empty list, allowed: a list of "+of+", or no such line for all")
-	}
-}
-
-// unique reads a word that must stand in the file only once.
-func (r *reader) unique(n node, what string, pattern *regexp.Regexp, wanted string) string {
-	word := r.word(n, pattern, wanted)
-	if word != "" {
-		r.once(n, what, word)
-	}
-	return word
-}
-
-// require notes the fields that have to be given and are not.
-func (r *reader) require(n node, given map[string]bool, names ...string) {
-	if !n.hasFields() {
-		return // noted already
-	}
-	for _, name := range names {
-		if !given[name] {
-			r.fault(n, name+" is missing")
+// unique returns what reads a word that must stand in the file only once.
+func unique(to *string, what string, f form[string]) func(node) {
+	return func(n node) {
+		var ok bool
+		if *to, ok = read(n, f); ok {
+			n.once(what, *to)
 		}
 	}
 }
+
+// isNone reports whether the value is the word that removes a limit of the defaults from a team.
+func (n node) isNone() bool {
+	text, ok := scalar(n.ast)
+	return ok && text == "none"
+}
+
+// oneOrNone returns what reads a single value of a form, or the word none for the zero value.
+func oneOrNone[T any](to *T, f form[T]) func(node) {
+	return func(n node) {
+		var zero T
+		if *to = zero; !n.isNone() {
+			*to, _ = read(n, f)
+		}
+	}
+}
+
+// list reads values of a form. Where once says that each may stand there once, another is refused.
+func list[T comparable](n node, of string, f form[T], once string) (all []T) {
+	n.items("a list of "+of, func(item node) {
+		value, ok := read(item, f)
+		if ok && once != "" && slices.Contains(all, value) {
+			item.refuse(fmt.Sprint(value), once)
+		}
+		all = append(all, value)
+	})
+	return all
+}
+
+// some returns what reads a list of at least one value. An empty list would look like an absent one, which means all.
+func some[T comparable](to *[]T, of string, f form[T]) func(node) {
+	return func(n node) {
+		if *to = list(n, of, f, ""); len(*to) == 0 && (n.isNull() || n.ast.Type() == ast.SequenceType) {
+			n.fault(Fault{Given: "an empty list", Allowed: "a list of " + of + ", or no such line for all"})
+		}
+	}
+}
+
+const maxClaimValue = 512 // bytes
+
+var controls = regexp.MustCompile(`[[:cntrl:]]`)
+
+func isPattern(text string) bool {
+	return text != "" && len(text) <= 128 && !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) })
+}
+
+// MaxProse is the longest description and note in characters.
+const MaxProse = 200
+
+// IsProse reports whether a text may be a description or a note: at most [MaxProse] characters in one line, without
+// characters that hide or change the direction of others. The joiners and marks that Arabic and Indian scripts need pass.
+func IsProse(text string) bool {
+	strange := func(c rune) bool {
+		joins := c == '\u200c' || c == '\u200d' || c == '\u200e' || c == '\u200f'
+		return c == utf8.RuneError || !unicode.IsGraphic(c) && !joins
+	}
+	return utf8.RuneCountInString(text) <= MaxProse && !strings.ContainsFunc(text, strange)
+}
+
+// IsIssuerURL reports whether a text is an address of an issuer or of its keys: https, or http on this machine, at most 512 bytes.
+func IsIssuerURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || len(text) > maxClaimValue || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	local := u.Hostname() == "localhost" || err == nil && address.IsLoopback()
+	return u.Scheme == "https" || u.Scheme == "http" && local
+}
+
+var decimalForm = regexp.MustCompile(`^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$`)
+
+// Decimal reads a number as a whole number of its last decimal place, so that 1.5 with nine decimals is 1,500,000,000, and so is 15e-1:
+// every JSON number, also with a plus sign or without digits on one side of the point. It reads the digits, because no float is
+// exactly 0.1, and reports false for a part of the last place and beyond ±MaxAmount. The time it takes grows with the text alone,
+// whatever the exponent.
+func Decimal(text string, decimals int) (n int64, ok bool) {
+	parts := decimalForm.FindStringSubmatch(text)
+	if parts == nil || parts[2]+parts[3] == "" {
+		return 0, false
+	}
+	digits := strings.TrimLeft(parts[2]+parts[3], "0")
+	if digits == "" {
+		return 0, true
+	}
+	exponent := 0
+	if parts[4] != "" {
+		var err error
+		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > len(text)+len(maxDigits) || exponent < -len(text)-decimals {
+			return 0, false // no digits of this text make up for it
+		}
+	}
+	short := strings.TrimRight(digits, "0")
+	zeros := exponent + decimals - len(parts[3]) + len(digits) - len(short)
+	if zeros < 0 || len(short)+zeros > len(maxDigits) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(parts[1]+short+strings.Repeat("0", zeros), 10, 64)
+	return n, err == nil && n >= -MaxAmount && n <= MaxAmount
+}
+
+// maxDigits are those of MaxAmount.
+var maxDigits = strconv.FormatInt(MaxAmount, 10)

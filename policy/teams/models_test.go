@@ -1,0 +1,126 @@
+package teams_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/policy/teams"
+)
+
+const catalogueDoc = `
+catalogue: [llm-max, gen2.6-image, llm-plus]
+aliases: {gpt-4o: llm-max, dall-e-3: gen2.6-image}
+prices:
+  - {model: llm-turbo, input_per_million: 1}
+  - {model: "llm-*", input_per_million: 1}
+teams:
+  - id: all
+  - id: texts
+    models: ["llm-*", llm-own]
+  - id: spends
+    quotas: {spend: {day: 1.00}}
+`
+
+func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
+	file := mustParse(t, catalogueDoc)
+	for team, want := range map[string][]string{
+		"all":    {"dall-e-3", "gen2.6-image", "gpt-4o", "llm-max", "llm-plus", "llm-turbo"},
+		"texts":  {"gpt-4o", "llm-max", "llm-own", "llm-plus", "llm-turbo"},
+		"spends": {"gpt-4o", "llm-max", "llm-plus", "llm-turbo"},
+	} {
+		if diff := cmp.Diff(want, file.Names(file.Team(team))); diff != "" {
+			t.Errorf("team %s (-want +got):\n%s", team, diff)
+		}
+	}
+	for name, want := range map[string]string{"gpt-4o": "llm-max", "llm-max": "llm-max", "unknown": "unknown"} {
+		if got := file.Resolve(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestPriceFirstMatch: the first price that matches counts, not the closest.
+func TestPriceFirstMatch(t *testing.T) {
+	list := mustParse(t, `
+teams: []
+prices:
+  - {model: "llm-*", input_per_million: 1}
+  - {model: "llm-max", input_per_million: 2}
+  - {model: "gen*", image: 0.000000001}
+`)
+	for model, want := range map[string]teams.Price{
+		"llm-max": {Pattern: "llm-*", InputPerMillion: teams.Nano},
+		"gen2.6":  {Pattern: "gen*", Image: 1},
+	} {
+		if got, ok := list.Price(model); !ok || got != want {
+			t.Errorf("the price of %s is %+v, %v, want %+v", model, got, ok, want)
+		}
+	}
+	if got, ok := list.Price("other"); ok {
+		t.Errorf("other costs %+v", got)
+	}
+}
+
+// Models are labelled by the operator's words, whatever clients send.
+func TestLabelsOfModelsAreBounded(t *testing.T) {
+	file := mustParse(t, `
+account: [{models: ["gen2.5-*"], requests: {per: 1s, limit: 5}}]
+teams:
+  - id: a
+    models: ["llm-*", "llm-max", "*"]
+prices:
+  - {model: "llm-image*", image: 0.2}
+  - {model: "*", input_per_million: 1}
+`)
+	for model, want := range map[string]string{
+		"llm-max": "llm-max", "llm-image-2.0": "llm-image*", "llm-plus": "llm-*", "gen2.5-t2i": "gen2.5-*", "": "other", "x": "other", "*": "other",
+	} {
+		if got := file.Label(model); got != want {
+			t.Errorf("%q is labelled %q, want %q", model, got, want)
+		}
+	}
+	labels := map[string]bool{}
+	for i := range 10_000 {
+		labels[file.Label(fmt.Sprintf("llm-%d", i))] = true
+		labels[file.Label(fmt.Sprintf("%d", i))] = true
+	}
+	if len(labels) != 2 {
+		t.Errorf("20,000 models have %d labels", len(labels))
+	}
+	if (&teams.File{}).Label("x") != teams.OtherModel {
+		t.Error("no teams, no labels")
+	}
+}
+
+func TestIssuers(t *testing.T) {
+	file := mustParse(t, `
+teams: [{id: search}, {id: maps}]
+issuers:
+  - url: https://kubernetes.default.svc.cluster.local
+    audience: sluice
+    teams: {"system:serviceaccount:search:indexer": search}
+  - url: http://127.0.0.1:8090/realms/work
+    audience: sluice
+    algorithms: [ES256, EdDSA]
+    claim: https://work.example/team
+    teams: {A: maps, a: search, "*": search}
+`)
+	want := []*teams.Issuer{
+		{
+			URL: "https://kubernetes.default.svc.cluster.local", Audience: "sluice", Algorithms: []string{"RS256", "ES256"}, Claim: "sub",
+			Teams: map[string]string{"system:serviceaccount:search:indexer": "search"},
+		},
+		{
+			URL: "http://127.0.0.1:8090/realms/work", Audience: "sluice", Algorithms: []string{"ES256", "EdDSA"}, Claim: "https://work.example/team",
+			Teams: map[string]string{"A": "maps", "a": "search", "*": "search"},
+		},
+	}
+	if diff := cmp.Diff(want, file.Issuers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if warnings := file.Warnings(); len(warnings) > 0 {
+		t.Errorf("a team that a token can name needs no key: %q", warnings)
+	}
+}
