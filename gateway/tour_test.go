@@ -60,9 +60,9 @@ func TestSynchronousImage(t *testing.T) {
 }
 
 func TestTaskFromCreationToItsEnd(t *testing.T) {
-	clock := simulator.NewClock(time.Now())
+	clock := &handClock{at: time.Now()}
 	h := build(t, func(p *plan) {
-		p.sim.Now, p.sim.Pending, p.sim.Running = clock.Now, time.Second, 2*time.Second
+		p.sim.Now, p.sim.Pending, p.sim.Running = clock.now, time.Second, 2*time.Second
 	})
 	for _, tt := range []struct{ path, body string }{{imagePath, imageBody}, {olderPath, olderBody}} {
 		made := h.ask("POST", tt.path, tt.body, "X-Service-Async", "enable")
@@ -75,7 +75,7 @@ func TestTaskFromCreationToItsEnd(t *testing.T) {
 			if status := got.member(t, "output", "task_status"); status != want || got.header.Get("Cache-Status") != "sluice;fwd=uri-miss;stored" {
 				t.Fatalf("%s: status %s, want %s; %v", tt.path, status, want, got.header)
 			}
-			clock.Advance(1500 * time.Millisecond)
+			clock.move(1500 * time.Millisecond)
 		}
 	}
 }
@@ -120,8 +120,8 @@ func TestForeignAndAbsentTasksAreOne404(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	clock := simulator.NewClock(time.Now())
-	h := build(t, func(p *plan) { p.sim.Now, p.sim.Pending, p.sim.Running = clock.Now, time.Second, time.Second })
+	clock := &handClock{at: time.Now()}
+	h := build(t, func(p *plan) { p.sim.Now, p.sim.Pending, p.sim.Running = clock.now, time.Second, time.Second })
 	id := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
 	if got := h.ask("POST", tasksPath+"/"+id+"/cancel", ""); got.status != 200 || got.header.Get("Sluice-Refusal") != "" {
 		t.Fatalf("cancel of a waiting task: %d %s", got.status, got.body)

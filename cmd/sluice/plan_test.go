@@ -45,14 +45,6 @@ var silent = []string{httpPkg, "os", slogPkg, otelAPI, goRedis}
 // offline is the same for a package that knows HTTP's terms.
 var offline = slices.DeleteFunc(slices.Clone(silent), func(pkg string) bool { return pkg == httpPkg })
 
-// rooms are packages of the simulator.
-func rooms(names ...string) []string {
-	for i, name := range names {
-		names[i] = "gateway/simulator/" + name
-	}
-	return names
-}
-
 // plan has a row for each package, named without the module's name.
 type plan struct {
 	ours      []string            // packages of this module that its code may import
@@ -197,17 +189,8 @@ var floorPlan = map[string]plan{
 		never:     silent,
 		timeless:  true,
 	},
-	"gateway/simulator":         {ours: rooms("answer", "chat", "fault", "gallery", "picture", "prose", "request", "rules", "task", "wire")},
-	"gateway/simulator/answer":  {never: offline, timeless: true},
-	"gateway/simulator/chat":    {ours: rooms("answer", "picture", "prose", "request"), never: silent, timeless: true},
-	"gateway/simulator/fault":   {ours: rooms("answer"), never: offline, timeless: true},
-	"gateway/simulator/gallery": {ours: rooms("answer", "picture", "prose"), never: silent, timeless: true},
+	"gateway/simulator":         {ours: []string{"gateway/simulator/picture"}},
 	"gateway/simulator/picture": {never: silent, timeless: true},
-	"gateway/simulator/prose":   {never: silent, timeless: true},
-	"gateway/simulator/request": {never: offline, timeless: true},
-	"gateway/simulator/rules":   {ours: rooms("answer", "picture", "prose", "request"), never: offline, timeless: true},
-	"gateway/simulator/task":    {ours: rooms("answer", "fault", "gallery"), never: silent, timeless: true},
-	"gateway/simulator/wire":    {ours: rooms("answer", "fault")},
 	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice/browsertest":    {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // for tests alone
 	"cmd/sluice": {

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"strings"
 	"time"
-
-	"sluice/gateway/simulator/rules"
-	"sluice/gateway/simulator/task"
 )
 
-// Config is the settings of a Simulator. The zero value accepts every Bearer key and every model, finishes tasks before
+// Config is the settings of a Simulator. The zero value accepts every Bearer key, finishes tasks before
 // their first query and streams without pauses.
 type Config struct {
 	// Keys are the API keys that are accepted. Empty accepts every key. See also Simulator.SetKeys.
@@ -31,35 +28,12 @@ type Config struct {
 	// ended at its first query. A creation always answers PENDING.
 	Pending, Running time.Duration
 
-	// TaskSlots is how many tasks of one model run at once; more wait in PENDING. Zero means no bound.
-	TaskSlots int
-
-	// TaskTTL is how long tasks and image addresses stay valid. Zero is 24 h.
-	TaskTTL time.Duration
-
 	// TaskRate is how many queries, lists and cancels (each counted on its own, all keys together) pass in any second
 	// of Now. Zero is 20, negative means no limit.
 	TaskRate int
 
 	// MaxTasks bounds the tasks remembered; the oldest is forgotten, and so UNKNOWN. Zero is 10,000.
 	MaxTasks int
-
-	// Zone is the zone of the times inside task answers. Nil is UTC+8.
-	Zone *time.Location
-
-	// TimeLayout is the form of those times. Empty is "2006-01-02 15:04:05.000".
-	TimeLayout string
-
-	// Canceled is how the service spells that state. Empty is "CANCELED".
-	Canceled string
-
-	// LooseInterleave lets enable_interleave on the asynchronous path do without parameters.stream and the SSE header,
-	// as real services do.
-	LooseInterleave bool
-
-	// NullFinish sends a JSON null where the service sends the string "null" as the finish_reason of an unfinished
-	// stream frame.
-	NullFinish bool
 
 	// FrameDelay is the pause before every stream frame. Zero means no pause.
 	FrameDelay time.Duration
@@ -69,21 +43,6 @@ type Config struct {
 
 	// MaxOutput is the longest answer of a chat model in tokens, thinking not counted. Zero is 2,048.
 	MaxOutput int
-
-	// The lists below hold model patterns, in which * stands for any run of characters. Models nil is every model;
-	// another model is ModelNotFound.
-	Models []string
-	// SyncImageModels answer on the multimodal path with an image; nil is "llm-image*" and the text-to-image model
-	// "gen2.6-t2i*".
-	SyncImageModels []string
-	// EditImageModels obey the rules of asynchronous image editing; nil is "gen2.6-image*".
-	EditImageModels []string
-	// MessageModels default to result_format message. Nil means no model.
-	MessageModels []string
-	// ThinkingModels do not allow result_format text in thinking mode. Nil means no model.
-	ThinkingModels []string
-	// VisionModels refuse tools. Nil means no model.
-	VisionModels []string
 
 	// KeepRequests is how many requests Requests remembers. Zero is 256, negative keeps none.
 	KeepRequests int
@@ -104,24 +63,12 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Zone == nil {
-		c.Zone = time.FixedZone("UTC+8", 8*60*60)
-	}
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	if c.SyncImageModels == nil {
-		c.SyncImageModels = []string{"llm-image*", "gen2.6-t2i*"}
-	}
-	if c.EditImageModels == nil {
-		c.EditImageModels = []string{"gen2.6-image*"}
-	}
 	c.HeaderPrefix = cmp.Or(c.HeaderPrefix, "X-Service-")
-	c.TaskTTL = cmp.Or(c.TaskTTL, 24*time.Hour)
 	c.TaskRate = cmp.Or(c.TaskRate, 20)
 	c.MaxTasks = cmp.Or(c.MaxTasks, 10_000)
-	c.TimeLayout = cmp.Or(c.TimeLayout, "2006-01-02 15:04:05.000")
-	c.Canceled = cmp.Or(c.Canceled, "CANCELED")
 	c.FrameTokens = cmp.Or(c.FrameTokens, 4)
 	c.MaxOutput = cmp.Or(c.MaxOutput, 2048)
 	c.KeepRequests = cmp.Or(c.KeepRequests, 256)
@@ -131,19 +78,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// rules are the settings of the rules.
-func (c *Config) rules() rules.Book {
-	return rules.Book{
-		HeaderPrefix: c.HeaderPrefix, LooseInterleave: c.LooseInterleave,
-		Models: c.Models, EditModels: c.EditImageModels, MessageModels: c.MessageModels,
-		ThinkingModels: c.ThinkingModels, VisionModels: c.VisionModels,
-	}
+// drawsAtOnce reports whether the model answers on the multimodal path with an image. Dated snapshots exist, so models are
+// known by the beginning of their names.
+func drawsAtOnce(model string) bool {
+	return strings.HasPrefix(model, "llm-image") || strings.HasPrefix(model, "gen2.6-t2i")
 }
 
-// tasks are the settings of tasks.
-func (c *Config) tasks() task.Settings {
-	return task.Settings{
-		Pending: c.Pending, Running: c.Running, TTL: c.TaskTTL, Slots: c.TaskSlots, Max: c.MaxTasks,
-		Zone: c.Zone, TimeLayout: c.TimeLayout, Canceled: c.Canceled,
-	}
-}
+// edits reports whether the model obeys the rules of asynchronous image editing.
+func edits(model string) bool { return strings.HasPrefix(model, "gen2.6-image") }

@@ -8,12 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-
-	"sluice/gateway/simulator/request"
 )
 
 func TestMain(m *testing.M) {
@@ -33,11 +32,31 @@ const (
 // start is the time at which every test's clock begins.
 var start = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 
+// clock stands still until it is advanced.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now returns the time that the clock shows.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock on.
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // rig is a service behind a real socket with its clock and a client.
 type rig struct {
 	*Simulator
 	t      *testing.T
-	clock  *Clock
+	clock  *clock
 	server *httptest.Server
 	client *http.Client
 }
@@ -45,7 +64,7 @@ type rig struct {
 // newRig starts a service on a fake clock with the key "k".
 func newRig(t *testing.T, cfg Config) *rig {
 	t.Helper()
-	clock := NewClock(start)
+	clock := &clock{now: start}
 	if cfg.Now == nil {
 		cfg.Now = clock.Now
 	}
@@ -63,6 +82,12 @@ func newRig(t *testing.T, cfg Config) *rig {
 		r.Release()
 		r.server.Close()
 	})
+	return r
+}
+
+// with puts a fault in force, and nothing else.
+func (r *rig) with(f Fault) *rig {
+	r.SetFault(f)
 	return r
 }
 
@@ -114,12 +139,12 @@ func (r *rig) get(path string, header ...string) got {
 }
 
 // object parses the body.
-func (g got) object(t *testing.T) request.Object {
+func (g got) object(t *testing.T) object {
 	t.Helper()
 	if g.err != nil {
 		t.Fatal(g.err)
 	}
-	var o request.Object
+	var o object
 	if err := json.Unmarshal([]byte(g.body), &o); err != nil {
 		t.Fatalf("answer %d is no JSON object: %v\n%s", g.status, err, g.body)
 	}
@@ -139,13 +164,10 @@ func (g got) want(t *testing.T, status int, code string) {
 
 // at walks into parsed JSON by member names and indexes; nil: absent.
 func at(v any, path ...any) any {
-	if o, ok := v.(request.Object); ok {
-		v = map[string]any(o)
-	}
 	for _, p := range path {
 		switch step := p.(type) {
 		case string:
-			v = request.AsObject(v)[step]
+			v = get[any](v, step)
 		case int:
 			list, _ := v.([]any)
 			if step >= len(list) {
@@ -198,7 +220,7 @@ func (r *rig) createTask(path, body string) string {
 }
 
 // poll queries a task.
-func (r *rig) poll(id string) request.Object {
+func (r *rig) poll(id string) object {
 	r.t.Helper()
 	g := r.get(tasksPath + "/" + id)
 	if g.status != 200 {

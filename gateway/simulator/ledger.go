@@ -2,12 +2,49 @@ package simulator
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
-
-	"sluice/gateway/simulator/answer"
+	"time"
 )
+
+// Received records one request as it arrived.
+type Received struct {
+	// ID is the request id that was answered, in body and header.
+	ID string
+	// At is the time by Config.Now.
+	At time.Time
+	// Method, Path (as on the wire, still escaped), Query and Host are those of the request.
+	Method, Path, Query, Host string
+	// Endpoint is one of the Endpoint words.
+	Endpoint string
+	// Header holds every header as received, without Host.
+	Header http.Header
+	// Body is the body's beginning, at most Config.KeepBody bytes of it.
+	Body []byte
+	// BodySize is the whole body's length in bytes and BodySHA256 its hash in hex.
+	BodySize   int64
+	BodySHA256 string
+}
+
+// newReceived describes a request with that body, of which it keeps so many bytes. ID, At and Endpoint are left to the
+// caller.
+func newReceived(r *http.Request, body []byte, keep int) Received {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if path == "" { // a request made by httptest, which was never on a wire
+		path = r.URL.EscapedPath()
+	}
+	sum := sha256.Sum256(body)
+	return Received{
+		Method: r.Method, Path: path, Query: r.URL.RawQuery, Host: r.Host, Header: r.Header.Clone(),
+		Body:     slices.Clone(body[:min(len(body), max(keep, 0))]),
+		BodySize: int64(len(body)), BodySHA256: hex.EncodeToString(sum[:]),
+	}
+}
 
 // Units of a Spend.
 const (
@@ -25,7 +62,7 @@ type Spend struct {
 
 // Tally counts the events since the start or the last Reset.
 type Tally struct {
-	// Requests and Executed count arrivals and work done by Endpoint word.
+	// Requests and Executed count arrivals and work done (text or images made, tasks created) by Endpoint word.
 	Requests map[string]int
 	Executed map[string]int
 	// Spent is ordered by model and unit, without zeros.
@@ -40,21 +77,21 @@ const (
 	maxViolations = 100
 )
 
-// ledger keeps the last requests in a ring, and counts and bills all of them. Work is billed when it is done, whether
-// or not the client receives the answer.
+// ledger keeps the last requests, and counts and bills all of them. Work is billed when it is done, whether or not the
+// client receives the answer.
 type ledger struct {
+	keep int
+
 	mu         sync.Mutex
-	ring       []*Received
-	next       int
+	last       []Received
 	violations []string
 	requests   map[string]int
 	executed   map[string]int
 	spent      map[Spend]int64 // by Spend with Amount zero
 }
 
-// newLedger keeps so many requests.
 func newLedger(keep int) *ledger {
-	l := &ledger{ring: make([]*Received, max(keep, 0))}
+	l := &ledger{keep: max(keep, 0)}
 	l.reset()
 	return l
 }
@@ -62,70 +99,47 @@ func newLedger(keep int) *ledger {
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.ring)
-	l.next, l.violations = 0, nil
+	l.last, l.violations = nil, nil
 	l.requests, l.executed, l.spent = map[string]int{}, map[string]int{}, map[Spend]int64{}
 }
 
-// add keeps r, which is changed from now on under the ledger's lock only.
-func (l *ledger) add(r *Received) {
+// add records a request. A picture needs no key; any other request has exactly one Authorization header.
+func (l *ledger) add(r Received) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests[r.Endpoint]++
-	if r.Violation != "" && len(l.violations) < maxViolations {
-		l.violations = append(l.violations, r.Method+" "+r.Path+": "+r.Violation)
+	if len(r.Header.Values("Authorization")) != 1 && r.Endpoint != EndpointPicture && len(l.violations) < maxViolations {
+		l.violations = append(l.violations, r.Method+" "+r.Path+": has not exactly one Authorization header")
 	}
-	if len(l.ring) > 0 {
-		l.ring[l.next%len(l.ring)] = r
-		l.next++
-	}
+	l.last = append(l.last, r)
+	l.last = l.last[max(0, len(l.last)-l.keep):] // append moves what is left to a new array, and so frees the rest
 }
 
-func (l *ledger) setStatus(r *Received, status int) {
+// execute counts a request whose work was done.
+func (l *ledger) execute(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.Status = status
+	l.executed[endpoint]++
 }
 
-func (l *ledger) setExecuted(r *Received) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !r.Executed {
-		r.Executed = true
-		l.executed[r.Endpoint]++
-	}
-}
-
-func (l *ledger) bill(model string, c answer.Cost) {
+func (l *ledger) bill(model string, c cost) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.spent) >= maxBilled {
 		model = "other"
 	}
-	for unit, n := range map[string]int64{UnitInputTokens: c.Input, UnitOutputTokens: c.Output, UnitImages: c.Images} {
+	for unit, n := range map[string]int{UnitInputTokens: c.input, UnitOutputTokens: c.output, UnitImages: c.images} {
 		if n != 0 {
-			l.spent[Spend{Model: model, Unit: unit}] += n
+			l.spent[Spend{Model: model, Unit: unit}] += int64(n)
 		}
 	}
 }
 
-// list returns copies of the requests that are kept, oldest first.
-func (l *ledger) list() []Received {
+// list returns the requests that are kept, oldest first, and the violations.
+func (l *ledger) list() ([]Received, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []Received
-	for i := range l.ring {
-		if r := l.ring[(l.next+i)%len(l.ring)]; r != nil {
-			out = append(out, *r)
-		}
-	}
-	return out
-}
-
-func (l *ledger) listViolations() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.violations)
+	return slices.Clone(l.last), slices.Clone(l.violations)
 }
 
 func (l *ledger) tally() Tally {

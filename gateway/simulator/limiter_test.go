@@ -6,7 +6,7 @@ import (
 )
 
 func TestLimiter(t *testing.T) {
-	l := newLimiter(2)
+	l := &limiter{passed: make([]time.Time, 2)}
 	for i, tt := range []struct {
 		at time.Duration
 		ok bool
@@ -25,7 +25,7 @@ func TestLimiter(t *testing.T) {
 // No interval of a second has more calls than the rate.
 func TestLimiterInEveryWindow(t *testing.T) {
 	const rate = 20
-	l := newLimiter(rate)
+	l := &limiter{passed: make([]time.Time, rate)}
 	var passed []time.Time
 	for i := range 5000 {
 		if now := start.Add(time.Duration(i) * 7 * time.Millisecond); l.allow(now) {

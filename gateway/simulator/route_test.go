@@ -44,16 +44,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestEveryEndpointHasAHandler(t *testing.T) {
-	s := New(Config{})
-	for _, endpoint := range []string{EndpointText, EndpointMultimodal, EndpointImage, EndpointSynthesis,
-		EndpointTask, EndpointCancel, EndpointList, EndpointUploads, EndpointPicture} {
-		if s.routes[endpoint] == nil {
-			t.Errorf("%s has no handler", endpoint)
-		}
-	}
-}
-
 func TestPathAndMethod(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, tt := range []struct {

@@ -36,18 +36,26 @@ func recorded(g got) string {
 func TestWire(t *testing.T) {
 	r := newRig(t, Config{Pending: time.Second, Running: time.Second, FrameTokens: 12})
 	task := r.createTask(imagePath, edit(`"n":2`))
-	failed := r.createTask(imagePath, edit(`"simulate":{"task":{"outcome":"fail"}}`))
-	partial := r.createTask(olderPath, older(`"n":2,"simulate":{"task":{"outcome":"partial"}}`))
-	running := r.poll(task)
+	r.SetFault(Fault{Task: &FaultTask{Outcome: "fail"}})
+	failed, older1 := r.createTask(imagePath, edit(``)), r.createTask(olderPath, older(``))
+	r.SetFault(Fault{Task: &FaultTask{Outcome: "partial"}})
+	partial := r.createTask(olderPath, older(`"n":2`))
+	r.SetFault()
+	canceled := r.createTask(imagePath, edit(``))
+	r.post(tasksPath+"/"+canceled+"/cancel", "")
 	r.clock.Advance(time.Minute)
-	if at(running, "output", "task_status") != "PENDING" {
-		t.Fatalf("the task began as %v", running)
-	}
 	post := func(path, body string, header ...string) func() got {
 		return func() got { return r.post(path, body, header...) }
 	}
-	get := func(path string) func() got {
-		return func() got { return r.get(path) }
+	faulty := func(f Fault, ask func() got) func() got {
+		return func() got {
+			r.SetFault(f)
+			defer r.SetFault()
+			return ask()
+		}
+	}
+	get := func(path string, header ...string) func() got {
+		return func() got { return r.get(path, header...) }
 	}
 	const vision = `{"model":"llm-vision","input":{"messages":[{"role":"user","content":[
 		{"image":"https://a.example/b.png"},{"text":"What is this?"}]}]},"parameters":{"max_tokens":20,"vl_enable_image_hw_output":true}}`
@@ -64,7 +72,7 @@ func TestWire(t *testing.T) {
 		"stream-thinking":   post(textPath, say("水闸", `"result_format":"message","enable_thinking":true,"incremental_output":true,"max_tokens":20`), sse...),
 		"stream-tools":      post(textPath, say("How high is it?", levels+`,"incremental_output":true`), sse...),
 		"stream-refused":    post(textPath, say("hi", `"top_p":2`), sse...),
-		"stream-failed":     post(textPath, say("hi", `"max_tokens":30,"simulate":{"error":{"status":500},"after":1}`), sse...),
+		"stream-failed":     faulty(Fault{Error: &FaultError{Status: 500}, After: 1}, post(textPath, say("hi", `"max_tokens":30`), sse...)),
 		"vision":            post(multimodalPath, vision),
 		"image":             post(multimodalPath, draw(`"size":"1280*720"`)),
 		"interleaved":       post(multimodalPath, tale(`"max_images":1`), sse...),
@@ -72,11 +80,17 @@ func TestWire(t *testing.T) {
 		"task-streamed":     post(imagePath, tale(`"enable_interleave":true,"stream":true,"max_images":1`), asyncSSE...),
 		"task-succeeded":    get(tasksPath + "/" + task),
 		"task-failed":       get(tasksPath + "/" + failed),
+		"task-failed-older": get(tasksPath + "/" + older1),
+		"task-canceled":     get(tasksPath + "/" + canceled),
 		"task-partial":      get(tasksPath + "/" + partial),
 		"task-unknown":      get(tasksPath + "/00000000-0000-4000-8000-000000000000"),
 		"task-not-async":    post(imagePath, edit(``)),
 		"cancel-too-late":   post(tasksPath+"/"+task+"/cancel", ""),
 		"list":              get(tasksPath + "?task_id=" + task),
+		"list-empty":        get(tasksPath + "/?task_id=nobody"),
+		"cancel":            post(tasksPath+"/"+r.createTask(imagePath, edit(``))+"/cancel/", ""),
+		"method":            get(textPath),
+		"key":               get(tasksPath, "Authorization", "Bearer other"),
 		"uploads":           get("/api/v1/uploads?action=getPolicy&model=llm-vision"),
 		"not-found":         get("/api/v1/nowhere"),
 	} {

@@ -1,0 +1,193 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Fault is one way for the service to misbehave. The zero value does nothing; fields can be combined. A fault is met by
+// requests that may be served: one without a key, or to a path that does not exist, is refused as ever.
+type Fault struct {
+	// On limits the fault to one endpoint (one of the Endpoint words). Empty means every endpoint.
+	On string
+	// Times limits it to so many requests. Zero means all.
+	Times int
+
+	// Delay passes before anything is answered.
+	Delay time.Duration
+	// Error is answered in place of a result.
+	Error *FaultError
+	// After is how many stream frames are sent before Error, Cut or Stall. Of an answer that is no stream, the first
+	// half is sent before Cut or Stall if After is above zero.
+	After int
+	// Cut ends the answer there: "close" breaks the framing, "reset" does so with a TCP RST, "end" ends it like a
+	// complete answer.
+	Cut string
+	// Stall waits until Simulator.Release is called or the client leaves: "before" the answer's first byte, after its
+	// "headers", or in its "body" after After frames.
+	Stall string
+	// Drop ends the connection ("close" or "reset") without an answer, after the work was done and billed.
+	Drop string
+
+	// Informational is how many 103 answers are sent before the real one.
+	Informational int
+	// Upgrade answers 101 and then sends bytes that are not HTTP.
+	Upgrade bool
+	// Redirect answers 307 with this Location; nothing is executed.
+	Redirect string
+	// Endless never ends the body: a stream repeats itself, another answer goes on with white space.
+	Endless bool
+	// Gzip compresses the body, accepted or not.
+	Gzip bool
+	// Body is sent in place of the answer's bytes, with status 200.
+	Body *string
+	// Header adds response headers.
+	Header map[string]string
+	// RetryAfter is the value of the header Retry-After.
+	RetryAfter string
+	// PadBytes is the size of an unknown member that is added to every frame or document.
+	PadBytes int
+	// NoUsage leaves out usage. It does not change what is billed.
+	NoUsage bool
+	// TaskID replaces the task id in an answer.
+	TaskID string
+
+	// Task is the fate of the task that this request creates.
+	Task *FaultTask
+}
+
+// FaultError is a refusal that a fault asks for. In a stream it is an event:error frame unless Plain is set.
+type FaultError struct {
+	// Status is the HTTP status; zero is 500.
+	Status int
+	// Code and Message are the body's; an empty Code follows from Status.
+	Code, Message string
+	// Plain answers with Status even if the request wants a stream.
+	Plain bool
+}
+
+// FaultTask is the fate of a task that a fault asks for.
+type FaultTask struct {
+	// Outcome is "succeed" (also the empty string), "fail", "fail_pending" (FAILED straight from PENDING), "partial",
+	// "cancel" (by the service itself, from RUNNING) or "never" (RUNNING without end).
+	Outcome string
+	// Failed is how many images of a partial outcome fail; zero is one.
+	Failed int
+	// ImageCount replaces usage.image_count, and is billed. NoImageCount leaves it out; the real count is billed.
+	ImageCount   *int
+	NoImageCount bool
+}
+
+// codes names the error of a FaultError that gives only a status.
+var codes = map[int]string{
+	http.StatusBadRequest:            "InvalidParameter",
+	http.StatusUnauthorized:          "InvalidApiKey",
+	http.StatusForbidden:             "AccessDenied",
+	http.StatusNotFound:              "ModelNotFound",
+	http.StatusRequestEntityTooLarge: "BadRequest.TooLarge",
+	http.StatusUnsupportedMediaType:  "InvalidParameter",
+	http.StatusTooManyRequests:       "Throttling.RateQuota",
+	http.StatusServiceUnavailable:    "ModelUnavailable",
+}
+
+// refusal is the error as it is answered.
+func (e *FaultError) refusal() *refusal {
+	status := cmp.Or(e.Status, http.StatusInternalServerError)
+	return &refusal{
+		status: status, code: cmp.Or(e.Code, codes[status], "InternalError"),
+		message: cmp.Or(e.Message, "This failure was asked for."), plain: e.Plain,
+	}
+}
+
+// faults are the faults in force. They are safe for concurrent use; the zero value is empty.
+type faults struct {
+	mu   sync.Mutex
+	list []Fault
+}
+
+func (fs *faults) set(list []Fault) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.list = slices.Clone(list)
+}
+
+// take returns the fault of the next request to endpoint: the first one whose On and Times allow it, else none.
+func (fs *faults) take(endpoint string) Fault {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	i := slices.IndexFunc(fs.list, func(f Fault) bool { return f.On == "" || f.On == endpoint })
+	if i < 0 {
+		return Fault{}
+	}
+	f := fs.list[i]
+	if f.Times == 1 {
+		fs.list = slices.Delete(fs.list, i, i+1)
+	} else if f.Times > 1 {
+		fs.list[i].Times--
+	}
+	return f
+}
+
+// stalls is where stalled requests wait. It is safe for concurrent use.
+type stalls struct {
+	mu      sync.Mutex
+	change  *sync.Cond // of the fields below
+	waiting int
+	round   int // grows with every release
+}
+
+func newStalls() *stalls {
+	s := new(stalls)
+	s.change = sync.NewCond(&s.mu)
+	return s
+}
+
+// wait blocks until release, or until the context ends, whose error it returns.
+func (s *stalls) wait(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	round := s.round
+	s.waiting++
+	s.change.Broadcast()
+	err := s.until(ctx, func() bool { return s.round > round })
+	if s.round == round { // else release has counted it out
+		s.waiting--
+	}
+	return err
+}
+
+// release lets all requests go on that wait now.
+func (s *stalls) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.round++
+	s.waiting = 0
+	s.change.Broadcast()
+}
+
+// await blocks until n requests wait at once, or until the context ends, whose error it returns.
+func (s *stalls) await(ctx context.Context, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.until(ctx, func() bool { return s.waiting >= n })
+}
+
+// until blocks until ok, or until the context ends. The lock is held.
+func (s *stalls) until(ctx context.Context, ok func() bool) error {
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.change.Broadcast()
+	})()
+	for !ok() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.change.Wait()
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package simulator
+
+import (
+	"time"
+
+	"sluice/gateway/simulator/picture"
+)
+
+// serveSyncImage answers with images in the same response.
+func serveSyncImage(c *call, p *pictures) (*answer, error) {
+	if err := checkSyncImage(c); err != nil {
+		return nil, err
+	}
+	w := readWish(c.input)
+	s := p.series(c, c.ID, w.prompt, picture.SizeOfText(get[string](c.param, "size")))
+	n := integer(c.param, "n", 1)
+	var out output
+	for i := range n {
+		out.Choices = append(out.Choices, finished(part{Image: s.address(i, c.At)}))
+	}
+	usage := imageUsage{Width: s.size.W, Height: s.size.H, Count: &n}
+	return &answer{doc: &reply{Output: out, Usage: usage, RequestID: c.ID}, worked: true, cost: cost{images: n}}, nil
+}
+
+// serveInterleaved answers an interleaved request on the multimodal path.
+func serveInterleaved(c *call, p *pictures) (*answer, error) {
+	if err := checkInterleaved(c, false); err != nil {
+		return nil, err
+	}
+	st := newStory(c, p, c.ID)
+	frames := func(yield func(frame) bool) { st.tell(c, "", yield) }
+	return &answer{frames: frames, worked: true, cost: cost{images: len(st.paragraphs)}}, nil
+}
+
+// story is an interleaved answer: a paragraph before every image. Like the real models it may hold fewer images than
+// allowed.
+type story struct {
+	series
+	paragraphs []string
+	input      int // tokens of the prompt
+}
+
+// newStory tells a story about what a valid request wishes.
+func newStory(c *call, p *pictures, name string) *story {
+	w := readWish(c.input)
+	st := &story{series: p.series(c, name, w.prompt, picture.SizeOfEdit(get[string](c.param, "size"), w.images, true)), input: tokens(w.prompt)}
+	d := dice(st.seed)
+	count := max(1, integer(c.param, "max_images", 5)-d.roll(2))
+	st.paragraphs = paragraphs(w.prompt, count, &d)
+	return st
+}
+
+// choice holds all paragraphs and images in order.
+func (st *story) choice(made time.Time) choice {
+	var out []part
+	for i, text := range st.paragraphs {
+		out = append(out, part{Type: "text", Text: &text}, part{Type: "image", Image: st.address(i, made)})
+	}
+	return finished(out...)
+}
+
+// usage is the usage once so many output tokens and images are told. Only images are billed; the size is unknown before
+// the first.
+func (st *story) usage(output, images int) imageUsage {
+	u := imageUsage{Total: new(st.input + output), Input: &st.input, Output: &output, Count: &images, Size: "0*0"}
+	if images > 0 {
+		u.Size = st.size.String()
+	}
+	return u
+}
+
+// total is the usage of the whole story.
+func (st *story) total() imageUsage {
+	n := 0
+	for _, text := range st.paragraphs {
+		n += tokens(text)
+	}
+	return st.usage(n, len(st.paragraphs))
+}
+
+// tell streams the story, a few words or an image at a time. taskID is its task's on the asynchronous path, else empty.
+func (st *story) tell(c *call, taskID string, yield func(frame) bool) {
+	said := 0
+	for i, text := range st.paragraphs {
+		for words, count := range pieces(text, c.cfg.FrameTokens) {
+			said += count
+			if !yield(st.frame(c, taskID, part{Type: "text", Text: &words}, st.usage(said, i))) {
+				return
+			}
+		}
+		if !yield(st.frame(c, taskID, part{Type: "image", Image: st.address(i, c.At)}, st.usage(said, i+1))) {
+			return
+		}
+	}
+}
+
+// frame tells one part, after which that usage is reached.
+func (st *story) frame(c *call, taskID string, p part, usage imageUsage) frame {
+	told, last := finished(p), *usage.Count == len(st.paragraphs)
+	if !last {
+		told.Finish = unfinished
+	}
+	out := output{TaskID: taskID, Choices: []choice{told}, Finished: &last}
+	f := frame{last: last}
+	switch {
+	case taskID == "":
+		f.spent = cost{images: *usage.Count} // a task is billed by itself
+	case last:
+		out.Status = stateSucceeded
+	default:
+		out.Status = stateRunning
+	}
+	f.reply = reply{Output: out, Usage: usage, RequestID: c.ID}
+	return f
+}

@@ -1,0 +1,112 @@
+package simulator
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// taskList is a page of tasks on the wire.
+type taskList struct {
+	Total     int        `json:"total"`
+	Data      []taskLine `json:"data"`
+	TotalPage int        `json:"total_page"`
+	PageNo    int        `json:"page_no"`
+	PageSize  int        `json:"page_size"`
+	RequestID string     `json:"request_id"`
+}
+
+// taskLine is one task of it. Times are in milliseconds; the key and the account leak.
+type taskLine struct {
+	APIKeyID  string `json:"api_key_id"`
+	CallerUID string `json:"caller_uid"`
+	Created   int64  `json:"gmt_create"`
+	Start     *int64 `json:"start_time,omitempty"`
+	End       *int64 `json:"end_time,omitempty"`
+	Model     string `json:"model_name"`
+	RequestID string `json:"request_id"`
+	Status    string `json:"status"`
+	TaskID    string `json:"task_id"`
+}
+
+// list answers a page of the whole account's tasks that the query selects, newest first.
+func (ts *tasks) list(c *call) (*answer, error) {
+	q := c.r.URL.Query()
+	no, err := natural(q, "page_no", 1, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	size, err := natural(q, "page_size", 10, 100)
+	if err != nil {
+		return nil, err
+	}
+	from, err := listTime(q, "start_time", time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	to, err := listTime(q, "end_time", time.Unix(1<<40, 0))
+	if err != nil {
+		return nil, err
+	}
+	is := func(name, value string) bool { return q.Get(name) == "" || q.Get(name) == value }
+	q.Set("status", strings.ReplaceAll(q.Get("status"), "CANCELLED", stateCanceled)) // two spellings of one state
+	l := taskList{Data: []taskLine{}, PageNo: no, PageSize: size, RequestID: c.ID}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range slices.Backward(ts.order) {
+		state := t.state(c.At)
+		if state == stateUnknown || t.created.Before(from) || t.created.After(to) ||
+			!is("task_id", t.id) || !is("model_name", t.model) || !is("status", state) {
+			continue
+		}
+		if l.Total/size == no-1 {
+			l.Data = append(l.Data, t.line(state))
+		}
+		l.Total++
+	}
+	l.TotalPage = (l.Total + size - 1) / size
+	return &answer{doc: l}, nil
+}
+
+// natural reads a positive number of the query.
+func natural(q url.Values, name string, absent, most int) (int, error) {
+	text := q.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, invalid("%s must be in [1, %d]", name, most)
+	}
+	return n, nil
+}
+
+// listTime reads a time of the query.
+func listTime(q url.Values, name string, absent time.Time) (time.Time, error) {
+	text := q.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	t, err := time.ParseInLocation("20060102150405", text, zone)
+	if err != nil {
+		return t, invalid("%s must have the form YYYYMMDDhhmmss", name)
+	}
+	return t, nil
+}
+
+// line is the task in a list, in that state.
+func (t *task) line(state string) taskLine {
+	millis := func(at time.Time) *int64 {
+		if at.IsZero() {
+			return nil
+		}
+		return new(at.UnixMilli())
+	}
+	start, end := t.times(state)
+	return taskLine{
+		APIKeyID: LeakMark, CallerUID: LeakMark, Created: t.created.UnixMilli(), Start: millis(start), End: millis(end),
+		Model: t.model, RequestID: t.request, Status: state, TaskID: t.id,
+	}
+}

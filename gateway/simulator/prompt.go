@@ -1,0 +1,170 @@
+package simulator
+
+import (
+	"hash/fnv"
+	"io"
+	"strings"
+
+	"sluice/gateway/simulator/picture"
+)
+
+// Tokens that a message costs beyond its text, and those of media whose length the service cannot see.
+const (
+	messageTokens = 4
+	videoTokens   = 512
+	audioTokens   = 64
+)
+
+// prompt is the question of a chat request, and what reading it costs.
+type prompt struct {
+	question  string // the user's last message
+	afterTool bool   // the last message is a tool's result
+	hash      uint64 // of model, texts and seed
+	text      int    // tokens
+	cached    int    // tokens of text marked for an explicit cache
+	media     media
+	sizes     []picture.Size // of the images, scaled
+}
+
+// media is the tokens of all input but text.
+type media struct {
+	Image int `json:"image_tokens,omitempty"`
+	Video int `json:"video_tokens,omitempty"`
+	Audio int `json:"audio_tokens,omitempty"`
+}
+
+func (m media) sum() int { return m.Image + m.Video + m.Audio }
+
+// inputTokens is the sum of the input tokens.
+func (p *prompt) inputTokens() int { return p.text + p.media.sum() }
+
+// readPrompt reads a chat request.
+func readPrompt(c *call) *prompt {
+	p := &prompt{}
+	h := fnv.New64a()
+	io.WriteString(h, c.model)
+	if seed := integer(c.param, "seed", -1); seed >= 0 {
+		h.Write([]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
+	}
+	for _, m := range conversation(c.input) {
+		text := p.readContent(m, c.param)
+		io.WriteString(h, "\x00"+text)
+		p.text += tokens(text) + messageTokens
+		p.afterTool = get[string](m, "role") == "tool"
+		if get[string](m, "role") == "user" {
+			p.question = text
+		}
+	}
+	p.hash = h.Sum64()
+	return p
+}
+
+// conversation returns the messages, or what the older prompt and history would be as messages.
+func conversation(in object) []any {
+	if list := get[[]any](in, "messages"); len(list) > 0 {
+		return list
+	}
+	var out []any
+	say := func(role, words string) { out = append(out, object{"role": role, "content": words}) }
+	for _, turn := range get[[]any](in, "history") {
+		say("user", get[string](turn, "user"))
+		say("assistant", get[string](turn, "bot"))
+	}
+	say("user", get[string](in, "prompt"))
+	return out
+}
+
+// readContent counts the media of a message, and returns its text.
+func (p *prompt) readContent(m any, parameters object) string {
+	if text := get[string](m, "content"); text != "" {
+		return text
+	}
+	var texts []string
+	for _, v := range get[[]any](m, "content") {
+		item := get[object](v)
+		if image := get[string](item, "image"); image != "" {
+			size := scaled(picture.SizeOfData(image), parameters, item)
+			p.sizes = append(p.sizes, size)
+			p.media.Image += imageTokens(size)
+		}
+		if _, ok := item["video"]; ok {
+			p.media.Video += videoTokens
+		}
+		if _, ok := item["audio"]; ok {
+			p.media.Audio += audioTokens
+		}
+		text := get[string](item, "text")
+		if text == "" {
+			continue
+		}
+		texts = append(texts, text)
+		if _, ok := item["cache_control"]; ok {
+			p.cached += tokens(text)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// A token of an image is a square of this many pixels a side.
+const patch = 28
+
+// Bounds of an image's pixels as a chat model sees it: by default, and at high resolution.
+const (
+	minPixels  = 4 * patch * patch
+	maxPixels  = 1280 * patch * patch
+	highPixels = 16777216
+)
+
+// scaled returns the size at which a chat model sees an image.
+func scaled(size picture.Size, parameters, item object) picture.Size {
+	limit := integer(item, "max_pixels", integer(parameters, "max_pixels", maxPixels))
+	if get[bool](parameters, "vl_high_resolution_images") {
+		limit = highPixels
+	}
+	return size.Fit(minPixels, max(limit, minPixels), patch)
+}
+
+// imageTokens counts an image: one token per patch.
+func imageTokens(size picture.Size) int { return max(1, (size.W/patch)*(size.H/patch)) }
+
+// textUsage is the usage of a chat answer.
+type textUsage struct {
+	Total  int `json:"total_tokens,omitempty"` // of plain text only
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	media
+	Prompt struct {
+		Cached   int    `json:"cached_tokens"`
+		Creation int    `json:"cache_creation_input_tokens,omitempty"`
+		Type     string `json:"cache_type,omitempty"`
+	} `json:"prompt_tokens_details"`
+	Inputs  *inputDetails  `json:"input_tokens_details,omitempty"`
+	Outputs *outputDetails `json:"output_tokens_details,omitempty"`
+}
+
+type inputDetails struct {
+	Text int `json:"text_tokens"`
+	media
+}
+
+type outputDetails struct {
+	Reasoning int `json:"reasoning_tokens"`
+	Text      int `json:"text_tokens"`
+}
+
+// usage is the usage of an answer of so many tokens, some of them of the chain of thought if there is one.
+func (p *prompt) usage(output, thought int, thinking bool) textUsage {
+	u := textUsage{Input: p.inputTokens(), Output: output, media: p.media}
+	if u.Prompt.Creation = p.cached; p.cached > 0 {
+		u.Prompt.Type = "ephemeral"
+	}
+	if p.media.sum() == 0 {
+		u.Total = u.Input + u.Output
+	} else {
+		u.Inputs = &inputDetails{Text: p.text, media: p.media}
+	}
+	if thinking {
+		u.Outputs = &outputDetails{Reasoning: thought, Text: output - thought}
+	}
+	return u
+}

@@ -1,0 +1,153 @@
+package simulator
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// Endpoint words, as in Received.Endpoint, Fault.On and Tally.
+const (
+	EndpointText       = "text"
+	EndpointMultimodal = "multimodal"
+	EndpointImage      = "image"
+	EndpointSynthesis  = "synthesis" // the older image paths
+	EndpointTask       = "task"
+	EndpointCancel     = "cancel"
+	EndpointList       = "list"
+	EndpointUploads    = "uploads"
+	EndpointPicture    = "picture"
+	EndpointOther      = "other" // no such path
+)
+
+// posts are the paths that take a JSON body, after /api/v1/.
+var posts = map[string]string{
+	"services/aigc/text-generation/generation":       EndpointText,
+	"services/aigc/multimodal-generation/generation": EndpointMultimodal,
+	"services/aigc/image-generation/generation":      EndpointImage,
+	"services/aigc/text2image/image-synthesis":       EndpointSynthesis,
+	"services/aigc/image2image/image-synthesis":      EndpointSynthesis,
+}
+
+// route is the endpoint of a path, and the task that the path names.
+type route struct{ endpoint, method, taskID string }
+
+// find returns the route of an escaped path. Only task paths may end in a slash. http.ServeMux would redirect to a path
+// with the slash, and answer 404 and 405 in its own words.
+func find(path string) route {
+	if strings.HasPrefix(path, picturePath) {
+		return route{endpoint: EndpointPicture, method: http.MethodGet}
+	}
+	rest, ok := strings.CutPrefix(path, "/api/v1/")
+	if endpoint := posts[rest]; ok && endpoint != "" {
+		return route{endpoint: endpoint, method: http.MethodPost}
+	}
+	part := strings.Split(strings.TrimSuffix(rest, "/"), "/")
+	switch {
+	case !ok:
+	case rest == "uploads":
+		return route{endpoint: EndpointUploads, method: http.MethodGet}
+	case part[0] != "tasks" || len(part) > 1 && part[1] == "":
+	case len(part) == 1:
+		return route{endpoint: EndpointList, method: http.MethodGet}
+	case len(part) == 2:
+		return route{EndpointTask, http.MethodGet, part[1]}
+	case len(part) == 3 && part[2] == "cancel":
+		return route{EndpointCancel, http.MethodPost, part[1]}
+	}
+	return route{endpoint: EndpointOther}
+}
+
+// call is one request on its way through the service.
+type call struct {
+	route
+	Received
+	cfg   *Config
+	r     *http.Request
+	body  []byte
+	fault Fault
+
+	sse, async bool // the header wants a stream, or a task
+
+	// From the body of a request to a model; empty until parse.
+	model             string
+	doc, input, param object
+}
+
+// receive reads a request. The error is errTooLarge or errBody.
+func receive(r *http.Request, cfg *Config) (*call, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, cfg.MaxBody+1))
+	switch {
+	case err != nil:
+		err = errBody // incomplete or badly framed; the client may have left
+	case int64(len(body)) > cfg.MaxBody:
+		err = errTooLarge
+	}
+	// Any word but enable, such as disable, means absent.
+	enabled := func(name string) bool {
+		return strings.EqualFold(strings.TrimSpace(r.Header.Get(cfg.HeaderPrefix+name)), "enable")
+	}
+	c := &call{
+		route: find(r.URL.EscapedPath()), cfg: cfg, r: r, body: body,
+		sse:   enabled("SSE") || strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/event-stream"),
+		async: enabled("Async"),
+	}
+	c.Received = newReceived(r, body, cfg.KeepBody)
+	c.ID, c.At, c.Endpoint = newUUID(), cfg.Now(), c.endpoint
+	return c, err
+}
+
+// parse reads the body of a request to a model, which must be a JSON object. Of a member named twice the last one
+// counts, which is why a gateway must not let such a body through.
+func (c *call) parse() error {
+	if ct := c.r.Header.Get("Content-Type"); ct != "" {
+		if media, _, err := mime.ParseMediaType(ct); err != nil || media != "application/json" {
+			return errMedia
+		}
+	}
+	if err := json.Unmarshal(c.body, &c.doc); err != nil || c.doc == nil {
+		return errBody
+	}
+	c.model, c.input, c.param = get[string](c.doc, "model"), get[object](c.doc, "input"), get[object](c.doc, "parameters")
+	return nil
+}
+
+// streams reports whether the call wants a stream on a path that has one.
+func (c *call) streams() bool {
+	return c.sse && (c.endpoint == EndpointText || c.endpoint == EndpointMultimodal || c.endpoint == EndpointImage)
+}
+
+// object is a JSON object of a request.
+type object = map[string]any
+
+// get walks into parsed JSON by the names of members. What is absent or of another type is T's zero value: whether it
+// may be so is for the rules to judge.
+func get[T any](v any, names ...string) T {
+	for _, name := range names {
+		o, _ := v.(object)
+		v = o[name]
+	}
+	t, _ := v.(T)
+	return t
+}
+
+// integer is the whole number in a member, or absent.
+func integer(o object, name string, absent int) int {
+	if f, ok := o[name].(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int(f)
+	}
+	return absent
+}
+
+// newUUID makes a random UUID.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, see its documentation
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

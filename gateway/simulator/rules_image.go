@@ -1,0 +1,193 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/gateway/simulator/picture"
+)
+
+// maxPrompt is how many characters of an image's prompt count; more is cut off, not refused.
+const maxPrompt = 2000
+
+// maxImages is the largest number of images where interface.md leaves it open.
+const maxImages = 100
+
+// imageRules are the bounds of image parameters in every mode.
+var imageRules = []rule{
+	{"negative_prompt", str},
+	{"prompt_extend", boolean},
+	{"watermark", boolean},
+	{"stream", boolean},
+	{"enable_interleave", boolean},
+	{"seed", seed},
+	{"size", str},
+}
+
+// wish is what an image request wants drawn.
+type wish struct {
+	prompt string   // the last text item, cut to maxPrompt
+	images []string // to edit: URLs or data URIs
+	texts  int      // text items
+}
+
+// firstContent is the content of the first message.
+func firstContent(in object) []any {
+	for _, m := range get[[]any](in, "messages") {
+		return get[[]any](m, "content")
+	}
+	return nil
+}
+
+// readWish reads the single message of an image request.
+func readWish(in object) wish {
+	var w wish
+	for _, item := range firstContent(in) {
+		if image, ok := get[object](item)["image"].(string); ok {
+			w.images = append(w.images, image)
+			continue
+		}
+		w.texts++
+		w.prompt = firstRunes(get[string](item, "text"), maxPrompt)
+	}
+	return w
+}
+
+// checkForm judges the form of the message that readWish reads.
+func checkForm(in object) error {
+	messages := get[[]any](in, "messages")
+	if len(messages) != 1 {
+		return invalid("input.messages must hold exactly one message")
+	}
+	content := firstContent(in)
+	switch {
+	case get[string](messages[0], "role") != "user":
+		return invalid("input.messages[0].role must be user")
+	case len(content) == 0:
+		return invalid("input.messages[0].content must be a non-empty array")
+	}
+	for i, item := range content {
+		if (str(get[object](item)["text"]) == "") == (str(get[object](item)["image"]) == "") {
+			return invalid("input.messages[0].content[%d] must be a text or an image item", i)
+		}
+	}
+	return nil
+}
+
+// checkSyncImage judges a synchronous image request.
+func checkSyncImage(c *call) error {
+	var prompt error
+	if readWish(c.input).prompt == "" {
+		prompt = invalid("input.messages[0].content must hold a text item with the prompt")
+	}
+	return cmp.Or(checkFrame(c, false), checkForm(c.input), prompt, checkPlain(c.param, maxImages))
+}
+
+// checkOlder judges a request to the older image paths, of which only the form is specified.
+func checkOlder(c *call) error {
+	var prompt error
+	if get[string](c.input, "prompt") == "" {
+		prompt = invalid("input.prompt is required and must be a string")
+	}
+	return cmp.Or(checkFrame(c, true), prompt, checkPlain(c.param, 4))
+}
+
+// checkPlain judges the parameters of images that edit no other.
+func checkPlain(parameters object, most int) error {
+	rules := append([]rule{{"n", integers(fmt.Sprintf("[1, %d]", most))}}, imageRules...)
+	text, size := get[string](parameters, "size"), error(nil)
+	if _, ok := picture.ParseSize(text); text != "" && !ok {
+		size = invalid("parameters.size must have the form width*height")
+	}
+	return cmp.Or(checkAll(parameters, rules), size)
+}
+
+// checkTask judges a request to the asynchronous image path.
+func checkTask(c *call, interleaved bool) error {
+	switch {
+	case !edits(c.model):
+		return cmp.Or(checkFrame(c, true), checkForm(c.input))
+	case interleaved:
+		return checkInterleaved(c, true)
+	}
+	return cmp.Or(checkFrame(c, true), checkEdit(c, false))
+}
+
+// checkInterleaved judges an interleaved request. The header decides whether it wants a stream, as it must; a client that
+// sends it may leave the parameter out, as the service's own libraries do.
+func checkInterleaved(c *call, async bool) error {
+	var streams error
+	switch {
+	case c.param["stream"] == false:
+		streams = invalid("parameters.stream must be true when enable_interleave is true")
+	case !c.sse:
+		streams = invalid("header %sSse must be enable for interleaved output", c.cfg.HeaderPrefix)
+	}
+	return cmp.Or(checkFrame(c, async), checkEdit(c, true), streams)
+}
+
+// checkEdit judges a request to the image editing family, in editing or in interleaved mode.
+func checkEdit(c *call, interleaved bool) error {
+	least, most, bounds := 1, 4, []rule{{"n", integers("[1, 4]")}}
+	if interleaved {
+		least, most, bounds = 0, 1, []rule{{"n", integers("[1, 1]")}, {"max_images", integers("[1, 5]")}}
+	}
+	var texts, images error
+	w := readWish(c.input)
+	if w.texts != 1 || w.prompt == "" {
+		texts = invalid("input.messages[0].content must hold exactly one text item")
+	}
+	if n := len(w.images); n < least || n > most {
+		images = invalid("input.messages[0].content must hold %d to %d images", least, most)
+	}
+	return cmp.Or(checkForm(c.input), texts, checkAll(c.param, imageRules), images, checkAll(c.param, bounds),
+		checkInputImages(w.images), checkEditSize(get[string](c.param, "size"), interleaved))
+}
+
+// checkInputImages judges the images to edit. One behind a URL is not fetched.
+func checkInputImages(addresses []string) error {
+	for i, address := range addresses {
+		complaint := checkAddress(address)
+		if complaint == "" && strings.HasPrefix(address, "data:") {
+			p, err := picture.ReadData(address)
+			switch {
+			case err != nil:
+				complaint = err.Error()
+			case p.Bytes > 10<<20:
+				complaint = "is larger than 10 MB"
+			case min(p.Size.W, p.Size.H) < 240, max(p.Size.W, p.Size.H) > 8000:
+				complaint = "must have a width and a height of 240 to 8000 pixels"
+			case p.Alpha:
+				complaint = "must have no alpha channel"
+			}
+		}
+		if complaint != "" {
+			return invalid("input image %d %s", i, complaint)
+		}
+	}
+	return nil
+}
+
+// checkEditSize judges the size of an edited or interleaved image. Sides that are no multiples of 16 are rounded, not
+// refused.
+func checkEditSize(text string, interleaved bool) error {
+	if text == "" || !interleaved && slices.Contains([]string{"1K", "2K"}, text) {
+		return nil
+	}
+	most, side := picture.LargeArea, "2048*2048"
+	if interleaved {
+		most, side = picture.MediumArea, "1280*1280"
+	}
+	size, ok := picture.ParseSize(text)
+	switch {
+	case !ok:
+		return invalid("parameters.size %q is not one of the sizes this mode takes", text)
+	case size.Pixels() < picture.LeastArea, size.Pixels() > most:
+		return invalid("parameters.size must have total pixels within [768*768, %s]", side)
+	case size.W > 4*size.H, size.H > 4*size.W:
+		return invalid("parameters.size must have an aspect ratio within [1:4, 4:1]")
+	}
+	return nil
+}

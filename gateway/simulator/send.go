@@ -1,0 +1,269 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// LeakMark is part of the value of every response header that tells about the account. A gateway must let none of them
+// through.
+const LeakMark = "account-secret-4711"
+
+// exchange sends the answer of one call to its client, and acts out the faults that concern the connection.
+type exchange struct {
+	*call
+	ctx    context.Context // ends when the client leaves
+	w      http.ResponseWriter
+	ledger *ledger
+	stalls *stalls
+
+	// Of a stream:
+	events int    // sent so far
+	spent  cost   // by the frames sent
+	over   func() // bills and ends it, once
+}
+
+// send sends an answer, with the call's fault.
+func (x *exchange) send(a *answer) {
+	if a.ended == nil {
+		a.ended = func() {}
+	}
+	defer a.ended() // a second call does no harm
+	// What is certain to be spent is billed before the first byte: whether the client receives it makes no difference.
+	// A stream that the fault ends early costs what was sent.
+	partial := a.frames != nil && (x.fault.Cut != "" || x.fault.Error != nil)
+	if !partial {
+		x.ledger.bill(x.model, a.cost)
+	}
+	if !x.wait() {
+		return
+	}
+	switch {
+	case x.fault.Drop != "":
+		hangUp(x.w, x.fault.Drop == "reset")
+		return
+	case x.fault.Upgrade:
+		conn := seize(x.w)
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nraw tunnel\n")
+		return
+	}
+	x.setHeader()
+	if x.fault.Redirect != "" {
+		x.w.Header().Set("Location", x.fault.Redirect)
+		x.start(http.StatusTemporaryRedirect)
+		return
+	}
+	if x.fault.Gzip {
+		z := newGzipWriter(x.w)
+		defer z.z.Close() // after a cut the connection is gone
+		x.w = z
+	}
+	if a.frames == nil || x.fault.Body != nil {
+		x.sendDocument(a)
+		return
+	}
+	x.over = sync.OnceFunc(func() {
+		if partial {
+			x.ledger.bill(x.model, x.spent)
+		}
+		a.ended()
+	})
+	defer x.over()
+	x.sendStream(a)
+}
+
+// refuse answers an error: as a stream frame with status 200 if the client wants a stream, else with its own status.
+func (x *exchange) refuse(r *refusal) {
+	if !x.wait() {
+		return
+	}
+	x.setHeader()
+	if r == errMethod {
+		x.w.Header().Set("Allow", x.method)
+	}
+	if x.streams() && !r.plain {
+		x.w.Header().Set("Content-Type", streamType)
+		if x.start(http.StatusOK) {
+			x.event("error", r.status, r.body(x.ID))
+		}
+		return
+	}
+	body := encode(r.body(x.ID))
+	x.w.Header().Set("Content-Type", "application/json")
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if x.start(r.status) {
+		x.w.Write(body)
+	}
+}
+
+// wait lets the time before the answer pass, and reports whether the client is still there.
+func (x *exchange) wait() bool {
+	return pause(x.ctx, x.fault.Delay) && (x.fault.Stall != "before" || x.stalls.wait(x.ctx) == nil)
+}
+
+// setHeader sends the 103 answers that a fault asks for, and sets the header of every answer, some of which no gateway may
+// pass on.
+func (x *exchange) setHeader() {
+	h := x.w.Header()
+	h.Set("Link", "</early>; rel=preload; as=script")
+	for range x.fault.Informational {
+		x.w.WriteHeader(http.StatusEarlyHints)
+	}
+	h.Del("Link")
+	h.Set("X-Request-Id", x.ID)
+	h.Set("Server", "model-service "+LeakMark)
+	h.Set("Set-Cookie", "acw_tc="+LeakMark+";path=/;HttpOnly;Max-Age=1800")
+	for _, name := range []string{"Uid", "ApiKey-Id", "Inner-Trace"} {
+		h.Set(x.cfg.HeaderPrefix+name, LeakMark)
+	}
+	for name, value := range x.fault.Header {
+		h.Set(name, value)
+	}
+	if x.fault.RetryAfter != "" {
+		h.Set("Retry-After", x.fault.RetryAfter)
+	}
+}
+
+// start sends the header, and stalls behind it if the fault says so. It reports whether to go on.
+func (x *exchange) start(status int) bool {
+	x.w.WriteHeader(status)
+	if x.fault.Stall != "headers" {
+		return true
+	}
+	flush(x.w)
+	return x.stalls.wait(x.ctx) == nil
+}
+
+// sendDocument sends an answer that is not a stream.
+func (x *exchange) sendDocument(a *answer) {
+	f, body, media := x.fault, a.png, "image/png"
+	if a.png == nil {
+		body, media = x.render(a.doc), "application/json"
+	}
+	x.w.Header().Set("Content-Type", media)
+	if f.Cut != "end" && !f.Endless && !f.Gzip {
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	if !x.start(http.StatusOK) {
+		return
+	}
+	if f.Cut != "" || f.Stall == "body" {
+		half := len(body) / 2
+		if f.After == 0 {
+			half = 0
+		}
+		x.w.Write(body[:half])
+		flush(x.w)
+		body = body[half:]
+	}
+	if f.Stall == "body" && x.stalls.wait(x.ctx) != nil {
+		return
+	}
+	if f.Cut != "" {
+		x.cut()
+		return
+	}
+	_, err := x.w.Write(body)
+	for blank := bytes.Repeat([]byte(" "), 32<<10); f.Endless && err == nil && x.ctx.Err() == nil; {
+		_, err = x.w.Write(blank)
+	}
+}
+
+// render returns the bytes of a document.
+func (x *exchange) render(doc any) []byte {
+	if x.fault.Body != nil {
+		return []byte(*x.fault.Body)
+	}
+	if r, ok := doc.(*reply); ok {
+		x.spoil(r)
+	}
+	return encode(doc)
+}
+
+// spoil applies the faults that change a reply.
+func (x *exchange) spoil(r *reply) {
+	r.Padding = strings.Repeat("x", x.fault.PadBytes)
+	if x.fault.NoUsage {
+		r.Usage = nil
+	}
+}
+
+// streamType is the media type of every stream.
+const streamType = "text/event-stream;charset=UTF-8"
+
+// sendStream sends an answer frame by frame.
+func (x *exchange) sendStream(a *answer) {
+	x.w.Header().Set("Content-Type", streamType)
+	if !x.start(http.StatusOK) {
+		return
+	}
+	if x.cfg.FrameDelay > 0 {
+		flush(x.w) // a client sees the header before the first frame
+	}
+	for again := true; again; again = x.fault.Endless {
+		for f := range a.frames {
+			if x.fault.Endless && f.last {
+				continue
+			}
+			if x.events == x.fault.After && !x.strike() || !pause(x.ctx, x.cfg.FrameDelay) {
+				return
+			}
+			x.spoil(&f.reply)
+			if !x.event("result", http.StatusOK, &f.reply) {
+				return
+			}
+			x.spent = f.spent
+		}
+		// A stream no longer than After meets its fault at the end.
+		if x.events <= x.fault.After && !x.strike() {
+			return
+		}
+	}
+}
+
+// strike acts out the fault that is due after After frames, and reports whether the stream goes on.
+func (x *exchange) strike() bool {
+	if x.fault.Stall == "body" {
+		flush(x.w)
+		if x.stalls.wait(x.ctx) != nil {
+			return false
+		}
+	}
+	if x.fault.Error == nil && x.fault.Cut == "" {
+		return true
+	}
+	x.over() // before the client can notice
+	if x.fault.Error == nil {
+		x.cut()
+		return false
+	}
+	r := x.fault.Error.refusal()
+	x.event("error", r.status, r.body(x.ID))
+	return false
+}
+
+// event writes one event in the service's form, and reports whether the client is still there: LF endings, no space after a
+// colon, ids from 1.
+func (x *exchange) event(name string, status int, data any) bool {
+	x.events++
+	_, err := fmt.Fprintf(x.w, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:%s\n\n", x.events, name, status, encode(data))
+	flush(x.w)
+	return err == nil
+}
+
+// cut ends a started answer early. A way other than close and reset ends it like a complete one.
+func (x *exchange) cut() {
+	flush(x.w) // what was written must arrive before the break
+	switch x.fault.Cut {
+	case "reset":
+		hangUp(x.w, true)
+	case "close":
+		panic(http.ErrAbortHandler)
+	}
+}
