@@ -66,29 +66,6 @@ func (g got) events(t *testing.T) []event {
 	}
 }
 
-func TestFrameFormat(t *testing.T) {
-	r := newRig(t, Config{})
-	g := r.post(textPath, say("hi", `"result_format":"message","incremental_output":true`), sse...)
-	id := g.header.Get("X-Request-Id")
-	want := "id:1\nevent:result\n:HTTP_STATUS/200\n" +
-		`data:{"output":{"choices":[{"message":{"content":"Thank you for asking","role":"assistant"},"finish_reason":"null"}]},` +
-		`"usage":{"total_tokens":9,"input_tokens":5,"output_tokens":4,"prompt_tokens_details":{"cached_tokens":0}},"request_id":"` + id + "\"}\n\nid:2\n"
-	if !strings.HasPrefix(g.body, want) {
-		t.Errorf("stream begins\n%s\nwant\n%s", g.body[:min(len(g.body), len(want))], want)
-	}
-	if !strings.HasSuffix(g.body, "}\n\n") || strings.Contains(g.body, "[DONE]") || strings.Contains(g.body, "\r") {
-		t.Errorf("stream ends %q", g.body[max(0, len(g.body)-40):])
-	}
-	for i, e := range g.events(t) {
-		if e.id != fmt.Sprint(i+1) || e.name != "result" || e.status != "200" {
-			t.Errorf("frame %d is %+v", i, e)
-		}
-		if e.object(t)["request_id"] != id {
-			t.Errorf("frame %d has another request id", i)
-		}
-	}
-}
-
 func TestStreamSwitch(t *testing.T) {
 	r := newRig(t, Config{})
 	for _, tt := range []struct {
@@ -238,19 +215,6 @@ func TestImageHWIsInTheLastChunk(t *testing.T) {
 		if there != (i == len(events)-1) {
 			t.Errorf("frame %d of %d: image_hw is there: %v", i, len(events), there)
 		}
-	}
-}
-
-func TestIncrementalToolCallNamesItsFunctionOnce(t *testing.T) {
-	r := newRig(t, Config{})
-	named := 0
-	for _, e := range r.post(textPath, say("hi", levels+`,"incremental_output":true`), sse...).events(t) {
-		if at(e.object(t), "output", "choices", 0, "message", "tool_calls", 0, "function", "name") != nil {
-			named++
-		}
-	}
-	if named != 1 {
-		t.Errorf("the function is named %d times", named)
 	}
 }
 

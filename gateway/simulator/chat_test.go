@@ -18,10 +18,14 @@ func TestTheSameRequestGetsTheSameText(t *testing.T) {
 	if again := text(say("a gate", `"seed":1`)); again != first {
 		t.Errorf("the same request got\n%q and\n%q", first, again)
 	}
+	if form := text(say("a gate", `"seed":1,"enable_thinking":true`)); form != first {
+		t.Errorf("a parameter of the form changes the text to %q", form)
+	}
 	for name, body := range map[string]string{
 		"seed":  say("a gate", `"seed":2`),
 		"words": say("a weir", `"seed":1`),
 		"model": strings.Replace(say("a gate", `"seed":1`), "llm-plus", "llm-max", 1),
+		"turn":  strings.Replace(say("a gate", `"seed":1`), `}]`, `},{"role":"user","content":""}]`, 1),
 	} {
 		if other := text(body); other == first {
 			t.Errorf("another %s got the same text", name)

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -34,20 +35,11 @@ type taskLine struct {
 // list answers a page of the whole account's tasks that the query selects, newest first.
 func (ts *tasks) list(c *call) (*answer, error) {
 	q := c.r.URL.Query()
-	no, err := natural(q, "page_no", 1, 1<<30)
-	if err != nil {
-		return nil, err
-	}
-	size, err := natural(q, "page_size", 10, 100)
-	if err != nil {
-		return nil, err
-	}
-	from, err := listTime(q, "start_time", time.Time{})
-	if err != nil {
-		return nil, err
-	}
-	to, err := listTime(q, "end_time", time.Unix(1<<40, 0))
-	if err != nil {
+	no, err1 := natural(q, "page_no", 1, 1<<30)
+	size, err2 := natural(q, "page_size", 10, 100)
+	from, err3 := listTime(q, "start_time", time.Time{})
+	to, err4 := listTime(q, "end_time", time.Unix(1<<40, 0))
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
 	is := func(name, value string) bool { return q.Get(name) == "" || q.Get(name) == value }
@@ -72,11 +64,10 @@ func (ts *tasks) list(c *call) (*answer, error) {
 
 // natural reads a positive number of the query.
 func natural(q url.Values, name string, absent, most int) (int, error) {
-	text := q.Get(name)
-	if text == "" {
+	if q.Get(name) == "" {
 		return absent, nil
 	}
-	n, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(q.Get(name))
 	if err != nil || n < 1 || n > most {
 		return 0, invalid("%s must be in [1, %d]", name, most)
 	}
@@ -85,11 +76,10 @@ func natural(q url.Values, name string, absent, most int) (int, error) {
 
 // listTime reads a time of the query.
 func listTime(q url.Values, name string, absent time.Time) (time.Time, error) {
-	text := q.Get(name)
-	if text == "" {
+	if q.Get(name) == "" {
 		return absent, nil
 	}
-	t, err := time.ParseInLocation("20060102150405", text, zone)
+	t, err := time.ParseInLocation("20060102150405", q.Get(name), zone)
 	if err != nil {
 		return t, invalid("%s must have the form YYYYMMDDhhmmss", name)
 	}

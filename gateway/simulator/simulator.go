@@ -158,10 +158,15 @@ func (s *Simulator) work(c *call) (*answer, error) {
 		return nil, errRate
 	}
 	a, err := s.serve(c)
-	if err == nil && a.worked {
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Error != nil && a.frames == nil: // a whole answer has no middle
+		return nil, f.Error.refusal()
+	case a.worked:
 		s.ledger.execute(c.endpoint)
 	}
-	return a, err
+	return a, nil
 }
 
 // serve answers a call by its endpoint.

@@ -74,7 +74,7 @@ func sample(schema object, name string, depth int) any {
 	}
 	switch schemaType(schema) {
 	case "object":
-		out := map[string]any{}
+		out := object{}
 		for name, property := range get[object](schema, "properties") {
 			if depth < maxSample {
 				out[name] = sample(get[object](property), name, depth+1)

@@ -37,13 +37,19 @@ func TestWire(t *testing.T) {
 	r := newRig(t, Config{Pending: time.Second, Running: time.Second, FrameTokens: 12})
 	task := r.createTask(imagePath, edit(`"n":2`))
 	r.SetFault(Fault{Task: &FaultTask{Outcome: "fail"}})
-	failed, older1 := r.createTask(imagePath, edit(``)), r.createTask(olderPath, older(``))
-	r.SetFault(Fault{Task: &FaultTask{Outcome: "partial"}})
-	partial := r.createTask(olderPath, older(`"n":2`))
+	failed, olderFailed := r.createTask(imagePath, edit(``)), r.createTask(olderPath, older(``))
+	r.SetFault(Fault{Task: &FaultTask{Outcome: "fail_pending"}})
+	failedPending := r.createTask(imagePath, edit(``))
+	r.SetFault(Fault{Task: &FaultTask{Outcome: "partial", Failed: 2}})
+	partial, olderPartial := r.createTask(imagePath, edit(`"n":3`)), r.createTask(olderPath, older(`"n":3,"prompt_extend":false`))
 	r.SetFault()
 	canceled := r.createTask(imagePath, edit(``))
+	r.clock.Advance(500 * time.Millisecond)
 	r.post(tasksPath+"/"+canceled+"/cancel", "")
 	r.clock.Advance(time.Minute)
+	running := r.createTask(imagePath, edit(``))
+	r.clock.Advance(1500 * time.Millisecond)
+	pending := r.createTask(imagePath, edit(``))
 	post := func(path, body string, header ...string) func() got {
 		return func() got { return r.post(path, body, header...) }
 	}
@@ -60,39 +66,43 @@ func TestWire(t *testing.T) {
 	const vision = `{"model":"llm-vision","input":{"messages":[{"role":"user","content":[
 		{"image":"https://a.example/b.png"},{"text":"What is this?"}]}]},"parameters":{"max_tokens":20,"vl_enable_image_hw_output":true}}`
 	for name, ask := range map[string]func() got{
-		"text":              post(textPath, say("What is a sluice?", ``)),
-		"text-chinese":      post(textPath, say("水闸是什么？", ``)),
-		"text-message":      post(textPath, say("What is a sluice?", `"result_format":"message","max_tokens":12`)),
-		"text-tools":        post(textPath, say("How high is it?", levels)),
-		"text-thinking":     post(textPath, say("What is a sluice?", `"result_format":"message","enable_thinking":true,"max_tokens":8`)),
-		"text-logprobs":     post(textPath, say("hi", `"result_format":"message","logprobs":true,"top_logprobs":1,"max_tokens":2`)),
-		"text-refused":      post(textPath, say("hi", `"top_p":2`)),
-		"stream-increments": post(textPath, say("What is a sluice?", `"incremental_output":true,"max_tokens":30`), sse...),
-		"stream-cumulative": post(textPath, say("What is a sluice?", `"max_tokens":30`), sse...),
-		"stream-thinking":   post(textPath, say("水闸", `"result_format":"message","enable_thinking":true,"incremental_output":true,"max_tokens":20`), sse...),
-		"stream-tools":      post(textPath, say("How high is it?", levels+`,"incremental_output":true`), sse...),
-		"stream-refused":    post(textPath, say("hi", `"top_p":2`), sse...),
-		"stream-failed":     faulty(Fault{Error: &FaultError{Status: 500}, After: 1}, post(textPath, say("hi", `"max_tokens":30`), sse...)),
-		"vision":            post(multimodalPath, vision),
-		"image":             post(multimodalPath, draw(`"size":"1280*720"`)),
-		"interleaved":       post(multimodalPath, tale(`"max_images":1`), sse...),
-		"task-created":      post(imagePath, edit(``), async...),
-		"task-streamed":     post(imagePath, tale(`"enable_interleave":true,"stream":true,"max_images":1`), asyncSSE...),
-		"task-succeeded":    get(tasksPath + "/" + task),
-		"task-failed":       get(tasksPath + "/" + failed),
-		"task-failed-older": get(tasksPath + "/" + older1),
-		"task-canceled":     get(tasksPath + "/" + canceled),
-		"task-partial":      get(tasksPath + "/" + partial),
-		"task-unknown":      get(tasksPath + "/00000000-0000-4000-8000-000000000000"),
-		"task-not-async":    post(imagePath, edit(``)),
-		"cancel-too-late":   post(tasksPath+"/"+task+"/cancel", ""),
-		"list":              get(tasksPath + "?task_id=" + task),
-		"list-empty":        get(tasksPath + "/?task_id=nobody"),
-		"cancel":            post(tasksPath+"/"+r.createTask(imagePath, edit(``))+"/cancel/", ""),
-		"method":            get(textPath),
-		"key":               get(tasksPath, "Authorization", "Bearer other"),
-		"uploads":           get("/api/v1/uploads?action=getPolicy&model=llm-vision"),
-		"not-found":         get("/api/v1/nowhere"),
+		"text":               post(textPath, say("What is a sluice?", ``)),
+		"text-chinese":       post(textPath, say("水闸是什么？", ``)),
+		"text-message":       post(textPath, say("What is a sluice?", `"result_format":"message","max_tokens":12`)),
+		"text-tools":         post(textPath, say("How high is it?", levels)),
+		"text-thinking":      post(textPath, say("What is a sluice?", `"result_format":"message","enable_thinking":true,"max_tokens":8`)),
+		"text-logprobs":      post(textPath, say("hi", `"result_format":"message","logprobs":true,"top_logprobs":1,"max_tokens":2`)),
+		"text-refused":       post(textPath, say("hi", `"top_p":2`)),
+		"stream-increments":  post(textPath, say("What is a sluice?", `"incremental_output":true,"max_tokens":30`), sse...),
+		"stream-cumulative":  post(textPath, say("What is a sluice?", `"max_tokens":30`), sse...),
+		"stream-thinking":    post(textPath, say("水闸", `"result_format":"message","enable_thinking":true,"incremental_output":true,"max_tokens":20`), sse...),
+		"stream-tools":       post(textPath, say("How high is it?", levels+`,"incremental_output":true`), sse...),
+		"stream-refused":     post(textPath, say("hi", `"top_p":2`), sse...),
+		"stream-failed":      faulty(Fault{Error: &FaultError{Status: 500}, After: 1}, post(textPath, say("hi", `"max_tokens":30`), sse...)),
+		"vision":             post(multimodalPath, vision),
+		"image":              post(multimodalPath, draw(`"size":"1280*720"`)),
+		"interleaved":        post(multimodalPath, tale(`"max_images":3`), sse...),
+		"task-created":       post(imagePath, edit(``), async...),
+		"task-streamed":      post(imagePath, tale(`"enable_interleave":true,"stream":true,"max_images":1`), asyncSSE...),
+		"task-succeeded":     get(tasksPath + "/" + task),
+		"task-failed":        get(tasksPath + "/" + failed),
+		"task-failed-older":  get(tasksPath + "/" + olderFailed),
+		"task-failed-early":  get(tasksPath + "/" + failedPending),
+		"task-pending":       get(tasksPath + "/" + pending),
+		"task-running":       get(tasksPath + "/" + running),
+		"task-partial-older": get(tasksPath + "/" + olderPartial),
+		"task-canceled":      get(tasksPath + "/" + canceled),
+		"task-partial":       get(tasksPath + "/" + partial),
+		"task-unknown":       get(tasksPath + "/00000000-0000-4000-8000-000000000000"),
+		"task-not-async":     post(imagePath, edit(``)),
+		"cancel-too-late":    post(tasksPath+"/"+task+"/cancel", ""),
+		"list":               get(tasksPath + "?task_id=" + task),
+		"list-empty":         get(tasksPath + "/?task_id=nobody"),
+		"cancel":             post(tasksPath+"/"+r.createTask(imagePath, edit(``))+"/cancel/", ""),
+		"method":             get(textPath),
+		"key":                get(tasksPath, "Authorization", "Bearer other"),
+		"uploads":            get("/api/v1/uploads?action=getPolicy&model=llm-vision"),
+		"not-found":          get("/api/v1/nowhere"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", "wire", name+".txt")

@@ -20,47 +20,31 @@ func Paint(seed uint64, s Size, mark string) image.Image {
 	h := max(1, min(s.H, maxDrawnSide, maxDrawnPixels/w))
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	d := rand.New(rand.NewPCG(seed, 0))
-	hue := 360 * d.Float64()
-	paintSky(img, hue, d)
+	hue, sunX, sunY := 360*d.Float64(), .2+.6*d.Float64(), .15+.25*d.Float64()
+	high, low, sun := hsl(hue, .55, .35), hsl(hue+50, .75, .78), hsl(hue+50, .9, .93)
+	for y := range h {
+		row := blend(high, low, float64(y)/float64(h)/.55)
+		for x := range w {
+			far := math.Hypot(float64(x)-sunX*float64(w), float64(y)-sunY*float64(h)) / (.09 * float64(min(w, h)))
+			img.SetRGBA(x, y, blend(row, sun, .6/max(far*far, .6)))
+		}
+	}
 	const waves = 6
 	for i := range waves {
-		paintWave(img, hue, float64(i)/waves, d)
+		depth := float64(i) / waves // 0 is the furthest wave
+		length, phase := .15+.4*depth+.1*d.Float64(), 2*math.Pi*d.Float64()
+		water := hsl(hue+170-30*depth, .5, .55-.38*depth)
+		for x := range w {
+			t := 2*math.Pi*float64(x)/float64(w)/length + phase
+			line := .52 + .48*depth + (.008+.03*depth)*(math.Sin(t)+.4*math.Sin(2.3*t))
+			for y := max(0, int(line*float64(h))); y < h; y++ {
+				// A pale crest sets each wave off from the one behind.
+				img.SetRGBA(x, y, blend(water, sun, .35*(1-50*(float64(y)/float64(h)-line))))
+			}
+		}
 	}
 	stamp(img, mark)
 	return img
-}
-
-func paintSky(img *image.RGBA, hue float64, d *rand.Rand) {
-	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
-	sunX, sunY, radius := w*(.2+.6*d.Float64()), h*(.15+.25*d.Float64()), min(w, h)*(.06+.06*d.Float64())
-	high, low, sun := hsl(hue, .55, .35), hsl(hue+50, .75, .78), hsl(hue+50, .9, .93)
-	for y := range img.Rect.Dy() {
-		row := blend(high, low, float64(y)/(h*.55))
-		for x := range img.Rect.Dx() {
-			far := math.Hypot(float64(x)-sunX, float64(y)-sunY) / radius
-			glow := .6 / (far * far)
-			if far <= 1 {
-				glow = 1
-			}
-			img.SetRGBA(x, y, blend(row, sun, glow))
-		}
-	}
-}
-
-// paintWave paints the water below one line; depth is 0 for the furthest wave and 1 for the viewer.
-func paintWave(img *image.RGBA, hue, depth float64, d *rand.Rand) {
-	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
-	level, swell := h*(.52+.48*depth), h*(.008+.03*depth)
-	length, phase := w*(.15+.4*depth+.1*d.Float64()), 2*math.Pi*d.Float64()
-	water, crest := hsl(hue+170-30*depth, .5, .55-.38*depth), hsl(hue+50, .9, .93)
-	for x := range img.Rect.Dx() {
-		t := 2*math.Pi*float64(x)/length + phase
-		line := level + swell*(math.Sin(t)+.4*math.Sin(2.3*t+phase))
-		for y := max(0, int(line)); y < img.Rect.Dy(); y++ {
-			// A pale crest sets each wave off from the one behind.
-			img.SetRGBA(x, y, blend(water, crest, .35*(1-(float64(y)-line)/(h*.02))))
-		}
-	}
 }
 
 // blend mixes t parts of b into a; t is cut to the range from 0 to 1.
@@ -72,10 +56,9 @@ func blend(a, b color.RGBA, t float64) color.RGBA {
 
 // hsl converts a hue in degrees, saturation and lightness.
 func hsl(h, s, l float64) color.RGBA {
-	amplitude := s * min(l, 1-l)
 	channel := func(n float64) uint8 {
 		k := math.Mod(n+h/30, 12)
-		return uint8(255*(l-amplitude*max(-1, min(k-3, 9-k, 1))) + .5)
+		return uint8(255*(l-s*min(l, 1-l)*max(-1, min(k-3, 9-k, 1))) + .5)
 	}
 	return color.RGBA{channel(0), channel(8), channel(4), 255}
 }

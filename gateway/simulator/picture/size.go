@@ -4,8 +4,8 @@ package picture
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Size is a picture's width and height in pixels.
@@ -27,21 +27,17 @@ func (s Size) String() string { return fmt.Sprintf("%d*%d", s.W, s.H) }
 // Pixels is the size's area.
 func (s Size) Pixels() int { return s.W * s.H }
 
-// ParseSize reads width*height in plain positive decimals.
-func ParseSize(text string) (Size, bool) {
-	ws, hs, _ := strings.Cut(text, "*")
-	w, ok1 := parseSide(ws)
-	h, ok2 := parseSide(hs)
-	return Size{w, h}, ok1 && ok2
-}
+var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,4})\*([1-9][0-9]{0,4})$`)
 
-// parseSide reads 1 to 99999 without a sign or a leading zero.
-func parseSide(text string) (int, bool) {
-	if len(text) == 0 || len(text) > 5 || text[0] < '1' || text[0] > '9' {
-		return 0, false
+// ParseSize reads width*height in plain positive decimals, each up to 99999.
+func ParseSize(text string) (Size, bool) {
+	sides := sizeForm.FindStringSubmatch(text)
+	if sides == nil {
+		return Size{}, false
 	}
-	n, err := strconv.Atoi(text)
-	return n, err == nil
+	w, _ := strconv.Atoi(sides[1])
+	h, _ := strconv.Atoi(sides[2])
+	return Size{w, h}, true
 }
 
 // area returns about so many pixels in the proportions of s, in whole steps.
