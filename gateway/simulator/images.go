@@ -11,8 +11,8 @@ func serveSyncImage(c *call, p *pictures) (*answer, error) {
 	if err := checkSyncImage(c); err != nil {
 		return nil, err
 	}
-	w := readWish(c.input)
-	s := p.series(c, c.ID, w.prompt, picture.SizeOfText(get[string](c.param, "size")))
+	in := readImageInput(c.input)
+	s := p.series(c, c.ID, in.prompt, picture.SizeOfText(get[string](c.param, "size")))
 	n := integer(c.param, "n", 1)
 	var out output
 	for i := range n {
@@ -40,13 +40,13 @@ type story struct {
 	input      int // tokens of the prompt
 }
 
-// newStory tells a story about what a valid request wishes.
+// newStory tells a story about the prompt of a valid request.
 func newStory(c *call, p *pictures, name string) *story {
-	w := readWish(c.input)
-	st := &story{series: p.series(c, name, w.prompt, picture.SizeOfEdit(get[string](c.param, "size"), w.images, true)), input: tokens(w.prompt)}
+	in := readImageInput(c.input)
+	st := &story{series: p.series(c, name, in.prompt, picture.SizeOfEdit(get[string](c.param, "size"), in.images, true)), input: tokens(in.prompt)}
 	d := dice(st.seed)
 	count := max(1, integer(c.param, "max_images", 5)-d.roll(2))
-	st.paragraphs = paragraphs(w.prompt, count, &d)
+	st.paragraphs = paragraphs(in.prompt, count, &d)
 	return st
 }
 

@@ -17,10 +17,6 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// picturePath is where pictures are served from. It is not under the versioned API, as the real service's are on another
-// host.
-const picturePath = "/pictures/"
-
 // maxDrawing is how many pictures are drawn at once: each takes up to 64 MiB.
 const maxDrawing = 4
 

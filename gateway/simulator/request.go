@@ -25,6 +25,10 @@ const (
 	EndpointOther      = "other" // no such path
 )
 
+// picturePath is where pictures are served from. It is not under the versioned API, as the real service's are on another
+// host.
+const picturePath = "/pictures/"
+
 // posts are the paths that take a JSON body, after /api/v1/.
 var posts = map[string]string{
 	"services/aigc/text-generation/generation":       EndpointText,

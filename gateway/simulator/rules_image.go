@@ -26,8 +26,8 @@ var imageRules = []rule{
 	{"size", str},
 }
 
-// wish is what an image request wants drawn.
-type wish struct {
+// imageInput is the input of an image request.
+type imageInput struct {
 	prompt string   // the last text item, cut to maxPrompt
 	images []string // to edit: URLs or data URIs
 	texts  int      // text items
@@ -35,27 +35,27 @@ type wish struct {
 
 // firstContent is the content of the first message.
 func firstContent(in object) []any {
-	for _, m := range get[[]any](in, "messages") {
-		return get[[]any](m, "content")
+	if messages := get[[]any](in, "messages"); len(messages) > 0 {
+		return get[[]any](messages[0], "content")
 	}
 	return nil
 }
 
-// readWish reads the single message of an image request.
-func readWish(in object) wish {
-	var w wish
+// readImageInput reads the single message of an image request.
+func readImageInput(in object) imageInput {
+	var out imageInput
 	for _, item := range firstContent(in) {
 		if image, ok := get[object](item)["image"].(string); ok {
-			w.images = append(w.images, image)
+			out.images = append(out.images, image)
 			continue
 		}
-		w.texts++
-		w.prompt = firstRunes(get[string](item, "text"), maxPrompt)
+		out.texts++
+		out.prompt = firstRunes(get[string](item, "text"), maxPrompt)
 	}
-	return w
+	return out
 }
 
-// checkForm judges the form of the message that readWish reads.
+// checkForm judges the form of the message that readImageInput reads.
 func checkForm(in object) error {
 	messages := get[[]any](in, "messages")
 	if len(messages) != 1 {
@@ -79,7 +79,7 @@ func checkForm(in object) error {
 // checkSyncImage judges a synchronous image request.
 func checkSyncImage(c *call) error {
 	var prompt error
-	if readWish(c.input).prompt == "" {
+	if readImageInput(c.input).prompt == "" {
 		prompt = invalid("input.messages[0].content must hold a text item with the prompt")
 	}
 	return cmp.Or(checkFrame(c, false), checkForm(c.input), prompt, checkPlain(c.param, maxImages))
@@ -135,15 +135,15 @@ func checkEdit(c *call, interleaved bool) error {
 		least, most, bounds = 0, 1, []rule{{"n", integers("[1, 1]")}, {"max_images", integers("[1, 5]")}}
 	}
 	var texts, images error
-	w := readWish(c.input)
-	if w.texts != 1 || w.prompt == "" {
+	in := readImageInput(c.input)
+	if in.texts != 1 || in.prompt == "" {
 		texts = invalid("input.messages[0].content must hold exactly one text item")
 	}
-	if n := len(w.images); n < least || n > most {
+	if n := len(in.images); n < least || n > most {
 		images = invalid("input.messages[0].content must hold %d to %d images", least, most)
 	}
 	return cmp.Or(checkForm(c.input), texts, checkAll(c.param, imageRules), images, checkAll(c.param, bounds),
-		checkInputImages(w.images), checkEditSize(get[string](c.param, "size"), interleaved))
+		checkInputImages(in.images), checkEditSize(get[string](c.param, "size"), interleaved))
 }
 
 // checkInputImages judges the images to edit. One behind a URL is not fetched.

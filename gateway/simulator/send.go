@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -64,18 +65,26 @@ func (x *exchange) send(a *answer) {
 		defer z.z.Close() // after a cut the connection is gone
 		x.w = z
 	}
-	if a.frames == nil || x.fault.Body != nil {
-		x.sendDocument(a)
-		return
-	}
-	x.over = sync.OnceFunc(func() {
-		if partial {
-			x.ledger.bill(x.model, x.spent)
+	switch {
+	case x.fault.Body != nil:
+		x.sendDocument(http.StatusOK, "application/json", []byte(*x.fault.Body))
+	case a.png != nil:
+		x.sendDocument(http.StatusOK, "image/png", a.png)
+	case a.frames != nil:
+		x.over = sync.OnceFunc(func() {
+			if partial {
+				x.ledger.bill(x.model, x.spent)
+			}
+			a.ended()
+		})
+		defer x.over()
+		x.sendStream(a.frames)
+	default:
+		if r, ok := a.doc.(*reply); ok {
+			x.spoil(r)
 		}
-		a.ended()
-	})
-	defer x.over()
-	x.sendStream(a)
+		x.sendDocument(http.StatusOK, "application/json", encode(a.doc))
+	}
 }
 
 // refuse answers an error: as a stream frame with status 200 if the client wants a stream, else with its own status.
@@ -94,12 +103,7 @@ func (x *exchange) refuse(r *refusal) {
 		}
 		return
 	}
-	body := encode(r.body(x.ID))
-	x.w.Header().Set("Content-Type", "application/json")
-	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	if x.start(r.status) {
-		x.w.Write(body)
-	}
+	x.sendDocument(r.status, "application/json", encode(r.body(x.ID)))
 }
 
 // wait lets the time before the answer pass, and reports whether the client is still there.
@@ -141,16 +145,13 @@ func (x *exchange) start(status int) bool {
 }
 
 // sendDocument sends an answer that is not a stream.
-func (x *exchange) sendDocument(a *answer) {
-	f, body, media := x.fault, a.png, "image/png"
-	if a.png == nil {
-		body, media = x.render(a.doc), "application/json"
-	}
+func (x *exchange) sendDocument(status int, media string, body []byte) {
+	f := x.fault
 	x.w.Header().Set("Content-Type", media)
 	if f.Cut != "end" && !f.Endless && !f.Gzip {
 		x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	if !x.start(http.StatusOK) {
+	if !x.start(status) {
 		return
 	}
 	if f.Cut != "" || f.Stall == "body" {
@@ -175,17 +176,6 @@ func (x *exchange) sendDocument(a *answer) {
 	}
 }
 
-// render returns the bytes of a document.
-func (x *exchange) render(doc any) []byte {
-	if x.fault.Body != nil {
-		return []byte(*x.fault.Body)
-	}
-	if r, ok := doc.(*reply); ok {
-		x.spoil(r)
-	}
-	return encode(doc)
-}
-
 // spoil applies the faults that change a reply.
 func (x *exchange) spoil(r *reply) {
 	r.Padding = strings.Repeat("x", x.fault.PadBytes)
@@ -198,7 +188,7 @@ func (x *exchange) spoil(r *reply) {
 const streamType = "text/event-stream;charset=UTF-8"
 
 // sendStream sends an answer frame by frame.
-func (x *exchange) sendStream(a *answer) {
+func (x *exchange) sendStream(frames iter.Seq[frame]) {
 	x.w.Header().Set("Content-Type", streamType)
 	if !x.start(http.StatusOK) {
 		return
@@ -207,11 +197,11 @@ func (x *exchange) sendStream(a *answer) {
 		flush(x.w) // a client sees the header before the first frame
 	}
 	for again := true; again; again = x.fault.Endless {
-		for f := range a.frames {
+		for f := range frames {
 			if x.fault.Endless && f.last {
 				continue
 			}
-			if x.events == x.fault.After && !x.strike() || !pause(x.ctx, x.cfg.FrameDelay) {
+			if x.events == x.fault.After && !x.meetFault() || !pause(x.ctx, x.cfg.FrameDelay) {
 				return
 			}
 			x.spoil(&f.reply)
@@ -221,14 +211,14 @@ func (x *exchange) sendStream(a *answer) {
 			x.spent = f.spent
 		}
 		// A stream no longer than After meets its fault at the end.
-		if x.events <= x.fault.After && !x.strike() {
+		if x.events <= x.fault.After && !x.meetFault() {
 			return
 		}
 	}
 }
 
-// strike acts out the fault that is due after After frames, and reports whether the stream goes on.
-func (x *exchange) strike() bool {
+// meetFault acts out the fault that is due after After frames, and reports whether the stream goes on.
+func (x *exchange) meetFault() bool {
 	if x.fault.Stall == "body" {
 		flush(x.w)
 		if x.stalls.wait(x.ctx) != nil {

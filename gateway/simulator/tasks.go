@@ -27,8 +27,8 @@ func (ts *tasks) createImage(c *call) (*answer, error) {
 	if err := checkTask(c, interleaved); err != nil {
 		return nil, err
 	}
-	w := readWish(c.input)
-	t := ts.prepare(c, w, picture.SizeOfEdit(get[string](c.param, "size"), w.images, false))
+	in := readImageInput(c.input)
+	t := ts.prepare(c, in, picture.SizeOfEdit(get[string](c.param, "size"), in.images, false))
 	t.modern = true
 	if interleaved {
 		t.story, t.live = newStory(c, ts.pictures, t.id), true
@@ -48,17 +48,17 @@ func (ts *tasks) createOlder(c *call) (*answer, error) {
 	if err := checkOlder(c); err != nil {
 		return nil, err
 	}
-	w := wish{prompt: firstRunes(get[string](c.input, "prompt"), maxPrompt)}
-	t := ts.prepare(c, w, picture.SizeOfText(get[string](c.param, "size")))
+	in := imageInput{prompt: firstRunes(get[string](c.input, "prompt"), maxPrompt)}
+	t := ts.prepare(c, in, picture.SizeOfText(get[string](c.param, "size")))
 	t.modern = strings.HasPrefix(c.model, "gen2.6")
 	return ts.add(c, t), nil
 }
 
 // prepare makes the task of a valid creation.
-func (ts *tasks) prepare(c *call, w wish, size picture.Size) *task {
-	t := &task{id: newUUID(), request: c.ID, model: c.model, prompt: w.prompt, actual: w.prompt}
+func (ts *tasks) prepare(c *call, in imageInput, size picture.Size) *task {
+	t := &task{id: newUUID(), request: c.ID, model: c.model, prompt: in.prompt, actual: in.prompt}
 	t.count = min(integer(c.param, "n", 4), maxImages)
-	t.series = ts.pictures.series(c, t.id, w.prompt, size)
+	t.series = ts.pictures.series(c, t.id, in.prompt, size)
 	if c.param["prompt_extend"] != false {
 		t.actual += ", in soft morning light over still water, finely detailed"
 	}
