@@ -171,8 +171,8 @@ func (x *exchange) sendDocument(status int, media string, body []byte) {
 		return
 	}
 	_, err := x.w.Write(body)
-	for blank := bytes.Repeat([]byte(" "), 32<<10); f.Endless && err == nil && x.ctx.Err() == nil; {
-		_, err = x.w.Write(blank)
+	for f.Endless && err == nil && x.ctx.Err() == nil {
+		_, err = x.w.Write(bytes.Repeat([]byte(" "), 32<<10))
 	}
 }
 

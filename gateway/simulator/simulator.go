@@ -119,7 +119,7 @@ func (s *Simulator) admit(c *call, received error) error {
 		return errNotFound
 	case c.r.Method != c.method && !(open && c.r.Method == http.MethodHead):
 		return errMethod
-	case !open && !s.accepts(c.Header.Values("Authorization")):
+	case !open && !s.accepts(c.r.Header.Values("Authorization")):
 		return errKey
 	case received != nil:
 		return received
