@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestZeroConfig(t *testing.T) {
@@ -18,6 +21,18 @@ func TestZeroConfig(t *testing.T) {
 	serveOnce(s, imagePath, edit(""), async...)
 	if got := s.Tally(); got.Images != 4 {
 		t.Errorf("a task has not ended at once: %+v", got)
+	}
+}
+
+func TestConfigDefaults(t *testing.T) {
+	got := Config{BaseURL: "http://pictures.example/", KeepBody: -1}.withDefaults()
+	got.Log("nothing %d", 1) // must not panic
+	want := Config{
+		BaseURL: "http://pictures.example", KeepBody: -1, HeaderPrefix: "X-Service-", TaskRate: 20, MaxTasks: 10_000,
+		FrameTokens: 4, MaxOutput: 2048, KeepRequests: 256, MaxBody: 128 << 20,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Config{}, "Now", "Log")); diff != "" || got.Now == nil {
+		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
 
