@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 )
 
 // answer is what has been decided. One of doc, frames and png is set.
@@ -154,22 +153,22 @@ type refusal struct {
 
 // Refusals that do not depend on the request.
 var (
-	errNotFound  = &refusal{http.StatusNotFound, "NotFound", "The requested path does not exist.", true}
-	errMethod    = &refusal{http.StatusMethodNotAllowed, "InvalidParameter", "Request method is not supported.", true}
-	errKey       = &refusal{http.StatusUnauthorized, "InvalidApiKey", "Invalid API-key provided.", true}
-	errTooLarge  = &refusal{http.StatusRequestEntityTooLarge, "BadRequest.TooLarge", "The request body is too large.", true}
-	errMedia     = &refusal{http.StatusUnsupportedMediaType, "InvalidParameter", "Content-Type must be application/json.", false}
-	errBody      = &refusal{http.StatusBadRequest, "InvalidParameter", "Required body invalid, please check the request body format.", false}
-	errRate      = &refusal{http.StatusTooManyRequests, "Throttling.RateQuota", "Requests rate limit exceeded, please try again later.", false}
-	errNeedAsync = &refusal{http.StatusForbidden, "AccessDenied", "current user api does not support synchronous calls.", false}
-	errNoAsync   = &refusal{http.StatusForbidden, "AccessDenied", "current user api does not support asynchronous calls.", false}
-	errNotQueued = &refusal{http.StatusBadRequest, "UnsupportedOperation", "Failed to cancel the task, please confirm if the task is in PENDING status.", false}
-	errPicture   = &refusal{http.StatusForbidden, "AccessDenied", "Request has expired or its signature does not match.", true}
+	errNotFound  = &refusal{404, "NotFound", "The requested path does not exist.", true}
+	errMethod    = &refusal{405, "InvalidParameter", "Request method is not supported.", true}
+	errKey       = &refusal{401, "InvalidApiKey", "Invalid API-key provided.", true}
+	errTooLarge  = &refusal{413, "BadRequest.TooLarge", "The request body is too large.", true}
+	errMedia     = &refusal{415, "InvalidParameter", "Content-Type must be application/json.", false}
+	errBody      = &refusal{400, "InvalidParameter", "Required body invalid, please check the request body format.", false}
+	errRate      = &refusal{429, "Throttling.RateQuota", "Requests rate limit exceeded, please try again later.", false}
+	errNeedAsync = &refusal{403, "AccessDenied", "current user api does not support synchronous calls.", false}
+	errNoAsync   = &refusal{403, "AccessDenied", "current user api does not support asynchronous calls.", false}
+	errNotQueued = &refusal{400, "UnsupportedOperation", "Failed to cancel the task, please confirm if the task is in PENDING status.", false}
+	errPicture   = &refusal{403, "AccessDenied", "Request has expired or its signature does not match.", true}
 )
 
 // invalid is the refusal of a request that breaks a rule.
 func invalid(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, "InvalidParameter", fmt.Sprintf(format, args...), false}
+	return &refusal{400, "InvalidParameter", fmt.Sprintf(format, args...), false}
 }
 
 // Error makes a refusal an error.
@@ -180,7 +179,7 @@ func asRefusal(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
-	return &refusal{http.StatusInternalServerError, "InternalError", "An internal error has occurred.", false}
+	return &refusal{500, "InternalError", "An internal error has occurred.", false}
 }
 
 // body is the refusal on the wire. Its code comes first: clients match `{"code":` literally.

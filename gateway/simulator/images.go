@@ -43,7 +43,8 @@ type story struct {
 // newStory tells a story about the prompt of a valid request.
 func newStory(c *call, p *pictures, name string) *story {
 	in := readImageInput(c.input)
-	st := &story{series: p.series(c, name, in.prompt, picture.SizeOfEdit(get[string](c.param, "size"), in.images, true)), input: tokens(in.prompt)}
+	size := picture.SizeOfEdit(get[string](c.param, "size"), in.images, true)
+	st := &story{series: p.series(c, name, in.prompt, size), input: tokens(in.prompt)}
 	d := dice(st.seed)
 	count := max(1, integer(c.param, "max_images", 5)-d.roll(2))
 	st.paragraphs = paragraphs(in.prompt, count, &d)

@@ -40,7 +40,8 @@ type Simulator struct {
 // New returns a running service.
 func New(cfg Config) *Simulator {
 	cfg = cfg.withDefaults()
-	s := &Simulator{cfg: cfg, ledger: newLedger(cfg.KeepRequests), stalls: newStalls(), pictures: newPictures(), limits: map[string]*limiter{}}
+	s := &Simulator{cfg: cfg, ledger: newLedger(cfg.KeepRequests), stalls: newStalls(), pictures: newPictures()}
+	s.limits = map[string]*limiter{}
 	s.tasks = &tasks{cfg: &s.cfg, pictures: s.pictures, ledger: s.ledger, byID: map[string]*task{}}
 	for _, endpoint := range []string{EndpointTask, EndpointList, EndpointCancel} {
 		s.limits[endpoint] = &limiter{passed: make([]time.Time, max(cfg.TaskRate, 0))}
@@ -214,7 +215,8 @@ func serveUploads(c *call) (*answer, error) {
 		return nil, invalid("model is required")
 	}
 	return &answer{doc: object{"request_id": c.ID, "data": object{
-		"policy": "eyJjb25kaXRpb25zIjpbXX0=", "signature": "c2ltdWxhdGVk", "upload_dir": "instant/" + c.ID, "upload_host": "https://uploads.invalid",
+		"policy": "eyJjb25kaXRpb25zIjpbXX0=", "signature": "c2ltdWxhdGVk",
+		"upload_dir": "instant/" + c.ID, "upload_host": "https://uploads.invalid",
 		"expire_in_seconds": 300, "max_file_size_mb": "100", "x_oss_object_acl": "private",
 	}}}, nil
 }

@@ -101,8 +101,8 @@ var english = language{
 		"The oldest channels are the straightest ones, because everything else was washed away.",
 	},
 	closing: []string{"That is the short of it.", "The rest is patience.", "Ask again and the water will be a little further down."},
-	thinking: "First, what is being asked: %s. The words are plain, so the answer may be plain too. I could list every case, yet one clear picture " +
-		"will carry further. A picture from the water fits. I will keep it brief.",
+	thinking: "First, what is being asked: %s. The words are plain, so the answer may be plain too. I could list every case, " +
+		"yet one clear picture will carry further. A picture from the water fits. I will keep it brief.",
 }
 
 var chinese = language{

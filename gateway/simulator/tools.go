@@ -34,7 +34,8 @@ func toolCalls(p *prompt, parameters object) []toolCall {
 		h := fnv.New32a()
 		fmt.Fprint(h, p.hash, i)
 		tc := toolCall{Index: i, ID: fmt.Sprintf("call_%08x%016x", h.Sum32(), p.hash), Type: "function"}
-		tc.Function.Name, tc.Function.Arguments = get[string](t, "function", "name"), sampleArguments(get[object](t, "function", "parameters"))
+		tc.Function.Name = get[string](t, "function", "name")
+		tc.Function.Arguments = sampleArguments(get[object](t, "function", "parameters"))
 		calls = append(calls, tc)
 	}
 	return calls
