@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestChatRefusals(t *testing.T) {
@@ -121,4 +123,41 @@ func TestImagesAreCopiedOnce(t *testing.T) {
 			t.Errorf("%s: %d bytes for a result of %d", name, taken, len(r.Body))
 		}
 	}
+}
+
+// anyValue draws a JSON value, with white space anywhere.
+func anyValue(depth int) *rapid.Generator[string] {
+	scalars := rapid.SampledFrom([]string{`"\""`, `"\\\""`, `"[{,"`, `"词"`, "1.50", "-0", "1e5", "true", "null", "[]", "{ }"})
+	if depth == 0 {
+		return scalars
+	}
+	return rapid.Custom(func(t *rapid.T) string {
+		inner := strings.Join(rapid.SliceOfN(anyValue(depth-1), 1, 3).Draw(t, "elements"), " ,\n")
+		return rapid.SampledFrom([]string{"[" + inner + "]", `{"a" : [` + inner + "]\t}"}).Draw(t, "value")
+	})
+}
+
+// TestGeneratedChats: what is not OpenAI's passes as it is written, in its order, and the result is one document.
+func TestGeneratedChats(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`x_[a-z]{1,6}`), 0, 6, rapid.ID).Draw(r, "names")
+		var body, want strings.Builder
+		body.WriteString(`{"model":"llm-max","messages":[{"role":"user","content":"Hi"}]`)
+		for _, name := range names {
+			value := anyValue(2).Draw(r, "value")
+			body.WriteString(`,"` + name + `":` + value)
+			if value != "null" {
+				want.WriteString(`,"` + name + `":` + value)
+			}
+		}
+		body.WriteString("}")
+		got, err := Chat([]byte(body.String()), testModels)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if text := `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Hi"}]},"parameters":{"result_format":"message"` + want.String() + "}}"; string(got.Body) != text {
+			r.Fatalf("%s, want %s", got.Body, text)
+		}
+		mustBeJSON(t, got.Body)
+	})
 }

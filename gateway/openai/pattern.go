@@ -1,6 +1,10 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+
+	"sluice/policy/strictjson"
+)
 
 // pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text, and
 // its usage. An event that fits is read by comparing it. What is compared was checked in the event before, and a reader checks the
@@ -22,18 +26,19 @@ func (p *pattern) fits(piece []byte) (text, usage []byte, size int) {
 	if len(p.head) == 0 {
 		return nil, nil, 0
 	}
-	r := reader{text: piece, at: idEnd(piece)}
-	r.same(p.head)
-	text = r.string()
-	r.same(p.middle)
+	id := idEnd(piece)
+	r := strictjson.NewReader(piece[id:])
+	r.Same(p.head)
+	text = r.String()
+	r.Same(p.middle)
 	if len(p.tail) > 0 {
-		usage = r.value()
-		r.same(p.tail)
+		usage = r.Value()
+		r.Same(p.tail)
 	}
-	if r.broken || bytes.IndexByte(usage, '\n') >= 0 || bytes.IndexByte(usage, '\r') >= 0 { // its line ends there
+	if r.Broken() || bytes.IndexByte(usage, '\n') >= 0 || bytes.IndexByte(usage, '\r') >= 0 { // its line ends there
 		return nil, nil, 0
 	}
-	return text, usage, r.at
+	return text, usage, id + r.At()
 }
 
 // idEnd is the length of the id's name and number at the start of an event.

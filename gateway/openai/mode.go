@@ -1,6 +1,9 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // frameMode tells whether the frames of a stream are increments, or cumulative: each repeats the whole text so far. Sluice asks
 // the service for increments, some models send cumulative frames all the same, and frames do not say which they are.
@@ -71,9 +74,10 @@ func (c *comparison) compare(s *Stream, now *choice) {
 	c.compareText(&before.content, now.content)
 	c.compareText(&before.reasoning, now.reasoning)
 	position, known := 0, len(before.calls)
-	for calls := walkArray(now.calls); calls.element(); position++ {
-		call := readCall(calls.value, position)
-		call.alone = position == 0 && !calls.more()
+	alone := length(now.calls) == 1
+	for r := array(now.calls); r.Element(); position++ {
+		call := readCall(r.Value(), position)
+		call.alone = alone
 		c.compareText(&before.call(&call, &before.compared).arguments, call.arguments)
 	}
 	c.news = c.news || now.finish != nil || len(before.calls) > known
@@ -116,4 +120,32 @@ func (t *textProgress) delta(m *frameMode, now []byte) []byte {
 	}
 	m.cumulative = false // the proof was wrong: these are increments
 	return now
+}
+
+// heldFrames keeps copies of frames in one buffer.
+type heldFrames struct {
+	bytes []byte
+	ends  []int
+}
+
+func (h *heldFrames) add(frame []byte) {
+	h.bytes = append(h.bytes, frame...)
+	h.ends = append(h.ends, len(h.bytes))
+}
+
+func (h *heldFrames) count() int  { return len(h.ends) }
+func (h *heldFrames) empty() bool { return len(h.ends) == 0 }
+func (h *heldFrames) clear()      { h.bytes, h.ends = h.bytes[:0], h.ends[:0] }
+
+// all yields the frames in their order.
+func (h *heldFrames) all() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		start := 0
+		for _, end := range h.ends {
+			if !yield(h.bytes[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package front
+package openai
 
 import (
 	"bytes"
@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sluice/gateway/openai"
 )
 
 const formType = `multipart/form-data; boundary="b-1"`
@@ -82,7 +80,7 @@ func FuzzReadForm(f *testing.F) {
 }
 
 // copied reads a form with the standard reader alone.
-func copied(body string) (parts []openai.Part, err error) {
+func copied(body string) (parts []Part, err error) {
 	_, params, _ := mime.ParseMediaType(formType)
 	r := multipart.NewReader(strings.NewReader(body), params["boundary"])
 	for {
@@ -97,7 +95,7 @@ func copied(body string) (parts []openai.Part, err error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, openai.Part{Name: part.FormName(), File: part.FileName(), MediaType: part.Header.Get("Content-Type"), Data: data})
+		parts = append(parts, Part{Name: part.FormName(), File: part.FileName(), MediaType: part.Header.Get("Content-Type"), Data: data})
 	}
 }
 
@@ -129,7 +127,7 @@ func TestDigestsOfForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	digest, err := Digest("multipart/form-data; boundary=b", strings.NewReader(body))
-	if err != nil || digest != openai.Content(parts) || len(parts) != 2 {
-		t.Errorf("%x and %x of %d parts, %v", digest, openai.Content(parts), len(parts), err)
+	if err != nil || digest != Content(parts) || len(parts) != 2 {
+		t.Errorf("%x and %x of %d parts, %v", digest, Content(parts), len(parts), err)
 	}
 }

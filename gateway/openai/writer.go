@@ -1,4 +1,4 @@
-package front
+package openai
 
 import (
 	"bytes"
@@ -6,12 +6,11 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"sluice/gateway/openai"
 )
 
 // Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in OpenAI's. It holds the header
-// back until something can be written, because an error before the first content is a plain HTTP error.
+// back until something can be written, because an error before the first content is a plain HTTP error. It writes only what the
+// gateway has answered, and does not end an answer that broke off, so that it cannot pass for a whole one.
 //
 // An answer with an error status becomes OpenAI's error. [Writer.Chat] and [Writer.Pass] say what other answers are; without
 // either, they are held until [Writer.TakeBack].
@@ -25,40 +24,37 @@ type Writer struct {
 	// Memory is what the Writer takes memory from for an answer of more than 4 MiB that is no stream; nil: there is enough.
 	Memory Memory
 
-	under   http.ResponseWriter
-	control http.ResponseController
-	id      string
-
-	pass   bool           // the answer is in OpenAI's form already
-	chat   bool           // it is a chat
-	head   openai.Head    // of the chat
-	events bool           // the client wants it as a stream
-	usage  bool           // its stream ends with the usage
-	param  string         // of the error
-	status int            // 0: no answer has begun
-	native []byte         // the whole answer, unless it is streamed
-	taken  int64          // of Memory, in bytes
-	lost   bool           // there was no memory for the answer
-	stream *openai.Stream // nil: the answer is none
-	memory *openai.Stream // for it
-	failed bool           // the stream's error is written
-
-	sent    int   // the status that was sent; 0: nothing was
-	bytes   int64 // of the body that were sent
-	flushed int64 // of them, when it was flushed last
-	out     []byte
-	buffers *buffers // nil: native is the Writer's own, and out is empty
+	client sending
+	held   holding
+	pass   bool    // the answer is in OpenAI's form already
+	chat   bool    // it is a chat
+	head   Head    // of the chat
+	events bool    // the client wants it as a stream
+	usage  bool    // its stream ends with the usage
+	param  string  // of the error
+	status int     // 0: no answer has begun
+	stream *Stream // nil: the answer is none
+	memory *Stream // for it
+	failed bool    // the stream's error is written
 }
 
 // NewWriter makes the Writer of one request. id is the request's, which OpenAI's clients read in x-request-id.
 func NewWriter(under http.ResponseWriter, id string) *Writer {
 	w := writers.Get().(*Writer)
-	w.under, w.control, w.id = under, *http.NewResponseController(under), id
+	w.client = sending{under: under, control: *http.NewResponseController(under), id: id}
 	return w
 }
 
+// Release gives the Writer's memory to another request. Nothing may refer to it any more.
+func (w *Writer) Release() {
+	w.held.giveBack()
+	w.memory.Clear()
+	*w = Writer{memory: w.memory}
+	writers.Put(w)
+}
+
 // Chat says that the answer is one to a chat. stream: the client reads a stream alone. usage: a stream ends with the usage.
-func (w *Writer) Chat(head openai.Head, stream, usage bool) {
+func (w *Writer) Chat(head Head, stream, usage bool) {
 	w.chat, w.head, w.events, w.usage = true, head, stream, usage
 }
 
@@ -76,23 +72,26 @@ func (w *Writer) Blame(field string) {
 func (w *Writer) BlameMember(name string) { w.param = name }
 
 // Sent returns the status and the bytes of the body that were sent; 0 if nothing was.
-func (w *Writer) Sent() (status int, bytes int64) { return w.sent, w.bytes }
+func (w *Writer) Sent() (status int, bytes int64) { return w.client.status, w.client.bytes }
+
+// Lost reports whether there was no memory for the answer. [Writer.TakeBack] makes room for an error in its place.
+func (w *Writer) Lost() bool { return w.held.lost }
 
 // TakeBack drops an answer that was held, so that another can be written in its place. It reports false if a part was sent.
 func (w *Writer) TakeBack() bool {
-	if w.sent != 0 {
+	if w.client.status != 0 {
 		return false
 	}
-	w.giveBuffers()
-	w.status, w.stream, w.failed, w.pass, w.lost = 0, nil, false, false, false
+	w.held.giveBack()
+	w.status, w.stream, w.failed, w.pass, w.held.lost = 0, nil, false, false, false
 	return true
 }
 
 // Unwrap gives http.ResponseController the writer below.
-func (w *Writer) Unwrap() http.ResponseWriter { return w.under }
+func (w *Writer) Unwrap() http.ResponseWriter { return w.client.under }
 
 // Header is the header of both the answer in the service's form and that in OpenAI's.
-func (w *Writer) Header() http.Header { return w.under.Header() }
+func (w *Writer) Header() http.Header { return w.client.under.Header() }
 
 // WriteHeader begins the answer in the service's form.
 func (w *Writer) WriteHeader(status int) {
@@ -102,27 +101,20 @@ func (w *Writer) WriteHeader(status int) {
 	w.status = status
 	switch {
 	case w.pass:
-		w.send(status)
+		w.send(status, nil)
 	case w.chat && status < http.StatusBadRequest && streams(w.Header()):
-		w.beginStream()
+		w.stream = w.memory // an answer that was taken back may have begun another in it
+		w.stream.Begin(w.head, w.usage)
 	case w.chat:
-		w.takeBuffers()
+		w.held.borrow()
 	}
 }
 
-// beginStream begins the answer's stream. An answer that was taken back may have begun another.
-func (w *Writer) beginStream() {
-	w.memory.Clear()
-	w.stream = w.memory
-	w.stream.Begin(w.head, w.usage)
-}
-
 func streams(h http.Header) bool {
+	const eventType = "text/event-stream"
 	media := h["Content-Type"]
 	return len(media) > 0 && len(media[0]) >= len(eventType) && strings.EqualFold(media[0][:len(eventType)], eventType)
 }
-
-const eventType = "text/event-stream"
 
 // Write takes a piece of the answer.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -132,15 +124,15 @@ func (w *Writer) Write(p []byte) (int, error) {
 	var err error
 	switch {
 	case w.pass:
-		err = w.body(p)
+		err = w.client.body(p)
 	case w.failed:
 	case w.stream != nil:
-		w.takeBuffers()
-		defer w.giveBuffers()
-		w.out, err = w.stream.Append(w.out, p)
+		w.held.borrow()
+		defer w.held.giveBack()
+		w.held.out, err = w.stream.Append(w.held.out, p)
 		err = w.chunks(err)
 	default:
-		w.hold(p)
+		w.held.add(p, w.Memory)
 	}
 	if err != nil {
 		return 0, err
@@ -154,11 +146,11 @@ func (w *Writer) chunks(failed error) error {
 		w.failed = true
 		return w.refuse(failed)
 	}
-	if len(w.out) == 0 {
+	if len(w.held.out) == 0 {
 		return nil
 	}
-	w.sendType(http.StatusOK, eventStream)
-	return w.body(w.out)
+	w.send(http.StatusOK, eventStream)
+	return w.client.body(w.held.out)
 }
 
 // End writes what was held. Call it only if the answer ended in order.
@@ -167,62 +159,59 @@ func (w *Writer) End() (err error) {
 	case w.pass, w.status == 0, w.failed:
 		return nil
 	case w.stream != nil:
-		w.takeBuffers()
+		w.held.borrow()
 	}
-	defer w.giveBuffers()
-	switch {
+	defer w.held.giveBack()
+	switch h := &w.held; {
 	case w.status >= http.StatusBadRequest:
-		return w.refuse(openai.ReadRefusal(w.status, w.native))
+		return w.refuse(ReadRefusal(w.status, h.native))
 	case w.stream != nil:
-		w.out, err = w.stream.End(w.out)
+		h.out, err = w.stream.End(h.out)
 		return w.chunks(err)
-	case w.events:
-		return w.asStream()
+	case w.events: // the service sent the answer whole, but the client reads events alone
+		w.stream = w.memory
+		w.stream.Begin(w.head, w.usage)
+		h.out, err = w.stream.Whole(h.out, h.native)
+		return w.chunks(err)
+	default:
+		if h.out, err = AppendCompletion(h.out, w.head, h.native); err != nil {
+			return w.refuse(err)
+		}
+		return w.whole(w.status, h.out)
 	}
-	if w.out, err = openai.AppendCompletion(w.out, w.head, w.native); err != nil {
-		return w.refuse(err)
-	}
-	return w.whole(w.status, w.out)
-}
-
-// asStream writes an answer as a stream: the service sent it whole, but the client reads events alone.
-func (w *Writer) asStream() (err error) {
-	w.beginStream()
-	w.out, err = w.stream.Whole(w.out, w.native)
-	return w.chunks(err)
 }
 
 // Cut sends what arrived whole of a stream that broke off, before its connection is cut.
 func (w *Writer) Cut() error {
-	if w.stream == nil || w.sent == 0 || w.failed {
+	if w.stream == nil || w.client.status == 0 || w.failed {
 		return nil
 	}
-	w.takeBuffers()
-	defer w.giveBuffers()
-	w.out = w.stream.Cut(w.out)
+	w.held.borrow()
+	defer w.held.giveBack()
+	w.held.out = w.stream.Cut(w.held.out)
 	if err := w.chunks(nil); err != nil {
 		return err
 	}
-	return w.FlushError()
+	return w.client.flush()
 }
 
 // refuse writes an error.
 func (w *Writer) refuse(err error) error {
-	refusal, ok := errors.AsType[*openai.Refusal](err)
+	refusal, ok := errors.AsType[*Refusal](err)
 	if !ok {
-		refusal = &openai.Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
+		refusal = &Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
 	}
 	if refusal.Param == "" {
 		refusal.Param = w.param
 	}
-	return w.whole(refusal.Status, openai.AppendError(nil, refusal))
+	return w.whole(refusal.Status, AppendError(nil, refusal))
 }
 
 // whole writes a whole answer in OpenAI's form.
 func (w *Writer) whole(status int, body []byte) error {
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.sendType(status, applicationJSON)
-	return w.body(body)
+	w.send(status, applicationJSON)
+	return w.client.body(body)
 }
 
 // The values that never change are shared: no code writes to a header's values.
@@ -232,47 +221,33 @@ var (
 	never           = []string{"false"}
 )
 
-func (w *Writer) sendType(status int, media []string) {
-	if w.sent != 0 {
+// send sends the header, unless it was sent. media is the type of the body; nil: the header has it.
+func (w *Writer) send(status int, media []string) {
+	if w.client.status != 0 {
 		return
 	}
+	w.client.status = status
 	h := w.Header()
-	if h["Content-Type"] = media; w.stream != nil && !w.failed {
+	if media != nil {
+		h["Content-Type"] = media
+	}
+	if media != nil && w.stream != nil && !w.failed {
 		delete(h, "Content-Length")
 	}
-	w.send(status)
-}
-
-// send sends the header.
-func (w *Writer) send(status int) {
-	w.sent = status
-	h := w.Header()
-	h["X-Request-Id"] = []string{w.id}
+	h["X-Request-Id"] = []string{w.client.id}
 	if w.Task != "" {
 		h["Sluice-Task"] = []string{w.Task}
 	}
 	if w.Final && status >= http.StatusBadRequest {
 		h["X-Should-Retry"] = never
 	}
-	w.under.WriteHeader(status)
-}
-
-func (w *Writer) body(p []byte) error {
-	n, err := w.under.Write(p)
-	w.bytes += int64(n)
-	return err
+	w.client.under.WriteHeader(status)
 }
 
 // FlushError sends what was written to the client.
-func (w *Writer) FlushError() error {
-	if w.sent == 0 || w.flushed == w.bytes && w.bytes > 0 {
-		return nil
-	}
-	w.flushed = w.bytes
-	return w.control.Flush()
-}
+func (w *Writer) FlushError() error { return w.client.flush() }
 
 // Native returns the answer that is held, if it is a success. The Writer keeps it.
 func (w *Writer) Native() (native []byte, ok bool) {
-	return bytes.TrimSpace(w.native), w.sent == 0 && w.status != 0 && w.status < http.StatusBadRequest && !w.lost
+	return bytes.TrimSpace(w.held.native), w.client.status == 0 && w.status != 0 && w.status < http.StatusBadRequest && !w.held.lost
 }

@@ -1,15 +1,13 @@
-package front
+package openai
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"sluice/gateway/openai"
 )
 
-const frame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
+const wordFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
 
 const lastFrame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}}` + "\n\n"
 
@@ -17,7 +15,7 @@ func chatting(t *testing.T) (*Writer, *httptest.ResponseRecorder) {
 	t.Helper()
 	under := httptest.NewRecorder()
 	w := NewWriter(under, "7f3c")
-	w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false, false)
+	w.Chat(Head{ID: "7f3c", Created: 1, Model: "llm-max"}, false, false)
 	return w, under
 }
 
@@ -39,11 +37,11 @@ func write(t *testing.T, w *Writer, media string, status int, pieces ...string) 
 // The header leaves with the first chunk, and each chunk is flushed.
 func TestStreamsAreFlushed(t *testing.T) {
 	w, under := chatting(t)
-	write(t, w, "text/event-stream;charset=UTF-8", 200, frame[:40])
+	write(t, w, "text/event-stream;charset=UTF-8", 200, wordFrame[:40])
 	if status, _ := w.Sent(); status != 0 || under.Flushed {
 		t.Errorf("something was sent: %d %s", status, under.Body)
 	}
-	write(t, w, "text/event-stream", 200, frame[40:])
+	write(t, w, "text/event-stream", 200, wordFrame[40:])
 	if status, n := w.Sent(); status != 200 || n != int64(under.Body.Len()) || !under.Flushed {
 		t.Errorf("%d, %d bytes, flushed %v: %s", status, n, under.Flushed, under.Body)
 	}
@@ -58,13 +56,13 @@ func TestStreamsAreFlushed(t *testing.T) {
 
 // What was held may be replaced, and is not in what is written then.
 func TestHeldAnswersAreTakenBack(t *testing.T) {
-	for media, piece := range map[string]string{"application/json": `{"output":{"choices"`, "text/event-stream": frame[:40]} {
+	for media, piece := range map[string]string{"application/json": `{"output":{"choices"`, "text/event-stream": wordFrame[:40]} {
 		w, under := chatting(t)
 		write(t, w, media, 200, piece)
 		if !w.TakeBack() {
 			t.Fatalf("%s: it was sent: %s", media, under.Body)
 		}
-		w.Params = openai.ChatParam
+		w.Params = ChatParam
 		w.Blame("parameters.top_p")
 		w.Task, w.Final = "t1", true
 		write(t, w, "application/json", 502, `{"code":"InternalError","message":"It broke off.","request_id":"7f3c"}`)
@@ -110,15 +108,15 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 	for range 3 {
 		for _, stream := range []bool{true, false} {
 			w, _ := chatting(t)
-			w.Chat(openai.Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream, stream)
-			w.Task, w.Final, w.Params = "t1", true, openai.ChatParam
-			if write(t, w, "text/event-stream", 200, frame, frame[:40]); stream {
+			w.Chat(Head{ID: "7f3c", Created: 1, Model: "llm-max"}, stream, stream)
+			w.Task, w.Final, w.Params = "t1", true, ChatParam
+			if write(t, w, "text/event-stream", 200, wordFrame, wordFrame[:40]); stream {
 				_ = w.Cut()
 			}
 			w.Release()
 
 			w, under := chatting(t)
-			write(t, w, "text/event-stream", 200, frame, lastFrame)
+			write(t, w, "text/event-stream", 200, wordFrame, lastFrame)
 			if err := w.End(); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package front
+package openai
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-
-	"sluice/gateway/openai"
 )
 
 const (
@@ -21,10 +19,10 @@ const (
 )
 
 // ReadForm reads a form of the type multipart/form-data. contentType is the header's value. The data of the parts are parts of
-// body. Its error is of type [*openai.Refusal].
-func ReadForm(contentType string, body []byte) (parts []openai.Part, err error) {
+// body. Its error is of type [*Refusal].
+func ReadForm(contentType string, body []byte) (parts []Part, err error) {
 	form := form{rest: body, buffer: make([]byte, formBuffer)}
-	err = eachPart(contentType, bytes.NewReader(body), func(boundary string, part openai.Part, data io.Reader) (err error) {
+	err = eachPart(contentType, bytes.NewReader(body), func(boundary string, part Part, data io.Reader) (err error) {
 		form.boundary = append(append(form.boundary[:0], "--"...), boundary...)
 		part.Data, err = form.data(data)
 		parts = append(parts, part)
@@ -36,10 +34,10 @@ func ReadForm(contentType string, body []byte) (parts []openai.Part, err error) 
 	return parts, nil
 }
 
-// Digest is [openai.Content] of a form that is read and not kept.
+// Digest is [Content] of a form that is read and not kept.
 func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err error) {
-	contents, buffer := openai.NewContents(), make([]byte, formBuffer)
-	err = eachPart(contentType, body, func(_ string, part openai.Part, data io.Reader) error {
+	contents, buffer := NewContents(), make([]byte, formBuffer)
+	err = eachPart(contentType, body, func(_ string, part Part, data io.Reader) error {
 		of := sha256.New()
 		if _, err := io.CopyBuffer(of, data, buffer); err != nil {
 			return err
@@ -51,8 +49,8 @@ func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err erro
 }
 
 // eachPart calls take for each part of a form in turn. The part has no data yet; take MUST read them to their end. The error is of
-// type [*openai.Refusal].
-func eachPart(contentType string, body io.Reader, take func(boundary string, part openai.Part, data io.Reader) error) error {
+// type [*Refusal].
+func eachPart(contentType string, body io.Reader, take func(boundary string, part Part, data io.Reader) error) error {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		return broken()
@@ -69,15 +67,15 @@ func eachPart(contentType string, body io.Reader, take func(boundary string, par
 			return broken()
 		}
 		from.left = -1
-		head := openai.Part{Name: part.FormName(), File: part.FileName(), MediaType: part.Header.Get("Content-Type")}
+		head := Part{Name: part.FormName(), File: part.FileName(), MediaType: part.Header.Get("Content-Type")}
 		if take(params["boundary"], head, part) != nil {
 			return broken()
 		}
 	}
 }
 
-func broken() *openai.Refusal {
-	return &openai.Refusal{
+func broken() *Refusal {
+	return &Refusal{
 		Status: 400, Code: "InvalidParameter",
 		Message: "The body is not a form of at most 64 parts, each with a head of at most 8 KiB, and with its end.",
 	}
