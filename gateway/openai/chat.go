@@ -1,22 +1,22 @@
 package openai
 
-import "sluice/policy/strictjson"
+import "cmp"
 
 // Chat translates the body of POST /v1/chat/completions. Its errors are of type [*Refusal]. The result holds no part of the
 // body.
 func Chat(body []byte, models *Models) (*Request, error) {
 	c := chat{parameters: make(parameters, 0, fewNames)}
-	size, err := c.read(body)
-	if err != nil {
+	if err := c.read(body); err != nil {
 		return nil, err
 	}
-	return c.translate(size, models)
+	return c.translate(len(body), models)
 }
 
 // chat is what a chat request says, in OpenAI's terms. Values are raw.
 type chat struct {
 	model      []byte
 	messages   []byte
+	found      survey // in the messages
 	options    []byte // stream_options
 	effort     []byte // reasoning_effort
 	thinking   bool   // enable_thinking is given, which overrules reasoning_effort
@@ -26,28 +26,36 @@ type chat struct {
 	parameters parameters
 }
 
-// read reads a request and returns its size. It refuses one that lacks a member or combines members in a wrong way.
-func (c *chat) read(body []byte) (size int, err error) {
-	object, err := readRequest(body)
+// read reads a request. It refuses one that lacks a member or combines members in a wrong way. Duplicate members are refused in the
+// objects that it reads; all others pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
+func (c *chat) read(body []byte) error {
+	r, err := openRequest(body)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	r := strictjson.NewReader(object)
-	if err := members(&r, c.member); err != nil {
-		return 0, err
+	seen := names{list: make([][]byte, 0, fewNames)}
+	for err == nil && seen.next(&r) {
+		name, from := r.Name, r.At()
+		if string(name) == "messages" {
+			c.found = surveyMessages(&r)
+			c.messages = r.Since(from)
+			continue
+		}
+		err = c.member(name, r.Value())
+	}
+	if err := endRequest(&r, cmp.Or(err, seen.err)); err != nil {
+		return err
 	}
 	if err := c.check(); err != nil {
-		return 0, err
+		return err
 	}
-	return len(object), c.readOptions()
+	return c.readOptions()
 }
 
-func (c *chat) member(name []byte, r *strictjson.Reader) (err error) {
-	switch value := r.Value(); string(name) {
+func (c *chat) member(name, value []byte) (err error) {
+	switch string(name) {
 	case "model":
 		c.model = value
-	case "messages":
-		c.messages = value
 	case "stream":
 		c.stream, err = boolean("stream", value)
 	case "stream_options":
@@ -147,15 +155,14 @@ func (c *chat) readOptions() (err error) {
 func (c *chat) translate(size int, models *Models) (*Request, error) {
 	r := &Request{Path: TextPath, Model: string(decoded(c.model)), Stream: c.stream, Usage: c.usage}
 	model := models.resolve(r.Model)
-	found := surveyMessages(c.messages)
-	if found.messages > mostMessages {
+	if c.found.messages > mostMessages {
 		return nil, badRequest("messages", "messages: more than %d were given.", mostMessages)
 	}
-	if found.images || models.isVision(model) {
+	if c.found.images || models.isVision(model) {
 		r.Path = MultimodalPath
 	}
 	// The buffer is large enough, so that images are copied only once.
-	size += len(model) + 256 + 32*found.messages
+	size += len(model) + 256 + 32*c.found.messages
 	if err := models.room(size); err != nil {
 		return nil, err
 	}

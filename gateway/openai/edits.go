@@ -26,7 +26,7 @@ const mostImages = 4
 // Edit translates the parts of POST /v1/images/edits. Its errors are of type [*Refusal]. The result holds no part of them.
 func Edit(parts []Part, models *Models) (r *Request, err error) {
 	var p imageRequest
-	seen := make(names, 0, fewNames)
+	var seen names
 	size := 0
 	if err := boundTexts(parts, models); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func Edit(parts []Part, models *Models) (r *Request, err error) {
 			continue
 		}
 		name := []byte(part.Name)
-		if seen, err = seen.add(name); err != nil {
+		if err := seen.add(name); err != nil {
 			return nil, err
 		}
 		switch {

@@ -1,24 +1,27 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
-
-	"sluice/policy/strictjson"
 )
 
 // Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The result holds no part
 // of the body.
 func Generation(body []byte, models *Models) (*Request, error) {
-	object, err := readRequest(body)
+	r, err := openRequest(body)
 	if err != nil {
 		return nil, err
 	}
 	p := imageRequest{parameters: make(parameters, 0, fewNames)}
-	r := strictjson.NewReader(object)
-	if err := members(&r, p.bounded); err != nil {
+	seen := names{list: make([][]byte, 0, fewNames)}
+	for err == nil && seen.next(&r) {
+		name := r.Name
+		err = p.bounded(name, r.Value())
+	}
+	if err := endRequest(&r, cmp.Or(err, seen.err)); err != nil {
 		return nil, err
 	}
-	return p.translate(len(object), models)
+	return p.translate(len(body), models)
 }
 
 // imageRequest is a request for images. Values are raw.
@@ -31,8 +34,7 @@ type imageRequest struct {
 }
 
 // bounded takes a member of a JSON request, unless it is too long.
-func (p *imageRequest) bounded(name []byte, r *strictjson.Reader) error {
-	value := r.Value()
+func (p *imageRequest) bounded(name, value []byte) error {
 	most, characters := imageBound(string(name))
 	if err := boundString(string(name), value, most, characters); err != nil {
 		return err

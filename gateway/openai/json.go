@@ -9,23 +9,6 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// Duplicate members are allowed here. They are refused in the objects of a request that this package reads (see [names]); all others
-// pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
-
-// readRequest returns the object that the body of a request is.
-func readRequest(body []byte) ([]byte, error) {
-	r := strictjson.NewReader(body)
-	switch object := r.Value(); {
-	case r.End() && kind(object) == '{':
-		return object, nil
-	case r.End():
-		return nil, badRequest("", "The body must be a JSON object.")
-	case len(bytes.TrimLeft(body, " \t\r\n")) == 0:
-		return nil, badRequest("", "The body is empty; a JSON object is needed.")
-	}
-	return nil, badRequest("", "The body is not a JSON document in UTF-8: it has a fault at byte %d.", r.Fault())
-}
-
 // readAnswer returns the object that an answer is. Invalid characters in its strings are replaced, because an answer that is
 // paid for must not fail for them.
 func readAnswer(answer []byte) (object []byte, ok bool) {
@@ -42,14 +25,14 @@ func repair(dst, answer []byte) ([]byte, bool) {
 	return repaired, err == nil && len(repaired) > len(dst) && repaired[len(dst)] == '{'
 }
 
-// object is a reader inside of an object. Anything else has no members.
+// object is a reader inside of an object of a document that was read. Anything else has no members.
 func object(value []byte) strictjson.Reader { return opened(value, '{') }
 
 // array is a reader inside of an array. Anything else has no elements.
 func array(value []byte) strictjson.Reader { return opened(value, '[') }
 
 func opened(value []byte, kind byte) strictjson.Reader {
-	r := strictjson.NewReader(value)
+	r := strictjson.NewCheckedReader(value)
 	r.Open(kind)
 	return r
 }

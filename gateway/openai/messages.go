@@ -17,11 +17,11 @@ type survey struct {
 // has a role and a content.
 const mostMessages = 50_000
 
-func surveyMessages(messages []byte) (found survey) {
-	for r := array(messages); found.messages <= mostMessages && r.Element(); found.messages++ {
+func surveyMessages(r *strictjson.Reader) (found survey) {
+	for r.Open('['); r.Element(); found.messages++ {
 		for r.Open('{'); r.Member(); {
-			if string(r.Name) == "content" && r.Kind() == '[' && !found.images {
-				found.images = hasImage(&r)
+			if string(r.Name) == "content" && r.Kind() == '[' {
+				found.images = hasImage(r) || found.images
 			}
 		}
 	}
@@ -80,10 +80,16 @@ func (m *message) translate(r *strictjson.Reader) error {
 	if r.Kind() != '{' {
 		return badRequest("", "A message must be an object.")
 	}
-	if err := members(r, m.member); err != nil {
-		return err
+	r.Open('{')
+	seen := names{list: make([][]byte, 0, fewNames)}
+	for seen.next(r) {
+		if err := m.member(r.Name, r); err != nil {
+			return err
+		}
 	}
 	switch {
+	case seen.err != nil:
+		return seen.err
 	case !m.role:
 		return badRequest("role", "A message must have a role.")
 	case m.content:
@@ -174,10 +180,14 @@ func (p *part) read(r *strictjson.Reader) error {
 	if r.Kind() != '{' {
 		return badRequest("", "A part of a content must be an object.")
 	}
-	err := members(r, p.member)
+	r.Open('{')
+	seen := names{list: make([][]byte, 0, fewNames)}
+	for seen.next(r) {
+		p.member(r.Name, r)
+	}
 	switch image := isWord(p.word, "image_url"); {
-	case err != nil:
-		return err
+	case seen.err != nil:
+		return seen.err
 	case image && !isString(p.url):
 		return badRequest("image_url", "image_url must be an object with a url.")
 	case image:
@@ -193,7 +203,7 @@ func (p *part) read(r *strictjson.Reader) error {
 	return badRequest("type", "A part of a content must have a type.")
 }
 
-func (p *part) member(name []byte, r *strictjson.Reader) error {
+func (p *part) member(name []byte, r *strictjson.Reader) {
 	switch string(name) {
 	case "type":
 		p.word = r.Value()
@@ -208,7 +218,6 @@ func (p *part) member(name []byte, r *strictjson.Reader) error {
 	default:
 		p.others.add(name, r.Value())
 	}
-	return nil
 }
 
 // appendItem appends the part as an item of the multimodal path.

@@ -30,40 +30,68 @@ func (m *Models) room(size int) error {
 }
 
 // names are the member names of an object. They serve to refuse duplicates, of which readers take different ones.
-type names [][]byte
+type names struct {
+	list [][]byte // with room for fewNames, it stays on the stack
+	err  error    // the refusal that ended the object
+}
 
-// add adds a name. It returns the new names, as append does, so that they can stay on the stack.
-func (n names) add(name []byte) (names, error) {
-	if len(name) > mostWord {
-		return n, badRequest("", "The name of a member has more than %d bytes: %q…", mostWord, brief(name))
-	}
-	for _, other := range n {
-		if bytes.Equal(other, name) {
-			return n, badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
+// next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
+// allowed in it.
+func (n *names) next(r *strictjson.Reader) bool {
+	for r.Member() {
+		if n.err = n.add(r.Name); n.err != nil {
+			return false
+		}
+		if r.Kind() != 'n' {
+			return true
 		}
 	}
-	if len(n) == mostNames {
-		return n, badRequest("", "An object has more than %d members.", mostNames)
+	return false
+}
+
+func (n *names) add(name []byte) error {
+	if len(name) > mostWord {
+		return badRequest("", "The name of a member has more than %d bytes: %q…", mostWord, brief(name))
 	}
-	return append(n, name), nil
+	for _, other := range n.list {
+		if bytes.Equal(other, name) {
+			return badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
+		}
+	}
+	if len(n.list) == mostNames {
+		return badRequest("", "An object has more than %d members.", mostNames)
+	}
+	n.list = append(n.list, name)
+	return nil
 }
 
 // brief cuts a client's text to the length that a message may repeat.
 func brief[T ~string | ~[]byte](text T) T { return text[:min(len(text), 64)] }
 
-// members calls take for each member of the object that comes next. A member that is null counts as absent.
-func members(r *strictjson.Reader, take func(name []byte, r *strictjson.Reader) error) (err error) {
-	seen := make(names, 0, fewNames)
-	for r.Open('{'); r.Member(); {
-		if seen, err = seen.add(r.Name); err != nil {
-			return err
-		}
-		if r.Kind() == 'n' {
-			continue
-		}
-		if err = take(r.Name, r); err != nil {
-			return err
-		}
+// openRequest enters the object that the body of a request is. When it has been read, [endRequest] looks at the rest.
+func openRequest(body []byte) (r strictjson.Reader, err error) {
+	r = strictjson.NewReader(body)
+	if r.Kind() == '{' {
+		r.Open('{')
+		return r, nil
+	}
+	r.Skip()
+	switch {
+	case r.End():
+		return r, badRequest("", "The body must be a JSON object.")
+	case len(bytes.TrimLeft(body, " \t\r\n")) == 0:
+		return r, badRequest("", "The body is empty; a JSON object is needed.")
+	}
+	return r, endRequest(&r, nil)
+}
+
+// endRequest refuses a body that is no JSON, or what its members were refused for.
+func endRequest(r *strictjson.Reader, refused error) error {
+	switch {
+	case r.Broken() || refused == nil && !r.End():
+		return badRequest("", "The body is not a JSON document in UTF-8: it has a fault at byte %d.", r.Fault())
+	case refused != nil:
+		return refused
 	}
 	return nil
 }

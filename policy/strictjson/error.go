@@ -79,7 +79,7 @@ func (e *Error) shown() string {
 // errLoose is every error of a loose scanner, which stays at the fault. It costs no memory: that a text does not fit may be usual.
 var errLoose error = &Error{Fault: FaultSyntax}
 
-func (s *Scanner) fail(at int, fault Fault) error {
+func (s *lexer) fail(at int, fault Fault) error {
 	at = min(at, len(s.src))
 	if s.loose {
 		s.pos = at

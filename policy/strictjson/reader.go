@@ -17,17 +17,22 @@ import "bytes"
 type Reader struct {
 	Name []byte // of the member, escapes resolved, unless it is longer than any name that is known
 
-	scan    Scanner
+	scan    lexer
 	first   bool // the object or array was just opened
 	due     bool // the value of a member or an element was not taken
 	none    bool // it is of another kind, and has been stepped over
 	escaped bool // the last string has escapes
 	broken  bool
+	checked bool // the text is a document: strings need no second look
 	fault   int
 }
 
 // NewReader makes a Reader of a text.
-func NewReader(text []byte) Reader { return Reader{scan: Scanner{src: text, loose: true}} }
+func NewReader(text []byte) Reader { return Reader{scan: lexer{src: text, loose: true}} }
+
+// NewCheckedReader makes a Reader of a text that another Reader took. It searches for the ends of strings only, because a string may be
+// an image of many megabytes.
+func NewCheckedReader(text []byte) Reader { return Reader{scan: lexer{src: text, loose: true}, checked: true} }
 
 // fail notes a fault where the scanner is.
 func (r *Reader) fail() {
@@ -119,7 +124,13 @@ func (r *Reader) next(closing byte) bool {
 func (r *Reader) Value() []byte {
 	r.scan.peek()
 	from := r.scan.pos
-	if r.Skip(); r.broken {
+	r.Skip()
+	return r.Since(from)
+}
+
+// Since is what was read since an offset; nil after a fault.
+func (r *Reader) Since(from int) []byte {
+	if r.broken {
 		return nil
 	}
 	return r.scan.src[from:r.scan.pos:r.scan.pos]
@@ -127,24 +138,75 @@ func (r *Reader) Value() []byte {
 
 // Skip steps over a value.
 func (r *Reader) Skip() {
-	if r.due = false; r.scan.Skip() != nil {
+	r.due = false
+	var err error
+	switch c := r.scan.peek(); c {
+	case '"':
+		r.String()
+	case '{':
+		for r.Open(c); r.next('}'); {
+			r.String()
+			if r.broken || r.scan.take(':') != nil {
+				r.fail()
+				return
+			}
+			r.Skip()
+		}
+	case '[':
+		for r.Open(c); r.next(']'); {
+			r.Skip()
+		}
+	case 't':
+		err = r.scan.word("true")
+	case 'f':
+		err = r.scan.word("false")
+	case 'n':
+		err = r.scan.word("null")
+	default:
+		_, err = r.scan.Number()
+	}
+	if err != nil {
 		r.fail()
 	}
 }
 
 // String steps over a string and returns what is between its quotes, as it is written; nil: it is none.
 func (r *Reader) String() []byte {
-	if r.scan.peek() != '"' {
+	if r.due = false; r.scan.peek() != '"' {
 		r.fail()
 		return nil
+	}
+	if r.checked {
+		return r.toQuote()
 	}
 	t, err := r.scan.String()
 	if err != nil {
 		r.fail()
 		return nil
 	}
-	r.escaped, r.due = t.Escaped, false
+	r.escaped = t.Escaped
 	return r.scan.src[t.start:t.end:t.end]
+}
+
+// toQuote is String for a text that was checked: the end is the next quote without a backslash, or behind an even number of them.
+func (r *Reader) toQuote() []byte {
+	from := r.scan.pos + 1
+	r.escaped = false
+	for i := from; ; i++ {
+		i += bytes.IndexByte(r.scan.src[i:], '"')
+		escapes := 0
+		for r.scan.src[i-1-escapes] == '\\' {
+			escapes++
+		}
+		r.escaped = r.escaped || escapes > 0
+		if escapes%2 == 0 {
+			r.scan.pos = i + 1
+			break
+		}
+	}
+	text := r.scan.src[from : r.scan.pos-1 : r.scan.pos-1]
+	r.escaped = r.escaped || bytes.IndexByte(text[:min(len(text), mostEscape*maxName)], '\\') >= 0
+	return text
 }
 
 // Same steps over these bytes; others are a fault.

@@ -27,13 +27,18 @@ const (
 // reads an empty input; Reset gives it another. Every error of its methods is of type [*Error]; after one, only Reset
 // may be called.
 type Scanner struct {
-	src     []byte
-	pos     int
-	depth   int
+	lexer
 	members int // of the document so far
 	open    openNames
-	wide    wideCount
-	loose   bool // take what RFC 8259 allows: no limits, and names are not compared
+}
+
+// lexer reads the parts of a document.
+type lexer struct {
+	src   []byte
+	pos   int
+	depth int
+	wide  wideCount
+	loose bool // take what RFC 8259 allows: no limits, and names are not compared
 }
 
 // wideCount counts the characters beyond ASCII that stand in the document unescaped.
@@ -48,31 +53,28 @@ func (s *Scanner) Reset(src []byte) {
 	if cap(open.refs) > maxKept || cap(open.text) > maxKept*16 {
 		open = openNames{}
 	}
-	*s = Scanner{src: src, open: openNames{refs: open.refs[:0], text: open.text[:0], slots: open.slots[:0]}}
+	*s = Scanner{lexer: lexer{src: src}, open: openNames{refs: open.refs[:0], text: open.text[:0], slots: open.slots[:0]}}
 }
 
 // Rest returns the unread input, beginning with the next value. It is part of the input.
-func (s *Scanner) Rest() []byte {
+func (s *lexer) Rest() []byte {
 	s.peek()
 	return s.src[s.pos:]
 }
 
 // Raw is the text between its quotes, escapes unresolved. It is part of the input.
-func (s *Scanner) Raw(t Text) []byte { return s.src[t.start:t.end] }
+func (s *lexer) Raw(t Text) []byte { return s.src[t.start:t.end] }
 
 // Source counts the characters of the input up to here as they are written: an escape counts each of its characters.
-func (s *Scanner) Source() Count {
+func (s *lexer) Source() Count {
 	return Count{ASCII: s.pos - s.wide.bytes, Wide: s.wide.points}
 }
 
 // peek skips white space and returns the byte that decides what comes next, 0 at the end of the input. A NUL byte in
 // the input looks the same and is as wrong.
-func (s *Scanner) peek() byte {
-	for s.pos < len(s.src) {
-		switch c := s.src[s.pos]; c {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
+func (s *lexer) peek() byte {
+	for ; s.pos < len(s.src); s.pos++ {
+		if c := s.src[s.pos]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
 			return c
 		}
 	}
@@ -80,7 +82,7 @@ func (s *Scanner) peek() byte {
 }
 
 // at is the byte at i, 0 past the end.
-func (s *Scanner) at(i int) byte {
+func (s *lexer) at(i int) byte {
 	if i < len(s.src) {
 		return s.src[i]
 	}
@@ -88,7 +90,7 @@ func (s *Scanner) at(i int) byte {
 }
 
 // take consumes the byte c, which must come next.
-func (s *Scanner) take(c byte) error {
+func (s *lexer) take(c byte) error {
 	if s.peek() != c {
 		return s.fail(s.pos, FaultSyntax)
 	}
@@ -97,7 +99,7 @@ func (s *Scanner) take(c byte) error {
 }
 
 // word consumes one of the literals true, false and null.
-func (s *Scanner) word(w string) error {
+func (s *lexer) word(w string) error {
 	if len(s.src)-s.pos < len(w) || string(s.src[s.pos:s.pos+len(w)]) != w {
 		return s.fail(s.pos, FaultSyntax)
 	}
@@ -106,7 +108,7 @@ func (s *Scanner) word(w string) error {
 }
 
 // enter opens an array or an object.
-func (s *Scanner) enter() error {
+func (s *lexer) enter() error {
 	if s.depth++; s.depth > maxNesting && (!s.loose || s.depth > maxLoose) {
 		return s.fail(s.pos, FaultDepth)
 	}
@@ -115,7 +117,7 @@ func (s *Scanner) enter() error {
 }
 
 // more reports whether another element or member follows, and consumes the comma before it or the closing byte.
-func (s *Scanner) more(first bool, closing byte) (bool, error) {
+func (s *lexer) more(first bool, closing byte) (bool, error) {
 	switch c := s.peek(); {
 	case c == closing:
 		s.pos++
@@ -155,7 +157,7 @@ func (s Shape) String() string {
 
 // Shape is the shape of the value that comes next. It looks at the first byte only, so the value may still turn out to
 // be malformed.
-func (s *Scanner) Shape() Shape {
+func (s *lexer) Shape() Shape {
 	switch c := s.peek(); c {
 	case '"':
 		return String
@@ -174,7 +176,7 @@ func (s *Scanner) Shape() Shape {
 }
 
 // Number consumes a number as RFC 8259 writes it and returns its literal, which is part of the input.
-func (s *Scanner) Number() ([]byte, error) {
+func (s *lexer) Number() ([]byte, error) {
 	start := s.pos
 	if s.at(start) == '-' {
 		s.pos++
@@ -207,7 +209,7 @@ func (s *Scanner) Number() ([]byte, error) {
 
 // digits consumes one digit or more of the number that began at start. It stops as soon as the number is too long, so
 // that ten megabytes of digits cost nothing.
-func (s *Scanner) digits(start int) error {
+func (s *lexer) digits(start int) error {
 	from := s.pos
 	for c := s.at(s.pos); c >= '0' && c <= '9'; c = s.at(s.pos) {
 		if s.pos++; s.pos-start > maxNumber && !s.loose {

@@ -6,7 +6,7 @@ import (
 )
 
 // scan puts a scanner before the first byte of src.
-func scan(src string) *Scanner { return &Scanner{src: []byte(src)} }
+func scan(src string) *Scanner { return &Scanner{lexer: lexer{src: []byte(src)}} }
 
 func TestNumbers(t *testing.T) {
 	for literal, legal := range map[string]bool{

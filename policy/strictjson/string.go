@@ -29,11 +29,11 @@ type Text struct {
 
 // String consumes a string, which must come next, and proves it to be valid UTF-8 without lone surrogates. With an error
 // the Text is empty.
-func (s *Scanner) String() (Text, error) { return s.StringAfter(0) }
+func (s *lexer) String() (Text, error) { return s.StringAfter(0) }
 
 // StringAfter is String for a caller who knows that the first n bytes after the opening quote are ASCII without quotes,
 // backslashes and control characters. They are not looked at again.
-func (s *Scanner) StringAfter(n int) (Text, error) {
+func (s *lexer) StringAfter(n int) (Text, error) {
 	t := Text{start: s.pos + 1}
 	i := plain(s.src, t.start+n)
 	if i < len(s.src) && s.src[i] == '"' {
@@ -45,7 +45,7 @@ func (s *Scanner) StringAfter(n int) (Text, error) {
 }
 
 // Identifier is String for a model, an id or a name, and refuses U+0000, which ends a string for some parsers only.
-func (s *Scanner) Identifier() (Text, error) {
+func (s *lexer) Identifier() (Text, error) {
 	start := s.pos
 	t, err := s.String()
 	if err == nil && t.NUL {
@@ -55,7 +55,7 @@ func (s *Scanner) Identifier() (Text, error) {
 }
 
 // stringRest reads the string t from i on, the first byte that is not plain.
-func (s *Scanner) stringRest(t Text, i int) (Text, error) {
+func (s *lexer) stringRest(t Text, i int) (Text, error) {
 	coded := 0 // bytes of escapes and of characters beyond ASCII
 	for ; ; i = plain(s.src, i) {
 		switch c := s.at(i); {

@@ -107,8 +107,6 @@ func (s *Scanner) name(known *Names, o *objectNames) (Field, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case s.loose:
-		return Unknown, s.take(':')
 	case t.NUL:
 		return 0, s.fail(start, FaultNUL)
 	case len(s.open.refs)-o.refs >= maxMembers || s.members >= maxAllMembers:
