@@ -33,7 +33,7 @@ func (c *chat) read(body []byte) error {
 	if err != nil {
 		return err
 	}
-	seen := names{list: make([][]byte, 0, fewNames)}
+	var seen names
 	for err == nil && seen.next(&r) {
 		name, from := r.Name, r.At()
 		if string(name) == "messages" {

@@ -13,7 +13,7 @@ func Generation(body []byte, models *Models) (*Request, error) {
 		return nil, err
 	}
 	p := imageRequest{parameters: make(parameters, 0, fewNames)}
-	seen := names{list: make([][]byte, 0, fewNames)}
+	var seen names
 	for err == nil && seen.next(&r) {
 		name := r.Name
 		err = p.bounded(name, r.Value())

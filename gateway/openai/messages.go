@@ -81,7 +81,7 @@ func (m *message) translate(r *strictjson.Reader) error {
 		return badRequest("", "A message must be an object.")
 	}
 	r.Open('{')
-	seen := names{list: make([][]byte, 0, fewNames)}
+	var seen names
 	for seen.next(r) {
 		if err := m.member(r.Name, r); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (p *part) read(r *strictjson.Reader) error {
 		return badRequest("", "A part of a content must be an object.")
 	}
 	r.Open('{')
-	seen := names{list: make([][]byte, 0, fewNames)}
+	var seen names
 	for seen.next(r) {
 		p.member(r.Name, r)
 	}

@@ -23,12 +23,11 @@ const longestPattern = 1 << 10
 
 // fits reads the event at the start of a piece, which begins with it, and returns how long it is; 0: it does not fit.
 func (p *pattern) fits(piece []byte) (text, usage []byte, size int) {
-	if len(p.head) == 0 {
+	rest, ok := bytes.CutPrefix(piece[idEnd(piece):], p.head)
+	if !ok || len(p.head) == 0 {
 		return nil, nil, 0
 	}
-	id := idEnd(piece)
-	r := strictjson.NewReader(piece[id:])
-	r.Same(p.head)
+	r := strictjson.NewReader(rest)
 	text = r.String()
 	r.Same(p.middle)
 	if len(p.tail) > 0 {
@@ -38,7 +37,7 @@ func (p *pattern) fits(piece []byte) (text, usage []byte, size int) {
 	if r.Broken() || bytes.IndexByte(usage, '\n') >= 0 || bytes.IndexByte(usage, '\r') >= 0 { // its line ends there
 		return nil, nil, 0
 	}
-	return text, usage, id + r.At()
+	return text, usage, len(piece) - len(rest) + r.At()
 }
 
 // idEnd is the length of the id's name and number at the start of an event.

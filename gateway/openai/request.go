@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"sluice/policy/strictjson"
@@ -31,8 +32,10 @@ func (m *Models) room(size int) error {
 
 // names are the member names of an object. They serve to refuse duplicates, of which readers take different ones.
 type names struct {
-	list [][]byte // with room for fewNames, it stays on the stack
-	err  error    // the refusal that ended the object
+	few   [fewNames][]byte // the first, which need no memory beyond the stack
+	more  [][]byte         // the others
+	count int
+	err   error // the refusal that ended the object
 }
 
 // next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
@@ -53,15 +56,19 @@ func (n *names) add(name []byte) error {
 	if len(name) > mostWord {
 		return badRequest("", "The name of a member has more than %d bytes: %q…", mostWord, brief(name))
 	}
-	for _, other := range n.list {
-		if bytes.Equal(other, name) {
-			return badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
-		}
+	same := func(other []byte) bool { return bytes.Equal(other, name) }
+	if slices.ContainsFunc(n.few[:min(n.count, fewNames)], same) || slices.ContainsFunc(n.more, same) {
+		return badRequest(string(brief(name)), "The member %q appears twice.", brief(name))
 	}
-	if len(n.list) == mostNames {
+	switch {
+	case n.count == mostNames:
 		return badRequest("", "An object has more than %d members.", mostNames)
+	case n.count < fewNames:
+		n.few[n.count] = name
+	default:
+		n.more = append(n.more, name)
 	}
-	n.list = append(n.list, name)
+	n.count++
 	return nil
 }
 

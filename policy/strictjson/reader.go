@@ -85,10 +85,11 @@ func (r *Reader) Member() bool {
 	if r.Name = r.String(); r.escaped && len(r.Name) <= mostEscape*maxName {
 		r.Name = Unescape(nil, r.Name, len(r.Name))
 	}
-	if r.broken || r.scan.take(':') != nil {
+	if r.scan.peek() != ':' {
 		r.fail()
 		return false
 	}
+	r.scan.pos++
 	r.due = true
 	return true
 }
@@ -111,13 +112,21 @@ func (r *Reader) next(closing byte) bool {
 		r.none = false
 		return false
 	}
-	first := r.first
+	c, first := r.scan.peek(), r.first
 	r.first = false
-	more, err := r.scan.more(first, closing)
-	if err != nil {
-		r.fail()
+	switch {
+	case c == closing:
+		r.scan.pos++
+		r.scan.depth--
+		return false
+	case first && c != 0:
+		return true
+	case c == ',':
+		r.scan.pos++
+		return true
 	}
-	return more
+	r.fail()
+	return false
 }
 
 // Value steps over a value and returns it as it is written; nil: there is none.
@@ -145,11 +154,11 @@ func (r *Reader) Skip() {
 		r.String()
 	case '{':
 		for r.Open(c); r.next('}'); {
-			r.String()
-			if r.broken || r.scan.take(':') != nil {
+			if r.String(); r.scan.peek() != ':' {
 				r.fail()
 				return
 			}
+			r.scan.pos++
 			r.Skip()
 		}
 	case '[':
@@ -179,13 +188,19 @@ func (r *Reader) String() []byte {
 	if r.checked {
 		return r.toQuote()
 	}
-	t, err := r.scan.String()
+	src, from := r.scan.src, r.scan.pos+1
+	end := plain(src, from)
+	if end < len(src) && src[end] == '"' { // as most are
+		r.scan.pos, r.escaped = end+1, false
+		return src[from:end:end]
+	}
+	t, err := r.scan.stringRest(Text{start: from}, end)
 	if err != nil {
 		r.fail()
 		return nil
 	}
 	r.escaped = t.Escaped
-	return r.scan.src[t.start:t.end:t.end]
+	return src[from:t.end:t.end]
 }
 
 // toQuote is String for a text that was checked: the end is the next quote without a backslash, or behind an even number of them.

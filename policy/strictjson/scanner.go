@@ -177,7 +177,14 @@ func (s *lexer) Shape() Shape {
 
 // Number consumes a number as RFC 8259 writes it and returns its literal, which is part of the input.
 func (s *lexer) Number() ([]byte, error) {
-	start := s.pos
+	start, end := s.pos, s.pos
+	for end < len(s.src) && end-start < maxNumber && s.src[end]-'0' <= 9 {
+		end++
+	}
+	if c := s.at(end); end > start && s.src[start] != '0' && c != '.' && c|0x20 != 'e' && c-'0' > 9 { // an integer, as most are
+		s.pos = end
+		return s.src[start:end], nil
+	}
 	if s.at(start) == '-' {
 		s.pos++
 	}
