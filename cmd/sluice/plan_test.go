@@ -109,7 +109,7 @@ var floorPlan = map[string]plan{
 		outside: []string{otelAPI, prometheus, xTime},
 		never:   []string{goRedis, "net/http/httputil"},
 	},
-	"telemetry/meter": {never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
+	"telemetry/meter": {ours: []string{"policy/strictjson"}, never: []string{httpPkg, "os", slogPkg, otelAPI}, timeless: true},
 	"telemetry/recent": {
 		ours:      []string{"telemetry"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -376,6 +376,8 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"policy", "judge.go", "net/http/httptest", false},
 		{"policy", "judge.go", "sluice/cache", false},
 		{"policy/strictjson", "walk.go", "sluice/policy", false},
+		{"telemetry/meter", "document.go", "sluice/policy/strictjson", true},
+		{"telemetry/meter", "document.go", "sluice/policy", false},
 		{"policy", "judge.go", "github.com/google/go-cmp/cmp", false},
 		{"policy", "judge_test.go", "github.com/google/go-cmp/cmp", true},
 		{"policy", "judge_test.go", "sluice/policy", true},

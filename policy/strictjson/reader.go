@@ -32,7 +32,9 @@ func NewReader(text []byte) Reader { return Reader{scan: lexer{src: text, loose:
 
 // NewCheckedReader makes a Reader of a text that another Reader took. It searches for the ends of strings only, because a string may be
 // an image of many megabytes.
-func NewCheckedReader(text []byte) Reader { return Reader{scan: lexer{src: text, loose: true}, checked: true} }
+func NewCheckedReader(text []byte) Reader {
+	return Reader{scan: lexer{src: text, loose: true}, checked: true}
+}
 
 // fail notes a fault where the scanner is.
 func (r *Reader) fail() {

@@ -3,6 +3,8 @@ package meter
 import (
 	"bytes"
 	"testing"
+
+	"sluice/policy/strictjson"
 )
 
 // FuzzSSEUsage checks that the places where a body is cut do not change its Reading, and that the Reading is sane.
@@ -39,7 +41,7 @@ func sane(t *testing.T, r Reading, length int) {
 	if r.Opaque && (r.Complete || r.Usage.Known()) {
 		t.Errorf("opaque, yet %+v", r)
 	}
-	if len(r.ErrorMessage) > maxToken || len(r.FinishReasons) > proseSlots {
+	if len(r.ErrorMessage) > strictjson.MaxToken || len(r.FinishReasons) > proseSlots {
 		t.Errorf("%+v", r)
 	}
 }

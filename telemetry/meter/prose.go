@@ -25,9 +25,9 @@ type prose struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// addBytes takes the next bytes, with the escapes of JSON.
-func (t *prose) addBytes(p []byte) {
-	t.length += len(p)
+// addBytes takes the next bytes, with the escapes of JSON, and how much longer they make the text without.
+func (t *prose) addBytes(p []byte, decoded int) {
+	t.length += decoded
 	if missing := t.beforeRaw - t.raw; missing > 0 && missing <= len(p) {
 		t.crc = crc32.Update(t.crc, castagnoli, p[:missing])
 		t.follows = t.crc == t.beforeCRC
