@@ -24,13 +24,13 @@ const (
 type streamState uint8
 
 const (
-	atStart    streamState = iota // the document's opening brace
-	atFirstKey                    // a name, or the end of an empty object
-	atKey                         // a name
+	atStart streamState = iota // the document's opening brace
 	atColon
+	atComma        // a comma, or the end of the object or array
+	atFirstKey     // a name, or the end of an empty object
+	atKey          // a name
 	atFirstElement // a value, or the end of an empty array
 	atValue
-	atComma   // a comma, or the end of the object or array
 	inKey     // inside a name
 	inString  // inside a string value
 	inWord    // inside a number, true, false or null
@@ -112,13 +112,16 @@ func (s *Stream) Next() Event {
 		switch {
 		case s.state >= inKey:
 			event = s.resume(c)
-		case c == '"' && (s.state == atFirstKey || s.state == atKey):
-			event = s.begin(inKey)
-		case c == '"' && (s.state == atValue || s.state == atFirstElement):
-			event = s.begin(inString)
+		case c == '"' && s.state >= atFirstKey:
+			event = s.begin()
+		case c == ',' && s.state == atComma:
+			s.pos++
+			if s.state = atKey; s.inArray() {
+				s.state = atValue
+			}
 		case c <= ' ':
 			s.pos++
-		case s.state == atValue && c-'0' <= 9:
+		case c-'0' <= 9 && s.state == atValue:
 			event = s.beginWord()
 		default:
 			s.pos++
@@ -131,17 +134,16 @@ func (s *Stream) Next() Event {
 	return More
 }
 
+func (s *Stream) inArray() bool { return s.arrays>>(s.depth&31)&1 != 0 }
+
 // step takes one byte of the document's structure, or the first of a word.
 func (s *Stream) step(c byte) Event {
-	top := s.arrays>>(s.depth&31)&1 != 0
+	array := s.inArray()
 	switch {
-	case s.state == atComma && c == ',' && top, s.state == atColon && c == ':':
+	case s.state == atColon && c == ':':
 		s.state = atValue
 		return More
-	case s.state == atComma && c == ',':
-		s.state = atKey
-		return More
-	case c == ']' && top && (s.state == atComma || s.state == atFirstElement), c == '}' && !top && (s.state == atComma || s.state == atFirstKey):
+	case c == ']' && array && (s.state == atComma || s.state == atFirstElement), c == '}' && !array && (s.state == atComma || s.state == atFirstKey):
 		if s.depth--; s.depth == 0 {
 			s.state = atEnd
 		} else {
@@ -196,9 +198,13 @@ func (s *Stream) resume(c byte) Event {
 
 // begin takes the quote that opens a name or string. If its end is near and it has no escapes, like nearly all but long texts, it is
 // taken whole: a loop over a few bytes costs less than two vector searches and a copy.
-func (s *Stream) begin(as streamState) Event {
+func (s *Stream) begin() Event {
 	near := s.src[s.pos+1 : min(len(s.src), s.pos+nearby)]
-	s.state, s.token, s.over = as, s.token[:0], false
+	if s.over = false; s.state <= atKey {
+		s.state = inKey
+	} else {
+		s.state = inString
+	}
 	for i, c := range near {
 		if c == '"' {
 			s.pos += i + 2
@@ -209,6 +215,7 @@ func (s *Stream) begin(as streamState) Event {
 			break
 		}
 	}
+	s.token = s.token[:0]
 	s.pos++
 	return s.string()
 }
@@ -324,7 +331,7 @@ func fromHex(c byte) rune {
 
 // beginWord takes a number or a literal, whole if it is a plain integer that ends in this piece.
 func (s *Stream) beginWord() Event {
-	s.state, s.token, s.over = inWord, s.token[:0], false
+	s.over = false
 	for i, c := range s.src[s.pos:] {
 		if c == ',' || c == '}' {
 			s.found = s.src[s.pos : s.pos+i]
@@ -336,6 +343,7 @@ func (s *Stream) beginWord() Event {
 			break
 		}
 	}
+	s.state, s.token = inWord, s.token[:0]
 	return s.word()
 }
 
