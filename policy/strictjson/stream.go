@@ -115,10 +115,7 @@ func (s *Stream) Next() Event {
 		case c == '"' && s.state >= atFirstKey:
 			event = s.begin()
 		case c == ',' && s.state == atComma:
-			s.pos++
-			if s.state = atKey; s.inArray() {
-				s.state = atValue
-			}
+			s.behindValue()
 		case c <= ' ':
 			s.pos++
 		case c-'0' <= 9 && s.state == atValue:
@@ -132,6 +129,16 @@ func (s *Stream) Next() Event {
 		}
 	}
 	return More
+}
+
+// behindValue takes the comma behind a value, if that is next.
+func (s *Stream) behindValue() {
+	if s.state = atComma; s.pos < len(s.src) && s.src[s.pos] == ',' {
+		s.pos++
+		if s.state = atKey; s.inArray() {
+			s.state = atValue
+		}
+	}
 }
 
 func (s *Stream) inArray() bool { return s.arrays>>(s.depth&31)&1 != 0 }
@@ -225,7 +232,7 @@ func (s *Stream) ended(token []byte) Event {
 	s.found = token
 	switch s.state {
 	case inString:
-		s.state = atComma
+		s.behindValue()
 		return Ended
 	case inSkippedString:
 		s.state = inSkipped
@@ -336,7 +343,7 @@ func (s *Stream) beginWord() Event {
 		if c == ',' || c == '}' {
 			s.found = s.src[s.pos : s.pos+i]
 			s.pos += i
-			s.state = atComma
+			s.behindValue()
 			return Word
 		}
 		if c-'0' > 9 {
