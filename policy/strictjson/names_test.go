@@ -10,9 +10,9 @@ import (
 	"unicode"
 )
 
-// TestA67AnyFolding replaces every letter of every known name by every character of Unicode: the result is refused
+// TestAnyFoldingOfAName replaces every letter of every known name by every character of Unicode: the result is refused
 // exactly if Unicode's simple folding, which case-blind parsers use, makes it the known name.
-func TestA67AnyFolding(t *testing.T) {
+func TestAnyFoldingOfAName(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if r > 0x3000 && r < 0xFF00 || r > 0x1F000 { // no letter there folds
 			continue

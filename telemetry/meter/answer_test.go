@@ -12,7 +12,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-func TestFU6_UsageInAnErrorBody(t *testing.T) {
+func TestErrorBodiesMayHaveUsage(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"code":"InternalError","message":"no","usage":{"total_tokens":7}}`: true,
 		`{"code":"InternalError","message":"no"}`:                            false,
@@ -24,7 +24,7 @@ func TestFU6_UsageInAnErrorBody(t *testing.T) {
 	}
 }
 
-func TestFU7_UnreadableAnswersKeepWhatTheySaid(t *testing.T) {
+func TestUnreadableAnswersKeepWhatTheySaid(t *testing.T) {
 	for _, c := range []struct {
 		body                    string
 		complete, gaveUp, known bool
@@ -56,7 +56,7 @@ func TestFU7_UnreadableAnswersKeepWhatTheySaid(t *testing.T) {
 	}
 }
 
-func TestFU10_UsageGrowsThenShrinks(t *testing.T) {
+func TestTheLargestUsageCounts(t *testing.T) {
 	r := read("text/event-stream", frames(
 		`{"usage":{"input_tokens":10,"output_tokens":3,"image_count":1,"plugins":2}}`,
 		`{"usage":{"input_tokens":10,"output_tokens":9,"image_count":2,"plugins":5}}`,
@@ -74,7 +74,7 @@ func TestFU10_UsageGrowsThenShrinks(t *testing.T) {
 	}
 }
 
-func TestFU11_ImagesToldAndCounted(t *testing.T) {
+func TestPicturesAreReportedOrCounted(t *testing.T) {
 	choice := `{"message":{"content":[{"image":"https://r/%d.png"}]}}`
 	result := `{"url":"https://r/%d.png"}`
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestFU11_ImagesToldAndCounted(t *testing.T) {
 }
 
 // Pictures are counted once whether a stream repeats them or not, even if there are more than the Meter distinguishes.
-func TestFU11_PicturesOfAStream(t *testing.T) {
+func TestPicturesOfAStreamCountOnce(t *testing.T) {
 	picture := func(n int) string {
 		return fmt.Sprintf(`{"type":"image","image":"https://r/%d.png?Signature=%%3D"}`, n)
 	}
@@ -236,7 +236,7 @@ func TestResetForgetsEverything(t *testing.T) {
 }
 
 // Text such as nan is no JSON number: it is ignored, and the log line stays JSON.
-func TestA121_WordsAreNoNumbers(t *testing.T) {
+func TestWordsAreNoNumbers(t *testing.T) {
 	for _, word := range []string{"nan", "NaN", "inf", "-Infinity", "0x1p4", "1_0", "0x_1_0p0000000000000"} {
 		r := read("application/json", []byte(`{"usage":{"total_tokens":`+word+`,"x":`+word+`}}`))
 		if r.Usage.Known() || !r.Odd && !r.GaveUp {
