@@ -210,7 +210,7 @@ var mutations = []mutation{
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/end.go", old: "!known && status == cache.Succeeded", new: "!known && status == cache.Failed"},
 
 	// Pictures that are fetched.
-	{about: "a name may lead to Azure's platform service", file: "gateway/fetch/guard.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},
+	{about: "a name may lead to Azure's platform service", file: "gateway/fetch/host.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},
 	{about: "the address behind a name is not judged", file: "gateway/fetch/fetch.go", old: ", Control: newGuard(config.Networks).Safe}", new: "}"},
 	{about: "a redirect leads anywhere", file: "gateway/fetch/fetch.go", old: "return f.judgeURL(next.URL)", new: "return nil"},
 	{about: "a host that is redirected to learns a signed address", file: "gateway/fetch/fetch.go", old: `next.Header.Del("Referer")`, new: ""},

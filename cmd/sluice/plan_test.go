@@ -403,7 +403,7 @@ func TestThePlanFindsWhatItForbids(t *testing.T) {
 		{"gateway/openai", "chat.go", "log/slog", false},
 		{"gateway/openai", "chat.go", "sluice/policy/strictjson", true},
 		{"gateway/openai", "chat.go", "sluice/policy", false},
-		{"gateway/fetch", "guard.go", "code.dny.dev/ssrf", true},
+		{"gateway/fetch", "host.go", "code.dny.dev/ssrf", true},
 		{"gateway/fetch", "fetch.go", "log/slog", false},
 		{"gateway/simulator", "task.go", "sluice/policy", false},
 		{"gateway/simulator", "task_test.go", "sluice/policy", false},
