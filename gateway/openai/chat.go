@@ -119,7 +119,8 @@ func checkToolChoice(value []byte) error {
 	case isWord(value, "auto"), isWord(value, "none"), isWord(find(value, "type"), "function"):
 		return nil
 	case isString(value):
-		return badRequest("tool_choice", `tool_choice: "auto", "none" or a function is allowed; the service cannot be forced to call any tool.`)
+		return badRequest("tool_choice", `tool_choice: "auto", "none" or a function is allowed; `+
+			"the service cannot be forced to call any tool.")
 	}
 	return badRequest("tool_choice", `tool_choice: "auto", "none" or an object with the type "function" is allowed.`)
 }

@@ -2,9 +2,9 @@
 // the service's answers, streams, tasks and errors into OpenAI's. docs/openai.md lists the choices that it makes where the two
 // interfaces differ.
 //
-// It only computes: it knows no HTTP, no clock, and no state beyond one stream. What it does not translate passes unchanged, so
-// numbers keep their digits. It reads requests strictly, because Sluice judges them and teams pay for them. It reads answers
-// leniently, because they are paid for already.
+// All but its writer and its reader of forms only compute: they know no HTTP, no clock, and no state beyond one stream. What is not
+// translated passes unchanged, so numbers keep their digits. Requests are read strictly, because Sluice judges them and teams pay for
+// them, answers leniently, because they are paid for already.
 //
 // In this package a raw value or text is JSON as it was received, with its escapes.
 package openai
@@ -29,7 +29,8 @@ type Request struct {
 	Base64 bool   // response_format b64_json: the answer has the pictures instead of their addresses
 }
 
-// Models tells what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions return false.
+// Models tells what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions return
+// false.
 type Models struct {
 	Resolve func(name string) string // translates a client's name to the service's
 	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
@@ -66,5 +67,8 @@ func AppendModels(dst []byte, names []string, created int64, owner string) []byt
 
 // NoModel is the refusal of a model that the client may not see, or that does not exist.
 func NoModel(name string) *Refusal {
-	return &Refusal{Status: 404, Code: "model_not_found", Param: "model", Message: "The model " + string(quoted(nil, name)) + " does not exist or you do not have access to it."}
+	return &Refusal{
+		Status: 404, Code: "model_not_found", Param: "model",
+		Message: "The model " + string(quoted(nil, name)) + " does not exist or you do not have access to it.",
+	}
 }

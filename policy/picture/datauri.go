@@ -40,7 +40,8 @@ func Base64Ahead(src []byte) (end int) {
 	const mark = ";base64,"
 	head := src[:min(len(src), len("data:")+maxMedia+len(mark))]
 	at := bytes.Index(head, []byte(mark))
-	if at < 0 || bytes.ContainsFunc(head[:at], func(c rune) bool { return c >= utf8.RuneSelf || c != ':' && c != '/' && !isMediaByte(byte(c)) }) {
+	strange := func(c rune) bool { return c >= utf8.RuneSelf || c != ':' && c != '/' && !isMediaByte(byte(c)) }
+	if at < 0 || bytes.ContainsFunc(head[:at], strange) {
 		return 0
 	}
 	first := at + len(mark)

@@ -12,8 +12,10 @@ import "bytes"
 //	}
 //
 // Each method takes the next value: the document, or the value of a member or an element that was just found. A value that was not
-// taken is stepped over. What a method returns is part of the text. A Reader takes what RFC 8259 allows, in UTF-8 and without lone surrogates, at most 10,000
-// levels deep. After a fault it finds nothing more.
+// taken is stepped over. What a method returns is part of the text.
+//
+// A Reader takes what RFC 8259 allows, in UTF-8 and without lone surrogates, at most 10,000 levels deep. After a fault it finds nothing
+// more.
 type Reader struct {
 	Name []byte // of the member, escapes resolved, unless it is longer than any name that is known
 

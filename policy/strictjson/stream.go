@@ -150,7 +150,8 @@ func (s *Stream) step(c byte) Event {
 	case s.state == atColon && c == ':':
 		s.state = atValue
 		return More
-	case c == ']' && array && (s.state == atComma || s.state == atFirstElement), c == '}' && !array && (s.state == atComma || s.state == atFirstKey):
+	case c == ']' && array && (s.state == atComma || s.state == atFirstElement),
+		c == '}' && !array && (s.state == atComma || s.state == atFirstKey):
 		if s.depth--; s.depth == 0 {
 			s.state = atEnd
 		} else {

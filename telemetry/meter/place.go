@@ -79,7 +79,9 @@ var members = [placeCount][]member{
 }
 
 // elements is the place of an array's elements.
-var elements = [placeCount]place{placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult}
+var elements = [placeCount]place{
+	placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
+}
 
 // into returns the place of the named member of an object at p.
 func (p place) into(name []byte) place {
