@@ -312,7 +312,7 @@ func (s *Stream) unescape(c byte) {
 			s.unit = rune(c) & 0x7f
 		}
 	default:
-		s.unit = s.unit<<4 | fromHex(c)
+		s.unit = s.unit<<4 | max(hexDigit(c), 0)
 		if s.escape++; s.escape < 6 {
 			return
 		}
@@ -325,16 +325,6 @@ func (s *Stream) unescape(c byte) {
 	s.escape = 0
 	var encoded [utf8.UTFMax]byte
 	s.keep(utf8.AppendRune(encoded[:0], s.unit))
-}
-
-func fromHex(c byte) rune {
-	switch {
-	case c >= 'a':
-		return rune(c-'a'+10) & 0xf
-	case c >= 'A':
-		return rune(c-'A'+10) & 0xf
-	}
-	return rune(c-'0') & 0xf
 }
 
 // beginWord takes a number or a literal, whole if it is a plain integer that ends in this piece.

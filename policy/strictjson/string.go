@@ -189,22 +189,29 @@ func simpleEscape(c byte) rune {
 }
 
 // hex4 is the number that the first four bytes of src write in hexadecimal, -1 if they do not.
-func hex4(src []byte) rune {
+func hex4(src []byte) (n rune) {
 	if len(src) < 4 {
 		return -1
 	}
-	var n rune
 	for _, c := range src[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			n = n<<4 | rune(c-'0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			n = n<<4 | rune(c|0x20-'a'+10)
-		default:
+		digit := hexDigit(c)
+		if digit < 0 {
 			return -1
 		}
+		n = n<<4 | digit
 	}
 	return n
+}
+
+// hexDigit is the value of a hexadecimal digit, -1 if c is none.
+func hexDigit(c byte) rune {
+	switch {
+	case c-'0' <= 9:
+		return rune(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return rune(c | 0x20 - 'a' + 10)
+	}
+	return -1
 }
 
 // Size counts the bytes and the characters of the string that raw spells. raw MUST be what [Scanner.Raw] returned.

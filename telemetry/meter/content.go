@@ -101,5 +101,3 @@ func (p *pictures) endAddress() bool {
 }
 
 func (p *pictures) endFrame() { p.inFrame, p.crc, p.started = 0, 0, false }
-
-func (p *pictures) count() int { return max(p.most, p.seenN) }

@@ -57,7 +57,7 @@ func (d *document) read(p []byte) {
 func (d *document) open() {
 	p := d.place.object()
 	if d.scan.Array {
-		d.answer.odd = d.answer.odd || d.place == placeUsage
+		d.answer.Odd = d.answer.Odd || d.place == placeUsage
 		if p = d.place; elements[p] == nowhere {
 			p = nowhere
 		}
@@ -72,7 +72,7 @@ func (d *document) open() {
 	case placeChoice:
 		d.answer.beginChoice()
 	case placeToolCall:
-		d.answer.hasContent = true
+		d.answer.Content = true
 	case placeUsage:
 		d.openUsage()
 	}
@@ -133,9 +133,9 @@ func (d *document) takeString() {
 	switch d.place {
 	case nowhere:
 	case placeUsage:
-		d.answer.odd = true
+		d.answer.Odd = true
 	case placeNumber:
-		d.answer.odd = d.answer.odd || whole && fieldAt(d.path[:d.pathLen]) < fieldCount
+		d.answer.Odd = d.answer.Odd || whole && fieldAt(d.path[:d.pathLen]) < fieldCount
 	default:
 		d.answer.takeString(d.place, token, !whole)
 	}
@@ -146,7 +146,7 @@ func (d *document) takeWord() {
 	token, whole := d.scan.Token()
 	switch d.place {
 	case placeUsage:
-		d.answer.odd = d.answer.odd || token[0] != 'n'
+		d.answer.Odd = d.answer.Odd || token[0] != 'n'
 	case placeNumber:
 		d.answer.takeNumber(d.path[:d.pathLen], token, !whole)
 	default:

@@ -152,8 +152,8 @@ func (e *events) takeField(value []byte) {
 func (e *events) endFrame() {
 	if e.data || e.isError {
 		a := e.document.answer
-		a.frames++
-		a.gaveUp = a.gaveUp || e.data && !e.document.scan.Done()
+		a.Frames++
+		a.GaveUp = a.GaveUp || e.data && !e.document.scan.Done()
 		a.endDocument(e.isError, false)
 	}
 	e.data, e.isError = false, false

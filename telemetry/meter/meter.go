@@ -115,13 +115,13 @@ func (m *Meter) close(a *answer) bool {
 	closed := m.document.scan.Done()
 	inFrame := m.events.data || m.events.isError // the last frame lacks its empty line
 	if m.form == stream && !inFrame {
-		return a.frames > 0
+		return a.Frames > 0
 	}
 	if m.form == stream && (closed || m.events.isError) {
-		a.frames++
+		a.Frames++
 	}
 	lost, _ := m.document.scan.Lost()
-	a.gaveUp = a.gaveUp || lost && (m.form == whole || m.events.data)
+	a.GaveUp = a.GaveUp || lost && (m.form == whole || m.events.data)
 	a.endDocument(m.events.isError, !closed)
 	return closed
 }
