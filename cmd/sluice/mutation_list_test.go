@@ -183,7 +183,7 @@ var mutations = []mutation{
 	{about: "a call refused for want of a slot gets another's task", file: "gateway/throttle.go", old: "err != nil {\n\t\t\tif !t.notes(r, s) {", new: "err != nil {\n\t\t\tif true {"},
 	{about: "refused calls are remembered for ever", file: "cache/outcomes.go", old: "	o.expireRefused()\n", new: ""},
 	{about: "a long answer takes nothing from the budget", file: "gateway/openai/sending.go", old: "h.lost = !budget.Take(more)", new: "h.lost = false"},
-	{about: "memory is set aside for messages that are none", file: "gateway/openai/chat.go", old: "if found.messages > mostMessages {", new: "if false {"},
+	{about: "memory is set aside for messages that are none", file: "gateway/openai/chat.go", old: "if c.found.messages > mostMessages {", new: "if false {"},
 	{about: "pieces that grow are the whole text", file: "gateway/openai/mode.go", old: "m.grown >= grownEnough && m.agreed >= agreedEnough", new: "m.grown >= grownEnough"},
 	{about: "a picture that may have been made is made again", file: "gateway/settle.go", old: "s.repeats != nil && s.exchange.Reached && s.doubtful()", new: "false"},
 	{about: "requests of different bodies are equal", file: "gateway/front_request.go", old: "openai.Fingerprint(s.Key, s.route.path, body)", new: "openai.Fingerprint(s.Key, s.route.path, [sha256.Size]byte{})"},
