@@ -127,3 +127,22 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 		}
 	}
 }
+
+// stingy is a budget of so many bytes.
+type stingy int64
+
+func (s *stingy) Take(n int64) bool { *s -= stingy(n); return *s >= 0 }
+
+// An answer of more than 4 MiB takes twice its length from the budget, and is dropped where that is too much.
+func TestLongAnswersTakeMemory(t *testing.T) {
+	piece := strings.Repeat("x", 1<<20)
+	for budget, lost := range map[stingy]bool{12 << 20: false, 9 << 20: true} {
+		w, _ := chatting(t)
+		w.Memory = &budget
+		write(t, w, "application/json", 200, piece, piece, piece, piece, piece)
+		if _, ok := w.Native(); w.Lost() != lost || ok == lost {
+			t.Errorf("lost %t with %d bytes left, want %t", w.Lost(), budget, lost)
+		}
+		w.Release()
+	}
+}
