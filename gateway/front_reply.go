@@ -3,16 +3,16 @@ package gateway
 import (
 	"net/http"
 
-	"sluice/gateway/front"
+	"sluice/gateway/openai"
 )
 
-// translate has what a reply writes go through a [front.Writer], if the request is for a path of OpenAI's interface.
+// translate has what a reply writes go through an [openai.Writer], if the request is for a path of OpenAI's interface.
 func (g *Gateway) translate(w *reply, r *http.Request) {
 	if !g.fronts.serves(r.URL) {
 		return
 	}
 	w.state.Front = frontName
-	w.front = front.NewWriter(w.ResponseWriter, w.state.ID)
+	w.front = openai.NewWriter(w.ResponseWriter, w.state.ID)
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"sluice/cache"
-	"sluice/gateway/front"
 	"sluice/gateway/openai"
 )
 
@@ -36,7 +35,7 @@ func readGeneration(r *http.Request, s *requestState, models *openai.Models) (*o
 }
 
 func readEdit(r *http.Request, s *requestState, models *openai.Models) (*openai.Request, error) {
-	parts, err := front.ReadForm(first(r.Header["Content-Type"]), s.body)
+	parts, err := openai.ReadForm(first(r.Header["Content-Type"]), s.body)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func digestOfBody(_ *http.Request, body io.Reader) ([sha256.Size]byte, error) {
 
 // digestOfForm reads on behind the form's end: the body is then read whole.
 func digestOfForm(r *http.Request, body io.Reader) ([sha256.Size]byte, error) {
-	sum, err := front.Digest(first(r.Header["Content-Type"]), body)
+	sum, err := openai.Digest(first(r.Header["Content-Type"]), body)
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)
 	}

@@ -1,6 +1,10 @@
 package openai
 
-import "strconv"
+import (
+	"strconv"
+
+	"sluice/policy/strictjson"
+)
 
 // choice is one choice of an answer or of a frame. Texts are raw: JSON between its quotes, with the escapes. nil means absent.
 type choice struct {
@@ -42,46 +46,46 @@ func (a *answer) read(text []byte) bool {
 
 func (a *answer) readOnce(text []byte) bool {
 	*a = answer{choices: a.choices[:0], scratch: a.scratch[:0], repaired: a.repaired}
-	r := reader{text: text}
-	if r.peek() != '{' {
+	r := strictjson.NewReader(text)
+	if r.Kind() != '{' {
 		return false
 	}
-	for r.open('{'); r.member(); {
-		switch string(r.name) {
+	for r.Open('{'); r.Member(); {
+		switch string(r.Name) {
 		case "output":
-			a.output = r.peek() == '{'
+			a.output = r.Kind() == '{'
 			a.readOutput(&r)
 		case "usage":
-			a.usage = r.value()
-			a.usageEnd = r.at
+			a.usage = r.Value()
+			a.usageEnd = r.At()
 		case "code":
-			a.code = r.value()
+			a.code = r.Value()
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
-	return r.end()
+	return r.End()
 }
 
 // failed reports whether the answer is an error.
 func (a *answer) failed() bool { return !a.output && isString(a.code) && len(a.code) > 2 }
 
 // readOutput reads output.choices, or output.text of older models.
-func (a *answer) readOutput(r *reader) {
+func (a *answer) readOutput(r *strictjson.Reader) {
 	var older choice
-	for r.open('{'); r.member(); {
-		switch string(r.name) {
+	for r.Open('{'); r.Member(); {
+		switch string(r.Name) {
 		case "choices":
 			position := 0
-			for r.open('['); r.element(); position++ {
+			for r.Open('['); r.Element(); position++ {
 				a.choices = append(a.choices, a.readChoice(r, position))
 			}
 		case "text":
 			older.content = a.joined(r)
 		case "finish_reason":
-			older.finish = finish(r.value())
+			older.finish = finish(r.Value())
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
 	if len(a.choices) == 0 && older.content != nil {
@@ -89,36 +93,36 @@ func (a *answer) readOutput(r *reader) {
 	}
 }
 
-func (a *answer) readChoice(r *reader, position int) choice {
+func (a *answer) readChoice(r *strictjson.Reader, position int) choice {
 	c := choice{index: position}
-	for r.open('{'); r.member(); {
-		switch string(r.name) {
+	for r.Open('{'); r.Member(); {
+		switch string(r.Name) {
 		case "index":
-			c.index = indexOf(r.value(), position)
+			c.index = indexOf(r.Value(), position)
 		case "message":
 			a.readMessage(r, &c)
 		case "finish_reason":
-			c.finish = finish(r.value())
+			c.finish = finish(r.Value())
 		case "logprobs":
-			c.logprobs = only('{', r.value(), c.logprobs)
+			c.logprobs = only('{', r.Value(), c.logprobs)
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
 	return c
 }
 
-func (a *answer) readMessage(r *reader, c *choice) {
-	for r.open('{'); r.member(); {
-		switch string(r.name) {
+func (a *answer) readMessage(r *strictjson.Reader, c *choice) {
+	for r.Open('{'); r.Member(); {
+		switch string(r.Name) {
 		case "content":
 			c.content = a.joined(r)
 		case "reasoning_content":
 			c.reasoning = a.joined(r)
 		case "tool_calls":
-			c.calls = only('[', r.value(), c.calls)
+			c.calls = only('[', r.Value(), c.calls)
 		default:
-			r.skip()
+			r.Skip()
 		}
 	}
 }
@@ -133,28 +137,28 @@ func only(of byte, value, before []byte) []byte {
 
 // joined returns the text of a content, which is a string or an array of items. An image among the items becomes a Markdown
 // image: OpenAI's answers have no other place for it.
-func (a *answer) joined(r *reader) []byte {
-	switch r.peek() {
+func (a *answer) joined(r *strictjson.Reader) []byte {
+	switch r.Kind() {
 	case '"':
 		return a.text(r)
 	case '[':
 	default:
-		r.skip()
+		r.Skip()
 		return nil
 	}
 	from := len(a.scratch)
-	for r.open('['); r.element(); {
-		for r.open('{'); r.member(); {
-			name := r.name
+	for r.Open('['); r.Element(); {
+		for r.Open('{'); r.Member(); {
+			name := r.Name
 			switch {
-			case r.peek() != '"':
-				r.skip()
+			case r.Kind() != '"':
+				r.Skip()
 			case string(name) == "text":
 				a.scratch = append(a.scratch, a.text(r)...)
 			case string(name) == "image":
 				a.scratch = append(append(append(a.scratch, "![image]("...), a.text(r)...), ')')
 			default:
-				r.skip()
+				r.Skip()
 			}
 		}
 	}
@@ -162,11 +166,11 @@ func (a *answer) joined(r *reader) []byte {
 }
 
 // text reads a text and notes where it is.
-func (a *answer) text(r *reader) []byte {
-	text := r.string()
+func (a *answer) text(r *strictjson.Reader) []byte {
+	text := r.String()
 	if len(text) > 0 {
 		a.texts++
-		a.textEnd, a.textSize = r.at-1, len(text)
+		a.textEnd, a.textSize = r.At()-1, len(text)
 	}
 	return text
 }
@@ -186,4 +190,52 @@ func indexOf(value []byte, position int) int {
 		return position
 	}
 	return int(n)
+}
+
+// call is a call of a tool. Texts are raw: JSON between its quotes, with the escapes. nil means absent.
+type call struct {
+	index     int  // without a number: the position in the array
+	numbered  bool // the service says which call it is
+	alone     bool // the array has no other call
+	id, name  []byte
+	arguments []byte
+}
+
+func readCall(value []byte, position int) call {
+	c := call{index: position}
+	for r := object(value); r.Member(); {
+		switch string(r.Name) {
+		case "index":
+			if n := indexOf(r.Value(), -1); n >= 0 {
+				c.index, c.numbered = n, true
+			}
+		case "id":
+			c.id = inside(r.Value())
+		case "function":
+			for r.Open('{'); r.Member(); {
+				switch string(r.Name) {
+				case "name":
+					c.name = inside(r.Value())
+				case "arguments":
+					c.arguments = argumentText(r.Value())
+				default:
+					r.Skip()
+				}
+			}
+		default:
+			r.Skip()
+		}
+	}
+	return c
+}
+
+// argumentText returns the arguments of a call: JSON inside a string. Bare JSON is put into a string.
+func argumentText(value []byte) []byte {
+	switch {
+	case isString(value):
+		return inside(value)
+	case absent(value):
+		return nil
+	}
+	return inside(quoted(nil, value))
 }

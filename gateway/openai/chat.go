@@ -1,57 +1,61 @@
 package openai
 
+import "cmp"
+
 // Chat translates the body of POST /v1/chat/completions. Its errors are of type [*Refusal]. The result holds no part of the
 // body.
 func Chat(body []byte, models *Models) (*Request, error) {
-	object, err := readRequest(body)
-	if err != nil {
-		return nil, err
-	}
 	c := chat{parameters: make(parameters, 0, fewNames)}
-	if err := c.read(object); err != nil {
+	if err := c.read(body); err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return c.translate(len(object), models)
+	return c.translate(len(body), models)
 }
 
-// chat is a chat request. Values are raw.
+// chat is what a chat request says, in OpenAI's terms. Values are raw.
 type chat struct {
 	model      []byte
 	messages   []byte
+	found      survey // in the messages
 	options    []byte // stream_options
 	effort     []byte // reasoning_effort
 	thinking   bool   // enable_thinking is given, which overrules reasoning_effort
 	stream     bool
-	limits     int // how many of max_tokens and max_completion_tokens are given
+	usage      bool // stream_options.include_usage
+	limits     int  // how many of max_tokens and max_completion_tokens are given
 	parameters parameters
 }
 
-// read reads the members of the request.
-func (c *chat) read(object []byte) (err error) {
-	seen := make(names, 0, fewNames)
-	for w := walkObject(object); w.member(); {
-		if seen, err = seen.add(w.name); err != nil {
-			return err
-		}
-		if absent(w.value) {
+// read reads a request. It refuses one that lacks a member or combines members in a wrong way. Duplicate members are refused in the
+// objects that it reads; all others pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
+func (c *chat) read(body []byte) error {
+	r, err := openRequest(body)
+	if err != nil {
+		return err
+	}
+	var seen names
+	for err == nil && seen.next(&r) {
+		name, from := r.Name, r.At()
+		if string(name) == "messages" {
+			c.found = surveyMessages(&r)
+			c.messages = r.Since(from)
 			continue
 		}
-		if err = c.member(w.name, w.value); err != nil {
-			return err
-		}
+		err = c.member(name, r.Value())
 	}
-	return nil
+	if err := endRequest(&r, cmp.Or(err, seen.err)); err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.readOptions()
 }
 
 func (c *chat) member(name, value []byte) (err error) {
 	switch string(name) {
 	case "model":
 		c.model = value
-	case "messages":
-		c.messages = value
 	case "stream":
 		c.stream, err = boolean("stream", value)
 	case "stream_options":
@@ -91,13 +95,41 @@ func (c *chat) parameter(name, value []byte) error {
 	return nil
 }
 
-// check refuses requests that lack a member or combine members in a wrong way.
-func (c *chat) check() error {
+// unsupportedInChats reports whether the service has no counterpart of a member of chat requests. If idle, the value asks for
+// nothing, and the member is dropped instead of refused.
+func unsupportedInChats(name string, value []byte) (unsupported, idle bool) {
+	switch name {
+	case "frequency_penalty":
+		return true, isZero(value)
+	case "logit_bias", "functions":
+		return true, isEmpty(value)
+	case "modalities":
+		return true, isTextAlone(value)
+	case "function_call":
+		return true, isWord(value, "none")
+	case "audio", "prediction", "moderation", "web_search_options": // an empty web_search_options asks for a search
+		return true, false
+	}
+	return false, false
+}
+
+// checkToolChoice refuses all values but those that the service knows: auto, none, or one function.
+func checkToolChoice(value []byte) error {
 	switch {
-	case !isString(c.model) || len(c.model) == 2:
-		return badRequest("model", "model: the name of a model is needed.")
-	case boundWord("model", c.model) != nil:
-		return boundWord("model", c.model)
+	case isWord(value, "auto"), isWord(value, "none"), isWord(find(value, "type"), "function"):
+		return nil
+	case isString(value):
+		return badRequest("tool_choice", `tool_choice: "auto", "none" or a function is allowed; `+
+			"the service cannot be forced to call any tool.")
+	}
+	return badRequest("tool_choice", `tool_choice: "auto", "none" or an object with the type "function" is allowed.`)
+}
+
+func (c *chat) check() error {
+	if err := checkModel(c.model); err != nil {
+		return err
+	}
+	switch {
 	case kind(c.messages) != '[':
 		return badRequest("messages", "messages: an array of messages is needed.")
 	case c.limits > 1:
@@ -105,11 +137,53 @@ func (c *chat) check() error {
 	case c.effort != nil && !isString(c.effort):
 		return badRequest("reasoning_effort", "reasoning_effort: a string is needed.")
 	case c.options == nil:
-		return nil
 	case kind(c.options) != '{':
 		return badRequest("stream_options", "stream_options: an object is needed.")
 	case !c.stream:
 		return badRequest("stream_options", "stream_options is only for streams; stream is not true.")
 	}
 	return nil
+}
+
+func (c *chat) readOptions() (err error) {
+	if include := find(c.options, "include_usage"); !absent(include) {
+		c.usage, err = boolean("stream_options.include_usage", include)
+	}
+	return err
+}
+
+// translate writes the service's request. size is the length of the client's body.
+func (c *chat) translate(size int, models *Models) (*Request, error) {
+	r := &Request{Path: TextPath, Model: string(decoded(c.model)), Stream: c.stream, Usage: c.usage}
+	model := models.resolve(r.Model)
+	if c.found.messages > mostMessages {
+		return nil, badRequest("messages", "messages: more than %d were given.", mostMessages)
+	}
+	if c.found.images || models.isVision(model) {
+		r.Path = MultimodalPath
+	}
+	// The buffer is large enough, so that images are copied only once.
+	size += len(model) + 256 + 32*c.found.messages
+	if err := models.room(size); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, size)
+	b = append(quoted(append(b, `{"model":`...), model), `,"input":{"messages":`...)
+	b, err := appendMessages(b, c.messages, r.Path == MultimodalPath)
+	if err != nil {
+		return nil, err
+	}
+	b = c.parameters.appendTo(append(b, `},"parameters":{"result_format":"message"`...))
+	switch { // the service knows no degrees of effort
+	case c.effort == nil || c.thinking:
+	case isWord(c.effort, "none"):
+		b = append(b, `,"enable_thinking":false`...)
+	default:
+		b = append(b, `,"enable_thinking":true`...)
+	}
+	if c.stream {
+		b = append(b, `,"incremental_output":true`...)
+	}
+	r.Body = append(b, "}}"...)
+	return r, nil
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestChatRefusals(t *testing.T) {
@@ -120,5 +122,72 @@ func TestImagesAreCopiedOnce(t *testing.T) {
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(r.Body)+64<<10) {
 			t.Errorf("%s: %d bytes for a result of %d", name, taken, len(r.Body))
 		}
+	}
+}
+
+// anyValue draws a JSON value, with white space anywhere.
+func anyValue(depth int) *rapid.Generator[string] {
+	scalars := rapid.SampledFrom([]string{`"\""`, `"\\\""`, `"[{,"`, `"词"`, "1.50", "-0", "1e5", "true", "null", "[]", "{ }"})
+	if depth == 0 {
+		return scalars
+	}
+	return rapid.Custom(func(t *rapid.T) string {
+		inner := strings.Join(rapid.SliceOfN(anyValue(depth-1), 1, 3).Draw(t, "elements"), " ,\n")
+		return rapid.SampledFrom([]string{"[" + inner + "]", `{"a" : [` + inner + "]\t}"}).Draw(t, "value")
+	})
+}
+
+// TestGeneratedChats: what is not OpenAI's passes as it is written, in its order, and the result is one document.
+func TestGeneratedChats(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`x_[a-z]{1,6}`), 0, 6, rapid.ID).Draw(r, "names")
+		var body, want strings.Builder
+		body.WriteString(`{"model":"llm-max","messages":[{"role":"user","content":"Hi"}]`)
+		for _, name := range names {
+			value := anyValue(2).Draw(r, "value")
+			body.WriteString(`,"` + name + `":` + value)
+			if value != "null" {
+				want.WriteString(`,"` + name + `":` + value)
+			}
+		}
+		body.WriteString("}")
+		got, err := Chat([]byte(body.String()), testModels)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if text := `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Hi"}]},"parameters":{"result_format":"message"` + want.String() + "}}"; string(got.Body) != text {
+			r.Fatalf("%s, want %s", got.Body, text)
+		}
+		mustBeJSON(t, got.Body)
+	})
+}
+
+func TestMessageRefusals(t *testing.T) {
+	for _, c := range []struct{ story, message, param string }{
+		{"no object", `"Hi"`, "messages[1]"},
+		{"no role", `{"content":"Hi"}`, "messages[1].role"},
+		{"an unknown role", `{"role":"critic","content":"Hi"}`, "messages[1].role"},
+		{"a role of old", `{"role":"function","name":"f","content":"Hi"}`, "messages[1].role"},
+		{"a role that is no word", `{"role":[],"content":"Hi"}`, "messages[1].role"},
+		{"a refusal", `{"role":"assistant","refusal":"No."}`, "messages[1].refusal"},
+		{"a call of old", `{"role":"assistant","function_call":{"name":"f","arguments":""}}`, "messages[1].function_call"},
+		{"a recording", `{"role":"assistant","audio":{"id":"a"}}`, "messages[1].audio"},
+		{"content twice", `{"role":"user","content":"a","content":"b"}`, "messages[1].content"},
+		{"content that is a number", `{"role":"user","content":1}`, "messages[1].content"},
+		{"content that is an object", `{"role":"user","content":{"type":"text","text":"a"}}`, "messages[1].content"},
+		{"a part that is no object", `{"role":"user","content":["a"]}`, "messages[1].content[0]"},
+		{"a part without a type", `{"role":"user","content":[{"text":"a"}]}`, "messages[1].content[0].type"},
+		{"a recording in a part", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio","input_audio":{}}]}`, "messages[1].content[1].type"},
+		{"a file in a part", `{"role":"user","content":[{"type":"file","file":{}}]}`, "messages[1].content[0].type"},
+		{"a refusal in a part", `{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`, "messages[1].content[0].type"},
+		{"a text part without a text", `{"role":"user","content":[{"type":"text","text":null}]}`, "messages[1].content[0].text"},
+		{"a picture without an address", `{"role":"user","content":[{"type":"image_url","image_url":{"detail":"low"}}]}`, "messages[1].content[0].image_url"},
+		{"a picture that is a word", `{"role":"user","content":[{"type":"image_url","image_url":"https://a.example/1.png"}]}`, "messages[1].content[0].image_url"},
+		{"a part with a member twice", `{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}`, "messages[1].content[0].text"},
+		{"the service's own member", `{"role":"user","content":[{"type":"image_url","image_url":{"url":"a"},"image":"b"}]}`, "messages[1].content[0].image"},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			mustRefuse(t, `{"model":"llm-max","messages":[{"role":"system","content":"Be brief."},`+c.message+`]}`, c.param)
+		})
 	}
 }

@@ -99,9 +99,15 @@ func (s *Stream) appendChoice(dst []byte, now *choice) ([]byte, bool) {
 	dst = append(dst, `,"delta":{`...)
 	from := len(dst)
 	content := p.content.delta(&s.mode, now.content)
-	calls := walkArray(now.calls)
-	if !p.started {
-		dst = appendFirst(dst, len(content) > 0, calls.more())
+	if !p.started { // clients expect a content in the first delta, and none beside a call
+		dst = append(dst, `"role":"assistant"`...)
+		switch {
+		case len(content) > 0:
+		case now.calls != nil && !isEmpty(now.calls):
+			dst = append(dst, `,"content":null`...)
+		default:
+			dst = append(dst, `,"content":""`...)
+		}
 		from = len(dst)
 	}
 	if len(content) > 0 {
@@ -123,4 +129,54 @@ func (s *Stream) appendChoice(dst []byte, now *choice) ([]byte, bool) {
 	dst = rawOrNull(append(dst, `},"finish_reason":`...), finish)
 	dst = s.appendLogprobs(append(dst, `,"logprobs":`...), p, now.logprobs)
 	return append(dst, '}'), true
+}
+
+// appendCalls appends what is new in the tool calls of a choice.
+func (s *Stream) appendCalls(dst []byte, p *progress, calls []byte) []byte {
+	from := len(dst)
+	position := 0
+	alone := length(calls) == 1
+	for r := array(calls); r.Element(); position++ {
+		now := readCall(r.Value(), position)
+		now.alone = alone
+		before := p.call(&now, &p.latest)
+		arguments := before.arguments.delta(&s.mode, now.arguments)
+		id, name := len(now.id) > 0 && !before.id, len(now.name) > 0 && !before.name
+		if !id && !name && len(arguments) == 0 {
+			continue
+		}
+		if len(dst) == from {
+			dst = append(named(dst, "tool_calls"), '[')
+		}
+		before.id, before.name = before.id || id, before.name || name
+		dst = strconv.AppendInt(append(next(dst), `{"index":`...), int64(before.index), 10)
+		if id {
+			dst = append(appendText(dst, "id", now.id), `,"type":"function"`...)
+		}
+		dst = append(dst, `,"function":{`...)
+		if name {
+			dst = appendText(dst, "name", now.name)
+		}
+		dst = append(appendText(dst, "arguments", arguments), "}}"...)
+	}
+	if len(dst) > from {
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+// appendLogprobs appends the log probabilities of the new tokens.
+func (s *Stream) appendLogprobs(dst []byte, p *progress, logprobs []byte) []byte {
+	if logprobs == nil || s.mode.decided && !s.mode.cumulative {
+		return rawOrNull(dst, logprobs)
+	}
+	dst = append(dst, `{"content":[`...)
+	position := 0
+	for r := array(find(logprobs, "content")); r.Element(); position++ {
+		if value := r.Value(); position >= p.logprobs {
+			dst = append(next(dst), value...)
+		}
+	}
+	p.logprobs = max(p.logprobs, position)
+	return append(dst, "]}"...)
 }

@@ -42,8 +42,7 @@ func AppendCompletion(dst []byte, head Head, native []byte) ([]byte, error) {
 func (c *choice) appendChoice(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"index":`...), int64(c.index), 10)
 	dst = append(dst, `,"message":{"role":"assistant","content":`...)
-	calls := walkArray(c.calls)
-	called := calls.more()
+	called := c.calls != nil && !isEmpty(c.calls)
 	if c.content == nil || called && len(c.content) == 0 {
 		dst = append(dst, "null"...)
 	} else {
@@ -62,16 +61,99 @@ func (c *choice) appendChoice(dst []byte) []byte {
 
 func (c *choice) appendCalls(dst []byte) []byte {
 	position := 0
-	for calls := walkArray(c.calls); calls.element(); position++ {
-		call := readCall(calls.value, position)
+	for r := array(c.calls); r.Element(); position++ {
+		call := readCall(r.Value(), position)
 		dst = call.appendTo(next(dst))
 	}
 	return dst
 }
 
-func rawOrNull(dst, value []byte) []byte {
-	if value == nil {
-		value = []byte("null")
+// appendTo appends the whole call.
+func (c *call) appendTo(dst []byte) []byte {
+	dst = append(append(dst, `{"id":"`...), c.id...)
+	dst = append(append(dst, `","type":"function","function":{"name":"`...), c.name...)
+	dst = append(append(dst, `","arguments":"`...), c.arguments...)
+	return append(dst, `"}}`...)
+}
+
+// usage is the service's count of tokens, each number raw; nil means absent. An unreadable number counts as absent: an answer
+// that is paid for must not fail for it.
+type usage struct {
+	in, out, sum      []byte
+	cached, reasoning []byte
+}
+
+func readUsage(value []byte) (u usage) {
+	var flat []byte
+	for r := object(value); r.Member(); {
+		switch string(r.Name) {
+		case "input_tokens":
+			u.in = count(r.Value())
+		case "output_tokens":
+			u.out = count(r.Value())
+		case "total_tokens":
+			u.sum = count(r.Value())
+		case "cached_tokens":
+			flat = count(r.Value())
+		case "prompt_tokens_details":
+			u.cached = count(find(r.Value(), "cached_tokens"))
+		case "output_tokens_details":
+			u.reasoning = count(find(r.Value(), "reasoning_tokens"))
+		default:
+			r.Skip()
+		}
 	}
-	return append(dst, value...)
+	if u.cached == nil {
+		u.cached = flat
+	}
+	return u
+}
+
+// count returns the value if it is a number of tokens: at most 15 digits, which a client's float64 holds exactly.
+func count(value []byte) []byte {
+	if len(value) > 15 {
+		return nil
+	}
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return nil
+		}
+	}
+	return value
+}
+
+func (u *usage) known() bool { return u.in != nil || u.out != nil || u.sum != nil }
+
+func (u *usage) input() []byte  { return orZero(u.in) }
+func (u *usage) output() []byte { return orZero(u.out) }
+
+// total is the service's total, or the sum of the parts.
+func (u *usage) total() []byte {
+	if u.sum != nil {
+		return u.sum
+	}
+	in, _ := strconv.ParseInt(string(u.in), 10, 64)
+	out, _ := strconv.ParseInt(string(u.out), 10, 64)
+	return strconv.AppendInt(nil, in+out, 10)
+}
+
+func orZero(count []byte) []byte {
+	if count == nil {
+		return []byte("0")
+	}
+	return count
+}
+
+// appendTo appends the usage in the form of chats.
+func (u *usage) appendTo(dst []byte) []byte {
+	dst = append(append(dst, `{"prompt_tokens":`...), u.input()...)
+	dst = append(append(dst, `,"completion_tokens":`...), u.output()...)
+	dst = append(append(dst, `,"total_tokens":`...), u.total()...)
+	if u.cached != nil {
+		dst = append(append(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), u.cached...), '}')
+	}
+	if u.reasoning != nil {
+		dst = append(append(append(dst, `,"completion_tokens_details":{"reasoning_tokens":`...), u.reasoning...), '}')
+	}
+	return append(dst, '}')
 }

@@ -1,29 +1,27 @@
 package openai
 
+import (
+	"cmp"
+	"encoding/base64"
+)
+
 // Generation translates the body of POST /v1/images/generations. Its errors are of type [*Refusal]. The result holds no part
 // of the body.
 func Generation(body []byte, models *Models) (*Request, error) {
-	object, err := readRequest(body)
+	r, err := openRequest(body)
 	if err != nil {
 		return nil, err
 	}
 	p := imageRequest{parameters: make(parameters, 0, fewNames)}
-	seen := make(names, 0, fewNames)
-	for w := walkObject(object); w.member(); {
-		if seen, err = seen.add(w.name); err != nil {
-			return nil, err
-		}
-		if absent(w.value) {
-			continue
-		}
-		if err = boundMember(w.name, w.value); err != nil {
-			return nil, err
-		}
-		if err = p.member(w.name, w.value); err != nil {
-			return nil, err
-		}
+	var seen names
+	for err == nil && seen.next(&r) {
+		name := r.Name
+		err = p.bounded(name, r.Value())
 	}
-	return p.translate(len(object), models)
+	if err := endRequest(&r, cmp.Or(err, seen.err)); err != nil {
+		return nil, err
+	}
+	return p.translate(len(body), models)
 }
 
 // imageRequest is a request for images. Values are raw.
@@ -33,6 +31,15 @@ type imageRequest struct {
 	base64        bool
 	images        []Part
 	parameters    parameters
+}
+
+// bounded takes a member of a JSON request, unless it is too long.
+func (p *imageRequest) bounded(name, value []byte) error {
+	most, characters := imageBound(string(name))
+	if err := boundString(string(name), value, most, characters); err != nil {
+		return err
+	}
+	return p.member(name, value)
 }
 
 func (p *imageRequest) member(name, value []byte) (err error) {
@@ -133,4 +140,39 @@ func unsupportedInImages(name string, value []byte) (unsupported, idle bool) {
 		return true, false
 	}
 	return false, false
+}
+
+// translate writes the service's request. size is the length of the client's request without images.
+func (p *imageRequest) translate(size int, models *Models) (*Request, error) {
+	if err := checkModel(p.model); err != nil {
+		return nil, err
+	}
+	if !isString(p.prompt) || len(p.prompt) == 2 {
+		return nil, badRequest("prompt", "prompt: a text is needed.")
+	}
+	r := &Request{Path: ImagePath, Model: string(decoded(p.model)), Base64: p.base64, Async: true}
+	model := models.resolve(r.Model)
+	if len(p.images) == 0 && models.isSync(model) {
+		r.Path, r.Async = MultimodalPath, false
+	}
+	for _, image := range p.images { // the buffer is large enough, so that images are copied only once
+		size += base64.StdEncoding.EncodedLen(len(image.Data)) + 64
+	}
+	size += len(model) + 256
+	if err := models.room(size); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, size)
+	b = append(quoted(append(b, `{"model":`...), model), `,"input":{"messages":[{"role":"user","content":[`...)
+	for _, image := range p.images {
+		b = append(next(b), `{"image":"`...)
+		b = append(image.appendURI(b), `"}`...)
+	}
+	b = append(append(append(next(b), `{"text":`...), p.prompt...), `}]}]},"parameters":{`...)
+	if !p.hasN { // the service's default is 4 for some models
+		b = append(b, `"n":1`...)
+	}
+	b = p.parameters.appendTo(b)
+	r.Body = append(b, "}}"...)
+	return r, nil
 }

@@ -9,7 +9,7 @@ import (
 // TestBodiesTakeNoMultipleOfTheirMemory: the gateway takes memory for a body and for its translation from its budget, so no body
 // may make more.
 func TestBodiesTakeNoMultipleOfTheirMemory(t *testing.T) {
-	const length = 8 << 20
+	const length = 3 << 20
 	begin := `{"model":"llm-max","messages":[{"role":"user","content":"x"}`
 	for story, c := range map[string]struct {
 		body string

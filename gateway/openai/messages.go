@@ -3,18 +3,50 @@ package openai
 import (
 	"fmt"
 	"strings"
+
+	"sluice/policy/strictjson"
 )
+
+// survey is what must be known of the messages before they are written.
+type survey struct {
+	messages int
+	images   bool // a message has a part of the type image_url
+}
+
+// mostMessages is how many messages a chat may have. The gateway refuses requests of more than twice as many members, and each message
+// has a role and a content.
+const mostMessages = 50_000
+
+func surveyMessages(r *strictjson.Reader) (found survey) {
+	for r.Open('['); r.Element(); found.messages++ {
+		for r.Open('{'); r.Member(); {
+			if string(r.Name) == "content" && r.Kind() == '[' {
+				found.images = hasImage(r) || found.images
+			}
+		}
+	}
+	return found
+}
+
+func hasImage(r *strictjson.Reader) (has bool) {
+	for r.Open('['); r.Element(); {
+		for r.Open('{'); r.Member(); {
+			has = string(r.Name) == "type" && isWord(r.Value(), "image_url") || has
+		}
+	}
+	return has
+}
 
 // appendMessages appends the messages in the service's form. They keep their indexes, because refusals name them.
 func appendMessages(dst, messages []byte, multimodal bool) ([]byte, error) {
 	dst = append(dst, '[')
 	index := 0
-	for list := walkArray(messages); list.element(); index++ {
-		m := message{dst: next(dst), multimodal: multimodal}
-		if err := m.translate(list.value); err != nil {
+	for r := array(messages); r.Element(); index++ {
+		m := message{dst: append(next(dst), '{'), multimodal: multimodal}
+		if err := m.translate(&r); err != nil {
 			return nil, within(fmt.Sprintf("messages[%d]", index), err)
 		}
-		dst = m.dst
+		dst = append(m.dst, '}')
 	}
 	return append(dst, ']'), nil
 }
@@ -44,55 +76,45 @@ type message struct {
 	content    bool // the content was written
 }
 
-func (m *message) translate(value []byte) (err error) {
-	if kind(value) != '{' {
+func (m *message) translate(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
 		return badRequest("", "A message must be an object.")
 	}
-	seen := make(names, 0, fewNames)
-	m.dst = append(m.dst, '{')
-	for w := walkObject(value); w.member(); {
-		if seen, err = seen.add(w.name); err != nil {
-			return err
-		}
-		if absent(w.value) {
-			continue
-		}
-		if err = m.member(w.name, w.value); err != nil {
+	r.Open('{')
+	var seen names
+	for seen.next(r) {
+		if err := m.member(r.Name, r); err != nil {
 			return err
 		}
 	}
-	if !m.role {
+	switch {
+	case seen.err != nil:
+		return seen.err
+	case !m.role:
 		return badRequest("role", "A message must have a role.")
+	case m.content:
+	case m.multimodal: // an assistant's message with tool calls has no content
+		m.dst = append(m.dst, `,"content":[]`...)
+	default:
+		m.dst = append(m.dst, `,"content":""`...)
 	}
-	if !m.content { // an assistant's message with tool calls has none
-		m.dst = append(named(m.dst, "content"), m.noContent()...)
-	}
-	m.dst = append(m.dst, '}')
 	return nil
 }
 
-// noContent is what the service gets for a message without content.
-func (m *message) noContent() string {
-	if m.multimodal {
-		return "[]"
-	}
-	return `""`
-}
-
-func (m *message) member(name, value []byte) (err error) {
+func (m *message) member(name []byte, r *strictjson.Reader) (err error) {
 	switch string(name) {
 	case "role":
-		return m.readRole(value)
+		return m.readRole(r.Value())
 	case "content":
 		m.content = true
-		m.dst, err = appendContent(named(m.dst, name), value, m.multimodal)
+		m.dst, err = appendContent(named(m.dst, name), r, m.multimodal)
 		return err
 	case "refusal", "function_call", "audio":
 		return badRequest(string(name), "A message's %s is not supported.", name)
 	case "annotations", "parsed": // clients send an answer back with all its members
 		return nil
 	}
-	m.dst = append(named(m.dst, name), value...)
+	m.dst = append(named(m.dst, name), r.Value()...)
 	return nil
 }
 
@@ -112,4 +134,105 @@ func (m *message) readRole(value []byte) error {
 	m.role = true
 	m.dst = quoted(named(m.dst, "role"), role)
 	return nil
+}
+
+// appendContent appends a message's content: a string on the text path, an array of items on the multimodal path.
+func appendContent(dst []byte, r *strictjson.Reader, multimodal bool) ([]byte, error) {
+	switch {
+	case r.Kind() == '"' && multimodal:
+		return append(append(append(dst, `[{"text":`...), r.Value()...), "}]"...), nil
+	case r.Kind() == '"':
+		return append(dst, r.Value()...), nil
+	case r.Kind() != '[':
+		return nil, badRequest("content", "A message's content must be a string or an array of parts.")
+	}
+	open, end := `"`, `"`
+	if multimodal {
+		open, end = "[", "]"
+	}
+	dst = append(dst, open...)
+	index := 0
+	for r.Open('['); r.Element(); index++ {
+		var p part
+		err := p.read(r)
+		if err == nil && multimodal {
+			dst, err = p.appendItem(dst)
+		} else if err == nil {
+			dst = append(dst, inside(p.text)...) // an image would have led to the other path
+		}
+		if err != nil {
+			return nil, within(fmt.Sprintf("content[%d]", index), err)
+		}
+	}
+	return append(dst, end...), nil
+}
+
+// part is one part of a message's content: a text or an image.
+type part struct {
+	word   []byte // its type
+	text   []byte
+	url    []byte
+	others parameters // such as min_pixels, which the service reads next to an image
+}
+
+// read reads the members of a part, which is a text or an image.
+func (p *part) read(r *strictjson.Reader) error {
+	if r.Kind() != '{' {
+		return badRequest("", "A part of a content must be an object.")
+	}
+	r.Open('{')
+	var seen names
+	for seen.next(r) {
+		p.member(r.Name, r)
+	}
+	switch image := isWord(p.word, "image_url"); {
+	case seen.err != nil:
+		return seen.err
+	case image && !isString(p.url):
+		return badRequest("image_url", "image_url must be an object with a url.")
+	case image:
+		return nil
+	case isWord(p.word, "text") && isString(p.text):
+		p.url = nil
+		return nil
+	case isWord(p.word, "text"):
+		return badRequest("text", "A part of the type text must have a text.")
+	case isString(p.word):
+		return badRequest("type", "Parts of the type %q are not supported; text and image_url are.", brief(inside(p.word)))
+	}
+	return badRequest("type", "A part of a content must have a type.")
+}
+
+func (p *part) member(name []byte, r *strictjson.Reader) {
+	switch string(name) {
+	case "type":
+		p.word = r.Value()
+	case "text":
+		p.text = r.Value()
+	case "image_url": // {url, detail}; the service has no counterpart of detail
+		for r.Open('{'); r.Member(); {
+			if string(r.Name) == "url" {
+				p.url = r.Value()
+			}
+		}
+	default:
+		p.others.add(name, r.Value())
+	}
+}
+
+// appendItem appends the part as an item of the multimodal path.
+func (p *part) appendItem(dst []byte) ([]byte, error) {
+	dst = next(dst)
+	if p.url != nil {
+		dst = append(append(dst, `{"image":`...), p.url...)
+	} else {
+		dst = append(append(dst, `{"text":`...), p.text...)
+	}
+	for _, other := range p.others {
+		switch name := string(other.name); name {
+		case "image", "video", "audio":
+			return nil, badRequest(name, "A part must not have a member %s.", name)
+		}
+	}
+	return append(p.others.appendTo(dst), '}'), nil
 }

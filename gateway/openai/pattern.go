@@ -1,6 +1,10 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+
+	"sluice/policy/strictjson"
+)
 
 // pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text, and
 // its usage. An event that fits is read by comparing it. What is compared was checked in the event before, and a reader checks the
@@ -19,21 +23,21 @@ const longestPattern = 1 << 10
 
 // fits reads the event at the start of a piece, which begins with it, and returns how long it is; 0: it does not fit.
 func (p *pattern) fits(piece []byte) (text, usage []byte, size int) {
-	if len(p.head) == 0 {
+	rest, ok := bytes.CutPrefix(piece[idEnd(piece):], p.head)
+	if !ok || len(p.head) == 0 {
 		return nil, nil, 0
 	}
-	r := reader{text: piece, at: idEnd(piece)}
-	r.same(p.head)
-	text = r.string()
-	r.same(p.middle)
+	r := strictjson.NewReader(rest)
+	text = r.String()
+	r.Same(p.middle)
 	if len(p.tail) > 0 {
-		usage = r.value()
-		r.same(p.tail)
+		usage = r.Value()
+		r.Same(p.tail)
 	}
-	if r.broken || bytes.IndexByte(usage, '\n') >= 0 || bytes.IndexByte(usage, '\r') >= 0 { // its line ends there
+	if r.Broken() || bytes.IndexByte(usage, '\n') >= 0 || bytes.IndexByte(usage, '\r') >= 0 { // its line ends there
 		return nil, nil, 0
 	}
-	return text, usage, r.at
+	return text, usage, len(piece) - len(rest) + r.At()
 }
 
 // idEnd is the length of the id's name and number at the start of an event.

@@ -64,25 +64,25 @@ func TestUnusualEvents(t *testing.T) {
 	short := func(events string) string { return members.ReplaceAllString(events, "") }
 	before, after := usualEvent(5, "a")+usualEvent(6, "b"), usualEvent(10, "e")+usualEvent(11, "f")
 	last := strings.NewReplacer(`"null"`, `"stop"`, `,"usage":{"output_tokens":99}`, "").Replace(usualEvent(99, "."))
-	for _, change := range unusual {
+	for n, change := range unusual {
 		changed := strings.ReplaceAll(usualEvent(7, "c"), change[0], change[1])
 		if changed == usualEvent(7, "c") {
 			t.Errorf("%q changes nothing", change)
 		}
 		again := strings.NewReplacer("id:7", "id:8", `"c"`, `"d"`, `s":7`, `s":8`).Replace(changed)
 		ahead := strings.Replace(again, `{"output":`, `{"usage":{"output_tokens":9},"output":`, 1)
-		sameInTwo(t, before, changed+again+ahead, after+last)
-		sameInTwo(t, short(before), short(changed+again+ahead), short(after+last))
-		sameInTwo(t, short(before), short(changed+again), short(after)+"event:error\ndata:{\"code\":\"x\"}\n\n")
+		sameInTwo(t, before, changed+again+ahead, after+last, n%5, 5) // another fifth of the places for each change
+		sameInTwo(t, short(before), short(changed+again+ahead), short(after+last), 0, 1)
+		sameInTwo(t, short(before), short(changed+again), short(after)+"event:error\ndata:{\"code\":\"x\"}\n\n", n%5, 5)
 	}
 }
 
-// sameInTwo cuts a stream anywhere in its midst.
-func sameInTwo(t *testing.T, before, among, after string) {
+// sameInTwo cuts a stream in its midst, at one of every so many places.
+func sameInTwo(t *testing.T, before, among, after string, first, step int) {
 	t.Helper()
 	native := []byte(before + among + after)
 	want, wantErr := translated(t, native, 1)
-	for cut := range len(among) {
+	for cut := first; cut < len(among); cut += step {
 		got, err := inTwo(native, len(before)+cut)
 		if !bytes.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("%s\ncut at %d:\n%s\n%v, want\n%s\n%v", among, cut, got, err, want, wantErr)

@@ -1,6 +1,155 @@
 package openai
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+
+	"sluice/policy/strictjson"
+)
+
+// Pictures is an answer of the service about images: the creation of a task, the state of a task, or a synchronous generation,
+// which has no task.
+type Pictures struct {
+	Task    string // id; empty: no task
+	State   State
+	URLs    []string // addresses of the pictures
+	Code    string   // why pictures are missing; empty: none is
+	Message string   // the same in words
+
+	prompts []string // for each address, the prompt as the service rewrote it; may be empty
+	usage   []byte   // the service's, raw
+}
+
+// State is the state of a task.
+type State string
+
+// The states, in OpenAI's words.
+const (
+	Queued     State = "queued"
+	InProgress State = "in_progress"
+	Completed  State = "completed"
+	Failed     State = "failed"
+	Cancelled  State = "cancelled"
+)
+
+// Final reports whether the task has ended.
+func (s State) Final() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// stateOf translates the service's word. An unknown word counts as running, so that clients keep waiting.
+func stateOf(word string) State {
+	switch word {
+	case "PENDING", "SUSPENDED":
+		return Queued
+	case "SUCCEEDED":
+		return Completed
+	case "FAILED", "UNKNOWN":
+		return Failed
+	case "CANCELED", "CANCELLED":
+		return Cancelled
+	}
+	return InProgress
+}
+
+// ReadPictures reads an answer about images. If it is not a JSON object, the error is a [*Refusal].
+func ReadPictures(answer []byte) (*Pictures, error) {
+	native, ok := readAnswer(answer)
+	if !ok {
+		return nil, unreadable()
+	}
+	p := new(Pictures)
+	for r := opened(native, '{'); r.Member(); {
+		switch string(r.Name) {
+		case "output":
+			p.readOutput(&r)
+		case "usage":
+			p.usage = append([]byte(nil), r.Value()...)
+		case "code":
+			p.Code = text(r.Value(), p.Code)
+		case "message":
+			p.Message = text(r.Value(), p.Message)
+		}
+	}
+	switch {
+	case p.State == "" && p.Task != "" && p.Code == "" && len(p.URLs) == 0: // a task of which no state is told
+		p.State = Queued
+	case p.State == "":
+		p.State = Completed
+	}
+	if p.State == Completed && len(p.URLs) == 0 {
+		p.State = Failed
+	}
+	return p, nil
+}
+
+func (p *Pictures) readOutput(r *strictjson.Reader) {
+	for r.Open('{'); r.Member(); {
+		switch string(r.Name) {
+		case "task_id":
+			p.Task = text(r.Value(), "")
+		case "task_status":
+			p.State = stateOf(text(r.Value(), ""))
+		case "code":
+			p.Code = text(r.Value(), p.Code)
+		case "message":
+			p.Message = text(r.Value(), p.Message)
+		case "choices":
+			p.readChoices(r)
+		case "results":
+			for r.Open('['); r.Element(); {
+				p.readResult(r.Value())
+			}
+		}
+	}
+}
+
+// readChoices takes the images of choices[].message.content[].
+func (p *Pictures) readChoices(r *strictjson.Reader) {
+	for r.Open('['); r.Element(); {
+		for items := array(find(find(r.Value(), "message"), "content")); items.Element(); {
+			if url := text(find(items.Value(), "image"), ""); url != "" {
+				p.add(url, "")
+			}
+		}
+	}
+}
+
+// readResult takes one of output.results: a picture, or the reason that it failed.
+func (p *Pictures) readResult(result []byte) {
+	if url := text(find(result, "url"), ""); url != "" {
+		p.add(url, text(find(result, "actual_prompt"), ""))
+		return
+	}
+	if p.Code == "" {
+		p.Code, p.Message = text(find(result, "code"), ""), text(find(result, "message"), "")
+	}
+}
+
+func (p *Pictures) add(url, prompt string) {
+	p.URLs, p.prompts = append(p.URLs, url), append(p.prompts, prompt)
+}
+
+// Refusal is the error for a task that ended without pictures; nil if it has some or has not ended.
+func (p *Pictures) Refusal() *Refusal {
+	switch {
+	case p.State == Cancelled:
+		return &Refusal{Status: 500, Code: "Canceled", Message: "The task was cancelled."}
+	case p.State != Failed:
+		return nil
+	}
+	r := &Refusal{Status: 500, Code: p.Code, Message: p.Message}
+	for _, word := range [...]string{"InvalidParameter", "BadRequest", "DataInspection"} {
+		if strings.HasPrefix(p.Code, word) {
+			r.Status = 400
+		}
+	}
+	if r.Code == "" {
+		r.Code = codeAnswer
+	}
+	if r.Message == "" {
+		r.Message = "No picture was made."
+	}
+	return r
+}
 
 // Append appends the answer to a request for images: {"created","data":[…],"usage"?}, with the addresses of the pictures. created
 // is in seconds of Unix time.

@@ -1,6 +1,9 @@
 package openai
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Refusal is an error for the client, in OpenAI's terms.
 type Refusal struct {
@@ -33,27 +36,19 @@ func unreadable() *Refusal {
 // form, the Refusal tells the status only.
 func ReadRefusal(status int, body []byte) *Refusal {
 	r := &Refusal{Status: status, Message: fmt.Sprintf("The service answered with status %d.", status)}
-	object, ok := readAnswer(body)
+	native, ok := readAnswer(body)
 	if !ok {
 		return r
 	}
-	for w := walkObject(object); w.member(); {
-		switch string(w.name) {
+	for o := opened(native, '{'); o.Member(); {
+		switch string(o.Name) {
 		case "code":
-			r.Code = text(w.value, r.Code)
+			r.Code = text(o.Value(), r.Code)
 		case "message":
-			r.Message = text(w.value, r.Message)
+			r.Message = text(o.Value(), r.Message)
 		}
 	}
 	return r
-}
-
-// text decodes a string. For an empty one and for other values it returns otherwise.
-func text(value []byte, otherwise string) string {
-	if !isString(value) || len(value) == 2 {
-		return otherwise
-	}
-	return string(decoded(value))
 }
 
 // AppendError appends {"error":{"message","type","param","code"}}.
@@ -99,4 +94,43 @@ func errorCode(code string) string {
 		return "insufficient_quota"
 	}
 	return code
+}
+
+// ChatParam returns the member of a chat request that was translated to a field of the service's request, such as
+// input.messages[2].content[0].image or parameters.top_p. It is empty if there is none, as for a header.
+func ChatParam(field string) string {
+	switch {
+	case field == "parameters.incremental_output", field == "parameters.stream":
+		return "stream"
+	case field == "model":
+		return field
+	}
+	if name, ok := strings.CutPrefix(field, "parameters."); ok {
+		return name
+	}
+	name, ok := strings.CutPrefix(field, "input.")
+	if !ok || !strings.HasPrefix(name, "messages") {
+		return ""
+	}
+	if place, ok := strings.CutSuffix(name, ".image"); ok {
+		return place + ".image_url"
+	}
+	return name
+}
+
+// ImageParam is [ChatParam] for image requests.
+func ImageParam(field string) string {
+	if field == "model" {
+		return field
+	}
+	if name, ok := strings.CutPrefix(field, "parameters."); ok {
+		return name
+	}
+	switch {
+	case !strings.HasPrefix(field, "input."):
+		return ""
+	case strings.Contains(field, ".image"), strings.HasSuffix(field, ".content"): // of the items of the content, only the images vary
+		return "image"
+	}
+	return "prompt"
 }

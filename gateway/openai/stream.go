@@ -27,8 +27,9 @@ func NewStream(head Head, withUsage bool) *Stream {
 	return s
 }
 
-// Begin starts another stream in the memory of one that was cleared.
+// Begin forgets all that the stream has said, and starts another in its memory.
 func (s *Stream) Begin(head Head, withUsage bool) {
+	s.Clear()
 	s.head = append(head.appendTo(append(s.head, "data: "...), "chat.completion.chunk"), `,"choices":[`...)
 	s.tail = "]}\n\n"
 	if s.withUsage = withUsage; withUsage {

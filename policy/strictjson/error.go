@@ -76,8 +76,15 @@ func (e *Error) shown() string {
 	return strconv.QuoteToASCII(e.Input)
 }
 
-func (s *Scanner) fail(at int, fault Fault) error {
+// errLoose is every error of a loose scanner, which stays at the fault. It costs no memory: that a text does not fit may be usual.
+var errLoose error = &Error{Fault: FaultSyntax}
+
+func (s *lexer) fail(at int, fault Fault) error {
 	at = min(at, len(s.src))
+	if s.loose {
+		s.pos = at
+		return errLoose
+	}
 	rest := s.src[at:]
 	return &Error{Offset: at, Fault: fault, Input: string(rest[:min(len(rest), MaxEcho)])}
 }

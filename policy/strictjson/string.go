@@ -3,6 +3,7 @@ package strictjson
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -28,11 +29,11 @@ type Text struct {
 
 // String consumes a string, which must come next, and proves it to be valid UTF-8 without lone surrogates. With an error
 // the Text is empty.
-func (s *Scanner) String() (Text, error) { return s.StringAfter(0) }
+func (s *lexer) String() (Text, error) { return s.StringAfter(0) }
 
 // StringAfter is String for a caller who knows that the first n bytes after the opening quote are ASCII without quotes,
 // backslashes and control characters. They are not looked at again.
-func (s *Scanner) StringAfter(n int) (Text, error) {
+func (s *lexer) StringAfter(n int) (Text, error) {
 	t := Text{start: s.pos + 1}
 	i := plain(s.src, t.start+n)
 	if i < len(s.src) && s.src[i] == '"' {
@@ -44,7 +45,7 @@ func (s *Scanner) StringAfter(n int) (Text, error) {
 }
 
 // Identifier is String for a model, an id or a name, and refuses U+0000, which ends a string for some parsers only.
-func (s *Scanner) Identifier() (Text, error) {
+func (s *lexer) Identifier() (Text, error) {
 	start := s.pos
 	t, err := s.String()
 	if err == nil && t.NUL {
@@ -54,7 +55,7 @@ func (s *Scanner) Identifier() (Text, error) {
 }
 
 // stringRest reads the string t from i on, the first byte that is not plain.
-func (s *Scanner) stringRest(t Text, i int) (Text, error) {
+func (s *lexer) stringRest(t Text, i int) (Text, error) {
 	coded := 0 // bytes of escapes and of characters beyond ASCII
 	for ; ; i = plain(s.src, i) {
 		switch c := s.at(i); {
@@ -134,4 +135,110 @@ func plain(src []byte, i int) int {
 // special sets the high bit of the bytes of w that are not plain.
 func special(w uint64) uint64 {
 	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
+}
+
+// escape reads the escape at the start of src: the character that it stands for and the bytes that it takes. A pair of
+// surrogates is one escape; half of one is refused, because parsers replace it by U+FFFD, raw halves or nothing.
+func escape(src []byte) (r rune, size int, fault Fault) {
+	if len(src) < 2 {
+		return 0, 0, FaultSyntax
+	}
+	if src[1] != 'u' {
+		r = simpleEscape(src[1])
+		if r < 0 {
+			return 0, 0, FaultSyntax
+		}
+		return r, 2, ""
+	}
+	if r = hex4(src[2:]); r < 0 {
+		return 0, 0, FaultSyntax
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6, ""
+	}
+	if len(src) < 8 || src[6] != '\\' || src[7] != 'u' {
+		return 0, 0, FaultSurrogate
+	}
+	low := hex4(src[8:])
+	if low < 0 {
+		return 0, 0, FaultSyntax
+	}
+	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+		return 0, 0, FaultSurrogate
+	}
+	return r, 12, ""
+}
+
+// simpleEscape is the character that a backslash and c stand for, -1 if there is none.
+func simpleEscape(c byte) rune {
+	switch c {
+	case '"', '\\', '/':
+		return rune(c)
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return -1
+}
+
+// hex4 is the number that the first four bytes of src write in hexadecimal, -1 if they do not.
+func hex4(src []byte) (n rune) {
+	if len(src) < 4 {
+		return -1
+	}
+	for _, c := range src[:4] {
+		digit := hexDigit(c)
+		if digit < 0 {
+			return -1
+		}
+		n = n<<4 | digit
+	}
+	return n
+}
+
+// hexDigit is the value of a hexadecimal digit, -1 if c is none.
+func hexDigit(c byte) rune {
+	switch {
+	case c-'0' <= 9:
+		return rune(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return rune(c | 0x20 - 'a' + 10)
+	}
+	return -1
+}
+
+// Size counts the bytes and the characters of the string that raw spells. raw MUST be what [Scanner.Raw] returned.
+func Size(raw []byte) (bytes, points int) {
+	for i := 0; i < len(raw); points++ {
+		r, size := utf8.DecodeRune(raw[i:])
+		if r == '\\' {
+			r, size, _ = escape(raw[i:])
+		}
+		i += size
+		bytes += utf8.RuneLen(r)
+	}
+	return bytes, points
+}
+
+// Unescape appends to dst the string that raw spells, and stops once dst holds limit bytes or more; a character may be
+// cut off there. raw MUST be what [Scanner.Raw] returned.
+func Unescape(dst, raw []byte, limit int) []byte {
+	for len(raw) > 0 && len(dst) < limit {
+		if raw[0] != '\\' {
+			dst = append(dst, raw[0])
+			raw = raw[1:]
+			continue
+		}
+		r, size, _ := escape(raw)
+		dst = utf8.AppendRune(dst, r)
+		raw = raw[size:]
+	}
+	return dst
 }

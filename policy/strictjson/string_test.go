@@ -3,11 +3,10 @@ package strictjson
 import (
 	"encoding/json"
 	"fmt"
+	"pgregory.net/rapid"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"pgregory.net/rapid"
 )
 
 // spelled writes s as a JSON string, some characters of it as escapes.
@@ -71,6 +70,47 @@ func FuzzPlain(f *testing.F) {
 		}
 		if got := plain(src, from); got != at {
 			t.Errorf("plain %q from %d: %d, want %d", src, from, got, at)
+		}
+	})
+}
+
+func TestEscapes(t *testing.T) {
+	for escaped, want := range map[string]rune{
+		`\"`: '"', `\\`: '\\', `\/`: '/', `\b`: '\b', `\f`: '\f', `\n`: '\n', `\r`: '\r', `\t`: '\t', `\u0041`: 'A',
+		`\u00e9`: 'é', `\u00E9`: 'é', `\u0000`: 0, `\uffff`: 0xFFFF, `\ud83d\ude00`: '😀', `\uD83D\uDE00`: '😀', `\ufffd`: 0xFFFD,
+		`\udbff\udfff`: utf8.MaxRune,
+	} {
+		r, size, fault := escape([]byte(escaped + "rest"))
+		if r != want || size != len(escaped) || fault != "" {
+			t.Errorf("%s: %q, %d bytes, %s", escaped, r, size, fault)
+		}
+	}
+	for escaped, want := range map[string]Fault{
+		`\`: FaultSyntax, `\x41`: FaultSyntax, `\U0041`: FaultSyntax, `\'`: FaultSyntax, `\0`: FaultSyntax, `\u`: FaultSyntax,
+		`\u004`: FaultSyntax, `\u00g1`: FaultSyntax, `\u 041`: FaultSyntax, `\u+041`: FaultSyntax, `\ud800`: FaultSurrogate,
+		`\ud800\n`: FaultSurrogate, `\ud800\u`: FaultSyntax, `\ud800\u00`: FaultSyntax, `\ud800A`: FaultSurrogate,
+		`\udc00`: FaultSurrogate, `\udc00\ud800`: FaultSurrogate, `\ud800\ud800`: FaultSurrogate, `\ud800\u0041`: FaultSurrogate,
+	} {
+		if r, size, fault := escape([]byte(escaped)); fault != want {
+			t.Errorf("%s: %q, %d bytes, %s, want %s", escaped, r, size, fault, want)
+		}
+	}
+}
+
+// TestCursorSkips: Skip moves by characters as Next does, over escapes too.
+func TestCursorSkips(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		raw := spelled(r, rapid.StringMatching(`[a-zA-Z0-9+/=]{0,40}`).Draw(r, "text"))
+		raw = raw[1 : len(raw)-1]
+		n := rapid.IntRange(0, 50).Draw(r, "skip")
+		a := NewCursor([]byte(raw), true)
+		b := a
+		a.Skip(n)
+		for range n {
+			b.Next()
+		}
+		if a.pos != b.pos {
+			r.Errorf("%q: Skip %d to %d, Next goes to %d", raw, n, a.pos, b.pos)
 		}
 	})
 }

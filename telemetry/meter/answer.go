@@ -7,16 +7,8 @@ import (
 
 // answer holds the parts of an answer that have been read. The scanner reports values at known places to it.
 type answer struct {
-	usage      Usage
-	odd        bool
-	gaveUp     bool
-	hasContent bool
-	finished   bool // output.finished was true
-	frames     int
-	failed     bool // an error body or frame came
-	failure    failure
-
-	responseID, taskID, taskStatus string
+	Reading       // without what is counted at its end
+	finished bool // output.finished was true
 
 	seen     uint8 // choices that were seen, a bit for each
 	reasons  [proseSlots]string
@@ -46,14 +38,14 @@ func (a *answer) beginDocument() {
 func (a *answer) endDocument(isError, cut bool) {
 	for i := range a.texts {
 		if a.touched&(1<<i) != 0 {
-			a.hasContent = a.hasContent || a.texts[i].length > 0
+			a.Content = a.Content || a.texts[i].length > 0
 			a.texts[i].endFrame(cut)
 		}
 	}
 	a.touched = 0
 	a.pictures.endFrame()
 	if isError || a.failing.code != "" {
-		a.failed, a.failure = true, a.failing
+		a.Failed, a.ErrorCode, a.ErrorMessage, a.ErrorStatus = true, a.failing.code, a.failing.message, a.failing.status
 	}
 }
 
@@ -86,18 +78,18 @@ func (a *answer) text(p place) *prose {
 func (a *answer) takeString(p place, token []byte, tooLong bool) {
 	switch {
 	case p == placeImage:
-		a.hasContent = a.pictures.endAddress() || a.hasContent
+		a.Content = a.pictures.endAddress() || a.Content
 	case p == placeErrorMessage:
 		if len(token) > 0 { // an empty one must not hide the message at another place
 			a.failing.message = strings.ToValidUTF8(string(token), "")
 		}
 	case tooLong:
 	case p == placeRequestID:
-		keepString(&a.responseID, token)
+		keepString(&a.ResponseID, token)
 	case p == placeTaskID:
-		keepString(&a.taskID, token)
+		keepString(&a.TaskID, token)
 	case p == placeTaskStatus:
-		keepString(&a.taskStatus, token)
+		keepString(&a.TaskStatus, token)
 	case p == placeCode:
 		if len(token) > 0 {
 			a.failing.code = string(token)
@@ -136,31 +128,31 @@ func (a *answer) takeNumber(path, token []byte, tooLong bool) {
 	f := fieldAt(path)
 	switch string(token) {
 	case "null": // the interface has it for the tokens of pictures, video and sound
-		a.odd = a.odd || f <= ImageCount
+		a.Odd = a.Odd || f <= ImageCount
 		return
 	case "true", "false":
-		a.odd = a.odd || f < fieldCount
+		a.Odd = a.Odd || f < fieldCount
 		return
 	}
 	n, ok := parseNumber(token)
 	switch {
 	case !ok || tooLong || n < 0 || n > maxNumber:
-		a.odd = true
+		a.Odd = true
 	case f == fieldCount:
-		a.odd = !a.usage.raiseOther(path, n) || a.odd
+		a.Odd = !a.Usage.raiseOther(path, n) || a.Odd
 	case n != math.Trunc(n):
-		a.odd = true
+		a.Odd = true
 	default:
-		a.usage.Raise(f, int64(n))
+		a.Usage.Raise(f, int64(n))
 	}
 }
 
 // saysEnd reports whether a stream has said that it ends.
 func (a *answer) saysEnd() bool {
-	if a.finished || a.failed {
+	if a.finished || a.Failed {
 		return true
 	}
-	switch a.taskStatus {
+	switch a.TaskStatus {
 	case "SUCCEEDED", "FAILED", "CANCELED", "CANCELLED":
 		return true
 	}
@@ -192,4 +184,54 @@ func keepString(s *string, token []byte) {
 	if *s != string(token) {
 		*s = string(token)
 	}
+}
+
+// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer does not say.
+type Reading struct {
+	Usage Usage // of each number the largest value in any part of the answer
+	Odd   bool  // a usage number was ignored: negative, too large, a string, or null if the interface has no null for it
+
+	FinishReasons []string // one per choice that ended, in the order of the choices; null and "null" do not count
+	ResponseID    string   // request_id
+	TaskID        string   // output.task_id
+	TaskStatus    string   // output.task_status, as it came
+	ImageCount    int      // pictures with an address, counted in the answer; see [Reading.Images]
+
+	Failed       bool   // an error body, an error frame, or a task that failed with a code
+	ErrorCode    string // code of an error body or error frame, also of a task that failed
+	ErrorMessage string // its message, at most 1 KiB; it may quote the request, so it must not be logged
+	ErrorStatus  int    // HTTP status inside an error frame (:HTTP_STATUS/400) or body (status_code)
+
+	Content   bool // some of the model's output was seen: text, a tool call or a picture
+	TextBytes int  // UTF-8 bytes of text and tool arguments; of frames that repeat the text so far, the longest
+	Frames    int  // frames of a stream; 0 for other answers
+
+	Closed   bool // no document or frame is open: the answer may end here
+	Complete bool // it is closed and says that it ends: see [Meter.End]
+	Opaque   bool // nothing could be read: compressed, or neither JSON nor a stream of events
+	GaveUp   bool // a document was not JSON to its end; the Reading has what came before the fault
+}
+
+// Images returns the number of pictures to charge: usage.image_count, or else those counted in the answer; false if there is
+// neither.
+func (r *Reading) Images() (int64, bool) {
+	if n, ok := r.Usage.Get(ImageCount); ok {
+		return n, true
+	}
+	return int64(r.ImageCount), r.ImageCount > 0
+}
+
+// reading returns the facts of the answer so far, except Closed and Complete.
+func (a *answer) reading() Reading {
+	r := a.Reading
+	r.ImageCount = max(a.pictures.most, a.pictures.seenN)
+	for _, reason := range a.reasons {
+		if reason != "" {
+			r.FinishReasons = append(r.FinishReasons, reason)
+		}
+	}
+	for i := range a.texts {
+		r.TextBytes += a.texts[i].total()
+	}
+	return r
 }

@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"sluice/policy/strictjson"
 )
 
-func TestFU6_UsageInAnErrorBody(t *testing.T) {
+func TestErrorBodiesMayHaveUsage(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"code":"InternalError","message":"no","usage":{"total_tokens":7}}`: true,
 		`{"code":"InternalError","message":"no"}`:                            false,
@@ -22,7 +24,7 @@ func TestFU6_UsageInAnErrorBody(t *testing.T) {
 	}
 }
 
-func TestFU7_UnreadableAnswersKeepWhatTheySaid(t *testing.T) {
+func TestUnreadableAnswersKeepWhatTheySaid(t *testing.T) {
 	for _, c := range []struct {
 		body                    string
 		complete, gaveUp, known bool
@@ -54,7 +56,7 @@ func TestFU7_UnreadableAnswersKeepWhatTheySaid(t *testing.T) {
 	}
 }
 
-func TestFU10_UsageGrowsThenShrinks(t *testing.T) {
+func TestTheLargestUsageCounts(t *testing.T) {
 	r := read("text/event-stream", frames(
 		`{"usage":{"input_tokens":10,"output_tokens":3,"image_count":1,"plugins":2}}`,
 		`{"usage":{"input_tokens":10,"output_tokens":9,"image_count":2,"plugins":5}}`,
@@ -72,7 +74,7 @@ func TestFU10_UsageGrowsThenShrinks(t *testing.T) {
 	}
 }
 
-func TestFU11_ImagesToldAndCounted(t *testing.T) {
+func TestPicturesAreReportedOrCounted(t *testing.T) {
 	choice := `{"message":{"content":[{"image":"https://r/%d.png"}]}}`
 	result := `{"url":"https://r/%d.png"}`
 	for _, c := range []struct {
@@ -106,7 +108,7 @@ func TestFU11_ImagesToldAndCounted(t *testing.T) {
 }
 
 // Pictures are counted once whether a stream repeats them or not, even if there are more than the Meter distinguishes.
-func TestFU11_PicturesOfAStream(t *testing.T) {
+func TestPicturesOfAStreamCountOnce(t *testing.T) {
 	picture := func(n int) string {
 		return fmt.Sprintf(`{"type":"image","image":"https://r/%d.png?Signature=%%3D"}`, n)
 	}
@@ -138,7 +140,7 @@ func TestOverlongValues(t *testing.T) {
 	if !r.Complete || r.ResponseID != "" || r.TaskID != "" || r.ErrorCode != "Bad" {
 		t.Errorf("%+v", r)
 	}
-	if len(r.ErrorMessage) != maxToken || !utf8.ValidString(r.ErrorMessage) {
+	if len(r.ErrorMessage) != strictjson.MaxToken || !utf8.ValidString(r.ErrorMessage) {
 		t.Errorf("the message has %d bytes", len(r.ErrorMessage))
 	}
 	if got := readable(r); !strings.Contains(got, long[:maxPath]+`": 7`) {
@@ -192,7 +194,7 @@ func TestStringsAsADecoderHasThem(t *testing.T) {
 		if r.TextBytes != len(text) {
 			t.Errorf("%d bytes of text, want %d", r.TextBytes, len(text))
 		}
-		if strings.IndexFunc(text, func(c rune) bool { return c > 0xffff }) < 0 && len(text) <= maxToken {
+		if strings.IndexFunc(text, func(c rune) bool { return c > 0xffff }) < 0 && len(text) <= strictjson.MaxToken {
 			if r.ResponseID != text || r.ErrorMessage != text {
 				t.Errorf("%q and %q", r.ResponseID, r.ErrorMessage)
 			}
@@ -234,7 +236,7 @@ func TestResetForgetsEverything(t *testing.T) {
 }
 
 // Text such as nan is no JSON number: it is ignored, and the log line stays JSON.
-func TestA121_WordsAreNoNumbers(t *testing.T) {
+func TestWordsAreNoNumbers(t *testing.T) {
 	for _, word := range []string{"nan", "NaN", "inf", "-Infinity", "0x1p4", "1_0", "0x_1_0p0000000000000"} {
 		r := read("application/json", []byte(`{"usage":{"total_tokens":`+word+`,"x":`+word+`}}`))
 		if r.Usage.Known() || !r.Odd && !r.GaveUp {

@@ -21,10 +21,10 @@ var (
 	lineFeed      = []byte("\n") // between the data lines of one frame
 )
 
-// events splits an event stream into lines and lines into fields, and has the scanner read the data. It accepts what the
+// events splits an event stream into lines and lines into fields, and has the document read the data. It accepts what the
 // standard does: LF, CR and CRLF as line ends, data over several lines, comments, one space or none after a colon.
 type events struct {
-	scanner *scanner
+	document *document
 
 	part    lineState
 	started bool // the line has a byte
@@ -72,7 +72,7 @@ func (e *events) usual(line []byte) bool {
 	case "event:result":
 		e.isError = false
 	case ":HTTP_STATUS/200":
-		e.scanner.answer.failing.status = 200
+		e.document.answer.failing.status = 200
 	default:
 		return len(line) > 3 && string(line[:3]) == "id:"
 	}
@@ -103,7 +103,7 @@ func (e *events) line(p []byte) {
 	}
 	switch e.part {
 	case inData:
-		e.scanner.read(p)
+		e.document.read(p)
 	case inValue:
 		e.valueLen += copy(e.value[e.valueLen:], p)
 	}
@@ -114,7 +114,7 @@ func (e *events) valuePart() lineState {
 	switch string(e.name[:e.nameLen]) {
 	case "data":
 		if e.data {
-			e.scanner.read(lineFeed)
+			e.document.read(lineFeed)
 		}
 		e.data = true
 		return inData
@@ -145,18 +145,26 @@ func (e *events) takeField(value []byte) {
 		return
 	}
 	if digits, ok := bytes.CutPrefix(value, statusComment); ok {
-		e.scanner.answer.takeStatus(digits)
+		e.document.answer.takeStatus(digits)
 	}
 }
 
 func (e *events) endFrame() {
 	if e.data || e.isError {
-		a := e.scanner.answer
-		a.frames++
-		a.gaveUp = a.gaveUp || e.data && e.scanner.state != atEnd
+		a := e.document.answer
+		a.Frames++
+		a.GaveUp = a.GaveUp || e.data && !e.document.scan.Done()
 		a.endDocument(e.isError, false)
 	}
 	e.data, e.isError = false, false
-	e.scanner.answer.beginDocument()
-	e.scanner.cursor = cursor{}
+	e.document.answer.beginDocument()
+	e.document.restart()
+}
+
+// indexFrom is the index of c in p at i or later, len(p) if there is none.
+func indexFrom(p []byte, i int, c byte) int {
+	if n := bytes.IndexByte(p[i:], c); n >= 0 {
+		return i + n
+	}
+	return len(p)
 }

@@ -1,3 +1,11 @@
+// Package meter reads the service's answers on their way to a client: how much an answer used, how it ended, which task it
+// names, and whether it is an error. It reads JSON documents and streams of events.
+//
+// It only reads. It changes, delays and stores no byte of an answer, and decides nothing: the gateway charges by what it
+// reads.
+//
+// It promises that memory is bounded whatever the size of an answer, that the cuts between the pieces of an answer make no
+// difference, and that an answer it cannot read is never an error.
 package meter
 
 import "strings"
@@ -9,9 +17,9 @@ const byteOrderMark = "\xef\xbb\xbf"
 type form uint8
 
 const (
-	document form = iota // one JSON document
-	stream               // server-sent events with a JSON document each
-	opaque               // not at all
+	whole  form = iota // one JSON document
+	stream             // server-sent events with a JSON document each
+	opaque             // not at all
 )
 
 // Meter reads an answer on its way to the client. It gets the body's bytes in order, in pieces of any size, and the cuts
@@ -21,11 +29,11 @@ const (
 // a wrong type still costs what it says. The zero value is a Meter of a JSON answer. A Meter must not be copied, and serves
 // one goroutine at a time.
 type Meter struct {
-	form    form
-	mark    uint8 // bytes of the byte order mark seen
-	events  events
-	scanner scanner
-	answer  answer
+	form     form
+	mark     uint8 // bytes of the byte order mark seen
+	events   events
+	document document
+	answer   answer
 }
 
 // New returns a Meter for an answer with these headers. An answer with a Content-Encoding other than identity is opaque.
@@ -51,10 +59,10 @@ func (m *Meter) Reset(contentType, contentEncoding string) {
 // Write reads the next piece of the body. It never fails and does not keep p.
 func (m *Meter) Write(p []byte) (int, error) {
 	n := len(p)
-	if m.scanner.answer == nil {
-		m.events.scanner = &m.scanner
-		m.scanner.answer = &m.answer
-		m.scanner.token = m.scanner.room[:0]
+	if m.document.answer == nil {
+		m.events.document = &m.document
+		m.document.answer = &m.answer
+		m.document.restart()
 	}
 	if m.form != opaque {
 		m.read(m.skipMark(p))
@@ -66,7 +74,7 @@ func (m *Meter) read(p []byte) {
 	if m.form == stream {
 		m.events.read(p)
 	} else {
-		m.scanner.read(p)
+		m.document.read(p)
 	}
 }
 
@@ -92,27 +100,28 @@ func (m *Meter) skipMark(p []byte) []byte {
 // frame came. Only the caller knows whether the bytes themselves ended in order; if they did, a closed stream is whole even
 // if it has not said that it ends.
 func (m *Meter) End() Reading {
-	if m.form == opaque || m.scanner.strange && m.form == document {
+	if _, strange := m.document.scan.Lost(); m.form == opaque || strange && m.form == whole {
 		return Reading{Opaque: true}
 	}
 	answer := m.answer // a copy: more of an open frame may follow
 	closed := m.close(&answer)
 	r := answer.reading()
-	r.Closed, r.Complete = closed, closed && (m.form == document || answer.saysEnd())
+	r.Closed, r.Complete = closed, closed && (m.form == whole || answer.saysEnd())
 	return r
 }
 
 // close ends the last document of the answer as it is now, and reports whether it was closed.
 func (m *Meter) close(a *answer) bool {
-	closed := m.scanner.state == atEnd
+	closed := m.document.scan.Done()
 	inFrame := m.events.data || m.events.isError // the last frame lacks its empty line
 	if m.form == stream && !inFrame {
-		return a.frames > 0
+		return a.Frames > 0
 	}
 	if m.form == stream && (closed || m.events.isError) {
-		a.frames++
+		a.Frames++
 	}
-	a.gaveUp = a.gaveUp || (m.form == document || m.events.data) && m.scanner.state == atLoss
+	lost, _ := m.document.scan.Lost()
+	a.GaveUp = a.GaveUp || lost && (m.form == whole || m.events.data)
 	a.endDocument(m.events.isError, !closed)
 	return closed
 }

@@ -25,7 +25,7 @@ func said(content, finish string) string {
 	return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"role":"assistant"},"finish_reason":%q}]}}`, text, finish)
 }
 
-func TestA121_UsageOverFrames(t *testing.T) {
+func TestUsageOverFrames(t *testing.T) {
 	for _, c := range []struct {
 		story  string
 		usages []string
@@ -75,7 +75,7 @@ func TestA121_UsageOverFrames(t *testing.T) {
 }
 
 // The line of abuse.md has 100 MiB; the Meter holds none of it and still reads the usage at its end.
-func TestA122_ALineOfAnyLength(t *testing.T) {
+func TestALineOfAnyLength(t *testing.T) {
 	piece := []byte(strings.Repeat(`many words \"and\" 词 `, 3000))
 	for _, contentType := range []string{"text/event-stream", "application/json"} {
 		m := New(contentType, "")
@@ -105,7 +105,7 @@ func TestA122_ALineOfAnyLength(t *testing.T) {
 	}
 }
 
-func TestA122_DocumentsOfAnyDepth(t *testing.T) {
+func TestDocumentsOfAnyDepth(t *testing.T) {
 	deep := strings.Repeat(`[{"usage":`, 200_000)
 	for _, body := range []string{
 		`{"other":` + deep, `{"usage":{"a":` + deep, `{"usage":` + strings.Repeat(`{"a":`, 200_000) + `1`,
@@ -121,7 +121,7 @@ func TestA122_DocumentsOfAnyDepth(t *testing.T) {
 	}
 }
 
-func TestA123_RepeatedTextIsNotSummed(t *testing.T) {
+func TestRepeatedTextIsNotSummed(t *testing.T) {
 	for _, c := range []struct {
 		story string
 		texts []string
@@ -147,7 +147,7 @@ func TestA123_RepeatedTextIsNotSummed(t *testing.T) {
 	}
 }
 
-func TestA123_AnyTextAnyCuts(t *testing.T) {
+func TestTextIsMeasuredWhetherRepeatedOrNew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.StringN(1, 20, -1), 2, 20).Draw(t, "parts")
 		all := strings.Join(parts, "")
@@ -168,7 +168,7 @@ func TestA123_AnyTextAnyCuts(t *testing.T) {
 	})
 }
 
-func TestA126_CompressedIsOpaque(t *testing.T) {
+func TestCompressedIsOpaque(t *testing.T) {
 	for encoding, want := range map[string]bool{
 		"": false, "identity": false, " Identity ": false, "gzip": true, "br": true, "identity, gzip": true, "unknown": true,
 	} {
@@ -183,7 +183,7 @@ func TestA126_CompressedIsOpaque(t *testing.T) {
 	}
 }
 
-func TestA127_TheAnswersTypeDecides(t *testing.T) {
+func TestTheAnswersTypeDecides(t *testing.T) {
 	body := `{"usage":{"input_tokens":1}}`
 	for contentType, stream := range map[string]bool{
 		"text/event-stream": true, "Text/Event-Stream ; charset=UTF-8": true, "application/json": false,

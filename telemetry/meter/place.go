@@ -1,6 +1,6 @@
 package meter
 
-// place is the position of a value in an answer. The scanner knows the few places it reads; everything else is nowhere and is
+// place is the position of a value in an answer. The few places that are read are here; everything else is nowhere and is
 // stepped over, so that text that looks like usage is never taken for it.
 type place uint8
 
@@ -49,7 +49,7 @@ type member struct {
 	to   place
 }
 
-// members lists the names that are read in each object. In usage every name is read.
+// members lists the names that are read in each object. In usage every name is a number's.
 var members = [placeCount][]member{
 	placeRoot: {
 		{"output", placeOutput},
@@ -79,13 +79,12 @@ var members = [placeCount][]member{
 }
 
 // elements is the place of an array's elements.
-var elements = [placeCount]place{placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult}
+var elements = [placeCount]place{
+	placeChoices: placeChoice, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
+}
 
 // into returns the place of the named member of an object at p.
 func (p place) into(name []byte) place {
-	if p == placeUsage {
-		return placeNumber
-	}
 	for _, m := range members[p] {
 		if m.name == string(name) {
 			return m.to

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"sluice/policy/strictjson"
 )
 
 var byUnexported = cmp.AllowUnexported(Usage{}, other{})
@@ -29,7 +31,7 @@ func eachByte(body []byte) [][]byte {
 	return pieces
 }
 
-func TestA119_CutAtEveryByte(t *testing.T) {
+func TestCutAtEveryByte(t *testing.T) {
 	for name, body := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			want := read(contentType(name), body)
@@ -41,7 +43,7 @@ func TestA119_CutAtEveryByte(t *testing.T) {
 	}
 }
 
-func TestA119_CutAnywhere(t *testing.T) {
+func TestCutAnywhere(t *testing.T) {
 	answers := recorded(t)
 	names := make([]string, 0, len(answers))
 	for name := range answers {
@@ -68,7 +70,7 @@ func TestA119_CutAnywhere(t *testing.T) {
 }
 
 // The other forms that the standard allows must make no difference either.
-func TestA119_FormsOfOneStream(t *testing.T) {
+func TestFormsOfOneStream(t *testing.T) {
 	answers := recorded(t)
 	plain := answers["no-final-line.sse"]
 	plain = append(bytes.Clone(plain), '\n')
@@ -82,7 +84,7 @@ func TestA119_FormsOfOneStream(t *testing.T) {
 }
 
 // Bytes that begin like a mark and turn out to be something else are part of the body.
-func TestA119_HalfAMark(t *testing.T) {
+func TestHalfAByteOrderMark(t *testing.T) {
 	for _, body := range []string{"\xef\xbb", "\xef\xbbdata:{}\n\n", "\xef{}", "\xef\xbb\xbf\xef\xbb\xbf{}"} {
 		for _, contentType := range []string{"text/event-stream", "application/json"} {
 			want := read(contentType, []byte(body))
@@ -95,7 +97,7 @@ func TestA119_HalfAMark(t *testing.T) {
 }
 
 // A client that leaves at any byte leaves a Reading to which the rest of the body could only have added.
-func TestA124_CutOffAtEveryByte(t *testing.T) {
+func TestReadingsOnlyGrow(t *testing.T) {
 	for name, body := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			m := New(contentType(name), "")
@@ -120,7 +122,7 @@ func TestA124_CutOffAtEveryByte(t *testing.T) {
 }
 
 // A stream is complete only with its last frame; a few bytes after it may be missing.
-func TestA124_IncompleteUntilItsEnd(t *testing.T) {
+func TestStreamsAreIncompleteUntilTheirEnd(t *testing.T) {
 	for _, name := range []string{
 		"text-incremental.sse", "message-cumulative.sse", "tool-calls.sse", "thinking.sse", "interleaved.sse",
 		"error-midstream.sse", "two-choices.sse",
@@ -185,5 +187,44 @@ func TestLongAndVariedFrames(t *testing.T) {
 	for _, document := range []string{long, varied, `{"output":{"text":"` + strings.Repeat("z", 1024) + `"}}`} {
 		body := frames(document, document, document, document)
 		same(t, document[:20], read("text/event-stream", eachByte(body)...), read("text/event-stream", body))
+	}
+}
+
+// FuzzSSEUsage checks that the places where a body is cut do not change its Reading, and that the Reading is sane.
+func FuzzSSEUsage(f *testing.F) {
+	for name, body := range recorded(f) {
+		f.Add(body, uint16(len(body)/2), uint16(1), contentType(name) != "application/json")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, first, second uint16, stream bool) {
+		contentType := "application/json"
+		if stream {
+			contentType = "text/event-stream"
+		}
+		want := read(contentType, body)
+		a := min(int(first), len(body))
+		b := min(a+int(second), len(body))
+		same(t, "three pieces", want, read(contentType, body[:a], body[a:b], body[b:]))
+		same(t, "every byte alone", want, read(contentType, eachByte(body)...))
+		sane(t, want, len(body))
+		again := bytes.Repeat(body, 3) // frames seen before may be read by another path
+		same(t, "again", read(contentType, again), read(contentType, eachByte(again)...))
+	})
+}
+
+func sane(t *testing.T, r Reading, length int) {
+	t.Helper()
+	for name, n := range r.Usage.All() {
+		if n < 0 || n > maxNumber || len(name) > maxPath {
+			t.Errorf("%q is %v", name, n)
+		}
+	}
+	if r.TextBytes < 0 || r.TextBytes > length || r.TextBytes > 0 && !r.Content {
+		t.Errorf("%d bytes of text in a body of %d, content %t", r.TextBytes, length, r.Content)
+	}
+	if r.Opaque && (r.Complete || r.Usage.Known()) {
+		t.Errorf("opaque, yet %+v", r)
+	}
+	if len(r.ErrorMessage) > strictjson.MaxToken || len(r.FinishReasons) > proseSlots {
+		t.Errorf("%+v", r)
 	}
 }

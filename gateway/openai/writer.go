@@ -1,0 +1,253 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in OpenAI's. It holds the header
+// back until something can be written, because an error before the first content is a plain HTTP error. It writes only what the
+// gateway has answered, and does not end an answer that broke off, so that it cannot pass for a whole one.
+//
+// An answer with an error status becomes OpenAI's error. [Writer.Chat] and [Writer.Pass] say what other answers are; without
+// either, they are held until [Writer.TakeBack].
+type Writer struct {
+	// Params translates the name of a field of the service's request into the client's; nil: no field has a name.
+	Params func(field string) string
+	// Task is the task of the answer; empty: none.
+	Task string
+	// Final tells the client's library that a repeat can only waste or pay again.
+	Final bool
+	// Memory is what the Writer takes memory from for an answer of more than 4 MiB that is no stream; nil: there is enough.
+	Memory Memory
+
+	client sending
+	held   holding
+	pass   bool    // the answer is in OpenAI's form already
+	chat   bool    // it is a chat
+	head   Head    // of the chat
+	events bool    // the client wants it as a stream
+	usage  bool    // its stream ends with the usage
+	param  string  // of the error
+	status int     // 0: no answer has begun
+	stream *Stream // nil: the answer is none
+	memory *Stream // for it
+	failed bool    // the stream's error is written
+}
+
+// NewWriter makes the Writer of one request. id is the request's, which OpenAI's clients read in x-request-id.
+func NewWriter(under http.ResponseWriter, id string) *Writer {
+	w := writers.Get().(*Writer)
+	w.client = sending{under: under, control: *http.NewResponseController(under), id: id}
+	return w
+}
+
+// Release gives the Writer's memory to another request. Nothing may refer to it any more.
+func (w *Writer) Release() {
+	w.held.giveBack()
+	w.memory.Clear()
+	*w = Writer{memory: w.memory}
+	writers.Put(w)
+}
+
+// Chat says that the answer is one to a chat. stream: the client reads a stream alone. usage: a stream ends with the usage.
+func (w *Writer) Chat(head Head, stream, usage bool) {
+	w.chat, w.head, w.events, w.usage = true, head, stream, usage
+}
+
+// Pass says that the answer is in OpenAI's form already.
+func (w *Writer) Pass() { w.pass = true }
+
+// Blame names the field of the service's request that an error is about.
+func (w *Writer) Blame(field string) {
+	if w.Params != nil && field != "" {
+		w.param = w.Params(field)
+	}
+}
+
+// BlameMember is [Writer.Blame] with the client's own name.
+func (w *Writer) BlameMember(name string) { w.param = name }
+
+// Sent returns the status and the bytes of the body that were sent; 0 if nothing was.
+func (w *Writer) Sent() (status int, bytes int64) { return w.client.status, w.client.bytes }
+
+// Lost reports whether there was no memory for the answer. [Writer.TakeBack] makes room for an error in its place.
+func (w *Writer) Lost() bool { return w.held.lost }
+
+// TakeBack drops an answer that was held, so that another can be written in its place. It reports false if a part was sent.
+func (w *Writer) TakeBack() bool {
+	if w.client.status != 0 {
+		return false
+	}
+	w.held.giveBack()
+	w.status, w.stream, w.failed, w.pass, w.held.lost = 0, nil, false, false, false
+	return true
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (w *Writer) Unwrap() http.ResponseWriter { return w.client.under }
+
+// Header is the header of both the answer in the service's form and that in OpenAI's.
+func (w *Writer) Header() http.Header { return w.client.under.Header() }
+
+// WriteHeader begins the answer in the service's form.
+func (w *Writer) WriteHeader(status int) {
+	if w.status != 0 {
+		return
+	}
+	w.status = status
+	switch {
+	case w.pass:
+		w.send(status, nil)
+	case w.chat && status < http.StatusBadRequest && streams(w.Header()):
+		w.stream = w.memory // an answer that was taken back may have begun another in it
+		w.stream.Begin(w.head, w.usage)
+	case w.chat:
+		w.held.borrow()
+	}
+}
+
+func streams(h http.Header) bool {
+	const eventType = "text/event-stream"
+	media := h["Content-Type"]
+	return len(media) > 0 && len(media[0]) >= len(eventType) && strings.EqualFold(media[0][:len(eventType)], eventType)
+}
+
+// Write takes a piece of the answer.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	var err error
+	switch {
+	case w.pass:
+		err = w.client.body(p)
+	case w.failed:
+	case w.stream != nil:
+		w.held.borrow()
+		defer w.held.giveBack()
+		w.held.out, err = w.stream.Append(w.held.out, p)
+		err = w.chunks(err)
+	default:
+		w.held.add(p, w.Memory)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// chunks writes what the stream made of its last input.
+func (w *Writer) chunks(failed error) error {
+	if failed != nil {
+		w.failed = true
+		return w.refuse(failed)
+	}
+	if len(w.held.out) == 0 {
+		return nil
+	}
+	w.send(http.StatusOK, eventStream)
+	return w.client.body(w.held.out)
+}
+
+// End writes what was held. Call it only if the answer ended in order.
+func (w *Writer) End() (err error) {
+	switch {
+	case w.pass, w.status == 0, w.failed:
+		return nil
+	case w.stream != nil:
+		w.held.borrow()
+	}
+	defer w.held.giveBack()
+	switch h := &w.held; {
+	case w.status >= http.StatusBadRequest:
+		return w.refuse(ReadRefusal(w.status, h.native))
+	case w.stream != nil:
+		h.out, err = w.stream.End(h.out)
+		return w.chunks(err)
+	case w.events: // the service sent the answer whole, but the client reads events alone
+		w.stream = w.memory
+		w.stream.Begin(w.head, w.usage)
+		h.out, err = w.stream.Whole(h.out, h.native)
+		return w.chunks(err)
+	default:
+		if h.out, err = AppendCompletion(h.out, w.head, h.native); err != nil {
+			return w.refuse(err)
+		}
+		return w.whole(w.status, h.out)
+	}
+}
+
+// Cut sends what arrived whole of a stream that broke off, before its connection is cut.
+func (w *Writer) Cut() error {
+	if w.stream == nil || w.client.status == 0 || w.failed {
+		return nil
+	}
+	w.held.borrow()
+	defer w.held.giveBack()
+	w.held.out = w.stream.Cut(w.held.out)
+	if err := w.chunks(nil); err != nil {
+		return err
+	}
+	return w.client.flush()
+}
+
+// refuse writes an error.
+func (w *Writer) refuse(err error) error {
+	refusal, ok := errors.AsType[*Refusal](err)
+	if !ok {
+		refusal = &Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
+	}
+	if refusal.Param == "" {
+		refusal.Param = w.param
+	}
+	return w.whole(refusal.Status, AppendError(nil, refusal))
+}
+
+// whole writes a whole answer in OpenAI's form.
+func (w *Writer) whole(status int, body []byte) error {
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.send(status, applicationJSON)
+	return w.client.body(body)
+}
+
+// The values that never change are shared: no code writes to a header's values.
+var (
+	eventStream     = []string{"text/event-stream; charset=utf-8"}
+	applicationJSON = []string{"application/json"}
+	never           = []string{"false"}
+)
+
+// send sends the header, unless it was sent. media is the type of the body; nil: the header has it.
+func (w *Writer) send(status int, media []string) {
+	if w.client.status != 0 {
+		return
+	}
+	w.client.status = status
+	h := w.Header()
+	if media != nil {
+		h["Content-Type"] = media
+	}
+	if media != nil && w.stream != nil && !w.failed {
+		delete(h, "Content-Length")
+	}
+	h["X-Request-Id"] = []string{w.client.id}
+	if w.Task != "" {
+		h["Sluice-Task"] = []string{w.Task}
+	}
+	if w.Final && status >= http.StatusBadRequest {
+		h["X-Should-Retry"] = never
+	}
+	w.client.under.WriteHeader(status)
+}
+
+// FlushError sends what was written to the client.
+func (w *Writer) FlushError() error { return w.client.flush() }
+
+// Native returns the answer that is held, if it is a success. The Writer keeps it.
+func (w *Writer) Native() (native []byte, ok bool) {
+	return bytes.TrimSpace(w.held.native), w.client.status == 0 && w.status != 0 && w.status < http.StatusBadRequest && !w.held.lost
+}

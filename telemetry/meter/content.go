@@ -1,0 +1,103 @@
+package meter
+
+import "hash/crc32"
+
+const (
+	proseKinds = 3 // content, thinking, tool arguments
+	proseSlots = 4 // choices that are distinguished; a request asks for at most four
+)
+
+// prose measures the length of one text of an answer over all frames. Frames have the whole text so far, or only what is new,
+// and no answer says which. It is the whole text if every frame begins with all of the frame before. Length and checksum
+// decide that, because to keep the text would take as much memory as the answer.
+type prose struct {
+	raw     int    // bytes so far in this frame, with the escapes of JSON
+	crc     uint32 // of them
+	length  int    // the same without escapes
+	follows bool   // they begin with the whole text of the frame before
+
+	beforeRaw int // the frame before
+	beforeCRC uint32
+
+	sum, longest int  // of length over the frames
+	differs      bool // a frame did not begin with the one before
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// addBytes takes the next bytes, with the escapes of JSON, and how much longer they make the text without.
+func (t *prose) addBytes(p []byte, decoded int) {
+	t.length += decoded
+	if missing := t.beforeRaw - t.raw; missing > 0 && missing <= len(p) {
+		t.crc = crc32.Update(t.crc, castagnoli, p[:missing])
+		t.follows = t.crc == t.beforeCRC
+		t.raw += missing
+		p = p[missing:]
+	}
+	t.crc = crc32.Update(t.crc, castagnoli, p)
+	t.raw += len(p)
+}
+
+// endFrame closes the frame. A cut frame may be too short to show whether it begins with the frame before.
+func (t *prose) endFrame(cut bool) {
+	if t.raw == 0 {
+		return
+	}
+	t.sum += t.length
+	t.longest = max(t.longest, t.length)
+	t.differs = t.differs || t.beforeRaw > 0 && !t.follows && !(cut && t.raw < t.beforeRaw)
+	t.beforeRaw, t.beforeCRC = t.raw, t.crc
+	t.raw, t.crc, t.length, t.follows = 0, 0, 0, false
+}
+
+// total returns the length of the whole text.
+func (t *prose) total() int {
+	if t.differs {
+		return t.sum
+	}
+	return t.longest
+}
+
+// maxAddresses is how many addresses are distinguished: several times the pictures of one request.
+const maxAddresses = 16
+
+// pictures counts the pictures of an answer by their addresses. A stream may name all pictures so far in every frame, or each
+// picture once. So the count is the number in the frame with most of them, or the number of different addresses over all
+// frames, whichever is larger.
+type pictures struct {
+	crc     uint32 // of the address being read
+	started bool   // it has a first byte
+	inFrame int
+	most    int
+	seen    [maxAddresses]uint32
+	seenN   int
+}
+
+// addBytes takes the next bytes of an address.
+func (p *pictures) addBytes(b []byte) {
+	p.crc = crc32.Update(p.crc, castagnoli, b)
+	p.started = p.started || len(b) > 0
+}
+
+// endAddress closes the address and reports whether there was one.
+func (p *pictures) endAddress() bool {
+	crc, ok := p.crc, p.started
+	p.crc, p.started = 0, false
+	if !ok {
+		return false
+	}
+	p.inFrame++
+	p.most = max(p.most, p.inFrame)
+	for _, known := range p.seen[:p.seenN] {
+		if known == crc {
+			return true
+		}
+	}
+	if p.seenN < maxAddresses {
+		p.seen[p.seenN] = crc
+		p.seenN++
+	}
+	return true
+}
+
+func (p *pictures) endFrame() { p.inFrame, p.crc, p.started = 0, 0, false }
