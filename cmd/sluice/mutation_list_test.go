@@ -298,7 +298,7 @@ var mutations = []mutation{
 	{about: "a console on any port starts over another's", file: "cmd/sluice/console.go", old: "case err == nil || p.door == doorMustOpen:", new: "case err == nil:"},
 
 	// Log, metrics and answers.
-	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "&r.ID, &r.UpstreamID,", new: "&r.ID,"},
+	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "text != nil {\n\t\t\tcleanText", new: "text != nil && members[i].name != \"upstream_id\" {\n\t\t\tcleanText"},
 	{about: "a page of any site may read answers", file: "gateway/cors.go", old: "return c.origins[values[0]]", new: "return values"},
 	{about: "any status is a label", file: "telemetry/labels.go", old: `if status == statusClientLeft || http.StatusText(status) != "" {`, new: "if status > 0 {"},
 }
