@@ -2,9 +2,12 @@ package access
 
 import (
 	"context"
+	"log/slog"
 	"net/netip"
 	"regexp"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // AttemptsWindow begins with the first login that fails.
@@ -29,32 +32,35 @@ const CookiesWindow = time.Minute
 
 const cookiesOfAddress = 20
 
+// Bounds are called when a bound turns somebody away. Nil: nobody is told.
+type Bounds struct {
+	Attempts func() // of wrong tokens, keys and links, by address and account
+	Cookies  func() // of cookies that belong to no session, by address
+	Logins   func() // of one person
+	SignOns  func() // that begin at one address
+}
+
 // attempts counts what may happen only so often: here first, which spares the store, and then in the store for all replicas. While the
 // store is away, each replica counts by itself.
 type attempts struct {
 	shared Store
 	now    func() time.Time
-	here   paces
+	here   Limiters
+	bounds Bounds
+	log    *slog.Logger
 }
 
-// attempt is a login that may fail.
-type attempt struct{ address, account string }
-
-// attemptOf names the address, of IPv6 the network of one customer, and the account. Without an account only the address counts.
-func attemptOf(client, account string) attempt {
-	network := client
+// network is a client's address, of IPv6 the network of one customer, as a name.
+func network(client string) string {
 	if address, err := netip.ParseAddr(client); err == nil {
 		bits := 64
 		if address = address.Unmap().WithZone(""); address.Is4() {
 			bits = 32
 		}
 		prefix, _ := address.Prefix(bits)
-		network = prefix.String()
+		client = prefix.String()
 	}
-	if account != "" {
-		account = "account " + account
-	}
-	return attempt{"address " + network, account}
+	return "address " + client
 }
 
 var keyForm = regexp.MustCompile(`^slk_([a-z0-9]{12})_`)
@@ -67,21 +73,36 @@ func accountOf(secret string) string {
 	return "token"
 }
 
-// fails counts an attempt that failed, and reports whether its address and its account had no more than they may.
-func (a *attempts) fails(ctx context.Context, t attempt) bool {
-	return a.counts(ctx, t.address, attemptsOfAddress) && (t.account == "" || a.counts(ctx, t.account, attemptsOfAccount))
-}
-
-// counts counts something, and reports whether there were no more than most within [AttemptsWindow].
+// counts counts something, and reports whether there were no more than that within [AttemptsWindow].
 func (a *attempts) counts(ctx context.Context, name string, most int) bool {
-	if !a.here.allows(name, a.now(), most, AttemptsWindow) {
+	if !a.here.Allows(name, a.now(), rate.Every(AttemptsWindow/time.Duration(most)), most) {
 		return false
 	}
-	n, err := a.shared.Count(context.WithoutCancel(ctx), name, 1, AttemptsWindow) // a client that leaves has failed, too
+	n, err := a.shared.Count(context.WithoutCancel(ctx), name, AttemptsWindow) // a client that leaves has failed, too
 	return err != nil || n <= most
 }
 
-// cookie counts a session cookie of an address that belongs to no session, and reports whether there were no more than may be.
-func (a *attempts) cookie(t attempt) bool {
-	return a.here.allows("cookie "+t.address, a.now(), cookiesOfAddress, CookiesWindow)
+// failed counts a login with a wrong secret, notes it and returns its error. Without an account only the address counts.
+func (a *attempts) failed(ctx context.Context, v Visitor, way Way, account string) error {
+	if !a.counts(ctx, network(v.Client), attemptsOfAddress) || account != "" && !a.counts(ctx, "account "+account, attemptsOfAccount) {
+		a.bounds.Attempts()
+		return ErrTooMany // not noted: the log would be as long as somebody likes
+	}
+	return a.refused(ctx, v, way, ErrWrong)
+}
+
+// refused notes a login that is refused, and returns its error.
+func (a *attempts) refused(ctx context.Context, v Visitor, way Way, err error) error {
+	a.log.LogAttrs(ctx, slog.LevelWarn, "console login refused",
+		slog.String("way", string(way)), slog.String("client", v.Client), slog.String("reason", err.Error()))
+	return err
+}
+
+// cookie counts a cookie that belongs to no session, and returns the error for it.
+func (a *attempts) cookie(v Visitor) error {
+	if !a.here.Allows("cookie "+network(v.Client), a.now(), rate.Every(CookiesWindow/cookiesOfAddress), cookiesOfAddress) {
+		a.bounds.Cookies()
+		return ErrCookies
+	}
+	return ErrWrong
 }
