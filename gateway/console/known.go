@@ -131,7 +131,7 @@ func unknown(w http.ResponseWriter, r *http.Request, err error) {
 		if next := r.URL.RequestURI(); r.Method == http.MethodGet && next != "/" {
 			address += "?next=" + url.QueryEscape(next)
 		}
-		http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // to /login, with the rest escaped
+		http.Redirect(w, r, address, http.StatusSeeOther)
 		return
 	}
 	refuse(w, r, status, detail)

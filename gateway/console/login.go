@@ -171,4 +171,3 @@ func localPath(next string) string {
 	}
 	return next
 }
-

@@ -2,6 +2,8 @@ package access
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"regexp"
@@ -9,6 +11,34 @@ import (
 
 	"golang.org/x/time/rate"
 )
+
+// The reasons why somebody is not let in. None of them tells what exists.
+var (
+	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
+	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
+	ErrOften    = errors.New("too many logins")                            // of this person, or that begin at this address
+	ErrCookies  = errors.New("too many cookies of no session")             // from this address; this one was such, too
+	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
+	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
+	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. Nothing was spent for it.
+	ErrNotBegun = fmt.Errorf("%w: no sign-on of this browser is under way", ErrWrong)
+)
+
+// Visitor is where a login comes from.
+type Visitor struct {
+	Client string // the address
+	Agent  string // the browser's User-Agent
+	// Foreign says that another site's page led the browser here. What fails then is not the visitor's doing, and is not counted.
+	Foreign bool
+}
+
+// away is an error of the store as [ErrAway].
+func away(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrAway, err)
+}
 
 // AttemptsWindow begins with the first login that fails.
 const AttemptsWindow = 10 * time.Minute

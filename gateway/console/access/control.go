@@ -6,38 +6,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice/gateway/oidc"
 )
-
-// The reasons why somebody is not let in. None of them tells what exists.
-var (
-	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
-	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
-	ErrOften    = errors.New("too many logins")                            // of this person, or that begin at this address
-	ErrCookies  = errors.New("too many cookies of no session")             // from this address; this one was such, too
-	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
-	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
-	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. Nothing was spent for it.
-	ErrNotBegun = fmt.Errorf("%w: no sign-on of this browser is under way", ErrWrong)
-)
-
-// Teams are the teams in force.
-type Teams interface {
-	// OfKey returns whose key was presented. It is ok only while the gateway would take the key.
-	OfKey(presented string) (team, key string, ok bool)
-	// Digest returns the SHA-256 of a team's key, ok as OfKey.
-	Digest(team, key string) (digest [sha256.Size]byte, ok bool)
-	// OfMembers returns the teams that have one of the groups, or the address unless it is empty, among their members, by id, in
-	// order. [Names] says what an entry of the members means.
-	OfMembers(groups []string, email string) []string
-}
 
 // Deps are what a Control needs.
 type Deps struct {
@@ -87,14 +61,6 @@ func New(deps Deps) *Control {
 		signOns:  signOns{records: records[begun]{deps.Shared, s, kindSignOn}, now: deps.Now},
 		attempts: attempts{shared: deps.Shared, now: deps.Now, bounds: deps.Bounds, log: deps.Log},
 	}
-}
-
-// Visitor is where a login comes from.
-type Visitor struct {
-	Client string // the address
-	Agent  string // the browser's User-Agent
-	// Foreign says that another site's page led the browser here. What fails then is not the visitor's doing, and is not counted.
-	Foreign bool
 }
 
 // admit opens a session and returns its secret, for the browser's cookie.
@@ -159,24 +125,4 @@ func (c *Control) Revoke(ctx context.Context, v Visitor, p Person, id string) (o
 		c.deps.Log.LogAttrs(ctx, slog.LevelError, "console session revoked without an entry in the audit", slog.String("error", err.Error()))
 	}
 	return true, nil
-}
-
-// away is an error of the store as [ErrAway].
-func away(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", ErrAway, err)
-}
-
-// shorten keeps the visible beginning of what a client says of itself.
-func shorten(text string) string {
-	const most = 120
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, text)
-	return text[:min(len(text), most)]
 }

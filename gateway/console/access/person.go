@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"strings"
 
@@ -67,6 +68,17 @@ func From(ctx context.Context) Person {
 	return p
 }
 
+// Teams are the teams in force.
+type Teams interface {
+	// OfKey returns whose key was presented. It is ok only while the gateway would take the key.
+	OfKey(presented string) (team, key string, ok bool)
+	// Digest returns the SHA-256 of a team's key, ok as OfKey.
+	Digest(team, key string) (digest [sha256.Size]byte, ok bool)
+	// OfMembers returns the teams that have one of the groups, or the address unless it is empty, among their members, by id, in
+	// order. [Names] says what an entry of the members means.
+	OfMembers(groups []string, email string) []string
+}
+
 // Groups are the issuer's groups, or verified e-mail addresses, that give rights to more than teams. Teams name their own.
 type Groups struct{ Operators, Viewers []string }
 
@@ -122,4 +134,16 @@ func lower(address string) string {
 		}
 		return r
 	}, address)
+}
+
+// shorten keeps the visible beginning of what a client says of itself.
+func shorten(text string) string {
+	const most = 120
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, text)
+	return text[:min(len(text), most)]
 }

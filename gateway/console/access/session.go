@@ -109,3 +109,35 @@ func (s *sessions) all(ctx context.Context) ([]*Session, error) {
 	list, err := s.list(ctx)
 	return slices.DeleteFunc(list, func(one *Session) bool { return !s.lasts(one) || s.inFuture(one) }), err
 }
+
+// SignOnLife is how long a login may stay at the issuer.
+const SignOnLife = 10 * time.Minute
+
+// begun is what the store has of a login that is at the issuer.
+type begun struct {
+	Next string    `json:"next"`
+	At   time.Time `json:"at"`
+}
+
+// signOns are logins that are at the issuer.
+type signOns struct {
+	records[begun]
+	now  func() time.Time
+	used names // those that have come back, which spares the store a second look
+}
+
+// end takes one out of the store: [ErrNotBegun] if there is none.
+func (s *signOns) end(ctx context.Context, name string) (*begun, error) {
+	if s.used.has(name) {
+		return nil, ErrNotBegun
+	}
+	b, err := s.take(ctx, name)
+	if err != nil {
+		return nil, away(err)
+	}
+	s.used.note(name)
+	if b == nil || s.now().Sub(b.At) >= SignOnLife || s.now().Sub(b.At) < -mostSkew {
+		return nil, ErrNotBegun
+	}
+	return b, nil
+}

@@ -11,9 +11,6 @@ import (
 	"sluice/gateway/oidc"
 )
 
-// SignOnLife is how long a login may stay at the issuer.
-const SignOnLife = 10 * time.Minute
-
 // SignOn is a login that goes to the issuer.
 type SignOn struct {
 	Address string // of the issuer, for the browser
@@ -40,35 +37,6 @@ func (c *Control) SignOn(ctx context.Context, v Visitor, next string) (SignOn, e
 		return SignOn{}, ErrAway
 	}
 	return s, away(c.signOns.put(ctx, nameOf(s.Secret), &begun{next, c.deps.Now()}, SignOnLife))
-}
-
-// begun is what the store has of a login that is at the issuer.
-type begun struct {
-	Next string    `json:"next"`
-	At   time.Time `json:"at"`
-}
-
-// signOns are logins that are at the issuer.
-type signOns struct {
-	records[begun]
-	now  func() time.Time
-	used names // those that have come back, which spares the store a second look
-}
-
-// end takes one out of the store: [ErrNotBegun] if there is none.
-func (s *signOns) end(ctx context.Context, name string) (*begun, error) {
-	if s.used.has(name) {
-		return nil, ErrNotBegun
-	}
-	b, err := s.take(ctx, name)
-	if err != nil {
-		return nil, away(err)
-	}
-	s.used.note(name)
-	if b == nil || s.now().Sub(b.At) >= SignOnLife || s.now().Sub(b.At) < -mostSkew {
-		return nil, ErrNotBegun
-	}
-	return b, nil
 }
 
 // Return ends a login at the issuer: signOn is the cookie's secret, state and code are what the issuer gave the browser. A

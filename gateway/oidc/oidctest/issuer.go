@@ -91,6 +91,7 @@ func (i *Issuer) Visit(t testing.TB, address string) (state, code string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }()
 	back, err := url.Parse(answer.Header.Get("Location"))
 	if err != nil || back.Query().Get("code") == "" {
 		t.Fatalf("led to %v, %v", back, err)
