@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type replicas struct {
 	teams  *roll
 	token  string
 	secret string // of the configuration
+	mu     sync.Mutex
 	bounds []string
 	log    bytes.Buffer
 
@@ -75,6 +77,8 @@ var discard = slog.New(slog.DiscardHandler)
 
 func (h *replicas) reached(bound string) func() {
 	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if !slices.Contains(h.bounds, bound) {
 			h.bounds = append(h.bounds, bound)
 		}
